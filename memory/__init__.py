@@ -1,0 +1,1 @@
+"""What an agent remembers: experience and records, weighted by how things turned out."""

@@ -1,0 +1,1 @@
+"""PLAYBOOK.md: rules that change only with evidence."""
