@@ -1,0 +1,69 @@
+"""Every error this package raises on purpose, in one tree.
+
+    RetroError                   a sentence a person can act on; the command line prints it and exits 1
+    |-- UsageError               the call itself is wrong; exit 2
+    |   `-- ConfigError          config.toml is wrong: every fault at once, with file and key
+    |-- InputError               a file or stream cannot be read at all: what, where, what to do
+    |-- StoreError               the database cannot be opened or used
+    |   `-- NewerSchemaError     it was written by a newer version; nothing is touched
+    |-- BusyError                another process runs on the same database; exit 75
+    `-- UnknownError             an agent, position or review that is not there
+
+Bad rows of a readable file are not errors but values: see `retro.model.Fault`.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "BusyError",
+    "ConfigError",
+    "InputError",
+    "NewerSchemaError",
+    "RetroError",
+    "StoreError",
+    "UnknownError",
+    "UsageError",
+]
+
+
+class RetroError(Exception):
+    """A sentence a person can act on."""
+
+    exit_code = 1
+
+
+class UsageError(RetroError):
+    """The call is wrong, not the data."""
+
+    exit_code = 2
+
+
+class ConfigError(UsageError):
+    """The configuration file is wrong; `faults` lists every place."""
+
+    def __init__(self, path: str, faults: list[str]) -> None:
+        self.path = path
+        self.faults = faults
+        super().__init__("\n".join(f"{path}: {fault}" for fault in faults))
+
+
+class InputError(RetroError):
+    """A source that cannot be read at all."""
+
+
+class StoreError(RetroError):
+    """The database cannot be opened, read or written."""
+
+
+class NewerSchemaError(StoreError):
+    """The database belongs to a newer version of this program."""
+
+
+class BusyError(RetroError):
+    """Another process already works on this database."""
+
+    exit_code = 75
+
+
+class UnknownError(RetroError):
+    """Something was asked for by a name that nothing has."""

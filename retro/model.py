@@ -1,0 +1,297 @@
+"""The facts: what an agent told us, one frozen struct an event type (`journal.md`).
+
+Facts are stored as the line the agent wrote (`Row.body`) and decoded again when they are read, so quantities and
+money keep every digit (Decimal). Instants are integer microseconds since the Unix epoch, UTC.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+
+import msgspec
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = [
+    "FACT_TYPES",
+    "Batch",
+    "Conflict",
+    "Cost",
+    "Death",
+    "Decision",
+    "Equity",
+    "Exit",
+    "External",
+    "Fact",
+    "Fault",
+    "Fill",
+    "Flow",
+    "Mark",
+    "MarkSeries",
+    "Position",
+    "Prediction",
+    "Resolution",
+    "Row",
+    "Snapshot",
+    "decode",
+]
+
+PositionKind = Literal["spot", "perp", "lp", "lending", "staking"]
+FlowKind = Literal[
+    "deposit",
+    "withdrawal",
+    "lp_fee",
+    "interest",
+    "borrow_interest",
+    "reward",
+    "slash",
+    "funding_received",
+    "funding_paid",
+]
+Action = Literal["enter", "exit", "increase", "reduce", "adjust", "hold", "skip"]
+
+
+class Fact(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", rename={"at": "at_us"}):
+    """What every event carries. `at` is filled in from the store: the wire's own `at` has many spellings."""
+
+    id: str
+    agent: str
+    at: int = 0
+    tick: int | None = None
+
+
+class Position(Fact, frozen=True, kw_only=True, tag="position"):
+    """A position came into being."""
+
+    position: str
+    kind: PositionKind
+    instrument: str
+    venue: str = ""
+    side: Literal["long", "short"] | None = None
+    strategy: str = ""
+    risk: Decimal | None = None
+    funded_with: dict[str, Decimal] | None = None
+    token0: str | None = None
+    token1: str | None = None
+    lower: Decimal | None = None
+    upper: Decimal | None = None
+    liquidity: Decimal | None = None
+
+
+class Fill(Fact, frozen=True, kw_only=True, tag="fill"):
+    """A trade execution; `fee` > 0 is a charge, < 0 a rebate, in `fee_asset` (absent: the quote)."""
+
+    position: str
+    side: Literal["buy", "sell"]
+    quantity: Decimal
+    price: Decimal
+    instrument: str | None = None
+    fee: Decimal = Decimal(0)
+    fee_asset: str | None = None
+    order: str | int | None = None
+
+
+class Flow(Fact, frozen=True, kw_only=True, tag="flow"):
+    """Anything else that moves value in or out of a position, or of the wallet when `position` is absent."""
+
+    kind: FlowKind
+    asset: str
+    quantity: Decimal
+    position: str | None = None
+    value: Decimal | None = None
+
+
+class Snapshot(Fact, frozen=True, kw_only=True, tag="snapshot"):
+    """The state of a position at an instant; `holdings` exclude `claimable`."""
+
+    position: str
+    holdings: dict[str, Decimal] = {}
+    claimable: dict[str, Decimal] | None = None
+    debt: dict[str, Decimal] | None = None
+    value: Decimal | None = None
+
+
+class Exit(Fact, frozen=True, kw_only=True, tag="exit"):
+    """The position is closed."""
+
+    position: str
+    reason: str = ""
+
+
+class Mark(Fact, frozen=True, kw_only=True, tag="mark"):
+    """A price in the agent's base currency, of an instrument or of an asset."""
+
+    price: Decimal
+    instrument: str | None = None
+    asset: str | None = None
+
+
+class Decision(Fact, frozen=True, kw_only=True, tag="decision"):
+    """What the agent decided and why; `cites` absent means: read them from `reasoning`."""
+
+    action: Action
+    position: str | None = None
+    instrument: str | None = None
+    strategy: str | None = None
+    reasoning: str = ""
+    cites: list[str] | None = None
+    confidence: float | None = None
+    context: dict[str, Any] | None = None
+    tier: Literal["T0", "T1", "T2"] | None = None
+    valence: float | None = None
+    trace: str | int | None = None
+
+
+class Prediction(Fact, frozen=True, kw_only=True, tag="prediction"):
+    """A claim about the future, with an optional interval."""
+
+    predicted: float | None = None
+    decision: str | None = None
+    position: str | None = None
+    category: str = ""
+    item: str = ""
+    regime: str | None = None
+    target_at: str | int | None = None
+    low: float | None = None
+    high: float | None = None
+    confidence: float | None = None
+    unit: str | None = None
+    source: Any = None
+
+
+class Resolution(Fact, frozen=True, kw_only=True, tag="resolution"):
+    """How a prediction turned out."""
+
+    prediction: str
+    actual: float | None = None
+    correct: bool | None = None
+
+
+class Cost(Fact, frozen=True, kw_only=True, tag="cost"):
+    """Gas, inference or data paid for: an `amount` of base currency, or a `quantity` of an `asset`."""
+
+    kind: Literal["gas", "inference", "data"]
+    amount: Decimal | None = None
+    asset: str | None = None
+    quantity: Decimal | None = None
+    position: str | None = None
+    decision: str | None = None
+    tier: Literal["T0", "T1", "T2"] | None = None
+    model: str | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+
+
+class Equity(Fact, frozen=True, kw_only=True, tag="equity"):
+    """The agent's own statement of its total value just before the events of that instant."""
+
+    value: Decimal | None = None
+    balances: dict[str, Decimal] | None = None
+
+
+class External(Fact, frozen=True, kw_only=True, tag="external"):
+    """The owner put in (> 0) or took out (< 0) base currency, or an `asset` worth `value`."""
+
+    quantity: Decimal
+    asset: str | None = None
+    value: Decimal | None = None
+
+
+class Death(Fact, frozen=True, kw_only=True, tag="death"):
+    """The agent ended."""
+
+    cause: str = ""
+
+
+_TYPES = (
+    Position, Fill, Flow, Snapshot, Exit, Mark, Decision, Prediction, Resolution, Cost, Equity, External, Death,
+)  # fmt: skip
+
+FACT_TYPES: Final[dict[str, type[Fact]]] = {str(kind.__struct_config__.tag): kind for kind in _TYPES}
+"""Event type on the wire -> struct."""
+
+_DECODER = msgspec.json.Decoder(
+    Position
+    | Fill
+    | Flow
+    | Snapshot
+    | Exit
+    | Mark
+    | Decision
+    | Prediction
+    | Resolution
+    | Cost
+    | Equity
+    | External
+    | Death
+)
+
+
+def decode(body: str | bytes, at: int) -> Fact:
+    """The fact a stored line tells, at its instant in microseconds."""
+    fact: Fact = _DECODER.decode(body)
+    msgspec.structs.force_setattr(fact, "at", at)
+    return fact
+
+
+class Row(NamedTuple):
+    """One event on its way into the store: identity (agent, type, id), instant, and the line as written."""
+
+    agent: str
+    type: str
+    id: str
+    at: int
+    position: str | None
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A piece of foreign data that could not be used, and why. `line` counts from 1."""
+
+    where: str
+    line: int | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A second event with the same identity (or a mark of the same instant) and other content."""
+
+    where: str
+    line: int | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class MarkSeries:
+    """Marks of one instrument; `agent` None means shared by all agents.
+
+    `t` int64 milliseconds, ascending, unique; `price` float64; `low` and `high` float64 or None when unknown.
+    Prices of a shared series are in the instrument's own quote, an agent's in its base currency.
+    """
+
+    agent: str | None
+    instrument: str
+    t: NDArray[np.int64]
+    price: NDArray[np.float64]
+    low: NDArray[np.float64] | None = None
+    high: NDArray[np.float64] | None = None
+
+
+@dataclass(slots=True)
+class Batch:
+    """What an adapter hands on at a time: facts, marks and what it could not use."""
+
+    rows: list[Row] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
+    marks: list[MarkSeries] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+    events: int = 0
+    as_of: dict[str, int] = field(default_factory=dict)
+    capital: dict[str, Decimal] = field(default_factory=dict)
+    base_currency: dict[str, str] = field(default_factory=dict)

@@ -1,0 +1,164 @@
+"""Instants and the calendar: days, weeks and epochs on one grid in the owner's time zone. Pure.
+
+An instant is an integer: microseconds since the Unix epoch, UTC. Periods are half-open, [start, end).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Final, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from retro.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = [
+    "DAY",
+    "HOUR",
+    "SECOND",
+    "Horizon",
+    "Period",
+    "day_of",
+    "day_starts",
+    "format_instant",
+    "midnight",
+    "parse_duration",
+    "parse_instant",
+    "period_at",
+    "period_before",
+    "zone",
+]
+
+SECOND: Final = 1_000_000
+HOUR: Final = 3600 * SECOND
+DAY: Final = 24 * HOUR
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+Horizon = Literal["daily", "weekly", "epoch"]
+
+_INSTANT: Final = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?([Zz]|[+-]\d\d:?\d\d)$", re.ASCII
+)
+_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)([smhdw])$", re.ASCII)
+_UNIT: Final = {"s": SECOND, "m": 60 * SECOND, "h": HOUR, "d": DAY, "w": 7 * DAY}
+
+
+def zone(name: str) -> ZoneInfo:
+    """The time zone of that name; `UsageError` when there is none."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise UsageError(
+            f"there is no time zone {name!r}; use a name such as UTC or Europe/London"
+        ) from error
+
+
+def parse_instant(text: str) -> int:
+    """Microseconds of an RFC 3339 instant with offset; `ValueError` says what is wrong. Digits past 1 us are cut."""
+    found = _INSTANT.match(text)
+    if not found:
+        if re.match(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d([.,]\d+)?)?$", text):
+            raise ValueError(f"time {text!r} has no offset; write it with Z or +hh:mm")
+        raise ValueError(f"{text[:40]!r} is not an RFC 3339 instant such as 2026-03-01T12:00:00Z")
+    year, month, day, hour, minute, second, fraction, offset = found.groups()
+    try:
+        at = datetime(
+            int(year), int(month), int(day), int(hour), int(minute), int(second or 0), tzinfo=timezone.utc
+        )
+    except ValueError as error:
+        raise ValueError(f"time {text!r}: {error}") from None
+    shift = 0
+    if offset not in "Zz":
+        digits = offset[1:].replace(":", "")
+        shift = int(digits[:2]) * 60 + int(digits[2:])
+        if shift >= 24 * 60 or int(digits[2:]) >= 60:
+            raise ValueError(f"time {text!r} has an impossible offset")
+        shift = -shift if offset[0] == "-" else shift
+    micros = int((fraction or "0")[:6].ljust(6, "0"))
+    whole = at - _EPOCH
+    return (whole.days * 86_400 + whole.seconds - shift * 60) * SECOND + micros
+
+
+def format_instant(at: int) -> str:
+    """RFC 3339 in UTC with Z; a fraction (3 or 6 digits) only where there is one."""
+    seconds, micros = divmod(at, SECOND)
+    text = (_EPOCH + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%S")
+    if micros:
+        text += f".{micros // 1000:03d}" if micros % 1000 == 0 else f".{micros:06d}"
+    return text + "Z"
+
+
+def parse_duration(text: str) -> int:
+    """Microseconds of a duration such as "4h", "1d" or "90m"; `ValueError` otherwise."""
+    found = _DURATION.match(text.strip())
+    if not found or float(found[1]) == 0:
+        raise ValueError(f"{text!r} is not a duration such as 1h, 4h, 1d or 30d")
+    return round(float(found[1]) * _UNIT[found[2]])
+
+
+def midnight(day: date, tz: ZoneInfo) -> int:
+    """The instant a local day starts. In a zone that skips midnight that is the first instant after the gap."""
+    local = datetime(day.year, day.month, day.day, tzinfo=tz)
+    at = local.astimezone(timezone.utc)
+    back = at.astimezone(tz)
+    if back.date() != day or (back.hour, back.minute) != (0, 0):
+        # midnight does not exist: the offset before the gap places it at the gap's end
+        offset = (local - timedelta(hours=3)).utcoffset() or timedelta(0)
+        at = local.replace(tzinfo=timezone.utc) - offset
+    return round((at - _EPOCH) / timedelta(microseconds=1))
+
+
+def day_of(at: int, tz: ZoneInfo) -> date:
+    """The owner's calendar day that contains an instant."""
+    return (_EPOCH + timedelta(microseconds=at)).astimezone(tz).date()
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """A half-open stretch of time with the name its reviews carry (`2026-W47`, `2026-11-21`, ...)."""
+
+    horizon: Horizon | Literal["custom"]
+    start: int
+    end: int
+    key: str
+
+
+def period_at(horizon: Horizon, at: int, tz: ZoneInfo, *, birth: int = 0, epoch_days: int = 30) -> Period:
+    """The daily, ISO-weekly or epoch period that contains an instant.
+
+    `birth` is the agent's first event (epochs are counted from the start of its day), `epoch_days` their length.
+    """
+    day = day_of(at, tz)
+    if horizon == "daily":
+        first, last, key = day, day + timedelta(days=1), day.isoformat()
+    elif horizon == "weekly":
+        year, week, weekday = day.isocalendar()
+        first = day - timedelta(days=weekday - 1)
+        last, key = first + timedelta(days=7), f"{year:04d}-W{week:02d}"
+    else:
+        born = day_of(birth, tz)
+        first = born + timedelta(days=(day - born).days // epoch_days * epoch_days)
+        last, key = first + timedelta(days=epoch_days), first.isoformat()
+    return Period(horizon, midnight(first, tz), midnight(last, tz), key)
+
+
+def period_before(period: Period, tz: ZoneInfo, *, birth: int = 0, epoch_days: int = 30) -> Period:
+    """The period of the same horizon that ends where this one starts."""
+    if period.horizon == "custom":
+        return Period("custom", 2 * period.start - period.end, period.start, "")
+    return period_at(period.horizon, period.start - 1, tz, birth=birth, epoch_days=epoch_days)
+
+
+def day_starts(start: int, end: int, tz: ZoneInfo) -> Iterator[int]:
+    """The boundaries of the day grid inside [start, end]: `start`, every local midnight between, `end`."""
+    yield start
+    day = day_of(start, tz) + timedelta(days=1)
+    while (at := midnight(day, tz)) < end:
+        if at > start:
+            yield at
+        day += timedelta(days=1)
+    yield end
