@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Final, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -36,7 +36,7 @@ __all__ = [
 SECOND: Final = 1_000_000
 HOUR: Final = 3600 * SECOND
 DAY: Final = 24 * HOUR
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 Horizon = Literal["daily", "weekly", "epoch"]
 
@@ -66,9 +66,7 @@ def parse_instant(text: str) -> int:
         raise ValueError(f"{text[:40]!r} is not an RFC 3339 instant such as 2026-03-01T12:00:00Z")
     year, month, day, hour, minute, second, fraction, offset = found.groups()
     try:
-        at = datetime(
-            int(year), int(month), int(day), int(hour), int(minute), int(second or 0), tzinfo=timezone.utc
-        )
+        at = datetime(int(year), int(month), int(day), int(hour), int(minute), int(second or 0), tzinfo=UTC)
     except ValueError as error:
         raise ValueError(f"time {text!r}: {error}") from None
     shift = 0
@@ -103,12 +101,12 @@ def parse_duration(text: str) -> int:
 def midnight(day: date, tz: ZoneInfo) -> int:
     """The instant a local day starts. In a zone that skips midnight that is the first instant after the gap."""
     local = datetime(day.year, day.month, day.day, tzinfo=tz)
-    at = local.astimezone(timezone.utc)
+    at = local.astimezone(UTC)
     back = at.astimezone(tz)
     if back.date() != day or (back.hour, back.minute) != (0, 0):
         # midnight does not exist: the offset before the gap places it at the gap's end
         offset = (local - timedelta(hours=3)).utcoffset() or timedelta(0)
-        at = local.replace(tzinfo=timezone.utc) - offset
+        at = local.replace(tzinfo=UTC) - offset
     return round((at - _EPOCH) / timedelta(microseconds=1))
 
 
