@@ -5,11 +5,12 @@ An instant is an integer: microseconds since the Unix epoch, UTC. Periods are ha
 
 from __future__ import annotations
 
+import difflib
 import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Final, Literal
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from retro.errors import UsageError
 
@@ -41,78 +42,102 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 Horizon = Literal["daily", "weekly", "epoch"]
 
 _INSTANT: Final = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?([Zz]|[+-]\d\d:?\d\d)$", re.ASCII
+    r"(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?([Zz]|[+-]\d\d:?\d\d)?", re.ASCII
 )
-_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)([smhdw])$", re.ASCII)
+_DURATION: Final = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)([smhdw])", re.ASCII)
+_LONGEST: Final = 36_525 * DAY
 _UNIT: Final = {"s": SECOND, "m": 60 * SECOND, "h": HOUR, "d": DAY, "w": 7 * DAY}
 
 
 def zone(name: str) -> ZoneInfo:
-    """The time zone of that name; `UsageError` when there is none."""
+    """The time zone of that name; `UsageError` with the nearest name when there is none."""
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise UsageError(
-            f"there is no time zone {name!r}; use a name such as UTC or Europe/London"
-        ) from error
+        near = difflib.get_close_matches(name, sorted(available_timezones()), n=1)
+        hint = f"did you mean {near[0]}?" if near else "use a name such as UTC or Europe/London"
+        raise UsageError(f"there is no time zone {name[:40]!r}; {hint}") from error
 
 
 def parse_instant(text: str) -> int:
     """Microseconds of an RFC 3339 instant with offset; `ValueError` says what is wrong. Digits past 1 us are cut."""
-    found = _INSTANT.match(text)
+    found = _INSTANT.fullmatch(text)
     if not found:
-        if re.match(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d([.,]\d+)?)?$", text):
-            raise ValueError(f"time {text!r} has no offset; write it with Z or +hh:mm")
         raise ValueError(f"{text[:40]!r} is not an RFC 3339 instant such as 2026-03-01T12:00:00Z")
     year, month, day, hour, minute, second, fraction, offset = found.groups()
+    if offset is None:
+        raise ValueError(f"time {text[:40]!r} has no offset; write it with Z or +hh:mm")
+    if not 2 <= int(year) <= 9998:  # so that every period around an instant lies inside the calendar
+        raise ValueError(f"time {text[:40]!r} lies beyond the calendar")
     try:
         at = datetime(int(year), int(month), int(day), int(hour), int(minute), int(second or 0), tzinfo=UTC)
     except ValueError as error:
-        raise ValueError(f"time {text!r}: {error}") from None
+        raise ValueError(f"time {text[:40]!r}: {error}") from None
     shift = 0
     if offset not in "Zz":
         digits = offset[1:].replace(":", "")
         shift = int(digits[:2]) * 60 + int(digits[2:])
         if shift >= 24 * 60 or int(digits[2:]) >= 60:
-            raise ValueError(f"time {text!r} has an impossible offset")
+            raise ValueError(f"time {text[:40]!r} has an impossible offset")
         shift = -shift if offset[0] == "-" else shift
-    micros = int((fraction or "0")[:6].ljust(6, "0"))
-    whole = at - _EPOCH
-    return (whole.days * 86_400 + whole.seconds - shift * 60) * SECOND + micros
+    return _micros(at) - shift * 60 * SECOND + int((fraction or "0")[:6].ljust(6, "0"))
 
 
 def format_instant(at: int) -> str:
     """RFC 3339 in UTC with Z; a fraction (3 or 6 digits) only where there is one."""
     seconds, micros = divmod(at, SECOND)
-    text = (_EPOCH + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%S")
+    text = (_EPOCH + timedelta(seconds=seconds)).replace(tzinfo=None).isoformat()
     if micros:
         text += f".{micros // 1000:03d}" if micros % 1000 == 0 else f".{micros:06d}"
     return text + "Z"
 
 
 def parse_duration(text: str) -> int:
-    """Microseconds of a duration such as "4h", "1d" or "90m"; `ValueError` otherwise."""
-    found = _DURATION.match(text.strip())
-    if not found or float(found[1]) == 0:
-        raise ValueError(f"{text!r} is not a duration such as 1h, 4h, 1d or 30d")
-    return round(float(found[1]) * _UNIT[found[2]])
+    """Microseconds of a duration such as "4h", "1d" or "90m", up to 100 years; `ValueError` otherwise."""
+    found = _DURATION.fullmatch(text.strip())
+    length = round(float(found[1]) * _UNIT[found[2]]) if found else 0
+    if not 0 < length <= _LONGEST:
+        raise ValueError(f"{text[:40]!r} is not a duration such as 1h, 4h, 1d or 30d")
+    return length
 
 
 def midnight(day: date, tz: ZoneInfo) -> int:
-    """The instant a local day starts. In a zone that skips midnight that is the first instant after the gap."""
+    """The instant a local day starts: its first 00:00, or the end of the gap where the clock skips that moment.
+
+    A day the zone skips altogether starts, and ends, where the next one does.
+    """
     local = datetime(day.year, day.month, day.day, tzinfo=tz)
     at = local.astimezone(UTC)
-    back = at.astimezone(tz)
-    if back.date() != day or (back.hour, back.minute) != (0, 0):
-        # midnight does not exist: the offset before the gap places it at the gap's end
-        offset = (local - timedelta(hours=3)).utcoffset() or timedelta(0)
-        at = local.replace(tzinfo=UTC) - offset
-    return round((at - _EPOCH) / timedelta(microseconds=1))
+    if at.astimezone(tz).replace(tzinfo=None) == local.replace(tzinfo=None):
+        return _micros(at)
+    # 00:00 falls into a gap. Read with the offset after it, the wall clock lies before the change; find the change.
+    before, after = _micros(local.replace(fold=1).astimezone(UTC)), _micros(at)
+    offset = _local(after, tz).utcoffset()
+    while after - before > SECOND:
+        middle = (before + after) // 2 // SECOND * SECOND
+        if _local(middle, tz).utcoffset() == offset:
+            after = middle
+        else:
+            before = middle
+    return after
 
 
 def day_of(at: int, tz: ZoneInfo) -> date:
-    """The owner's calendar day that contains an instant."""
-    return (_EPOCH + timedelta(microseconds=at)).astimezone(tz).date()
+    """The owner's calendar day that contains an instant: midnight(day) <= at < midnight(day + 1).
+
+    Where the clock goes back over midnight the new day has begun and stays, although the clock shows the old date.
+    """
+    day = _local(at, tz).date()
+    following = day + timedelta(days=1)
+    return following if midnight(following, tz) <= at else day
+
+
+def _micros(at: datetime) -> int:
+    return (at - _EPOCH) // timedelta(microseconds=1)
+
+
+def _local(at: int, tz: ZoneInfo) -> datetime:
+    return (_EPOCH + timedelta(microseconds=at)).astimezone(tz)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,11 +177,14 @@ def period_before(period: Period, tz: ZoneInfo, *, birth: int = 0, epoch_days: i
 
 
 def day_starts(start: int, end: int, tz: ZoneInfo) -> Iterator[int]:
-    """The boundaries of the day grid inside [start, end]: `start`, every local midnight between, `end`."""
+    """The boundaries of the day grid inside [start, end]: `start`, every local midnight between, `end`.
+
+    Ascending and distinct, but for an empty window, whose two boundaries are the same instant.
+    """
     yield start
-    day = day_of(start, tz) + timedelta(days=1)
-    while (at := midnight(day, tz)) < end:
-        if at > start:
+    last, day = start, day_of(start, tz)
+    while (at := midnight(day := day + timedelta(days=1), tz)) < end:
+        if at > last:  # a zone may skip a whole day
             yield at
-        day += timedelta(days=1)
+        last = at
     yield end
