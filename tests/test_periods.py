@@ -125,13 +125,13 @@ def test_weeks_are_iso_weeks_also_in_years_with_53(at: str, start: str, key: str
 def test_a_clock_that_goes_back_over_midnight_does_not_reopen_the_day_before() -> None:
     """In St John's the clock went from 00:01 back to 23:01: the new day had begun, and it stays."""
     newfoundland = zone("America/St_Johns")
-    start = midnight(date(2011, 11, 6), newfoundland)
-    assert format_instant(start) == "2011-11-06T02:30:00Z"
+    start = midnight(date(2010, 11, 7), newfoundland)
+    assert format_instant(start) == "2010-11-07T02:30:00Z"
     for minutes in (0, 1, 30, 61, 90):
         at = start + minutes * 60 * SECOND
-        assert day_of(at, newfoundland) == date(2011, 11, 6), minutes
+        assert day_of(at, newfoundland) == date(2010, 11, 7), minutes
         assert period_at("daily", at, newfoundland).start == start
-    assert day_of(start - 1, newfoundland) == date(2011, 11, 5)
+    assert day_of(start - 1, newfoundland) == date(2010, 11, 6)
 
 
 def test_a_day_the_zone_skips_is_empty_and_contains_no_instant() -> None:
@@ -174,7 +174,7 @@ def test_the_period_before_a_custom_one_has_its_length() -> None:
 
 @law
 @given(horizons, instants, zones, instants, st.integers(1, 366))
-@example("daily", T("2011-11-06T03:00:00Z"), "America/St_Johns", 0, 30)
+@example("daily", T("2010-11-07T03:00:00Z"), "America/St_Johns", 0, 30)
 @example("weekly", T("2011-12-30T10:00:00Z"), "Pacific/Apia", 0, 30)
 def test_periods_tile_the_line(horizon: Horizon, at: int, name: str, birth: int, days: int) -> None:
     """A period contains its instant, is found from each of its instants, and touches its neighbours."""
