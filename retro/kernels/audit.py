@@ -1,0 +1,214 @@
+"""The citation audit: what became of the decisions that cited a heuristic, and how much that proves.
+
+Heuristics and outcomes are opaque indices. A citation is a pair (heuristic, outcome); the same pair twice counts
+once. All credit is association, never cause: heuristics are cited when their condition holds.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from retro.kernels.uncertainty import (
+    BOOTSTRAP_FROM,
+    DaySums,
+    Floats,
+    MeanEstimate,
+    benjamini_hochberg,
+    mean_estimate,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Integers = NDArray[np.int64]
+Kind = Literal["keep", "demote", "investigate", "insufficient_data"]
+Grade = Literal["none", "weak", "suggestive", "supported"]
+
+GRADED_FROM = 3  # days with an outcome, below which there is no evidence at all
+FALSE_DISCOVERY_RATE = 0.10
+INSEPARABLE_ABOVE = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """When a heuristic is judged and how: outcomes needed, and averages in the unit of the outcomes."""
+
+    min_citations: int = 3
+    demote: float = -1.0
+    investigate: float = 0.5
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Credit:
+    """What each heuristic is credited with, arrays (heuristics,): a row without outcomes holds zeros.
+
+    `full` gives every cited heuristic the whole outcome and so counts it several times; `shared` splits it evenly
+    and adds up to the outcomes.
+    """
+
+    evaluated: Integers
+    wins: Integers
+    full: Floats
+    shared: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The estimate behind an average, its q-value within the family audited, and what that is worth in a word."""
+
+    estimate: MeanEstimate
+    q: float | None
+    grade: Grade
+
+
+@dataclass(frozen=True, slots=True)
+class LargestTrade:
+    """The outcome of largest size: its share of the gains (or losses) it belongs to, and the average without it.
+
+    `share` is None when all outcomes are 0, `average_without` when it was the only one.
+    """
+
+    index: int
+    outcome: float
+    share: float | None
+    average_without: float | None
+    recommendation_without: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Partners:
+    """Two heuristics, first < second, that the same outcomes cite; `jaccard` is shared over all their outcomes."""
+
+    first: int
+    second: int
+    jaccard: float
+
+
+def recommend(evaluated: int, average: float | None, thresholds: Thresholds | None = None) -> Kind:
+    """Judge a heuristic by its number of outcomes, then by their unrounded average.
+
+    Exactly the demote threshold is still `investigate`, exactly the investigate threshold already `keep`.
+    """
+    limit = thresholds or Thresholds()
+    if average is None or evaluated < limit.min_citations:
+        return "insufficient_data"
+    if average < limit.demote:
+        return "demote"
+    return "investigate" if average < limit.investigate else "keep"
+
+
+def credit(outcomes: ArrayLike, heuristic: ArrayLike, outcome: ArrayLike, heuristics: int) -> Credit:
+    """Credit `outcomes` (m,), NaN where unresolved, to the heuristics cited for them.
+
+    `heuristic` and `outcome` (c,) are the citations, by index; an outcome is shared among all heuristics cited for
+    it. A win is an outcome above 0.
+    """
+    value = np.asarray(outcomes, dtype=np.float64)
+    who, what = _distinct_pairs(heuristic, outcome)
+    set_size = np.bincount(what, minlength=len(value))
+    resolved = np.isfinite(value[what])
+    who, what = who[resolved], what[resolved]
+    return Credit(
+        evaluated=np.bincount(who, minlength=heuristics),
+        wins=np.bincount(who[value[what] > 0], minlength=heuristics),
+        full=_sums(who, value[what], heuristics),
+        shared=_sums(who, value[what] / set_size[what], heuristics),
+    )
+
+
+def weigh(samples: Sequence[DaySums], rng: np.random.Generator, confidence: float = 0.95) -> list[Evidence]:
+    """Weigh the outcomes of each heuristic, one `DaySums` a row, as one family of tests.
+
+    Each row draws from its own child of `rng`. Rows without a p (fewer than 2 days, or nothing but 0) have no
+    q-value and do not enlarge the family.
+    """
+    estimates = [
+        mean_estimate(sample, child, confidence)
+        for sample, child in zip(samples, rng.spawn(len(samples)), strict=True)
+    ]
+    tested = [row for row, estimate in enumerate(estimates) if estimate.p is not None]
+    adjusted = benjamini_hochberg([estimates[row].p or 0.0 for row in tested]).tolist()
+    q_values = dict(zip(tested, adjusted, strict=True))
+    return [
+        Evidence(estimate, q_values.get(row), grade(estimate.days, estimate.interval, q_values.get(row)))
+        for row, estimate in enumerate(estimates)
+    ]
+
+
+def grade(days: int, interval: tuple[float, float] | None, q: float | None) -> Grade:
+    """Name what the evidence is worth; days with an outcome are what counts, not outcomes.
+
+    `none` below 3 days; `supported` from 10 days when q <= 0.10; `suggestive` when the interval excludes 0; else
+    `weak`.
+    """
+    if days < GRADED_FROM:
+        return "none"
+    if q is not None and q <= FALSE_DISCOVERY_RATE and days >= BOOTSTRAP_FROM:
+        return "supported"
+    if interval is not None and (interval[0] > 0 or interval[1] < 0):
+        return "suggestive"
+    return "weak"
+
+
+def largest_trade(outcomes: ArrayLike, thresholds: Thresholds | None = None) -> LargestTrade | None:
+    """Say how much of a heuristic's record is one trade; of equal sizes the first. None without outcomes (n,)."""
+    value = np.asarray(outcomes, dtype=np.float64)
+    if len(value) == 0:
+        return None
+    index = int(np.argmax(np.abs(value)))
+    largest = float(value[index])
+    gross = math.fsum(v for v in value.tolist() if v * largest > 0)
+    rest = np.delete(value, index).tolist()
+    average = math.fsum(rest) / len(rest) if rest else None
+    return LargestTrade(
+        index=index,
+        outcome=largest,
+        share=largest / gross if gross else None,
+        average_without=average,
+        recommendation_without=recommend(len(rest), average, thresholds),
+    )
+
+
+def partners(heuristic: ArrayLike, outcome: ArrayLike, above: float = INSEPARABLE_ABOVE) -> list[Partners]:
+    """Find the pairs of heuristics whose citations overlap by more than `above` (Jaccard): not separable.
+
+    `heuristic` and `outcome` (c,) are the citations, by index, resolved or not. Sorted by pair.
+    """
+    who, what = _distinct_pairs(heuristic, outcome)
+    if len(who) == 0:
+        return []
+    cited, width = np.bincount(who), int(who.max()) + 1
+    # citations come sorted by outcome: those a set's size or less apart may belong together
+    pairs = [
+        (who[:-lag] * width + who[lag:])[what[:-lag] == what[lag:]]
+        for lag in range(1, int(np.bincount(what).max()))
+    ]
+    code, together = np.unique(np.concatenate([np.empty(0, np.int64), *pairs]), return_counts=True)
+    first, second = code // width, code % width
+    jaccard = together / (cited[first] + cited[second] - together)
+    return [
+        Partners(*row)
+        for row in zip(first.tolist(), second.tolist(), jaccard.tolist(), strict=True)
+        if row[2] > above
+    ]
+
+
+def _distinct_pairs(heuristic: ArrayLike, outcome: ArrayLike) -> tuple[Integers, Integers]:
+    """Return the distinct citations, sorted by outcome, then heuristic."""
+    who, what = np.asarray(heuristic, dtype=np.int64), np.asarray(outcome, dtype=np.int64)
+    width = int(who.max(initial=0)) + 1
+    code = np.unique(what * width + who)
+    return code % width, code // width
+
+
+def _sums(group: Integers, value: Floats, groups: int) -> Floats:
+    order = np.argsort(group, kind="stable")
+    bounds = np.searchsorted(group[order], np.arange(groups + 1))
+    ordered = value[order].tolist()
+    return np.array([math.fsum(ordered[a:b]) for a, b in pairwise(bounds)])

@@ -1,0 +1,251 @@
+"""The citation audit: the decision rule, credit, evidence, the largest trade, inseparable heuristics."""
+
+from __future__ import annotations
+
+import json
+import math
+from itertools import permutations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from retro.kernels import audit
+from retro.kernels.uncertainty import benjamini_hochberg, by_day, clustered_t
+
+HEURISTICS = json.loads((Path(__file__).parent / "golden" / "heuristics.json").read_text())
+RULE = HEURISTICS["decision_rule_min3_demote-1_investigate0.5"]
+H7 = [2.10, -4.80, -3.60]
+
+KIND = {
+    "InsufficientData": "insufficient_data",
+    "Demote": "demote",
+    "Investigate": "investigate",
+    "Keep": "keep",
+}
+
+citations = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 8)), max_size=40)
+outcomes = st.lists(st.floats(-100, 100), min_size=9, max_size=9)
+
+
+def rng(seed=7):
+    return np.random.default_rng(seed)
+
+
+def columns(pairs):
+    return [h for h, _ in pairs], [o for _, o in pairs]
+
+
+# the decision rule
+
+
+@pytest.mark.parametrize("row", RULE, ids=lambda row: row["name"])
+def test_decision_rule_has_the_published_boundaries(row):
+    assert audit.recommend(row["n"], row["avg"]) == KIND[row["expect"]]
+
+
+def test_configured_thresholds_replace_the_seeds():
+    strict = audit.Thresholds(min_citations=5, demote=0.0, investigate=2.0)
+    assert audit.recommend(4, 9.0, strict) == "insufficient_data"
+    assert audit.recommend(5, -0.001, strict) == "demote"
+    assert audit.recommend(5, 0.0, strict) == "investigate"
+    assert audit.recommend(5, 2.0, strict) == "keep"
+
+
+@given(st.integers(0, 20), st.floats(-10, 10), st.floats(0, 5))
+@settings(max_examples=100, deadline=None)
+def test_a_better_average_never_earns_a_worse_word(n, average, more):
+    ladder = ["demote", "investigate", "keep"]
+    before, after = audit.recommend(n, average), audit.recommend(n, average + more)
+    if "insufficient_data" in (before, after):
+        assert before == after
+    else:
+        assert ladder.index(after) >= ladder.index(before)
+
+
+# evidence
+
+
+def test_seed_heuristic_h7_is_demoted_on_weak_evidence():
+    """-2.10 on average, one win of three, interval -11.26..+7.06: a policy choice, not a proof."""
+    credit = audit.credit(H7, [0, 0, 0], [0, 1, 2], 1)
+    average = credit.full[0] / credit.evaluated[0]
+    assert average == pytest.approx(-2.10)
+    assert credit.wins[0] / credit.evaluated[0] == pytest.approx(1 / 3)
+    assert audit.recommend(int(credit.evaluated[0]), average) == "demote"
+    (evidence,) = audit.weigh([by_day(H7, [1, 2, 3])], rng())
+    assert evidence.grade == "weak"
+    assert [round(x, 2) for x in evidence.estimate.interval] == [-11.26, 7.06]
+    assert evidence.q == evidence.estimate.p == pytest.approx(0.4278162800689622)
+
+
+@pytest.mark.parametrize(
+    ("days", "interval", "q", "expected"),
+    [
+        (0, None, None, "none"),
+        (2, (1.0, 2.0), 0.001, "none"),
+        (3, None, None, "weak"),
+        (3, (-1.0, 2.0), 0.5, "weak"),
+        (3, (0.0, 2.0), 0.5, "weak"),
+        (3, (0.1, 2.0), 0.001, "suggestive"),
+        (9, (-2.0, -0.1), 0.001, "suggestive"),
+        (10, (-2.0, -0.1), 0.11, "suggestive"),
+        (10, (-2.0, -0.1), 0.10, "supported"),
+        (10, (-1.0, 2.0), 0.11, "weak"),
+    ],
+)
+def test_evidence_is_named_by_days_interval_and_false_discovery_rate(days, interval, q, expected):
+    assert audit.grade(days, interval, q) == expected
+
+
+def test_thirty_trades_of_one_busy_week_are_not_thirty_observations():
+    """Thirty losses entered on five days are graded by the five days."""
+    losses = -1.5 - 0.1 * np.arange(30) / 30
+    (crowded,) = audit.weigh([by_day(losses, np.arange(30) % 5)], rng())
+    (spread,) = audit.weigh([by_day(losses, np.arange(30))], rng())
+    assert (crowded.estimate.days, crowded.estimate.method, crowded.grade) == (5, "t", "suggestive")
+    assert (spread.estimate.days, spread.estimate.method, spread.grade) == (30, "bca", "supported")
+
+
+def test_heuristics_of_pure_luck_are_rarely_supported():
+    """Of 150 families of ten worthless heuristics about one in ten has a false discovery."""
+    source, found = rng(4), 0
+    for _ in range(150):
+        rows = [clustered_t(by_day(source.normal(size=12), np.arange(12))) for _ in range(10)]
+        q = benjamini_hochberg([row.p for row in rows])
+        grades = [audit.grade(r.days, r.interval, x) for r, x in zip(rows, q, strict=True)]
+        found += "supported" in grades
+    assert 5 <= found <= 27
+
+
+def test_rows_without_a_p_do_not_make_the_others_weaker():
+    real = by_day([1.0, 1.2, 0.7, 1.4], [1, 2, 3, 4])
+    alone = audit.weigh([real], rng())[0]
+    accompanied = audit.weigh([by_day([5.0], [1]), real, by_day([0.0] * 4, [1, 2, 3, 4])], rng())
+    assert [row.q for row in accompanied] == [None, alone.q, None]
+    assert [row.grade for row in accompanied] == ["none", "suggestive", "weak"]
+
+
+def test_weighing_repeats_with_its_seed_and_takes_nothing_for_nothing():
+    samples = [by_day(rng(i).normal(size=15), np.arange(15)) for i in range(4)]
+    assert audit.weigh(samples, rng(3)) == audit.weigh(samples, rng(3))
+    assert audit.weigh([], rng()) == []
+
+
+# credit
+
+
+def test_full_and_shared_credit_agree_with_the_worked_example():
+    row = HEURISTICS["multi_citation"]
+    table = np.array(row["citations"])
+    what, who = np.nonzero(table)
+    got = audit.credit(row["pnl"], who, what, table.shape[1])
+    assert got.full == pytest.approx(np.array(row["full_credit"]), abs=1e-9)
+    assert got.shared == pytest.approx(np.array(row["shared_credit"]), abs=1e-9)
+    assert got.shared.sum() == pytest.approx(row["cited_pnl_total"], abs=1e-9)
+    uncited = [np.array(row["pnl"])[table[:, h] == 0].mean() for h in range(table.shape[1])]
+    assert uncited == pytest.approx(row["baseline_uncited_mean"], abs=1e-9)
+
+
+def test_sharing_evenly_is_the_shapley_value():
+    """Average marginal contribution over all orders in which heuristics could have been learnt."""
+    example = HEURISTICS["multi_citation"]["shapley_unanimity_example"]
+    names = sorted(example["shapley"])
+    sets = [{names.index(h) for h in cited} for cited, _ in example["decisions"]]
+    pnl = [value for _, value in example["decisions"]]
+    pairs = [(h, o) for o, cited in enumerate(sets) for h in cited]
+    got = audit.credit(pnl, *columns(pairs), len(names)).shared
+    assert dict(zip(names, got.tolist(), strict=True)) == pytest.approx(example["shapley"])
+    marginal = np.zeros(len(names))
+    for order in permutations(range(len(names))):
+        for i, h in enumerate(order):
+            known, learnt = set(order[:i]), set(order[: i + 1])
+            marginal[h] += sum(v for s, v in zip(sets, pnl, strict=True) if s <= learnt and not s <= known)
+    assert got == pytest.approx(marginal / math.factorial(len(names)))
+
+
+@given(citations, outcomes)
+@settings(max_examples=100, deadline=None)
+def test_shared_credit_adds_up_to_the_cited_outcomes(pairs, values):
+    got = audit.credit(values, *columns(pairs), 6)
+    cited = {o for _, o in pairs}
+    assert math.fsum(got.shared) == pytest.approx(math.fsum(values[o] for o in cited), abs=1e-9)
+    for h in range(6):
+        own = {o for who, o in pairs if who == h}
+        assert got.evaluated[h] == len(own)
+        assert got.full[h] == pytest.approx(math.fsum(values[o] for o in own), abs=1e-9)
+        assert got.wins[h] == sum(values[o] > 0 for o in own)
+
+
+@given(citations, outcomes, st.randoms())
+@settings(max_examples=60, deadline=None)
+def test_citing_twice_or_in_another_order_changes_nothing(pairs, values, shuffle):
+    once = audit.credit(values, *columns(pairs), 6)
+    again = [*pairs, *pairs[:7]]
+    shuffle.shuffle(again)
+    twice = audit.credit(values, *columns(again), 6)
+    for field in ("evaluated", "wins", "full", "shared"):
+        assert getattr(once, field).tolist() == getattr(twice, field).tolist()
+
+
+def test_unresolved_outcomes_earn_no_credit_and_zero_is_no_win():
+    got = audit.credit([math.nan, 0.0, 3.0], [0, 0, 0, 1], [0, 1, 2, 2], 3)
+    assert got.evaluated.tolist() == [2, 1, 0]
+    assert got.wins.tolist() == [1, 1, 0]
+    assert got.full.tolist() == [3.0, 3.0, 0.0]
+    assert got.shared.tolist() == [1.5, 1.5, 0.0]
+
+
+# the largest trade
+
+
+def test_h7_is_mostly_one_trade():
+    got = audit.largest_trade(H7)
+    assert (got.index, got.outcome) == (1, -4.80)
+    assert got.share == pytest.approx(4.80 / 8.40)
+    assert got.average_without == pytest.approx(-0.75)
+    assert got.recommendation_without == "insufficient_data"
+
+
+def test_one_lucky_trade_can_be_all_that_keeps_a_heuristic():
+    got = audit.largest_trade([40.0, -1.2, -1.4, -1.1])
+    assert got.share == 1.0
+    assert got.recommendation_without == "demote"
+    assert audit.recommend(4, (40.0 - 3.7) / 4) == "keep"
+
+
+def test_largest_trade_of_little_or_nothing():
+    assert audit.largest_trade([]) is None
+    only = audit.largest_trade([-2.0])
+    assert (only.share, only.average_without, only.recommendation_without) == (1.0, None, "insufficient_data")
+    flat = audit.largest_trade([0.0, 0.0, 0.0, 0.0])
+    assert (flat.index, flat.share, flat.average_without) == (0, None, 0.0)
+    assert audit.largest_trade([2.0, -2.0]).index == 0
+
+
+# heuristics that are always cited together
+
+
+def test_heuristics_cited_together_are_named_as_partners():
+    """0 and 1 share five of six outcomes, 2 shares exactly four of five with 3: 0.8 is still separable."""
+    pairs = [(0, o) for o in range(6)] + [(1, o) for o in range(5)]
+    pairs += [(2, o) for o in range(10, 15)] + [(3, o) for o in range(10, 14)]
+    got = audit.partners(*columns(pairs))
+    assert [(p.first, p.second) for p in got] == [(0, 1)]
+    assert got[0].jaccard == pytest.approx(5 / 6)
+
+
+@given(citations)
+@settings(max_examples=100, deadline=None)
+def test_partners_are_those_whose_citation_sets_overlap(pairs):
+    cited = {h: {o for who, o in pairs if who == h} for h, _ in pairs}
+    expected = {
+        (i, j): len(cited[i] & cited[j]) / len(cited[i] | cited[j])
+        for i in cited
+        for j in cited
+        if i < j and len(cited[i] & cited[j]) / len(cited[i] | cited[j]) > 0.8
+    }
+    got = {(p.first, p.second): p.jaccard for p in audit.partners(*columns(pairs))}
+    assert got == pytest.approx(expected)
