@@ -1,0 +1,297 @@
+"""Return and risk of a period, and whether acting beat doing nothing.
+
+Returns are daily simple returns (n,), oldest first. Money is in base currency. What cannot be computed is None,
+and the holder says why.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from retro.kernels.special import binomial_tail, normal_cdf, normal_quantile
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Floats = NDArray[np.float64]
+Reason = Literal["too_few_days", "zero_volatility", "no_downside", "no_drawdown", "not_finite"]
+
+SHOWN_FROM, NOISY_BELOW = 5, 30  # days
+NO_VOLATILITY = 1e-12
+ALARM_ABOVE = 0.70  # share of closed positions that inaction beat
+ALARM_POSITIONS = 3  # closed positions a week needs to count towards the alarm
+SCORE_CAP = 0.30
+_MEASURES = ("volatility", "sharpe", "sortino", "max_drawdown", "calmar", "psr")
+_SCORE_WEIGHTS = (("vs_inaction", 0.4), ("psr", 0.3), ("components", 0.3))
+_EULER = 0.5772156649015329
+
+
+@dataclass(frozen=True, slots=True)
+class ReturnMetrics:
+    """Return and risk of `days` daily returns; a None has its reason in `reasons`.
+
+    `volatility`, `sharpe`, `sortino` are annualised, `max_drawdown` is a fraction <= 0, `psr` the probability that
+    the true Sharpe ratio is above 0. Under 5 days not `shown`, under 30 `noisy`.
+    """
+
+    days: int
+    volatility: float | None
+    sharpe: float | None
+    sortino: float | None
+    max_drawdown: float | None
+    calmar: float | None
+    psr: float | None
+    shown: bool
+    noisy: bool
+    reasons: Mapping[str, Reason]
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """The effectiveness score in [0, 1] and its parts; None below two parts. `capped` says that the cap lowered it."""
+
+    value: float | None
+    parts: Mapping[str, float]
+    capped: bool
+
+
+@dataclass(frozen=True, slots=True)
+class InactionWeek:
+    """A week's closed positions: how many, how many did worse than inaction, and the sum of vs_inaction."""
+
+    closed: int
+    inferior: int
+    vs_inaction: float
+
+
+@dataclass(frozen=True, slots=True)
+class InactionAlarm:
+    """Whether two weeks in a row raise the alarm, whether they cap the score, and how often luck does that.
+
+    `luck` is the chance of two such weeks when each position beats inaction by the toss of a coin.
+    """
+
+    alarmed: bool
+    caps_score: bool
+    luck: float
+
+
+def daily_returns(equity: ArrayLike, flows: ArrayLike) -> Floats:
+    """Return (E_d - E_{d-1} - F_d) / E_{d-1} of each day: `equity` (n + 1,) at the boundaries, `flows` (n,) inside.
+
+    NaN for a day that began without equity above 0.
+    """
+    level, flow = np.asarray(equity, dtype=np.float64), np.asarray(flows, dtype=np.float64)
+    before = level[:-1]
+    returns = np.full(len(flow), np.nan)
+    np.divide(np.diff(level) - flow, before, out=returns, where=before > 0)
+    return returns
+
+
+def return_metrics(returns: ArrayLike, annualisation_days: float = 365.0) -> ReturnMetrics:
+    """Measure daily returns (n,); days without one (NaN) are left out.
+
+    Everything is absent below 2 days or when the returns do not vary (standard deviation below 1e-12).
+    """
+    daily = np.asarray(returns, dtype=np.float64)
+    daily = daily[np.isfinite(daily)]
+    reason: Reason | None = "too_few_days" if len(daily) < 2 else None
+    with np.errstate(all="ignore"):  # absurd returns overflow and are not finite
+        if reason is None and not math.isfinite(float(daily.std())):
+            reason = "not_finite"
+        elif reason is None and not varies(daily):
+            reason = "zero_volatility"
+        values = _measures(daily, annualisation_days) if reason is None else dict.fromkeys(_MEASURES)
+    reasons = dict.fromkeys(_MEASURES, reason) if reason else _why_absent(values)
+    return ReturnMetrics(
+        days=len(daily),
+        shown=len(daily) >= SHOWN_FROM,
+        noisy=len(daily) < NOISY_BELOW,
+        reasons=reasons,
+        **values,
+    )
+
+
+def _measures(daily: Floats, annualisation_days: float) -> dict[str, float | None]:
+    values = {
+        "volatility": float(daily.std(ddof=1)) * math.sqrt(annualisation_days),
+        "sharpe": sharpe(daily, annualisation_days),
+        "sortino": sortino(daily, annualisation_days),
+        "max_drawdown": max_drawdown(daily),
+        "calmar": calmar(daily, annualisation_days),
+        "psr": psr_of(daily),
+    }
+    return {name: v if v is not None and math.isfinite(v) else None for name, v in values.items()}
+
+
+def _why_absent(values: Mapping[str, float | None]) -> dict[str, Reason]:
+    reasons: dict[str, Reason] = {name: "not_finite" for name, value in values.items() if value is None}
+    if values["max_drawdown"] == 0:
+        reasons["calmar"] = "no_drawdown"
+    if values["max_drawdown"] == 0 and "sortino" in reasons:
+        reasons["sortino"] = "no_downside"
+    return reasons
+
+
+def varies(values: Floats) -> bool:
+    """Tell whether `values` (n >= 2,) vary at all: equal floats still have a standard deviation of some 1e-17."""
+    return float(values.std(ddof=1)) >= NO_VOLATILITY * max(1.0, abs(float(values.mean())))
+
+
+def sharpe(returns: Floats, annualisation_days: float = 365.0) -> float | None:
+    """Mean over standard deviation (ddof 1) of daily returns, annualised. None below 2 days or without variation."""
+    if len(returns) < 2 or not varies(returns):
+        return None
+    return float(returns.mean() / returns.std(ddof=1)) * math.sqrt(annualisation_days)
+
+
+def sortino(returns: Floats, annualisation_days: float = 365.0) -> float | None:
+    """Mean over downside deviation (target 0, over all days), annualised. None without a losing day."""
+    downside = math.sqrt(float(np.mean(np.minimum(returns, 0.0) ** 2))) if len(returns) else 0.0
+    return float(returns.mean()) / downside * math.sqrt(annualisation_days) if downside > 0 else None
+
+
+def max_drawdown(returns: Floats) -> float:
+    """Deepest fall of the compounded curve from its peak so far, a fraction <= 0; the curve starts at 1."""
+    curve = np.concatenate(([1.0], np.cumprod(1.0 + returns)))
+    return float(np.min(curve / np.maximum.accumulate(curve)) - 1.0)
+
+
+def annual_return(returns: Floats, annualisation_days: float = 365.0) -> float | None:
+    """Compounded return a year; -1 when everything was lost. None without days or beyond what a float holds."""
+    if len(returns) == 0:
+        return None
+    if (returns <= -1).any():
+        return -1.0
+    exponent = float(np.log1p(returns).sum()) * annualisation_days / len(returns)
+    return math.expm1(exponent) if exponent < 700 else None
+
+
+def calmar(returns: Floats, annualisation_days: float = 365.0) -> float | None:
+    """Annual return over the size of the maximum drawdown. None without a drawdown."""
+    yearly, fall = annual_return(returns, annualisation_days), max_drawdown(returns)
+    return yearly / abs(fall) if yearly is not None and fall < 0 else None
+
+
+def psr(sharpe_ratio: float, n: int, skew: float, kurtosis: float, benchmark: float = 0.0) -> float | None:
+    """Probabilistic Sharpe ratio: probability that the true one is above `benchmark`, both a period, not a year.
+
+    `n` returns of Pearson `kurtosis` (normal: 3). None for n < 2 or when the moments leave no variance.
+    Source: Bailey and Lopez de Prado 2012.
+    """
+    variance = _sharpe_variance(sharpe_ratio, skew, kurtosis)
+    if n < 2 or variance <= 0:
+        return None
+    return normal_cdf((sharpe_ratio - benchmark) * math.sqrt((n - 1) / variance))
+
+
+def psr_of(returns: Floats, benchmark: float = 0.0) -> float | None:
+    """Probabilistic Sharpe ratio of daily returns (n,), with their own skew and kurtosis (population moments)."""
+    if len(returns) < 2 or not varies(returns):
+        return None
+    standard = (returns - returns.mean()) / returns.std()
+    ratio = float(returns.mean() / returns.std(ddof=1))
+    return psr(ratio, len(returns), float(np.mean(standard**3)), float(np.mean(standard**4)), benchmark)
+
+
+def minimum_track_record(
+    sharpe_ratio: float, skew: float, kurtosis: float, benchmark: float = 0.0, confidence: float = 0.95
+) -> float | None:
+    """Periods until the PSR reaches `confidence`, as a float. None when the ratio is not above the benchmark."""
+    if sharpe_ratio <= benchmark:
+        return None
+    z = normal_quantile(confidence)
+    return 1 + _sharpe_variance(sharpe_ratio, skew, kurtosis) * (z / (sharpe_ratio - benchmark)) ** 2
+
+
+def expected_max_sharpe(trials: int, variance: float) -> float:
+    """Sharpe ratio that the best of `trials` worthless strategies is expected to show (0 for one).
+
+    `variance` of their ratios. Source: Bailey and Lopez de Prado 2014.
+    """
+    if trials < 2:
+        return 0.0
+    first, second = normal_quantile(1 - 1 / trials), normal_quantile(1 - 1 / (trials * math.e))
+    return math.sqrt(variance) * ((1 - _EULER) * first + _EULER * second)
+
+
+def deflated_sharpe(
+    sharpe_ratio: float, n: int, skew: float, kurtosis: float, trials: int, variance: float
+) -> float | None:
+    """PSR against the best of `trials` worthless strategies (Bailey and Lopez de Prado 2014), all per period."""
+    return psr(sharpe_ratio, n, skew, kurtosis, expected_max_sharpe(trials, variance))
+
+
+def _sharpe_variance(sharpe_ratio: float, skew: float, kurtosis: float) -> float:
+    return 1 - skew * sharpe_ratio + (kurtosis - 1) / 4 * sharpe_ratio**2
+
+
+def risk_adjusted_return(net_yield: float, daily_pnl: ArrayLike) -> float | None:
+    """Net yield over the standard deviation (ddof 1) of daily PnL in money. None below 2 days or without variation.
+
+    It grows with the number of days: compare equal horizons only.
+    """
+    daily = np.asarray(daily_pnl, dtype=np.float64)
+    if len(daily) < 2 or not varies(daily):
+        return None
+    return net_yield / float(daily.std(ddof=1))
+
+
+def inaction_superiority_rate(vs_inaction: ArrayLike) -> float | None:
+    """Share of closed positions (n,) that did worse than inaction; exactly 0 is not worse. None when none closed."""
+    value = np.asarray(vs_inaction, dtype=np.float64)
+    return float(np.mean(value < 0)) if len(value) else None
+
+
+def effectiveness_score(
+    vs_inaction: ArrayLike, psr_zero: float | None, components: ArrayLike, *, cap: bool = False
+) -> Score:
+    """Score a period: 0.4 W/(W+L) + 0.3 PSR(0) + 0.3 G/(G+B).
+
+    W and L are the absolute sums of positive and negative `vs_inaction` of closed positions, G and B of the signed
+    `components` of the total. A part without substance drops out and the weights rescale. `cap` holds it at 0.30.
+    """
+    found = {
+        "vs_inaction": _positive_share(vs_inaction),
+        "psr": psr_zero,
+        "components": _positive_share(components),
+    }
+    parts = {name: value for name, value in found.items() if value is not None}
+    if len(parts) < 2:
+        return Score(None, parts, capped=False)
+    weights = [(name, weight) for name, weight in _SCORE_WEIGHTS if name in parts]
+    value = sum(weight * parts[name] for name, weight in weights) / sum(weight for _, weight in weights)
+    return Score(min(value, SCORE_CAP) if cap else value, parts, capped=cap and value > SCORE_CAP)
+
+
+def _positive_share(values: ArrayLike) -> float | None:
+    signed = np.asarray(values, dtype=np.float64).tolist()
+    gains, losses = math.fsum(v for v in signed if v > 0), -math.fsum(v for v in signed if v < 0)
+    return gains / (gains + losses) if gains + losses > 0 else None
+
+
+def inaction_alarm(earlier: InactionWeek, later: InactionWeek) -> InactionAlarm:
+    """Judge two consecutive weeks: alarm when inaction beat more than 70 % of at least 3 positions in both.
+
+    The score is capped when, besides, the sum of vs_inaction is negative in both.
+    """
+    alarmed = all(
+        week.closed >= ALARM_POSITIONS and week.inferior / week.closed > ALARM_ABOVE
+        for week in (earlier, later)
+    )
+    return InactionAlarm(
+        alarmed=alarmed,
+        caps_score=alarmed and earlier.vs_inaction < 0 and later.vs_inaction < 0,
+        luck=chance_of_inferior_week(earlier.closed) * chance_of_inferior_week(later.closed),
+    )
+
+
+def chance_of_inferior_week(closed: int, above: float = ALARM_ABOVE) -> float:
+    """Chance that more than `above` of `closed` coin tosses come up tails: .3125 for 4 positions; 0 for none."""
+    needed = next((k for k in range(int(above * closed), closed + 1) if closed and k / closed > above), None)
+    return binomial_tail(needed, closed) if needed is not None else 0.0
