@@ -1,0 +1,285 @@
+"""How far from the best exit: excursions, regret with its luck ratio, and what came after the exit.
+
+All of it is about *gross* PnL, net of entry costs and before exit costs; real exit costs are held constant, so net
+candidates differ from gross ones by a constant. Candidates are the marks strictly inside (entry, exit) and the exit
+itself, never the entry. Ties, within 1e-9 * max(1, notional) of the best, go to the earliest.
+Definitions: numbers.md, section 2; the driftless walk: Spitzer's identity (quant.md 1.7).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from retro.kernels.ranges import first_reaching, reduce_ranges
+from retro.kernels.series import DAY, FloatArray, IntArray, Marks, coverages, inside, median_gaps
+from retro.kernels.trajectory import TIE, Positions, extremes
+
+INSUFFICIENT = "insufficient_marks"
+MIN_COVERAGE = 0.5
+HORIZON = 7 * DAY
+"""The longest look after an exit."""
+
+FLAT = 1e-12
+STILL = "the path did not move"
+NOT_HELD = "held for no time"
+NO_MARK = "no mark close before exit + h"
+_REGRET_FIELDS = ("regret", "regret_ratio", "optimal_exit_at", "optimal_exit_pnl")
+_ABSENT = (None, None, None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Regret:
+    """Excursions and regret of one position, base currency and microseconds; what is None has its reason in `reasons`.
+
+    `mfe` >= 0 and `mae` <= 0 are gross, at `mfe_at` and `mae_at` (None when no candidate was above, or below, 0). `regret`
+    >= 0 is `optimal_exit_pnl` - final PnL, exactly. `regret_ratio` is regret over that of a driftless walk.
+    """
+
+    mfe: float
+    mae: float
+    mfe_at: int | None
+    mae_at: int | None
+    regret: float | None
+    regret_ratio: float | None
+    optimal_exit_at: int | None
+    optimal_exit_pnl: float | None
+    reasons: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class AfterExit:
+    """What holding on would have added to the final PnL, base currency; None for all three, with the reason, or for none.
+
+    `left_on_table` >= 0: the best moment; `left_on_table_capped` >= 0: the best before the stop; `hold_on`, signed: at the end.
+    """
+
+    left_on_table: float | None
+    left_on_table_capped: float | None
+    hold_on: float | None
+    reason: str | None = None
+
+
+def tie_tolerance(notional: float) -> float:
+    """How near to the best is as good as the best: 1e-9 * max(1, notional), base currency."""
+    return TIE * max(1.0, abs(notional))
+
+
+def first_best(values: FloatArray, tolerance: float) -> int:
+    """Index of the first value within `tolerance` of the greatest; `values` (n,), n >= 1, in order of time."""
+    return int(np.argmax(values >= values.max() - tolerance))
+
+
+def driftless_regret(step: float, candidates: int) -> float:
+    """Expected regret of a driftless Gaussian walk: step * sum_{i=1}^{n-1} 1/sqrt(2 pi i), n candidates, the exit one of them.
+
+    `step` is the standard deviation (RMS) of PnL from candidate to candidate. Source: Spitzer's identity.
+    """
+    return step * float(luck_sums(candidates)[candidates - 1])
+
+
+def luck_sums(candidates: int) -> FloatArray:
+    """sum_{i=1}^{k} 1/sqrt(2 pi i) for k = 0 .. candidates - 1."""
+    terms = 1.0 / np.sqrt(2.0 * np.pi * np.arange(1, max(candidates, 1)))
+    return np.concatenate([[0.0], np.cumsum(terms)])
+
+
+def regret(
+    at: IntArray,
+    gross: FloatArray,
+    *,
+    exit_at: int,
+    final_pnl: float,
+    notional: float,
+    coverage: float,
+    entry_costs: float = 0.0,
+    exit_costs: float = 0.0,
+) -> Regret:
+    """Excursions and regret of one position from its path.
+
+    `at` (n,) ascending microseconds and `gross` (n,) PnL of the marks strictly inside (entry, exit); n may be 0. `final_pnl` is
+    net of everything, `exit_costs` and `entry_costs` >= 0. With n = 0 or `coverage` < 0.5 regret is absent, the excursions
+    are those of the candidates there are.
+    """
+    when, path = np.append(at, exit_at), np.append(gross, final_pnl + exit_costs)
+    tie = tie_tolerance(notional)
+    best, worst = first_best(path, tie), first_best(-path, tie)
+    mfe, mae = max(0.0, float(path.max())), min(0.0, float(path.min()))
+    moments = (int(when[best]) if mfe > 0 else None, int(when[worst]) if mae < 0 else None)
+    if not len(at) or coverage < MIN_COVERAGE:
+        return Regret(mfe, mae, *moments, *_ABSENT, dict.fromkeys(_REGRET_FIELDS, INSUFFICIENT))
+    optimum = max(float(gross.max()) - exit_costs, final_pnl)
+    steps = np.diff(path, prepend=-entry_costs)
+    lucky = driftless_regret(math.sqrt(float(steps @ steps) / len(path)), len(path))
+    missed = optimum - final_pnl
+    if lucky <= FLAT * max(1.0, notional):
+        return Regret(mfe, mae, *moments, missed, None, int(when[best]), optimum, {"regret_ratio": STILL})
+    return Regret(mfe, mae, *moments, missed, missed / lucky, int(when[best]), optimum)
+
+
+def after_exit(
+    t: IntArray,
+    held: FloatArray,
+    *,
+    entry: int,
+    exit_at: int,
+    final_pnl: float,
+    exit_costs: float,
+    gap: float | None,
+    stop: float,
+    tolerance: float,
+) -> AfterExit:
+    """What holding on after the exit would have added, over h = min(holding time, 7 d).
+
+    `t` (n,) instants and `held` (n,) gross PnL of the position had it been held, at marks up to the period's end and the
+    settle lag; those outside (exit, exit + h] are left out. `gap`: median gap of the marks in [entry - 24 h, exit]. `stop`
+    >= 0: max(risk, |mae|); held on below -stop by more than the `tolerance`, the capped figure looks no further. Absent
+    without a mark in (exit, exit + h], or when the last one is more than 3 median gaps before exit + h.
+    """
+    horizon = min(exit_at - entry, HORIZON)
+    if horizon <= 0:
+        return AfterExit(None, None, None, NOT_HELD)
+    begin, end = np.searchsorted(t, [exit_at, exit_at + horizon], side="right").tolist()
+    if begin == end or gap is None or exit_at + horizon - int(t[end - 1]) > 3 * gap:
+        return AfterExit(None, None, None, NO_MARK)
+    gained = held[begin:end] - exit_costs - final_pnl
+    fallen = np.flatnonzero(held[begin:end] < -stop - tolerance)
+    patient = gained[: fallen[0]] if fallen.size else gained
+    return AfterExit(
+        max(0.0, float(gained.max())), max(0.0, float(patient.max(initial=0.0))), float(gained[-1])
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Regrets:
+    """`Regret` for N simple positions as columns: floats are NaN and instants -1 where absent; `row` gives None and reasons.
+
+    `gap` is the median gap of each position's marks in [entry - 24 h, exit], `coverage` the share of its life with a fresh one.
+    """
+
+    gap: FloatArray
+    coverage: FloatArray
+    mfe: FloatArray
+    mae: FloatArray
+    mfe_at: IntArray
+    mae_at: IntArray
+    regret: FloatArray
+    regret_ratio: FloatArray
+    optimal_exit_at: IntArray
+    optimal_exit_pnl: FloatArray
+
+    def row(self, i: int) -> Regret:
+        """One position's figures, None with a reason where absent."""
+        moments = _instant(self.mfe_at[i]), _instant(self.mae_at[i])
+        excursions = float(self.mfe[i]), float(self.mae[i])
+        if np.isnan(self.regret[i]):
+            return Regret(*excursions, *moments, *_ABSENT, dict.fromkeys(_REGRET_FIELDS, INSUFFICIENT))
+        ratio = _number(self.regret_ratio[i])
+        best = _instant(self.optimal_exit_at[i]), float(self.optimal_exit_pnl[i])
+        reasons = {"regret_ratio": STILL} if ratio is None else {}
+        return Regret(*excursions, *moments, float(self.regret[i]), ratio, *best, reasons)
+
+
+@dataclass(frozen=True, slots=True)
+class AfterExits:
+    """`AfterExit` for N simple positions as columns, NaN where absent; `horizon` is h in microseconds."""
+
+    horizon: IntArray
+    left_on_table: FloatArray
+    left_on_table_capped: FloatArray
+    hold_on: FloatArray
+
+    def row(self, i: int) -> AfterExit:
+        """One position's figures, None with the reason where absent."""
+        if np.isnan(self.hold_on[i]):
+            return AfterExit(None, None, None, NO_MARK if self.horizon[i] > 0 else NOT_HELD)
+        return AfterExit(
+            float(self.left_on_table[i]), float(self.left_on_table_capped[i]), float(self.hold_on[i])
+        )
+
+
+def _number(value: np.float64) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def _instant(value: np.int64) -> int | None:
+    return None if value < 0 else int(value)
+
+
+def regrets(marks: Marks, positions: Positions, final_pnl: FloatArray, exit_costs: FloatArray) -> Regrets:
+    """`regret` for N simple positions that share their marks; `final_pnl` and `exit_costs` (N,) as there."""
+    entry, end, instrument = positions.entry, positions.exit, positions.instrument
+    gap = median_gaps(marks, instrument, entry - DAY, end)
+    covered = coverages(marks, instrument, entry, end, gap)
+    lo, hi = inside(marks, instrument, entry, end)
+    at_exit = final_pnl + exit_costs
+    best, worst, first, last = extremes(marks.x, positions, lo, hi, at_exit)
+    mfe, mae = np.maximum(np.fmax(best, at_exit), 0.0), np.minimum(np.fmin(worst, at_exit), 0.0)
+    best_at, worst_at = (np.where(i < 0, end, marks.t[i]) if marks.t.size else end for i in (first, last))
+    known = (hi > lo) & (covered >= MIN_COVERAGE)
+    optimum = np.where(known, np.fmax(best - exit_costs, final_pnl), np.nan)
+    lucky = luck_sums(int((hi - lo).max(initial=0)) + 1)[hi - lo] * _step(marks.x, positions, lo, hi, at_exit)
+    moved = lucky > FLAT * np.maximum(1.0, positions.notional())
+    missed = optimum - final_pnl
+    return Regrets(
+        gap=gap,
+        coverage=covered,
+        mfe=mfe,
+        mae=mae,
+        mfe_at=np.where(mfe > 0, best_at, -1),
+        mae_at=np.where(mae < 0, worst_at, -1),
+        regret=missed,
+        regret_ratio=np.where(moved, missed / np.where(moved, lucky, 1.0), np.nan),
+        optimal_exit_at=np.where(known, best_at, -1),
+        optimal_exit_pnl=optimum,
+    )
+
+
+def _step(x: FloatArray, positions: Positions, lo: IntArray, hi: IntArray, at_exit: FloatArray) -> FloatArray:
+    """RMS gross PnL step from candidate to candidate, the exit the last; 0 without marks inside."""
+    some = np.flatnonzero(hi > lo)
+    step = np.zeros(len(lo))
+    if not some.size:
+        return step
+    lo, hi, held = lo[some], hi[some], positions.take(some)
+    begin = int(lo.min())
+    moves = np.square(np.diff(x[begin : int(hi.max())], append=0.0))
+    within = np.where(hi - lo > 1, reduce_ranges(moves, lo - begin, hi - 1 - begin, np.add), 0.0)
+    opening, closing = held.gross(x[lo]) + held.costs, at_exit[some] - held.gross(x[hi - 1])
+    step[some] = np.sqrt((held.quantity**2 * within + opening**2 + closing**2) / (hi - lo + 1))
+    return step
+
+
+def after_exits(
+    marks: Marks,
+    positions: Positions,
+    final_pnl: FloatArray,
+    exit_costs: FloatArray,
+    gap: FloatArray,
+    stop: FloatArray,
+) -> AfterExits:
+    """`after_exit` for N simple positions; `gap` from `regrets` (NaN: too few marks), `stop` (N,) = max(risk, |mae|)."""
+    horizon = np.minimum(positions.exit - positions.entry, HORIZON)
+    until = positions.exit + horizon
+    lo, hi = inside(marks, positions.instrument, positions.exit, until + 1)
+    some = np.flatnonzero((hi > lo) & (horizon > 0))
+    some = some[until[some] - marks.t[hi[some] - 1] <= 3 * gap[some]]
+    held, lo, hi = positions.take(some), lo[some], hi[some]
+    final = (final_pnl + exit_costs)[some]
+    fallen = _first_below(marks.x, held, lo, hi, -stop[some])
+    columns = [np.full(len(horizon), np.nan) for _ in range(3)]
+    for column, stops in zip(columns, (hi, np.where(fallen < 0, hi, fallen)), strict=False):
+        best, *_ = extremes(marks.x, held, lo, stops)
+        column[some] = np.fmax(best - final, 0.0)
+    columns[2][some] = held.gross(marks.x[hi - 1]) - final
+    return AfterExits(horizon, *columns)
+
+
+def _first_below(x: FloatArray, held: Positions, lo: IntArray, hi: IntArray, floor: FloatArray) -> IntArray:
+    """First index in x[lo:hi] at which gross PnL is below the floor by more than the tie tolerance; -1 where none is."""
+    limit = held.price + (floor + held.costs) / held.quantity - np.sign(held.quantity) * held.slack()
+    below = first_reaching(x, lo, hi, np.nextafter(limit, -np.inf), np.minimum)
+    above = first_reaching(x, lo, hi, np.nextafter(limit, np.inf), np.maximum)
+    return np.where(held.quantity > 0, below, above)

@@ -1,0 +1,194 @@
+"""Marks: the as-of rule, gaps, staleness and coverage, by hand-worked tables and against the slow obvious way."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from retro.kernels import series
+from retro.kernels.series import DAY, HOUR, Marks
+
+MINUTE = 60 * series.SECOND
+GOLDEN = json.loads((Path(__file__).parent / "golden" / "trajectory_regret.json").read_text())["positions"]
+
+
+def instants(*values):
+    return np.array(values, dtype=np.int64)
+
+
+def test_as_of_takes_the_last_mark_at_or_before_and_never_the_next():
+    t = instants(10, 20, 20, 30)
+    assert series.asof(t, [9, 10, 11, 20, 29, 30, 99]).tolist() == [-1, 0, 0, 2, 2, 3, 3]
+    assert series.asof(instants(), [5]).tolist() == [-1]
+
+
+@pytest.mark.parametrize("case", GOLDEN, ids=range(len(GOLDEN)))
+def test_as_of_and_mark_ages_agree_with_pandas_merge_asof(case):
+    t, prices = np.array(case["marks_t"]), np.array(case["marks_p"])
+    index = series.asof(t, case["checkpoints"])
+    assert prices[index].tolist() == case["checkpoint_marks"]
+    at = [case["entry"], *case["checkpoints"]]
+    assert (at - t[series.asof(t, at)]).tolist() == case["staleness"]
+
+
+times = st.lists(st.integers(0, 60), max_size=12).map(sorted)
+bundles = st.lists(times, min_size=1, max_size=4)
+
+
+def marks_of(parts):
+    return series.bundle([(t, np.arange(len(t)) + 100.0 * i) for i, t in enumerate(parts)])
+
+
+@given(bundles, st.data())
+@settings(deadline=None, max_examples=100)
+def test_looking_up_many_instruments_is_looking_up_each(parts, data):
+    marks = marks_of(parts)
+    rows = data.draw(st.lists(st.tuples(st.integers(0, len(parts) - 1), st.integers(-5, 70)), max_size=10))
+    instrument, at = instants(*(i for i, _ in rows)), instants(*(a for _, a in rows))
+    wanted = []
+    for i, a in rows:
+        local = int(series.asof(instants(*parts[i]), a))
+        wanted.append(-1 if local < 0 else int(marks.offsets[i]) + local)
+    assert series.asof_many(marks, instrument, at).tolist() == wanted
+    twice = series.asof_many(marks, instrument, np.stack([at, at], axis=1))
+    assert twice.tolist() == [[w, w] for w in wanted]
+
+
+@given(bundles, st.data())
+@settings(deadline=None, max_examples=100)
+def test_inside_finds_exactly_the_marks_strictly_between(parts, data):
+    marks = marks_of(parts)
+    i = data.draw(st.integers(0, len(parts) - 1))
+    start, length = data.draw(st.integers(-5, 65)), data.draw(st.integers(0, 40))
+    lo, hi = series.inside(marks, instants(i), instants(start), instants(start + length))
+    found = marks.t[lo[0] : hi[0]].tolist()
+    assert found == [t for t in parts[i] if start < t < start + length]
+    assert all(marks.offsets[i] <= k < marks.offsets[i + 1] for k in range(lo[0], hi[0]))
+
+
+def test_a_bundle_keeps_each_instruments_marks_apart():
+    marks = series.bundle([([1, 2], [10, 11]), ([], []), ([1], [20])])
+    assert marks.offsets.tolist() == [0, 2, 2, 3]
+    assert marks.times(0).tolist() == [1, 2]
+    assert marks.prices(0).tolist() == [10.0, 11.0]
+    assert marks.times(1).size == 0
+    assert marks.prices(2).tolist() == [20.0]
+    assert series.bundle([]).offsets.tolist() == [0]
+
+
+def test_highs_and_lows_become_marks_that_the_as_of_rule_does_not_see():
+    candles = Marks(
+        instants(0, 2), instants(5, 9), np.array([2.0, 3.0]), np.array([1.0, 2.5]), np.array([4.0, 6.0])
+    )
+    wide = series.with_highs_lows(candles)
+    assert wide.offsets.tolist() == [0, 6]
+    assert wide.x.tolist() == [1.0, 4.0, 2.0, 2.5, 6.0, 3.0]
+    for at in (5, 7, 9):
+        close = candles.x[series.asof(candles.t, at)]
+        assert wide.x[series.asof(wide.t, at)] == close
+    assert series.median_gap(wide.t, 0, 10) == series.median_gap(candles.t, 0, 10) == 4
+    plain = marks_of([[1, 2]])
+    assert series.with_highs_lows(plain) is plain
+
+
+@pytest.mark.parametrize(
+    ("t", "window", "gap"),
+    [
+        ((0, 10, 20, 30), (0, 30), 10),
+        ((0, 10, 20, 50), (0, 50), 10),
+        ((0, 10, 40), (0, 40), 20),  # an even number of gaps: the mean of the middle two
+        ((0, 10, 10, 20), (0, 20), 10),  # two marks of one instant have no gap
+        ((0, 10, 20, 99), (5, 20), 10),  # both ends of the window belong to it
+        ((0, 10), (1, 10), None),
+        ((), (0, 10), None),
+    ],
+)
+def test_median_gap_by_hand(t, window, gap):
+    assert series.median_gap(instants(*t), *window) == gap
+
+
+@given(bundles, st.data())
+@settings(deadline=None, max_examples=200)
+def test_many_median_gaps_and_coverages_are_the_single_ones(parts, data):
+    marks = marks_of(parts)
+    rows = data.draw(
+        st.lists(
+            st.tuples(st.integers(0, len(parts) - 1), st.integers(-5, 65), st.integers(0, 40)),
+            min_size=1,
+            max_size=8,
+        )
+    )
+    instrument, start, length = (instants(*column) for column in zip(*rows, strict=True))
+    gaps = series.median_gaps(marks, instrument, start, start + length)
+    shares = series.coverages(marks, instrument, start, start + length, gaps)
+    for k, (i, begin, held) in enumerate(rows):
+        gap = series.median_gap(marks.times(i), begin, begin + held)
+        assert (None if np.isnan(gaps[k]) else gaps[k]) == gap
+        assert shares[k] == pytest.approx(
+            series.coverage(marks.times(i), begin, begin + held, gap), abs=1e-12
+        )
+
+
+def slow_coverage(t, entry, leave, gap):
+    """Moment by moment, in the middle of each unit of time."""
+    limit = max(3 * (gap or 0), (leave - entry) / 10)
+    moments = np.arange(entry, leave, 0.125) + 0.0625
+    fresh = [any(mark <= m < mark + limit for mark in t) for m in moments]
+    return sum(fresh) / len(fresh)
+
+
+@given(times, st.integers(0, 50), st.integers(8, 40))
+@settings(deadline=None, max_examples=60)
+def test_coverage_is_the_share_of_moments_with_a_fresh_mark(t, entry, held):
+    gap = series.median_gap(instants(*t), 0, entry + held)
+    got = series.coverage(instants(*t), entry, entry + held, gap)
+    assert got == pytest.approx(slow_coverage(t, entry, entry + held, gap), abs=0.14 * (len(t) + 1) / held)
+    assert 0 <= got <= 1
+
+
+@pytest.mark.parametrize(
+    ("t", "share"),
+    [
+        ((0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100), 1.0),
+        ((0, 10, 20), 0.5),  # fresh until 20 + 3 * 10
+        ((-10, 0), 0.3),  # the mark of the entry counts too
+        ((-40, -30, -20), 0.1),  # an older one while it lasts
+        ((50,), 0.1),  # one mark has no gap: 10 % of the holding time
+        ((), 0.0),
+    ],
+)
+def test_coverage_of_a_hundred_units_by_hand(t, share):
+    t = instants(*t)
+    assert series.coverage(t, 0, 100, series.median_gap(t, -100, 100)) == pytest.approx(share)
+
+
+def test_a_life_of_no_length_is_not_covered():
+    assert series.coverage(instants(0, 10), 10, 10, 10.0) == 0
+
+
+@given(times, st.integers(0, 50), st.integers(1, 40), st.integers(0, 10**15))
+@settings(deadline=None, max_examples=60)
+def test_shifting_all_instants_changes_neither_gap_nor_coverage(t, entry, held, shift):
+    here, there = instants(*t), instants(*t) + shift
+    gap = series.median_gap(here, 0, 60)
+    assert series.median_gap(there, shift, 60 + shift) == gap
+    far = series.coverage(there, entry + shift, entry + held + shift, gap)
+    assert far == pytest.approx(series.coverage(here, entry, entry + held, gap))
+
+
+@pytest.mark.parametrize(
+    ("age", "gap", "offset", "stale"),
+    [
+        (15 * MINUTE, 5 * MINUTE, HOUR, False),  # exactly three gaps
+        (15 * MINUTE + 1, 5 * MINUTE, HOUR, True),
+        (DAY // 10, 5 * MINUTE, DAY, False),  # exactly 10 % of the offset
+        (DAY // 10 + 1, 5 * MINUTE, DAY, True),
+        (6 * MINUTE, np.nan, HOUR, False),  # no gap known: the 10 % alone
+        (6 * MINUTE + 1, np.nan, HOUR, True),
+    ],
+)
+def test_a_mark_is_stale_above_three_gaps_and_a_tenth_of_the_offset(age, gap, offset, stale):
+    assert bool(series.stale(age, gap, offset)) is stale
