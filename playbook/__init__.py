@@ -1,1 +1,53 @@
-"""PLAYBOOK.md: rules that change only with evidence."""
+"""PLAYBOOK.md: rules that change only with evidence.
+
+    blocks      which lines of a Markdown text are list items
+    heuristic   one rule: id, confidence, text, metadata
+    document    the parsed file, lossless, with its faults
+    citation    from cited labels to heuristics
+    amendment   the closed grammar of changes
+    edit        carrying them out, and undoing them, on the text
+    diff        showing them
+    confidence  how far evidence moves a confidence
+    audit       the evidence a proposal rests on
+    proposal    what the audit lets us propose
+    plain       text from elsewhere, made harmless
+    errors      faults and refusals
+
+Pure text: no clock, no files, no database, standard library only.
+"""
+
+from __future__ import annotations
+
+from playbook.amendment import Amendment, Grounds, from_json, to_json
+from playbook.audit import AuditRow
+from playbook.citation import claims, resolve
+from playbook.diff import diff
+from playbook.document import Playbook, find, parse
+from playbook.edit import apply, edits, inverse, splice
+from playbook.errors import Fault, PlaybookError
+from playbook.heuristic import Heuristic
+from playbook.proposal import first, judge, propose
+
+__all__ = [
+    "Amendment",
+    "AuditRow",
+    "Fault",
+    "Grounds",
+    "Heuristic",
+    "Playbook",
+    "PlaybookError",
+    "apply",
+    "claims",
+    "diff",
+    "edits",
+    "find",
+    "first",
+    "from_json",
+    "inverse",
+    "judge",
+    "parse",
+    "propose",
+    "resolve",
+    "splice",
+    "to_json",
+]

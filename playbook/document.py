@@ -1,0 +1,164 @@
+"""PLAYBOOK.md as a value: the text exactly as it was, and the heuristics found in it.
+
+`str(playbook)`, `format(playbook)` and `bytes(playbook)` give back what was parsed, byte for byte. Sections are level-2
+headings: `Global`, `Strategy: NAME`, `Retired`; any other level-2 heading is a section without a meaning, and heuristics
+there, or before the first heading, hold globally. What stands under `Retired` is retired whatever its braces say.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING, Literal
+
+from playbook.blocks import Heading, Item, Outline, outline
+from playbook.citation import claims
+from playbook.errors import Fault
+from playbook.heuristic import Heuristic, Status, read_head
+from playbook.plain import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["Playbook", "Section", "find", "parse"]
+
+_TITLE = re.compile(r"(?P<kind>global|retired|strategy\s*:\s*(?P<name>.+))", re.IGNORECASE)
+_UNDECODED = re.compile("[\udc80-\udcff]")
+_ITEM_SHAPED = re.compile(r"^[ \t]{0,3}[-*+][ \t]+H-[0-9]+[ \t]*\[", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A level-2 section: lines [line, end) by index, `line` being its heading (-1 before the first one)."""
+
+    kind: Literal["global", "strategy", "retired", "other"]
+    title: str
+    strategy: str | None
+    line: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Playbook:
+    """A parsed PLAYBOOK.md; `faults` is empty for a sound one, `extents` are the lines of all its list items."""
+
+    text: str
+    lines: tuple[str, ...]
+    heuristics: tuple[Heuristic, ...]
+    sections: tuple[Section, ...]
+    extents: tuple[tuple[int, int], ...]
+    faults: tuple[Fault, ...]
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __bytes__(self) -> bytes:
+        return self.text.encode("utf-8", "surrogateescape")
+
+
+def parse(text: str | bytes) -> Playbook:
+    """Parse a playbook; never fails, loses nothing. Bytes that are not UTF-8 are kept and are a fault of their line."""
+    if isinstance(text, bytes):
+        text = text.decode("utf-8", "surrogateescape")
+    plan = outline(text)
+    starts = tuple(accumulate(map(len, plan.lines), initial=0))
+    sections = tuple(_sections(plan.headings, len(plan.lines)))
+    found = (_heuristic(plan.lines, starts, item, sections) for item in plan.items)
+    heuristics = tuple(heuristic for heuristic in found if heuristic)
+    faults = [*_head_faults(starts, heuristics), *_id_faults(heuristics), *_claim_faults(heuristics)]
+    faults += _text_faults(text, starts, plan)
+    extents = tuple((item.line, item.end) for item in plan.items)
+    return Playbook(text, plan.lines, heuristics, sections, extents, tuple(sorted(faults)))
+
+
+def find(playbook: Playbook, id: str) -> Heuristic | None:  # noqa: A002 - it is called an id everywhere else
+    """The heuristic of this id, the first when it stands twice, None when there is none."""
+    return next((heuristic for heuristic in playbook.heuristics if heuristic.id == id), None)
+
+
+def _sections(headings: Sequence[Heading], end: int) -> Iterator[Section]:
+    title, line = "", -1
+    for heading in headings:
+        yield _section(title, line, heading.line)
+        title, line = (heading.title if heading.level == 2 else ""), heading.line
+    yield _section(title, line, end)
+
+
+def _section(title: str, line: int, end: int) -> Section:
+    match = _TITLE.fullmatch(title)
+    if match is None:
+        return Section("other", title, None, line, end)
+    if match["name"]:
+        return Section("strategy", title, match["name"].strip(), line, end)
+    return Section("retired" if match["kind"].lower() == "retired" else "global", title, None, line, end)
+
+
+def _heuristic(
+    lines: Sequence[str], starts: Sequence[int], item: Item, sections: Sequence[Section]
+) -> Heuristic | None:
+    if item.content is None:
+        return None
+    paragraph = "".join(lines[item.line : item.head])[item.bullet :]
+    head = read_head(paragraph, item.content - item.bullet)
+    if head is None:
+        return None
+    section = sections[bisect_right(sections, item.line, key=lambda one: one.line) - 1]
+    status: Status = "retired" if section.kind == "retired" else head.status or "active"
+    return Heuristic(
+        id=head.id,
+        confidence=head.confidence,
+        text=head.text,
+        tags=head.tags,
+        since=head.since,
+        status=status,
+        reason=head.reason,
+        section=section.title,
+        strategy=section.strategy,
+        line=item.line + 1,
+        head=head,
+        start=starts[item.line] + item.bullet,
+        first=item.line,
+        end=item.end,
+    )
+
+
+def _head_faults(starts: Sequence[int], heuristics: Sequence[Heuristic]) -> Iterator[Fault]:
+    for heuristic in heuristics:
+        for offset, reason, remedy in heuristic.head.faults:
+            yield Fault(bisect_right(starts, heuristic.start + offset), reason, remedy)
+
+
+def _id_faults(heuristics: Sequence[Heuristic]) -> Iterator[Fault]:
+    lines: dict[str, int] = {}
+    for heuristic in heuristics:
+        if heuristic.id in lines:
+            reason = f"duplicate id {heuristic.id}, first on line {lines[heuristic.id]}"
+            yield Fault(heuristic.line, reason, "give one of them a new number")
+        lines.setdefault(heuristic.id, heuristic.line)
+
+
+def _claim_faults(heuristics: Sequence[Heuristic]) -> Iterator[Fault]:
+    living = [heuristic for heuristic in heuristics if heuristic.live]
+    lines = {heuristic.id: heuristic.line for heuristic in reversed(living)}
+    claimed = claims(living)
+    for heuristic in living:
+        for tag in heuristic.tags:
+            owner = claimed[tag]
+            shown = repr(plain(tag, 60))
+            if tag in lines and tag != heuristic.id:
+                yield Fault(
+                    heuristic.line, f"tag {shown} is the id of another heuristic", "cite it by its id"
+                )
+            elif owner != heuristic.id:
+                reason = f"tag {shown} is already claimed by {owner} on line {lines[owner]}"
+                yield Fault(heuristic.line, reason, "let one of them claim it")
+
+
+def _text_faults(text: str, starts: Sequence[int], plan: Outline) -> Iterator[Fault]:
+    bad = {bisect_right(starts, match.start()) for match in _UNDECODED.finditer(text)}
+    yield from (Fault(line, "bytes that are not UTF-8", "save the file as UTF-8") for line in sorted(bad))
+    if plan.unclosed is not None and _ITEM_SHAPED.search(text, starts[plan.unclosed]):
+        reason = "a code fence or comment opened here never closes and hides heuristics"
+        yield Fault(plan.unclosed + 1, reason, "close it")

@@ -1,0 +1,256 @@
+"""What the audit lets us propose: a pure function of the playbook and the audit's rows.
+
+Status follows the entry role only, where a position's whole outcome is at stake: what loses with supported evidence is
+demoted, a demoted one that goes on losing is retired, a candidate that earns with supported evidence is promoted. Weaker
+evidence moves the confidence, never the status, and only the way the money went: a rule that wins seldom but earns is not
+talked down. Two rules always cited together, going the same way, are merged. One amendment per heuristic at a time.
+
+Labels no heuristic claims: into an empty playbook all of them enter as candidates; into one that exists only those with
+a supported verdict.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+from playbook import amendment as amend
+from playbook.amendment import Amendment, Grounds
+from playbook.audit import MIN_RESOLVED, AuditRow, evidence
+from playbook.confidence import CANDIDATE, STEP, posterior
+from playbook.document import Playbook, parse
+from playbook.edit import apply
+from playbook.errors import AmendmentError
+from playbook.plain import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from playbook.heuristic import Heuristic
+
+__all__ = ["BLANK", "first", "judge", "propose"]
+
+BLANK = """\
+# Playbook
+
+Rules this agent lives by: id, confidence, rule, and in braces the labels that stand for it in its records.
+They change only with evidence.
+
+## Global
+"""
+
+_AWAITED = 10  # citations that must resolve before a proposal is judged, at least
+_PATIENCE = 30  # and at most: a rule must not outlive its refutation by a year
+_INSEPARABLE = 0.8
+_ENOUGH_TO_MERGE = 10  # a handful of shared citations shows nothing
+_STILL_LOSING = 3
+_OWN_ID = re.compile(r"H-[0-9]{1,9}")
+_ORDER: tuple[amend.Op, ...] = ("demote", "retire", "merge", "promote", "set_confidence", "revise", "add")
+
+
+def propose(playbook: Playbook, rows: Sequence[AuditRow]) -> list[Amendment]:
+    """The amendments the audit justifies, in the order to apply them; all of them apply, one after the other.
+
+    Rows are cumulative (since the heuristic's text last changed). Every entry row recommended `demote` with supported
+    evidence has its `demote` here, unless the playbook has demoted or retired it already.
+    """
+    best = _rows_by_heuristic(rows)
+    counts = Counter(one.id for one in playbook.heuristics)
+    known = {one.id: one for one in playbook.heuristics if counts[one.id] == 1}
+    found = [
+        made for name, row in best.items() if name in known and (made := _verdict(playbook, known[name], row))
+    ]
+    taken = {made.heuristic for made in found}
+    merges = list(_merges(playbook, {k: v for k, v in best.items() if k in known and k not in taken}))
+    merged = {one.id for made in merges for one in parse(made.new).heuristics}
+    found += merges
+    for name, row in best.items():
+        if name in known and name not in taken | merged and (made := _rated(playbook, known[name], row)):
+            found.append(made)
+    found.sort(key=lambda made: (_ORDER.index(made.op), _natural(made.heuristic)))
+    unclaimed = [row for name, row in best.items() if name not in counts]
+    return _applicable(playbook, [*found, *_newcomers(playbook, unclaimed)])
+
+
+def first(rows: Sequence[AuditRow]) -> str:
+    """A first PLAYBOOK.md for an agent that has none, out of the labels it cited."""
+    blank = parse(BLANK)
+    return apply(blank, propose(blank, rows))
+
+
+def judge(
+    proposal: Amendment, resolved: int, average: float, wins: int
+) -> Literal["open", "validated", "refuted"]:
+    """What later citations (those after the proposal) say of it; open until enough of them have resolved.
+
+    The same test as the words in `falsified_by`; a merge, and a proposal without evidence, stay open.
+    """
+    awaited = proposal.grounds.evidence.get("awaited")
+    if proposal.op in ("merge", "revise") or not isinstance(awaited, int) or resolved < awaited:
+        return "open"
+    if proposal.op == "set_confidence" and proposal.old:
+        stated = parse(proposal.old).heuristics[0].confidence or 0
+        is_raise = (parse(proposal.new).heuristics[0].confidence or 0) > stated
+        rate = wins / resolved
+        return "refuted" if (rate < stated if is_raise else rate > stated) else "validated"
+    is_against = proposal.op in ("demote", "retire")
+    return "refuted" if (average > 0 if is_against else average < 0) else "validated"
+
+
+def _natural(name: str) -> tuple[tuple[int, int | str], ...]:
+    """Sort key that puts H-9 before H-10."""
+    return tuple(
+        (0, int(part)) if part.isdecimal() else (1, part) for part in re.split(r"([0-9]+)", name) if part
+    )
+
+
+def _rows_by_heuristic(rows: Sequence[AuditRow]) -> dict[str, AuditRow]:
+    """One row each: the entry row, or the exit row of what was never judged at entry."""
+    best: dict[str, AuditRow] = {}
+    for row in sorted(rows, key=lambda row: (row.role == "entry", row.evaluated_count > 0)):
+        held = best.get(row.heuristic_id)
+        if held is None or row.evaluated_count > 0 or held.evaluated_count == 0:
+            best[row.heuristic_id] = row
+    return {name: best[name] for name in sorted(best, key=_natural) if name}
+
+
+def _supported(row: AuditRow, kind: str) -> bool:
+    return row.role == "entry" and row.kind == kind and row.grade == "supported"
+
+
+def _grounds(row: AuditRow, falsified_by: str, **more: object) -> Grounds:
+    return Grounds(evidence(row) | {"awaited": _awaited(row)} | more, falsified_by)
+
+
+def _awaited(row: AuditRow) -> int:
+    return min(max(_AWAITED, row.evaluated_count), _PATIENCE)
+
+
+def _next(row: AuditRow, outcome: str) -> str:
+    return f"the next {_awaited(row)} resolved {row.role} citations {outcome}"
+
+
+def _posterior(stated: float, row: AuditRow) -> float:
+    """Where the evidence puts the confidence; it stays when that is against the way the money went."""
+    if row.evaluated_count < MIN_RESOLVED or not row.avg:
+        return stated
+    moved = posterior(stated if row.prior is None else row.prior, row.win_count, row.evaluated_count)
+    return max(moved, stated) if row.avg > 0 else min(moved, stated)
+
+
+def _verdict(playbook: Playbook, known: Heuristic, row: AuditRow) -> Amendment | None:
+    """A change of status, when the evidence is supported."""
+    stated = known.confidence
+    confidence = None if stated is None else _posterior(stated, row)
+    prior = {"prior": stated if row.prior is None else row.prior}
+    bad = _grounds(row, _next(row, f"average above 0 {row.unit}"), **prior)
+    if _supported(row, "demote") and known.status in ("candidate", "active"):
+        return amend.demote(playbook, known.id, bad, confidence=confidence)
+    if _supported(row, "demote") and known.status == "demoted":
+        if row.resolved_since is not None and row.resolved_since < _STILL_LOSING:
+            return None
+        reason = f"average {row.avg:+.2f} {row.unit} over {row.evaluated_count} citations"
+        return amend.retire(playbook, known.id, reason, bad)
+    if _supported(row, "keep") and known.status in ("candidate", "demoted"):
+        good = _grounds(row, _next(row, f"average below 0 {row.unit}"), **prior)
+        return amend.promote(playbook, known.id, good, confidence=confidence)
+    return None
+
+
+def _rated(playbook: Playbook, known: Heuristic, row: AuditRow) -> Amendment | None:
+    """A change of confidence worth an owner's attention."""
+    stated = known.confidence
+    if stated is None or not known.live or row.grade == "none" or row.kind == "insufficient_data":
+        return None
+    confidence = _posterior(stated, row)
+    if round(abs(confidence - stated), 9) < STEP:
+        return None
+    rate = f"win {'less' if confidence > stated else 'more'} often than {100 * stated:.0f} % of the time"
+    grounds = _grounds(row, _next(row, rate), prior=stated if row.prior is None else row.prior)
+    return amend.set_confidence(playbook, known.id, confidence, grounds)
+
+
+def _merges(playbook: Playbook, rows: Mapping[str, AuditRow]) -> Iterator[Amendment]:
+    """Merge pairs that are never cited apart and go the same way, the closest first, each heuristic once."""
+    known = {one.id: one for one in playbook.heuristics if one.live}
+    pairs: set[tuple[float, str, str]] = set()
+    for name, row in rows.items():
+        for other, shared in row.partners:
+            if shared > _INSEPARABLE and name != other and other in rows and {name, other} <= known.keys():
+                kept, absorbed = sorted((name, other), key=lambda one: (-_cited(rows[one]), _natural(one)))
+                pairs.add((-shared, kept, absorbed))
+    used: set[str] = set()
+    for minus_shared, kept, absorbed in sorted(pairs):
+        if {kept, absorbed} & used or not _same_way(rows[kept], rows[absorbed]):
+            continue
+        if (known[kept].section, known[kept].status) != (known[absorbed].section, known[absorbed].status):
+            continue
+        used |= {kept, absorbed}
+        words = f"{_AWAITED} later decisions cite one of {kept} and {absorbed} without the other"
+        grounds = _grounds(
+            rows[kept], words, jaccard=round(-minus_shared, 4), absorbed=evidence(rows[absorbed])
+        )
+        yield amend.merge(playbook, kept, absorbed, grounds)
+
+
+def _same_way(one: AuditRow, other: AuditRow) -> bool:
+    return (
+        (one.role, one.kind) == (other.role, other.kind)
+        and min(one.evaluated_count, other.evaluated_count) >= _ENOUGH_TO_MERGE
+        and (one.avg or 0) * (other.avg or 0) > 0
+    )
+
+
+def _newcomers(playbook: Playbook, rows: Sequence[AuditRow]) -> Iterator[Amendment]:
+    """Heuristics for labels that no heuristic claims, numbered by citation count, then label."""
+    is_first = not playbook.heuristics
+    ranked = sorted(rows, key=lambda row: (-_cited(row), row.heuristic_id))
+    chosen = [
+        row
+        for row in ranked
+        if _supported(row, "demote") or _supported(row, "keep") or (is_first and _cited(row) > 0)
+    ]
+    spoken_for = {row.heuristic_id for row in chosen}
+    number = int(amend.next_id(playbook)[2:])
+    for row in chosen:
+        label = row.heuristic_id
+        while f"H-{number}" in spoken_for:
+            number += 1
+        heuristic = label if _OWN_ID.fullmatch(label) else f"H-{number}"
+        number += heuristic != label
+        yield _newcomer(playbook, row, heuristic)
+
+
+def _newcomer(playbook: Playbook, row: AuditRow, heuristic: str) -> Amendment:
+    label, since = row.heuristic_id, row.since
+    verb = "Enter" if row.role == "entry" else "Exit"
+    text = f"{verb} on the label {plain(label, 80) or 'that has no visible character'}"
+    if heuristic == label:
+        text = f"The agent cites {label} at {row.role}; its wording is not known"
+    if _supported(row, "demote"):
+        grounds = _grounds(row, _next(row, f"average above 0 {row.unit}"), prior=CANDIDATE)
+        confidence = _posterior(CANDIDATE, replace(row, prior=None))
+        return amend.demote_label(
+            playbook, label, text, grounds, heuristic=heuristic, confidence=confidence, since=since
+        )
+    grounds = _grounds(row, _next(row, f"average below 0 {row.unit}"), prior=CANDIDATE)
+    tags = () if heuristic == label else (label,)
+    return amend.add(playbook, text, grounds, heuristic=heuristic, tags=tags, since=since)
+
+
+def _cited(row: AuditRow) -> int:
+    return max(row.citation_count, row.evaluated_count)
+
+
+def _applicable(playbook: Playbook, proposals: Sequence[Amendment]) -> list[Amendment]:
+    """Leave out what the document's own faults stand in the way of; the rest applies in order."""
+    kept: list[Amendment] = []
+    for proposal in proposals:
+        try:
+            playbook = parse(apply(playbook, [proposal]))
+        except AmendmentError:
+            continue
+        kept.append(proposal)
+    return kept
