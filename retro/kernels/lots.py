@@ -1,0 +1,174 @@
+"""Lot books: what is open of one asset, what it cost, and what closing it realised.
+
+Quantities are Decimal and signed (a short is a negative lot), so that zero is exactly zero; money is float, in
+base currency. The sum of what was realised, less the basis still open, is always the cash that came in: which
+method matches the lots moves profit in time and between gains and losses, never the net.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from decimal import Decimal
+from typing import Literal, NamedTuple
+
+Method = Literal["fifo", "average"]
+
+ZERO = Decimal(0)
+_DUST = Decimal("1e-12")  # of all that was opened since the book was last flat
+
+
+class Match(NamedTuple):
+    """A closed piece of a lot: `tag` of the trade that opened it, signed `quantity`, money in and out.
+
+    For a short `entry_cost` is negative (cash received) and so is `proceeds` (cash paid); pnl = proceeds less cost.
+    """
+
+    tag: int
+    quantity: Decimal
+    entry_cost: float
+    proceeds: float
+
+
+class Realised(NamedTuple):
+    """What one trade did: `pnl` of the part that closed, both quantities signed as the trade, and their lots.
+
+    `closed_qty` and `opened_qty` add up to the trade's quantity.
+    """
+
+    pnl: float
+    closed_qty: Decimal
+    opened_qty: Decimal
+    matched: tuple[Match, ...]
+
+
+class LotBook:
+    """Open lots of one asset, matched first in first out or at average cost.
+
+    A fee (charge > 0, rebate < 0) enters the basis when opening and comes off the proceeds when closing. At average
+    cost every sale takes the same fraction of every lot, which is the same thing and leaves each tag its own pnl;
+    consecutive trades of one tag are then one lot, so an inventory that needs no tags should use a single one.
+    """
+
+    __slots__ = ("_basis", "_lots", "_method", "_opened", "_quantity")
+
+    def __init__(self, method: Method = "fifo") -> None:
+        self._method: Method = method
+        self._lots: deque[tuple[int, Decimal, float]] = deque()
+        self._quantity = ZERO
+        self._basis = 0.0
+        self._opened = ZERO
+
+    @property
+    def quantity(self) -> Decimal:
+        """Signed quantity open."""
+        return self._quantity
+
+    @property
+    def basis(self) -> float:
+        """Signed cost of what is open: cash paid for longs, the negative of cash received for shorts."""
+        return self._basis
+
+    def unrealised(self, price: float) -> float:
+        """Profit if all that is open were closed at `price` without a fee."""
+        return float(self._quantity) * price - self._basis
+
+    def copy(self) -> LotBook:
+        """Return an independent book with the same lots."""
+        twin = LotBook(self._method)
+        twin._lots = self._lots.copy()
+        twin._quantity = self._quantity
+        twin._basis = self._basis
+        twin._opened = self._opened
+        return twin
+
+    def trade(self, signed_qty: Decimal, price: float, fee: float = 0.0, tag: int = 0) -> Realised:
+        """Buy (`signed_qty` > 0) or sell at `price`; what closes lots realises, what is left opens one.
+
+        A trade through zero splits its fee by quantity. A rest of no more than 1e-12 of all that was opened counts
+        as zero. In kind, receipts and payments are trades at the mark without a fee.
+        """
+        held = self._quantity
+        if not held or not signed_qty or (held > 0) == (signed_qty > 0):
+            self._open(signed_qty, float(signed_qty) * price + fee, tag)
+            return Realised(0.0 if signed_qty else 0.0 - fee, ZERO, signed_qty, ())
+        left = held + signed_qty
+        if abs(left) <= _DUST * self._opened:
+            return self._close_all(signed_qty, -float(signed_qty) * price - fee)
+        if (left > 0) == (held > 0):
+            return self._close_part(signed_qty, left, -float(signed_qty) * price - fee)
+        closing_fee = fee * float(held / -signed_qty)
+        realised = self._close_all(-held, float(held) * price - closing_fee)
+        self._open(left, float(left) * price + (fee - closing_fee), tag)
+        return realised._replace(opened_qty=left)
+
+    def dispose(self, quantity: Decimal, mark: float) -> Realised:
+        """Pay `quantity` > 0 away in kind at its mark, as for gas; never opens a short.
+
+        What is not held is bought at the mark for the purpose and so realises nothing.
+        """
+        held = min(quantity, self._quantity)
+        return self.trade(-held, mark) if held > 0 else Realised(0.0, ZERO, ZERO, ())
+
+    def _open(self, quantity: Decimal, cost: float, tag: int) -> None:
+        if not quantity:
+            return
+        self._quantity += quantity
+        self._basis += cost
+        self._opened += abs(quantity)
+        if self._method == "average" and self._lots and self._lots[-1][0] == tag:
+            _, already, paid = self._lots.pop()
+            self._lots.append((tag, already + quantity, paid + cost))
+        else:
+            self._lots.append((tag, quantity, cost))
+
+    def _close_all(self, signed_qty: Decimal, cash: float) -> Realised:
+        matched = _share_out(list(self._lots), cash)
+        pnl = cash - self._basis
+        self._lots.clear()
+        self._quantity = self._opened = ZERO
+        self._basis = 0.0
+        return Realised(pnl, signed_qty, ZERO, matched)
+
+    def _close_part(self, signed_qty: Decimal, left: Decimal, cash: float) -> Realised:
+        taken = self._take_first(-signed_qty) if self._method == "fifo" else self._take_alike(-signed_qty)
+        cost = math.fsum(cost for _, _, cost in taken)
+        self._quantity = left
+        self._basis -= cost
+        return Realised(cash - cost, signed_qty, ZERO, _share_out(taken, cash))
+
+    def _take_first(self, quantity: Decimal) -> list[tuple[int, Decimal, float]]:
+        """Remove signed `quantity` from the oldest lots."""
+        lots, taken = self._lots, []
+        while quantity:
+            tag, size, cost = lots[0]
+            if abs(size) <= abs(quantity):
+                taken.append(lots.popleft())
+                quantity -= size
+                continue
+            piece = cost * float(quantity / size)
+            lots[0] = (tag, size - quantity, cost - piece)
+            taken.append((tag, quantity, piece))
+            break
+        return taken
+
+    def _take_alike(self, quantity: Decimal) -> list[tuple[int, Decimal, float]]:
+        """Remove signed `quantity` as one fraction of every lot."""
+        share = quantity / self._quantity
+        part = float(share)
+        taken = [(tag, size * share, cost * part) for tag, size, cost in self._lots]
+        self._lots = deque(
+            (tag, size - gone, cost - piece)
+            for (tag, size, cost), (_, gone, piece) in zip(self._lots, taken, strict=True)
+        )
+        return taken
+
+
+def _share_out(taken: list[tuple[int, Decimal, float]], cash: float) -> tuple[Match, ...]:
+    """Divide the cash of a closing trade among the lots it closed, by quantity."""
+    if len(taken) == 1:
+        return (Match(*taken[0], cash),)
+    total = float(sum(quantity for _, quantity, _ in taken))
+    return tuple(
+        Match(tag, quantity, cost, cash * (float(quantity) / total)) for tag, quantity, cost in taken
+    )
