@@ -53,10 +53,17 @@ FlowKind = Literal[
     "funding_paid",
 ]
 Action = Literal["enter", "exit", "increase", "reduce", "adjust", "hold", "skip"]
+if TYPE_CHECKING:
+    Real = float
+else:
+    Real = float | str  # a line may spell it as a decimal string; `_as_floats` leaves a float
 
 
-class Fact(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", rename={"at": "at_us"}):
-    """What every event carries. `at` is filled in from the store: the wire's own `at` has many spellings."""
+class Fact(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", rename={"at": "\x7fat"}):
+    """What every event carries. `at` is filled in from the store: the wire's own `at` has many spellings.
+
+    Hence its name on the wire, which no line can carry.
+    """
 
     id: str
     agent: str
@@ -149,26 +156,32 @@ class Decision(Fact, frozen=True, kw_only=True, tag="decision"):
 class Prediction(Fact, frozen=True, kw_only=True, tag="prediction"):
     """A claim about the future, with an optional interval."""
 
-    predicted: float | None = None
+    predicted: Real | None = None
     decision: str | None = None
     position: str | None = None
     category: str = ""
     item: str = ""
     regime: str | None = None
     target_at: str | int | None = None
-    low: float | None = None
-    high: float | None = None
+    low: Real | None = None
+    high: Real | None = None
     confidence: float | None = None
     unit: str | None = None
     source: Any = None
+
+    def __post_init__(self) -> None:
+        _as_floats(self, "predicted", "low", "high")
 
 
 class Resolution(Fact, frozen=True, kw_only=True, tag="resolution"):
     """How a prediction turned out."""
 
     prediction: str
-    actual: float | None = None
+    actual: Real | None = None
     correct: bool | None = None
+
+    def __post_init__(self) -> None:
+        _as_floats(self, "actual")
 
 
 class Cost(Fact, frozen=True, kw_only=True, tag="cost"):
@@ -231,9 +244,20 @@ _DECODER = msgspec.json.Decoder(
 )
 
 
+def _as_floats(fact: Fact, *names: str) -> None:
+    for name in names:
+        if isinstance(value := getattr(fact, name), str):
+            msgspec.structs.force_setattr(fact, name, float(value))
+
+
 def decode(body: str | bytes, at: int) -> Fact:
-    """The fact a stored line tells, at its instant in microseconds."""
-    fact: Fact = _DECODER.decode(body)
+    """The fact a stored line tells, at its instant in microseconds. A field that is null was not given."""
+    try:
+        fact: Fact = _DECODER.decode(body)
+    except msgspec.ValidationError:
+        fields = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
+        given = {name: raw for name, raw in fields.items() if bytes(raw) != b"null"}
+        fact = _DECODER.decode(msgspec.json.encode(given))
     msgspec.structs.force_setattr(fact, "at", at)
     return fact
 
@@ -292,6 +316,7 @@ class Batch:
     marks: list[MarkSeries] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     events: int = 0
+    unknown: dict[str, int] = field(default_factory=dict)
     as_of: dict[str, int] = field(default_factory=dict)
     capital: dict[str, Decimal] = field(default_factory=dict)
     base_currency: dict[str, str] = field(default_factory=dict)

@@ -1,0 +1,200 @@
+"""Checks of one value: each gives what is wrong with it and what to do, or None."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from retro.periods import parse_instant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["CHECKS", "CONTROL", "LONGEST_NAME", "Number", "is_name", "quote", "show", "wrong_with"]
+
+LONGEST_NAME: Final = 500
+"""Characters of an id, position, instrument or asset: what every database can put in an index."""
+
+
+class Number(str):
+    """A JSON number as it was written, so that no digit is lost."""
+
+    __slots__ = ()
+
+
+def quote(text: str, most: int = 40) -> str:
+    """Foreign text fit for a message: in quotes, escaped, without control and bidi characters, cut short."""
+    shown, room = "", most
+    for mark in text[: 4 * most]:
+        escaped = json.dumps(mark, ensure_ascii=False)[1:-1] if mark.isprintable() else ""
+        if len(escaped) > room:
+            break
+        shown, room = shown + escaped, room - len(escaped)
+    else:
+        return f'"{shown}"' if len(text) <= 4 * most else f'"{shown}"...'
+    return f'"{shown}"...'
+
+
+def is_name(text: str) -> bool:
+    """Whether a text can name an event, position, instrument or asset."""
+    return not _not_a_name(text)
+
+
+def show(value: Any) -> str:
+    """A JSON value fit for a message."""
+    if isinstance(value, Number):
+        return value[:40]
+    if isinstance(value, str):
+        return quote(value)
+    if isinstance(value, dict | list):
+        return "an object" if isinstance(value, dict) else "a list"
+    return json.dumps(value)
+
+
+def wrong_with(value: Any, rule: str | tuple[str, ...]) -> str | None:
+    """What is wrong with a value under a check of `CHECKS`, or under the words allowed."""
+    if isinstance(rule, tuple):
+        if _not_text(value) or value not in rule:
+            return f"{show(value)} is unknown; use one of {', '.join(rule)}"
+        return None
+    return CHECKS[rule](value)
+
+
+def _not_text(value: Any) -> str | None:
+    if isinstance(value, str) and not isinstance(value, Number):
+        return None
+    return f"{show(value)} is not a string; put it in quotes"
+
+
+def _not_a_name(value: Any) -> str | None:
+    if wrong := _not_text(value):
+        return wrong
+    if not value:
+        return "is empty; give a name or leave it out"
+    if len(value) > LONGEST_NAME:
+        return f"is longer than {LONGEST_NAME} characters; shorten it"
+    if CONTROL.search(value):
+        return f"{quote(value)} holds a control character; remove it"
+    return None
+
+
+CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_AGENT: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_NUMERAL: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_INTEGER: Final = re.compile(r"-?\d+", re.ASCII)
+
+
+def _not_an_agent(value: Any) -> str | None:
+    if wrong := _not_text(value):
+        return wrong
+    return (
+        None if _AGENT.fullmatch(value) else f"{quote(value)} is not 1 to 64 of A-Z a-z 0-9 . _ -; rename it"
+    )
+
+
+def _not_a_number(value: Any) -> str | None:
+    if not isinstance(value, str) or not _NUMERAL.fullmatch(value):
+        return f"{show(value)} is not a finite number; write digits, or digits in quotes"
+    return f"{value[:40]} is not finite as float64; correct it" if math.isinf(float(value)) else None
+
+
+def _ranged(holds: Callable[[float], bool], must: str) -> Callable[[Any], str | None]:
+    def outside(value: Any) -> str | None:
+        wrong = _not_a_number(value)
+        return wrong or (None if holds(float(value)) else f"{value[:40]} {must}")
+
+    return outside
+
+
+def _json_number(inner: Callable[[Any], str | None]) -> Callable[[Any], str | None]:
+    def outside(value: Any) -> str | None:
+        if not isinstance(value, Number):
+            return f"{show(value)} is not a number; write it without quotes"
+        return inner(value)
+
+    return outside
+
+
+def _not_an_integer(value: Any) -> str | None:
+    if isinstance(value, Number) and _INTEGER.fullmatch(value):
+        return None
+    return f"{show(value)} is not a whole number; write digits only"
+
+
+def _not_a_count(value: Any) -> str | None:
+    return _not_an_integer(value) or (
+        f"{value[:40]} is negative; write 0 or more" if value[0] == "-" else None
+    )
+
+
+def _not_a_reference(value: Any) -> str | None:
+    return _not_an_integer(value) if isinstance(value, Number) else _not_text(value)
+
+
+def _not_an_instant(value: Any) -> str | None:
+    if isinstance(value, Number):
+        return (
+            None if _INTEGER.fullmatch(value) else f"{value[:40]} is not a whole number of Unix milliseconds"
+        )
+    if not isinstance(value, str):
+        return f"{show(value)} is not a time; write RFC 3339 or Unix milliseconds"
+    return None
+
+
+def _not_a_moment(value: Any) -> str | None:
+    if (wrong := _not_an_instant(value)) or isinstance(value, Number):
+        return wrong
+    if len(value) > 40:
+        return f"{quote(value)} is not an RFC 3339 instant; shorten it"
+    try:
+        parse_instant(value)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def _not_amounts(value: Any) -> str | None:
+    if not isinstance(value, dict):
+        return f"{show(value)} is not an object; map each asset to its quantity"
+    for asset, amount in value.items():
+        if wrong := _not_a_name(asset):
+            return f"an asset {wrong}"
+        if wrong := _not_an_amount(amount):
+            return f"of {quote(asset)}, {wrong}"
+    return None
+
+
+def _not_texts(value: Any) -> str | None:
+    if not isinstance(value, list):
+        return f"{show(value)} is not a list; write [...]"
+    return next((wrong for item in value if (wrong := _not_text(item))), None)
+
+
+_not_an_amount = _ranged(lambda value: value >= 0, "is negative; write 0 or more")
+
+CHECKS: Final[dict[str, Callable[[Any], str | None]]] = {
+    "type": lambda _: None,
+    "name": _not_a_name,
+    "agent": _not_an_agent,
+    "at": _not_an_instant,
+    "instant": _not_a_moment,
+    "integer": _not_an_integer,
+    "count": _not_a_count,
+    "text": _not_text,
+    "texts": _not_texts,
+    "reference": _not_a_reference,
+    "number": _not_a_number,
+    "positive": _ranged(lambda value: value > 0, "must be above 0"),
+    "nonzero": _ranged(lambda value: value != 0, "must not be 0"),
+    "amount": _not_an_amount,
+    "amounts": _not_amounts,
+    "share": _json_number(_ranged(lambda value: 0 <= value <= 1, "must lie between 0 and 1")),
+    "valence": _json_number(_ranged(lambda value: -1 <= value <= 1, "must lie between -1 and 1")),
+    "map": lambda value: (
+        None if isinstance(value, dict) else f"{show(value)} is not an object; write {{...}}"
+    ),
+    "flag": lambda value: None if isinstance(value, bool) else f"{show(value)} must be true or false",
+    "any": lambda _: None,
+}
