@@ -304,7 +304,7 @@ class Breakdowns(_Document):
 
 
 class Effectiveness(_Document):
-    """Is the strategy as a whole working?"""
+    """Whether the strategy as a whole is working."""
 
     net_yield_7d: float | None
     sharpe_7d: float | None

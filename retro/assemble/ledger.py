@@ -1,0 +1,247 @@
+"""The books of a stretch of time on the day grid: equity, owner's flows and every component, day by day.
+
+Longer periods are sums of their days, exactly. Components are kept per position too, so that positions, wallet and
+costs without a position add up to the total.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from dataclasses import dataclass, field
+from math import fsum
+from typing import TYPE_CHECKING, Final
+
+from retro.assemble.track import Effect
+from retro.report import PnlAttribution
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from retro.assemble.prices import Prices
+    from retro.assemble.track import Booking, State, Track
+    from retro.assemble.wallet import ExternalFlow, Wallet
+    from retro.model import Fact
+
+__all__ = ["COMPONENTS", "SIGNS", "YIELD_KINDS", "Books", "attribution", "keep_books", "signed_sum"]
+
+SIGNS: Final[dict[str, float]] = {
+    "lp_fees_earned": 1.0,
+    "lending_interest_earned": 1.0,
+    "borrow_interest": -1.0,
+    "staking_rewards": 1.0,
+    "funding": 1.0,
+    "trading_gains": 1.0,
+    "trading_losses": -1.0,
+    "impermanent_loss": -1.0,
+    "gas_costs": -1.0,
+    "inference_costs": -1.0,
+    "data_costs": -1.0,
+    "unrealized_pnl": 1.0,
+    "implausible_pnl": 1.0,
+}
+COMPONENTS: Final = tuple(SIGNS)
+YIELD_KINDS: Final = frozenset({"lp", "lending", "staking"})
+
+Amounts = dict[str, float]
+
+
+def signed_sum(components: Mapping[str, float], unattributed: float | None = None) -> float:
+    """Components with their signs, summed without rounding on the way."""
+    parts = [SIGNS[name] * amount for name, amount in components.items()]
+    return fsum([*parts, unattributed or 0.0])
+
+
+@dataclass(slots=True)
+class Books:
+    """What the day grid shows. Index i of a per-day list is the day [boundaries[i], boundaries[i + 1])."""
+
+    boundaries: list[int]
+    days: list[Amounts]
+    wallet_days: list[Amounts]
+    flows: list[float]
+    equity: list[float]
+    plausible_pnl: list[float]
+    unrealized: list[float]
+    states: dict[str, list[State]]
+    wallet: Wallet
+    external: list[ExternalFlow] = field(default_factory=list)
+    portfolio_costs: list[Booking] = field(default_factory=list)
+
+    def index(self, boundary: int) -> int:
+        """Position of a boundary on the grid."""
+        return self.boundaries.index(boundary)
+
+    def between(self, start: int, end: int) -> Amounts:
+        """Components of [start, end): the sum of its days."""
+        i, j = self.index(start), self.index(end)
+        return {name: fsum(day.get(name, 0.0) for day in self.days[i:j]) for name in COMPONENTS}
+
+    def position_pnl(self, position: str, start: int, end: int) -> float:
+        """What one position made in [start, end)."""
+        states = self.states[position]
+        return states[self.index(end)].pnl - states[self.index(start)].pnl
+
+
+def keep_books(  # one table, filled column by column
+    tracks: Mapping[str, Track],
+    wallet: Wallet,
+    wallet_facts: Iterable[Fact],
+    boundaries: Sequence[int],
+    known_until: int,
+    prices: Prices,
+    *,
+    offset: float = 0.0,
+    opening: Sequence[ExternalFlow] = (),
+) -> Books:
+    """Move the wallet from boundaries[0] on and value everything at each boundary.
+
+    `wallet` is the state before the events at boundaries[0] (it is moved on), `wallet_facts` the facts without a
+    position from there, `offset` equity known only by the agent's statement (opening capital), `opening` flows that
+    opened the wallet.
+    """
+    grid = list(boundaries)
+    states = {name: [track.state(b, known_until, prices) for b in grid] for name, track in tracks.items()}
+    bookings, external, wallet_values, wallet_unrealized = _move_wallet(
+        tracks, wallet, wallet_facts, grid, known_until, prices
+    )
+    external = [*opening, *external]
+    days, wallet_days, plausible = [], [], []
+    per_day_wallet = _split(bookings, grid)
+    portfolio = [booking for track in tracks.values() for booking in track.portfolio]
+    per_day_portfolio = _split(portfolio, grid)
+    per_position = {name: _split(track.bookings, grid) for name, track in tracks.items()}
+    for i in range(len(grid) - 1):
+        parts: dict[str, list[float]] = defaultdict(list)
+        of_wallet: dict[str, list[float]] = defaultdict(list)
+        for booking in (*per_day_wallet[i], *per_day_portfolio[i]):
+            of_wallet[booking.component].append(booking.amount)
+        of_wallet["unrealized_pnl"].append(wallet_unrealized[i + 1] - wallet_unrealized[i])
+        for name, track in tracks.items():
+            before, after = states[name][i], states[name][i + 1]
+            if track.flagged_at is not None and grid[i + 1] > track.flagged_at:
+                parts["implausible_pnl"].append(after.pnl - before.pnl)
+                continue
+            for booking in per_position[name][i]:
+                parts[booking.component].append(booking.amount)
+            parts["unrealized_pnl"].append(after.unrealized - before.unrealized)
+            parts["impermanent_loss"].append(after.il - before.il)
+        both = {name: fsum([*parts.get(name, ()), *of_wallet.get(name, ())]) for name in COMPONENTS}
+        days.append(both)
+        wallet_days.append({name: fsum(of_wallet.get(name, ())) for name in COMPONENTS})
+        plausible.append(signed_sum(both) - both["implausible_pnl"])
+    flows = [
+        fsum(flow.value for flow in external if grid[i] <= flow.at < grid[i + 1])
+        for i in range(len(grid) - 1)
+    ]
+    equity = [
+        fsum([wallet_values[i], offset, *(column[i].value for column in states.values())])
+        for i in range(len(grid))
+    ]
+    unrealized = [
+        fsum(
+            [
+                wallet_unrealized[i],
+                *(
+                    column[i].unrealized
+                    for name, column in states.items()
+                    if (flagged := tracks[name].flagged_at) is None or flagged >= grid[i]
+                ),
+            ]
+        )
+        for i in range(len(grid))
+    ]
+    return Books(
+        grid, days, wallet_days, flows, equity, plausible, unrealized, states, wallet, external, portfolio
+    )
+
+
+def _split(bookings: Iterable[Booking], grid: Sequence[int]) -> list[list[Booking]]:
+    days: list[list[Booking]] = [[] for _ in range(len(grid) - 1)]
+    for booking in bookings:
+        i = bisect_right(grid, booking.at) - 1
+        if 0 <= i < len(days):
+            days[i].append(booking)
+    return days
+
+
+def _move_wallet(
+    tracks: Mapping[str, Track],
+    wallet: Wallet,
+    facts: Iterable[Fact],
+    grid: Sequence[int],
+    known_until: int,
+    prices: Prices,
+) -> tuple[list[Booking], list[ExternalFlow], list[float], list[float]]:
+    """Effects and facts in time order; the wallet is valued at each boundary before the events there."""
+    first, last = grid[0], grid[-1]
+    steps: list[tuple[int, int, str, str, object]] = [
+        (effect.at, int(effect.quantity < 0), effect.asset, name, effect)
+        for name, track in tracks.items()
+        for effect in track.effects
+        if first <= effect.at < last
+    ]
+    steps += [(fact.at, 0, "", fact.id, fact) for fact in facts if first <= fact.at < last]
+    steps.sort(key=lambda step: step[:4])
+    bookings: list[Booking] = []
+    external: list[ExternalFlow] = []
+    values: list[float] = []
+    unrealized: list[float] = []
+    i = 0
+    for boundary in grid:
+        while i < len(steps) and steps[i][0] < boundary:
+            booked, flow = _step(wallet, steps[i][4], prices)
+            bookings += booked
+            if flow is not None:
+                external.append(flow)
+            i += 1
+        at = min(boundary, known_until)
+        values.append(wallet.value(at, prices))
+        unrealized.append(wallet.unrealized(at, prices))
+    return bookings, external, values, unrealized
+
+
+def _step(wallet: Wallet, step: object, prices: Prices) -> tuple[list[Booking], ExternalFlow | None]:
+    if isinstance(step, Effect):
+        return wallet.apply(step), None
+    return wallet.tell(step, prices)  # type: ignore[arg-type]  # the other kind of step is a fact
+
+
+def attribution(
+    components: Mapping[str, float],
+    *,
+    start: float,
+    end: float,
+    yields: bool,
+    unattributed: float | None = None,
+    risk_adjusted: float | None = None,
+    trading_fees: float = 0.0,
+    slippage: float | None = None,
+) -> PnlAttribution:
+    """The document of a set of components, with what is derived from them."""
+    operational = fsum(components[name] for name in ("gas_costs", "inference_costs", "data_costs"))
+    net_yield = (
+        fsum(
+            [
+                components["lp_fees_earned"],
+                components["lending_interest_earned"],
+                components["staking_rewards"],
+                -components["impermanent_loss"],
+            ]
+        )
+        if yields
+        else None
+    )
+    return PnlAttribution(
+        total=signed_sum(components, unattributed),
+        **{name: components[name] + 0.0 for name in COMPONENTS},
+        unrealized_pnl_start=start,
+        unrealized_pnl_end=end,
+        unattributed=unattributed,
+        operational_cost=operational,
+        net_yield=net_yield,
+        net_yield_after_costs=None if net_yield is None else net_yield - operational,
+        risk_adjusted_return=risk_adjusted,
+        trading_fees=trading_fees,
+        slippage=slippage,
+    )

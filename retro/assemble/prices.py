@@ -1,0 +1,191 @@
+"""What a thing was worth: one line of marks per instrument or asset, looked up as-of, never interpolated.
+
+The agent's own marks come first; where it has none, or none younger than a day, shared marks fill in. Prices are in
+the agent's base currency. A missing mark is the last one at or before the instant (provisional when older than
+24 h), else the last fill price (provisional).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from retro.periods import DAY
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from retro.model import MarkSeries
+
+__all__ = ["MAX_AGE", "Line", "Prices", "Quote", "base_and_quote", "related_symbols"]
+
+MAX_AGE: Final = DAY
+_EMPTY_T: Final = np.empty(0, dtype=np.int64)
+_EMPTY_X: Final = np.empty(0, dtype=np.float64)
+
+
+class Quote(NamedTuple):
+    """A price, the instant of its mark (None for a fill price) and whether it may be relied on."""
+
+    price: float
+    at: int | None
+    provisional: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Marks of one symbol in base currency: `t` int64 microseconds ascending, `price`, `low`, `high` float64."""
+
+    t: NDArray[np.int64]
+    price: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+    def index(self, at: int) -> int:
+        """Where the last mark at or before `at` stands, -1 when there is none."""
+        return int(np.searchsorted(self.t, at, side="right")) - 1
+
+
+_NO_MARKS: Final = Line(_EMPTY_T, _EMPTY_X, _EMPTY_X, _EMPTY_X)
+
+
+def base_and_quote(symbol: str) -> tuple[str, str | None]:
+    """Split "ETH/USDC:USDC" into ("ETH", "USDC"); a bare asset has no quote."""
+    base, slash, rest = symbol.partition("/")
+    return (base, rest.partition(":")[0]) if slash else (symbol, None)
+
+
+def related_symbols(symbol: str, base_currency: str) -> set[str]:
+    """Every series whose marks may price this symbol: what has to be loaded for it."""
+    base, quote = base_and_quote(symbol)
+    wanted = {symbol, base, f"{base}/{base_currency}"}
+    if quote is not None:
+        wanted |= {f"{base}/{quote}", quote, f"{quote}/{base_currency}"}
+    return wanted - {base_currency}
+
+
+def _line(series: MarkSeries) -> Line:
+    price = series.price
+    low = price if series.low is None else np.where(np.isnan(series.low), price, series.low)
+    high = price if series.high is None else np.where(np.isnan(series.high), price, series.high)
+    return Line(series.t * 1000, price, low, high)
+
+
+def _prefer(first: Line, second: Line) -> Line:
+    """The first line's marks, and the second's only where the first has none or its last is older than a day."""
+    if not len(first.t):
+        return second
+    if not len(second.t):
+        return first
+    at = np.searchsorted(first.t, second.t, side="right") - 1
+    age = np.where(at >= 0, second.t - first.t[np.maximum(at, 0)], MAX_AGE + 1)
+    keep = age > MAX_AGE
+    t = np.concatenate([first.t, second.t[keep]])
+    order = np.argsort(t, kind="stable")
+    price, low, high = (
+        np.concatenate([a, b[keep]])[order]
+        for a, b in ((first.price, second.price), (first.low, second.low), (first.high, second.high))
+    )
+    return Line(t[order], price, low, high)
+
+
+def _times(line: Line, rate: Line) -> Line:
+    """A line quoted in another asset, brought to base currency by that asset's own line."""
+    t = np.union1d(line.t, rate.t)
+    i = np.searchsorted(line.t, t, side="right") - 1
+    j = np.searchsorted(rate.t, t, side="right") - 1
+    known = (i >= 0) & (j >= 0)
+    t, i, j = t[known], i[known], j[known]
+    factor = rate.price[j]
+    return Line(t, line.price[i] * factor, line.low[i] * factor, line.high[i] * factor)
+
+
+class Prices:
+    """The price lines an agent's facts need, resolved once each."""
+
+    def __init__(
+        self,
+        base_currency: str,
+        own: Mapping[str, MarkSeries],
+        shared: Mapping[str, MarkSeries],
+    ) -> None:
+        self.base_currency = base_currency
+        self._own = own
+        self._shared = shared
+        self._lines: dict[str, Line] = {}
+        self._fills: dict[str, list[tuple[int, float]]] = {}
+        self.unreliable: dict[str, str] = {}
+
+    def note_fill(self, symbol: str, at: int, price: float) -> None:
+        """Remember a fill price: the last resort when a symbol has no mark."""
+        base, _ = base_and_quote(symbol)
+        for name in {symbol, base}:
+            self._fills.setdefault(name, []).append((at, price))
+
+    def line(self, symbol: str) -> Line:
+        """All marks of an instrument or asset, in base currency."""
+        if symbol not in self._lines:
+            self._lines[symbol] = self._resolve(symbol)
+        return self._lines[symbol]
+
+    def _resolve(self, symbol: str) -> Line:
+        """Marks in order of preference: the agent's own of this instrument, of its asset, then shared ones."""
+        base, quote = base_and_quote(symbol)
+        names = [symbol]
+        if quote is None or quote == self.base_currency:
+            names = list(dict.fromkeys((symbol, f"{base}/{self.base_currency}", base)))
+        lines = [_line(self._own[name]) for name in names if name in self._own]
+        for name in names:
+            if name in self._shared:
+                line = _line(self._shared[name])
+                _, priced_in = base_and_quote(name)
+                if priced_in not in {None, self.base_currency}:
+                    line = _times(line, self.line(str(priced_in)))
+                lines.append(line)
+        found = _NO_MARKS
+        for line in lines:
+            found = _prefer(found, line)
+        return found if len(found.t) or quote is None else self.line(base)
+
+    def quote(self, symbol: str, at: int) -> Quote | None:
+        """The price of a symbol at an instant by the rule of missing marks; None when nothing ever priced it."""
+        if symbol == self.base_currency:
+            return Quote(1.0, at, provisional=False)
+        line = self.line(symbol)
+        i = line.index(at)
+        if i >= 0:
+            seen = int(line.t[i])
+            return Quote(float(line.price[i]), seen, at - seen > MAX_AGE)
+        fills = [price for when, price in self._fills.get(symbol, ()) if when <= at]
+        if fills:
+            return Quote(fills[-1], None, provisional=True)
+        if len(line.t):
+            return Quote(float(line.price[0]), int(line.t[0]), provisional=True)
+        later = self._fills.get(symbol)
+        return Quote(later[0][1], None, provisional=True) if later else None
+
+    def price(self, symbol: str, at: int) -> float:
+        """The price to book with; what could not be relied on is noted in `unreliable`. 0.0 only when unknown."""
+        found = self.quote(symbol, at)
+        if found is None:
+            self.unreliable[symbol] = "no mark and no fill price"
+            return 0.0
+        if found.provisional:
+            self.unreliable.setdefault(
+                symbol, "no mark, fill price used" if found.at is None else "last mark older than 24 h"
+            )
+        return found.price
+
+    def at_many(self, symbol: str, at: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Prices at many instants, as `price` gives them (float64)."""
+        if symbol == self.base_currency:
+            return np.ones(len(at))
+        line = self.line(symbol)
+        i = np.searchsorted(line.t, at, side="right") - 1
+        if len(i) and i.min() >= 0:
+            return line.price[i]
+        return np.array([self.price(symbol, int(t)) for t in at], dtype=np.float64)
