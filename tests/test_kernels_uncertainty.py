@@ -80,7 +80,7 @@ def test_beta_quantile_inverts_the_distribution(log_a, log_b, log_p, upper):
     p = 1 - 10**log_p if upper else 10**log_p
     x = special.beta_quantile(p, a, b)
     if 1e-200 < x < 0.5:  # near 1 the float nearest to x is itself too coarse
-        assert special.beta_cdf(x, a, b) == pytest.approx(p, rel=1e-11)
+        assert special.beta_cdf(x, a, b) == pytest.approx(p, rel=1e-10)
 
 
 @given(st.floats(1e-9, 1 - 1e-9), st.floats(0.05, 1e4), st.floats(0.05, 1e4))

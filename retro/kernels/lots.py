@@ -10,7 +10,10 @@ from __future__ import annotations
 import math
 from collections import deque
 from decimal import Decimal
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 Method = Literal["fifo", "average"]
 
@@ -81,6 +84,21 @@ class LotBook:
         twin._basis = self._basis
         twin._opened = self._opened
         return twin
+
+    def to_json(self) -> dict[str, object]:
+        """Plain data from which `from_json` makes the same book."""
+        lots = [[tag, str(quantity), cost] for tag, quantity, cost in self._lots]
+        return {"lots": lots, "basis": self._basis, "opened": str(self._opened)}
+
+    @classmethod
+    def from_json(cls, method: Method, data: Mapping[str, Any]) -> LotBook:
+        """Return the book that was written down."""
+        book = cls(method)
+        book._lots = deque((tag, Decimal(quantity), cost) for tag, quantity, cost in data["lots"])  # its own
+        book._quantity = sum((quantity for _, quantity, _ in book._lots), ZERO)  # its own
+        book._basis = data["basis"]  # its own
+        book._opened = Decimal(data["opened"])  # its own
+        return book
 
     def trade(self, signed_qty: Decimal, price: float, fee: float = 0.0, tag: int = 0) -> Realised:
         """Buy (`signed_qty` > 0) or sell at `price`; what closes lots realises, what is left opens one.

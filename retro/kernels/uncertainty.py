@@ -119,7 +119,7 @@ def bca_interval(
         return None
     means = np.sort(_resampled_means(sample, rng))
     mean = float(sample.sums.sum()) / sample.n
-    tie = NO_SPREAD * max(1.0, abs(mean))
+    tie = NO_SPREAD * max(1.0, float(np.abs(sample.sums).sum()) / sample.n)
     if means[-1] - means[0] <= tie:
         return mean, mean
     below, upto = np.searchsorted(means, (mean - tie, mean + tie))
