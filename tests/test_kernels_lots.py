@@ -276,3 +276,13 @@ def test_a_copy_lives_its_own_life(before, after, method):
     ahead = [twin.trade(*row) for row in after]
     assert (book.quantity, book.basis) == kept
     assert [book.trade(*row) for row in after] == ahead
+
+
+@given(trades, trades, st.sampled_from(METHODS))
+@settings(max_examples=60, deadline=None)
+def test_a_book_written_down_and_read_again_goes_on_to_the_last_bit(before, after, method):
+    book, _ = play(method, before)
+    again = LotBook.from_json(method, json.loads(json.dumps(book.to_json())))
+    assert (again.quantity, again.basis) == (book.quantity, book.basis)
+    assert [again.trade(*row) for row in after] == [book.trade(*row) for row in after]
+    assert (again.quantity, again.basis) == (book.quantity, book.basis)

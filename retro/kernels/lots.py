@@ -88,16 +88,21 @@ class LotBook:
     def to_json(self) -> dict[str, object]:
         """Plain data from which `from_json` makes the same book."""
         lots = [[tag, str(quantity), cost] for tag, quantity, cost in self._lots]
-        return {"lots": lots, "basis": self._basis, "opened": str(self._opened)}
+        return {
+            "lots": lots,
+            "quantity": str(self._quantity),
+            "basis": self._basis,
+            "opened": str(self._opened),
+        }
 
     @classmethod
     def from_json(cls, method: Method, data: Mapping[str, Any]) -> LotBook:
         """Return the book that was written down."""
         book = cls(method)
-        book._lots = deque((tag, Decimal(quantity), cost) for tag, quantity, cost in data["lots"])  # its own
-        book._quantity = sum((quantity for _, quantity, _ in book._lots), ZERO)  # its own
-        book._basis = data["basis"]  # its own
-        book._opened = Decimal(data["opened"])  # its own
+        book._lots = deque((tag, Decimal(quantity), cost) for tag, quantity, cost in data["lots"])
+        book._quantity = Decimal(data["quantity"])  # fractions of lots at average cost add up to less exactly
+        book._basis = data["basis"]
+        book._opened = Decimal(data["opened"])
         return book
 
     def trade(self, signed_qty: Decimal, price: float, fee: float = 0.0, tag: int = 0) -> Realised:
