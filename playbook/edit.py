@@ -167,6 +167,8 @@ def _insert(playbook: Playbook, at: int, block: Sequence[str]) -> Edit:
 
 def _check(before: Playbook, after: Playbook, amendment: Amendment) -> None:
     """Refuse a result that differs from `before` in more than the operation may change."""
+    if before.text == after.text:
+        raise NotPermitted(amendment.heuristic, "it would change nothing")
     wanted = {one.id: one for one in parse(amendment.new).heuristics}
     untouched = [
         [(one.id, _said(one)) for one in side.heuristics if one.id not in wanted] for side in (before, after)
