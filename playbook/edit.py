@@ -117,7 +117,7 @@ def _enter(playbook: Playbook, amendment: Amendment, wanted: Heuristic) -> Edit:
 
 def _move(playbook: Playbook, target: Heuristic, line: str) -> list[Edit]:
     """Take an item out with all that hangs on it, and put it, with its new line, at the end of Retired."""
-    if target.status == "retired" and target.head.raw == line:
+    if any(one.kind == "retired" and one.line < target.first < one.end for one in playbook.sections):
         raise NotPermitted(target.id, "is retired already")
     if any(target.first < one.first < target.end for one in playbook.heuristics):
         raise NotPermitted(target.id, "other heuristics are nested in it; move them out first")
@@ -200,7 +200,7 @@ def _said(heuristic: Heuristic) -> tuple[object, ...]:
 
 
 def _check_status(amendment: Amendment, op: str, now: Heuristic) -> None:
-    if op in _BECOMES and now.status != _BECOMES[op]:
+    if op in _BECOMES and {now.status, now.head.status} != {_BECOMES[op]}:
         raise NotPermitted(now.id, f"{op} leaves it {_BECOMES[op]}, not {now.status}")
     if (amendment.old is None or op == "revise") and plain(now.text) != now.text:
         raise NotPermitted(
@@ -214,5 +214,9 @@ def _check_fields(was: Heuristic, now: Heuristic, op: str) -> None:
     changed = {name for name in _FIELDS if getattr(was, name) != getattr(now, name)}
     if beyond := sorted(changed - _MAY_CHANGE[op]):
         raise NotPermitted(now.id, f"{op} may not change its {beyond[0]}")
+    if op in ("demote", "promote") and was.status == now.status:
+        raise NotPermitted(now.id, f"is {now.status} already")
+    if op == "merge" and not was.live:
+        raise NotPermitted(now.id, "is retired")
     if op == "merge" and not set(was.tags) <= set(now.tags):
         raise NotPermitted(now.id, "a merge loses no tag")
