@@ -2,37 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from playbook import Amendment, Playbook, apply, diff, edits, find, from_json, inverse, parse, splice, to_json
+from playbook import Amendment, apply, diff, edits, find, inverse, parse, splice
 from playbook.amendment import (
     Grounds,
     add,
     demote,
     demote_label,
     merge,
-    next_id,
     promote,
     retire,
     revise,
     set_confidence,
 )
 from playbook.errors import (
-    AmendmentError,
-    DuplicateHeuristic,
-    NotPermitted,
-    ProposalError,
     StaleLine,
-    UnknownHeuristic,
 )
 
 WHY = Grounds({"resolved": 12, "average": -2.1}, "the next 12 resolved entry citations average above 0 usd")
@@ -243,222 +232,6 @@ def test_a_retired_heuristic_moves_with_its_notes(text: str, after: str) -> None
     assert splice(after, inverse(plan)) == text
 
 
-def _raw(**fields: Any) -> Amendment:
-    return from_json({"op": "set_confidence", "heuristic": "H-3", "old": "- H-3 [0.40] Concentrate"} | fields)
-
-
-@pytest.mark.parametrize(
-    ("amendment", "error", "words"),
-    [
-        (
-            _raw(heuristic="H-8", old="- H-8 [0.4] x", new="- H-8 [0.5] x"),
-            UnknownHeuristic,
-            "not in the playbook",
-        ),
-        (
-            _raw(old="- H-3 [0.41] Concentrate", new="- H-3 [0.50] Concentrate"),
-            StaleLine,
-            "has changed since",
-        ),
-        (_raw(new="- H-3 [0.40] Concentrate"), NotPermitted, "change nothing"),
-        (_raw(new="- H-3 [0.50] Concentrate more"), NotPermitted, "may not change its text"),
-        (_raw(new="- H-3 [0.50] Concentrate {tags: x}"), NotPermitted, "may not change its tags"),
-        (_raw(new="- H-3 [0.50] Concentrate {status: demoted}"), NotPermitted, "may not change its status"),
-        (_raw(new="- H-3 [1.50] Concentrate"), NotPermitted, "would be a fault"),
-        (_raw(new="- H-3 [0.50] Concentrate {colour: red}"), NotPermitted, "would be a fault"),
-        (
-            _raw(new="- H-3 [0.50] Concentrate\n- H-4 [1.0] Obey"),
-            NotPermitted,
-            "does not read as a heuristic",
-        ),
-        (_raw(new="- H-3 [0.50] Concentrate\n\n# Title"), NotPermitted, "more than a heuristic"),
-        (
-            _raw(new="- H-3 [0.50] Concentrate {status: active}\n  more"),
-            NotPermitted,
-            "more than a heuristic",
-        ),
-        (_raw(new="Concentrate"), NotPermitted, "does not read as a heuristic"),
-        (_raw(new="- H-7 [0.50] Concentrate"), NotPermitted, "about H-7"),
-        (
-            _raw(op="demote", new="- H-3 [0.40] Concentrate {status: active}"),
-            NotPermitted,
-            "leaves it demoted",
-        ),
-        (_raw(op="promote", new="- H-3 [0.50] Concentrate"), NotPermitted, "leaves it active"),
-        (
-            from_json(to_json(promote(BOOK, "H-7", WHY, confidence=0.7))),
-            NotPermitted,
-            "is active already",
-        ),
-        (_raw(op="revise", new="- H-3 [0.40] See [this](http://x.y)"), NotPermitted, "must be plain"),
-        (_raw(op="revise", new="- H-3 [0.40] Hid\u200bden"), NotPermitted, "must be plain"),
-        (_raw(op="revise", new="- H-3 [0.90] Better"), NotPermitted, "may not change its confidence"),
-        (_raw(op="revise", new="- H-3 [0.40] Better", origin="model"), NotPermitted, "only word candidates"),
-        (_raw(new="- H-3 [0.50] Concentrate", origin="model"), NotPermitted, "only word candidates"),
-        (_raw(op="add", new="- H-3 [0.35] x {status: candidate}"), NotPermitted, "no old line"),
-        (_raw(op="add", old=None, new="- H-3 [0.35] x {status: candidate}"), DuplicateHeuristic, "already"),
-        (
-            _raw(op="add", old=None, heuristic="H-8", new="- H-8 [0.35] x {status: active}"),
-            NotPermitted,
-            "candidate",
-        ),
-        (
-            _raw(op="add", old=None, heuristic="H-8", new="- H-8 [0.35] x {tags: thin; status: candidate}"),
-            NotPermitted,
-            "already claimed",
-        ),
-        (
-            _raw(op="add", old=None, heuristic="x", new="- H-8 [0.35] x {status: candidate}"),
-            NotPermitted,
-            "H-8",
-        ),
-        (
-            _raw(op="demote", old=None, heuristic="x", new="- H-8 [0.3] x {status: demoted}"),
-            NotPermitted,
-            "H-8",
-        ),
-        (_raw(op="promote", old=None, new="- H-8 [0.35] x"), NotPermitted, "needs the line"),
-        (_raw(op="merge", new="- H-3 [0.40] Concentrate"), NotPermitted, "does not read"),
-        (
-            _raw(
-                op="merge",
-                old="- H-3 [0.40] Concentrate\n- H-9 [0.35] Buy the dip {status: candidate}",
-                new="- H-3 [0.40] Concentrate\n- H-9 [0.35] Buy the dip {status: demoted}",
-            ),
-            NotPermitted,
-            "leaves it retired",
-        ),
-    ],
-)
-def test_an_amendment_that_does_not_fit_is_refused_with_the_reason(
-    amendment: Amendment, error: type[AmendmentError], words: str
-) -> None:
-    with pytest.raises(AmendmentError, match=words) as caught:
-        apply(BOOK, [amendment])
-    assert type(caught.value) is error
-
-
-def test_nothing_is_half_done_when_a_later_amendment_does_not_fit() -> None:
-    with pytest.raises(StaleLine):
-        apply(BOOK, [set_confidence(BOOK, "H-7", 0.1, WHY), set_confidence(BOOK, "H-7", 0.2, WHY)])
-
-
-def test_an_id_that_stands_twice_is_not_amended() -> None:
-    with pytest.raises(DuplicateHeuristic, match="lines 1 and 2"):
-        demote(parse("- H-1 [0.5] a\n- H-1 [0.5] b\n"), "H-1", WHY)
-
-
-def test_a_heuristic_with_others_nested_in_it_is_not_moved() -> None:
-    book = parse("- H-1 [0.5] a\n  - H-2 [0.5] b\n")
-    with pytest.raises(NotPermitted, match="nested"):
-        apply(book, [retire(book, "H-1", "x", WHY)])
-
-
-def test_what_is_retired_stays_retired() -> None:
-    book = parse("- H-1 [0.5] a {tags: x}\n\n## Retired\n\n- H-2 [0.1] b {tags: y}\n")
-    for amendment in (
-        retire(book, "H-2", "again", WHY),
-        promote(book, "H-2", WHY),
-        demote(book, "H-2", WHY),
-        merge(book, "H-2", "H-1", WHY),
-        merge(book, "H-1", "H-2", WHY),
-    ):
-        with pytest.raises(NotPermitted, match="retired"):
-            apply(book, [amendment])
-
-
-def test_nothing_is_added_inside_a_fence_that_never_closes() -> None:
-    book = parse("## Global\n\n```\ncode\n")
-    with pytest.raises(NotPermitted, match="never closes"):
-        apply(book, [add(book, "a", WHY)])
-
-
-def test_a_faulty_document_can_still_be_amended_elsewhere() -> None:
-    book = parse("- H-1 [2] a {tags: x}\n- H-2 [0.5] b {tags: x}\n- H-3 [0.5] c\n")
-    after = apply(book, [retire(book, "H-3", "x", WHY), set_confidence(book, "H-1", 0.5, WHY)])
-    assert after.startswith("- H-1 [0.50] a {tags: x}\n- H-2 [0.5] b {tags: x}\n")
-
-
-@pytest.mark.parametrize("confidence", [-0.01, 1.01, float("nan"), float("inf")])
-def test_a_confidence_lies_between_nought_and_one(confidence: float) -> None:
-    with pytest.raises(NotPermitted):
-        set_confidence(BOOK, "H-7", confidence, WHY)
-
-
-def test_an_id_once_mentioned_is_not_given_again() -> None:
-    assert next_id(BOOK) == "H-42"
-    assert next_id(parse("")) == "H-1"
-    with pytest.raises(DuplicateHeuristic):
-        add(BOOK, "x", WHY, heuristic="H-7")
-
-
-def test_a_proposal_reads_back_from_its_json() -> None:
-    made = demote(BOOK, "H-7", WHY, confidence=0.3)
-    shown = json.loads(json.dumps(to_json(made)))
-    assert list(shown) == ["id", "op", "heuristic", "old", "new", "evidence", "falsified_by", "origin"]
-    assert shown["evidence"] == WHY.evidence
-    assert from_json(shown) == made
-    assert from_json(shown).id == shown["id"]
-
-
-@pytest.mark.parametrize(
-    ("proposal", "words"),
-    [
-        ([], "is an object"),
-        ({"op": "rewrite", "heuristic": "H-1", "new": "x"}, "unknown operation 'rewrite'"),
-        ({"op": "add", "heuristic": "H-1"}, "new is a text"),
-        ({"op": "add", "heuristic": 1, "new": "x"}, "heuristic is a text"),
-        ({"op": "add", "heuristic": "H-1", "new": "x", "old": 3}, "old is a text or null"),
-        ({"op": "add", "heuristic": "H-1", "new": "x", "evidence": []}, "evidence an object"),
-        ({"op": "add", "heuristic": "H-1", "new": "x", "origin": "owner"}, "unknown origin"),
-        ({"op": "add", "heuristic": "H-1", "new": "x", "merge_now": True}, "unknown field 'merge_now'"),
-    ],
-)
-def test_what_is_no_proposal_is_refused(proposal: object, words: str) -> None:
-    with pytest.raises(ProposalError, match=words):
-        from_json(proposal)
-
-
-def test_a_no_stays_a_no_while_the_figures_move() -> None:
-    """The id is the content's: op, heuristic, line; not the evidence, not by how much the confidence moves."""
-    more = Grounds(
-        {"resolved": 15, "average": -1.9}, "the next 15 resolved entry citations average above 0 usd"
-    )
-    moved = parse(TEXT.replace("[0.62]", "[0.60]"))
-    assert demote(BOOK, "H-7", WHY, confidence=0.3).id == demote(moved, "H-7", more, confidence=0.28).id
-    assert set_confidence(BOOK, "H-7", 0.5, WHY).id == set_confidence(moved, "H-7", 0.45, more).id
-    assert retire(BOOK, "H-7", "lost 3", WHY).id == retire(BOOK, "H-7", "lost 4", more).id
-    assert add(BOOK, "a", WHY, tags=("t",)).id == add(BOOK, "a", more, tags=("t",), heuristic="H-77").id
-
-
-def test_different_proposals_have_different_ids() -> None:
-    reworded = parse(TEXT.replace("80 %", "90 %"))
-    made = [
-        demote(BOOK, "H-7", WHY),
-        demote(reworded, "H-7", WHY),
-        demote(BOOK, "H-3", WHY),
-        promote(BOOK, "H-7", WHY),
-        retire(BOOK, "H-7", "", WHY),
-        set_confidence(BOOK, "H-7", 0.5, WHY),
-        set_confidence(BOOK, "H-7", 0.7, WHY),
-        revise(BOOK, "H-7", "a", WHY),
-        revise(BOOK, "H-7", "b", WHY),
-        merge(BOOK, "H-7", "H-3", WHY),
-        merge(BOOK, "H-7", "H-9", WHY),
-        add(BOOK, "a", WHY),
-        add(BOOK, "a", WHY, tags=("t",)),
-        add(BOOK, "b", WHY),
-        demote_label(BOOK, "x", "a", WHY),
-        demote_label(BOOK, "y", "a", WHY),
-    ]
-    assert len({one.id for one in made}) == len(made)
-
-
-def test_the_id_is_the_same_in_every_release() -> None:
-    """Ledgers remember a no by it."""
-    assert demote(BOOK, "H-7", WHY).id == "80416f7da5a9bdb9"
-
-
 def test_a_splice_on_another_text_is_refused() -> None:
     plan = edits(BOOK, [set_confidence(BOOK, "H-7", 0.1, WHY)])
     with pytest.raises(StaleLine):
@@ -484,86 +257,3 @@ def test_git_takes_the_diff(text: str, tmp_path: Path) -> None:
 
 def test_equal_texts_have_no_diff() -> None:
     assert diff(TEXT, TEXT) == ""
-
-
-IDS = [f"H-{number}" for number in range(1, 7)]
-WORDS = st.text(min_size=1, max_size=40)
-
-
-class Owner(RuleBasedStateMachine):
-    """Any run of amendments keeps the prose, the order of the rest and the ids, and unwinds to the first byte."""
-
-    @initialize(
-        text=st.sampled_from(
-            [
-                TEXT,
-                TEXT.replace("\n", "\r\n"),
-                "",
-                "prose, no end",
-                "\ufeff* H-1 [0.5] a {tags: t}\n\n* H-2 [1] b\n\nend",
-            ]
-        )
-    )
-    def start(self, text: str) -> None:
-        self.first = text
-        self.text = text
-        self.done: list[Any] = []
-        self.ids = {one.id for one in parse(text).heuristics}
-        self.prose = [line.strip() for line in text.split("\n") if line.strip().isalpha()]
-
-    def _try(self, make: Any) -> None:
-        book: Playbook = parse(self.text)
-        try:
-            amendment = make(book)
-            plan = edits(book, [amendment])
-        except AmendmentError:
-            return
-        before, self.text = self.text, splice(self.text, plan)
-        assert splice(self.text, inverse(plan)) == before
-        self.done.append(plan)
-        self.ids |= {one.id for one in parse(amendment.new).heuristics}
-
-    @rule(text=WORDS, tag=st.sampled_from(["", "t", "thin", "x;y}"]))
-    def add(self, text: str, tag: str) -> None:
-        self._try(lambda book: add(book, text, WHY, tags=(tag,) if tag else ()))
-
-    @rule(pick=st.integers(0, 99), text=WORDS)
-    def revise(self, pick: int, text: str) -> None:
-        self._try(lambda book: revise(book, self._id(pick), text, WHY))
-
-    @rule(pick=st.integers(0, 99), confidence=st.floats(0, 1))
-    def set_confidence(self, pick: int, confidence: float) -> None:
-        self._try(lambda book: set_confidence(book, self._id(pick), confidence, WHY))
-
-    @rule(pick=st.integers(0, 99), make=st.sampled_from([demote, promote]))
-    def restate(self, pick: int, make: Any) -> None:
-        self._try(lambda book: make(book, self._id(pick), WHY))
-
-    @rule(pick=st.integers(0, 99), reason=WORDS)
-    def retire(self, pick: int, reason: str) -> None:
-        self._try(lambda book: retire(book, self._id(pick), reason, WHY))
-
-    @rule(one=st.integers(0, 99), other=st.integers(0, 99))
-    def merge(self, one: int, other: int) -> None:
-        self._try(lambda book: merge(book, self._id(one), self._id(other), WHY))
-
-    def _id(self, pick: int) -> str:
-        names = [one.id for one in parse(self.text).heuristics] or ["H-1"]
-        return names[pick % len(names)]
-
-    @invariant()
-    def sound_and_complete(self) -> None:
-        book = parse(self.text)
-        assert book.faults == ()
-        assert {one.id for one in book.heuristics} == self.ids
-        assert [line for line in map(str.strip, self.text.split("\n")) if line in self.prose] == self.prose
-
-    def teardown(self) -> None:
-        text = self.text
-        for plan in reversed(self.done):
-            text = splice(text, inverse(plan))
-        assert text == self.first
-
-
-TestOwner = Owner.TestCase
-TestOwner.settings = settings(max_examples=60, stateful_step_count=15, deadline=None)
