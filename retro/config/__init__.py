@@ -1,0 +1,58 @@
+"""The configuration: one typed model that is validation, documentation and example in one.
+
+`load` reads config.toml and lists every fault at once; `example` is the commented file; `schema` its JSON Schema.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from retro.config.example import example
+from retro.config.read import load, with_database
+from retro.config.retrospective import NOT_YET_USED, Retrospective
+from retro.config.tables import (
+    Agent,
+    Config,
+    ContextField,
+    Llm,
+    Mail,
+    Memory,
+    Notify,
+    Owner,
+    Playbook,
+    Service,
+    Source,
+    Store,
+)
+
+__all__ = [
+    "Agent",
+    "Config",
+    "ContextField",
+    "Llm",
+    "Mail",
+    "Memory",
+    "Notify",
+    "Owner",
+    "Playbook",
+    "Retrospective",
+    "Service",
+    "Source",
+    "Store",
+    "example",
+    "load",
+    "not_yet_used",
+    "schema",
+    "with_database",
+]
+
+
+def not_yet_used(config: Config) -> list[str]:
+    """The keys the file names whose evaluator does not exist yet: accepted, and without effect."""
+    named = config.retrospective.model_fields_set
+    return [f"retrospective.{key} ({evaluator})" for key, evaluator in NOT_YET_USED.items() if key in named]
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of config.toml."""
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema"} | Config.model_json_schema()

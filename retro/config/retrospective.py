@@ -1,0 +1,137 @@
+"""The `[retrospective]` table: what is reviewed, when, and by which thresholds.
+
+Names and defaults are those of the Slow Mirror's specification, with a few keys of our own between them.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+from pydantic import Field, ValidationInfo, field_validator
+
+from retro.config import shapes  # noqa: TC001 - pydantic reads the annotations when it makes the class
+from retro.config.shapes import Table
+
+__all__ = ["NOT_YET_USED", "Retrospective"]
+
+NOT_YET_USED: Final = {
+    "attribution_decay": "context attribution",
+    "residual_buffer_size": "residual correction",
+    "residual_min_samples": "residual correction",
+    "conformal_quantile": "residual correction",
+    "calibration_min_samples": "confidence calibration",
+    "calibration_refit_interval": "confidence calibration",
+    "ece_alarm_threshold": "confidence calibration",
+    "tier_comparison_min_samples": "tier comparison",
+    "tier_switch_threshold": "tier comparison",
+    "meta_learning_enabled": "meta-learning",
+    "meta_negative_weeks_before_hayflick": "meta-learning",
+    "meta_hayflick_acceleration": "meta-learning",
+    "max_shadow_strategies": "shadow strategies",
+    "shadow_min_duration_days": "shadow strategies",
+    "shadow_promote_threshold": "shadow strategies",
+}
+"""Keys that are accepted although the evaluator they speak to does not exist yet: key -> evaluator."""
+
+
+class Retrospective(Table):
+    """What is reviewed, when, and by which thresholds."""
+
+    daily_review_enabled: bool = Field(default=True, description="every day")
+    weekly_review_enabled: bool = Field(default=True, description="every ISO week")
+    epoch_review_enabled: bool = Field(default=True, description="every epoch")
+    epoch_interval_days: Annotated[int, Field(ge=1, le=366)] = Field(
+        default=30, description="days of an epoch"
+    )
+    position_close_review: bool = Field(default=True, description="every position, when it closes")
+    loss_review_threshold_pct: shapes.Positive = Field(
+        default=5.0, description="one action loses more than this percentage of equity: reviewed at once"
+    )
+    review_inference_tier: shapes.Tier = Field(
+        default="T1", description="[llm] t1_model words the reviews; T0: no model does"
+    )
+    epoch_inference_tier: shapes.Tier = Field(
+        default="T2", description="[llm] t2_model words epoch and death reviews"
+    )
+    trajectory_checkpoint_intervals: shapes.Durations = Field(
+        default=("1h", "4h", "1d", "3d", "7d", "14d", "30d"),
+        description="Checkpoints after entry, as far as the position lived.",
+    )
+    settle_lag_hours: Annotated[float, Field(ge=0, le=720, allow_inf_nan=False)] = Field(
+        default=1.0, description="a period is reviewed this long after its end"
+    )
+    use_highs_lows: bool = Field(
+        default=False, description="extremes from candle highs and lows, as if they could be traded"
+    )
+    lot_method: Literal["fifo", "average"] = Field(
+        default="fifo", description="fifo or average: splits gains from losses"
+    )
+    entry_outcome: Literal["final_pnl", "vs_inaction"] = Field(
+        default="final_pnl", description="what a cited entry is judged by: final_pnl or vs_inaction"
+    )
+    annualisation_days: Annotated[int, Field(ge=1, le=366)] = Field(
+        default=365, description="days a year in a Sharpe ratio"
+    )
+    heuristic_min_citations: shapes.Count = Field(
+        default=3, description="fewer resolved citations: insufficient data"
+    )
+    heuristic_demote_threshold: shapes.Number = Field(
+        default=-1.0, description="average outcome below this: demote"
+    )
+    heuristic_investigate_threshold: shapes.Number = Field(
+        default=0.5, description="average outcome below this: investigate"
+    )
+    heuristic_threshold_unit: Literal["usd", "r", "bps"] | None = Field(
+        default=None,
+        examples=["r"],
+        description="Unit of both: usd, r or bps (of notional), also for re-tagging; default: usd where money is dollars, else bps",
+    )
+    attribution_decay: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = Field(
+        default=0.995, description="decay factor per tick"
+    )
+    residual_buffer_size: shapes.Count = Field(
+        default=200, description="residuals kept of each category and regime"
+    )
+    residual_min_samples: shapes.Count = Field(default=30, description="samples before correction begins")
+    conformal_quantile: Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)] = Field(
+        default=0.90, description="coverage its intervals aim at"
+    )
+    calibration_min_samples: shapes.Count = Field(default=30, description="samples before the first fit")
+    calibration_refit_interval: shapes.Count = Field(default=50, description="samples between fits")
+    ece_alarm_threshold: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = Field(
+        default=0.25, description="expected calibration error above this: the owner is told"
+    )
+    tier_comparison_min_samples: shapes.Count = Field(
+        default=20, description="samples of each tier before they are compared"
+    )
+    tier_switch_threshold: shapes.Positive = Field(
+        default=1.5, description="T1/T2 effectiveness ratio that suggests a shift"
+    )
+    meta_learning_enabled: bool = Field(default=True, description="watch whether the agent still learns")
+    meta_negative_weeks_before_hayflick: shapes.Count = Field(
+        default=2, description="weeks of negative score before ageing speeds up"
+    )
+    meta_hayflick_acceleration: shapes.NotNegative = Field(default=0.10, description="per further week")
+    max_shadow_strategies: Annotated[int, Field(ge=0, le=100)] = Field(
+        default=3, description="run beside the real one"
+    )
+    shadow_min_duration_days: shapes.Count = Field(default=7, description="days before a shadow is judged")
+    shadow_promote_threshold: shapes.NotNegative = Field(
+        default=0.10, description="by this fraction a shadow must be better"
+    )
+
+    @field_validator("heuristic_investigate_threshold")
+    @classmethod
+    def _above_demote(cls, value: float, info: ValidationInfo) -> float:
+        demote = info.data.get("heuristic_demote_threshold")
+        if demote is not None and value < demote:
+            raise ValueError(f"must not lie below heuristic_demote_threshold ({demote:g})")
+        return value
+
+    @field_validator("residual_min_samples")
+    @classmethod
+    def _fits_the_buffer(cls, value: int, info: ValidationInfo) -> int:
+        size = info.data.get("residual_buffer_size")
+        if size is not None and value > size:
+            raise ValueError(f"must not exceed residual_buffer_size ({size})")
+        return value

@@ -1,0 +1,277 @@
+"""The tables of config.toml: one frozen model each, which is validation, documentation and default in one.
+
+A field's description is the comment beside it in config.toml; its examples stand there when it has no default.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, PrivateAttr, ValidationInfo, field_validator
+
+from retro.config import shapes
+from retro.config.retrospective import Retrospective
+from retro.config.shapes import Table
+
+__all__ = [
+    "Agent",
+    "Config",
+    "ContextField",
+    "Llm",
+    "Mail",
+    "Memory",
+    "Notify",
+    "Owner",
+    "Playbook",
+    "Retrospective",
+    "Service",
+    "Source",
+    "Store",
+]
+
+_MAILED: tuple[shapes.ReviewKind, ...] = ("weekly", "epoch", "loss", "death")
+
+
+class Owner(Table):
+    """Who reads the reviews."""
+
+    name: Annotated[str, Field(max_length=100)] = Field(default="", description="greeted by this name")
+    time_zone: shapes.TimeZone = Field(
+        default="UTC", description="days and weeks begin at midnight of this zone"
+    )
+    base_currency: shapes.Currency = Field(
+        default="USDC", description="what money is counted in; an agent's own wins"
+    )
+
+
+class Store(Table):
+    """Where facts and reviews are kept."""
+
+    url: shapes.DatabaseUrl = Field(
+        default="memory_data/retro.db", description="an SQLite file, or postgresql://user@host/database"
+    )
+    reviews: shapes.FilePath | None = Field(
+        default=None,
+        examples=["reviews"],
+        description="folder of the review files; default: reviews/ beside the database",
+    )
+
+
+class Source(Table):
+    """Something the service reads again on every knock; one table each."""
+
+    kind: Literal["journal", "freqtrade", "marks"] = Field(
+        description="journal, freqtrade, or marks (candles)"
+    )
+    path: shapes.FilePath = Field(description="a journal, a bot's database or a folder of candles")
+    candles: shapes.FilePath | None = Field(default=None, description="the bot's candle folder")
+    agent: shapes.AgentName | None = Field(default=None, description="default: the bot's strategy")
+    capital: shapes.Money | None = Field(
+        default=None, description="opening capital where the source states no equity"
+    )
+
+
+class Agent(Table):
+    """What the owner knows about one agent and its journal does not say."""
+
+    playbook: shapes.FilePath | None = Field(
+        default=None, description="its PLAYBOOK.md: the texts of its heuristics"
+    )
+    capital: shapes.Money | None = Field(
+        default=None, description="opening capital where it states no equity"
+    )
+    base_currency: shapes.Currency | None = Field(default=None, description="default: the owner's")
+
+
+class Llm(Table):
+    """The model that words reviews; every figure is computed before it is asked."""
+
+    enabled: bool | None = Field(default=None, examples=[False], description="default: when a key is found")
+    base_url: shapes.WebUrl | None = Field(
+        default=None, examples=["https://llm-proxy.example.org"], description="/v1/messages is appended"
+    )
+    t1_model: shapes.Line = Field(
+        default="claude-haiku-5-5", description="words daily, weekly, position and loss reviews"
+    )
+    t2_model: shapes.Line = Field(default="claude-sonnet-5-5", description="words epoch and death reviews")
+    max_usd_per_review: shapes.NotNegative = Field(
+        default=0.25, description="reserved before a call, settled after it"
+    )
+    max_usd_per_day: shapes.NotNegative = Field(
+        default=1.0, description="beyond a cap the plain narrative stands in"
+    )
+    max_usd_per_month: shapes.NotNegative = Field(default=10.0, description="of all agents together")
+    timeout_s: Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False)] = Field(
+        default=120.0, description="seconds for one whole call"
+    )
+
+
+class Mail(Table):
+    """Reviews by mail; off until there is a host."""
+
+    host: shapes.Host | None = Field(
+        default=None, examples=["smtp.example.org"], description="the mail server"
+    )
+    port: Annotated[int, Field(ge=1, le=65535)] | None = Field(
+        default=None, examples=[587], description="default: 587 with starttls, 465 with tls, 25 with none"
+    )
+    security: Literal["none", "starttls", "tls"] = Field(
+        default="starttls", description="none, starttls or tls"
+    )
+    username: shapes.Line | None = Field(
+        default=None,
+        examples=["ada@example.org"],
+        description="the password is the secret RETRO_SMTP_PASSWORD",
+    )
+    sender: shapes.Address | None = Field(
+        default=None,
+        examples=["Slow Mirror <retro@example.org>"],
+        description="default: username, else the first recipient",
+    )
+    recipients: shapes.Addresses = Field(
+        default=(), examples=[["ada@example.org"]], description="each gets each mail once"
+    )
+    kinds: shapes.Kinds = Field(default=_MAILED, description="also daily and position, if you like")
+
+    @field_validator("recipients")
+    @classmethod
+    def _with_a_host(cls, value: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        if "host" in info.data and bool(info.data["host"]) != bool(value):
+            raise ValueError("must be named when host is" if not value else "are named, but no host is")
+        return value
+
+    @property
+    def server_port(self) -> int:
+        """The port to connect to."""
+        return self.port or {"none": 25, "starttls": 587, "tls": 465}[self.security]
+
+    @property
+    def from_address(self) -> str | None:
+        """Whom mail comes from: the sender, else the user name if it is an address, else the first recipient."""
+        named = self.sender or (self.username if self.username and "@" in self.username else None)
+        return named or next(iter(self.recipients), None)
+
+
+class Notify(Table):
+    """A ten-line summary to Telegram, Discord, Slack, ntfy, webhooks and others, through apprise."""
+
+    urls: shapes.NotifyUrls = Field(
+        default=(),
+        examples=[["ntfys://ntfy.sh/TOPIC"]],
+        repr=False,
+        description="Those with a token or password in them belong in the secret RETRO_NOTIFY_URLS",
+    )
+    kinds: shapes.Kinds = Field(default=_MAILED, description="as for mail")
+
+
+class Playbook(Table):
+    """How amendments of PLAYBOOK.md are proposed."""
+
+    channel: Literal["patch", "github"] = Field(
+        default="patch", description="patch, or github (also Gitea, Forgejo)"
+    )
+    repository: shapes.Repository | None = Field(
+        default=None,
+        examples=["git@github.com:ada/agent.git"],
+        description="git URL or path of the playbook's repository",
+    )
+    file: shapes.RepositoryFile = Field(
+        default="PLAYBOOK.md", description="the one file in it that is ever touched"
+    )
+    base_branch: shapes.Branch | None = Field(
+        default=None, examples=["main"], description="default: the repository's own"
+    )
+    api_url: shapes.WebUrl = Field(
+        default="https://api.github.com", description="the token is the secret RETRO_FORGE_TOKEN"
+    )
+    slug: shapes.Slug | None = Field(
+        default=None, examples=["ada/agent"], description="owner/name, for channel github"
+    )
+
+    @field_validator("repository", "slug")
+    @classmethod
+    def _needed_for_pull_requests(cls, value: str | None, info: ValidationInfo) -> str | None:
+        if info.data.get("channel") == "github" and value is None:
+            raise ValueError('must be named for channel = "github"')
+        return value
+
+
+class ContextField(Table):
+    """One field of the context by which situations are compared; it replaces a built-in one of the same name."""
+
+    kind: Annotated[Literal["category", "ratio", "absolute"], BeforeValidator(shapes.one_word)] = Field(
+        description="category (same or not), ratio (of two sizes) or absolute (a difference)"
+    )
+    weight: shapes.NotNegative = Field(description="its share of the similarity; 0 leaves it out")
+    bandwidth: shapes.NotNegative = Field(default=0.0, description="the difference that still counts as near")
+    unit: Annotated[str, Field(max_length=100)] = Field(default="", description="for people")
+
+    @field_validator("bandwidth")
+    @classmethod
+    def _wide_enough(cls, value: float, info: ValidationInfo) -> float:
+        if info.data.get("kind") in {"ratio", "absolute"} and value < shapes.NARROWEST:
+            raise ValueError(f"must be at least {shapes.NARROWEST:g} for kind {info.data['kind']}")
+        return value
+
+
+class Memory(Table):
+    """What agents remember."""
+
+    records: bool = Field(default=True, description="experiments and hypotheses as YAML files")
+    directory: shapes.FilePath = Field(
+        default=Path("memory_data"), description="holds experiments/ and hypotheses.yaml"
+    )
+    fields: Annotated[dict[shapes.AgentName, ContextField], BeforeValidator(shapes.by_name)] = Field(
+        default_factory=dict,
+        description="The context registry: fields beside or instead of the built-in ones",
+    )
+
+
+class Service(Table):
+    """The background service, `retro run`."""
+
+    knock_seconds: Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)] = Field(
+        default=60.0, description="how often it looks for what is due"
+    )
+    lease_seconds: Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False)] = Field(
+        default=90.0, description="a silent process loses its work after this long"
+    )
+    catch_up: Literal["all", "latest"] = Field(
+        default="all", description="after an outage: all missed periods, or the latest"
+    )
+    ping_url: shapes.WebUrl | None = Field(
+        default=None,
+        examples=["https://hc.example.org/ping/agent"],
+        description="told start, success and failure",
+    )
+    max_attempts: Annotated[int, Field(ge=1, le=100)] = Field(
+        default=5, description="then a review waits for a person"
+    )
+
+
+class Config(Table):
+    """The slow mirror's configuration: every table of config.toml."""
+
+    owner: Owner = Field(default_factory=Owner)
+    store: Store = Field(default_factory=Store)
+    source: Annotated[tuple[Source, ...], Field(strict=False)] = Field(
+        default=(), description="What the service reads again on every knock; one table for each source."
+    )
+    agent: dict[shapes.AgentName, Agent] = Field(
+        default_factory=dict, description="What the owner knows about one agent and its journal does not say."
+    )
+    retrospective: Retrospective = Field(default_factory=Retrospective)
+    llm: Llm = Field(default_factory=Llm)
+    mail: Mail = Field(default_factory=Mail)
+    notify: Notify = Field(default_factory=Notify)
+    playbook: Playbook = Field(default_factory=Playbook)
+    memory: Memory = Field(default_factory=Memory)
+    service: Service = Field(default_factory=Service)
+
+    _file: Path | None = PrivateAttr(default=None)
+
+    @property
+    def file(self) -> Path | None:
+        """The file this was read from; None when these are the built-in defaults."""
+        return self._file
