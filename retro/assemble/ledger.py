@@ -23,7 +23,17 @@ if TYPE_CHECKING:
     from retro.assemble.wallet import ExternalFlow, Wallet
     from retro.model import Fact
 
-__all__ = ["COMPONENTS", "SIGNS", "YIELD_KINDS", "Books", "attribution", "keep_books", "signed_sum"]
+__all__ = [
+    "COMPONENTS",
+    "SIGNS",
+    "YIELD_KINDS",
+    "Books",
+    "attribution",
+    "keep_books",
+    "signed_sum",
+    "step",
+    "steps",
+]
 
 SIGNS: Final[dict[str, float]] = {
     "lp_fees_earned": 1.0,
@@ -90,22 +100,17 @@ def keep_books(  # one table, filled column by column
     boundaries: Sequence[int],
     known_until: int,
     prices: Prices,
-    *,
-    offset: float = 0.0,
-    opening: Sequence[ExternalFlow] = (),
 ) -> Books:
     """Move the wallet from boundaries[0] on and value everything at each boundary.
 
     `wallet` is the state before the events at boundaries[0] (it is moved on), `wallet_facts` the facts without a
-    position from there, `offset` equity known only by the agent's statement (opening capital), `opening` flows that
-    opened the wallet.
+    position from there, the opening of the wallet among them.
     """
     grid = list(boundaries)
     states = {name: [track.state(b, known_until, prices) for b in grid] for name, track in tracks.items()}
     bookings, external, wallet_values, wallet_unrealized = _move_wallet(
         tracks, wallet, wallet_facts, grid, known_until, prices
     )
-    external = [*opening, *external]
     days, wallet_days, plausible = [], [], []
     per_day_wallet = _split(bookings, grid)
     portfolio = [booking for track in tracks.values() for booking in track.portfolio]
@@ -135,8 +140,7 @@ def keep_books(  # one table, filled column by column
         for i in range(len(grid) - 1)
     ]
     equity = [
-        fsum([wallet_values[i], offset, *(column[i].value for column in states.values())])
-        for i in range(len(grid))
+        fsum([wallet_values[i], *(column[i].value for column in states.values())]) for i in range(len(grid))
     ]
     unrealized = [
         fsum(
@@ -174,23 +178,16 @@ def _move_wallet(
     prices: Prices,
 ) -> tuple[list[Booking], list[ExternalFlow], list[float], list[float]]:
     """Effects and facts in time order; the wallet is valued at each boundary before the events there."""
-    first, last = grid[0], grid[-1]
-    steps: list[tuple[int, int, str, str, object]] = [
-        (effect.at, int(effect.quantity < 0), effect.asset, name, effect)
-        for name, track in tracks.items()
-        for effect in track.effects
-        if first <= effect.at < last
-    ]
-    steps += [(fact.at, 0, "", fact.id, fact) for fact in facts if first <= fact.at < last]
-    steps.sort(key=lambda step: step[:4])
+    effects = [(name, effect) for name, track in tracks.items() for effect in track.effects]
+    ordered = steps(effects, facts, grid[0], grid[-1])
     bookings: list[Booking] = []
     external: list[ExternalFlow] = []
     values: list[float] = []
     unrealized: list[float] = []
     i = 0
     for boundary in grid:
-        while i < len(steps) and steps[i][0] < boundary:
-            booked, flow = _step(wallet, steps[i][4], prices)
+        while i < len(ordered) and ordered[i][0] < boundary:
+            booked, flow = step(wallet, ordered[i][1], prices)
             bookings += booked
             if flow is not None:
                 external.append(flow)
@@ -201,10 +198,25 @@ def _move_wallet(
     return bookings, external, values, unrealized
 
 
-def _step(wallet: Wallet, step: object, prices: Prices) -> tuple[list[Booking], ExternalFlow | None]:
-    if isinstance(step, Effect):
-        return wallet.apply(step), None
-    return wallet.tell(step, prices)  # type: ignore[arg-type]  # the other kind of step is a fact
+def steps(
+    effects: Iterable[tuple[str, Effect]], facts: Iterable[Fact], start: int, end: int
+) -> list[tuple[int, Effect | Fact]]:
+    """What moves the wallet in [start, end), in order: within an instant receipts before payments."""
+    keyed: list[tuple[int, int, str, str, Effect | Fact]] = [
+        (effect.at, int(effect.quantity < 0), effect.asset, name, effect)
+        for name, effect in effects
+        if start <= effect.at < end
+    ]
+    keyed += [(fact.at, 0, "", fact.id, fact) for fact in facts if start <= fact.at < end]
+    keyed.sort(key=lambda row: row[:4])
+    return [(row[0], row[4]) for row in keyed]
+
+
+def step(wallet: Wallet, what: Effect | Fact, prices: Prices) -> tuple[list[Booking], ExternalFlow | None]:
+    """Move the wallet by one event; gives what that booked and what came from the owner."""
+    if isinstance(what, Effect):
+        return wallet.apply(what), None
+    return wallet.tell(what, prices)
 
 
 def attribution(

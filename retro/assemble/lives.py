@@ -330,14 +330,9 @@ def _flags(life: _Life, *, insufficient: bool) -> list[str]:
     if insufficient:
         flags.append("insufficient_marks")
     symbols = {s for knot in life.track.knots for s in _symbols(knot)}
-    if not life.closed and any(_unreliable(symbol, life) for symbol in symbols):
+    if symbols & life.prices.unreliable.keys():
         flags.append("provisional")
     return flags
-
-
-def _unreliable(symbol: str, life: _Life) -> bool:
-    quote = life.prices.quote(symbol, life.exit_at)
-    return quote is None or quote.provisional
 
 
 def _size_reasons(life: _Life) -> None:

@@ -184,16 +184,6 @@ class Wallet:
             return [], ExternalFlow(fact.at, value)
         return self.give(fact.at, asset, size, value), ExternalFlow(fact.at, -value)
 
-    def open_with(self, at: int, balances: Iterable[tuple[str, Decimal]], prices: Prices) -> ExternalFlow:
-        """The opening wallet: owner's money, at the marks of that instant."""
-        total = 0.0
-        for asset, quantity in sorted(balances):
-            if quantity:
-                value = float(quantity) * prices.price(asset, at)
-                self.receive(asset, quantity, value)
-                total += value
-        return ExternalFlow(at, total)
-
 
 def statements(facts: Iterable[Fact]) -> list[Statement]:
     """The equity statements among facts, in time order."""

@@ -24,6 +24,7 @@ __all__ = [
     "days_before",
     "discrepancies",
     "forget_after",
+    "forget_positions",
     "mark_dirty",
     "positions",
     "save",
@@ -79,12 +80,14 @@ def create(conn: Connection, spellings: Mapping[str, str]) -> None:
         conn.exec_driver_sql(statement.format_map(spellings))
 
 
-_AGENT: Final = ("agent", BigInteger, ForeignKey("agents.key"))
+def _agent() -> Column[int]:
+    return Column("agent", BigInteger, ForeignKey("agents.key"), primary_key=True, autoincrement=False)
+
 
 book: Final = Table(
     "book",
     metadata,
-    Column(*_AGENT, primary_key=True, autoincrement=False),
+    _agent(),
     Column("dirty_from", BigInteger),
     Column("settings", Text, nullable=False),
     Column("opening", Text, nullable=False),
@@ -94,7 +97,7 @@ book: Final = Table(
 book_positions: Final = Table(
     "book_positions",
     metadata,
-    Column(*_AGENT, primary_key=True, autoincrement=False),
+    _agent(),
     Column("position", Text, primary_key=True),
     Column("kind", Text, nullable=False),
     Column("instrument", Text, nullable=False),
@@ -117,7 +120,7 @@ book_positions: Final = Table(
 book_days: Final = Table(
     "book_days",
     metadata,
-    Column(*_AGENT, primary_key=True, autoincrement=False),
+    _agent(),
     Column("at", BigInteger, primary_key=True, autoincrement=False),
     Column("wallet", Text, nullable=False),
 )
@@ -126,7 +129,7 @@ book_days: Final = Table(
 book_statements: Final = Table(
     "book_statements",
     metadata,
-    Column(*_AGENT, primary_key=True, autoincrement=False),
+    _agent(),
     Column("at", BigInteger, primary_key=True, autoincrement=False),
     Column("discrepancy", Double, nullable=False),
 )
@@ -160,8 +163,13 @@ def state(conn: Connection, agent: str, settings: str, opening: Mapping[str, Any
 def forget_after(conn: Connection, agent: str, since: int) -> None:
     """Drop wallet days and statements after an instant."""
     key = key_query(agent)
-    conn.execute(delete(book_days).where(book_days.c.agent == key, book_days.c.at > since))
+    conn.execute(delete(book_days).where(book_days.c.agent == key, book_days.c.at >= since))
     conn.execute(delete(book_statements).where(book_statements.c.agent == key, book_statements.c.at >= since))
+
+
+def forget_positions(conn: Connection, agent: str) -> None:
+    """Drop every position's row."""
+    conn.execute(delete(book_positions).where(book_positions.c.agent == key_query(agent)))
 
 
 def save(
