@@ -1,1 +1,155 @@
-"""What an agent remembers: experience and records, weighted by how things turned out."""
+"""What an agent remembers: experience and records, weighted by how things turned out.
+
+Every store function takes a SQLAlchemy `Connection`; the caller opens the database, runs `MIGRATIONS` (component
+`memory`) and owns the transaction. Instants are integer microseconds since the Unix epoch, UTC. Reads take `as_of` and
+write nothing; times and randomness are arguments. Names load on first use, so importing the package costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from memory.affect import State, halt, resume, state
+    from memory.belief import Belief, Seed, beliefs, seed_belief
+    from memory.cache import forget
+    from memory.context import DEFAULT, Field, Registry, alike
+    from memory.documents import as_document
+    from memory.episode import Episode, Fault, read_episodes
+    from memory.errors import Conflict, Damaged, ExperienceError, Refused, Unknown
+    from memory.habit import Habit, habits
+    from memory.hindsight import Amendment, Marker, Retrospective, amend, amendments, find_episode, markers
+    from memory.hit import Filters, Hit
+    from memory.instants import instant, written
+    from memory.listing import Performance, agents, episodes, performance
+    from memory.plan import (
+        Check,
+        Plan,
+        Standing,
+        cancel_plan,
+        check_plans,
+        create_plan,
+        observe_plans,
+        plans,
+        score_plan,
+    )
+    from memory.recalling import recall
+    from memory.remembering import Disputed, Remembered, remember
+    from memory.settings import Settings
+    from memory.sizing import Kelly, kelly
+    from memory.soundness import Health, health
+    from memory.store.tables import MIGRATIONS
+    from memory.suggestions import suggest_plans
+    from memory.validation import Validation, validate
+
+_HOME: Final = {
+    "belief": ("Belief", "Seed", "beliefs", "seed_belief"),
+    "cache": ("forget",),
+    "context": ("DEFAULT", "Field", "Registry", "alike"),
+    "documents": ("as_document",),
+    "episode": ("Episode", "Fault", "read_episodes"),
+    "errors": ("Conflict", "Damaged", "ExperienceError", "Refused", "Unknown"),
+    "habit": ("Habit", "habits"),
+    "soundness": ("Health", "health"),
+    "hindsight": ("Amendment", "Marker", "Retrospective", "amend", "amendments", "find_episode", "markers"),
+    "hit": ("Filters", "Hit"),
+    "instants": ("instant", "written"),
+    "sizing": ("Kelly", "kelly"),
+    "listing": ("Performance", "agents", "episodes", "performance"),
+    "plan": (
+        "Check",
+        "Plan",
+        "Standing",
+        "cancel_plan",
+        "check_plans",
+        "create_plan",
+        "observe_plans",
+        "plans",
+        "score_plan",
+    ),
+    "recalling": ("recall",),
+    "remembering": ("Disputed", "Remembered", "remember"),
+    "settings": ("Settings",),
+    "affect": ("State", "halt", "resume", "state"),
+    "store.tables": ("MIGRATIONS",),
+    "suggestions": ("suggest_plans",),
+    "validation": ("Validation", "validate"),
+}
+_WHERE: Final = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = [
+    "DEFAULT",
+    "MIGRATIONS",
+    "Amendment",
+    "Belief",
+    "Check",
+    "Conflict",
+    "Damaged",
+    "Disputed",
+    "Episode",
+    "ExperienceError",
+    "Fault",
+    "Field",
+    "Filters",
+    "Habit",
+    "Health",
+    "Hit",
+    "Kelly",
+    "Marker",
+    "Performance",
+    "Plan",
+    "Refused",
+    "Registry",
+    "Remembered",
+    "Retrospective",
+    "Seed",
+    "Settings",
+    "Standing",
+    "State",
+    "Unknown",
+    "Validation",
+    "agents",
+    "alike",
+    "amend",
+    "amendments",
+    "as_document",
+    "beliefs",
+    "cancel_plan",
+    "check_plans",
+    "create_plan",
+    "episodes",
+    "find_episode",
+    "forget",
+    "habits",
+    "halt",
+    "health",
+    "instant",
+    "kelly",
+    "markers",
+    "observe_plans",
+    "performance",
+    "plans",
+    "read_episodes",
+    "recall",
+    "remember",
+    "resume",
+    "score_plan",
+    "seed_belief",
+    "state",
+    "suggest_plans",
+    "validate",
+    "written",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(importlib.import_module(f"{__name__}.{_WHERE[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_WHERE})
