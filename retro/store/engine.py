@@ -1,0 +1,257 @@
+"""Opening a database, and transactions that say what they are for. Nothing else in the house opens one.
+
+SQLite runs with a rollback journal whatever the library's age: WAL has a corruption bug with several writers before
+3.51.3, and a database in WAL mode cannot be read from a read-only medium.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from sqlalchemy import NullPool, create_engine, event
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, ProgrammingError
+
+from retro.errors import StoreError
+from retro.store.migrations import APPLICATION_ID, COMPONENTS, Migration, apply, pending
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from sqlalchemy import URL, Connection, Engine
+
+__all__ = ["Store", "open_store"]
+
+_PATIENCE_S: Final = 30
+"""How long a transaction waits for another process before it gives up."""
+
+_PRAGMAS: Final = (
+    "PRAGMA foreign_keys = ON",
+    "PRAGMA journal_mode = TRUNCATE",
+    "PRAGMA synchronous = FULL",
+    "PRAGMA cache_size = -65536",  # 64 MiB: what an index of a million rows needs while it grows
+)
+
+_SMALLEST_PAGE: Final = 512
+
+_PERMISSION_DENIED, _TABLE_EXISTS = "42501", "42P07"
+
+_SENTENCES: Final = {
+    sqlite3.SQLITE_NOTADB: "is not a SQLite database",
+    sqlite3.SQLITE_CORRUPT: "is damaged (cut short or overwritten); restore it from a copy",
+    sqlite3.SQLITE_BUSY: f"is held by another process; gave up after {_PATIENCE_S} s",
+    sqlite3.SQLITE_READONLY: "cannot be written; check the permissions of the file and its directory",
+    sqlite3.SQLITE_CANTOPEN: "cannot be opened; check the permissions of the file and its directory",
+    sqlite3.SQLITE_FULL: "could not grow: the disk is full; nothing of this step was stored",
+    sqlite3.SQLITE_IOERR: "could not be read or written: the disk reports an error; nothing of this step was stored",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """An open database. `url` is for people (no password); `created` says that this call made the file."""
+
+    engine: Engine
+    url: str
+    dialect: Literal["sqlite", "postgresql"]
+    path: Path | None
+    created: bool = False
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """One transaction that may write: committed when the block ends, rolled back when it raises."""
+        with self._transaction(writes=True) as conn:
+            yield conn
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """One read-only transaction that sees a single state of the database."""
+        with self._transaction(writes=False) as conn:
+            yield conn
+
+    def close(self) -> None:
+        """Let go of every connection."""
+        self.engine.dispose()
+
+    @contextmanager
+    def _transaction(self, *, writes: bool) -> Iterator[Connection]:
+        try:
+            with self.engine.connect().execution_options(retro_writes=writes) as conn, conn.begin():
+                yield conn
+        except DBAPIError as error:
+            if _is_ours(error):
+                raise
+            raise StoreError(f"{self.url} {_sentence(error)}") from error
+
+
+def open_store(
+    location: str, *, create: bool = True, components: Mapping[str, Sequence[Migration]] = COMPONENTS
+) -> Store:
+    """Open the database at a path or URL and bring its tables up to date; `StoreError` says what stands in the way.
+
+    A SQLite file that is not there is made, with its directory, unless `create` is False.
+    """
+    url = _url_of(location)
+    store = (
+        _open_sqlite(url.database or "", create=create)
+        if url.drivername == "sqlite"
+        else _open_postgresql(url)
+    )
+    try:
+        _migrate(store, components)
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def _migrate(store: Store, components: Mapping[str, Sequence[Migration]]) -> None:
+    while True:  # asked again each time: another process may be migrating too, and may be a newer one
+        with store.read() as conn:
+            if store.dialect == "sqlite":
+                _refuse_strangers(conn, store.url)
+            steps = pending(conn, store.url, components)
+        if not steps:
+            return
+        component, number = steps[0]
+        with store.write() as conn:
+            apply(conn, component, number, components[component][number - 1])
+
+
+def _url_of(location: str) -> URL:
+    """A URL of one of the two databases; anything without a scheme is a path."""
+    scheme, separator, _ = location.partition("://")
+    if not separator:
+        return make_url("sqlite://").set(database=location)
+    try:
+        url = make_url(location)
+    except (ArgumentError, ValueError):
+        raise StoreError(f"the database URL that starts with {scheme}:// cannot be read") from None
+    if url.drivername in {"sqlite", "sqlite+pysqlite"}:
+        return url.set(drivername="sqlite")
+    if url.drivername in {"postgresql", "postgres", "postgresql+psycopg"}:
+        return url.set(drivername="postgresql+psycopg")
+    raise StoreError(
+        f"there is no store for {scheme}://; use a path (SQLite) or postgresql://user@host/database"
+    )
+
+
+# SQLite
+
+
+def _open_sqlite(location: str, *, create: bool) -> Store:
+    if location in {"", ":memory:"}:
+        raise StoreError("a database needs a path: the store lives in a file")
+    path = Path(location).expanduser().absolute()
+    try:
+        created = _prepare_file(path, create=create)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise StoreError(f"{path} cannot be opened: {reason}") from error
+
+    def connect() -> sqlite3.Connection:
+        conn = sqlite3.connect(
+            f"{path.as_uri()}?mode=rw",  # never makes a file: one that vanished is an error, not a new life
+            uri=True,
+            timeout=_PATIENCE_S,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+        try:
+            for pragma in _PRAGMAS:
+                conn.execute(pragma)
+        except sqlite3.Error:
+            conn.close()
+            raise
+        return conn
+
+    engine = create_engine("sqlite://", creator=connect, poolclass=NullPool)
+    event.listen(engine, "begin", _begin_sqlite)
+    return Store(engine, str(path), "sqlite", path, created)
+
+
+def _prepare_file(path: Path, *, create: bool) -> bool:
+    """Make sure that there is a file, readable by its owner alone when it is new; True when it is new."""
+    if path.exists():
+        if not path.is_file():
+            raise StoreError(
+                f"{path} is {'a directory' if path.is_dir() else 'no regular file'}, not a database"
+            )
+        if 0 < path.stat().st_size < _SMALLEST_PAGE:  # SQLite would take it for empty and write over it
+            raise StoreError(f"{path} is not a SQLite database")
+        return False
+    if not create:
+        raise StoreError(f"there is no database at {path}")
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:  # another process was quicker
+        return False
+    return True
+
+
+def _begin_sqlite(conn: Connection) -> None:
+    if conn.get_execution_options().get("retro_writes", True):
+        conn.exec_driver_sql("BEGIN IMMEDIATE")
+    else:
+        conn.exec_driver_sql("PRAGMA query_only = ON")
+        conn.exec_driver_sql("BEGIN")
+
+
+def _refuse_strangers(conn: Connection, url: str) -> None:
+    """Never add tables to somebody else's database, such as a bot's own."""
+    if conn.exec_driver_sql("PRAGMA application_id").scalar_one() == APPLICATION_ID:
+        return
+    if conn.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar_one():
+        raise StoreError(f"{url} is a database of another program; give the store a file of its own")
+
+
+# PostgreSQL
+
+
+def _open_postgresql(url: URL) -> Store:
+    shown = url.set(drivername="postgresql", query={}).render_as_string(hide_password=True)
+    settings: dict[str, Any] = {
+        "connect_timeout": 10,
+        "keepalives_idle": 30,
+        "tcp_user_timeout": 30_000,  # ms; a partitioned server is noticed
+        "application_name": "retro",
+    }
+    for told in url.query:
+        settings.pop(told, None)
+    try:
+        engine = create_engine(url, connect_args=settings, pool_pre_ping=True)
+    except ModuleNotFoundError as error:
+        raise StoreError('PostgreSQL needs a driver: pip install "slow-mirror[postgres]"') from error
+    event.listen(engine, "begin", _begin_postgresql)
+    return Store(engine, shown, "postgresql", None)
+
+
+def _begin_postgresql(conn: Connection) -> None:
+    if conn.get_execution_options().get("retro_writes", True):
+        conn.exec_driver_sql(f"SET LOCAL lock_timeout = '{_PATIENCE_S}s'")
+    else:
+        conn.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+
+
+# What went wrong, in words
+
+
+def _is_ours(error: DBAPIError) -> bool:
+    """A broken rule of a table or a statement that does not parse is a fault of this program: shown in full."""
+    if getattr(error.orig, "sqlstate", None) in {_PERMISSION_DENIED, _TABLE_EXISTS}:
+        return False
+    return isinstance(error, (IntegrityError, ProgrammingError))
+
+
+def _sentence(error: DBAPIError) -> str:
+    code = getattr(error.orig, "sqlite_errorcode", None)
+    if code is not None and code & 0xFF in _SENTENCES:
+        return _SENTENCES[code & 0xFF]
+    lines = str(error.orig).strip().splitlines() or [type(error.orig).__name__]
+    return f"reports: {lines[0]}"

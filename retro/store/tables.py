@@ -1,0 +1,207 @@
+"""The tables as queries see them, and the three idioms in which the two databases differ.
+
+`migrations.py` makes these tables; a test holds the two descriptions together.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    Column,
+    Dialect,
+    Double,
+    ForeignKey,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Numeric,
+    Table,
+    Text,
+    TypeDecorator,
+    any_,
+    bindparam,
+    func,
+    select,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sqlalchemy import ColumnElement, Connection
+    from sqlalchemy.types import TypeEngine
+
+__all__ = [
+    "Money",
+    "agents",
+    "corrections",
+    "events",
+    "faults",
+    "ingest_alone",
+    "mark_blocks",
+    "mark_corrections",
+    "metadata",
+    "name_of",
+    "schema_version",
+    "series",
+    "within",
+]
+
+
+class Money(TypeDecorator[Decimal]):
+    """A decimal that keeps every digit: text on SQLite, which would round it to binary, and numeric on PostgreSQL."""
+
+    impl = Numeric
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """Text where there is no decimal type."""
+        return dialect.type_descriptor(Text() if dialect.name == "sqlite" else Numeric())
+
+    def process_bind_param(self, value: Decimal | None, dialect: Dialect) -> Any:
+        """Digits on SQLite, the number itself on PostgreSQL."""
+        return str(value) if value is not None and dialect.name == "sqlite" else value
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> Decimal | None:  # noqa: ARG002  the base class names it
+        """The decimal that was stored."""
+        return None if value is None else Decimal(value)
+
+
+metadata: Final = MetaData()
+
+schema_version: Final = Table(
+    "schema_version",
+    metadata,
+    Column("component", Text, primary_key=True),
+    Column("version", Integer, nullable=False),
+)
+"""How many migrations of each component have been applied."""
+
+agents: Final = Table(
+    "agents",
+    metadata,
+    Column("key", BigInteger, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+    Column("first_at", BigInteger),
+    Column("last_at", BigInteger),
+    Column("as_of", BigInteger),
+    Column("capital", Money),
+    Column("base_currency", Text),
+    Column("events", BigInteger, nullable=False),
+)
+"""Whose lives are told here. `first_at`, `last_at` and `events` are kept as facts and own marks arrive."""
+
+events: Final = Table(
+    "events",
+    metadata,
+    Column("seq", BigInteger, primary_key=True),
+    Column("agent", BigInteger, ForeignKey("agents.key"), nullable=False),
+    Column("type", Text, nullable=False),
+    Column("id", Text, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("position", Text),
+    Column("body", Text, nullable=False),
+)
+"""The facts: append-only, unique on (agent, type, id), `body` the line as written, `seq` the order of arrival."""
+
+corrections: Final = Table(
+    "corrections",
+    metadata,
+    Column("seq", BigInteger, primary_key=True),
+    Column("agent", BigInteger, ForeignKey("agents.key"), nullable=False),
+    Column("type", Text, nullable=False),
+    Column("id", Text, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("position", Text),
+    Column("body", Text, nullable=False),
+    Column("place", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+)
+"""What an event said before it was replaced, why, and where the replacement came from."""
+
+series: Final = Table(
+    "mark_series",
+    metadata,
+    Column("key", BigInteger, primary_key=True),
+    Column("owner", Text, nullable=False),
+    Column("instrument", Text, nullable=False),
+    Column("first_at", BigInteger, nullable=False),
+    Column("last_at", BigInteger, nullable=False),
+)
+"""One row per owner and instrument; the owner of shared marks is the empty text."""
+
+mark_blocks: Final = Table(
+    "mark_blocks",
+    metadata,
+    Column("series", BigInteger, ForeignKey("mark_series.key"), primary_key=True, autoincrement=False),
+    Column("day", BigInteger, primary_key=True, autoincrement=False),
+    Column("t", LargeBinary, nullable=False),
+    Column("price", LargeBinary, nullable=False),
+    Column("low", LargeBinary),
+    Column("high", LargeBinary),
+)
+"""The marks of one UTC day (counted from the epoch), little-endian: `t` int64 milliseconds, the rest float64."""
+
+mark_corrections: Final = Table(
+    "mark_corrections",
+    metadata,
+    Column("seq", BigInteger, primary_key=True),
+    Column("series", BigInteger, ForeignKey("mark_series.key"), nullable=False),
+    Column("t", BigInteger, nullable=False),
+    Column("price", Double, nullable=False),
+    Column("low", Double),
+    Column("high", Double),
+    Column("place", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+)
+"""What a mark was before it was replaced."""
+
+faults: Final = Table(
+    "faults",
+    metadata,
+    Column("key", Text, primary_key=True),
+    Column("seq", BigInteger, nullable=False),
+    Column("source", Text, nullable=False),
+    Column("place", Text, nullable=False),
+    Column("line", BigInteger),
+    Column("reason", Text, nullable=False),
+)
+"""Foreign data that could not be used; `key` is a digest, so that the same fault is kept once."""
+
+_LONGEST_NAME: Final = 200
+_INGEST_LOCK: Final = 0x52455452_01
+
+
+def name_of(text: str) -> str:
+    """The form in which a foreign id or name is a key: itself, unless a database could not index it.
+
+    PostgreSQL refuses U+0000 and keys beyond 2.7 kB; such names become their start and a digest. Applying it twice
+    changes nothing.
+    """
+    if len(text) <= _LONGEST_NAME and "\0" not in text:
+        return text
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{text[:100]}#{digest}".replace("\0", "\N{SYMBOL FOR NULL}")
+
+
+def within(conn: Connection, column: ColumnElement[str], values: Iterable[str]) -> ColumnElement[bool]:
+    """`column IN values` as one parameter, however many there are, so that the statement is compiled once."""
+    wanted = [name_of(value) for value in values]
+    if conn.dialect.name == "postgresql":
+        return column == any_(bindparam(None, wanted, ARRAY(Text)))
+    listed = func.json_each(bindparam(None, json.dumps(wanted), Text)).table_valued("value")
+    return column.in_(select(listed.c.value))
+
+
+def ingest_alone(conn: Connection) -> None:
+    """Wait until no other transaction adds facts or marks; held to the end of this one.
+
+    SQLite has one writer anyway. On PostgreSQL it makes read-then-write safe and deadlocks impossible.
+    """
+    if conn.dialect.name == "postgresql":
+        conn.exec_driver_sql("SELECT pg_advisory_xact_lock(%s)", (_INGEST_LOCK,))
