@@ -121,7 +121,7 @@ def test_the_bounds_of_the_pool_contracts():
     bounds = TICKS["boundaries_known_from_uniswap_v3_core"]
     assert bounds["MIN_TICK"] == -liquidity.MAX_TICK
     assert liquidity.tick_sqrt_price_x96(-liquidity.MAX_TICK) == int(bounds["MIN_SQRT_RATIO"])
-    # the maximum is published beside the minimum, quoted in research/quant.md section 4
+    # the pool contracts' published maximum
     greatest = 1461446703485210103287273052203988822378723970342
     assert liquidity.tick_sqrt_price_x96(liquidity.MAX_TICK) == greatest
     for tick in (liquidity.MAX_TICK + 1, -liquidity.MAX_TICK - 1):

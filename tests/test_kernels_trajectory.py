@@ -98,16 +98,26 @@ def test_bulk_paths_agree_with_the_obvious_loop(seed, instruments, marks_each, g
     check(marks, p, OFFSETS, range(12), trajectory.trajectories(marks, p, OFFSETS))
 
 
-def test_a_few_thousand_positions_in_many_shards_agree_with_the_obvious_loop(monkeypatch):
-    monkeypatch.setattr(trajectory, "SHARD", 5000)
+def test_a_position_is_alone_what_it_is_among_many():
+    """Enough marks and positions for several shards, one instrument longer than a shard, and two threads."""
     rng = np.random.default_rng(7)
-    marks, p = world(rng, 30, 3000, 4000, span=20_000)
-    got = trajectory.trajectories(marks, p, OFFSETS)
-    check(marks, p, OFFSETS, rng.choice(4000, 40, replace=False), got)
+    sizes = (trajectory.SHARD + 5, 200_000, 150_000, 200_000)
+    parts = [(np.arange(size) * MINUTE, 100 + np.cumsum(rng.standard_normal(size)) / 100) for size in sizes]
+    marks, n = series.bundle(parts), 3 * trajectory.ROWS
+    entry = rng.integers(0, 200_000, n) * MINUTE
+    leave = entry + rng.integers(0, 100_000, n) * MINUTE
+    p = Positions(
+        rng.integers(0, 4, n), entry, leave, rng.choice([-1.0, 2.0], n), np.full(n, 100.0), np.full(n, 0.1)
+    )
+    many = trajectory.trajectories(marks, p, OFFSETS)
     with ThreadPoolExecutor(2) as pool:
         threaded = trajectory.trajectories(marks, p, OFFSETS, pool.map)
+    rows = rng.choice(n, 50, replace=False)
+    alone = [trajectory.trajectories(marks, p.take(rows[k : k + 1]), OFFSETS) for k in range(50)]
     for field in fields(Trajectories):
-        np.testing.assert_array_equal(getattr(threaded, field.name), getattr(got, field.name))
+        among = getattr(many, field.name)
+        np.testing.assert_array_equal(getattr(threaded, field.name), among)
+        np.testing.assert_array_equal(np.concatenate([getattr(a, field.name) for a in alone]), among[rows])
 
 
 @pytest.mark.parametrize("case", GOLDEN, ids=range(len(GOLDEN)))

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Arrays in, numbers out: pure functions on numpy arrays."""

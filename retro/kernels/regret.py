@@ -3,7 +3,7 @@
 All of it is about *gross* PnL, net of entry costs and before exit costs; real exit costs are held constant, so net
 candidates differ from gross ones by a constant. Candidates are the marks strictly inside (entry, exit) and the exit
 itself, never the entry. Ties, within 1e-9 * max(1, notional) of the best, go to the earliest.
-Definitions: numbers.md, section 2; the driftless walk: Spitzer's identity (quant.md 1.7).
+Definitions: numbers.md, section 2; the driftless walk: Spitzer 1956.
 """
 
 from __future__ import annotations

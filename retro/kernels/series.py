@@ -109,9 +109,21 @@ def runs(instrument: IntArray) -> Iterator[tuple[int, slice]]:
 
 def inside(marks: Marks, instrument: IntArray, start: IntArray, end: IntArray) -> tuple[IntArray, IntArray]:
     """Ranges [lo, hi) into `marks.t` of the marks strictly inside (start, end); lo == hi where there is none."""
-    before = asof_many(marks, instrument, np.stack([start, end - 1], axis=1))
-    lo_hi = np.where(before < 0, marks.offsets[instrument][:, None], before + 1)
-    return lo_hi[:, 0], np.maximum(lo_hi[:, 0], lo_hi[:, 1])
+    last = asof_many(marks, instrument, np.stack([start, end], axis=1))
+    return between(marks, instrument, last[:, 0], last[:, 1], end)
+
+
+def between(
+    marks: Marks, instrument: IntArray, at_start: IntArray, at_end: IntArray, end: IntArray
+) -> tuple[IntArray, IntArray]:
+    """`inside` from the as-of marks of start and end, for who has looked these up already."""
+    lo = np.where(at_start < 0, marks.offsets[instrument], at_start + 1)
+    hi = np.maximum(at_end + 1, lo)
+    some = np.flatnonzero(hi > lo)
+    while (some := some[marks.t[hi[some] - 1] >= end[some]]).size:  # the end's own marks are not inside
+        hi[some] -= 1
+        some = some[hi[some] > lo[some]]
+    return lo, hi
 
 
 def median_gap(t: IntArray, start: int, end: int) -> float | None:

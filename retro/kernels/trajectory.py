@@ -15,13 +15,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from retro.kernels.ranges import first_extreme
-from retro.kernels.series import ABSENT_AFTER, FloatArray, IntArray, Marks, asof_many, inside, stale
+from retro.kernels.series import ABSENT_AFTER, FloatArray, IntArray, Marks, asof_many, between, stale
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 SHARD = 1 << 19
-"""Marks in a shard: 4 MB of prices, which a second-level cache and its neighbour hold."""
+"""Marks in a shard: 4 MB of prices, which the processor's caches hold."""
+
+ROWS = 1 << 13
+"""Positions in a shard, unless its marks are very many: a few MB of intermediate arrays."""
 
 TIE = 1e-9
 
@@ -137,7 +140,10 @@ def trajectories(
 
 
 def _shards(marks: Marks, positions: Positions) -> Iterator[IntArray]:
-    """Rows of whole instruments, by instrument and entry, up to `SHARD` marks a piece (one instrument may exceed it)."""
+    """Rows by instrument and entry, in pieces of whole instruments up to `SHARD` marks, or parts of a longer instrument.
+
+    A part has rows enough to make building its ladder, which costs by the mark, small beside them.
+    """
     order = np.argsort(positions.instrument, kind="stable")
     edges = np.searchsorted(positions.instrument, np.arange(len(marks.offsets)), sorter=order)
     begin = 0
@@ -145,17 +151,19 @@ def _shards(marks: Marks, positions: Positions) -> Iterator[IntArray]:
         end = int(np.searchsorted(marks.offsets, marks.offsets[begin] + SHARD, side="right")) - 1
         end = max(end, begin + 1)
         rows = order[edges[begin] : edges[end]]
-        if rows.size:
-            yield rows[np.lexsort((positions.entry[rows], positions.instrument[rows]))]
+        rows = rows[np.lexsort((positions.entry[rows], positions.instrument[rows]))]
+        size = max(ROWS, int(marks.offsets[end] - marks.offsets[begin]) // 256)
+        yield from (rows[k : k + size] for k in range(0, rows.size, size))
         begin = end
 
 
 def _shard(marks: Marks, positions: Positions, offsets: IntArray) -> Trajectories:
-    end = positions.exit[:, None]
-    at = np.append(positions.entry[:, None] + offsets, end, axis=1)
-    pnl, age = sample(marks, positions, np.minimum(at, end))
-    pnl[:, :-1][at[:, :-1] >= end] = np.nan
-    lo, hi = inside(marks, positions.instrument, positions.entry, positions.exit)
+    start, end = positions.entry[:, None], positions.exit[:, None]
+    at = np.concatenate([start, start + offsets, end], axis=1)
+    index = asof_many(marks, positions.instrument, np.minimum(at, end))
+    pnl, age = _valued(marks, positions, np.minimum(at, end)[:, 1:], index[:, 1:])
+    pnl[:, :-1][at[:, 1:-1] >= end] = np.nan
+    lo, hi = between(marks, positions.instrument, index[:, 0], index[:, -1], positions.exit)
     return Trajectories(pnl, age, lo, hi, *extremes(marks.x, positions, lo, hi))
 
 
@@ -164,9 +172,12 @@ def sample(marks: Marks, positions: Positions, at: IntArray) -> tuple[FloatArray
 
     PnL is NaN where there is no mark (age -1) or it is older than 24 h.
     """
+    return _valued(marks, positions, at, asof_many(marks, positions.instrument, at))
+
+
+def _valued(marks: Marks, positions: Positions, at: IntArray, index: IntArray) -> tuple[FloatArray, IntArray]:
     if not marks.t.size:
         return np.full(at.shape, np.nan), np.full(at.shape, -1)
-    index = asof_many(marks, positions.instrument, at)
     pnl, age = positions.gross(marks.x[index]), at - marks.t[index]
     age[index < 0] = -1
     pnl[(index < 0) | (age > ABSENT_AFTER)] = np.nan

@@ -1,0 +1,388 @@
+"""Regret: golden positions, the seed's figure, the walk of luck, what came after the exit, and doing nothing."""
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from retro.kernels import inaction, regret, series
+from retro.kernels.regret import INSUFFICIENT, NO_MARK, NOT_HELD
+from retro.kernels.series import DAY, HOUR, Marks
+from retro.kernels.trajectory import Positions
+
+GOLDEN_DIR = Path(__file__).parent / "golden"
+GOLDEN = json.loads((GOLDEN_DIR / "trajectory_regret.json").read_text())["positions"]
+MINUTE = HOUR // 60
+
+# numbers.md section 2 reports no regret in these rows, the file does: nothing inside, or fresh for under half the life
+NO_MARK_INSIDE = {2, 13}
+COVERED_BELOW_HALF = {2, 8, 11, 14, 17}
+
+
+def instants(*values):
+    return np.array(values, dtype=np.int64)
+
+
+def single(marks, p, i, final_pnl, exit_costs):
+    """One row of a batch through the single-position functions."""
+    t = marks.times(p.instrument[i])
+    entry, leave = int(p.entry[i]), int(p.exit[i])
+    gap = series.median_gap(t, entry - DAY, leave)
+    within = (t > entry) & (t < leave)
+    gross = p.quantity[i] * (marks.prices(p.instrument[i]) - p.price[i]) - p.costs[i]
+    return regret.regret(
+        t[within],
+        gross[within],
+        exit_at=leave,
+        final_pnl=float(final_pnl),
+        notional=float(abs(p.quantity[i]) * p.price[i]),
+        coverage=series.coverage(t, entry, leave, gap),
+        entry_costs=float(p.costs[i]),
+        exit_costs=float(exit_costs),
+    )
+
+
+def golden_position(case):
+    """Ticks are minutes here; the file knows no entry costs."""
+    marks = series.bundle([(np.array(case["marks_t"]) * MINUTE, case["marks_p"])])
+    columns = (case["entry"] * MINUTE, case["exit"] * MINUTE, case["qty"], case["entry_mark"], 0.0)
+    return marks, Positions(instants(0), *(np.array([c]) for c in columns))
+
+
+@pytest.mark.parametrize("k", range(len(GOLDEN)))
+def test_regret_agrees_with_pandas_where_there_are_enough_marks(k):
+    case = GOLDEN[k]
+    marks, p = golden_position(case)
+    final, costs = np.array([case["final_net"]]), np.array([case["exit_cost"]])
+    for got in (single(marks, p, 0, final[0], costs[0]), regret.regrets(marks, p, final, costs).row(0)):
+        assert got.mfe == pytest.approx(case["mfe"], abs=1e-9)
+        assert got.mae == pytest.approx(case["mae"], abs=1e-9)
+        if k in NO_MARK_INSIDE | COVERED_BELOW_HALF:
+            assert got.regret is got.regret_ratio is got.optimal_exit_at is got.optimal_exit_pnl is None
+            assert got.reasons["regret"] == INSUFFICIENT
+        else:
+            assert got.regret == pytest.approx(case["regret"], abs=1e-9)
+            assert got.optimal_exit_at == case["optimal_exit_tick"] * MINUTE
+            assert got.optimal_exit_pnl == pytest.approx(case["optimal_exit_pnl_net"], abs=1e-9)
+
+
+def test_the_rows_left_out_are_those_numbers_md_excludes():
+    marks_inside = {k for k, case in enumerate(GOLDEN) if case["interior_marks"] == 0}
+    thin = set()
+    for k, case in enumerate(GOLDEN):
+        t = np.array(case["marks_t"])
+        gap = series.median_gap(t, case["entry"] - DAY // MINUTE, case["exit"])
+        if series.coverage(t, case["entry"], case["exit"], gap) < 0.5:
+            thin.add(k)
+    assert (marks_inside, thin) == (NO_MARK_INSIDE, COVERED_BELOW_HALF)
+
+
+def path(at, gross, exit_at, final_pnl, **others):
+    facts = {"notional": 100.0, "coverage": 1.0} | others
+    return regret.regret(instants(*at), np.array(gross, float), exit_at=exit_at, final_pnl=final_pnl, **facts)
+
+
+def test_the_seeds_position_regrets_seven_dollars():
+    """Seed 004: peak +2.80 at day 2.5, exit at day 7.2 with -4.20."""
+    at = [int(d * DAY) for d in (1, 2, 2.5, 3, 4, 6)]
+    got = path(at, [1.0, 2.1, 2.8, 1.6, -0.9, -3.1], int(7.2 * DAY), -4.2)
+    assert got.regret == pytest.approx(7.00, abs=1e-12)
+    assert got.optimal_exit_at == int(2.5 * DAY)
+    assert got.optimal_exit_pnl == pytest.approx(2.80)
+    assert (got.mfe, got.mae) == (2.8, -4.2)
+    assert (got.mfe_at, got.mae_at) == (int(2.5 * DAY), int(7.2 * DAY))
+
+
+NULL = json.loads((GOLDEN_DIR / "regret_null.json").read_text())["cases"]
+
+
+@pytest.mark.parametrize("case", NULL, ids=lambda case: f"{case['steps']} steps")
+def test_expected_regret_of_a_driftless_walk_is_spitzers(case):
+    """The file counts steps after the start, which is its first candidate; n candidates have n - 1 steps between them."""
+    got = regret.driftless_regret(case["sigma_step"], case["steps"] + 1)
+    assert got == pytest.approx(case["exact_spitzer"], rel=1e-12)
+    assert regret.driftless_regret(1.0, 1) == 0
+
+
+def test_the_ratio_of_driftless_walks_averages_one():
+    """The definition checked end to end: entry fees, gross steps, the exit a candidate at a fixed time."""
+    rng = np.random.default_rng(5)
+    at = list(range(1, 24))
+    ratios = []
+    for _ in range(3000):
+        walk = -0.3 + np.cumsum(rng.standard_normal(24))
+        got = path(at, walk[:-1], 24, walk[-1] - 0.2, entry_costs=0.3, exit_costs=0.2)
+        ratios.append(got.regret_ratio)
+    assert np.mean(ratios) == pytest.approx(1.0, abs=5 * np.std(ratios) / math.sqrt(3000))
+
+
+def test_the_ratio_by_hand():
+    """Entry fee 1, gross 1 then 3, exit at gross 2: steps 2, 2, -1, so s^2 = 3; regret 1."""
+    got = path([1, 2], [1.0, 3.0], 3, 1.5, entry_costs=1.0, exit_costs=0.5)
+    expected = math.sqrt(3) * (1 / math.sqrt(2 * math.pi) + 1 / math.sqrt(4 * math.pi))
+    assert got.regret == 1.0
+    assert got.regret_ratio == pytest.approx(1.0 / expected, rel=1e-12)
+    assert got.optimal_exit_pnl == 2.5
+
+
+def test_a_path_that_never_moves_has_regret_zero_and_no_ratio():
+    got = path([1, 2, 3], [0.0, 0.0, 0.0], 4, 0.0)
+    assert got.regret == 0
+    assert got.regret_ratio is None
+    assert got.reasons["regret_ratio"]
+    assert got.optimal_exit_at == 1
+    assert (got.mfe, got.mae, got.mfe_at, got.mae_at) == (0, 0, None, None)
+
+
+def test_without_a_mark_inside_the_exit_is_the_only_excursion():
+    got = path([], [], 5, 2.0, exit_costs=0.5)
+    assert (got.mfe, got.mae, got.mfe_at, got.mae_at) == (2.5, 0.0, 5, None)
+    assert got.regret is None
+    assert got.reasons == dict.fromkeys(
+        ("regret", "regret_ratio", "optimal_exit_at", "optimal_exit_pnl"), INSUFFICIENT
+    )
+
+
+@pytest.mark.parametrize(("coverage", "known"), [(0.5, True), (0.499999, False)])
+def test_half_a_life_covered_is_enough(coverage, known):
+    assert (path([1], [1.0], 2, 0.0, coverage=coverage).regret is not None) is known
+
+
+@pytest.mark.parametrize(
+    ("gross", "final", "notional", "best_at"),
+    [
+        ([1.0, 3.0, 3.0], 3.0, 1.0, 2),  # equal to the exit: the earlier mark
+        ([1.0, 3.0 - 0.9e-9, 3.0], 3.0, 1.0, 2),  # within 1e-9
+        ([1.0, 3.0 - 1.1e-9, 3.0], 3.0, 1.0, 3),  # beyond it
+        ([1.0, 3.0 - 0.9e-6, 3.0], 3.0, 1000.0, 2),  # the tolerance grows with the notional
+        ([1.0, 2.0, 3.0 - 0.9e-9], 3.0, 1.0, 3),  # a mark within reach of the exit
+        ([1.0, 2.0, 3.0 - 1.1e-9], 3.0, 1.0, 4),  # the exit alone
+    ],
+)
+def test_the_earliest_of_near_equals_is_the_optimal_exit(gross, final, notional, best_at):
+    got = path([1, 2, 3], gross, 4, final, notional=notional)
+    assert got.optimal_exit_at == best_at
+    assert got.regret == 0
+    p = Positions(
+        instants(0), instants(0), instants(4), np.array([1.0]), np.array([notional]), np.array([0.0])
+    )
+    marks = series.bundle([([0, 1, 2, 3], [notional, *(notional + g for g in gross)])])
+    if notional == 1.0:  # 1000 + 3 - 1e-9 is not exact enough to stand on one side of the tolerance
+        assert regret.regrets(marks, p, np.array([final]), np.array([0.0])).row(0).optimal_exit_at == best_at
+
+
+def random_lives(seed, n=15, grid=None):
+    rng = np.random.default_rng(seed)
+    parts = []
+    for size in (0, 1, 40, 400):
+        walk = 100 + np.cumsum(rng.standard_normal(size))
+        t = np.sort(rng.choice(1000, size, replace=False)) * MINUTE
+        parts.append((t, walk if grid is None else np.round(walk / grid) * grid))
+    entry = rng.integers(-20, 950, n) * MINUTE
+    quantity = rng.choice([-1.0, 1.0], n) * rng.uniform(0.1, 9, n)
+    held = rng.integers(0, 600, n) * MINUTE
+    p = Positions(
+        rng.integers(0, 4, n), entry, entry + held, quantity, rng.uniform(95, 105, n), rng.uniform(0, 1, n)
+    )
+    costs = rng.uniform(0, 1, n)
+    return series.bundle(parts), p, quantity * rng.normal(0, 5, n) - p.costs - costs, costs
+
+
+def assert_same(got, wanted):
+    for name in got.__dataclass_fields__:
+        a, b = getattr(got, name), getattr(wanted, name)
+        if isinstance(b, float):
+            assert a == pytest.approx(b, rel=1e-9, abs=1e-9), name
+        else:
+            assert a == b, name
+
+
+@given(st.integers(0, 2**32), st.sampled_from([None, 0.5, 2.0]))
+@settings(deadline=None, max_examples=60)
+def test_the_batch_is_the_single_function_row_by_row(seed, grid):
+    marks, p, final, costs = random_lives(seed, grid=grid)
+    batch = regret.regrets(marks, p, final, costs)
+    for i in range(len(final)):
+        assert_same(batch.row(i), single(marks, p, i, final[i], costs[i]))
+
+
+walks = st.lists(st.floats(-100, 100), min_size=1, max_size=30)
+money = st.floats(0, 10)
+
+
+@given(walks, st.floats(-100, 100), money, money)
+@settings(deadline=None, max_examples=150)
+def test_regret_by_brute_force(gross, final, entry_costs, exit_costs):
+    n = len(gross)
+    got = path(range(1, n + 1), gross, n + 1, final, entry_costs=entry_costs, exit_costs=exit_costs)
+    net = [*(g - exit_costs for g in gross), final]
+    assert got.regret == max(net) - final >= 0
+    assert got.optimal_exit_pnl == max(net)
+    tie = 1e-9 * 100.0
+    firsts = [k for k, v in enumerate(net, start=1) if v >= max(net) - tie]
+    # an ulp of adding and taking away costs may decide between candidates that stand at the tolerance itself
+    assert got.optimal_exit_at == firsts[0] or abs(max(net) - net[got.optimal_exit_at - 1]) == pytest.approx(
+        tie
+    )
+    everything = [*gross, final + exit_costs]
+    assert got.mfe == max(0.0, *everything)
+    assert got.mae == min(0.0, *everything)
+
+
+@given(walks, st.floats(-100, 100), st.floats(-200, 200), st.integers(0, 29))
+@settings(deadline=None, max_examples=100)
+def test_another_mark_never_lowers_regret_nor_the_excursions(gross, final, value, place):
+    place = min(place, len(gross))
+    more = [*gross[:place], value, *gross[place:]]
+    before = path(range(len(gross)), gross, 99, final)
+    after = path(range(len(more)), more, 99, final)
+    assert after.regret >= before.regret
+    assert after.mfe >= before.mfe
+    assert after.mae <= before.mae
+
+
+@given(walks, st.floats(-100, 100), money, money, st.floats(0.5, 100))
+@settings(deadline=None, max_examples=100)
+def test_scaling_all_money_scales_regret_and_leaves_the_ratio_alone(gross, final, entry_costs, exit_costs, k):
+    at, end = range(len(gross)), 99
+    one = path(at, gross, end, final, entry_costs=entry_costs, exit_costs=exit_costs)
+    scaled = {"entry_costs": k * entry_costs, "exit_costs": k * exit_costs, "notional": k * 100}
+    many = path(at, [k * g for g in gross], end, k * final, **scaled)
+    assert many.regret == pytest.approx(k * one.regret, rel=1e-9, abs=1e-9)
+    if one.regret_ratio is not None and many.regret_ratio is not None and one.regret > 1e-6:
+        assert many.regret_ratio == pytest.approx(one.regret_ratio, rel=1e-6)
+
+
+def test_exit_costs_shift_the_optimum_and_not_the_regret():
+    cheap = path([1, 2], [5.0, 1.0], 3, 2.0)
+    dear = path([1, 2], [5.0, 1.0], 3, 2.0 - 1.5, exit_costs=1.5)
+    assert dear.regret == cheap.regret == 3.0
+    assert (dear.mfe, dear.mae) == (cheap.mfe, cheap.mae)
+    assert dear.optimal_exit_pnl == cheap.optimal_exit_pnl - 1.5
+
+
+# after the exit: entry at 0, exit at 10 h with final 1.0 after exit costs of 0.5, marks every hour
+AFTER = {
+    "entry": 0,
+    "exit_at": 10 * HOUR,
+    "final_pnl": 1.0,
+    "exit_costs": 0.5,
+    "gap": 1.0 * HOUR,
+    "tolerance": 1e-9,
+}
+
+
+def after(hours, held, stop=1e9, **changes):
+    return regret.after_exit(
+        instants(*(h * HOUR for h in hours)), np.array(held, float), stop=stop, **(AFTER | changes)
+    )
+
+
+def test_left_on_table_and_hold_on_by_hand():
+    """Horizon 10 h: marks at 11, 15, 20 h count, the exit's own and the one at 21 h do not."""
+    got = after([10, 11, 15, 20, 21], [50.0, 2.0, 4.5, 0.5, 90.0])
+    assert got.left_on_table == pytest.approx(4.5 - 0.5 - 1.0)
+    assert got.hold_on == pytest.approx(0.5 - 0.5 - 1.0)
+    assert got.left_on_table_capped == got.left_on_table
+
+
+def test_nobody_holds_through_the_stop():
+    """Held on, the position falls below -3 at 15 h; the rise at 19 h belongs to nobody."""
+    got = after([11, 15, 19, 20], [2.0, -3.5, 9.0, 8.0], stop=3.0)
+    assert got.left_on_table == pytest.approx(7.5)
+    assert got.left_on_table_capped == pytest.approx(0.5)
+    assert got.hold_on == pytest.approx(6.5)
+    at_the_stop = after([11, 15, 19, 20], [2.0, -3.0, 9.0, 8.0], stop=3.0)
+    assert at_the_stop.left_on_table_capped == pytest.approx(7.5)
+
+
+def test_what_only_fell_left_nothing_on_the_table():
+    got = after([11, 20], [-2.0, -1.0], stop=1.5)
+    assert (got.left_on_table, got.left_on_table_capped) == (0.0, 0.0)
+    assert got.hold_on == pytest.approx(-2.5)
+
+
+@pytest.mark.parametrize(
+    ("hours", "changes", "reason"),
+    [
+        ([11, 16], {}, NO_MARK),  # four hours before exit + h, three gaps allowed
+        ([], {}, NO_MARK),
+        ([9, 10], {"gap": 9.0 * HOUR}, NO_MARK),  # recent enough, but from before the exit
+        ([11, 20], {"gap": None}, NO_MARK),
+        ([10, 11], {"entry": 10 * HOUR}, NOT_HELD),
+    ],
+)
+def test_without_a_mark_near_the_end_nothing_is_said(hours, changes, reason):
+    got = after(hours, [1.0] * len(hours), **changes)
+    assert got == regret.AfterExit(None, None, None, reason)
+    near = after([11, 17], [1.0, 1.0])
+    assert near.hold_on == pytest.approx(-0.5)
+
+
+def test_nobody_looks_further_than_seven_days():
+    days = {"entry": 0, "exit_at": 30 * DAY, "gap": 1.0 * DAY}
+    got = after([30 * 24 + 24, 37 * 24, 37 * 24 + 1], [2.0, 3.0, 99.0], **days)
+    assert got.left_on_table == pytest.approx(1.5)
+
+
+@given(st.integers(0, 2**32), st.sampled_from([None, 0.5, 2.0]))
+@settings(deadline=None, max_examples=60)
+def test_the_batch_after_the_exit_is_the_single_function_row_by_row(seed, grid):
+    marks, p, final, costs = random_lives(seed, grid=grid)
+    lives = regret.regrets(marks, p, final, costs)
+    stop = np.random.default_rng(seed).uniform(0, 10, len(final))
+    batch = regret.after_exits(marks, p, final, costs, lives.gap, stop)
+    for i in range(len(final)):
+        t = marks.times(p.instrument[i])
+        gross = p.quantity[i] * (marks.prices(p.instrument[i]) - p.price[i]) - p.costs[i]
+        wanted = regret.after_exit(
+            t,
+            gross,
+            entry=int(p.entry[i]),
+            exit_at=int(p.exit[i]),
+            final_pnl=float(final[i]),
+            exit_costs=float(costs[i]),
+            gap=series.median_gap(t, int(p.entry[i]) - DAY, int(p.exit[i])),
+            stop=float(stop[i]),
+            tolerance=regret.tie_tolerance(float(p.notional()[i])),
+        )
+        assert_same(batch.row(i), wanted)
+
+
+@given(st.integers(0, 2**32))
+@settings(deadline=None, max_examples=30)
+def test_a_short_regrets_what_the_mirrored_long_does(seed):
+    """Prices mirrored at 100 and the side turned: every figure stays."""
+    marks, p, final, costs = random_lives(seed)
+    mirrored = Marks(marks.offsets, marks.t, 200 - marks.x)
+    turned = replace(p, quantity=-p.quantity, price=200 - p.price)
+    one, other = regret.regrets(marks, p, final, costs), regret.regrets(mirrored, turned, final, costs)
+    for i in range(len(final)):
+        assert_same(one.row(i), other.row(i))
+
+
+# doing nothing
+
+
+def test_funded_with_the_base_currency_doing_nothing_makes_nothing():
+    assert inaction.vs_inaction(-5.8, [1000.0], [1.0], [1.0]) == -5.8
+    assert inaction.vs_cash(-5.8) == -5.8
+    assert inaction.vs_cash(3.0, base_yield=1.0) == 2.0
+
+
+def test_assets_given_up_go_on_without_us():
+    """2 ETH given up at 2000 are worth 2100 each at the exit: 200 that inaction makes."""
+    assert inaction.vs_inaction(50.0, [2.0, 100.0], [2000.0, 1.0], [2100.0, 1.0]) == -150.0
+    assert inaction.vs_inaction(200.0, [2.0], [2000.0], [2100.0]) == 0.0
+    assert inaction.bundle_pnl([2.0, -3000.0], [2000.0, 1.0], [2100.0, 1.0]) == 200.0
+
+
+def test_a_missing_mark_leaves_the_comparison_out_unless_nothing_is_held():
+    assert inaction.vs_inaction(1.0, [2.0], [None], [2100.0]) is None
+    assert inaction.vs_hold(1.0, [2.0], [2000.0], [None]) is None
+    assert inaction.vs_hold(1.0, [0.0, 5.0], [None, 1.0], [None, 1.0]) == 1.0
