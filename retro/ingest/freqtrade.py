@@ -13,7 +13,7 @@ from retro.ingest import freqtrade_results, freqtrade_tables
 from retro.ingest.freqtrade_candles import CandleFile, candle_files, choose
 from retro.ingest.freqtrade_facts import equity_fact, facts_of
 from retro.ingest.freqtrade_legs import settled
-from retro.ingest.freqtrade_trades import ZERO, Trade, instant_of, number_of, stake_of, trade_of
+from retro.ingest.freqtrade_trades import ZERO, Trade, instant_of, number_of, owner_of, trade_of
 from retro.ingest.marks import candles_series
 from retro.model import Batch, Fault, Row
 from retro.periods import DAY
@@ -39,7 +39,7 @@ _MAGIC: Final = b"SQLite format 3\0"
 class _Source:
     """What a database and a backtest result have in common."""
 
-    owners: set[tuple[str, str, str]]
+    owners: Iterable[Fields]
     trades: Iterable[RawTrade]
     wallet: Iterable[tuple[str, str, list[Fields]]] = ()
     capital: dict[str, Decimal | None] = field(default_factory=dict)
@@ -125,16 +125,12 @@ def _result(path: Path, agent: str | None) -> _Source:
     if agent is not None and len(found) > 1:
         raise UsageError(f"{path} holds {len(found)} strategies, each its own agent: leave --agent out")
     trades = [raw for name, one in found.items() for raw in freqtrade_results.trades(name, one)]
-    owners = {
-        (str(raw.row["strategy"]), str(raw.row["stake_currency"] or ""), str(raw.row.get("pair") or ""))
-        for raw in trades
-    }
     capital = {
         name: number_of(one, "starting_balance")
         for name, one in found.items()
         if isinstance(one.get("starting_balance"), int | float)
     }
-    return _Source(owners, trades, capital=capital)
+    return _Source([raw.row for raw in trades], trades, capital=capital)
 
 
 def _facts(
@@ -222,10 +218,9 @@ def _marks(
     return Batch(marks=[series], faults=faults, events=len(series.t))
 
 
-def _names(owners: set[tuple[str, str, str]], agent: str | None) -> dict[tuple[str, str], str]:
+def _names(rows: Iterable[Fields], agent: str | None) -> dict[tuple[str, str], str]:
     """(strategy, stake currency) -> agent: the strategy, and the stake too where one name has several."""
-    keys = {(strategy.strip(), stake_of(stake, pair.strip())) for strategy, stake, pair in owners}
-    plain = {key: agent or _NOT_AGENT.sub("-", key[0])[:64] or "freqtrade" for key in keys}
+    plain = {key: agent or _NOT_AGENT.sub("-", key[0])[:64] or "freqtrade" for key in map(owner_of, rows)}
     stakes: dict[str, set[str]] = {}
     for (_, stake), name in plain.items():
         stakes.setdefault(name, set()).add(stake)

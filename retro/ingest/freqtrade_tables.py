@@ -145,12 +145,12 @@ def _select(connection: sqlite3.Connection, table: str, rest: str) -> Iterator[F
         yield row
 
 
-def owners(connection: sqlite3.Connection) -> set[tuple[str, str, str]]:
-    """Every (strategy, stake currency, pair) there are trades of; "" where the schema is too old to say."""
+def owners(connection: sqlite3.Connection) -> Iterator[Fields]:
+    """One row for every strategy, stake currency and pair there are trades of, so far as the schema knows them."""
     known = _columns(connection, "trades")
-    names = [name if name in known else "NULL" for name in ("strategy", "stake_currency", "pair")]
-    found = connection.execute(f"SELECT DISTINCT {', '.join(names)} FROM trades")  # noqa: S608 - literals of this file
-    return {(str(strategy or ""), str(stake or ""), str(pair or "")) for strategy, stake, pair in found}
+    names = ", ".join(name for name in ("pair", "stake_currency", "strategy") if name in known)
+    cursor = connection.execute(f"SELECT DISTINCT {names} FROM trades")  # noqa: S608 - literals of this file
+    return (dict(zip(names.split(", "), values, strict=True)) for values in cursor)
 
 
 def trades(connection: sqlite3.Connection) -> Iterator[RawTrade]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from retro.ingest.freqtrade_tables import Fields, RawTrade
 
-__all__ = ["ZERO", "Leg", "Trade", "instant_of", "number_of", "stake_of", "trade_of"]
+__all__ = ["ZERO", "Leg", "Trade", "instant_of", "number_of", "owner_of", "trade_of"]
 
 ZERO: Final = Decimal(0)
 _LATEST: Final = 253_402_300_800_000
@@ -95,9 +95,10 @@ def instant_of(row: Fields, name: str) -> int | None:
         raise ValueError(f"{name}: {error}") from None
 
 
-def stake_of(stake: str, pair: str) -> str:
-    """The stake currency; where a schema is too old to say, the pair's quote."""
-    return stake.strip() or pair.partition("/")[2].partition(":")[0]
+def owner_of(row: Fields) -> tuple[str, str]:
+    """(strategy, stake currency) of a trade's row; where the schema is too old to say, the stake is the pair's quote."""
+    quoted = _text(row, "pair").partition("/")[2].partition(":")[0]
+    return _text(row, "strategy"), _text(row, "stake_currency") or quoted
 
 
 def _text(row: Fields, name: str) -> str:
@@ -121,6 +122,9 @@ def trade_of(raw: RawTrade, *, latest: int) -> Trade:
     pair = _text(row, "pair")
     if "/" not in pair or not is_name(pair):
         raise ValueError(f"its pair is {quote(pair)}")
+    strategy, stake = owner_of(row)
+    if not is_name(stake):
+        raise ValueError(f"its stake currency is {quote(stake)}")
     short = bool(row.get("is_short"))
     opened, closed = instant_of(row, "open_date"), instant_of(row, "close_date")
     is_open = bool(row.get("is_open"))
@@ -136,8 +140,8 @@ def trade_of(raw: RawTrade, *, latest: int) -> Trade:
     return Trade(
         id=int(row["id"]),
         pair=pair,
-        stake=stake_of(_text(row, "stake_currency"), pair),
-        strategy=_text(row, "strategy"),
+        stake=stake,
+        strategy=strategy,
         exchange=_text(row, "exchange"),
         mode=_text(row, "trading_mode").upper() or "SPOT",
         short=short,
