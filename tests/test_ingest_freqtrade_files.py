@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import os
 import pickle
 import sqlite3
@@ -271,6 +273,24 @@ def test_marks_come_from_the_trades_own_timeframe_a_day_before_to_a_month_after(
     assert marks(list(read(daily, candles=data, now=NOW)))["ETH/USDT"] == (start, end, 35)
     other = write(tmp_path / "other.sqlite", [simple(timeframe=5)])
     assert marks(list(read(other, candles=data, now=NOW))) == marks(batches), "else the finest there is"
+
+
+@pytest.mark.parametrize(("name", "opener"), [("ETH_USDT-1h.json", open), ("ETH_USDT-1h.json.gz", gzip.open)])
+def test_the_older_json_candles_give_marks_too(tmp_path, name, opener):
+    start = parse_instant("2025-12-30T22:00:00Z")
+    rows = [[(start + n * HOUR) // 1000, 1.0, 3.0, 1.0, 2.0 + n, 9.0] for n in range(5)]
+    rows[3][4] = None
+    with opener(tmp_path / name, "wt") as file:
+        json.dump(rows, file)
+    path = write(tmp_path / "t.sqlite", [simple(timeframe=60)])
+    batches = list(read(path, candles=tmp_path, now=NOW))
+    (one,) = [series for batch in batches for series in batch.marks]
+    assert (one.t * 1000 - start).tolist() == [2 * HOUR, 3 * HOUR, 5 * HOUR]
+    assert one.price.tolist() == [3.0, 4.0, 6.0]
+    assert [fault.line for batch in batches for fault in batch.faults] == [4]
+    (tmp_path / name).write_bytes(b"[[1, 2], [3]]")
+    (fault,) = [fault for batch in read(path, candles=tmp_path, now=NOW) for fault in batch.faults]
+    assert "cannot be read as candles" in fault.reason
 
 
 def test_an_open_trade_is_followed_to_what_is_complete_now(tmp_path):

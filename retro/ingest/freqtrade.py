@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 from retro.errors import InputError, UsageError
 from retro.ingest import freqtrade_results, freqtrade_tables
-from retro.ingest.freqtrade_candles import CandleFile, candle_files, choose
+from retro.ingest.freqtrade_candles import CandleFile, candle_files, choose, series
 from retro.ingest.freqtrade_facts import equity_fact, facts_of
 from retro.ingest.freqtrade_legs import settled
 from retro.ingest.freqtrade_trades import ZERO, Trade, instant_of, number_of, owner_of, trade_of
-from retro.ingest.marks import candles_series
 from retro.model import Batch, Fault, Row
 from retro.periods import DAY
 
@@ -208,14 +207,14 @@ def _marks(
     path, timeframe = found
     faults: list[Fault] = []
     try:
-        series = candles_series(str(path), pair, timeframe, start, end, faults)
+        marks = series(path, pair, timeframe, start, end, faults)
     except InputError as error:
         return Batch(faults=[Fault(str(path), None, str(error))])
-    if not len(series.t):
+    if not len(marks.t):
         return Batch(
             faults=[*faults, Fault(str(path), None, f"no candles for {pair} in the time it was traded")]
         )
-    return Batch(marks=[series], faults=faults, events=len(series.t))
+    return Batch(marks=[marks], faults=faults, events=len(marks.t))
 
 
 def _names(rows: Iterable[Fields], agent: str | None) -> dict[tuple[str, str], str]:
