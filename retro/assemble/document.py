@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import fsum
 from typing import TYPE_CHECKING
 
 from retro.assemble import sections
 from retro.assemble.book import ENTRY_ACTIONS, EXIT_ACTIONS, cites_of
 from retro.assemble.citations import AuditRules, Role, audit_period, items_of, resolve
-from retro.assemble.ledger import COMPONENTS, SIGNS, YIELD_KINDS, attribution
+from retro.assemble.ledger import COMPONENTS, SIGNS, YIELD_KINDS, attribution, signed_sum
 from retro.assemble.lives import Horizon, retrospect
 from retro.kernels import effectiveness
 from retro.periods import format_instant
@@ -98,11 +99,12 @@ def _unattributed(inputs: Inputs, boundary: int) -> float | None:
 def _period_pnl(inputs: Inputs) -> PnlAttribution:
     books, period = inputs.books, inputs.period
     components = books.between(period.start, period.end)
-    before, after = _unattributed(inputs, period.start), _unattributed(inputs, period.end)
-    unattributed = None
-    if before is not None and after is not None and any(at <= period.end for at, _ in inputs.discrepancies):
-        unattributed = after - before
     i, j = books.index(period.start), books.index(period.end)
+    told = [_unattributed(inputs, boundary) for boundary in books.boundaries[i : j + 1]]
+    stated = any(at <= period.end for at, _ in inputs.discrepancies)
+    gaps = [(after or 0.0) - (before or 0.0) if stated else None for before, after in pairwise(told)]
+    total = fsum(signed_sum(day, gap) for day, gap in zip(books.days[i:j], gaps, strict=True))
+    unattributed = fsum(gap or 0.0 for gap in gaps) if stated else None
     alive = [
         t
         for t in inputs.tracks.values()
@@ -123,10 +125,12 @@ def _period_pnl(inputs: Inputs) -> PnlAttribution:
         ),
         slippage=sections.slippage(alive, inputs.prices, period.start, period.end),
     )
-    if pnl.net_yield is None:
-        return pnl
-    ratio = effectiveness.risk_adjusted_return(pnl.net_yield, books.plausible_pnl[i:j])
-    return pnl.model_copy(update={"risk_adjusted_return": ratio})
+    ratio = (
+        None
+        if pnl.net_yield is None
+        else effectiveness.risk_adjusted_return(pnl.net_yield, books.plausible_pnl[i:j])
+    )
+    return pnl.model_copy(update={"risk_adjusted_return": ratio, "total": total})
 
 
 def _returns(inputs: Inputs, start: int, end: int) -> list[float]:

@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from retro import __version__
+from retro.assemble.citations import audit_period, items_of
 from retro.assemble.document import Inputs, build, retrospective_of
 from retro.assemble.ledger import keep_books, step, steps
 from retro.assemble.wallet import Wallet
@@ -37,11 +38,11 @@ if TYPE_CHECKING:
     from retro.model import Fact, Prediction, Resolution
     from retro.periods import Horizon
     from retro.pipeline.settings import Settings
-    from retro.report import PositionRetrospective, RetrospectiveReport
+    from retro.report import HeuristicReport, PositionRetrospective, RetrospectiveReport
     from retro.store.agents import Agent
     from retro.store.engine import Store
 
-__all__ = ["choose_period", "named_agent", "review_period", "review_position", "settled"]
+__all__ = ["audit_life", "choose_period", "named_agent", "review_period", "review_position", "settled"]
 
 _WEEK: Final = 7 * DAY
 _AFTERWARDS: Final = 31 * DAY
@@ -270,3 +271,16 @@ def review_position(store: Store, agent: Agent, settings: Settings, position: st
         period = Period("custom", start, now + 1, "")
         inputs = _inputs(conn, agent, settings, period, [start, now + 1], [position], now, _FOREVER)
         return retrospective_of(inputs, inputs.tracks[position], whole=True)
+
+
+def audit_life(store: Store, agent: Agent, settings: Settings) -> list[HeuristicReport]:
+    """The citation audit over everything the agent ever did."""
+    settled(store, agent, settings)
+    end = known_until(agent) + 1
+    period = Period("custom", agent.first_at or 0, max(end, (agent.first_at or 0) + 1), "life")
+    rules = settings.options.rules
+    with store.read() as conn:
+        rows = read_rows(conn, agent.name, opened_before=_FOREVER)
+    items = [item for row in rows for item in items_of(row, rules, rules.claims)]
+    # marks may reach beyond the agent's last event: an exit they can judge is judged
+    return audit_period(items, rules, period.start, _FOREVER, _seed(agent.name, period))

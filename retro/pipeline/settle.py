@@ -111,7 +111,7 @@ def settle(conn: Connection, agent: Agent, settings: Settings) -> None:
     assets = {*symbols_of(told), *wallet.assets, *(effect.asset for _, effect in effects)}
     prices = load_prices(conn, name, settings, assets, start, _FOREVER)
     opening = (
-        _begin(agent.first_at, told, settings)
+        _begin(facts.first_instant(conn, name) or since, told, settings)
         if before is None or found is None
         else msgspec.convert(found[2], Opening)
     )

@@ -1,0 +1,128 @@
+"""One call of the command line: its global options, and the things they open when first needed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from retro.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from playbook import Playbook
+    from retro.config import Config
+    from retro.pipeline.settings import Settings
+    from retro.store.agents import Agent
+    from retro.store.engine import Store
+
+__all__ = ["Call", "call", "split_globals"]
+
+
+@dataclass(slots=True)
+class Call:
+    """Global options, and what they lead to."""
+
+    config_path: Path | None = None
+    db: str | None = None
+    json: bool = False
+    quiet: bool = False
+    verbose: bool = False
+    code: int = 0
+    _config: Config | None = None
+    _store: Store | None = None
+    _books: dict[str, Playbook | None] = field(default_factory=dict)
+
+    @property
+    def config(self) -> Config:
+        """The configuration, read once."""
+        if self._config is None:
+            from retro.config import load, with_database
+
+            config = load(self.config_path, os.environ)
+            self._config = with_database(config, self.db) if self.db else config
+        return self._config
+
+    @property
+    def store(self) -> Store:
+        """The database, opened (and made) once."""
+        if self._store is None:
+            from retro.store.engine import open_store
+
+            self._store = open_store(self.config.store.url)
+            if self._store.created:
+                self.say(f"created {self._store.path}")
+        return self._store
+
+    def playbook_of(self, agent: str) -> Playbook | None:
+        """The agent's PLAYBOOK.md, when the configuration names one."""
+        if agent not in self._books:
+            from retro.pipeline.playbook import read_playbook
+
+            table = self.config.agent.get(agent)
+            path = table.playbook if table is not None else None
+            self._books[agent] = read_playbook(Path(path)) if path is not None else None
+        return self._books[agent]
+
+    def settings(self, agent: Agent) -> Settings:
+        """What the agent's numbers depend on."""
+        from retro.pipeline.settings import settings_of
+
+        return settings_of(self.config, agent, self.playbook_of(agent.name))
+
+    def agent(self, name: str | None) -> Agent:
+        """The agent of that name, or the only one."""
+        from retro.pipeline.review import named_agent
+
+        with self.store.read() as conn:
+            return named_agent(conn, name)
+
+    def say(self, text: str) -> None:
+        """A word for the person at the terminal: stderr, silent with -q."""
+        if not self.quiet:
+            sys.stderr.write(text + "\n")
+
+    def out(self, text: str) -> None:
+        """The result: stdout, nothing else goes there."""
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+
+    def out_json(self, data: Any) -> None:
+        """The result as JSON."""
+        import json
+
+        self.out(json.dumps(data, ensure_ascii=False, allow_nan=False, indent=2))
+
+    def close(self) -> None:
+        """Let go of the database."""
+        if self._store is not None:
+            self._store.close()
+
+
+call = Call()
+"""The call this process serves."""
+
+_FLAGS = {"--json": "json", "-q": "quiet", "--quiet": "quiet", "-v": "verbose", "--verbose": "verbose"}
+_VALUES = {"--config": "config_path", "--db": "db"}
+
+
+def split_globals(argv: Sequence[str]) -> list[str]:
+    """Take the global options, wherever they stand before `--`, into `call`; gives the rest."""
+    rest: list[str] = []
+    words = iter(argv)
+    for word in words:
+        name, equals, value = word.partition("=")
+        if word == "--":
+            rest += [word, *words]
+        elif word in _FLAGS:
+            setattr(call, _FLAGS[word], True)
+        elif name in _VALUES:
+            given = value if equals else next(words, None)
+            if given is None or not given:
+                raise UsageError(f"{name} needs a value")
+            setattr(call, _VALUES[name], Path(given) if name == "--config" else given)
+        else:
+            rest.append(word)
+    return rest

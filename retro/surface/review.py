@@ -1,0 +1,161 @@
+"""`retro review`: compute and print; nothing is stored."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, cast
+
+import typer
+
+from retro.errors import UsageError
+from retro.surface.context import call
+from retro.surface.words import instant
+
+if TYPE_CHECKING:
+    from retro.periods import Horizon
+    from retro.report import PositionRetrospective, RetrospectiveReport
+
+__all__ = ["add_to"]
+
+app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="Compute a review and print it; nothing is stored."
+)
+
+AgentName = Annotated[str | None, typer.Option("--agent", metavar="A", help="needed when there are several")]
+At = Annotated[
+    str | None, typer.Option("--at", metavar="INSTANT", help="the period that contains this instant")
+]
+From = Annotated[str | None, typer.Option("--from", metavar="A", help="exactly [A, B), together with --to")]
+To = Annotated[str | None, typer.Option("--to", metavar="B")]
+AsOf = Annotated[str | None, typer.Option("--as-of", metavar="T", help="know nothing after T")]
+Format = Annotated[str, typer.Option("--format", metavar="text|json|md|html")]
+Output = Annotated[
+    Path | None, typer.Option("-o", "--output", metavar="FILE", help="write there instead of printing")
+]
+
+
+def add_to(parent: typer.Typer) -> None:
+    """Hang the commands into the tree."""
+    parent.add_typer(app, name="review")
+
+
+def _print(document: RetrospectiveReport | PositionRetrospective, form: str, output: Path | None) -> None:
+    from retro.deliver.render import render
+
+    form = "json" if call.json else form
+    if form not in {"text", "json", "md", "html"}:
+        raise UsageError("--format takes text, json, md or html")
+    colour = form == "text" and output is None and _wants_colour()
+    text = render(document, cast("Literal['text', 'json', 'md', 'html']", form), colour=colour)
+    if output is None:
+        call.out(text)
+        return
+    from retro.surface.files import write_whole
+
+    write_whole(output, text)
+    call.say(f"wrote {output}")
+
+
+def _wants_colour() -> bool:
+    import os
+
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _period(
+    horizon: Horizon,
+    agent: str | None,
+    at: str | None,
+    start: str | None,
+    end: str | None,
+    as_of: str | None,
+    form: str,
+    output: Path | None,
+) -> None:
+    from retro.narrate.plain import words
+    from retro.pipeline.review import choose_period, review_period
+
+    if (start is None) != (end is None):
+        raise UsageError("--from and --to belong together")
+    if at is not None and start is not None:
+        raise UsageError("--at and --from/--to exclude each other")
+    known = call.agent(agent)
+    settings = call.settings(known)
+    until = None if as_of is None else instant(as_of, "--as-of")
+    span = None if start is None or end is None else (instant(start, "--from"), instant(end, "--to"))
+    period = choose_period(
+        known, settings, horizon, at=None if at is None else instant(at, "--at"), span=span, as_of=until
+    )
+    report = words(review_period(call.store, known, settings, period, as_of=until))
+    _print(report, form, output)
+
+
+@app.command("daily")
+def daily(
+    agent: AgentName = None,
+    at: At = None,
+    start: From = None,
+    end: To = None,
+    as_of: AsOf = None,
+    form: Format = "text",
+    output: Output = None,
+) -> None:
+    """Review a day (the last complete one).
+
+    Example: retro review daily --at 2026-03-04
+    """
+    _period("daily", agent, at, start, end, as_of, form, output)
+
+
+@app.command("weekly")
+def weekly(
+    agent: AgentName = None,
+    at: At = None,
+    start: From = None,
+    end: To = None,
+    as_of: AsOf = None,
+    form: Format = "text",
+    output: Output = None,
+) -> None:
+    """Review an ISO week (the last complete one).
+
+    Example: retro review weekly --format html -o week.html
+    """
+    _period("weekly", agent, at, start, end, as_of, form, output)
+
+
+@app.command("epoch")
+def epoch(
+    agent: AgentName = None,
+    at: At = None,
+    start: From = None,
+    end: To = None,
+    as_of: AsOf = None,
+    form: Format = "text",
+    output: Output = None,
+) -> None:
+    """Review an epoch of 30 days (counted from the agent's first day).
+
+    Example: retro review epoch --format md
+    """
+    _period("epoch", agent, at, start, end, as_of, form, output)
+
+
+@app.command("position")
+def position(
+    position_id: Annotated[str, typer.Argument(metavar="ID", help="as `retro positions` lists it")],
+    agent: AgentName = None,
+    form: Format = "text",
+    output: Output = None,
+) -> None:
+    """Review one position's whole life.
+
+    Example: retro review position ft-17
+    """
+    from retro.narrate.plain import position_words
+    from retro.pipeline.review import review_position
+
+    known = call.agent(agent)
+    document = review_position(call.store, known, call.settings(known), position_id)
+    _print(position_words(document), form, output)
