@@ -263,9 +263,15 @@ def test_another_database_may_be_named_on_the_command_line_only_if_it_is_one() -
         with_database(load(None, {}), "")
 
 
-def test_the_home_directory_may_be_written_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", "/home/ada")
-    assert read('[store]\nurl = "~/retro.db"\n').store.url == "/home/ada/retro.db"
+def test_the_home_directory_may_be_written_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "ada"))
+    assert read('[store]\nurl = "~/retro.db"\n').store.url == str(tmp_path / "ada/retro.db")
+    Path("ada").mkdir()
+    read("", "ada/retro.toml")
+    assert load(None, {"RETRO_CONFIG": "~/retro.toml"}).file == tmp_path / "ada/retro.toml"
+    assert load(Path("~/retro.toml"), {}).memory.directory == tmp_path / "ada/memory_data"
+    with pytest.raises(ConfigError, match="no such file"):
+        load(Path("~nobody-here/retro.toml"), {})
 
 
 # Values

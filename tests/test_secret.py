@@ -67,6 +67,21 @@ def test_a_file_that_others_can_reach_is_refused(tmp_path: Path, mode: int, plac
     assert VALUE not in str(caught.value)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a file of root's")
+def test_a_credential_of_systemd_is_root_s_and_its_group_bits_are_the_mask_of_a_list(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A service that runs as somebody else finds its credentials so; the same bits on any other file are refused."""
+    file = private(tmp_path / KEY, VALUE, 0o440)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert value_of({"CREDENTIALS_DIRECTORY": str(tmp_path)}) == VALUE
+    with pytest.raises(ConfigError, match="others can read"):
+        find_secret(KEY, {f"{KEY}_FILE": str(file)})
+    file.chmod(0o444)
+    with pytest.raises(ConfigError, match="others can read"):
+        find_secret(KEY, {"CREDENTIALS_DIRECTORY": str(tmp_path)})
+
+
 @pytest.mark.parametrize("mode", [0o600, 0o400, 0o700])
 def test_a_private_file_is_read_through_a_link_and_without_its_last_line_end(
     tmp_path: Path, mode: int

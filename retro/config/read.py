@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from pathlib import Path
@@ -30,10 +31,11 @@ def load(path: Path | None, env: Mapping[str, str]) -> Config:
     """
     if path is None and env.get("RETRO_CONFIG"):
         path = Path(env["RETRO_CONFIG"])
-    if path is None and Path("config.toml").exists():
+    if path is None and os.path.lexists("config.toml"):
         path = Path("config.toml")
     if path is None:
         return _validate({}, Path.cwd())
+    path = Path(os.path.expanduser(path))  # noqa: PTH111 - an unknown ~user stays as it is, and is not found
     data, text = _parse(path)
     base = path.absolute().parent
     secrets = secrets_in(data)
@@ -68,13 +70,13 @@ def _validate(data: dict[str, Any], base: Path) -> Config:
 
 def _parse(path: Path) -> tuple[dict[str, Any], str]:
     try:
-        with path.expanduser().open("rb") as file:
+        with path.open("rb") as file:
             content = file.read(_LIMIT + 1)
     except FileNotFoundError:
         raise ConfigError(str(path), ["there is no such file; `retro init` writes one"]) from None
     except IsADirectoryError:
         raise ConfigError(str(path), ["is a directory; name the file in it"]) from None
-    except (OSError, ValueError, RuntimeError) as error:
+    except (OSError, ValueError) as error:
         raise ConfigError(
             str(path), [f"cannot be read: {getattr(error, 'strerror', None) or error}"]
         ) from None
