@@ -241,6 +241,8 @@ def test_the_newest_and_the_oldest_of_a_type(told: Store):
         assert first.id == "c0"
         assert facts.last_before(conn, "bot", "cost", T0) is None
         assert facts.first_of(conn, "bot", "equity") is None
+        assert facts.first_instant(conn, "bot") == T0
+        assert facts.first_instant(conn, "nobody") is None
 
 
 def test_facts_are_found_by_id(told: Store):
@@ -266,6 +268,7 @@ def test_what_a_question_costs_follows_its_window_not_the_history(tmp_path):
                 "positions": lambda c=conn: facts.of_positions(c, "bot", facts.positions_touched(c, "bot", T0 - DAY, T0)),
                 "last": lambda c=conn: [facts.last_before(c, "bot", "cost", T0), facts.last_before(c, "bot", "equity", T0)],
                 "first": lambda c=conn: [facts.first_of(c, "bot", "fill")],
+                "birth": lambda c=conn: facts.first_instant(c, "bot"),
                 "ids": lambda c=conn: facts.by_ids(c, "bot", "fill", ["e5", "e6"]),
                 "agents": lambda c=conn: facts.agents(c),
             }  # fmt: skip

@@ -30,6 +30,7 @@ __all__ = [
     "agents",
     "between",
     "by_ids",
+    "first_instant",
     "first_of",
     "last_before",
     "note_agent",
@@ -254,6 +255,14 @@ def first_of(conn: Connection, agent: str, type: str) -> Fact | None:  # noqa: A
     oldest = select(func.min(events.c.at)).where(events.c.agent == key_query(agent), events.c.type == type)
     found = _facts(conn, agent, events.c.type == type, events.c.at == oldest.scalar_subquery())
     return min(found, key=_natural, default=None)
+
+
+def first_instant(conn: Connection, agent: str) -> int | None:
+    """The instant of the agent's oldest fact (marks are none); None without facts."""
+    own = events.c.agent == key_query(agent)  # type by type: each is one step into the index
+    oldest = [select(func.min(events.c.at)).where(own, events.c.type == type_) for type_ in _TYPES]
+    row = conn.execute(select(*(query.scalar_subquery() for query in oldest))).one()
+    return min((at for at in row if at is not None), default=None)
 
 
 def by_ids(conn: Connection, agent: str, type: str, ids: Iterable[str]) -> list[Fact]:  # noqa: A002  the field's name

@@ -30,9 +30,9 @@ __all__ = ["AddedMarks", "add", "first_after", "instruments", "last_at_or_before
 _DAYS_AT_ONCE: Final = 64
 _VALUES: Final = {"sqlite": "?, ?, ?, ?, ?, ?", "postgresql": "%s, %s, %s, %s, %s, %s"}
 _UPSERT: Final = (
-    "INSERT INTO mark_blocks (series, day, t, price, low, high) VALUES ({})"
+    "INSERT INTO mark_blocks (series, day, at_ms, price, low, high) VALUES ({})"
     " ON CONFLICT (series, day) DO UPDATE"
-    " SET t = excluded.t, price = excluded.price, low = excluded.low, high = excluded.high"
+    " SET at_ms = excluded.at_ms, price = excluded.price, low = excluded.low, high = excluded.high"
 )
 
 
@@ -169,7 +169,7 @@ def _keep_corrected(conn: Connection, telling: _Telling, old: Columns) -> None:
     rows = [
         {
             "series": telling.key,
-            "t": t,
+            "at_ms": t,
             "price": price,
             "low": None if isnan(low) else low,
             "high": None if isnan(high) else high,
@@ -238,7 +238,7 @@ def _own(agent: str | None, instrument: str) -> ColumnElement[bool]:
 
 def _blocks(*conditions: ColumnElement[bool]) -> Select[*Packed]:
     columns = mark_blocks.c
-    query = select(columns.t, columns.price, columns.low, columns.high)
+    query = select(columns.at_ms, columns.price, columns.low, columns.high)
     return query.where(*conditions).order_by(columns.day)
 
 

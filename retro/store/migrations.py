@@ -93,7 +93,7 @@ _FACTS_AND_MARKS: Final = (
     """CREATE TABLE mark_blocks (
         series BIGINT NOT NULL REFERENCES mark_series (key),
         day BIGINT NOT NULL,
-        t {bytes} NOT NULL,
+        at_ms {bytes} NOT NULL,
         price {bytes} NOT NULL,
         low {bytes},
         high {bytes},
@@ -102,7 +102,7 @@ _FACTS_AND_MARKS: Final = (
     """CREATE TABLE mark_corrections (
         seq {key},
         series BIGINT NOT NULL REFERENCES mark_series (key),
-        t BIGINT NOT NULL,
+        at_ms BIGINT NOT NULL,
         price {float} NOT NULL,
         low {float},
         high {float},

@@ -140,19 +140,19 @@ mark_blocks: Final = Table(
     metadata,
     Column("series", BigInteger, ForeignKey("mark_series.key"), primary_key=True, autoincrement=False),
     Column("day", BigInteger, primary_key=True, autoincrement=False),
-    Column("t", LargeBinary, nullable=False),
+    Column("at_ms", LargeBinary, nullable=False),
     Column("price", LargeBinary, nullable=False),
     Column("low", LargeBinary),
     Column("high", LargeBinary),
 )
-"""The marks of one UTC day (counted from the epoch), little-endian: `t` int64 milliseconds, the rest float64."""
+"""The marks of one UTC day (counted from the epoch), little-endian: `at_ms` int64 milliseconds, the rest float64."""
 
 mark_corrections: Final = Table(
     "mark_corrections",
     metadata,
     Column("seq", BigInteger, primary_key=True),
     Column("series", BigInteger, ForeignKey("mark_series.key"), nullable=False),
-    Column("t", BigInteger, nullable=False),
+    Column("at_ms", BigInteger, nullable=False),
     Column("price", Double, nullable=False),
     Column("low", Double),
     Column("high", Double),
