@@ -7,6 +7,8 @@ import os
 import shutil
 import sqlite3
 import stat
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -291,6 +293,32 @@ def test_a_server_that_hangs_up_is_told_and_nothing_is_stored(postgres_url: str)
     store.close()
 
 
+def test_a_writer_that_does_not_let_go_is_told_of_and_nothing_is_lost(store: Store, database_url: str):
+    hasty = open_store(database_url, patience_s=0.05)
+    with store.write() as conn:
+        facts.note_agent(conn, "first")
+        with pytest.raises(StoreError, match="held by another process"):
+            note(hasty, "second")
+    note(hasty, "second")
+    assert names(store) == ["first", "second"]
+    hasty.close()
+
+
+def test_a_full_disk_is_told_and_the_store_goes_on_when_there_is_room(tmp_path: Path):
+    store = open_store(str(tmp_path / "retro.db"))
+    rows = [{"name": f"half-{i}", "events": 0} for i in range(2000)]
+    with (
+        pytest.raises(StoreError, match="the disk is full; nothing of this step was stored"),
+        store.write() as conn,
+    ):
+        pages = conn.exec_driver_sql("PRAGMA page_count").scalar_one()
+        conn.exec_driver_sql(f"PRAGMA max_page_count = {pages + 2}")
+        conn.execute(tables.agents.insert(), rows)
+    assert names(store) == []
+    note(store, "bot")
+    assert names(store) == ["bot"]
+
+
 # migrations
 
 
@@ -391,3 +419,16 @@ def test_a_crash_after_pages_were_written_is_rolled_back(tmp_path: Path):
     assert (crashed / "retro.db").read_bytes().count(b"half-") > 100, "nothing had been written yet"
     assert names(open_store(str(crashed / "retro.db"))) == ["first"]
     assert len(names(store)) == 2001
+
+
+def test_opening_a_file_loads_neither_the_mapper_nor_the_other_database(tmp_path: Path):
+    """What a command pays before it has done anything."""
+    code = (
+        "import sys; from retro.store import facts; from retro.store.engine import open_store;"
+        "open_store(sys.argv[1]);"
+        "print(*sorted({'sqlalchemy.orm', 'sqlalchemy.dialects.postgresql', 'psycopg', 'numpy'} & set(sys.modules)))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "x.db")], capture_output=True, text=True, check=True
+    )
+    assert run.stdout.split() == []

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Store", "open_store"]
 
-_PATIENCE_S: Final = 30
-"""How long a transaction waits for another process before it gives up."""
+_PATIENCE_S: Final = 30.0
+"""How long a transaction waits for another process before it gives up, unless told otherwise."""
 
 _PRAGMAS: Final = (
     "PRAGMA foreign_keys = ON",
@@ -39,12 +39,14 @@ _PRAGMAS: Final = (
 
 _SMALLEST_PAGE: Final = 512
 
-_PERMISSION_DENIED, _TABLE_EXISTS = "42501", "42P07"
+_PERMISSION_DENIED, _TABLE_EXISTS, _LOCK_TIMEOUT = "42501", "42P07", "55P03"
+
+_BUSY: Final = "is held by another process that did not let go in time; try again"
 
 _SENTENCES: Final = {
     sqlite3.SQLITE_NOTADB: "is not a SQLite database",
     sqlite3.SQLITE_CORRUPT: "is damaged (cut short or overwritten); restore it from a copy",
-    sqlite3.SQLITE_BUSY: f"is held by another process; gave up after {_PATIENCE_S} s",
+    sqlite3.SQLITE_BUSY: _BUSY,
     sqlite3.SQLITE_READONLY: "cannot be written; check the permissions of the file and its directory",
     sqlite3.SQLITE_CANTOPEN: "cannot be opened; check the permissions of the file and its directory",
     sqlite3.SQLITE_FULL: "could not grow: the disk is full; nothing of this step was stored",
@@ -90,18 +92,21 @@ class Store:
 
 
 def open_store(
-    location: str, *, create: bool = True, components: Mapping[str, Sequence[Migration]] = COMPONENTS
+    location: str,
+    *,
+    create: bool = True,
+    patience_s: float = _PATIENCE_S,
+    components: Mapping[str, Sequence[Migration]] = COMPONENTS,
 ) -> Store:
     """Open the database at a path or URL and bring its tables up to date; `StoreError` says what stands in the way.
 
     A SQLite file that is not there is made, with its directory, unless `create` is False.
     """
     url = _url_of(location)
-    store = (
-        _open_sqlite(url.database or "", create=create)
-        if url.drivername == "sqlite"
-        else _open_postgresql(url)
-    )
+    if url.drivername == "sqlite":
+        store = _open_sqlite(url.database or "", patience_s, create=create)
+    else:
+        store = _open_postgresql(url, patience_s)
     try:
         _migrate(store, components)
     except BaseException:
@@ -144,7 +149,7 @@ def _url_of(location: str) -> URL:
 # SQLite
 
 
-def _open_sqlite(location: str, *, create: bool) -> Store:
+def _open_sqlite(location: str, patience_s: float, *, create: bool) -> Store:
     if location in {"", ":memory:"}:
         raise StoreError("a database needs a path: the store lives in a file")
     path = Path(location).expanduser().absolute()
@@ -158,7 +163,7 @@ def _open_sqlite(location: str, *, create: bool) -> Store:
         conn = sqlite3.connect(
             f"{path.as_uri()}?mode=rw",  # never makes a file: one that vanished is an error, not a new life
             uri=True,
-            timeout=_PATIENCE_S,
+            timeout=patience_s,
             isolation_level=None,
             check_same_thread=False,
         )
@@ -214,7 +219,7 @@ def _refuse_strangers(conn: Connection, url: str) -> None:
 # PostgreSQL
 
 
-def _open_postgresql(url: URL) -> Store:
+def _open_postgresql(url: URL, patience_s: float) -> Store:
     shown = url.set(drivername="postgresql", query={}).render_as_string(hide_password=True)
     settings: dict[str, Any] = {
         "connect_timeout": 10,
@@ -228,15 +233,15 @@ def _open_postgresql(url: URL) -> Store:
         engine = create_engine(url, connect_args=settings, pool_pre_ping=True)
     except ModuleNotFoundError as error:
         raise StoreError('PostgreSQL needs a driver: pip install "slow-mirror[postgres]"') from error
-    event.listen(engine, "begin", _begin_postgresql)
+
+    def begin(conn: Connection) -> None:
+        if conn.get_execution_options().get("retro_writes", True):
+            conn.exec_driver_sql(f"SET LOCAL lock_timeout = {round(patience_s * 1000)}")
+        else:
+            conn.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+
+    event.listen(engine, "begin", begin)
     return Store(engine, shown, "postgresql", None)
-
-
-def _begin_postgresql(conn: Connection) -> None:
-    if conn.get_execution_options().get("retro_writes", True):
-        conn.exec_driver_sql(f"SET LOCAL lock_timeout = '{_PATIENCE_S}s'")
-    else:
-        conn.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
 
 # What went wrong, in words
@@ -253,5 +258,7 @@ def _sentence(error: DBAPIError) -> str:
     code = getattr(error.orig, "sqlite_errorcode", None)
     if code is not None and code & 0xFF in _SENTENCES:
         return _SENTENCES[code & 0xFF]
+    if getattr(error.orig, "sqlstate", None) == _LOCK_TIMEOUT:
+        return _BUSY
     lines = str(error.orig).strip().splitlines() or [type(error.orig).__name__]
     return f"reports: {lines[0]}"
