@@ -11,16 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, Protocol, cast
 
 from retro.errors import InputError
+from retro.validation import LONGEST_LINE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["LONGEST_LINE", "Lines", "magic", "open_source", "read_lines"]
+__all__ = ["Lines", "magic", "open_source", "read_lines"]
 
-LONGEST_LINE: Final = 4 << 20
-"""Bytes of the longest line that is read; a longer one is passed over and told of."""
-
-_CHUNK: Final = 1 << 20
+_CHUNK: Final = 1 << 18
 _GZIP: Final = b"\x1f\x8b"
 _BOMB_FROM: Final = 64 << 20
 _BOMB_RATIO: Final = 250

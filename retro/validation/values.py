@@ -12,7 +12,20 @@ from retro.periods import parse_instant
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["CHECKS", "CONTROL", "LONGEST_NAME", "Number", "is_name", "quote", "show", "wrong_with"]
+__all__ = [
+    "CHECKS",
+    "CONTROL",
+    "LONGEST_LINE",
+    "LONGEST_NAME",
+    "Number",
+    "is_name",
+    "quote",
+    "show",
+    "wrong_with",
+]
+
+LONGEST_LINE: Final = 4 << 20
+"""Bytes of the longest line that is written or read; a longer one is passed over and told of."""
 
 LONGEST_NAME: Final = 500
 """Characters of an id, position, instrument or asset: what every database can put in an index."""
