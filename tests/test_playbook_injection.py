@@ -194,6 +194,12 @@ def test_making_text_plain_twice_changes_nothing_more(text: str) -> None:
         assert [one.text for one in book.heuristics] == ["Old", once, "Gone"]
 
 
+def test_a_letter_keeps_four_marks_and_the_next_letter_starts_anew() -> None:
+    marks = "\u0300\u0301\u0302\u0303\u0304\u0305"
+    assert plain(f"a{marks}b{marks} {marks}") == f"a{marks[:4]}b{marks[:4]} {marks[:4]}"
+    assert plain("first\u180bn\ufe00an\ufe0fd\U000e0100 \U000e01eflast") == "firstnand last"
+
+
 def test_what_people_write_stays_as_they_wrote_it() -> None:
     for text in (
         "Increase position size when accuracy > 80 %",
