@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from playbook.heuristic import Heuristic
 
-__all__ = ["Edit", "apply", "edits", "inverse", "splice"]
+__all__ = ["Edit", "amended", "apply", "edits", "inverse", "splice"]
 
 _BOM = "\ufeff"
 _LINE = re.compile(r" (?:first )?on line [0-9]+")
@@ -72,12 +72,17 @@ def edits(playbook: Playbook, amendments: Iterable[Amendment]) -> tuple[Edit, ..
     """Plan amendments, in order, as edits of the text. Raises AmendmentError."""
     planned: list[Edit] = []
     for amendment in amendments:
-        step = _plan(playbook, amendment)
-        after = parse(splice(playbook.text, step))
-        _check(playbook, after, amendment)
+        playbook, step = amended(playbook, amendment)
         planned += step
-        playbook = after
     return tuple(planned)
+
+
+def amended(playbook: Playbook, amendment: Amendment) -> tuple[Playbook, tuple[Edit, ...]]:
+    """The playbook after one amendment, and the edits that led there. Raises AmendmentError."""
+    step = tuple(_plan(playbook, amendment))
+    after = parse(splice(playbook.text, step))
+    _check(playbook, after, amendment)
+    return after, step
 
 
 def _plan(playbook: Playbook, amendment: Amendment) -> list[Edit]:

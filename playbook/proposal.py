@@ -21,7 +21,7 @@ from playbook.amendment import Amendment, Grounds
 from playbook.audit import MIN_RESOLVED, AuditRow, evidence
 from playbook.confidence import CANDIDATE, STEP, posterior
 from playbook.document import Playbook, parse
-from playbook.edit import apply
+from playbook.edit import amended, apply
 from playbook.errors import AmendmentError
 from playbook.plain import plain
 
@@ -249,7 +249,7 @@ def _applicable(playbook: Playbook, proposals: Sequence[Amendment]) -> list[Amen
     kept: list[Amendment] = []
     for proposal in proposals:
         try:
-            playbook = parse(apply(playbook, [proposal]))
+            playbook, _ = amended(playbook, proposal)
         except AmendmentError:
             continue
         kept.append(proposal)
