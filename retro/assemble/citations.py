@@ -6,7 +6,7 @@ import hashlib
 from collections import defaultdict
 from dataclasses import dataclass, field
 from math import fsum
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,19 @@ if TYPE_CHECKING:
 
     from retro.assemble.book import BookRow, Cited
 
-__all__ = ["AuditRules", "Item", "Rule", "Unit", "audit_period", "items_of", "resolve"]
+__all__ = [
+    "AuditRules",
+    "History",
+    "Item",
+    "Outcome",
+    "Role",
+    "Rule",
+    "Unit",
+    "audit_period",
+    "items_of",
+    "outcomes_of",
+    "resolve",
+]
 
 Unit = Literal["usd", "r", "bps"]
 Role = Literal["entry", "exit"]
@@ -75,6 +87,47 @@ class Item:
             return self.value
         size = self.risk if unit == "r" else self.notional
         return self.value / size * (1.0 if unit == "r" else 1e4) if size else None
+
+
+class Outcome(NamedTuple):
+    """A resolved outcome credited to one heuristic, as the book keeps it. `day` is the entry's, `told_at` the citation's."""
+
+    heuristic: str
+    role: Role
+    position: str
+    day: int
+    value: float
+    resolved_at: int
+    told_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Everything that resolved before the period's end, and the mean of all outcomes of each role, cited or not."""
+
+    outcomes: Sequence[Outcome]
+    means: Mapping[Role, float | None]
+
+
+def outcomes_of(items: Iterable[Item]) -> list[Outcome]:
+    """One outcome per heuristic, role and position: several of one heuristic are added."""
+    sums: dict[tuple[str, Role, str], tuple[Item, list[float]]] = {}
+    for item in items:
+        if item.value is not None and item.resolved_at is not None:
+            for heuristic in item.cites:
+                sums.setdefault((heuristic, item.role, item.position), (item, []))[1].append(item.value)
+    return [
+        Outcome(
+            heuristic,
+            role,
+            position,
+            item.day,
+            fsum(values),
+            item.resolved_at or 0,
+            min((c.at for c in item.decisions), default=item.resolved_at or 0),
+        )
+        for (heuristic, role, position), (item, values) in sums.items()
+    ]
 
 
 def resolve(cites: Iterable[str], claims: Mapping[str, str]) -> tuple[str, ...]:
@@ -137,25 +190,24 @@ class _Tally:
     """Everything about one (heuristic, role)."""
 
     period: list[Item] = field(default_factory=list)
-    ever: list[Item] = field(default_factory=list)
+    ever: list[Outcome] = field(default_factory=list)
     decisions: set[str] = field(default_factory=set)
 
 
-def _tally(items: Iterable[Item], rules: AuditRules, start: int, end: int) -> dict[tuple[str, Role], _Tally]:
+def _tally(
+    items: Iterable[Item], history: History, rules: AuditRules, start: int, end: int
+) -> dict[tuple[str, Role], _Tally]:
     table: dict[tuple[str, Role], _Tally] = defaultdict(_Tally)
-    for item in items:
-        resolved = item.resolved_at is not None and item.resolved_at < end
-        inside = item.resolved_at is not None and start <= item.resolved_at < end
-        for heuristic in item.cites:
-            row = table[heuristic, item.role]
-            since = rules.rules[heuristic].since if heuristic in rules.rules else None
-            if resolved and (since is None or min((c.at for c in item.decisions), default=since) >= since):
-                row.ever.append(item)
-            if inside:
-                row.period.append(item)
+    since = {rule.id: rule.since for rule in rules.rules.values() if rule.since is not None}
+    for outcome in history.outcomes:
+        if outcome.resolved_at < end and outcome.told_at >= since.get(outcome.heuristic, outcome.told_at):
+            table[outcome.heuristic, outcome.role].ever.append(outcome)
     claims = rules.claims
     for item in items:
-        inside = item.resolved_at is not None and start <= item.resolved_at < end
+        inside = _inside(item, start, end)
+        if inside:
+            for heuristic in item.cites:
+                table[heuristic, item.role].period.append(item)
         for decision in item.decisions:
             if inside or start <= decision.at < end:
                 for heuristic in resolve(decision.cites, claims):
@@ -175,6 +227,7 @@ def _by_position(items: Sequence[Item], unit: Unit | None = None) -> list[tuple[
 
 def audit_period(
     items: Sequence[Item],
+    history: History,
     rules: AuditRules,
     start: int,
     end: int,
@@ -186,7 +239,7 @@ def audit_period(
 
     `stray` are decisions of the period that cite without naming a position: they count as citations only.
     """
-    table = _tally(items, rules, start, end)
+    table = _tally(items, history, rules, start, end)
     for key, decisions in (stray or {}).items():
         table[key].decisions |= decisions
     shown = {key for key, row in table.items() if row.period or row.decisions}
@@ -198,7 +251,6 @@ def audit_period(
     }
     adjusted = uncertainty.benjamini_hochberg(list(p_values.values())) if p_values else np.empty(0)
     q_values = {key: float(q) for key, q in zip(p_values, adjusted.tolist(), strict=True)}
-    means = {role: _role_mean(items, role, end) for role in ("entry", "exit")}
     pairs = _partners(table)
     out = []
     for key in sorted(shown, key=lambda key: (_id_key(key[0]), key[1])):
@@ -211,7 +263,7 @@ def audit_period(
                 rules,
                 samples.get(key),
                 q_values.get(key),
-                means[key[1]],
+                history.means[key[1]],
                 rng,
                 items,
                 start,
@@ -222,18 +274,8 @@ def audit_period(
     return out
 
 
-def _sample(items: Sequence[Item]) -> uncertainty.DaySums:
-    outcomes = _by_position(items)
-    return uncertainty.by_day([value for _, value in outcomes], [item.day for item, _ in outcomes])
-
-
-def _role_mean(items: Iterable[Item], role: str, end: int) -> float | None:
-    values = [
-        i.value
-        for i in items
-        if i.role == role and i.value is not None and i.resolved_at is not None and i.resolved_at < end
-    ]
-    return fsum(values) / len(values) if values else None
+def _sample(outcomes: Sequence[Outcome]) -> uncertainty.DaySums:
+    return uncertainty.by_day([o.value for o in outcomes], [o.day for o in outcomes])
 
 
 def _id_key(heuristic: str) -> tuple[int, str, int]:
@@ -252,9 +294,9 @@ def _partners(table: Mapping[tuple[str, Role], _Tally]) -> dict[tuple[str, Role]
         positions: dict[str, int] = {}
         who, what = [], []
         for i, key in enumerate(keys):
-            for item in (*table[key].ever, *table[key].period):
-                who.append(i)
-                what.append(positions.setdefault(item.position, len(positions)))
+            cited = [*(o.position for o in table[key].ever), *(item.position for item in table[key].period)]
+            who += [i] * len(cited)
+            what += [positions.setdefault(position, len(positions)) for position in cited]
         for pair in audit.partners(who, what) if who else []:
             first, second = keys[pair.first], keys[pair.second]
             out[first].append(Partner(heuristic_id=second[0], jaccard=pair.jaccard))
@@ -317,7 +359,7 @@ def _report(
         reasons["uncited_avg"] = "no decision of this role without the citation"
     wins = sum(value > 0 for value in values)
     shared = [item.value / len(item.cites) for item in row.period if item.value is not None]
-    first = min((item.resolved_at for item in row.ever if item.resolved_at is not None), default=None)
+    first = min((outcome.resolved_at for outcome in row.ever), default=None)
     since = rule.since if rule is not None and rule.since is not None else first
     uncited_avg = fsum(uncited) / len(uncited) if uncited else None
     return HeuristicReport(

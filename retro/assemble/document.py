@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
     from retro.assemble.book import BookRow
+    from retro.assemble.citations import History
     from retro.assemble.ledger import Books
     from retro.assemble.prices import Prices
     from retro.assemble.track import Track
@@ -74,6 +75,8 @@ class Inputs:
     books: Books
     prices: Prices
     rows: Sequence[BookRow]
+    history: History
+    implausible_before: Sequence[float]
     decisions: Sequence[Decision]
     costs: Sequence[Cost]
     predictions: Mapping[str, Prediction]
@@ -137,7 +140,7 @@ def _returns(inputs: Inputs, start: int, end: int) -> list[float]:
     """Plausible daily returns of [start, end): money that was not believed is left out of pnl and of equity."""
     books = inputs.books
     i, j = books.index(start), books.index(end)
-    gone = sections.implausible_before(inputs.rows, start)
+    gone = fsum([*inputs.implausible_before, *(day["implausible_pnl"] for day in books.days[:i])])
     out = []
     for day in range(i, j):
         base = books.equity[day] - gone
@@ -258,7 +261,9 @@ def build(inputs: Inputs) -> RetrospectiveReport:
     counted = [p for p in closed if "implausible" not in p.flags]
     claims = rules.claims
     items = [item for row in inputs.rows for item in items_of(row, rules, claims)]
-    heuristics = audit_period(items, rules, period.start, period.end, inputs.seed, stray=_stray(inputs))
+    heuristics = audit_period(
+        items, inputs.history, rules, period.start, period.end, inputs.seed, stray=_stray(inputs)
+    )
     risk = _risk(inputs)
     resolved = sections.resolved_decisions(inputs.rows, period)
     reasons: dict[str, str] = {}

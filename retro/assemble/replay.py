@@ -36,9 +36,10 @@ _ACCRUALS: Final = {
 _NUMBER: Final = re.compile(r"(\d+)")
 
 
-def natural_key(text: str) -> tuple[str | int, ...]:
+def natural_key(text: str) -> tuple[str, ...]:
     """Sort key under which e2 comes before e10."""
-    return tuple(int(part) if i % 2 else part for i, part in enumerate(_NUMBER.split(text)))
+    parts = _NUMBER.split(text)
+    return tuple(f"{len(p.lstrip('0')):09d}{p.lstrip('0')}" if i % 2 else p for i, p in enumerate(parts))
 
 
 def _rank(fact: Fact, opening_side: str | None) -> int:
@@ -65,7 +66,7 @@ def _rank(fact: Fact, opening_side: str | None) -> int:
             return 7
 
 
-def order_key(fact: Fact, opening_side: str | None) -> tuple[int, int, tuple[str | int, ...]]:
+def order_key(fact: Fact, opening_side: str | None) -> tuple[int, int, tuple[str, ...]]:
     """The order of events: instant, rank within it, id compared naturally."""
     return (fact.at, _rank(fact, opening_side), natural_key(fact.id))
 

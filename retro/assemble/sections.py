@@ -76,13 +76,6 @@ def slippage(tracks: Iterable[Track], prices: Prices, start: int, end: int) -> f
     return fsum(parts) if parts else None
 
 
-def implausible_before(rows: Iterable[BookRow], at: int) -> float:
-    """What flagged positions made before an instant, which returns leave out."""
-    return fsum(
-        row.implausible_pnl for row in rows if row.flagged_at is not None and (row.closed_at or at) < at
-    )
-
-
 def resolved_decisions(rows: Iterable[BookRow], period: Period) -> int:
     """Decisions whose outcome became known in the period: entries of closed positions, exits that can be judged."""
     count = 0
@@ -162,7 +155,7 @@ def actions(
 ) -> list[Action]:
     """What the agent decided in the period, and trades no decision tells of."""
     by_name = {track.position.position: track for track in tracks}
-    rows: list[tuple[int, tuple[str | int, ...], Action]] = []
+    rows: list[tuple[int, tuple[str, ...], Action]] = []
     for decision in decisions:
         track = by_name.get(decision.position or "")
         rows.append(
@@ -194,7 +187,7 @@ def _realized(track: Track, decision: Decision) -> float | None:
     return fsum(parts) if parts else None
 
 
-def _untold(track: Track, period: Period) -> list[tuple[int, tuple[str | int, ...], Action]]:
+def _untold(track: Track, period: Period) -> list[tuple[int, tuple[str, ...], Action]]:
     told = {d.action for d in track.decisions}
     out: list[tuple[int, str, float | None]] = []
     if not told & ENTRY_ACTIONS and period.start <= track.opened_at < period.end:

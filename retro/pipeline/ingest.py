@@ -77,6 +77,8 @@ def ingest(
     stack = ExitStack()
     with stack:
         conn = stack.enter_context(store.write())
+        if not dry_run:
+            faults.forget(conn, source)  # this reading says afresh what is wrong with it
         for batch in batches:
             _take(conn, batch, done, replace)
             since_commit += batch.events

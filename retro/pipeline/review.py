@@ -18,6 +18,7 @@ from retro.periods import DAY, Period, day_starts, format_instant, period_at, pe
 from retro.pipeline.load import load_tracks
 from retro.pipeline.settle import (
     WALLET_TYPES,
+    history_of,
     is_stale,
     known_until,
     opening_of,
@@ -204,6 +205,10 @@ def _inputs(
         for name in orphans
     ]
     first_of_all = [*told, *wallet_facts, *decisions, *resolutions, *predictions.values()]
+    # the alarm compares with the period before, and exits are judged up to 7 days after they were made
+    rows = read_rows(
+        conn, agent.name, opened_before=period.end, since=min(grid[0], 2 * period.start - period.end)
+    )
     return Inputs(
         agent=agent.name,
         base_currency=settings.base_currency,
@@ -214,7 +219,9 @@ def _inputs(
         tracks=tracks,
         books=books,
         prices=prices,
-        rows=read_rows(conn, agent.name, opened_before=period.end),
+        rows=rows,
+        history=history_of(conn, agent.name, settings, period.end),
+        implausible_before=tuple(shelf.implausible(conn, agent.name, grid[0])),
         decisions=decisions,  # type: ignore[arg-type]
         costs=costs,  # type: ignore[arg-type]
         predictions=predictions,
@@ -281,6 +288,7 @@ def audit_life(store: Store, agent: Agent, settings: Settings) -> list[Heuristic
     rules = settings.options.rules
     with store.read() as conn:
         rows = read_rows(conn, agent.name, opened_before=_FOREVER)
+        history = history_of(conn, agent.name, settings, _FOREVER)
     items = [item for row in rows for item in items_of(row, rules, rules.claims)]
     # marks may reach beyond the agent's last event: an exit they can judge is judged
-    return audit_period(items, rules, period.start, _FOREVER, _seed(agent.name, period))
+    return audit_period(items, history, rules, period.start, _FOREVER, _seed(agent.name, period))

@@ -61,7 +61,17 @@ class Settings:
     @property
     def fingerprint(self) -> str:
         """Changes when the book has to be settled anew."""
-        told = [self.base_currency, str(self.capital), self.lot_method, self.zone.key, 1]
+        rules = self.options.rules
+        claims = sorted(rules.claims.items())
+        told = [
+            self.base_currency,
+            str(self.capital),
+            self.lot_method,
+            self.zone.key,
+            rules.entry_outcome,
+            claims,
+            2,
+        ]
         return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
 
 

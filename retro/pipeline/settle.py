@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from retro.assemble.book import BookRow, Cited, book_row
+from retro.assemble.citations import History, Outcome, Role, items_of, outcomes_of
 from retro.assemble.ledger import step, steps
 from retro.assemble.wallet import Wallet, statements
 from retro.model import Equity, External
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from retro.pipeline.settings import Settings
     from retro.store.agents import Agent
 
-__all__ = ["Opening", "is_stale", "known_until", "opening_of", "read_rows", "settle"]
+__all__ = ["Opening", "history_of", "is_stale", "known_until", "opening_of", "read_rows", "settle"]
 
 _CHUNK: Final = 4000
 _LOOK_BACK: Final = 8 * DAY
@@ -123,7 +124,9 @@ def settle(conn: Connection, agent: Agent, settings: Settings) -> None:
         gaps = [gap - gaps[0] for gap in gaps]
     else:
         gaps = [gap - opening.baseline for gap in gaps]
-    shelf.save(conn, name, (), days, sorted({s.at: gap for s, gap in zip(stated, gaps, strict=True)}.items()))
+    shelf.save_days(
+        conn, name, days, sorted({s.at: gap for s, gap in zip(stated, gaps, strict=True)}.items())
+    )
     shelf.state(conn, name, settings.fingerprint, msgspec.to_builtins(opening))
 
 
@@ -147,14 +150,13 @@ def _settle_positions(
         for name, track in tracks.items():
             flagged = track.flagged_at
             day = None if flagged is None else midnight(day_of(flagged, settings.zone), settings.zone)
-            rows.append(_plain(book_row(track, prices, now, day)))
+            rows.append(book_row(track, prices, now, day))
             effects += [(name, effect) for effect in track.effects if effect.at >= start]
             for k, statement in enumerate(stated):
-                if track.opened_at < statement.at and (
-                    track.closed_at is None or track.closed_at >= statement.at
-                ):
+                open_then = track.closed_at is None or track.closed_at >= statement.at
+                if track.opened_at < statement.at and open_then:
                     inside[k] += track.state(statement.at, statement.at, prices).value
-        shelf.save(conn, agent, rows, (), ())
+        shelf.save_positions(conn, agent, [_plain(row) for row in rows], _citations(rows, settings))
     return effects, inside
 
 
@@ -211,6 +213,35 @@ def _walk(
     return days, values
 
 
+def _citations(rows: Iterable[BookRow], settings: Settings) -> list[dict[str, Any]]:
+    rules = settings.options.rules
+    claims = rules.claims
+    return [
+        {
+            "position": name_of(outcome.position),
+            "role": outcome.role,
+            "heuristic": name_of(outcome.heuristic),
+            "day": outcome.day,
+            "outcome": outcome.value,
+            "resolved_at": outcome.resolved_at,
+            "told_at": outcome.told_at,
+        }
+        for row in rows
+        for outcome in outcomes_of(items_of(row, rules, claims))
+    ]
+
+
+def history_of(conn: Connection, agent: str, settings: Settings, before: int) -> History:
+    """Everything that resolved before an instant, for the cumulative side of the audit."""
+    entry = shelf.outcomes(conn, agent, before, settings.options.rules.entry_outcome)
+    left = shelf.outcomes(conn, agent, before, "exit_outcome")
+    means: dict[Role, float | None] = {
+        "entry": fsum(entry) / len(entry) if entry else None,
+        "exit": fsum(left) / len(left) if left else None,
+    }
+    return History([Outcome(*row) for row in shelf.citations(conn, agent, before)], means)
+
+
 def _plain(row: BookRow) -> dict[str, Any]:
     data = asdict(row)
     for name in ("decisions", "increases"):
@@ -218,10 +249,10 @@ def _plain(row: BookRow) -> dict[str, Any]:
     return {**data, "position": name_of(row.position), "told": json.dumps(row.to_json())}
 
 
-def read_rows(conn: Connection, agent: str, *, opened_before: int) -> list[BookRow]:
-    """The book's positions opened before an instant, oldest first."""
+def read_rows(conn: Connection, agent: str, *, opened_before: int, since: int | None = None) -> list[BookRow]:
+    """The book's positions opened before an instant, oldest first; with `since` those open or resolved since then."""
     rows = []
-    for row in shelf.positions(conn, agent, opened_before=opened_before):
+    for row in shelf.positions(conn, agent, opened_before=opened_before, alive_at=since):
         told = _TOLD.decode(row.told)
         rows.append(
             BookRow(

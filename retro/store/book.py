@@ -21,13 +21,17 @@ if TYPE_CHECKING:
 
 __all__ = [
     "book_of",
+    "citations",
     "days_before",
     "discrepancies",
     "forget_after",
     "forget_positions",
+    "implausible",
     "mark_dirty",
+    "outcomes",
     "positions",
-    "save",
+    "save_days",
+    "save_positions",
     "state",
 ]
 
@@ -59,6 +63,17 @@ _STATEMENTS: Final = (
         PRIMARY KEY (agent, position)
     )""",
     "CREATE INDEX book_positions_closed ON book_positions (agent, closed_at)",
+    """CREATE TABLE book_citations (
+        agent BIGINT NOT NULL REFERENCES agents (key),
+        position {name} NOT NULL,
+        role TEXT NOT NULL,
+        heuristic {name} NOT NULL,
+        day BIGINT NOT NULL,
+        outcome {float} NOT NULL,
+        resolved_at BIGINT NOT NULL,
+        told_at BIGINT NOT NULL,
+        PRIMARY KEY (agent, position, role, heuristic)
+    )""",
     """CREATE TABLE book_days (
         agent BIGINT NOT NULL REFERENCES agents (key),
         at BIGINT NOT NULL,
@@ -117,6 +132,20 @@ book_positions: Final = Table(
 )
 """One row a position; `told` holds its citations."""
 
+book_citations: Final = Table(
+    "book_citations",
+    metadata,
+    _agent(),
+    Column("position", Text, primary_key=True),
+    Column("role", Text, primary_key=True),
+    Column("heuristic", Text, primary_key=True),
+    Column("day", BigInteger, nullable=False),
+    Column("outcome", Double, nullable=False),
+    Column("resolved_at", BigInteger, nullable=False),
+    Column("told_at", BigInteger, nullable=False),
+)
+"""One row per resolved outcome and heuristic cited for it, stored once, when it resolves."""
+
 book_days: Final = Table(
     "book_days",
     metadata,
@@ -169,26 +198,33 @@ def forget_after(conn: Connection, agent: str, since: int) -> None:
 
 def forget_positions(conn: Connection, agent: str) -> None:
     """Drop every position's row."""
-    conn.execute(delete(book_positions).where(book_positions.c.agent == key_query(agent)))
+    for table in (book_positions, book_citations):
+        conn.execute(delete(table).where(table.c.agent == key_query(agent)))
 
 
-def save(
+def save_positions(
+    conn: Connection, agent: str, rows: Sequence[Mapping[str, Any]], citations: Sequence[Mapping[str, Any]]
+) -> None:
+    """Replace the rows and citations of these positions."""
+    if not rows:
+        return
+    key = _key(conn, agent)
+    names = [str(row["position"]) for row in rows]
+    for table in (book_positions, book_citations):
+        conn.execute(delete(table).where(table.c.agent == key, within(conn, table.c.position, names)))
+    conn.execute(insert(book_positions), [{**row, "agent": key} for row in rows])
+    if citations:
+        conn.execute(insert(book_citations), [{**row, "agent": key} for row in citations])
+
+
+def save_days(
     conn: Connection,
     agent: str,
-    rows: Sequence[Mapping[str, Any]],
     days: Iterable[tuple[int, Mapping[str, Any]]],
     statements: Iterable[tuple[int, float]],
 ) -> None:
-    """Replace the rows of these positions and add days and statements."""
-    key = conn.execute(select(agents.c.key).where(agents.c.name == name_of(agent))).scalar_one()
-    if rows:
-        names = [str(row["position"]) for row in rows]
-        conn.execute(
-            delete(book_positions).where(
-                book_positions.c.agent == key, within(conn, book_positions.c.position, names)
-            )
-        )
-        conn.execute(insert(book_positions), [{**row, "agent": key} for row in rows])
+    """Add wallet days and discrepancies of statements."""
+    key = _key(conn, agent)
     wallet_days = [{"agent": key, "at": at, "wallet": json.dumps(wallet)} for at, wallet in days]
     if wallet_days:
         conn.execute(insert(book_days), wallet_days)
@@ -197,15 +233,48 @@ def save(
         conn.execute(insert(book_statements), stated)
 
 
+def _key(conn: Connection, agent: str) -> int:
+    return int(conn.execute(select(agents.c.key).where(agents.c.name == name_of(agent))).scalar_one())
+
+
+def citations(conn: Connection, agent: str, before: int) -> list[Any]:
+    """(heuristic, role, position, day, outcome, resolved_at, told_at) of outcomes resolved before an instant."""
+    c = book_citations.c
+    query = select(c.heuristic, c.role, c.position, c.day, c.outcome, c.resolved_at, c.told_at)
+    return list(conn.execute(query.where(c.agent == key_query(agent), c.resolved_at < before)))
+
+
+def outcomes(conn: Connection, agent: str, before: int, column: str) -> list[float]:
+    """Outcomes of entries (`final_pnl`, `vs_inaction`) or exits (`exit_outcome`) resolved before an instant."""
+    c = book_positions.c
+    known = c.exit_resolved_at if column == "exit_outcome" else c.closed_at
+    query = select(c[column]).where(c.agent == key_query(agent), known < before, c.flagged_at.is_(None))
+    return [value for value in conn.execute(query).scalars() if value is not None]
+
+
+def implausible(conn: Connection, agent: str, before: int) -> list[float]:
+    """What flagged positions closed before an instant made since they were flagged."""
+    c = book_positions.c
+    query = select(c.implausible_pnl).where(
+        c.agent == key_query(agent), c.flagged_at.is_not(None), c.closed_at < before
+    )
+    return list(conn.execute(query).scalars())
+
+
 def positions(
     conn: Connection, agent: str, *, opened_before: int | None = None, alive_at: int | None = None
 ) -> list[Any]:
     """Rows of an agent's positions, oldest first; `alive_at`: those open then or closed since."""
     query = select(book_positions).where(book_positions.c.agent == key_query(agent))
+    later = book_positions.c.exit_resolved_at
     if opened_before is not None:
         query = query.where(book_positions.c.opened_at < opened_before)
     if alive_at is not None:
-        query = query.where((book_positions.c.closed_at.is_(None)) | (book_positions.c.closed_at >= alive_at))
+        query = query.where(
+            (book_positions.c.closed_at.is_(None))
+            | (book_positions.c.closed_at >= alive_at)
+            | (later >= alive_at)
+        )
     return list(conn.execute(query.order_by(book_positions.c.opened_at, book_positions.c.position)))
 
 
