@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from memory.episode import Episode, Fault, read_episodes
     from memory.errors import Conflict, Damaged, ExperienceError, Refused, Unknown
     from memory.habit import Habit, habits
-    from memory.hindsight import Amendment, Marker, Retrospective, amend, amendments, find_episode, markers
+    from memory.hindsight import Amendment, Retrospective, amend, amendments, find_episode
     from memory.hit import Filters, Hit
     from memory.instants import instant, written
     from memory.listing import Performance, agents, episodes, performance
+    from memory.marker import Marker, markers
     from memory.plan import (
         Check,
         Plan,
@@ -52,7 +53,8 @@ _HOME: Final = {
     "errors": ("Conflict", "Damaged", "ExperienceError", "Refused", "Unknown"),
     "habit": ("Habit", "habits"),
     "soundness": ("Health", "health"),
-    "hindsight": ("Amendment", "Marker", "Retrospective", "amend", "amendments", "find_episode", "markers"),
+    "hindsight": ("Amendment", "Retrospective", "amend", "amendments", "find_episode"),
+    "marker": ("Marker", "markers"),
     "hit": ("Filters", "Hit"),
     "instants": ("instant", "written"),
     "sizing": ("Kelly", "kelly"),

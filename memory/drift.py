@@ -11,6 +11,8 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
+import numpy as np
+
 from memory.outcomes import LEAST_SCALE, PRIOR_SCALE, PRIOR_WEIGHT, WINDOW
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ class Drift:
 
     `detected`: an alarm was raised and has not cleared. Indices count the outcomes from 0: `start` is where the
     change that raised the last alarm began, `alarm` where it was noticed, `cleared` where it became the new normal.
-    `before` and `since` are mean R up to `start` and from it to the end (to `cleared`).
+    `before` and `since` are mean R of the stretch up to `start` and from it on (until `cleared`).
     """
 
     detected: bool
@@ -53,7 +55,7 @@ def drift(r: Sequence[float]) -> Drift:
     squares = 0.0
     run = _Run(0)
     found: tuple[int, int, int, int] | None = None
-    alarms, before_run = 0, 0
+    alarms = 0
     for index, value in enumerate(r):
         sigma = max(
             LEAST_SCALE,
@@ -66,40 +68,43 @@ def drift(r: Sequence[float]) -> Drift:
             leaving * leaving > squares
         ):  # what is left was the smaller part: add it up afresh, without its rounding
             squares = math.fsum(one * one for one in recent)
-        side = run.step(index, value / sigma)
+        side = run.step(value / sigma)
         if side:
             alarms += 1
-            start = run.highest_at if side < 0 else run.lowest_at
-            found = (side, start, index, before_run)
-            before_run, run = start, _Run(index + 1)
+            found = (side, run.split(), index, run.first)
+            run = _Run(index + 1)
     return _standing(r, found, alarms)
 
 
 class _Run:
     """One stretch of the two sums, from a restart to the next alarm."""
 
-    __slots__ = ("down", "highest", "highest_at", "lowest", "lowest_at", "mean", "n", "up")
+    __slots__ = ("down", "first", "highest", "lowest", "mean", "seen", "up")
 
     def __init__(self, first: int) -> None:
-        self.n, self.mean = 0, 0.0
+        self.first, self.mean = first, 0.0
+        self.seen: list[float] = []
         self.up = self.lowest = self.down = self.highest = 0.0
-        self.lowest_at = self.highest_at = first
 
-    def step(self, index: int, x: float) -> int:
+    def step(self, x: float) -> int:
         """+1 when the level has risen, -1 when it has fallen, else 0."""
-        self.n += 1
-        self.mean += (x - self.mean) / self.n
+        self.seen.append(x)
+        self.mean += (x - self.mean) / len(self.seen)
         self.up += x - self.mean - ALLOWANCE
         self.down += x - self.mean + ALLOWANCE
-        if self.up < self.lowest:
-            self.lowest, self.lowest_at = self.up, index + 1
-        if self.down > self.highest:
-            self.highest, self.highest_at = self.down, index + 1
-        if self.n < LEAST:
+        self.lowest, self.highest = min(self.lowest, self.up), max(self.highest, self.down)
+        if len(self.seen) < LEAST:
             return 0
         if self.up - self.lowest > THRESHOLD:
             return 1
         return -1 if self.highest - self.down > THRESHOLD else 0
+
+    def split(self) -> int:
+        """Where the two levels part best: the index that leaves the least variance on either side."""
+        sums, n = np.cumsum(self.seen), len(self.seen)
+        k = np.arange(1, n)
+        gain = (sums[:-1] - k * (sums[-1] / n)) ** 2 / (k * (n - k))
+        return self.first + int(np.argmax(gain)) + 1
 
 
 def _standing(r: Sequence[float], found: tuple[int, int, int, int] | None, alarms: int) -> Drift:

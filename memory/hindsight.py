@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from memory import cache
 from memory.columns import FOREVER
-from memory.context import LARGEST, Context, encode, similarity
-from memory.episode import Episode, from_document, shown
+from memory.context import LARGEST
+from memory.episode import Episode, from_document, sane, shown
 from memory.errors import Refused, Unknown
 from memory.instants import written
 from memory.outcomes import BOOST
 from memory.plan import credit
-from memory.settings import STANDARD, Settings
 from memory.store import ledger
 from memory.store.ledger import Judged
 
@@ -33,14 +32,10 @@ Unit = Literal["usd", "r", "bps"]
 
 HARM: Final = 1.0
 """Beyond this much against inaction, either way, a decision is re-tagged."""
-MISSED: Final = 2.0
-"""Regret above this registers a missed exit."""
 CORRECTED: Final = -0.3
 """The valence of a decision that felt good and was not."""
 FELT: Final = 0.3
 """How a gain (+) or a loss (-) felt when nobody said."""
-SURE: Final = 10.0
-"""The size at which a marker's confidence is 1."""
 REVERSAL: Final = "retrospective_reversal"
 VINDICATED: Final = "retrospective_vindicated"
 
@@ -69,20 +64,6 @@ class Amendment:
     review: str
     at: int
     reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Marker:
-    """Situations like `context` felt better than they were (`Regret`) or were left too late (`MissedExit`)."""
-
-    episode: str
-    outcome: Literal["Regret", "MissedExit"]
-    bias: Literal["IncreaseCaution", "TightenExits"]
-    confidence: float
-    context: dict[str, Any]
-    review: str
-    at: int
-    similarity: float | None = None
 
 
 def felt(episode: Episode) -> float | None:
@@ -147,13 +128,13 @@ def amend(
     Raises `Unknown` without such an episode and `Refused` for a figure that is not finite. The newest retrospective
     by `at` counts; the same figures from the same review at the same instant change nothing.
     """
-    _check(found)
+    found = _checked(found)
     now = ledger.lock(conn, agent)
     number = ledger.number_of(conn, agent, episode)
     if number is None:
         raise Unknown(f"agent {agent} has no episode {episode}")
     original = from_document(ledger.numbered(conn, agent, [number])[number])
-    known = [_retrospective(row) for row in ledger.judgements(conn, agent, [number])]
+    known = [retrospective_of(row) for row in ledger.judgements(conn, agent, [number])]
     if found in known:
         return ()
     before, after = _newest(known), _newest([*known, found])
@@ -164,8 +145,8 @@ def amend(
             "new": json.dumps(new),
             "reason": _reason(name, found, original),
         }
-        for (name, old), new in zip(
-            amended(original, before).items(), amended(original, after).values(), strict=True
+        for (name, old), (_, new) in zip(
+            sorted(amended(original, before).items()), sorted(amended(original, after).items()), strict=True
         )
         if old != new
     ]
@@ -176,17 +157,21 @@ def amend(
     return tuple(_amendment(change | {"review": found.review, "at": found.at}, episode) for change in changes)
 
 
-def _check(found: Retrospective) -> None:
+def _checked(found: Retrospective) -> Retrospective:
     written(found.at)
     for name in ("vs_inaction", "regret", "pnl"):
         value = getattr(found, name)
         if value is not None and not abs(value) <= LARGEST:
             raise Refused(f"{name}: must be finite")
+    if found.unit not in get_args(Unit):
+        raise Refused(f"unit: must be one of {', '.join(get_args(Unit))}")
     if not found.review:
         raise Refused("a retrospective names its review")
+    return replace(found, peak_context=sane("peak_context", found.peak_context))
 
 
-def _retrospective(row: Judged) -> Retrospective:
+def retrospective_of(row: Judged) -> Retrospective:
+    """The retrospective a row of the ledger holds."""
     return Retrospective(**json.loads(row.document))
 
 
@@ -199,7 +184,8 @@ def _reason(name: str, found: Retrospective, episode: Episode) -> str:
     if name == "retrieval_boost":
         return "the whole consequence is known now"
     if name in ("valence", "tags"):
-        return f"vs_inaction {found.vs_inaction:g} {found.unit} against a felt valence of {felt(episode):g}"
+        against = "not known" if found.vs_inaction is None else f"{found.vs_inaction:g} {found.unit}"
+        return f"vs_inaction is {against}; it had felt like {felt(episode)}"
     return "what the review computed"
 
 
@@ -230,7 +216,7 @@ def retrospectives(
     found: dict[int, Retrospective] = {}
     for row in ledger.judgements(conn, agent, numbers):  # oldest first: the newest stays
         if row.at <= as_of:
-            found[row.episode] = _retrospective(row)
+            found[row.episode] = retrospective_of(row)
     return found
 
 
@@ -244,57 +230,3 @@ def find_episode(conn: Connection, agent: str, identity: str, *, as_of: int | No
     found = retrospectives(conn, agent, [number], limit).get(number)
     history = [row for row in amendments(conn, agent, identity) if row.at <= limit]
     return remembered(original, found) | {"amendments": history, "original_valence": original.valence}
-
-
-def markers(
-    conn: Connection,
-    agent: str,
-    *,
-    context: Context | None = None,
-    as_of: int | None = None,
-    limit: int = 100,
-    settings: Settings = STANDARD,
-) -> tuple[Marker, ...]:
-    """The somatic markers known at `as_of`: nearest to `context` first when there is one, else newest first."""
-    newest: dict[int, Retrospective] = {}
-    for row in ledger.judgements(conn, agent):
-        if as_of is None or row.at <= as_of:
-            newest[row.episode] = _retrospective(row)
-    marked = {number: found for number, found in newest.items() if _marks(found)}
-    told = {
-        number: from_document(text) for number, text in ledger.numbered(conn, agent, list(marked)).items()
-    }
-    found = [marker for number, one in marked.items() for marker in markers_of(told[number], one)]
-    if context is None:
-        return tuple(sorted(found, key=lambda marker: (-marker.at, marker.episode, marker.outcome))[:limit])
-    columns = encode(settings.registry, [marker.context for marker in found])
-    alike = similarity(settings.registry, context, columns, len(found)).tolist()
-    near = [
-        Marker(**{name: getattr(marker, name) for name in Marker.__slots__} | {"similarity": share})
-        for marker, share in zip(found, alike, strict=True)
-    ]
-    return tuple(
-        sorted(
-            near, key=lambda marker: (-(marker.similarity or 0.0), -marker.at, marker.episode, marker.outcome)
-        )[:limit]
-    )
-
-
-def _marks(found: Retrospective) -> bool:
-    regrets = found.vs_inaction is not None and found.vs_inaction < -HARM
-    return regrets or (found.regret is not None and found.regret > MISSED)
-
-
-def markers_of(episode: Episode, found: Retrospective) -> list[Marker]:
-    """The markers one retrospective registers: none, one or both."""
-    made = []
-    if found.vs_inaction is not None and found.vs_inaction < -HARM:
-        sure = min(1.0, abs(found.vs_inaction) / SURE)
-        made.append(
-            Marker(episode.id, "Regret", "IncreaseCaution", sure, episode.context, found.review, found.at)
-        )
-    if found.regret is not None and found.regret > MISSED:
-        where = found.peak_context if found.peak_context is not None else episode.context
-        sure = min(1.0, found.regret / SURE)
-        made.append(Marker(episode.id, "MissedExit", "TightenExits", sure, where, found.review, found.at))
-    return made

@@ -17,8 +17,9 @@ from memory.affect import drawdown_state, results_of, streaks
 from memory.context import MISSING_CODE, checked, code, similarity
 from memory.episode import from_document
 from memory.errors import Refused
-from memory.hindsight import markers_of, remembered, retrospectives
+from memory.hindsight import remembered, retrospectives
 from memory.hit import Filters, Hit
+from memory.marker import markers_of
 from memory.notions import belief_hits, plan_hits
 from memory.outcomes import affect, boost, quality, recency, scale_at, sharpe_weight
 from memory.settings import STANDARD, Settings

@@ -16,6 +16,7 @@ from memory.affect import appetite, results_of
 from memory.columns import of_episodes
 from memory.errors import Refused
 from memory.instants import DAY
+from memory.outcomes import recency
 from memory.recalling import score, top
 from memory.settings import STANDARD, Settings
 from memory.sizing import kelly_of, weighed
@@ -70,8 +71,8 @@ class Difference:
 class Validation:
     """What a replay found, also when memory does not help.
 
-    `precision`: share of the 5 best recalled memories whose outcome had the sign of the trade's; `precision_recent`
-    the same for the 5 latest outcomes.
+    `precision`: share of the 5 best recalled memories whose outcome had the sign of the trade's; `precision_alike` of
+    the 5 best without Q (which leans to winners whatever the situation); `precision_recent` of the 5 latest outcomes.
     """
 
     known_before: int
@@ -80,6 +81,7 @@ class Validation:
     approaches: tuple[Approach, ...]
     differences: tuple[Difference, ...]
     precision: float | None
+    precision_alike: float | None
     precision_recent: float | None
     verdict: str
     reasons: dict[str, str] = field(default_factory=dict)
@@ -108,13 +110,14 @@ def validate(
     stakes, unknown = _stakes(columns, later, r, settings)
     returns = {name: stakes[name] * r for name in APPROACHES}
     years = max(later[-1].entry_at - later[0].entry_at, DAY) / (365.0 * DAY)
-    hits, recent = _precision(columns, later, settings)
+    hits, alike, recent = _precision(columns, later, settings)
     draws = _blocks(len(later), resamples, np.random.default_rng(seed))
     approaches = tuple(
         _approach(name, returns[name], stakes[name], unknown[name], years) for name in APPROACHES
     )
     differences = _differences(returns, draws, years)
-    differences += _precision_difference(hits, recent, draws)
+    differences.append(_precision_difference("recall_precision", hits - recent, draws))
+    differences.append(_precision_difference("alike_precision", alike - recent, draws))
     return Validation(
         known_before=columns.until(split - 1),
         trades=len(later),
@@ -122,6 +125,7 @@ def validate(
         approaches=approaches,
         differences=tuple(differences),
         precision=_mean(hits),
+        precision_alike=_mean(alike),
         precision_recent=_mean(recent),
         verdict=_verdict(differences),
         reasons={} if _mean(hits) is not None else {"precision": "nothing was known before any trade"},
@@ -156,21 +160,27 @@ def _stakes(
     return stakes, unknown
 
 
-def _precision(columns: Columns, later: Sequence[Episode], settings: Settings) -> tuple[Floats, Floats]:
-    """Per trade, the share of the best recalled and of the latest outcomes with its sign; NaN: nothing known."""
+def _precision(
+    columns: Columns, later: Sequence[Episode], settings: Settings
+) -> tuple[Floats, Floats, Floats]:
+    """Per trade, the share with its sign of the best recalled, of the most alike and of the latest outcomes.
+
+    NaN where nothing was known.
+    """
     results = np.sign(results_of(columns))
-    hits, recent = np.full(len(later), np.nan), np.full(len(later), np.nan)
+    hits, alike, recent = (np.full(len(later), np.nan) for _ in range(3))
     for i, one in enumerate(later):
         as_of = one.entry_at - 1
         n = columns.until(as_of)
         if not n:
             continue
-        sign = np.sign(one.pnl_r or 0.0)
+        same = results[:n] == np.sign(one.pnl_r or 0.0)
         scored = score(columns, one.context, as_of=as_of, settings=settings)
-        best = scored.places[top(scored.score, columns.at[scored.places], NEAREST)]
-        hits[i] = np.mean(results[best] == sign)
-        recent[i] = np.mean(results[max(0, n - NEAREST) : n] == sign)
-    return hits, recent
+        hits[i] = np.mean(same[top(scored.score, columns.at[:n], NEAREST)])
+        weights = scored.sim * recency(columns.at[:n], as_of) * columns.conf[:n]
+        alike[i] = np.mean(same[top(weights, columns.at[:n], NEAREST)])
+        recent[i] = np.mean(same[-NEAREST:])
+    return hits, alike, recent
 
 
 def _blocks(n: int, resamples: int, rng: np.random.Generator) -> Codes:
@@ -241,12 +251,11 @@ def _differences(returns: dict[str, Floats], draws: Codes, years: float) -> list
     return found
 
 
-def _precision_difference(hits: Floats, recent: Floats, draws: Codes) -> list[Difference]:
-    gap = hits - recent
+def _precision_difference(metric: str, gap: Floats, draws: Codes) -> Difference:
     if np.all(np.isnan(gap)):
-        return [Difference("recall_precision", "latest", None, None)]
-    resampled = np.array([_mean(gap[row]) or 0.0 for row in draws])
-    return [Difference("recall_precision", "latest", _mean(gap), _interval(resampled))]
+        return Difference(metric, "latest", None, None)
+    resampled = np.array([np.nan if (mean := _mean(gap[row])) is None else mean for row in draws])
+    return Difference(metric, "latest", _mean(gap), _interval(resampled))
 
 
 def _interval(resampled: Floats) -> tuple[float, float] | None:

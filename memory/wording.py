@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from memory.belief import Belief
     from memory.context import Context, Registry
     from memory.episode import Episode
-    from memory.hindsight import Marker
+    from memory.marker import Marker
     from memory.plan import Standing
 
 _NEAR = 0.75
