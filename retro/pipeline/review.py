@@ -188,7 +188,7 @@ def _inputs(
     names = sorted({*names, *facts.positions_touched(conn, agent.name, since, until)})
     opening = opening_of(conn, agent.name)
     wallet_facts = [
-        *opening.facts(agent.name),
+        *(opening.facts(agent.name) if opening.birth >= grid[0] else ()),
         *facts.between(conn, agent.name, grid[0], until, types=WALLET_TYPES, wallet=True),
     ]
     costs = facts.between(conn, agent.name, period.start, until, types=["cost"])
