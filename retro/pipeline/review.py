@@ -196,7 +196,6 @@ def _inputs(
         conn, agent.name, settings, names, until=until, marks_until=marks_until, more=[*wallet_facts, *costs]
     )
     wallet = _wallet_at(conn, agent.name, settings, grid[0], tracks, prices)
-    opening = opening_of(conn, agent.name)
     books = keep_books(tracks, wallet, wallet_facts, grid, now, prices)
     decisions = facts.between(conn, agent.name, period.start, until, types=["decision"])
     predictions, resolutions, last = _predictions(conn, agent.name, told, period)
