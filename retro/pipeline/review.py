@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Final
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 import numpy as np
@@ -120,9 +121,9 @@ def _grid(period: Period, settings: Settings) -> list[int]:
 def _digest(told: Iterable[Fact], prices: Prices, symbols: Iterable[str]) -> str:
     """A digest of the facts and marks a report rests on, the same in every database and order."""
     digest = hashlib.sha256()
-    lines = sorted((type(fact).__name__, fact.id, str(fact.at), msgspec.json.encode(fact)) for fact in told)
+    lines = sorted((type(fact).__name__, fact.id, _canonical(msgspec.structs.asdict(fact))) for fact in told)
     for line in lines:
-        digest.update(repr(line).encode())
+        digest.update(repr(line).encode("utf-8", "surrogatepass"))
     for symbol in sorted(symbols):
         line_ = prices.line(symbol)
         digest.update(
@@ -131,6 +132,19 @@ def _digest(told: Iterable[Fact], prices: Prices, symbols: Iterable[str]) -> str
             + np.ascontiguousarray(line_.price).tobytes()
         )
     return digest.hexdigest()[:16]
+
+
+def _canonical(value: Any) -> str:
+    """A spelling that is the same however a number was written: 1.0 is "1.00"."""
+    match value:
+        case Decimal():
+            return str(value.normalize())
+        case dict():
+            return repr([(str(name), _canonical(part)) for name, part in sorted(value.items())])
+        case list() | tuple():
+            return repr([_canonical(part) for part in value])
+        case _:
+            return repr(value)
 
 
 def _seed(agent: str, period: Period) -> int:
