@@ -121,13 +121,13 @@ class EventReader:
 
     def read(self, lines: list[bytes]) -> Sequence[Row | str]:
         """For each of some lines its row, or the reason why it has none; lines have no blanks at their ends."""
-        rows = self._attempt(self._quickly, lines)
+        rows = self._attempt(self._quickly, lines) if lines else []
         if rows is not None:
             return rows
-        if len(lines) > 1:
-            half = len(lines) // 2
-            return [*self.read(lines[:half]), *self.read(lines[half:])]
-        return self._attempt(self._openly, lines) or [self._in_full(lines[0])]
+        if len(lines) == 1:
+            return self._attempt(self._openly, lines) or [self._in_full(lines[0])]
+        half = len(lines) // 2
+        return [*self.read(lines[:half]), *self.read(lines[half:])]
 
     def _attempt(
         self, how: Callable[[list[bytes]], list[Row] | None], lines: list[bytes]
