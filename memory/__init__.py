@@ -33,10 +33,10 @@ if TYPE_CHECKING:
         create_plan,
         observe_plans,
         plans,
-        score_plan,
     )
     from memory.recalling import recall
     from memory.remembering import Disputed, Remembered, remember
+    from memory.scoring import score_plan
     from memory.settings import Settings
     from memory.sizing import Kelly, kelly
     from memory.soundness import Health, health
@@ -68,8 +68,8 @@ _HOME: Final = {
         "create_plan",
         "observe_plans",
         "plans",
-        "score_plan",
     ),
+    "scoring": ("score_plan",),
     "recalling": ("recall",),
     "remembering": ("Disputed", "Remembered", "remember"),
     "settings": ("Settings",),

@@ -19,7 +19,18 @@ from memory.affect import results_of
 from memory.context import MISSING_CODE, Codes, Floats, Registry
 from memory.episode import from_document, sane
 from memory.errors import Conflict, Refused
-from memory.evidence import ACTION, Claim, Mask, binomial_p, confirmed, decided, groups, induced_after, mask
+from memory.evidence import (
+    ACTION,
+    Claim,
+    Mask,
+    binomial_p,
+    classes,
+    confirmed,
+    decided,
+    groups,
+    induced_after,
+    mask,
+)
 from memory.instants import written
 from memory.predicate import conditions_of, fields_of, predicate
 from memory.predicate import written as stated
@@ -155,15 +166,17 @@ def _induced(conn: Connection, agent: str, columns: Columns, n: int, registry: R
     """
     results = results_of(columns)[:n]
     usable = np.flatnonzero(decided(results) & (columns.strategy[:n] != MISSING_CODE))
+    strategies, _ = classes(columns, "strategy", columns.strategy)
     found = []
     for position, item in enumerate(registry.fields):
         if item.kind != "category":
             continue
-        values = columns.context[position][usable]
-        for places in groups(columns.strategy[usable], values):
+        values = columns.context[position]
+        kinds, count = classes(columns, f"context.{item.name}", values)
+        for places in groups(strategies[usable].astype(np.int64) * count + kinds[usable]):
             members = usable[places]
-            first = induced_after(results[members] > 0)
-            if first is not None and values[places[0]] != MISSING_CODE:
+            first = None if values[members[0]] == MISSING_CODE else induced_after(results[members] > 0)
+            if first is not None:
                 found.append(_pattern(conn, agent, columns, members, first, item.name, results))
     return found
 

@@ -105,8 +105,8 @@ def built(conn: Connection, agent: str, registry: Registry, now: Head) -> Column
     """The columns read anew: sealed blocks where there are sound ones, rows elsewhere."""
     packed = _episodes(conn, agent, registry, now.episodes)
     numbers = np.arange(now.episodes, dtype=np.int64)
-    judged = _judged(conn, agent, now)
-    return arranged(packed, numbers, judged, lambda wanted: ledger.identities(conn, agent, wanted))
+    judged, reviewed = _judged(conn, agent, now)
+    return arranged(packed, numbers, judged, lambda wanted: ledger.identities(conn, agent, wanted), reviewed)
 
 
 def _episodes(conn: Connection, agent: str, registry: Registry, count: int) -> Packed:
@@ -121,8 +121,9 @@ def _episodes(conn: Connection, agent: str, registry: Registry, count: int) -> P
     return np.concatenate(parts) if parts else np.empty(0, dtype=dtype)
 
 
-def _judged(conn: Connection, agent: str, now: Head) -> Codes:
-    earliest = np.full(now.episodes, NEVER, dtype=np.int64)
+def _judged(conn: Connection, agent: str, now: Head) -> tuple[Codes, int]:
+    """(the earliest review of each episode by ledger number, the newest review of any)."""
+    earliest, newest = np.full(now.episodes, NEVER, dtype=np.int64), 0
     sound = _sound(conn, agent, JUDGED, now.retrospectives, JUDGED_ROW)
     for first, last in _stretches(sound, now.retrospectives):
         if first // BLOCK in sound:
@@ -130,7 +131,8 @@ def _judged(conn: Connection, agent: str, now: Head) -> Codes:
         else:
             rows = np.array(ledger.judged_between(conn, agent, first, last), dtype=JUDGED_ROW)
         np.minimum.at(earliest, rows["episode"], rows["at"])
-    return earliest
+        newest = max(newest, int(rows["at"].max()))
+    return earliest, newest
 
 
 def _sound(

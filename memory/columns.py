@@ -62,6 +62,7 @@ class Columns:
     context: tuple[npt.NDArray[Any], ...]
     number: Codes
     judged: Codes
+    reviewed: int = 0
     memo: dict[Any, Any] = field(default_factory=dict)
     """What has been computed from these columns for one instant; it is dropped with them."""
 
@@ -79,6 +80,11 @@ class Columns:
         """The newest `at`, or None without episodes."""
         return int(self.at[-1]) if len(self.at) else None
 
+    @property
+    def known(self) -> int:
+        """The instant from which everything told is known: of the newest episode or review; 0 without episodes."""
+        return max(self.latest or 0, self.reviewed)
+
     def until(self, as_of: int) -> int:
         """How many episodes were known at that instant: those with at <= as_of stand first."""
         return int(np.searchsorted(self.at, as_of, side="right"))
@@ -86,7 +92,9 @@ class Columns:
 
 def _map(columns: Columns, change: Callable[[npt.NDArray[Any], str], npt.NDArray[Any]]) -> Columns:
     """The columns with every array changed; `change` is told the array's name, `x0`.. for the context."""
-    named = {name: change(getattr(columns, name), name) for name in (*_KEPT, "number", "judged")}
+    named: dict[str, Any] = {
+        name: change(getattr(columns, name), name) for name in (*_KEPT, "number", "judged")
+    }
     context = tuple(change(column, f"x{position}") for position, column in enumerate(columns.context))
     return replace(columns, **named, context=context, memo={})
 
@@ -127,7 +135,9 @@ def _prefix(identity: str) -> tuple[int, int]:
     return int.from_bytes(raw[:8], "big"), int.from_bytes(raw[8:], "big")
 
 
-def arranged(packed: Packed, numbers: Codes, judged: Codes, identities: Identities) -> Columns:
+def arranged(
+    packed: Packed, numbers: Codes, judged: Codes, identities: Identities, reviewed: int = 0
+) -> Columns:
     """Columns in order of (at, id); `numbers` and `judged` run parallel to `packed`.
 
     `identities` looks up whole ids and is asked only about episodes that share instant and the id's first 16 bytes.
@@ -153,6 +163,7 @@ def arranged(packed: Packed, numbers: Codes, judged: Codes, identities: Identiti
         context=tuple(column(packed[name]) for name in own),
         number=column(numbers),
         judged=column(judged),
+        reviewed=reviewed,
     )
 
 
@@ -200,7 +211,9 @@ def rejudged(columns: Columns, judgements: Sequence[tuple[int, int]]) -> Columns
     judged = columns.judged.copy()
     for place in places:
         judged[place] = min(judged[place], earliest[int(columns.number[place])])
-    return replace(columns, judged=judged, memo={})
+    return replace(
+        columns, judged=judged, reviewed=max(columns.reviewed, *(at for _, at in judgements)), memo={}
+    )
 
 
 def of_episodes(episodes: Sequence[Episode], registry: Registry) -> Columns:

@@ -21,6 +21,8 @@ LEAST: Final = 10
 """Episodes with a shared pattern before anything is induced from them."""
 SIGNIFICANCE: Final = 0.05
 """Two-sided level of the binomial test against a fair coin."""
+_NEARLY: Final = 1.9
+"""No count whose corrected z is below this is significant (tests/test_memory_beliefs.py tries them all)."""
 ACTION: Final = ("strategy", "symbol", "direction")
 """What a predicate may ask about beside the registered context fields."""
 
@@ -77,24 +79,32 @@ def confirmed(results: Floats, claim: Claim) -> Mask:
     return np.asarray(results > 0 if claim == "wins" else results < 0, dtype=np.bool_)
 
 
-def groups(left: Codes, right: Codes) -> list[Codes]:
-    """The positions of each pair of codes that occurs at least `LEAST` times, in order of position."""
-    if len(left) < LEAST:
+def classes(columns: Columns, name: str, values: Codes) -> tuple[npt.NDArray[np.uint32], int]:
+    """(small consecutive numbers in place of a column's codes, how many there are), kept with the columns."""
+    if ("classes", name) not in columns.memo:
+        unique, inverse = np.unique(values, return_inverse=True)
+        columns.memo["classes", name] = (inverse.astype(np.uint32), len(unique))
+    found: tuple[npt.NDArray[np.uint32], int] = columns.memo["classes", name]
+    return found
+
+
+def groups(keys: npt.NDArray[np.integer[Any]]) -> list[Codes]:
+    """The positions of each key that occurs at least `LEAST` times, each in ascending order."""
+    if len(keys) < LEAST:
         return []
-    order = np.lexsort((right, left))
-    changes = (np.diff(left[order]) != 0) | (np.diff(right[order]) != 0)
-    pieces = np.split(order, np.flatnonzero(changes) + 1)
-    return [np.sort(piece) for piece in pieces if len(piece) >= LEAST]
+    small = keys.astype(np.uint16) if int(keys.max()) < 2**16 else keys  # 16 bits sort in linear time
+    order = np.argsort(small, kind="stable")
+    edges = np.flatnonzero(np.diff(small[order])) + 1
+    return [piece for piece in np.split(order, edges) if len(piece) >= LEAST]
 
 
 def induced_after(won: Mask) -> int | None:
     """After how many outcomes (at least 10) the pattern first differs from a fair coin; None: never."""
     n = np.arange(1, len(won) + 1)
-    wins = np.cumsum(won)
-    far = np.abs(2 * wins - n) / np.sqrt(n)
-    for index in np.flatnonzero((n >= LEAST) & (far > 1.6)).tolist():
-        if binomial_p(int(wins[index]), int(n[index])) <= SIGNIFICANCE:
-            return int(n[index])
+    far = (np.abs(2 * np.cumsum(won) - n) - 1) / np.sqrt(n)  # with the continuity correction, nearly exact
+    for count in n[(n >= LEAST) & (far > _NEARLY)].tolist():
+        if binomial_p(int(np.count_nonzero(won[:count])), count) <= SIGNIFICANCE:
+            return int(count)
     return None
 
 

@@ -19,7 +19,7 @@ from memory.episode import Episode, from_document, sane, shown
 from memory.errors import Refused, Unknown
 from memory.instants import written
 from memory.outcomes import BOOST
-from memory.plan import credit
+from memory.scoring import credit
 from memory.store import ledger
 from memory.store.ledger import Judged
 
@@ -129,10 +129,10 @@ def amend(
     by `at` counts; the same figures from the same review at the same instant change nothing.
     """
     found = _checked(found)
-    now = ledger.lock(conn, agent)
     number = ledger.number_of(conn, agent, episode)
     if number is None:
         raise Unknown(f"agent {agent} has no episode {episode}")
+    now = ledger.lock(conn, agent)
     original = from_document(ledger.numbered(conn, agent, [number])[number])
     known = [retrospective_of(row) for row in ledger.judgements(conn, agent, [number])]
     if found in known:

@@ -141,7 +141,7 @@ def plan_hits(
                 components=components,
                 reason=plan_reason(standing, verdict.share, verdict.unevaluable),
                 amended=False,
-                memory=as_document(standing),
+                memory=standing.document(),
                 at=plan.at,
             )
         )

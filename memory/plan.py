@@ -11,8 +11,8 @@ import math
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from memory.context import LARGEST, Context
-from memory.episode import Episode, sane
+from memory.documents import as_document
+from memory.episode import sane
 from memory.errors import Conflict, Refused, Unknown
 from memory.instants import DAY, written
 from memory.predicate import evaluate, predicate
@@ -24,12 +24,11 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from memory.context import Context
     from memory.store.intents import Event
 
 LIFE: Final = 30 * DAY
 """How long a plan lives when nobody says."""
-TAG: Final = "plan:"
-"""An episode tagged `plan:ID` followed that plan and scores it."""
 SOURCES: Final = ("review", "belief", "person")
 _LONGEST: Final = 10_000
 
@@ -68,6 +67,11 @@ class Standing:
     mean_r: float | None
     vs_inaction: float | None
     reasons: dict[str, str] = field(default_factory=dict)
+
+    def document(self) -> dict[str, Any]:
+        """The plan and how it stands as one JSON-ready object."""
+        whole = as_document(self)
+        return {**whole.pop("plan"), **whole}
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,68 +244,12 @@ def observe_plans(conn: Connection, agent: str, context: Context, *, at: int) ->
 
 def cancel_plan(conn: Connection, agent: str, identity: str, *, at: int, reason: str) -> None:
     """Withdraw a plan; raises `Unknown` without one."""
-    _known(conn, agent, identity)
+    known(conn, agent, identity)
     intents.happen(conn, agent, [(identity, at, "cancelled", json.dumps({"reason": reason}))])
 
 
-def score_plan(
-    conn: Connection,
-    agent: str,
-    identity: str,
-    *,
-    at: int,
-    pnl_r: float | None = None,
-    would_have_made: float | None = None,
-    note: str | None = None,
-) -> None:
-    """Score a plan by hand: the R of a trade that followed it, or what a trade it skipped would have made.
-
-    Skipping was worth the negative of `would_have_made`. Raises `Unknown` without such a plan.
-    """
-    for name, value in (("pnl_r", pnl_r), ("would_have_made", would_have_made)):
-        if value is not None and not abs(value) <= LARGEST:
-            raise Refused(f"{name}: must be finite")
-    _known(conn, agent, identity)
-    worth = None if would_have_made is None else -would_have_made
-    told = json.dumps({"pnl_r": pnl_r, "vs_inaction": worth, "note": note})
-    intents.happen(conn, agent, [(identity, at, "scored", told)])
-
-
-def _known(conn: Connection, agent: str, identity: str) -> None:
-    ledger.lock(conn, agent)
+def known(conn: Connection, agent: str, identity: str) -> None:
+    """Hold the agent's lock if it has such a plan; raises `Unknown` without one."""
     if intents.plan(conn, agent, identity) is None:
         raise Unknown(f"agent {agent} has no plan {identity}")
-
-
-def credit(
-    conn: Connection,
-    agent: str,
-    episodes: Iterable[Episode],
-    *,
-    at: int | None = None,
-    vs_inaction: float | None = None,
-    review: str | None = None,
-) -> None:
-    """Score the plans that these episodes' tags name: by their R when told, by `vs_inaction` when reviewed.
-
-    `at` is when the score was known (default: each episode's own instant). The caller holds the agent's lock.
-    """
-    tagged = [
-        (tag.removeprefix(TAG), episode)
-        for episode in episodes
-        for tag in episode.tags
-        if tag.startswith(TAG)
-    ]
-    rows = []
-    for name in dict.fromkeys(name for name, _ in tagged):
-        if intents.plan(conn, agent, name) is None:
-            continue
-        for episode in (episode for plan, episode in tagged if plan == name):
-            told: dict[str, Any] = {"episode": episode.id}
-            if review is not None:
-                told |= {"vs_inaction": vs_inaction, "review": review}
-            else:
-                told |= {"pnl_r": episode.pnl_r, "pnl": episode.pnl}
-            rows.append((name, episode.at if at is None else at, "scored", json.dumps(told)))
-    if rows:
-        intents.happen(conn, agent, rows)
+    ledger.lock(conn, agent)

@@ -64,7 +64,7 @@ def recall(
 ) -> list[Hit]:
     """The k most relevant memories for a situation, best first; ties by newer, then by id.
 
-    `as_of` (default: the agent's newest episode) hides everything not known by then. `losses_first` puts every losing
+    `as_of` (default: the agent's newest episode or review) hides everything not known by then. `losses_first` puts every losing
     episode before the rest; `loss_floor` gives losses at least 20 % of the places while there are any. Raises
     `Refused` for a context value of the wrong kind.
     """
@@ -75,7 +75,7 @@ def recall(
     if k < 1:
         raise Refused("k: must be at least 1")
     columns = cache.columns(conn, agent, settings.registry)
-    instant = as_of if as_of is not None else (columns.latest or 0)
+    instant = as_of if as_of is not None else columns.known
     found: list[Hit] = []
     if "episode" in types:
         scored = score(columns, context, as_of=instant, filters=filters, settings=settings)

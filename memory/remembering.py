@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from memory import cache
 from memory.episode import Episode, Fault, document, entering, episode_of, verified
 from memory.errors import Refused
-from memory.plan import TAG, credit
+from memory.scoring import TAG, credit
 from memory.settings import STANDARD, Settings
 from memory.store import ledger
 

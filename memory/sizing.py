@@ -63,7 +63,7 @@ def kelly(
     """What share of equity to risk per R in this situation, by what is known at `as_of` (default: everything)."""
     checked(settings.registry, context)
     columns = cache.columns(conn, agent, settings.registry)
-    instant = as_of if as_of is not None else (columns.latest or 0)
+    instant = as_of if as_of is not None else columns.known
     return kelly_of(columns, context, as_of=instant, filters=filters, settings=settings)
 
 

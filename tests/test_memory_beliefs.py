@@ -189,6 +189,13 @@ def test_the_binomial_p_is_exact():
     assert binomial_p(51_000, 100_000) == pytest.approx(2.5e-10, rel=0.1)
 
 
+def test_the_quick_look_before_the_test_misses_no_significant_count():
+    for n in [*range(10, 400), *range(400, 20_000, 977)]:
+        least = next(k for k in range(n // 2, n + 1) if binomial_p(k, n) <= 0.05)
+        assert (2 * least - n - 1) / math.sqrt(n) > 1.9
+        assert induced_after(np.array([True] * least + [False] * (n - least))) is not None
+
+
 @given(st.lists(st.booleans(), max_size=60))
 @settings(deadline=None, max_examples=200)
 def test_induction_happens_at_the_first_significant_count_from_ten_on(won):

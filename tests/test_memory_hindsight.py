@@ -143,6 +143,7 @@ def test_as_of_an_earlier_day_nothing_of_the_review_is_known(db):
         (before,) = memory.recall(conn, "ada", {"regime": "volatile"}, as_of=REVIEWED - 1)
         (after,) = memory.recall(conn, "ada", {"regime": "volatile"}, as_of=REVIEWED)
         assert memory.markers(conn, "ada", as_of=REVIEWED - 1) == ()
+        assert memory.recall(conn, "ada", {"regime": "volatile"}) == [after]  # by default all that is known
     assert (earlier["valence"], earlier["provenance"], earlier["amendments"]) == (0.8, "immediate", [])
     assert (before.amended, before.components["boost"], before.memory["valence"]) == (False, 1.0, 0.8)
     assert (after.amended, after.components["boost"], after.memory["valence"]) == (True, 1.5, -0.3)

@@ -51,6 +51,8 @@ def test_seeing_the_same_situation_twice_changes_nothing(db):
             memory.observe_plans(conn, "ada", {"regime": "ranging"}, at=START)
         (standing,) = memory.plans(conn, "ada")
     assert (standing.triggered, standing.armed) == (1, False)
+    shown = standing.document()
+    assert (shown["id"], shown["status"], shown["at"]) == ("P1", "triggered", "2026-01-01T00:00:00Z")
 
 
 def test_checking_is_a_read_and_says_what_it_could_not_tell(db):

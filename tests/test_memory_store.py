@@ -51,11 +51,13 @@ def same(left: Columns, right: Columns):
         *(
             (getattr(left, name), getattr(right, name))
             for name in Columns.__slots__
-            if name not in ("context", "memo")
+            if name not in ("context", "memo", "reviewed")
         ),
         *zip(left.context, right.context, strict=True),
     ]
-    return all(np.array_equal(one, other, equal_nan=one.dtype.kind == "f") for one, other in pairs)
+    return left.reviewed == right.reviewed and all(
+        np.array_equal(one, other, equal_nan=one.dtype.kind == "f") for one, other in pairs
+    )
 
 
 def fresh(conn):

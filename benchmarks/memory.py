@@ -1,0 +1,300 @@
+"""How fast the memory is and what it finds: python benchmarks/memory.py [--episodes N] [--peer PYTHON].
+
+PYTHON is an interpreter in whose environment the registry's `tradememory-protocol` is installed. It is then measured on
+the same history, through its own functions, at equal recall@10: ranking everything it has stored.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+# This file bears the package's name: its own folder must not come first on the path.
+sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != Path(__file__).resolve().parent]
+
+DAY_MS = 86_400_000
+START_MS = 1_700_000_000_000
+DAYS = 730
+REGIMES = ("trending_up", "trending_down", "ranging", "volatile")
+BATCH = 1000
+
+
+def history(count: int) -> list[dict]:
+    """Two years of trades, evenly spaced: regimes in long runs with 15 % noise, four strategies, one symbol."""
+    import numpy as np
+
+    rng = np.random.default_rng(5)
+    made = []
+    for i in range(count):
+        run = REGIMES[(i // max(1, count // 20)) % 4]
+        regime = run if rng.random() > 0.15 else REGIMES[int(rng.integers(4))]
+        r = round(float(rng.normal(0.05, 1.2)), 3)
+        made.append(
+            {
+                "id": f"e{i:06d}",
+                "agent": "bench",
+                "at": START_MS + i * DAYS * DAY_MS // count,
+                "strategy": f"s{i % 4}",
+                "symbol": "XAUUSD",
+                "direction": ("long", "short")[i % 2],
+                "entry_price": 2000.0,
+                "size": 1.0 + i % 5,
+                "exit_price": 2000.0 + r,
+                "pnl": 100 * r,
+                "pnl_r": r,
+                "held_for_s": 600 + i % 7200,
+                "mae": -abs(r),
+                "confidence": round(float(rng.random()), 3),
+                "tags": ["bench"],
+                "reflection": "as planned",
+                "context": {
+                    "regime": regime,
+                    "volatility_regime": ("low", "normal", "high")[int(rng.integers(3))],
+                    "session": ("asia", "london", "newyork")[i % 3],
+                    "atr_d1": round(20 * math.exp(rng.normal(0, 0.5)), 3),
+                    "atr_h1": round(4 * math.exp(rng.normal(0, 0.5)), 3),
+                    "price": round(2000 * math.exp(rng.normal(0, 0.2)), 2),
+                    "spread_as_atr_pct": 0.05,
+                },
+            }
+        )
+    return made
+
+
+def timed(run, times: int) -> tuple[float, float]:
+    """(median, 95th percentile) milliseconds of calls of `run(i)`."""
+    taken = []
+    for i in range(times):
+        started = time.perf_counter()
+        run(i)
+        taken.append(1000 * (time.perf_counter() - started))
+    taken.sort()
+    return statistics.median(taken), taken[int(0.95 * (len(taken) - 1))]
+
+
+def exhaustive(told: list[dict], query: dict, as_of_ms: int, k: int = 10) -> list[str]:
+    """The k best ids by the formula of the design, one episode at a time."""
+    weights = {"regime": 0.25, "volatility_regime": 0.15, "session": 0.10}
+    ratios = {
+        "atr_d1": (0.15, 0.3),
+        "atr_h1": (0.10, 0.3),
+        "price": (0.10, 0.2),
+        "spread_as_atr_pct": (0.05, 0.5),
+    }
+    known = [one for one in told if one["at"] <= as_of_ms]
+    last = [one["pnl_r"] for one in known[-100:]]
+    sigma = max(0.5, math.sqrt((sum(r * r for r in last) + 22.5) / (len(last) + 10)))
+    losing = 0
+    while losing < len(last) and last[-1 - losing] < 0:
+        losing += 1
+    ranked = []
+    for one in known:
+        context = one["context"]
+        sim = sum(weight for name, weight in weights.items() if context[name] == query[name])
+        for name, (weight, width) in ratios.items():
+            sim += weight * math.exp(
+                -0.5 * (math.log(context[name] / query[name]) / math.log(1 + width)) ** 2
+            )
+        aff = 1.09 if losing >= 3 and one["pnl_r"] > 0 else 1.0
+        age = (as_of_ms - one["at"]) / DAY_MS
+        score = sim / 0.9 / (1 + math.exp(-2 * one["pnl_r"] / sigma)) * (1 + age / 30) ** -0.5
+        ranked.append((-score * (0.5 + 0.5 * one["confidence"]) * aff, -one["at"], one["id"]))
+    return [identity for _, _, identity in sorted(ranked)[:k]]
+
+
+def ours(told: list[dict], folder: Path) -> dict[str, float]:
+    """Measure this package on a SQLite file with the store's own settings."""
+    import memory
+    from memory import Settings, cache
+    from retro.store.engine import open_store
+
+    steps = {"memory": tuple(step for _, step in memory.MIGRATIONS)}
+    store = open_store(str(folder / "memory.db"), components=steps)
+    rates = []
+    for start in range(0, len(told), BATCH):
+        begun = time.perf_counter()
+        with store.write() as conn:
+            memory.remember(conn, told[start : start + BATCH])
+        rates.append(BATCH / (time.perf_counter() - begun))
+    tenth = max(1, len(rates) // 10)
+    first, last = statistics.median(rates[:tenth]), statistics.median(rates[-tenth:])
+    print(f"remember, batches of {BATCH}, SQLite synchronous=FULL")
+    print(
+        f"  first tenth {first:9,.0f}/s    last tenth {last:9,.0f}/s    ratio {first / last:.2f} (flat within 1.3)"
+    )
+
+    single = Settings(capital=100_000.0)
+    ends = told[-1]["at"]
+
+    def one_trade(i: int) -> None:
+        with store.write() as conn:
+            memory.remember(conn, [told[-1] | {"id": f"x{i}", "at": ends + i + 1}])
+            memory.state(conn, "bench", settings=single)
+
+    median, high = timed(one_trade, 20)
+    print(f"  one trade in its own transaction, state read back: {median:.1f} ms (p95 {high:.1f})")
+
+    with store.read() as conn:
+
+        def cold(_: int) -> None:
+            memory.forget(conn)
+            memory.recall(conn, "bench", told[-1]["context"])
+
+        median_cold, high_cold = timed(cold, 9)
+        columns = cache.columns(conn, "bench", memory.DEFAULT)
+        held = columns.nbytes + sum(
+            part.nbytes
+            for value in columns.memo.values()
+            for part in (value if isinstance(value, tuple) else (value,))
+            if hasattr(part, "nbytes")
+        )
+        print(f"recall of 10 among {len(columns):,}")
+        print(f"  cold, cache built from SQLite  {median_cold:7.1f} ms (p95 {high_cold:.1f})   < 150")
+        queries = [one["context"] for one in told[:: max(1, len(told) // 101)]]
+        median_warm, high_warm = timed(lambda i: memory.recall(conn, "bench", queries[i % len(queries)]), 101)
+        print(f"  warm                           {median_warm:7.2f} ms (p95 {high_warm:.2f})   < 5")
+        median, high = timed(
+            lambda i: memory.recall(conn, "bench", queries[i % 99], as_of=1000 * (ends - i * DAY_MS)), 101
+        )
+        print(f"  warm, another as-of each time  {median:7.2f} ms (p95 {high:.2f})")
+        median, high = timed(
+            lambda i: memory.recall(conn, "bench", queries[i % 99], types=("episode", "belief", "plan")), 21
+        )
+        print(f"  warm, with beliefs and plans   {median:7.2f} ms (p95 {high:.2f})")
+        print(f"  held in memory                 {held / len(columns):7.1f} bytes an episode   < 200")
+        same = total = 0
+        for query in queries[::10]:
+            expected = exhaustive(told, query, ends)
+            found = [hit.id for hit in memory.recall(conn, "bench", query, as_of=1000 * ends)]
+            same, total = same + len(set(expected) & set(found)), total + len(expected)
+        print(f"  recall@10 against exhaustive   {same / total:7.3f}")
+        for name in ("state", "habits", "beliefs", "kelly"):
+            call = getattr(memory, name)
+            extra = (told[-1]["context"],) if name == "kelly" else ()
+            median, high = timed(lambda _, call=call, extra=extra: call(conn, "bench", *extra), 9)
+            print(f"  {name:<30} {median:7.2f} ms (p95 {high:.2f})")
+    store.close()
+    return {"remember": last, "warm": median_warm, "cold": median_cold}
+
+
+PEER = r"""
+import asyncio, json, os, statistics, sys, time
+from datetime import datetime, timezone
+told = [json.loads(line) for line in open(sys.argv[1])]
+folder, writes = sys.argv[2], int(sys.argv[3])
+os.environ["TRADEMEMORY_DB"] = folder + "/tools.db"
+from tradememory.db import Database
+from tradememory.owm.context import ContextVector
+from tradememory.owm.recall import outcome_weighted_recall
+import tradememory.mcp_server as tools
+
+db = Database(folder + "/rows.db")
+def when(one):
+    return datetime.fromtimestamp(one["at"] / 1000, timezone.utc).isoformat()
+def row(one):
+    c = one["context"]
+    return {"id": one["id"], "timestamp": when(one), "context_json": json.dumps(c | {"symbol": one["symbol"]}),
+            "context_regime": c["regime"], "context_volatility_regime": c["volatility_regime"],
+            "context_session": c["session"], "context_atr_d1": c["atr_d1"], "context_atr_h1": c["atr_h1"],
+            "strategy": one["strategy"], "direction": one["direction"], "entry_price": one["entry_price"],
+            "lot_size": one["size"], "exit_price": one["exit_price"], "pnl": one["pnl"], "pnl_r": one["pnl_r"],
+            "hold_duration_seconds": one["held_for_s"], "max_adverse_excursion": one["mae"],
+            "reflection": one["reflection"], "confidence": one["confidence"], "tags": "[]",
+            "retrieval_strength": 1.0, "retrieval_count": 0, "last_retrieved": None, "created_at": when(one)}
+begun = time.perf_counter()
+for one in told[:500]:
+    db.insert_episodic(row(one))
+inserted = 500 / (time.perf_counter() - begun)
+import sqlite3
+raw = sqlite3.connect(folder + "/rows.db")
+rows = [row(one) for one in told[500:]]
+if rows:
+    names = list(rows[0])
+    raw.executemany(f"INSERT INTO episodic_memory ({','.join(names)}) VALUES ({','.join(':' + n for n in names)})", rows)
+raw.commit()
+def candidates(limit):
+    return [{"id": e["id"], "memory_type": "episodic", "timestamp": e["timestamp"], "confidence": e["confidence"],
+             "context": e["context_json"] if isinstance(e["context_json"], dict) else json.loads(e["context_json"]),
+             "pnl_r": e["pnl_r"], "pnl": e["pnl"]} for e in db.query_episodic(symbol="XAUUSD", limit=limit)]
+def ask(one, limit):
+    c = one["context"]
+    query = ContextVector(symbol="XAUUSD", regime=c["regime"], atr_d1=c["atr_d1"], session=c["session"])
+    return [hit.memory_id for hit in outcome_weighted_recall(query, candidates(limit), None, 10)]
+asked = told[:: max(1, len(told) // 5)][:5]
+own, whole, same = [], [], 0
+for one in asked:
+    begun = time.perf_counter(); few = ask(one, 50); own.append(time.perf_counter() - begun)
+    begun = time.perf_counter(); best = ask(one, len(told)); whole.append(time.perf_counter() - begun)
+    same += len(set(few) & set(best))
+async def trades():
+    for one in told[:writes]:
+        await tools.remember_trade("XAUUSD", one["direction"], one["entry_price"], one["exit_price"], one["pnl"],
+                                   one["strategy"], "bench", pnl_r=one["pnl_r"],
+                                   context_regime=one["context"]["regime"], context_atr_d1=one["context"]["atr_d1"],
+                                   confidence=one["confidence"], trade_id=one["id"], timestamp=when(one))
+begun = time.perf_counter(); asyncio.run(trades()); full = writes / (time.perf_counter() - begun)
+print("\n" + json.dumps({"insert": inserted, "own_ms": 1000 * statistics.median(own),
+      "whole_ms": 1000 * statistics.median(whole), "recall_at_10": same / (10 * len(asked)), "remember": full}))
+"""
+
+
+def peer(python: str, told: list[dict], folder: Path, mine: dict[str, float]) -> None:
+    """Measure the other package in its own interpreter on the same history, and print the ratios."""
+    lines, script = folder / "told.jsonl", folder / "peer.py"
+    lines.write_text("".join(json.dumps(one) + "\n" for one in told), encoding="utf-8")
+    script.write_text(PEER, encoding="utf-8")
+    done = subprocess.run(
+        [python, str(script), str(lines), str(folder), "200"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+        env=os.environ | {"HOME": str(folder)},
+    )
+    if done.returncode:
+        print(f"the peer could not be measured: {done.stderr.strip().splitlines()[-1:]}")
+        return
+    found = json.loads(done.stdout.strip().splitlines()[-1])
+    print(f"tradememory-protocol on the same {len(told):,} episodes")
+    print(
+        f"  its recall of 10               {found['own_ms']:9.1f} ms at recall@10 {found['recall_at_10']:.3f}"
+    )
+    print(f"  ranking all it has stored      {found['whole_ms']:9.1f} ms at recall@10 1.000")
+    print(f"  at equal recall@10 ours is     {found['whole_ms'] / mine['warm']:9,.0f} times as fast (warm),")
+    print(f"                                 {found['whole_ms'] / mine['cold']:9,.0f} times cold")
+    print(
+        f"  its remember_trade, all layers {found['remember']:9.1f}/s; its bare insert {found['insert']:,.0f}/s"
+    )
+    print(f"  ours, everything updated, is   {mine['remember'] / found['remember']:9,.0f} times as fast")
+
+
+def main() -> int:
+    """Run the measurements and print them."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--episodes", type=int, default=100_000)
+    parser.add_argument("--peer", metavar="PYTHON", help="an interpreter that has tradememory-protocol")
+    chosen = parser.parse_args()
+    print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}")
+    told = history(chosen.episodes)
+    with tempfile.TemporaryDirectory() as folder:
+        mine = ours(told, Path(folder))
+        if chosen.peer is None:
+            print("tradememory-protocol is not compared: no --peer given")
+        else:
+            peer(chosen.peer, told, Path(folder), mine)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
