@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from memory.hindsight import Amendment, Retrospective, amend, amendments, find_episode
     from memory.hit import Filters, Hit
     from memory.instants import instant, written
-    from memory.listing import Performance, agents, episodes, performance
+    from memory.listing import Performance, agents, episodes, performance, told_episodes
     from memory.marker import Marker, markers
     from memory.plan import (
         Check,
@@ -58,7 +58,7 @@ _HOME: Final = {
     "hit": ("Filters", "Hit"),
     "instants": ("instant", "written"),
     "sizing": ("Kelly", "kelly"),
-    "listing": ("Performance", "agents", "episodes", "performance"),
+    "listing": ("Performance", "agents", "episodes", "performance", "told_episodes"),
     "plan": (
         "Check",
         "Plan",
@@ -140,6 +140,7 @@ __all__ = [
     "seed_belief",
     "state",
     "suggest_plans",
+    "told_episodes",
     "validate",
     "written",
 ]

@@ -21,6 +21,8 @@ from memory.store import ledger
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from memory.episode import Episode
+
 _EVERYTHING = Filters()
 
 
@@ -47,6 +49,12 @@ class Performance:
 def agents(conn: Connection) -> list[str]:
     """Every agent with a memory, in order of name."""
     return ledger.names(conn)
+
+
+def told_episodes(conn: Connection, agent: str, *, as_of: int | None = None) -> list[Episode]:
+    """Every episode of the agent as it was told, in order of arrival: what `validate` replays."""
+    texts = ledger.documents(conn, agent, 0, ledger.head(conn, agent).episodes)
+    return [one for one in map(from_document, texts) if as_of is None or one.at <= as_of]
 
 
 def episodes(

@@ -207,3 +207,12 @@ def test_asking_for_an_episode_that_is_not_there_says_so(db):
 def test_an_instant_beyond_the_calendar_is_refused():
     with pytest.raises(Refused):
         written(2**63)
+
+
+def test_what_was_told_comes_back_whole_for_a_replay(db):
+    history = [told(f"e{i}", day=-i, pnl_r=float(i)) for i in range(5)]
+    with db.write() as conn:
+        memory.remember(conn, history)
+        assert memory.told_episodes(conn, "ada") == [episode_of(one) for one in history]
+        assert len(memory.told_episodes(conn, "ada", as_of=START - 1)) == 4
+        assert memory.told_episodes(conn, "nobody") == []
