@@ -80,8 +80,8 @@ class Journal:
             raise JournalError(f"agent: this journal is {self.agent}'s; open another for the other agent")
         try:
             text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"), default=_spelled)
-            check(text, now)
             line = text.encode() + b"\n"
+            check(text, now)
         except UnicodeEncodeError:
             raise JournalError("line: a text holds half a character (a lone surrogate); correct it") from None
         except RejectedError as error:

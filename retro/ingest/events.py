@@ -221,7 +221,7 @@ def _in_bounds(event: Any, text: str) -> bool:
     """Whether the fields that may hold anything hold nothing out of bounds."""
     if text.count("{") + text.count("[") > _DEEPEST or (len(text) > 300 and _LONG_INTEGER.search(text)):
         return False
-    if event.__class__.__name__ == "prediction" and event.target_at:
+    if event.__class__.__name__ == "prediction" and isinstance(event.target_at, str):
         _instant(event.target_at)
     return True
 
