@@ -1,0 +1,244 @@
+"""What a page is made of, before any format: a headline, then sections of blocks. Every format draws the same blocks.
+
+Strings here are bare: they may hold what an agent wrote, so each format escapes every one of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from retro.report import PositionRetrospective
+
+__all__ = [
+    "Bar",
+    "Bars",
+    "Block",
+    "Cell",
+    "Column",
+    "Day",
+    "Days",
+    "Fact",
+    "Facts",
+    "Headline",
+    "Notes",
+    "Page",
+    "PathChart",
+    "Prose",
+    "Quote",
+    "Row",
+    "Section",
+    "Table",
+    "Tone",
+    "Verdict",
+    "Verdicts",
+    "tone_of",
+]
+
+Tone = Literal["plain", "up", "down", "warn", "faint", "strong"]
+
+
+def tone_of(value: float | None) -> Tone:
+    """Up, down or neither: the tone an amount is drawn in."""
+    if value is None or value == 0:
+        return "plain"
+    return "up" if value > 0 else "down"
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One labelled figure and what to know about it."""
+
+    label: str
+    value: str
+    note: str = ""
+    tone: Tone = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Labelled figures, one under another."""
+
+    rows: tuple[Fact, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: numbers stand right; `cut` is the least width a text may be cut to, 0 when it is never cut.
+
+    `spare` columns go first where the page is too narrow, the highest number before the others.
+    """
+
+    title: str
+    right: bool = True
+    cut: int = 0
+    spare: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A table cell."""
+
+    text: str
+    tone: Tone = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A table row; `faint` marks groups too small to be compared. A `heads` row names the rows beneath it."""
+
+    cells: tuple[Cell, ...]
+    faint: bool = False
+    heads: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table with `more` rows left out, and a note beneath."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    more: int = 0
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """A paragraph of ours."""
+
+    text: str
+    label: str = ""
+    tone: Tone = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """The agent's own words, shown as its own."""
+
+    text: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """Remarks, one a line."""
+
+    items: tuple[str, ...]
+    more: int = 0
+    tone: Tone = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One line of an attribution: what it adds to the total."""
+
+    label: str
+    amount: float
+    shown: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """An attribution that closes: its lines add up to the total."""
+
+    rows: tuple[Bar, ...]
+    total: Bar
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One heuristic in one role: the recommendation, how sure it is, and the figures behind both."""
+
+    name: str
+    role: str
+    kind: str
+    verdict: str
+    doubt: str
+    figures: tuple[str, ...]
+    text: str
+    average: float | None
+    shown: str
+    low: float | None
+    high: float | None
+    tone: Tone
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """The citation audit: rows that want a decision first."""
+
+    rows: tuple[Verdict, ...]
+    unit: str
+    more: int = 0
+    untouched: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """A day: its pnl, and where capital is known the equity at its end and the fall from the peak so far (<= 0)."""
+
+    iso: str
+    date: str
+    pnl: float
+    shown: str
+    equity: float | None
+    equity_shown: str
+    drawdown: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Days:
+    """Pnl, equity and drawdown day by day; `opening` is the equity before the first day."""
+
+    rows: tuple[Day, ...]
+    unit: str
+    opening: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class PathChart:
+    """A position's path: entry, checkpoints, best exit, exit. A `small` one is one of many, `shown` its result."""
+
+    position: PositionRetrospective
+    unit: str
+    small: bool = False
+    shown: str = ""
+    tone: Tone = "plain"
+
+
+Block = Facts | Table | Prose | Quote | Notes | Bars | Verdicts | Days | PathChart
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A titled part of a page; `aside` stands at the right of the title."""
+
+    key: str
+    title: str
+    blocks: tuple[Block, ...]
+    aside: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """What the first screen says: what this is about, the result, and why."""
+
+    kicker: str
+    title: str
+    subtitle: str
+    result: str
+    why: str
+    tone: Tone
+    facts: tuple[Fact, ...] = ()
+    alarms: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One review, ready to be drawn in any format."""
+
+    headline: Headline
+    sections: tuple[Section, ...]
+    foot: tuple[str, ...] = field(default=())

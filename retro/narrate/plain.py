@@ -1,0 +1,229 @@
+"""The narrative that needs no model: short sentences made by code from a report's own figures.
+
+It names figures and what they are out of; it never says why something happened, for the figures do not know. Every
+number in it is a figure of the report, rounded; the same report gives the same words.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from retro.figures import count, moment, money_of, percent, ratio
+from retro.report import Narrative
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from retro.figures import Money
+    from retro.report import HeuristicReport, PnlAttribution, PositionRetrospective, RetrospectiveReport
+
+__all__ = ["NOT_ASKED", "position_words", "words"]
+
+NOT_ASKED: Final = "no model was asked"
+
+_LINES: Final = (
+    ("lp_fees_earned", "LP fees", 1),
+    ("lending_interest_earned", "lending interest", 1),
+    ("staking_rewards", "staking rewards", 1),
+    ("funding", "funding", 1),
+    ("trading_gains", "trading gains", 1),
+    ("trading_losses", "trading losses", -1),
+    ("impermanent_loss", "impermanent loss", -1),
+    ("borrow_interest", "borrow interest", -1),
+    ("unrealized_pnl", "the change of unrealised PnL", 1),
+    ("gas_costs", "gas", -1),
+    ("inference_costs", "inference", -1),
+    ("data_costs", "data", -1),
+)
+_EVIDENCE: Final = {
+    "none": "too little for any evidence",
+    "weak": "the evidence is weak",
+    "suggestive": "the evidence is suggestive",
+    "supported": "the evidence supports it",
+}
+_MORE_THAN_LUCK: Final = (
+    1.5  # regret ratio from which an exit is said to have left more behind than luck does
+)
+_TIE: Final = 1e-9
+
+
+def words(report: RetrospectiveReport, *, why: str = NOT_ASKED) -> RetrospectiveReport:
+    """The report with its words: what worked, what failed, hindsight, and each position's; numbers stay as they are."""
+    money = _money(report)
+    believed = [p for p in report.positions if "implausible" not in p.flags]
+    return report.model_copy(
+        update={
+            "what_worked": " ".join(_worked(report, believed, money)),
+            "what_failed": " ".join(_failed(report, believed, money)),
+            "hindsight": " ".join(_hindsight(believed, money)),
+            "positions": [position_words(p, currency=report.base_currency) for p in report.positions],
+            "narrative": Narrative(source="plain", why=why),
+        }
+    )
+
+
+def position_words(position: PositionRetrospective, *, currency: str = "") -> PositionRetrospective:
+    """The position with what went wrong and a lesson, where it lost to doing nothing or left regret; else neither."""
+    lost = position.vs_inaction is not None and position.vs_inaction < 0
+    tie = _TIE * max(1.0, position.notional or 0.0)
+    missed = position.regret is not None and position.regret > tie
+    if "implausible" in position.flags or not (lost or missed):
+        return position.model_copy(update={"what_went_wrong": None, "lesson": None})
+    money = money_of(currency, [position.final_pnl, position.mfe, position.mae])
+    return position.model_copy(
+        update={
+            "what_went_wrong": " ".join(_went_wrong(position, money, lost=lost, missed=missed)),
+            "lesson": _lesson(position, lost=lost, missed=missed),
+        }
+    )
+
+
+def _money(report: RetrospectiveReport) -> Money:
+    amounts = [report.pnl.total, *(amount for _, amount in _lines(report.pnl))]
+    return money_of(report.base_currency, [*amounts, *(p.final_pnl for p in report.positions)])
+
+
+def _lines(pnl: PnlAttribution) -> list[tuple[str, float]]:
+    """The lines of an attribution with their sign, largest first."""
+    lines = [(label, sign * getattr(pnl, name)) for name, label, sign in _LINES]
+    return sorted((line for line in lines if line[1]), key=lambda line: -abs(line[1]))
+
+
+def _listed(parts: Iterable[str]) -> str:
+    """a, b and c."""
+    told = list(parts)
+    return told[0] if len(told) == 1 else f"{', '.join(told[:-1])} and {told[-1]}"
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:] + "."
+
+
+def _worked(report: RetrospectiveReport, believed: list[PositionRetrospective], money: Money) -> list[str]:
+    told = []
+    gains = [(label, amount) for label, amount in _lines(report.pnl) if amount > 0][:3]
+    if gains:
+        told.append(f"What earned: {_listed(f'{label} {money.change(amount)}' for label, amount in gains)}.")
+    found = report.effectiveness
+    if found.sum_vs_inaction is not None and found.sum_vs_inaction > 0:
+        closed = count(found.closed_positions, "closed position")
+        told.append(f"Acting beat doing nothing by {money.amount(found.sum_vs_inaction)} over {closed}.")
+    best = max(believed, key=lambda p: (p.period_pnl, p.position_id), default=None)
+    if best is not None and best.period_pnl > 0:
+        told.append(f"The best position was {_named(best)}, {money.change(best.period_pnl)} in the period.")
+    kept = [row for row in report.heuristic_performance if row.recommendation.kind == "keep"]
+    kept.sort(key=lambda row: (-(row.avg_pnl_per_citation or 0.0), row.heuristic_id))
+    told += [_heuristic(row, money) for row in kept[:2]]
+    return told or ["Nothing in the period made money."]
+
+
+def _failed(report: RetrospectiveReport, believed: list[PositionRetrospective], money: Money) -> list[str]:
+    told = []
+    losses = [(label, amount) for label, amount in _lines(report.pnl) if amount < 0][:3]
+    if losses:
+        told.append(f"What cost: {_listed(f'{label} {money.change(amount)}' for label, amount in losses)}.")
+    found = report.effectiveness
+    if found.sum_vs_inaction is not None and found.sum_vs_inaction < 0:
+        closed = count(found.closed_positions, "closed position")
+        told.append(f"Doing nothing beat acting by {money.amount(-found.sum_vs_inaction)} over {closed}.")
+    worst = min(believed, key=lambda p: (p.period_pnl, p.position_id), default=None)
+    if worst is not None and worst.period_pnl < 0:
+        told.append(
+            f"The worst position was {_named(worst)}, {money.change(worst.period_pnl)} in the period."
+        )
+    wanted = [r for r in report.heuristic_performance if r.recommendation.kind in {"demote", "investigate"}]
+    wanted.sort(key=lambda row: (row.avg_pnl_per_citation or 0.0, row.heuristic_id))
+    told += [_heuristic(row, money) for row in wanted[:2]]
+    accuracy = report.prediction_accuracy
+    if accuracy.hit_rate is not None and accuracy.hit_rate < 0.5:
+        told.append(f"Predictions: {accuracy.hits:,} of {accuracy.judged:,} were right.")
+    return told or ["No line of the result and no position was negative."]
+
+
+def _heuristic(row: HeuristicReport, money: Money) -> str:
+    verdict = {"keep": "keep it", "demote": "demote it", "investigate": "investigate it"}[
+        row.recommendation.kind
+    ]
+    won = f", winning {percent(row.win_rate)}" if row.win_rate is not None else ""
+    return (
+        f"{row.heuristic_id} ({row.role}) averaged {money.change(row.avg_pnl_per_citation)} over"
+        f" {count(row.evaluated_count, 'outcome')}{won}: {verdict}, by the thresholds; {_EVIDENCE[row.evidence]}."
+    )
+
+
+def _named(p: PositionRetrospective) -> str:
+    return f"{p.position_id} ({p.instrument})"
+
+
+def _hindsight(believed: list[PositionRetrospective], money: Money) -> list[str]:
+    """What only the ending shows: the largest regret, the most left behind after an exit."""
+    told = []
+    judged = [p for p in believed if p.regret is not None and p.regret > 0]
+    if judged:
+        p = max(judged, key=lambda p: (p.regret or 0.0, p.position_id))
+        told.append(f"Knowing the ending, {_named(p)} is the one to look at. {_best_exit(p, money)}")
+    after = [p for p in believed if p.left_on_table is not None and p.left_on_table > 0]
+    if after:
+        p = max(after, key=lambda p: (p.left_on_table or 0.0, p.position_id))
+        text = f"After {_named(p)} was left, holding on would have brought {money.amount(p.left_on_table)} more at best"
+        if p.hold_on is not None:
+            text += f", and {money.change(p.hold_on)} by the end of as long again"
+        told.append(f"{text}.")
+    if not told:
+        return [
+            "Hindsight has nothing to add: no position of the period can be judged against a better exit."
+        ]
+    return [*told, "None of this could have been known at the time."]
+
+
+def _best_exit(p: PositionRetrospective, money: Money) -> str:
+    state = "stands at" if p.open else "was left at"
+    text = (
+        f"Its best exit, {moment(p.optimal_exit_at)} UTC, stood at {money.change(p.optimal_exit_pnl)}; it {state}"
+        f" {money.change(p.final_pnl)}: a regret of {money.amount(p.regret)}"
+    )
+    if p.regret_ratio is not None:
+        text += f", {ratio(p.regret_ratio, 1)} times what luck alone leaves behind"
+    return f"{text}."
+
+
+def _went_wrong(p: PositionRetrospective, money: Money, *, lost: bool, missed: bool) -> list[str]:
+    told = []
+    if lost and p.vs_inaction is not None:
+        made = "has made" if p.open else "made"
+        told.append(
+            f"It {made} {money.change(p.final_pnl)}, which is {money.amount(-p.vs_inaction)} less than doing nothing."
+        )
+    against = [(label, amount) for label, amount in _lines(p.attribution) if amount < 0]
+    if lost and against:
+        label, amount = against[0]
+        text = f"the largest line against it is {label} at {money.change(amount)}"
+        gains = [(name, gain) for name, gain in _lines(p.attribution) if gain > 0]
+        if gains:
+            text += f", the largest for it {gains[0][0]} at {money.change(gains[0][1])}"
+        told.append(_sentence(text))
+    if missed:
+        told.append(_best_exit(p, money))
+    judged = [row.hit for row in p.entry_predictions if row.hit is not None]
+    if lost and judged:
+        rights = "all" if all(judged) else "some" if any(judged) else "none"
+        told.append(f"Of the predictions made for its entry that can be judged, {rights} came true.")
+    return told
+
+
+def _lesson(p: PositionRetrospective, *, lost: bool, missed: bool) -> str:
+    """What the figures suggest looking at: the entry, the exit or nothing yet."""
+    best, luck = p.optimal_exit_pnl, p.regret_ratio
+    if lost and best is not None and best <= 0:
+        text = "No moment of its life was in profit, so look at the entry before the exit."
+    elif missed and luck is not None and luck >= _MORE_THAN_LUCK:
+        text = "It left more behind than luck does, so look at the exit rule."
+    elif missed and luck is not None:
+        text = "A better exit was there, but no further off than luck leaves: the exit rule stands unjudged."
+    elif missed:
+        text = (
+            "A better exit was there; whether luck or the exit rule missed it cannot be told from its marks."
+        )
+    else:
+        text = "Its exit cannot be judged; against doing nothing the entry did not pay."
+    return f"{text} One position is one outcome: the heuristic audit counts them."

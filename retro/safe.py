@@ -1,0 +1,74 @@
+"""What strangers wrote, made harmless to show: control, bidi and invisible characters taken out. Pure.
+
+Everything an agent wrote (names, tags, reasoning) is untrusted. Escaping for HTML or Markdown belongs to whoever
+writes that format; here only what no format should carry is removed.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    Document = TypeVar("Document", bound=BaseModel)
+
+__all__ = ["clean", "plain_text"]
+
+_BREAK: Final = re.compile(r"[ \t]*(?:[\n\r\v\f\x85\u2028\u2029]+[ \t]*)+|\t+")
+_UNSEEN: Final = re.compile(
+    "["
+    "\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f"  # controls
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"  # soft hyphen, joiners, fillers, Arabic mark
+    "\u200b-\u200f\u202a-\u202e\u2060-\u206f"  # zero width, bidi embeddings, overrides and isolates
+    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufdd0-\ufdef\ufffe\uffff"  # fillers, selectors, non-characters
+    "\ud800-\udfff"  # halves of pairs, which no UTF-8 can carry
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"  # tags: text hidden in plain sight
+    "]"
+)
+
+
+def plain_text(text: str) -> str:
+    """The text without control, bidi and invisible characters; a line break or tab becomes one space. Idempotent."""
+    if text.isascii() and text.isprintable():
+        return text
+    shown = _UNSEEN.sub("", _BREAK.sub(" ", text))
+    if shown.isprintable():
+        return shown
+    return "".join(c for c in shown if unicodedata.category(c) not in {"Cf", "Cc", "Cs"})
+
+
+def clean(document: Document) -> Document:
+    """The document with `plain_text` applied to every string in it; the same object where nothing had to change."""
+    told = document.model_dump(mode="json")
+    kept = _cleaned(told)
+    return document if kept is told else type(document).model_validate(kept)
+
+
+def _cleaned(value: Any) -> Any:
+    """A JSON value with its strings and keys cleaned; the very same object when all were clean."""
+    if isinstance(value, str):
+        return plain_text(value)
+    if isinstance(value, list):
+        items = [_cleaned(item) for item in value]
+        return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
+    if isinstance(value, dict):
+        kept = {key: _cleaned(item) for key, item in value.items()}
+        same = all(kept[key] is item and plain_text(key) is key for key, item in value.items())
+        return value if same else _rekeyed(kept)
+    return value
+
+
+def _rekeyed(table: dict[str, Any]) -> dict[str, Any]:
+    """The table under clean keys; keys that become the same are numbered, so that no row is lost."""
+    out: dict[str, Any] = {}
+    for key, value in table.items():
+        name = base = plain_text(key)
+        count = 1
+        while name in out:
+            count += 1
+            name = f"{base} ({count})"
+        out[name] = value
+    return out
