@@ -7,6 +7,7 @@
     |-- StoreError               the database cannot be opened or used
     |   `-- NewerSchemaError     it was written by a newer version; nothing is touched
     |-- BusyError                another process runs on the same database; exit 75
+    |-- LostClaimError           another process has taken over what this one was working on
     `-- UnknownError             an agent, position or review that is not there
 
 Bad rows of a readable file are not errors but values: see `retro.model.Fault`.
@@ -18,6 +19,7 @@ __all__ = [
     "BusyError",
     "ConfigError",
     "InputError",
+    "LostClaimError",
     "NewerSchemaError",
     "RetroError",
     "StoreError",
@@ -63,6 +65,10 @@ class BusyError(RetroError):
     """Another process already works on this database."""
 
     exit_code = 75
+
+
+class LostClaimError(RetroError):
+    """Another process has taken over what this one was working on; it goes on with something else."""
 
 
 class UnknownError(RetroError):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy import select
 
 from retro.errors import NewerSchemaError
-from retro.store import book
+from retro.store import book, review_tables
 from retro.store.tables import schema_version
 
 if TYPE_CHECKING:
@@ -129,7 +129,11 @@ def _book(conn: Connection) -> None:
     book.create(conn, _SPELLINGS[conn.dialect.name])
 
 
-MIGRATIONS: Final[tuple[Migration, ...]] = (_facts_and_marks, _book)
+def _reviews(conn: Connection) -> None:
+    review_tables.create(conn, _SPELLINGS[conn.dialect.name])
+
+
+MIGRATIONS: Final[tuple[Migration, ...]] = (_facts_and_marks, _book, _reviews)
 """The steps of the component `retro`."""
 
 COMPONENTS: Final[dict[str, tuple[Migration, ...]]] = {"retro": MIGRATIONS}

@@ -43,6 +43,7 @@ __all__ = [
     "events",
     "faults",
     "ingest_alone",
+    "ingest_quiet",
     "mark_blocks",
     "mark_corrections",
     "metadata",
@@ -205,3 +206,12 @@ def ingest_alone(conn: Connection) -> None:
     """
     if conn.dialect.name == "postgresql":
         conn.exec_driver_sql("SELECT pg_advisory_xact_lock(%s)", (_INGEST_LOCK,))
+
+
+def ingest_quiet(conn: Connection) -> None:
+    """Wait until no transaction that adds facts is under way, without keeping other readers from the same.
+
+    Whatever is added afterwards sees what this transaction has committed.
+    """
+    if conn.dialect.name == "postgresql":
+        conn.exec_driver_sql("SELECT pg_advisory_xact_lock_shared(%s)", (_INGEST_LOCK,))
