@@ -29,6 +29,9 @@ _UNSEEN: Final = re.compile(
     "]"
 )
 
+_OURS: Final = frozenset({"path", "pnl_trajectory", "post_exit_trajectory", "equity", "calendar"})
+"""Fields that hold instants and figures only; they are the bulk of a report."""
+
 
 def plain_text(text: str) -> str:
     """The text without control, bidi and invisible characters; a line break or tab becomes one space. Idempotent."""
@@ -41,14 +44,20 @@ def plain_text(text: str) -> str:
 
 
 def clean(document: Document) -> Document:
-    """The document with `plain_text` applied to every string in it; the same object where nothing had to change."""
-    told = document.model_dump(mode="json")
-    kept = _cleaned(told)
-    return document if kept is told else type(document).model_validate(kept)
+    """The document with `plain_text` applied to every string a stranger may have written, keys included.
+
+    What was clean stays the same object; figures, and the instants code wrote, are not looked at.
+    """
+    changes = {
+        name: kept
+        for name, value in document.__dict__.items()
+        if name not in _OURS and (kept := _cleaned(value)) is not value
+    }
+    return document.model_copy(update=changes) if changes else document
 
 
 def _cleaned(value: Any) -> Any:
-    """A JSON value with its strings and keys cleaned; the very same object when all were clean."""
+    """A value of a document with its strings cleaned; the very same object when all were clean."""
     if isinstance(value, str):
         return plain_text(value)
     if isinstance(value, list):
@@ -58,7 +67,7 @@ def _cleaned(value: Any) -> Any:
         kept = {key: _cleaned(item) for key, item in value.items()}
         same = all(kept[key] is item and plain_text(key) is key for key, item in value.items())
         return value if same else _rekeyed(kept)
-    return value
+    return clean(value) if hasattr(value, "model_copy") else value
 
 
 def _rekeyed(table: dict[str, Any]) -> dict[str, Any]:

@@ -158,6 +158,13 @@ def test_long_lists_are_cut_and_say_how_much_is_missing() -> None:
     assert " p036 " not in text
 
 
+def test_long_names_leave_the_first_screen_readable() -> None:
+    lines = render(DOCUMENTS["one endless word"], "text").splitlines()
+    start = next(i for i, line in enumerate(lines) if "Only position" in line)
+    end = next(i for i, line in enumerate(lines) if line.startswith("HEURISTIC AUDIT"))
+    assert end - start < 16
+
+
 def test_the_position_page_reads_as_the_seed_drew_it() -> None:
     text = render(DOCUMENTS["position"], "text", currency="USDC")
     flat = " ".join(text.split())

@@ -26,7 +26,7 @@ from retro.deliver.money_sections import (
     effectiveness_section,
     risk_section,
 )
-from retro.deliver.words import HORIZONS, VERDICTS, signed_components
+from retro.deliver.words import HORIZONS, VERDICTS, clip, signed_components
 from retro.figures import count, duration, money_of, percent, ratio, span
 
 if TYPE_CHECKING:
@@ -130,12 +130,13 @@ def _first_facts(report: RetrospectiveReport, money: Money) -> list[Fact]:
     rows = [_acting(report, money), *_extremes(report, money)]
     wanted = wanting(report.heuristic_performance)
     if wanted:
-        names = [f"{row.heuristic_id} {VERDICTS[row.recommendation.kind]}" for row in wanted[:_NAMED]]
+        names = [f"{clip(row.heuristic_id)} {VERDICTS[row.recommendation.kind]}" for row in wanted[:_NAMED]]
         rest = f" and {len(wanted) - _NAMED} more" if len(wanted) > _NAMED else ""
         rows.append(Fact("Wants a decision", str(len(wanted)), ", ".join(names) + rest, "warn"))
     if report.playbook_proposals:
         ops = [
-            f"{entry.get('op', 'change')} {entry.get('heuristic', '')}" for entry in report.playbook_proposals
+            f"{entry.get('op', 'change')} {clip(str(entry.get('heuristic', '')))}"
+            for entry in report.playbook_proposals
         ]
         rest = f" and {len(ops) - _NAMED} more" if len(ops) > _NAMED else ""
         rows.append(Fact("Proposed", str(len(ops)), ", ".join(ops[:_NAMED]) + rest))
@@ -170,5 +171,8 @@ def _extremes(report: RetrospectiveReport, money: Money) -> list[Fact]:
 def _extreme(label: str, p: PositionRetrospective, money: Money) -> Fact:
     held = f"{'open for' if p.open else 'held'} {duration(p.duration_s)}"
     return Fact(
-        label, money.change(p.period_pnl), f"{what(p)}, {p.position_id}, {held}", tone_of(p.period_pnl)
+        label,
+        money.change(p.period_pnl),
+        f"{clip(what(p))}, {clip(p.position_id)}, {held}",
+        tone_of(p.period_pnl),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from retro.deliver.charts import WIDTH
 from retro.deliver.plane import Plane, amount_axis, plane_of
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from retro.report import PositionRetrospective
 
 __all__ = ["position_path"]
+
+_NEAR: Final = 0.2  # share of a life, before its exit, that the exit's label must not cover
 
 
 def position_path(
@@ -36,7 +38,7 @@ def position_path(
         best = (at, position.optimal_exit_pnl)
     amounts = [0.0, *(pnl for _, pnl in points), *([best[1]] if best else [])]
     low, high = min(amounts), max(amounts)
-    plane = plane_of(low, high, 14 if small else 28, bottom - 10)
+    plane = plane_of(low, high, 14 if small else 28, bottom - (10 if small else 24))
     body = [*amount_axis(plane, low, high, palette, unit), *_areas(points, plane, palette, ident)]
     body.append(polyline([(plane.x(share), plane.y(pnl)) for share, pnl in points], palette.ink))
     for seconds, name in time_ticks(whole, 6):
@@ -123,7 +125,8 @@ def _ends(
     name = "now" if position.open else "best exit, taken" if same else "exit"
     told = f"{name} {money.signed(final)}"
     if named:
-        down = near or y < 24
+        before = [pnl for share, pnl in points if last - share <= _NEAR]
+        down = near or y < 24 or sum(before) / len(before) > final
         parts.append(
             label(x - 8, y + 20 if down else y - 9, told, colour, anchor="end", size=11, halo=palette.paper)
         )

@@ -22,7 +22,7 @@ from retro.deliver.blocks import (
 )
 from retro.deliver.group_sections import what
 from retro.deliver.page import result_text
-from retro.deliver.words import FLAGS, attribution_bars, reason_text
+from retro.deliver.words import FLAGS, attribution_bars, clip, reason_text
 from retro.figures import DASH, count, duration, moment, price, quantity, ratio, seconds_between, spell
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def _headline(p: PositionRetrospective, money: Money) -> Headline:
 def _why(p: PositionRetrospective, money: Money) -> str:
     """How it ended, in R where the risk is known, and what doing nothing would have made of it."""
     told = f"Open for {duration(p.duration_s)}" if p.open else f"Held {duration(p.duration_s)}"
-    told += f", left by {p.exit_reason}" if p.exit_reason and not p.open else ""
+    told += f", left by {clip(p.exit_reason)}" if p.exit_reason and not p.open else ""
     told += f", {spell(p.pnl_r, 2, signed=True)} R" if p.pnl_r is not None else ""
     if p.vs_inaction is None:
         return f"{told}."
@@ -126,7 +126,8 @@ def _reasoning(p: PositionRetrospective) -> Section | None:
         blocks.append(Quote(p.entry_reasoning, f"{p.agent}, at the entry"))
     if p.exit_reasoning:
         blocks.append(Quote(p.exit_reasoning, f"{p.agent}, at the exit"))
-    return Section("reasoning", "Entry reasoning", tuple(blocks), "the agent's own words") if blocks else None
+    title = "Entry reasoning" if p.entry_reasoning else "Exit reasoning"
+    return Section("reasoning", title, tuple(blocks), "the agent's own words") if blocks else None
 
 
 def _trajectory(p: PositionRetrospective, money: Money) -> Section:

@@ -20,6 +20,7 @@ __all__ = [
     "ROLES",
     "VERDICTS",
     "attribution_bars",
+    "clip",
     "reason_text",
     "signed_components",
     "verdict_tone",
@@ -88,6 +89,11 @@ MEASURES: Final = {
     "too_few_days": "fewer than 2 daily returns",
 }
 """Reasons the figures give as codes, in words."""
+
+
+def clip(text: str, most: int = 32) -> str:
+    """A name short enough for a sentence that has to fit a screen."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def reason_text(reasons: dict[str, str], name: str) -> str:
