@@ -144,7 +144,7 @@ def _local(at: int, tz: ZoneInfo) -> datetime:
 class Period:
     """A half-open stretch of time with the name its reviews carry (`2026-W47`, `2026-11-21`, ...)."""
 
-    horizon: Horizon | Literal["custom"]
+    horizon: Horizon | Literal["custom", "loss", "death"]
     start: int
     end: int
     key: str
@@ -171,9 +171,11 @@ def period_at(horizon: Horizon, at: int, tz: ZoneInfo, *, birth: int = 0, epoch_
 
 def period_before(period: Period, tz: ZoneInfo, *, birth: int = 0, epoch_days: int = 30) -> Period:
     """The period of the same horizon that ends where this one starts."""
-    if period.horizon == "custom":
-        return Period("custom", 2 * period.start - period.end, period.start, "")
-    return period_at(period.horizon, period.start - 1, tz, birth=birth, epoch_days=epoch_days)
+    match period.horizon:
+        case "daily" | "weekly" | "epoch" as horizon:
+            return period_at(horizon, period.start - 1, tz, birth=birth, epoch_days=epoch_days)
+        case _:
+            return Period("custom", 2 * period.start - period.end, period.start, "")
 
 
 def day_starts(start: int, end: int, tz: ZoneInfo) -> Iterator[int]:

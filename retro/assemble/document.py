@@ -63,13 +63,17 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """Everything a report is made of. `books` reach from at least 7 days before the period's end to its end."""
+    """Everything a report is made of. `books` reach from at least 7 days before the period's end to its end.
+
+    `known_until` is K; `told_until` the agent's last own event among those that the report could know.
+    """
 
     agent: str
     base_currency: str
     zone: ZoneInfo
     period: Period
     known_until: int
+    told_until: int
     capital_known: bool
     tracks: Mapping[str, Track]
     books: Books
@@ -290,7 +294,7 @@ def build(inputs: Inputs) -> RetrospectiveReport:
         revision=1,
         base_currency=inputs.base_currency,
         time_zone=inputs.zone.key or "UTC",
-        known_until=format_instant(inputs.known_until),
+        known_until=format_instant(inputs.told_until),
         pnl=pnl,
         risk=risk,
         equity=_equity(inputs),

@@ -29,6 +29,7 @@ from retro.pipeline.settle import (
 from retro.store import agents as shelf_agents
 from retro.store import book as shelf
 from retro.store import facts, faults
+from retro.store.horizon import last_told
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -44,7 +45,15 @@ if TYPE_CHECKING:
     from retro.store.agents import Agent
     from retro.store.engine import Store
 
-__all__ = ["audit_life", "choose_period", "named_agent", "review_period", "review_position", "settled"]
+__all__ = [
+    "audit_life",
+    "choose_period",
+    "named_agent",
+    "review_period",
+    "review_position",
+    "settled",
+    "wallet_at",
+]
 
 _WEEK: Final = 7 * DAY
 _AFTERWARDS: Final = 31 * DAY
@@ -152,7 +161,7 @@ def _seed(agent: str, period: Period) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
 
 
-def _wallet_at(
+def wallet_at(
     conn: Connection, agent: str, settings: Settings, at: int, tracks: Mapping[str, Track], prices: Prices
 ) -> Wallet:
     """The wallet before the events at an instant: the last stored day, moved on."""
@@ -209,7 +218,7 @@ def _inputs(
     tracks, prices, told, orphans = load_tracks(
         conn, agent.name, settings, names, until=until, marks_until=marks_until, more=[*wallet_facts, *costs]
     )
-    wallet = _wallet_at(conn, agent.name, settings, grid[0], tracks, prices)
+    wallet = wallet_at(conn, agent.name, settings, grid[0], tracks, prices)
     books = keep_books(tracks, wallet, wallet_facts, grid, now, prices)
     decisions = facts.between(conn, agent.name, period.start, until, types=["decision"])
     predictions, resolutions, last = _predictions(conn, agent.name, told, period)
@@ -228,6 +237,7 @@ def _inputs(
         zone=settings.zone,
         period=period,
         known_until=now,
+        told_until=last_told(conn, agent, min(marks_until, now)),
         capital_known=opening.capital_known,
         tracks=tracks,
         books=books,
@@ -255,12 +265,23 @@ def _inputs(
 
 
 def review_period(
-    store: Store, agent: Agent, settings: Settings, period: Period, *, as_of: int | None = None
+    store: Store,
+    agent: Agent,
+    settings: Settings,
+    period: Period,
+    *,
+    as_of: int | None = None,
+    ended: bool = False,
 ) -> RetrospectiveReport:
-    """The report of a period; stores nothing but the derived book."""
+    """The report of a period; stores nothing but the derived book.
+
+    `ended`: the wall clock says that the period is over, so what is open is valued at its end even where the agent
+    has been silent since; periods then add up, whenever each was reviewed.
+    """
     settled(store, agent, settings)
     grid = _grid(period, settings)
     now = known_until(agent) if as_of is None else min(as_of, known_until(agent))
+    now = max(now, period.end) if ended else now
     with store.read() as conn:
         alive = shelf.positions(conn, agent.name, opened_before=period.end, alive_at=grid[0])
         return build(
