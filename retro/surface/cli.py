@@ -2,26 +2,41 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-import click
 import typer
+from typer.core import TyperGroup
+from typer.exceptions import Abort, TyperException
 
 from retro.errors import RetroError
-from retro.surface import doctor, ingest, lists, playbook, review, start
-from retro.surface.context import call, split_globals
+from retro.surface import doctor, ingest, lists, playbook, proposals, review, start
+from retro.surface.context import call, complain, drop_output, split_globals
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = ["app", "run"]
 
+_READ_FIRST = ("init", "ingest", "agents", "positions", "faults", "review")
+
+
+class _InReadingOrder(TyperGroup):
+    """Commands in the order a new user needs them; those that are not named follow as they were added."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        names = super().list_commands(ctx)
+        return sorted(
+            names, key=lambda name: _READ_FIRST.index(name) if name in _READ_FIRST else len(_READ_FIRST)
+        )
+
+
 app = typer.Typer(
     name="retro",
+    cls=_InReadingOrder,
     help="The slow mirror for trading agents: was the decision good, now that the consequences are in?",
-    epilog="Start: `retro ingest freqtrade tradesv3.sqlite --candles DIR`, then `retro review weekly`.",
+    epilog="Start: `retro ingest freqtrade tradesv3.sqlite --candles DIR`, then `retro review weekly`."
+    " The options above may also stand after the command.",
     no_args_is_help=True,
     add_completion=True,
     rich_markup_mode=None,
@@ -65,31 +80,33 @@ ingest.add_to(app)
 review.add_to(app)
 lists.add_to(app)
 playbook.add_to(app)
+proposals.add_to(playbook.app)
 start.add_to(app)
 doctor.add_to(app)
 
 
 def run(argv: Sequence[str]) -> int:
     """Run one command line; gives the exit code. One clear line on stderr instead of a traceback."""
+    call.begin()
+    _speak_utf8()
     try:
-        words = split_globals(argv)
-        result = app(words, prog_name="retro", standalone_mode=False)
-        sys.stdout.flush()
-    except click.ClickException as error:
-        error.show(sys.stderr)
-        return error.exit_code
-    except (click.Abort, KeyboardInterrupt):
-        sys.stderr.write("retro: interrupted\n")
+        result = app(split_globals(argv), prog_name="retro", standalone_mode=False)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except TyperException as error:
+        return _misused(error)
+    except (Abort, KeyboardInterrupt):
+        complain("retro: interrupted")
         return 130
     except RetroError as error:
         return _failed(error, str(error), error.exit_code)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_output()
         return 0
     except OSError as error:
-        return _failed(
-            error, f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}", 1
-        )
+        drop_output()
+        where = f": {error.filename}" if error.filename else ""
+        return _failed(error, f"{error.strerror or error}{where}", 1)
     except Exception as error:  # noqa: BLE001  # the last resort: a sentence, never a traceback, unless asked for
         return _failed(error, f"internal error, please report it: {type(error).__name__}: {error}", 1)
     finally:
@@ -97,10 +114,31 @@ def run(argv: Sequence[str]) -> int:
     return result if isinstance(result, int) and result else call.code
 
 
+def _speak_utf8() -> None:
+    """The same bytes whatever the locale; what UTF-8 cannot carry (half a file name) is escaped."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None and not stream.isatty():
+            reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def _misused(error: TyperException) -> int:
+    """A command line that does not parse: one line and where to read more; the help where nothing was asked for."""
+    sentence = error.format_message()
+    if sentence.startswith("Usage:"):
+        complain(sentence)
+    else:
+        context = getattr(error, "ctx", None)
+        complain(
+            f"retro: {sentence.rstrip('.')}; see `{context.command_path if context else 'retro'} --help`"
+        )
+    return error.exit_code
+
+
 def _failed(error: BaseException, sentence: str, code: int) -> int:
     if call.verbose:
         import traceback
 
-        traceback.print_exception(error, file=sys.stderr)
-    sys.stderr.write(f"retro: {sentence}\n")
+        complain("".join(traceback.format_exception(error)).rstrip())
+    complain(f"retro: {sentence}")
     return code
