@@ -18,12 +18,13 @@ __all__ = [
     "document",
     "label",
     "num",
+    "polygon",
     "polyline",
     "rect",
     "stroke",
 ]
 
-FONT: Final = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+_FONT: Final = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class Palette:
     up: str
     down: str
     warn: str
-    font: str = FONT
+    font: str = _FONT
 
     def of(self, value: float) -> str:
         """The colour of an amount."""
