@@ -22,7 +22,7 @@ from sqlalchemy import Connection, inspect
 from retro.errors import NewerSchemaError, StoreError
 from retro.store import facts, tables
 from retro.store.engine import Store, open_store
-from retro.store.migrations import APPLICATION_ID, COMPONENTS, MIGRATIONS
+from retro.store.migrations import APPLICATION_ID, COMPONENTS
 
 FORK = multiprocessing.get_context("fork")
 
@@ -350,7 +350,7 @@ def test_a_migration_killed_halfway_is_absent_and_runs_again(database_url: str):
     with after.read() as conn:
         assert conn.exec_driver_sql("SELECT x FROM probe_one").scalars().all() == [2]
         assert dict(map(tuple, conn.exec_driver_sql("SELECT component, version FROM schema_version"))) == {
-            "retro": len(MIGRATIONS),
+            **{component: len(steps) for component, steps in COMPONENTS.items()},
             "probe": 2,
         }
     before.close()
@@ -426,9 +426,42 @@ def test_opening_a_file_loads_neither_the_mapper_nor_the_other_database(tmp_path
     code = (
         "import sys; from retro.store import facts; from retro.store.engine import open_store;"
         "open_store(sys.argv[1]);"
+        "open_store(sys.argv[1]).close();"
         "print(*sorted({'sqlalchemy.orm', 'sqlalchemy.dialects.postgresql', 'psycopg', 'numpy'} & set(sys.modules)))"
     )
     run = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path / "x.db")], capture_output=True, text=True, check=True
     )
     assert run.stdout.split() == []
+
+
+def test_the_steps_of_the_memory_are_known_without_loading_it():
+    from memory import MIGRATIONS as steps
+
+    assert [number for number, _ in steps] == list(range(1, len(COMPONENTS["memory"]) + 1))
+
+
+def test_opening_a_database_that_is_up_to_date_does_not_load_the_memory(tmp_path: Path):
+    open_store(str(tmp_path / "x.db")).close()
+    code = (
+        "import sys; from retro.store.engine import open_store; open_store(sys.argv[1]);"
+        "print(*sorted(name for name in sys.modules if name.split('.')[0] == 'memory'))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "x.db")], capture_output=True, text=True, check=True
+    )
+    assert run.stdout.split() == []
+
+
+def test_a_strangers_memory_package_is_named_in_one_sentence(tmp_path: Path):
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory" / "__init__.py").write_text("")
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); from retro.store.engine import open_store\n"
+        "try: open_store(sys.argv[1] + '/x.db')\n"
+        "except Exception as error: print(type(error).__name__, error)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True
+    )
+    assert run.stdout.startswith("StoreError another package named `memory`")

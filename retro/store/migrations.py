@@ -11,14 +11,23 @@ from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import select
 
-from retro.errors import NewerSchemaError
+from retro.errors import NewerSchemaError, StoreError
 from retro.store import book, review_tables
 from retro.store.tables import schema_version
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-__all__ = ["APPLICATION_ID", "COMPONENTS", "MIGRATIONS", "Migration", "apply", "pending", "versions"]
+__all__ = [
+    "APPLICATION_ID",
+    "COMPONENTS",
+    "MEMORY_STEPS",
+    "MIGRATIONS",
+    "Migration",
+    "apply",
+    "pending",
+    "versions",
+]
 
 Migration = Callable[["Connection"], None]
 
@@ -136,7 +145,29 @@ def _reviews(conn: Connection) -> None:
 MIGRATIONS: Final[tuple[Migration, ...]] = (_facts_and_marks, _book, _reviews)
 """The steps of the component `retro`."""
 
-COMPONENTS: Final[dict[str, tuple[Migration, ...]]] = {"retro": MIGRATIONS}
+MEMORY_STEPS: Final = 1
+"""How many steps the package `memory` has: known here, so that opening a store does not load it."""
+
+
+def _memory(number: int) -> Migration:
+    """A step of the package `memory`, found there when it is applied: its name is generic, and another may have it."""
+
+    def step(conn: Connection) -> None:
+        try:
+            from memory.store.tables import MIGRATIONS as STEPS  # noqa: PLC0415  only a new database needs it
+        except ImportError as error:
+            raise StoreError(
+                "another package named `memory` hides the one of slow-mirror; install it in an environment of its own"
+            ) from error
+        dict(STEPS)[number](conn)
+
+    return step
+
+
+COMPONENTS: Final[dict[str, tuple[Migration, ...]]] = {
+    "retro": MIGRATIONS,
+    "memory": tuple(_memory(number) for number in range(1, MEMORY_STEPS + 1)),
+}
 """Every component that keeps tables in the database, with its steps."""
 
 
