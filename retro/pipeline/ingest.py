@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Ingested", "ingest"]
 
 _COMMIT_EVERY: Final = 100_000
+_NAMES: Final = 1000
 _SETTLE_BELOW: Final = 200_000
 
 
@@ -37,6 +38,7 @@ class Ingested:
     conflicts: list[Conflict] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     agents: set[str] = field(default_factory=set)
+    unknown: dict[str, int] = field(default_factory=dict)
     facts: int = 0
 
     @property
@@ -63,6 +65,7 @@ def ingest(
     settings_for: Callable[[Agent], Settings],
     *,
     replace: str | None = None,
+    dated: bool = False,
     strict: bool = False,
     dry_run: bool = False,
     progress: Callable[[int], None] | None = None,
@@ -70,23 +73,35 @@ def ingest(
     """Store batches, a transaction every 100,000 events, then settle the agents they touched.
 
     `strict` keeps nothing when a row is bad; `dry_run` keeps nothing at all; `replace` (a reason) stores corrections.
+    With `dated` the source says how far it was seen (`Batch.as_of`): it corrects what earlier readings of it told and
+    nothing that a later one did, so that the order in which copies of a source are read makes no difference.
     """
     done = Ingested(source)
     whole = strict or dry_run
     since_commit = 0
+    differing: list[Batch] = []
+    seen: dict[str, int] = {}
     stack = ExitStack()
     with stack:
         conn = stack.enter_context(store.write())
         if not dry_run:
             faults.forget(conn, source)  # this reading says afresh what is wrong with it
+        known = {agent.name: agent.as_of for agent in shelf_agents.agents(conn)} if dated else {}
         for batch in batches:
-            _take(conn, batch, done, replace)
+            conflicts = len(done.conflicts)
+            _take(conn, batch, done, None if dated else replace)
+            if dated and len(done.conflicts) > conflicts:
+                differing.append(batch)
+            seen |= batch.as_of
             since_commit += batch.events
             if since_commit >= _COMMIT_EVERY and not whole:
                 stack.close()
                 conn, since_commit = stack.enter_context(store.write()), 0
             if progress is not None:
                 progress(done.events)
+        if differing and replace is not None:
+            older = {name for name, at in seen.items() if at < (known.get(name) or at)}
+            _correct(conn, differing, done, replace, older)
         faults.add(conn, source, done.faults)
         if dry_run or (strict and not done.clean):
             conn.rollback()
@@ -109,23 +124,19 @@ def refresh(store: Store, names: Iterable[str], settings_for: Callable[[Agent], 
 def _take(conn: Connection, batch: Batch, done: Ingested, replace: str | None) -> None:
     done.events += batch.events
     done.faults += batch.faults
+    for name, count in batch.unknown.items():
+        if name in done.unknown or len(done.unknown) < _NAMES:
+            done.unknown[name] = done.unknown.get(name, 0) + count
     if batch.rows:
         added = facts.add(conn, batch.rows, where=done.source, lines=batch.lines or None, replace=replace)
-        done.facts += added.stored + added.replaced
-        done.stored += added.stored + added.replaced
         done.unchanged += added.unchanged
         done.conflicts += added.conflicts
-        for agent, since in added.first_at.items():
-            book.mark_dirty(conn, agent, since)
-            done.agents.add(agent)
+        _count(conn, added, done)
     for series in batch.marks:
         got = marks.add(conn, series, where=done.source, replace=replace)
-        done.stored += got.stored + got.replaced + got.completed
         done.unchanged += got.unchanged
         done.conflicts += got.conflicts
-        if got.first_at is not None:
-            book.mark_dirty(conn, series.agent, got.first_at)
-            done.agents |= {series.agent} if series.agent is not None else set()
+        _count_marks(conn, series.agent, got, done)
     for agent in batch.as_of.keys() | batch.capital.keys() | batch.base_currency.keys():
         shelf_agents.note_agent(
             conn,
@@ -135,3 +146,36 @@ def _take(conn: Connection, batch: Batch, done: Ingested, replace: str | None) -
             base_currency=batch.base_currency.get(agent),
         )
         done.agents.add(agent)
+
+
+def _correct(
+    conn: Connection, differing: Iterable[Batch], done: Ingested, replace: str, older: set[str]
+) -> None:
+    """A second look at what the store knows otherwise: a later reading corrects it, an `older` one is passed over."""
+    done.unchanged += len(done.conflicts)
+    done.conflicts.clear()
+    for batch in differing:
+        rows = [row for row in batch.rows if row.agent not in older]
+        if rows:
+            added = facts.add(conn, rows, where=done.source, lines=None, replace=replace)
+            done.unchanged -= added.replaced
+            _count(conn, added, done)
+        for series in () if older else batch.marks:
+            got = marks.add(conn, series, where=done.source, replace=replace)
+            done.unchanged -= got.replaced
+            _count_marks(conn, series.agent, got, done)
+
+
+def _count(conn: Connection, added: facts.Added, done: Ingested) -> None:
+    done.facts += added.stored + added.replaced
+    done.stored += added.stored + added.replaced
+    for agent, since in added.first_at.items():
+        book.mark_dirty(conn, agent, since)
+        done.agents.add(agent)
+
+
+def _count_marks(conn: Connection, owner: str | None, added: marks.AddedMarks, done: Ingested) -> None:
+    done.stored += added.stored + added.replaced + added.completed
+    if added.first_at is not None:
+        book.mark_dirty(conn, owner, added.first_at)
+        done.agents |= {owner} if owner is not None else set()

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
-from retro.errors import UsageError
+from retro.errors import RetroError, UnknownError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from playbook import Playbook
     from retro.config import Config
@@ -19,7 +21,11 @@ if TYPE_CHECKING:
     from retro.store.agents import Agent
     from retro.store.engine import Store
 
-__all__ = ["Call", "call", "split_globals"]
+__all__ = ["Call", "call", "complain", "drop_output", "split_globals"]
+
+_EMPTY = (
+    "the database holds no agent yet; start with `retro ingest journal FILE` or `retro ingest freqtrade DB`"
+)
 
 
 @dataclass(slots=True)
@@ -35,6 +41,13 @@ class Call:
     _config: Config | None = None
     _store: Store | None = None
     _books: dict[str, Playbook | None] = field(default_factory=dict)
+
+    def begin(self) -> None:
+        """Forget an earlier call of this process."""
+        self.config_path = self.db = self._config = self._store = None
+        self.json = self.quiet = self.verbose = False
+        self.code = 0
+        self._books = {}
 
     @property
     def config(self) -> Config:
@@ -73,21 +86,51 @@ class Call:
 
         return settings_of(self.config, agent, self.playbook_of(agent.name))
 
+    def agents(self) -> list[str]:
+        """The names of all agents, sorted."""
+        from retro.store.agents import agents
+
+        with self.store.read() as conn:
+            return [agent.name for agent in agents(conn)]
+
     def agent(self, name: str | None) -> Agent:
         """The agent of that name, or the only one."""
         from retro.pipeline.review import named_agent
 
+        if not self.agents():
+            raise UnknownError(_EMPTY)
         with self.store.read() as conn:
             return named_agent(conn, name)
+
+    @property
+    def colour(self) -> bool:
+        """Whether the result may be coloured: on a terminal that can, for a person who did not say no."""
+        shown = sys.stdout is not None and sys.stdout.isatty()
+        return shown and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+    def command(self, *words: str) -> str:
+        """A command line for the person to type next, on the same configuration and database as this one."""
+        given = [
+            *(["--config", str(self.config_path)] if self.config_path is not None else []),
+            *(["--db", self.db] if self.db else []),
+        ]
+        return shlex.join(["retro", *given, *words])
 
     def say(self, text: str) -> None:
         """A word for the person at the terminal: stderr, silent with -q."""
         if not self.quiet:
-            sys.stderr.write(text + "\n")
+            complain(text)
 
     def out(self, text: str) -> None:
         """The result: stdout, nothing else goes there."""
-        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        with _standard_output() as stream:
+            stream.write(text if text.endswith("\n") else text + "\n")
+
+    def out_bytes(self, data: bytes) -> None:
+        """The result as it is."""
+        with _standard_output() as stream:
+            stream.flush()
+            stream.buffer.write(data)
 
     def out_json(self, data: Any) -> None:
         """The result as JSON."""
@@ -99,6 +142,41 @@ class Call:
         """Let go of the database."""
         if self._store is not None:
             self._store.close()
+
+
+@contextmanager
+def _standard_output() -> Iterator[TextIO]:
+    if sys.stdout is None:
+        raise RetroError("there is no standard output to print the result to")
+    try:
+        yield sys.stdout
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader has seen enough
+        raise
+    except OSError as error:
+        drop_output()
+        raise RetroError(f"the result could not be printed: {error.strerror or error}") from error
+
+
+def drop_output() -> None:
+    """Nobody takes what stdout still holds; without this the interpreter would complain of it at its end."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (AttributeError, OSError, ValueError):  # no stdout, or one that is no file
+        return
+
+
+def complain(text: str) -> None:
+    """Lines on stderr, without what would move a terminal's cursor; nothing where there is no stderr."""
+    from retro.safe import plain_text
+
+    if sys.stderr is None:
+        return
+    try:
+        sys.stderr.write("".join(f"{plain_text(line)}\n" for line in text.split("\n")))
+        sys.stderr.flush()
+    except OSError:  # nobody listens; the exit code still speaks
+        return
 
 
 call = Call()

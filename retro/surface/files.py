@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
 from pathlib import Path
 
@@ -12,17 +13,38 @@ __all__ = ["write_whole"]
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write beside, flush to disk, then rename into place; the directory must exist."""
+    """Write beside, flush to disk, then rename into place; the directory must exist.
+
+    A link is followed, and what is no regular file (a pipe, a terminal) is written to as it is. The file has the
+    permissions it had, or the usual ones.
+    """
     try:
-        handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(beside).replace(path)
-        except BaseException:
-            Path(beside).unlink()
-            raise
-    except OSError as error:
-        raise RetroError(f"{path} cannot be written: {error.strerror or error}") from error
+        there = path.stat() if path.exists() else None
+        if there is not None and stat.S_ISDIR(there.st_mode):
+            raise RetroError(f"{path} is a directory; name a file in it")
+        if there is not None and not stat.S_ISREG(there.st_mode):
+            path.write_text(text, encoding="utf-8", newline="")
+            return
+        _replace(path.resolve(), text, _usual_mode() if there is None else stat.S_IMODE(there.st_mode))
+    except (OSError, ValueError) as error:
+        raise RetroError(f"{path} cannot be written: {getattr(error, 'strerror', None) or error}") from error
+
+
+def _replace(path: Path, text: str, mode: int) -> None:
+    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            os.fchmod(handle, mode)
+            file.write(text)
+            file.flush()
+            os.fsync(handle)
+        Path(beside).replace(path)
+    except BaseException:
+        Path(beside).unlink()
+        raise
+
+
+def _usual_mode() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

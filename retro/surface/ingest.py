@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import time
+from contextlib import contextmanager
 from decimal import Decimal, InvalidOperation
+from itertools import chain, islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from retro.errors import UsageError
-from retro.surface.context import call
+from retro.errors import InputError, UsageError
+from retro.surface.context import call, complain
 from retro.surface.words import instant
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from retro.model import Batch, Conflict, Fault
     from retro.pipeline.ingest import Ingested
+    from retro.store.engine import Store
 
 __all__ = ["add_to"]
 
@@ -25,7 +29,10 @@ _REASON = "replaced by a later reading"
 _SHOWN = 20
 
 app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Take in what an agent did: idempotent, in any order."
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Take in what an agent did: idempotent, in any order.",
+    epilog="Example: retro ingest journal agent.jsonl",
 )
 
 OnConflict = Annotated[
@@ -50,6 +57,7 @@ def _take(
     batches: Iterable[Batch],
     *,
     on_conflict: str = "keep",
+    dated: bool = False,
     strict: bool = False,
     dry_run: bool = False,
 ) -> Ingested:
@@ -58,29 +66,46 @@ def _take(
 
     if on_conflict not in {"keep", "replace"}:
         raise UsageError("--on-conflict takes keep or replace")
-    with counter(f"reading {source}", quiet=call.quiet) as progress:
+    read = iter(batches)
+    first = list(islice(read, 1))  # a source that cannot be read makes no database
+    with _database(dry_run=dry_run) as store, counter(f"reading {source}", quiet=call.quiet) as progress:
         return ingest(
-            call.store,
+            store,
             source,
-            batches,
+            chain(first, read),
             call.settings,
-            replace=_REASON if on_conflict == "replace" else None,
+            replace=_REASON if dated or on_conflict == "replace" else None,
+            dated=dated,
             strict=strict,
             dry_run=dry_run,
             progress=progress,
         )
 
 
-def _report(results: list[Ingested], *, dry_run: bool) -> None:
+@contextmanager
+def _database(*, dry_run: bool) -> Iterator[Store]:
+    """The database; for a dry run where there is none, one that vanishes afterwards."""
+    url = call.config.store.url
+    if not dry_run or "://" in url or Path(url).exists():
+        yield call.store
+        return
+    from retro.store.engine import open_store
+
+    with TemporaryDirectory() as folder:
+        store = open_store(str(Path(folder, "retro.db")))
+        try:
+            yield store
+        finally:
+            store.close()
+
+
+def _report(results: list[Ingested], *, several: bool = False, dry_run: bool) -> None:
     documents = [result.to_json() for result in results]
     if call.json:
-        call.out_json(documents[0] if len(documents) == 1 else documents)
+        call.out_json(documents if several else documents[0])
     else:
         for result in results:
-            call.out(
-                f"{result.source}: {result.events:,} events, {result.stored:,} {'new' if dry_run else 'stored'}, {result.unchanged:,} unchanged,"
-                f" {len(result.conflicts)} conflicts, {len(result.faults)} faults"
-            )
+            call.out(_line(result, dry_run=dry_run))
     for result in results:
         problems: list[Conflict | Fault] = [*result.conflicts[:_SHOWN], *result.faults[:_SHOWN]]
         for problem in problems:
@@ -88,18 +113,43 @@ def _report(results: list[Ingested], *, dry_run: bool) -> None:
             call.say(f"  {problem.where}{line}: {problem.reason}")
         hidden = sum(max(0, len(found) - _SHOWN) for found in (result.conflicts, result.faults))
         if hidden:
-            call.say(f"  ... and {hidden:,} more; `retro faults` lists what could not be used")
+            call.say(f"  ... and {hidden:,} more; `{call.command('faults')}` lists what could not be used")
+        if result.unknown:
+            told = ", ".join(f"{name} ({count:,})" for name, count in sorted(result.unknown.items())[:_SHOWN])
+            call.say(f"  kept, though nothing reads them yet, fields named {told}")
     if any(not result.clean for result in results):
         call.code = 1
     if not call.json and not dry_run:
-        agents = sorted({agent for result in results for agent in result.agents})
-        for agent in agents[:3]:
-            call.say(f"next: retro review weekly{f' --agent {agent}' if len(agents) > 1 else ''}")
+        _say_next(sorted({agent for result in results for agent in result.agents}))
+
+
+def _line(result: Ingested, *, dry_run: bool) -> str:
+    from retro.figures import count
+    from retro.safe import plain_text
+
+    parts = [
+        count(result.events, "event"),
+        f"{result.stored:,} {'new' if dry_run else 'stored'}",
+        f"{result.unchanged:,} unchanged",
+        count(len(result.conflicts), "conflict"),
+        count(len(result.faults), "fault"),
+    ]
+    return f"{plain_text(result.source)}: {', '.join(parts)}"
+
+
+def _say_next(touched: list[str]) -> None:
+    """The command to type next: a review of an agent that this source told of, else of any."""
+    known = call.agents()
+    if not known:
+        call.say(f"next: {call.command('ingest', 'journal', 'agent.jsonl')}")
+        return
+    for agent in [agent for agent in touched if agent in known][:3] or known[:1]:
+        call.say(f"next: {call.command('review', 'weekly', *(['--agent', agent] if len(known) > 1 else []))}")
 
 
 @app.command("journal")
 def journal(
-    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="JSON Lines, .gz too, - for stdin")],
+    files: Annotated[list[str], typer.Argument(metavar="FILE", help="JSON Lines, .gz too, - for stdin")],
     on_conflict: OnConflict = "keep",
     strict: Strict = False,
     dry_run: DryRun = False,
@@ -108,16 +158,19 @@ def journal(
 
     Example: retro ingest journal agent.jsonl
     """
-    from retro.ingest import journal as adapter
-    from retro.ingest.source import open_source
+    from retro.ingest.journal import read_path
 
-    results = []
+    results: list[Ingested] = []
     for file in files:
-        name = "stdin" if file == "-" else file
-        with open_source(file) as stream:
-            batches = adapter.read(stream, name, now=_now())
-            results.append(_take(name, batches, on_conflict=on_conflict, strict=strict, dry_run=dry_run))
-    _report(results, dry_run=dry_run)
+        try:
+            batches = read_path(file, now=_now())
+            results.append(_take(file, batches, on_conflict=on_conflict, strict=strict, dry_run=dry_run))
+        except InputError as error:  # one bad name among many does not keep the others out
+            if len(files) == 1:
+                raise
+            complain(f"retro: {error}")
+            call.code = 1
+    _report(results, several=len(files) > 1, dry_run=dry_run)
 
 
 @app.command("freqtrade")
@@ -141,9 +194,9 @@ def freqtrade(
     ] = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Read a freqtrade bot's database or backtest result; never disturbs the bot.
+    """Read a freqtrade bot's database or backtest result. The bot is never disturbed.
 
-    Example: retro ingest freqtrade tradesv3.sqlite --candles user_data/data/binance
+    Example: retro ingest freqtrade tradesv3.sqlite --candles data/binance
     """
     from retro.ingest import freqtrade as adapter
 
@@ -156,7 +209,7 @@ def freqtrade(
         now=now,
     )
     opening = _capital(capital)
-    results = [_take(str(database), _with_capital(batches, opening), on_conflict="replace", dry_run=dry_run)]
+    results = [_take(str(database), _with_capital(batches, opening), dated=True, dry_run=dry_run)]
     _report(results, dry_run=dry_run)
 
 
@@ -182,7 +235,9 @@ def _with_capital(batches: Iterable[Batch], capital: Decimal | None) -> Iterable
 
 @app.command("marks")
 def marks(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV, Feather or Parquet")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="with columns timestamp and price, or those of candles")
+    ],
     instrument: Annotated[str, typer.Option("--instrument", metavar="X", help="e.g. ETH/USDC")],
     timeframe: Annotated[
         str | None,
@@ -191,9 +246,9 @@ def marks(
     on_conflict: OnConflict = "keep",
     dry_run: DryRun = False,
 ) -> None:
-    """Read prices: `timestamp,price`, or candles (the mark is the close, known when the candle ends).
+    """Read prices from CSV, Feather or Parquet. Of a candle the close is the mark, known when the candle ends.
 
-    Example: retro ingest marks ETH_USDC-1h.feather --instrument ETH/USDC --timeframe 1h
+    Example: retro ingest marks ETH_USDC-1h.csv --instrument ETH/USDC
     """
     from retro.ingest import marks as adapter
 
@@ -203,7 +258,10 @@ def marks(
 
 @app.command("faults")
 def kept_faults() -> None:
-    """List what could not be used, and why (also: retro faults)."""
+    """List what could not be used, and why. The same as `retro faults`.
+
+    Example: retro ingest faults
+    """
     from retro.surface.lists import show_faults
 
     show_faults()

@@ -8,11 +8,29 @@ import typer
 
 from retro.errors import UsageError
 from retro.surface.context import call
+from retro.surface.screen import print_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["add_to", "show_faults", "table"]
+__all__ = ["add_to", "show_faults"]
+
+_FIELDS = (
+    "position_id",
+    "agent",
+    "kind",
+    "instrument",
+    "strategy",
+    "side",
+    "entry_at",
+    "exit_at",
+    "open",
+    "final_pnl",
+    "vs_inaction",
+    "notional",
+    "flags",
+)
+"""The columns of `--format csv`."""
 
 
 def add_to(parent: typer.Typer) -> None:
@@ -20,21 +38,6 @@ def add_to(parent: typer.Typer) -> None:
     parent.command("agents")(agents)
     parent.command("positions")(positions)
     parent.command("faults")(faults)
-
-
-def table(rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> str:
-    """Rows as aligned text; numbers to the right, an absent value as a dash."""
-    from retro.safe import plain_text
-
-    cells = [[plain_text(str("-" if row[c] is None else row[c])) for c in columns] for row in rows]
-    widths = [max(len(c), *(len(line[i]) for line in cells)) for i, c in enumerate(columns)]
-    numeric = [all(isinstance(row[c], int | float) or row[c] is None for row in rows) for c in columns]
-
-    def line(values: Sequence[str]) -> str:
-        parts = [v.rjust(w) if n else v.ljust(w) for v, w, n in zip(values, widths, numeric, strict=True)]
-        return "  ".join(parts).rstrip()
-
-    return "\n".join([line(columns), *map(line, cells)])
 
 
 def agents() -> None:
@@ -50,11 +53,33 @@ def agents() -> None:
     elif not rows:
         call.say("no agents yet; start with: retro ingest journal FILE, or retro ingest freqtrade DB")
     else:
-        call.out(
-            table(
-                rows, ["agent", "first_event", "last_event", "events", "positions", "open", "base_currency"]
-            )
-        )
+        _print_agents(rows)
+
+
+def _print_agents(rows: Sequence[dict[str, Any]]) -> None:
+    from retro.deliver.blocks import Cell, Column
+    from retro.figures import day_text
+
+    columns = [
+        Column("Agent", right=False, cut=64),
+        Column("First event", right=False, spare=3),
+        Column("Last event", right=False),
+        Column("Events", spare=2),
+        Column("Positions"),
+        Column("Open"),
+        Column("Currency", right=False, spare=1),
+    ]
+    cells = [
+        [
+            Cell(row["agent"], "strong"),
+            Cell(day_text(row["first_event"])),
+            Cell(day_text(row["last_event"])),
+            *(Cell(f"{row[name]:,}") for name in ("events", "positions", "open")),
+            Cell(row["base_currency"]),
+        ]
+        for row in rows
+    ]
+    print_table(columns, cells)
 
 
 def positions(
@@ -73,7 +98,8 @@ def positions(
     if form not in {"text", "csv", "json"}:
         raise UsageError("--format takes text, csv or json")
     known = call.agent(agent)
-    rows = list_positions(call.store, known, call.settings(known))
+    settings = call.settings(known)
+    rows = list_positions(call.store, known, settings)
     if form == "json":
         call.out_json(rows)
     elif form == "csv":
@@ -81,26 +107,43 @@ def positions(
     elif not rows:
         call.say(f"agent {known.name} has no positions yet")
     else:
-        shown = [
-            {**row, **{k: f"{row[k]:,.2f}" for k in ("final_pnl", "vs_inaction") if row[k] is not None}}
-            for row in rows
-        ]
-        call.out(
-            table(
-                shown,
-                [
-                    "position_id",
-                    "kind",
-                    "instrument",
-                    "side",
-                    "entry_at",
-                    "exit_at",
-                    "final_pnl",
-                    "vs_inaction",
-                    "flags",
-                ],
-            )
+        _print_positions(rows, settings.base_currency)
+
+
+def _print_positions(rows: Sequence[dict[str, Any]], currency: str) -> None:
+    from retro.deliver.blocks import Cell, Column, tone_of
+    from retro.deliver.words import KINDS
+    from retro.figures import duration, moment, money_of, seconds_between
+
+    money = money_of(currency, [row["final_pnl"] for row in rows])
+    columns = [
+        Column("Position", right=False, cut=12),
+        Column("What", right=False, cut=12),
+        Column("Opened (UTC)", right=False),
+        Column("Held", spare=1),
+        Column(currency),
+        Column("vs inaction", spare=2),
+        Column("", right=False),
+    ]
+    cells = []
+    for row in rows:
+        held = None if row["open"] else duration(seconds_between(row["entry_at"], row["exit_at"]))
+        kind = row["side"] if row["kind"] == "perp" and row["side"] else KINDS.get(row["kind"], row["kind"])
+        flags = [flag for flag in row["flags"].split(",") if flag and flag != "open"]
+        cells.append(
+            [
+                Cell(row["position_id"], "strong"),
+                Cell(f"{row['instrument']} {kind}"),
+                Cell(moment(row["entry_at"])),
+                Cell(held or "open"),
+                Cell(money.signed(row["final_pnl"]), tone_of(row["final_pnl"])),
+                Cell(money.signed(row["vs_inaction"]), tone_of(row["vs_inaction"])),
+                Cell(", ".join(flags), "warn"),
+            ]
         )
+    if not any(row[-1].text for row in cells):
+        columns, cells = columns[:-1], [row[:-1] for row in cells]
+    print_table(columns, cells)
 
 
 def _csv(rows: Sequence[dict[str, Any]]) -> str:
@@ -110,12 +153,11 @@ def _csv(rows: Sequence[dict[str, Any]]) -> str:
     from retro.safe import plain_text
 
     out = io.StringIO()
-    if not rows:
-        return ""
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(rows[0].keys())
+    writer.writerow(_FIELDS)
     for row in rows:
-        writer.writerow([_csv_cell(plain_text(v) if isinstance(v, str) else v) for v in row.values()])
+        told = (row[name] for name in _FIELDS)
+        writer.writerow([_csv_cell(plain_text(v) if isinstance(v, str) else v) for v in told])
     return out.getvalue()
 
 
@@ -135,6 +177,7 @@ def faults() -> None:
 def show_faults() -> None:
     """Print the kept faults."""
     from retro.pipeline.queries import list_faults
+    from retro.safe import plain_text
 
     rows = list_faults(call.store)
     if call.json:
@@ -144,4 +187,4 @@ def show_faults() -> None:
     else:
         for row in rows:
             place = row["where"] if row["line"] is None else f"{row['where']}:{row['line']}"
-            call.out(f"{place}: {row['reason']}")
+            call.out(plain_text(f"{place}: {row['reason']}"))

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from retro.surface.context import call
+from retro.surface.screen import print_table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from retro.report import HeuristicReport
 
 __all__ = ["add_to", "app"]
 
 app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="PLAYBOOK.md: rules that change only with evidence."
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="PLAYBOOK.md: rules that change only with evidence.",
+    epilog="Example: retro playbook lint PLAYBOOK.md",
 )
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="a PLAYBOOK.md")]
@@ -53,9 +61,7 @@ def show(file: File) -> None:
     """
     from retro.pipeline.playbook import read_playbook
 
-    sys.stdout.flush()
-    sys.stdout.buffer.write(bytes(read_playbook(file)))
-    sys.stdout.buffer.flush()
+    call.out_bytes(bytes(read_playbook(file)))
 
 
 @app.command("audit")
@@ -71,10 +77,50 @@ def audit(
     from retro.pipeline.review import audit_life
 
     known = call.agent(agent)
-    rows = audit_life(call.store, known, call.settings(known))
+    settings = call.settings(known)
+    rows = audit_life(call.store, known, settings)
     if call.json:
         call.out_json([row.model_dump(mode="json") for row in rows])
         return
-    from retro.deliver.text import heuristics_table
+    if not rows:
+        call.say(f"agent {known.name} has cited nothing, and its playbook has no rule that could have been")
+        return
+    _print_audit(rows, settings.base_currency)
 
-    call.out(heuristics_table(rows, known.name))
+
+def _print_audit(rows: Sequence[HeuristicReport], currency: str) -> None:
+    from retro.deliver.blocks import Cell, Column
+    from retro.deliver.words import VERDICTS, verdict_tone
+    from retro.figures import DASH, interval, money_of, percent, ratio
+
+    money = money_of(currency, [row.avg_pnl_per_citation for row in rows])
+    columns = [
+        Column("Cited", right=False, cut=18),
+        Column("Role", right=False),
+        Column("Verdict", right=False, cut=11),
+        Column("n"),
+        Column(f"Average {currency}"),
+        Column("Won", spare=1),
+        Column("95 %", right=False),
+        Column("q", spare=2),
+        Column("Evidence", right=False),
+    ]
+    cells = [
+        [
+            Cell(row.heuristic_id, "strong"),
+            Cell(row.role),
+            Cell(VERDICTS[row.recommendation.kind].lower(), verdict_tone(row.recommendation.kind)),
+            Cell(f"{row.evaluated_count:,}"),
+            Cell(money.signed(row.avg_pnl_per_citation)),
+            Cell(percent(row.win_rate)),
+            Cell(DASH if row.interval is None else interval(*row.interval)),
+            Cell(ratio(row.q_value)),
+            Cell(row.evidence),
+        ]
+        for row in rows
+    ]
+    print_table(
+        columns,
+        cells,
+        "Verdict: what the thresholds say; evidence: how sure that is. An exit's average is loss avoided, or gain missed.",
+    )

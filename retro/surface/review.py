@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, cast
 
@@ -15,16 +14,20 @@ from retro.surface.words import instant
 if TYPE_CHECKING:
     from retro.periods import Horizon
     from retro.report import PositionRetrospective, RetrospectiveReport
+    from retro.store.agents import Agent
 
 __all__ = ["add_to"]
 
 app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Compute a review and print it; nothing is stored."
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Compute a review and print it; nothing is stored.",
+    epilog="Example: retro review weekly --format html -o week.html",
 )
 
 AgentName = Annotated[str | None, typer.Option("--agent", metavar="A", help="needed when there are several")]
 At = Annotated[
-    str | None, typer.Option("--at", metavar="INSTANT", help="the period that contains this instant")
+    str | None, typer.Option("--at", metavar="T", help="the period that contains this date or instant")
 ]
 From = Annotated[str | None, typer.Option("--from", metavar="A", help="exactly [A, B), together with --to")]
 To = Annotated[str | None, typer.Option("--to", metavar="B")]
@@ -40,14 +43,22 @@ def add_to(parent: typer.Typer) -> None:
     parent.add_typer(app, name="review")
 
 
-def _print(document: RetrospectiveReport | PositionRetrospective, form: str, output: Path | None) -> None:
+def _print(
+    document: RetrospectiveReport | PositionRetrospective,
+    form: str,
+    output: Path | None,
+    *,
+    currency: str = "",
+) -> None:
     from retro.deliver.render import render
 
     form = "json" if call.json else form
     if form not in {"text", "json", "md", "html"}:
         raise UsageError("--format takes text, json, md or html")
-    colour = form == "text" and output is None and _wants_colour()
-    text = render(document, cast("Literal['text', 'json', 'md', 'html']", form), colour=colour)
+    colour = form == "text" and output is None and call.colour
+    text = render(
+        document, cast("Literal['text', 'json', 'md', 'html']", form), colour=colour, currency=currency
+    )
     if output is None:
         call.out(text)
         return
@@ -55,12 +66,6 @@ def _print(document: RetrospectiveReport | PositionRetrospective, form: str, out
 
     write_whole(output, text)
     call.say(f"wrote {output}")
-
-
-def _wants_colour() -> bool:
-    import os
-
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def _period(
@@ -88,7 +93,18 @@ def _period(
         known, settings, horizon, at=None if at is None else instant(at, "--at"), span=span, as_of=until
     )
     report = words(review_period(call.store, known, settings, period, as_of=until))
+    _warn_outside(known, period.start, period.end)
     _print(report, form, output)
+
+
+def _warn_outside(agent: Agent, start: int, end: int) -> None:
+    """A period without any life of the agent is a legitimate question, and mostly a slip of the pen."""
+    from retro.periods import format_instant
+
+    if agent.first_at is None or agent.last_at is None or (agent.first_at < end and start <= agent.last_at):
+        return
+    told = f"{format_instant(agent.first_at)} to {format_instant(agent.last_at)}"
+    call.say(f"note: nothing is known of {agent.name} in this period; its events go from {told}")
 
 
 @app.command("daily")
@@ -135,7 +151,7 @@ def epoch(
     form: Format = "text",
     output: Output = None,
 ) -> None:
-    """Review an epoch of 30 days (counted from the agent's first day).
+    """Review an epoch. It has 30 days, counted from the agent's first, unless configured otherwise.
 
     Example: retro review epoch --format md
     """
@@ -157,5 +173,6 @@ def position(
     from retro.pipeline.review import review_position
 
     known = call.agent(agent)
-    document = review_position(call.store, known, call.settings(known), position_id)
-    _print(position_words(document), form, output)
+    settings = call.settings(known)
+    document = review_position(call.store, known, settings, position_id)
+    _print(position_words(document), form, output, currency=settings.base_currency)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from retro.errors import RetroError, UsageError
 from retro.surface.context import call
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 __all__ = ["add_to"]
 
@@ -29,9 +32,9 @@ def add_to(parent: typer.Typer) -> None:
 
 
 def init(
-    directory: Annotated[Path, typer.Argument(metavar="[DIR]", help="made if it is not there")] = Path(),
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="made if it is not there")] = Path(),
 ) -> None:
-    """Make config.toml, memory_data/ and PLAYBOOK.md to start from; leaves what is there alone.
+    """Make config.toml, memory_data/ and PLAYBOOK.md to start from. What is there stays as it is.
 
     Example: retro init mirror
     """
@@ -70,12 +73,12 @@ def _schema(document: str) -> dict[str, Any]:
 
         return config_schema()
     if document == "journal":
-        from retro.validation import schema as journal_schema
+        from retro.validation.schema import schema as journal_schema
 
         return journal_schema()
     from retro.report import PositionRetrospective, RetrospectiveReport
 
-    documents = {"report": RetrospectiveReport, "position": PositionRetrospective}
+    documents: dict[str, type[BaseModel]] = {"report": RetrospectiveReport, "position": PositionRetrospective}
     if document not in documents:
         raise UsageError("retro schema takes report, position, journal or config")
     dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
+from datetime import date
 
 from retro.errors import UsageError
-from retro.periods import parse_instant
+from retro.periods import midnight, parse_instant, zone
+from retro.surface.context import call
 
 __all__ = ["instant"]
 
 
 def instant(text: str, option: str) -> int:
-    """An RFC 3339 instant with offset, or a date (its midnight, UTC), in microseconds."""
-    if re.fullmatch(r"\d{4}-\d\d-\d\d", text):
-        text += "T00:00:00Z"
+    """An RFC 3339 instant with offset, or a date (its midnight in the owner's time zone), in microseconds."""
     try:
+        if re.fullmatch(r"\d{4}-\d\d-\d\d", text):
+            return midnight(date.fromisoformat(text), zone(call.config.owner.time_zone))
         return parse_instant(text)
     except ValueError as error:
-        raise UsageError(f"{option}: {error}") from None
+        raise UsageError(f"{option}: {error}; a date such as 2026-03-01 will do") from None

@@ -1,0 +1,65 @@
+"""`retro doctor`: every examination there is, one after the other; what one cannot finish keeps no other from it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from retro.config import Config, load, with_database
+from retro.errors import ConfigError, RetroError, UsageError
+from retro.pipeline import checks_agents, checks_machine, checks_place, checks_sources
+from retro.pipeline.check import Check, House, broken
+from retro.store.engine import open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from retro.pipeline.check import Examination
+
+__all__ = ["Check", "examine"]
+
+_CHECKS: Final[tuple[Examination, ...]] = (
+    *checks_place.CHECKS,
+    *checks_sources.CHECKS,
+    *checks_agents.CHECKS,
+)
+
+
+def examine(config_path: Path | None, db: str | None, env: Mapping[str, str], *, now: int) -> list[Check]:
+    """What works and what does not. Nothing is made or changed, but that tables of an older version are brought up.
+
+    Without a readable configuration only the machine is examined: everything else depends on what the file says.
+    """
+    machine = [check for one in checks_machine.CHECKS for check in _told(one, House(Config(), env, now))]
+    try:
+        config = load(config_path, env)
+        config = with_database(config, db) if db else config
+    except UsageError as error:
+        faults = (
+            [f"{error.path}: {fault}" for fault in error.faults]
+            if isinstance(error, ConfigError)
+            else [str(error)]
+        )
+        return [*machine, *(broken("configuration", fault) for fault in faults)]
+    house = House(config, env, now)
+    found: list[Check] = []
+    file = checks_place.file_of(house)
+    if file is None or file.exists():
+        try:
+            house = House(config, env, now, open_store(config.store.url, create=False, patience_s=5))
+        except RetroError as error:
+            found.append(broken("database", str(error)))
+    try:
+        for one in _CHECKS:
+            found += _told(one, house)
+    finally:
+        if house.store is not None:
+            house.store.close()
+    return [*machine, *found]
+
+
+def _told(one: Examination, house: House) -> Iterator[Check]:
+    try:
+        yield from one(house)
+    except (RetroError, OSError) as error:
+        yield broken(one.__name__.replace("_", " "), str(error))
