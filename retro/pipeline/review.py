@@ -48,11 +48,11 @@ if TYPE_CHECKING:
 __all__ = [
     "audit_life",
     "choose_period",
+    "inputs_of",
     "named_agent",
     "review_period",
     "review_position",
     "settled",
-    "wallet_at",
 ]
 
 _WEEK: Final = 7 * DAY
@@ -161,7 +161,7 @@ def _seed(agent: str, period: Period) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
 
 
-def wallet_at(
+def _wallet_at(
     conn: Connection, agent: str, settings: Settings, at: int, tracks: Mapping[str, Track], prices: Prices
 ) -> Wallet:
     """The wallet before the events at an instant: the last stored day, moved on."""
@@ -195,7 +195,7 @@ def _predictions(
     return made, resolutions, {r.prediction: r for r in sorted(resolutions, key=lambda r: r.at)}
 
 
-def _inputs(
+def inputs_of(
     conn: Connection,
     agent: Agent,
     settings: Settings,
@@ -205,6 +205,7 @@ def _inputs(
     now: int,
     marks_until: int,
 ) -> Inputs:
+    """Everything a report of a period is made of: positions by name, books on a grid, marks up to an instant."""
     until = min(period.end, now + 1)
     wallet_from = shelf.days_before(conn, agent.name, grid[0])
     since = grid[0] if wallet_from is None else wallet_from[0]
@@ -218,7 +219,7 @@ def _inputs(
     tracks, prices, told, orphans = load_tracks(
         conn, agent.name, settings, names, until=until, marks_until=marks_until, more=[*wallet_facts, *costs]
     )
-    wallet = wallet_at(conn, agent.name, settings, grid[0], tracks, prices)
+    wallet = _wallet_at(conn, agent.name, settings, grid[0], tracks, prices)
     books = keep_books(tracks, wallet, wallet_facts, grid, now, prices)
     decisions = facts.between(conn, agent.name, period.start, until, types=["decision"])
     predictions, resolutions, last = _predictions(conn, agent.name, told, period)
@@ -285,7 +286,7 @@ def review_period(
     with store.read() as conn:
         alive = shelf.positions(conn, agent.name, opened_before=period.end, alive_at=grid[0])
         return build(
-            _inputs(
+            inputs_of(
                 conn,
                 agent,
                 settings,
@@ -310,7 +311,7 @@ def review_position(store: Store, agent: Agent, settings: Settings, position: st
             )
         start = min(fact.at for fact in told)
         period = Period("custom", start, now + 1, "")
-        inputs = _inputs(conn, agent, settings, period, [start, now + 1], [position], now, _FOREVER)
+        inputs = inputs_of(conn, agent, settings, period, [start, now + 1], [position], now, _FOREVER)
         return retrospective_of(inputs, inputs.tracks[position], whole=True)
 
 
