@@ -6,16 +6,17 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from retro.pipeline.arrivals import note_facts, note_marks
 from retro.pipeline.settle import settle
 from retro.store import agents as shelf_agents
-from retro.store import book, facts, faults, marks
+from retro.store import facts, faults, marks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from sqlalchemy import Connection
 
-    from retro.model import Batch, Conflict, Fault
+    from retro.model import Batch, Conflict, Fault, MarkSeries, Row
     from retro.pipeline.settings import Settings
     from retro.store.agents import Agent
     from retro.store.engine import Store
@@ -29,9 +30,10 @@ _SETTLE_BELOW: Final = 200_000
 
 @dataclass(slots=True)
 class Ingested:
-    """What became of a source."""
+    """What became of a source. `now` is the clock it was taken in by, for the agents that are new."""
 
     source: str
+    now: int | None = None
     events: int = 0
     stored: int = 0
     unchanged: int = 0
@@ -68,6 +70,8 @@ def ingest(
     dated: bool = False,
     strict: bool = False,
     dry_run: bool = False,
+    continued: bool = False,
+    now: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Ingested:
     """Store batches, a transaction every 100,000 events, then settle the agents they touched.
@@ -75,8 +79,9 @@ def ingest(
     `strict` keeps nothing when a row is bad; `dry_run` keeps nothing at all; `replace` (a reason) stores corrections.
     With `dated` the source says how far it was seen (`Batch.as_of`): it corrects what earlier readings of it told and
     nothing that a later one did, so that the order in which copies of a source are read makes no difference.
+    `continued`: the source is read on from where it was left, and its earlier faults stand.
     """
-    done = Ingested(source)
+    done = Ingested(source, now)
     whole = strict or dry_run
     since_commit = 0
     differing: list[Batch] = []
@@ -84,7 +89,7 @@ def ingest(
     stack = ExitStack()
     with stack:
         conn = stack.enter_context(store.write())
-        if not dry_run:
+        if not (dry_run or continued):
             faults.forget(conn, source)  # this reading says afresh what is wrong with it
         known = {agent.name: agent.as_of for agent in shelf_agents.agents(conn)} if dated else {}
         for batch in batches:
@@ -131,12 +136,12 @@ def _take(conn: Connection, batch: Batch, done: Ingested, replace: str | None) -
         added = facts.add(conn, batch.rows, where=done.source, lines=batch.lines or None, replace=replace)
         done.unchanged += added.unchanged
         done.conflicts += added.conflicts
-        _count(conn, added, done)
+        _count(conn, added, batch.rows, done)
     for series in batch.marks:
         got = marks.add(conn, series, where=done.source, replace=replace)
         done.unchanged += got.unchanged
         done.conflicts += got.conflicts
-        _count_marks(conn, series.agent, got, done)
+        _count_marks(conn, series, got, done)
     for agent in batch.as_of.keys() | batch.capital.keys() | batch.base_currency.keys():
         shelf_agents.note_agent(
             conn,
@@ -159,23 +164,27 @@ def _correct(
         if rows:
             added = facts.add(conn, rows, where=done.source, lines=None, replace=replace)
             done.unchanged -= added.replaced
-            _count(conn, added, done)
+            _count(conn, added, rows, done)
         for series in () if older else batch.marks:
             got = marks.add(conn, series, where=done.source, replace=replace)
             done.unchanged -= got.replaced
-            _count_marks(conn, series.agent, got, done)
+            _count_marks(conn, series, got, done)
 
 
-def _count(conn: Connection, added: facts.Added, done: Ingested) -> None:
+def _count(conn: Connection, added: facts.Added, rows: Iterable[Row], done: Ingested) -> None:
     done.facts += added.stored + added.replaced
     done.stored += added.stored + added.replaced
+    last: dict[str, int] = {}
+    for row in rows if added.first_at else ():
+        last[row.agent] = max(row.at, last.get(row.agent, row.at))
     for agent, since in added.first_at.items():
-        book.mark_dirty(conn, agent, since)
+        note_facts(conn, agent, since, last[agent], done.now)
         done.agents.add(agent)
 
 
-def _count_marks(conn: Connection, owner: str | None, added: marks.AddedMarks, done: Ingested) -> None:
+def _count_marks(conn: Connection, series: MarkSeries, added: marks.AddedMarks, done: Ingested) -> None:
+    owner = series.agent
     done.stored += added.stored + added.replaced + added.completed
     if added.first_at is not None:
-        book.mark_dirty(conn, owner, added.first_at)
+        note_marks(conn, owner, added.first_at, int(series.t.max()) * 1000)
         done.agents |= {owner} if owner is not None else set()

@@ -27,7 +27,10 @@ class Enrolment(NamedTuple):
     losses_from: int | None
 
 
-def enrol(conn: Connection, agent: str, now: int) -> None:
+_QUERY = select(enrolments.c.enrolled_at, enrolments.c.next_at, enrolments.c.losses_from)
+
+
+def enrol(conn: Connection, agent: str, now: int) -> Enrolment:
     """Watch an agent from now on, unless it already is. A clock that was ahead at the time is set right."""
     dialect = postgresql if conn.dialect.name == "postgresql" else sqlite
     key = conn.execute(select(key_query(agent))).scalar_one()
@@ -35,12 +38,12 @@ def enrol(conn: Connection, agent: str, now: int) -> None:
     conn.execute(row.on_conflict_do_nothing())
     ahead = update(enrolments).where(enrolments.c.agent == key, enrolments.c.enrolled_at > now)
     conn.execute(ahead.values(enrolled_at=now))
+    return Enrolment._make(conn.execute(_QUERY.where(enrolments.c.agent == key)).one())
 
 
 def enrolment(conn: Connection, agent: str) -> Enrolment | None:
     """Since when an agent is watched; None when it is not yet."""
-    query = select(enrolments.c.enrolled_at, enrolments.c.next_at, enrolments.c.losses_from)
-    found = conn.execute(query.where(enrolments.c.agent == key_query(agent))).one_or_none()
+    found = conn.execute(_QUERY.where(enrolments.c.agent == key_query(agent))).one_or_none()
     return None if found is None else Enrolment._make(found)
 
 

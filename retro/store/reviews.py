@@ -40,6 +40,7 @@ __all__ = [
     "facts_digest",
     "insert",
     "known",
+    "lifespan",
     "listed",
     "move",
     "newer_than",
@@ -49,6 +50,7 @@ __all__ = [
     "retry",
     "review_of",
     "skip",
+    "subjects",
     "unreviewed_positions",
     "written",
 ]
@@ -191,23 +193,42 @@ def unreviewed_positions(conn: Connection, agent: str) -> list[tuple[str, str, i
     return [(row.position, row.kind, row.opened_at, row.closed_at) for row in conn.execute(query)]
 
 
-def move(conn: Connection, agent: str, owed: Owed) -> bool:
-    """Fit the row of an event's review to what the facts say now; False when there is none yet."""
-    mine = and_(
-        reviews.c.agent == key_query(agent), reviews.c.kind == owed.kind, reviews.c.subject == owed.subject
+def subjects(conn: Connection, agent: str, kind: str) -> set[str]:
+    """The subjects of an agent's reviews of a kind."""
+    query = select(reviews.c.subject).where(reviews.c.agent == key_query(agent), reviews.c.kind == kind)
+    return set(conn.execute(query).scalars())
+
+
+def lifespan(conn: Connection, agent: str) -> tuple[int, int | None]:
+    """How many of an agent's positions are open, and when the last of the others was closed."""
+    book = book_positions.c
+    query = select(func.count() - func.count(book.closed_at), func.max(book.closed_at))
+    still_open, last = conn.execute(query.where(book.agent == key_query(agent))).one()
+    return still_open, last
+
+
+def move(conn: Connection, agent: str, owed: Owed) -> None:
+    """Fit the row of an event's review to what the facts say now; what was made of it is looked at again."""
+    columns = reviews.c
+    differs = or_(
+        columns.period_start != owed.start,
+        columns.period_end != owed.end,
+        columns.due_at != owed.due_at,
+        func.coalesce(columns.reason, "") != (owed.reason or ""),
     )
-    moved = conn.execute(
+    mine = and_(columns.agent == key_query(agent), columns.kind == owed.kind, columns.subject == owed.subject)
+    conn.execute(
         update(reviews)
-        .where(mine, reviews.c.state != "skipped")
+        .where(mine, or_(columns.state == "waiting", columns.period_end != owed.end), differs)
         .values(
             period_start=owed.start,
             period_end=owed.end,
             due_at=owed.due_at,
             again_at=owed.again_at,
-            late=reviews.c.late.bitwise_or(LATE_FACTS),
+            reason=owed.reason,
+            late=columns.late.bitwise_or(LATE_FACTS),
         )
-    ).rowcount
-    return bool(moved) or conn.execute(select(func.count()).where(mine)).scalar_one() > 0
+    )
 
 
 def promote(conn: Connection, now: int) -> int:

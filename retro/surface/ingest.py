@@ -78,6 +78,7 @@ def _take(
             dated=dated,
             strict=strict,
             dry_run=dry_run,
+            now=_now(),
             progress=progress,
         )
 
