@@ -211,7 +211,7 @@ def _instant(value: int | str) -> int:
         return value * 1000
     length = len(value) if value[-1] == "Z" else len(value) - 5 if value[-6:] == "+00:00" else 0
     usual = length == 20 or (length in {24, 27} and value[19] == ".")
-    if not usual or value[4:17:3] != "--T::":
+    if not usual or value[4:17:3] != "--T::" or not "1970" <= value[:4] < "9000":
         return parse_instant(value)
     since = datetime.fromisoformat(value) - _EPOCH
     return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds

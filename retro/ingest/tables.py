@@ -20,6 +20,7 @@ from retro.ingest.source import magic, open_source, read_lines
 from retro.model import Fault
 from retro.periods import parse_instant
 from retro.validation import quote
+from retro.validation.values import why_no_instant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -30,7 +31,7 @@ __all__ = ["Table", "read_tables"]
 
 _TIME_NAMES: Final = ("open_time", "timestamp", "date", "datetime", "time")
 _NO_TIME: Final = np.iinfo(np.int64).min
-_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d$", re.ASCII)
+_NAIVE: Final = re.compile(r"\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?)?$", re.ASCII)
 _EPOCH: Final = re.compile(r"\d{1,19}(\.\d*)?$", re.ASCII)
 _NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$", re.ASCII)
 
@@ -170,23 +171,16 @@ def _time_of(text: str, *, naive: bool) -> int:
     """Milliseconds of a cell: RFC 3339 or an epoch; `naive`: a time without offset is UTC, as exchanges dump it."""
     if _EPOCH.match(text):
         whole, _, fraction = text.partition(".")
-        t = int(_epoch_ms(np.array([int(whole)], np.uint64))[0])
-        return t + (int(fraction[:3].ljust(3, "0")) if int(whole) < 10**11 and fraction else 0)
+        t = int(whole)
+        if t < 10**11:
+            return t * 1000 + int(fraction[:3].ljust(3, "0"))
+        return t if t < 10**14 else t // 1000 if t < 10**17 else t // 1_000_000
     try:
-        if (
-            naive
-            and len(text) <= 40
-            and text[-1:] not in "Zz"
-            and not re.search(r"[+-]\d\d:?\d\d$", text[10:])
-        ):
-            text = f"{text}T00:00Z" if _DATE.match(text) else f"{text}Z"
-        return parse_instant(text) // 1000 if len(text) <= 40 else _refuse_time(text)
+        if naive and (found := _NAIVE.match(text)):
+            return parse_instant(text + ("Z" if found[1] else "T00:00Z")) // 1000
+        return parse_instant(text) // 1000
     except ValueError as error:
-        raise ValueError(f"time: {error}") from None
-
-
-def _refuse_time(text: str) -> int:
-    raise ValueError(f"{quote(text)} is not an RFC 3339 instant or an epoch")
+        raise ValueError(f"time: {why_no_instant(text, error)}") from None
 
 
 def _epoch_ms(values: NDArray[Any]) -> NDArray[np.int64]:

@@ -15,7 +15,7 @@ from retro.model import Row, decode
 from retro.periods import DAY, format_instant, parse_instant
 from retro.validation.fields import FIELDS, REQUIRED
 from retro.validation.rules import RULES
-from retro.validation.values import CONTROL, Number, quote, show, wrong_with
+from retro.validation.values import CONTROL, Number, quote, show, why_no_instant, wrong_with
 
 __all__ = ["Event", "RejectedError", "check", "instant"]
 
@@ -74,12 +74,10 @@ def instant(value: str | int, now: int) -> int:
 
 
 def _parsed(text: str) -> int:
-    if len(text) > 40:
-        raise RejectedError(f"at: {quote(text)} is not an RFC 3339 instant; shorten it")
     try:
         return parse_instant(text)
     except ValueError as error:
-        raise RejectedError(f"at: {error}") from None
+        raise RejectedError(f"at: {why_no_instant(text, error)}") from None
 
 
 def _structure(text: str) -> dict[str, Any]:

@@ -159,13 +159,16 @@ def _not_an_instant(value: Any) -> str | None:
 def _not_a_moment(value: Any) -> str | None:
     if (wrong := _not_an_instant(value)) or isinstance(value, Number):
         return wrong
-    if len(value) > 40:
-        return f"{quote(value)} is not an RFC 3339 instant; shorten it"
     try:
         parse_instant(value)
     except ValueError as error:
-        return str(error)
+        return why_no_instant(value, error)
     return None
+
+
+def why_no_instant(text: str, error: ValueError) -> str:
+    """What `parse_instant` had against a text, with no more of the text than a message may carry."""
+    return str(error) if len(repr(text)) <= 42 else f"{quote(text)} is not an RFC 3339 instant; shorten it"
 
 
 def _not_amounts(value: Any) -> str | None:
