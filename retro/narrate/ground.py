@@ -1,0 +1,192 @@
+"""What of a model's words may stand in a review. Pure, and strict: whatever is not plainly allowed is refused.
+
+A text is plain English: letters, a little punctuation, slots, and quotations of what the agent wrote. There is no
+character in it that could be a digit, a tag, a link, Markdown or invisible; numbers in words, strong verdicts without
+the evidence for them, unknown slots and invented quotations are refused. What is let through can be wrong in what it
+says, but it cannot hold a figure, promise evidence or carry a command.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from retro.narrate.numerals import numbers_in
+from retro.narrate.slots import SLOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from retro.narrate.slots import Slots
+
+__all__ = ["LONGEST", "Fault", "Ground", "faults_in", "folded", "tidy"]
+
+LONGEST: Final = 1500
+"""Characters a text may have, slots as they are written."""
+
+_PUNCTUATION: Final = frozenset(" .,;:!?'\"()/-\u2013\u2014\u2018\u2019\u201c\u201d\u2026")
+_DOUBLE: Final = re.compile(r"[\"\u201c\u201d]")
+_QUOTED: Final = re.compile(
+    r"[\"\u201c\u201d]([^\"\u201c\u201d]*)[\"\u201c\u201d]|(?<!\w)['\u2018]((?:[^'\u2018\u2019\"]|(?<=\w)['\u2019](?=\w))+)['\u2019](?!\w)"
+)
+_BEGINS: Final = re.compile(r"[A-Za-z\u00c0-\u024f{\"\u201c(]")
+_ABBREVIATIONS: Final = re.compile(r"\b(?:e\.g|i\.e|a\.m|p\.m|U\.S)\.")
+_ADDRESS: Final = re.compile(r"[^\W\d_]\.[^\W\d_]|\}\.[^\W\d_]|[^\W\d_]:\S|//|(?<![^\W\d_])/|/(?![^\W\d_])")
+# A sign, a letter or a unit beside a slot would make another figure of it.
+_ALTERED: Final = re.compile(
+    r"[^\s(\"'\u201c\u2018\u2014]\{\}|[-\u2013]\s*\{\}|\b(?:minus|negative|plus)\s+\{\}"
+    r"|\{\}(?![\s.,;:!?)\"'\u201d\u2019\u2026\u2014]|$)|\{\}\s+(?:percent|per cent|times|squared|fold)\b",
+    re.IGNORECASE,
+)
+_SENTENCE: Final = re.compile(r"(?<=[.!?;\u2026])\s+")
+
+_PROOF: Final = re.compile(
+    r"\b(?:supported|supports|well[ -]supported|prov(?:e|es|ed|en|ing)|proofs?|confirm\w*|significan\w+|conclusive\w*"
+    r"|certain(?:ly|ty)|undeniabl\w+|undoubtedl?y?|indisputabl\w+|unquestionabl\w+|definit(?:e|ely|ive|ively)"
+    r"|establish(?:es|ed)|demonstrat\w+|guarantee\w*|validat\w+|verif(?:y|ies|ied)|statistical\w*|bulletproof|irrefutabl\w+"
+    r"|beyond (?:any |all )?(?:reasonable )?doubt|no doubt|without (?:a |any )?doubt|for sure|strong(?:est)? evidence"
+    r"|solid evidence|compelling evidence|overwhelming\w*|risk[ -]?free|cannot lose|can't lose|sure thing)\b"
+)
+_ALWAYS: Final = re.compile(
+    r"\b(?:always|never|reliabl[ey]|consistent(?:ly)?|invariably|every (?:single )?time|robust(?:ly)?|clear(?:ly)?"
+    r"|obvious(?:ly)?|without exception|works|doesn't work|does not work)\b"
+)
+_SUGGESTIVE: Final = re.compile(r"\bsuggestive\b")
+_ORDERS: Final = (
+    (
+        re.compile(r"\b(?:retir\w+|abandon\w*|discard\w*|scrap(?:ped|ping)?|delet\w+|banish\w*)\b"),
+        "demote",
+        True,
+    ),
+    (re.compile(r"\bdemot\w+\b"), "demote", False),
+    (
+        re.compile(r"\b(?:promot\w+|scal(?:e|ed|ing) up|siz(?:e|ed|ing) up|double down|all[ -]in)\b"),
+        "keep",
+        True,
+    ),
+)
+_GRADES: Final = ("none", "weak", "suggestive", "supported")
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What words must rest on: the slots there are, and what the agent wrote."""
+
+    slots: Slots
+    texts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why a text is refused: `kind` in our own words, `detail` possibly in the model's, for the model alone."""
+
+    where: str
+    kind: str
+    detail: str = ""
+
+
+def tidy(text: str) -> str:
+    """The text in composed characters, white space as single spaces: what is checked is what is kept."""
+    return unicodedata.normalize("NFC", " ".join(text.split()))
+
+
+def folded(text: str) -> str:
+    """Lower case without accents, curly marks as straight ones: the form in which words are looked for."""
+    marks = text.replace("\u2019", "'").replace("\u2018", "'").replace("\u2013", "-").replace("\u2014", "-")
+    apart = unicodedata.normalize("NFD", marks)
+    return "".join(c for c in apart if not unicodedata.combining(c)).lower()
+
+
+def faults_in(where: str, text: str, ground: Ground, *, slots: bool = True) -> list[Fault]:
+    """Everything wrong with one tidy text; without `slots` it may hold none."""
+    found = [Fault(where, kind, detail) for kind, detail in _faults(text, ground, slots=slots)]
+    return list(dict.fromkeys(found))
+
+
+def _faults(text: str, ground: Ground, *, slots: bool) -> Iterator[tuple[str, str]]:
+    if len(text) > LONGEST:
+        yield "too long", ""
+        return
+    names = SLOT.findall(text)
+    for name in names:
+        if not slots:
+            yield "a slot where none may stand", name
+        elif name not in ground.slots.known:
+            why = ground.slots.absent.get(name)
+            yield ("a slot without a value", f"{name}: {why}") if why else ("an unknown slot", name)
+    strange = sorted({c for c in "".join(SLOT.split(text)[::2]) if not _allowed(c)})
+    if strange:
+        yield _kind_of(strange), " ".join(map(ascii, strange[:8]))
+        return
+    prose = SLOT.sub("{}", text)
+    if text and not _BEGINS.match(text):
+        yield "a text that begins with neither a word nor a slot", ""
+    for found in _ADDRESS.finditer(_ABBREVIATIONS.sub(" ", prose)):
+        yield "something like an address or a command", found[0]
+    for found in _ALTERED.finditer(prose):
+        yield "a slot whose figure is altered", found[0]
+    for number in numbers_in(prose, folded(prose)):
+        yield "a number in words", number
+    yield from _quotations(text, ground)
+    yield from _verdicts(text, ground)
+
+
+def _allowed(c: str) -> bool:
+    """A letter of the Latin alphabet, accented or not, or a little punctuation."""
+    if c.isascii():
+        return c.isalpha() or c in _PUNCTUATION
+    if c in _PUNCTUATION:
+        return True
+    apart = unicodedata.normalize("NFD", c)
+    return (
+        len(apart) == 2 and apart[0].isascii() and apart[0].isalpha() and unicodedata.combining(apart[1]) > 0
+    )
+
+
+def _kind_of(strange: list[str]) -> str:
+    """What the strangest of some characters is."""
+    if any(c.isnumeric() or c in "%\u2030$\u20ac\u00a3" for c in strange):
+        return "a number that code did not write"
+    if any(c in "{}" for c in strange):
+        return "a broken slot"
+    if any(c in "<>&`*_#[]|~\\^=+@" for c in strange):
+        return "markup"
+    if any(unicodedata.category(c).startswith("C") for c in strange):
+        return "an invisible character"
+    return "a character that is no plain English"
+
+
+def _quotations(text: str, ground: Ground) -> Iterator[tuple[str, str]]:
+    if len(_DOUBLE.findall(text)) % 2:
+        yield "a quotation that does not end", ""
+    said = [_plain_marks(told) for told in ground.texts]
+    for found in _QUOTED.finditer(text):
+        quoted = _plain_marks(found[1] if found[1] is not None else found[2]).strip()
+        words = quoted.rstrip(".,;:!?\u2026 ")  # the sentence's own mark may stand inside
+        if not words or not any(words in told for told in said):
+            yield "a quotation of nothing the agent wrote", quoted
+
+
+def _plain_marks(text: str) -> str:
+    return (
+        tidy(text).replace("\u2019", "'").replace("\u2018", "'").replace("\u201c", '"').replace("\u201d", '"')
+    )
+
+
+def _verdicts(text: str, ground: Ground) -> Iterator[tuple[str, str]]:
+    """Claims stronger than the evidence of the heuristics they are about; about none, none may be strong."""
+    for sentence in _SENTENCE.split(text):
+        about = [ground.slots.known.get(name) for name in SLOT.findall(sentence)]
+        told = [slot.standing for slot in about if slot is not None and slot.standing is not None]
+        weakest = min((_GRADES.index(one.evidence) for one in told), default=0)
+        proven = weakest == _GRADES.index("supported")
+        plain = folded(SLOT.sub("{}", sentence))
+        for words, allowed in ((_PROOF, proven), (_ALWAYS, proven or not told), (_SUGGESTIVE, weakest > 1)):
+            if not allowed and (found := words.search(plain)):
+                yield "a verdict stronger than the evidence", found[0]
+        for order, kind, proof in _ORDERS if told else ():
+            meant = all(one.recommendation == kind for one in told) and (proven or not proof)
+            if not meant and (found := order.search(plain)):
+                yield "a recommendation that the audit does not make", found[0]

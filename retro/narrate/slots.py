@@ -1,0 +1,300 @@
+"""What a model writes instead of figures: names such as `{pnl.total}`, and what code puts in their place. Pure.
+
+A slot's text carries value, unit, sample size and, for an estimate, its interval. A figure that is absent is no slot;
+`absent` says why. Ids that an agent made up are used as they are while they are plain words, else numbered (`~3`), so
+that no id can forge a slot.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from retro.figures import count, day_text, duration, interval, moment, money_of, percent, price, ratio, span
+from retro.safe import plain_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from retro.figures import Money
+    from retro.report import HeuristicReport, PnlAttribution, PositionRetrospective, RetrospectiveReport
+
+Thing = TypeVar("Thing")
+
+__all__ = ["SLOT", "Slot", "Slots", "Standing", "fill", "position_slots", "report_slots"]
+
+SLOT: Final = re.compile(r"\{([^{}]{1,160})\}")
+"""How a slot stands in a text; group 1 is its name."""
+
+_PLAIN_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_:/+@-]{0,63}")
+_LONGEST_NAME: Final = 48
+_CHANGES: Final = (
+    "total",
+    "funding",
+    "unrealized_pnl",
+    "unrealized_pnl_start",
+    "unrealized_pnl_end",
+    "implausible_pnl",
+    "unattributed",
+    "net_yield",
+    "net_yield_after_costs",
+    "slippage",
+)
+_AMOUNTS: Final = (
+    "lp_fees_earned",
+    "lending_interest_earned",
+    "borrow_interest",
+    "staking_rewards",
+    "trading_gains",
+    "trading_losses",
+    "impermanent_loss",
+    "gas_costs",
+    "inference_costs",
+    "data_costs",
+    "operational_cost",
+    "trading_fees",
+)
+_LIFE: Final = (
+    "final_pnl",
+    "period_pnl",
+    "mfe",
+    "mae",
+    "vs_inaction",
+    "vs_hold",
+    "hold_on",
+    "optimal_exit_pnl",
+)
+_GROUPS: Final = (
+    "by_instrument",
+    "by_side",
+    "by_strategy",
+    "by_entry_tag",
+    "by_exit_reason",
+    "by_holding_time",
+    "by_regime",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What the audit says of one heuristic in one role: its evidence and its recommendation."""
+
+    evidence: str
+    recommendation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """What stands in a slot's place, and the standing of the heuristic it speaks of, if any."""
+
+    text: str
+    standing: Standing | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Slots:
+    """Every slot of one review by name, and why figures that could have been slots are absent.
+
+    `keys` are the words that stand for ids in slot names, by kind (`h`, `p`) and id.
+    """
+
+    known: dict[str, Slot] = field(default_factory=dict)
+    absent: dict[str, str] = field(default_factory=dict)
+    keys: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def put(self, name: str, text: str | None, why: str = "", standing: Standing | None = None) -> None:
+        """Add a slot, or note that it is absent; the first of a name stays."""
+        if name in self.known:
+            return
+        if text is None:
+            self.absent.setdefault(name, why or "not known")
+        else:
+            self.known[name] = Slot(text, standing)
+
+
+def fill(text: str, slots: Slots) -> str:
+    """The text with every slot replaced, once: what a slot holds is never read as a slot again."""
+    return SLOT.sub(lambda found: slots.known[found[1]].text, text)
+
+
+def report_slots(report: RetrospectiveReport) -> Slots:
+    """The slots of a period's report."""
+    slots = Slots()
+    amounts = [
+        report.pnl.total,
+        report.pnl.trading_gains,
+        report.pnl.trading_losses,
+        report.pnl.unrealized_pnl,
+    ]
+    money = money_of(report.base_currency, [*amounts, *(p.final_pnl for p in report.positions)])
+    slots.put("agent", _name(report.agent))
+    slots.put("period", span(report.period_start, report.period_end, report.time_zone))
+    slots.put("horizon", report.horizon)
+    _pnl(slots, "pnl", report.pnl, money, report.reasons)
+    _whole(slots, report, money)
+    _groups(slots, report, money)
+    rows = sorted(report.heuristic_performance, key=lambda row: row.role)
+    for key, group in _keyed(rows, [row.heuristic_id for row in rows]):
+        slots.keys["h", group[0].heuristic_id] = key
+        for row in group:
+            _heuristic(slots, f"h.{key}.{row.role}", row, money)
+        _heuristic(slots, f"h.{key}", group[0], money)
+    believed = [p for p in report.positions if "implausible" not in p.flags]
+    for key, [position, *_] in _keyed(believed, [p.position_id for p in believed]):
+        slots.keys["p", position.position_id] = key
+        _position(slots, f"p.{key}", position, money, report.time_zone)
+    return slots
+
+
+def position_slots(position: PositionRetrospective, currency: str, zone: str = "UTC") -> Slots:
+    """The slots of one position's review."""
+    slots = Slots()
+    money = money_of(currency, [position.final_pnl, position.mfe, position.mae])
+    slots.put("agent", _name(position.agent))
+    _pnl(slots, "pnl", position.attribution, money, position.reasons)
+    [(key, _)] = _keyed([position], [position.position_id])
+    slots.keys["p", position.position_id] = key
+    _position(slots, f"p.{key}", position, money, zone)
+    return slots
+
+
+def _name(text: str) -> str:
+    """What an agent called something, short and harmless; never empty."""
+    shown = " ".join(plain_text(text).split())
+    return (shown if len(shown) <= _LONGEST_NAME else f"{shown[: _LONGEST_NAME - 1]}…") or "(no name)"
+
+
+def _keyed(things: list[Thing], ids: list[str]) -> Iterator[tuple[str, list[Thing]]]:
+    """Things by the word that stands for their id in slots: the id itself, or a number where that is no plain word."""
+    groups: dict[str, list[Thing]] = {}
+    for thing, name in zip(things, ids, strict=True):
+        groups.setdefault(name, []).append(thing)
+    for number, (name, group) in enumerate(groups.items(), 1):
+        yield (name if _PLAIN_ID.fullmatch(name) else f"~{number}"), group
+
+
+def _pnl(slots: Slots, prefix: str, pnl: PnlAttribution, money: Money, reasons: Mapping[str, str]) -> None:
+    for name in _CHANGES:
+        value = getattr(pnl, name)
+        slots.put(
+            f"{prefix}.{name}", None if value is None else money.change(value), reasons.get(f"pnl.{name}", "")
+        )
+    for name in _AMOUNTS:
+        slots.put(f"{prefix}.{name}", money.amount(getattr(pnl, name)))
+    ratio_text = None if pnl.risk_adjusted_return is None else ratio(pnl.risk_adjusted_return)
+    slots.put(f"{prefix}.risk_adjusted_return", ratio_text, reasons.get("pnl.risk_adjusted_return", ""))
+
+
+def _whole(slots: Slots, report: RetrospectiveReport, money: Money) -> None:
+    """What is said of the period as a whole: effectiveness, risk, predictions, costs, counts."""
+    found, risk, accuracy = report.effectiveness, report.risk, report.prediction_accuracy
+    closed = count(found.closed_positions, "closed position")
+    told = found.sum_vs_inaction
+    slots.put("vs_inaction.sum", None if told is None else f"{money.change(told)} over {closed}")
+    rate = found.inaction_superiority_rate
+    slots.put("inaction_superiority_rate", None if rate is None else f"{percent(rate)} of {closed}")
+    slots.put("score", None if found.score is None else ratio(found.score))
+    few = f" over {count(risk.days, 'day')}{', noisy' if risk.noisy else ''}"
+    for name in ("sharpe", "sortino", "calmar", "psr"):
+        value = getattr(risk, name)
+        slots.put(f"risk.{name}", None if value is None else ratio(value) + few, risk.reasons.get(name, ""))
+    for name in ("max_drawdown", "volatility"):
+        value = getattr(risk, name)
+        slots.put(f"risk.{name}", None if value is None else percent(value, 2), risk.reasons.get(name, ""))
+    rate = accuracy.hit_rate
+    judged = count(accuracy.judged, "prediction")
+    slots.put("predictions.hit_rate", None if rate is None else f"{percent(rate)} of {judged}")
+    slots.put("predictions.count", count(accuracy.total, "resolved prediction"))
+    slots.put("positions.closed", closed)
+    slots.put("positions.count", count(len(report.positions), "position"))
+    slots.put("actions.count", count(len(report.actions_taken), "action"))
+    slots.put("costs.gas", money.amount(report.costs.gas))
+    slots.put("costs.inference", money.amount(report.costs.inference))
+    slots.put("costs.data", money.amount(report.costs.data))
+    groups = report.breakdowns
+    for name in ("fee_drag", "concentration", "pgr", "plr"):
+        value = getattr(groups, name)
+        slots.put(name, None if value is None else percent(value), groups.reasons.get(name, ""))
+    slots.put("longest_losing_streak", count(groups.longest_losing_streak, "loss", "losses"))
+
+
+def _groups(slots: Slots, report: RetrospectiveReport, money: Money) -> None:
+    """Groups of closed positions large enough to be ranked."""
+    for table in _GROUPS:
+        rows = [row for row in getattr(report.breakdowns, table) if row.ranked]
+        for key, [row, *_] in _keyed(rows, [row.key for row in rows]):
+            prefix, size = f"{table}.{key}", f"n = {row.n:,}"
+            slots.put(f"{prefix}.name", _name(row.key))
+            slots.put(f"{prefix}.pnl", f"{money.change(row.pnl)} ({size})")
+            won = None if row.win_rate is None else f"{percent(row.win_rate)} ({size})"
+            slots.put(f"{prefix}.win_rate", won)
+
+
+def _heuristic(slots: Slots, prefix: str, row: HeuristicReport, money: Money) -> None:
+    standing = Standing(row.evidence, row.recommendation.kind)
+
+    def put(name: str, text: str | None) -> None:
+        why = row.reasons.get({"avg": "avg_pnl_per_citation", "pnl": "associated_pnl"}.get(name, name), "")
+        slots.put(f"{prefix}.{name}", text, why, standing)
+
+    size = f"n = {row.evaluated_count:,}"
+    put("name", _name(row.heuristic_id))
+    put("role", row.role)
+    average = row.avg_pnl_per_citation
+    put("avg", None if average is None else f"{money.change(average)} ({size}{_interval(row)})")
+    put("pnl", None if row.associated_pnl is None else f"{money.change(row.associated_pnl)} ({size})")
+    put("shared_pnl", None if row.shared_pnl is None else f"{money.change(row.shared_pnl)} ({size})")
+    won = None
+    if row.win_rate is not None:
+        bounds = row.win_rate_interval
+        span_text = f", 95 % interval {percent(bounds[0])} to {percent(bounds[1])}" if bounds else ""
+        won = f"{percent(row.win_rate)} ({size}{span_text})"
+    put("win_rate", won)
+    put("citations", count(row.citation_count, "citation"))
+    put("resolved", count(row.evaluated_count, "resolved citation"))
+    grade = "no evidence yet" if row.evidence == "none" else f"{row.evidence} evidence"
+    put("evidence", f"{grade} (n = {row.evidence_n:,})")
+    put("recommendation", row.recommendation.kind.replace("_", " "))
+    put("q_value", None if row.q_value is None else f"q = {ratio(row.q_value)}")
+
+
+def _interval(row: HeuristicReport) -> str:
+    """The interval of the mean; it speaks of all outcomes since the text last changed, and says so when they are more."""
+    if row.interval is None:
+        return ""
+    bounds = f"95 % interval {interval(row.interval[0], row.interval[1])}"
+    if row.evidence_n == row.evaluated_count:
+        return f", {bounds}"
+    since = f" since {day_text(row.evidence_since)}" if row.evidence_since else ""
+    return f"; {bounds} of all {row.evidence_n:,}{since}"
+
+
+def _position(slots: Slots, prefix: str, p: PositionRetrospective, money: Money, zone: str) -> None:
+    def put(name: str, text: str | None) -> None:
+        slots.put(f"{prefix}.{name}", text, p.reasons.get(name, ""))
+
+    put("name", _name(p.position_id))
+    put("instrument", _name(p.instrument))
+    put("venue", _name(p.venue))
+    put("strategy", _name(p.strategy))
+    put("side", p.side)
+    for name in _LIFE:
+        value = getattr(p, name)
+        put(name, None if value is None else money.change(value))
+    for name in ("regret", "left_on_table", "left_on_table_capped"):
+        value = getattr(p, name)
+        put(name, None if value is None else money.amount(value))
+    for name in ("pnl_r", "mfe_r", "mae_r"):
+        value = getattr(p, name)
+        put(name, None if value is None else f"{ratio(value)} R")
+    put(
+        "regret_ratio",
+        None if p.regret_ratio is None else f"{ratio(p.regret_ratio, 1)} times what luck leaves",
+    )
+    put("held", duration(p.duration_s))
+    put("entry_price", None if p.entry_price is None else price(p.entry_price))
+    put("exit_price", None if p.exit_price is None else price(p.exit_price))
+    for name in ("entry_at", "exit_at", "optimal_exit_at"):
+        value = getattr(p, name)
+        put(name, None if value is None else moment(value, zone))

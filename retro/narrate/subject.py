@@ -1,0 +1,231 @@
+"""What is to be worded: one review's figures and texts as a model is shown them, and what its answer may become. Pure.
+
+Code decides which positions may be worded and which heuristics may prompt a candidate; a model chooses words only.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from playbook.plain import MAX_TEXT
+from retro.narrate.answer import (
+    POSITION_SCHEMA,
+    REPORT_SCHEMA,
+    PositionAnswer,
+    ReportAnswer,
+    read,
+)
+from retro.narrate.ground import Fault, Ground, faults_in, tidy
+from retro.narrate.slots import fill, position_slots, report_slots
+from retro.safe import plain_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from retro.narrate.slots import Slots
+    from retro.report import HeuristicReport, PositionRetrospective, RetrospectiveReport
+
+__all__ = ["Subject", "Words", "check", "openings", "position_subject", "report_subject"]
+
+_NO_JSON: Final = "not a JSON object of the schema"
+_DIGIT: Final = re.compile(r"[1-9]")
+_POSITIONS: Final = 8
+_HEURISTICS: Final = 10
+_GROUPS: Final = 12
+_OPENINGS: Final = 3
+_TEXT: Final = 400
+_HEURISTIC_FIELDS: Final = ("name", "role", "avg", "win_rate", "resolved", "evidence", "recommendation")
+_POSITION_FIELDS: Final = (
+    "name", "instrument", "strategy", "side", "final_pnl", "period_pnl", "vs_inaction", "vs_hold", "mfe", "mae",
+    "regret", "regret_ratio", "optimal_exit_at", "optimal_exit_pnl", "left_on_table", "hold_on", "held", "entry_at",
+    "exit_at",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One review as a model sees it. `figures` and `notes` are JSON values, `ground` is what an answer must rest on.
+
+    `positions` may be worded and `heuristics` may prompt a candidate: the key a model writes -> the id.
+    """
+
+    kind: Literal["report", "position"]
+    schema: dict[str, Any]
+    figures: dict[str, Any]
+    notes: list[dict[str, str]]
+    ground: Ground
+    positions: Mapping[str, str]
+    heuristics: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Grounded words with every slot filled: by field, by (position, field), and candidates by heuristic."""
+
+    fields: Mapping[str, str]
+    positions: Mapping[str, tuple[str, str]]
+    candidates: Mapping[str, str]
+
+
+def openings(report: RetrospectiveReport) -> list[HeuristicReport]:
+    """The heuristics beside which a candidate may be worded: entry rules the audit would change, worst first."""
+    found = [
+        row
+        for row in report.heuristic_performance
+        if row.role == "entry" and row.recommendation.kind in {"demote", "investigate"}
+    ]
+    return sorted(found, key=lambda row: (row.avg_pnl_per_citation or 0.0, row.heuristic_id))[:_OPENINGS]
+
+
+def report_subject(report: RetrospectiveReport) -> Subject:
+    """A period's report, already with its plain words: where those are silent on a position, a model is too."""
+    slots = report_slots(report)
+    believed = [p for p in report.positions if "implausible" not in p.flags]
+    judged = sorted(believed, key=_weight)[:_POSITIONS]
+    audited = sorted(report.heuristic_performance, key=_doubt)[:_HEURISTICS]
+    worded = {slots.keys["p", p.position_id]: p.position_id for p in judged if p.what_went_wrong is not None}
+    prompting = {slots.keys["h", row.heuristic_id]: row.heuristic_id for row in openings(report)}
+    shown = [f"p.{slots.keys['p', p.position_id]}.{name}" for p in judged for name in _POSITION_FIELDS]
+    for row in audited:
+        prefix = f"h.{slots.keys['h', row.heuristic_id]}.{row.role}"
+        shown += [f"{prefix}.{name}" for name in _HEURISTIC_FIELDS]
+    figures = {
+        "figures": _whole(slots) | _listed(slots, shown),
+        "may_be_worded": list(worded),
+        "may_be_proposed": list(prompting),
+    }
+    notes = [note for p in judged for note in _notes(p)]
+    notes += [
+        _note(row.heuristic_id, "rule in the playbook", row.heuristic_text)
+        for row in audited
+        if row.heuristic_text
+    ]
+    said = [text for p in report.positions for _, text in _said(p)]
+    said += [row.heuristic_text for row in report.heuristic_performance if row.heuristic_text]
+    return Subject("report", REPORT_SCHEMA, figures, notes, _ground(slots, said), worded, prompting)
+
+
+def position_subject(position: PositionRetrospective, currency: str, zone: str = "UTC") -> Subject:
+    """One position's own review."""
+    slots = position_slots(position, currency, zone)
+    figures = {"figures": _listed(slots, slots.known)}
+    said = [text for _, text in _said(position)]
+    return Subject("position", POSITION_SCHEMA, figures, _notes(position), _ground(slots, said), {}, {})
+
+
+def check(subject: Subject, text: str) -> Words | list[Fault]:
+    """The answer as grounded words with its slots filled, or everything that is wrong with it."""
+    if subject.kind == "position":
+        return _check_position(subject, read(PositionAnswer, text))
+    answer = read(ReportAnswer, text)
+    if answer is None:
+        return [Fault("answer", _NO_JSON)]
+    faults = [
+        Fault("positions", "words for a position not listed", p.position_id)
+        for p in answer.positions
+        if p.position_id not in subject.positions
+    ]
+    faults += [
+        Fault("proposals", "a proposal about a heuristic not listed", one.heuristic_id)
+        for one in answer.proposals
+        if one.heuristic_id not in subject.heuristics
+    ]
+    faults += _twice("positions", [p.position_id for p in answer.positions])
+    faults += _twice("proposals", [one.heuristic_id for one in answer.proposals])
+    fields = {name: tidy(getattr(answer, name)) for name in ("what_worked", "what_failed", "hindsight")}
+    told = {p.position_id: (tidy(p.what_went_wrong), tidy(p.lesson)) for p in answer.positions}
+    rules = {one.heuristic_id: tidy(one.text) for one in answer.proposals}
+    for name, words in _every(fields, told):
+        faults += faults_in(name, words, subject.ground)
+    for name, words in rules.items():
+        faults += faults_in(f"proposals {name}", words, subject.ground, slots=False) + _too_long(name, words)
+    if faults:
+        return faults
+    slots = subject.ground.slots
+    return Words(
+        {name: fill(words, slots) for name, words in fields.items()},
+        {
+            subject.positions[name]: (fill(wrong, slots), fill(lesson, slots))
+            for name, (wrong, lesson) in told.items()
+        },
+        {subject.heuristics[name]: words for name, words in rules.items() if words},
+    )
+
+
+def _check_position(subject: Subject, answer: PositionAnswer | None) -> Words | list[Fault]:
+    if answer is None:
+        return [Fault("answer", _NO_JSON)]
+    fields = {name: tidy(getattr(answer, name)) for name in ("what_went_wrong", "lesson")}
+    faults = [fault for name, words in fields.items() for fault in faults_in(name, words, subject.ground)]
+    return faults or Words(
+        {name: fill(words, subject.ground.slots) for name, words in fields.items()}, {}, {}
+    )
+
+
+def _every(fields: Mapping[str, str], told: Mapping[str, tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    yield from fields.items()
+    for name, (wrong, lesson) in told.items():
+        yield f"positions {name} what_went_wrong", wrong
+        yield f"positions {name} lesson", lesson
+
+
+def _twice(where: str, names: list[str]) -> list[Fault]:
+    return [
+        Fault(where, "the same one twice", name) for name in dict.fromkeys(names) if names.count(name) > 1
+    ]
+
+
+def _too_long(name: str, words: str) -> list[Fault]:
+    return [Fault(f"proposals {name}", "too long")] if len(words) > MAX_TEXT else []
+
+
+def _ground(slots: Slots, said: list[str]) -> Ground:
+    return Ground(slots, tuple(dict.fromkeys(tidy(plain_text(text)) for text in said)))
+
+
+def _weight(p: PositionRetrospective) -> tuple[float, str]:
+    """Positions that moved most, or left most behind, first."""
+    return -max(abs(p.period_pnl), abs(p.final_pnl), p.regret or 0.0), p.position_id
+
+
+def _doubt(row: HeuristicReport) -> tuple[float, str, str]:
+    return -abs(row.associated_pnl or 0.0), row.heuristic_id, row.role
+
+
+def _whole(slots: Slots) -> dict[str, str]:
+    """The figures of the period as a whole and of its groups; lines that are nothing are left out."""
+    own = {name: slot.text for name, slot in slots.known.items() if not name.startswith(("h.", "p.", "by_"))}
+    groups = [(name, slot.text) for name, slot in slots.known.items() if name.startswith("by_")]
+    nothing = {name for name in own if name.startswith(("pnl.", "costs.")) and not _DIGIT.search(own[name])}
+    return {name: text for name, text in own.items() if name not in nothing} | dict(groups[: 3 * _GROUPS])
+
+
+def _listed(slots: Slots, names: Iterable[str]) -> dict[str, str]:
+    return {name: slots.known[name].text for name in names if name in slots.known}
+
+
+def _said(p: PositionRetrospective) -> Iterator[tuple[str, str]]:
+    """What the agent wrote about a position, by what it is."""
+    for kind, text in (
+        ("entry", p.entry_reasoning),
+        ("exit", p.exit_reasoning),
+        ("exit label", p.exit_reason),
+    ):
+        if text:
+            yield kind, text
+
+
+def _notes(p: PositionRetrospective) -> list[dict[str, str]]:
+    return [_note(p.position_id, kind, text) for kind, text in _said(p)]
+
+
+def _note(of: str, kind: str, text: str) -> dict[str, str]:
+    """A quotation as a model sees it: harmless characters only, cut short."""
+    shown = tidy(plain_text(text))
+    return {
+        "of": plain_text(of)[:64],
+        "kind": kind,
+        "wrote": shown if len(shown) <= _TEXT else f"{shown[:_TEXT]}…",
+    }
