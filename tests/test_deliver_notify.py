@@ -81,7 +81,7 @@ def test_a_revision_in_a_digest_still_has_ten_lines(weekly: Message) -> None:
     title, body = summary(busy)
     lines = [title, *body.splitlines()]
     assert len(lines) <= 10
-    assert f"Revision 3: Confidence 0.01 -> {weekly.document.confidence:.2f}" in body
+    assert f"Revision 3: Confidence 0.01, now {weekly.document.confidence:.2f}" in body
     assert "What is proposed?" in body
     assert "4 older reviews, caught up with." in lines
     assert lines[-1].startswith("retro show ")

@@ -83,7 +83,7 @@ def summary(message: Message) -> tuple[str, str]:
     title = quoted(message.subject_line, 120) or f"{page.agent}, {page.kicker.lower()}"
     first = [f"{page.result}. {page.why}"]
     if page.revision > 1:
-        changed = "; ".join(f"{c.what} {c.before} -> {c.after}" for c in page.changed[:2])
+        changed = "; ".join(f"{c.what} {c.before}, now {c.after}" for c in page.changed[:2])
         first.append(f"Revision {page.revision}: {changed or 'no figure changed'}")
     first += page.alarms[:1]
     last = [f"retro show {page.review_id}"]
