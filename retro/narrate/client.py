@@ -11,6 +11,7 @@ import json
 import queue
 import socket
 import threading
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -27,6 +28,7 @@ __all__ = ["Reply", "ask", "model_state"]
 
 Failure = Literal["timeout", "unreachable", "cut off", "too long", "refused by the service", "broken"]
 
+_BREATH_S: Final = 1.0
 _LARGEST: Final = 4 * 1024 * 1024
 _URL: Final = "https://api.anthropic.com"
 
@@ -56,12 +58,21 @@ class Reply:
         return found if isinstance(found, dict) else {}
 
 
-def ask(request: Mapping[str, Any], key: Secret, base_url: str | None, timeout_s: float) -> Reply:
-    """Send one `messages.create` and wait for the whole answer, at most `timeout_s` by the wall clock."""
+def ask(
+    request: Mapping[str, Any],
+    key: Secret,
+    base_url: str | None,
+    timeout_s: float,
+    beat: Callable[[], None] = lambda: None,
+) -> Reply:
+    """Send one `messages.create` and wait for the whole answer, at most `timeout_s` by the wall clock.
+
+    `beat` is called about once a second meanwhile; what it raises ends the wait.
+    """
     import anthropic  # noqa: F401, PLC0415  # loaded before the clock starts
 
     wire = _Wire()
-    return _bounded(lambda: _post(request, key, base_url, timeout_s, wire), wire, timeout_s)
+    return _bounded(lambda: _post(request, key, base_url, timeout_s, wire), wire, timeout_s, beat)
 
 
 def model_state(
@@ -105,8 +116,10 @@ class _Wire:
                     one.shutdown(socket.SHUT_RDWR)
 
 
-def _bounded(work: Callable[[], Reply], wire: _Wire, timeout_s: float) -> Reply:
-    """Do the work in a thread, for so long and no longer."""
+def _bounded(
+    work: Callable[[], Reply], wire: _Wire, timeout_s: float, beat: Callable[[], None] = lambda: None
+) -> Reply:
+    """Do the work in a thread, for so long and no longer; `beat` is called now and then, and may raise to give up."""
     box: queue.SimpleQueue[Reply] = queue.SimpleQueue()
 
     def run() -> None:
@@ -116,11 +129,17 @@ def _bounded(work: Callable[[], Reply], wire: _Wire, timeout_s: float) -> Reply:
             box.put(_failed(error, wire))
 
     threading.Thread(target=run, name="retro model call", daemon=True).start()
+    until = time.monotonic() + timeout_s
     try:
-        return box.get(timeout=timeout_s)
-    except queue.Empty:
+        while (left := until - time.monotonic()) > 0:
+            with suppress(queue.Empty):
+                return box.get(timeout=min(left, _BREATH_S))
+            beat()
+    except BaseException:
         wire.cut()
-        return Reply(failure="timeout", billed=None if wire.sent else False)
+        raise
+    wire.cut()
+    return Reply(failure="timeout", billed=None if wire.sent else False)
 
 
 def _client(key: Secret, base_url: str | None, timeout_s: float, wire: _Wire) -> Any:

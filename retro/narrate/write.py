@@ -16,7 +16,7 @@ from retro.narrate.prompt import ask_again, prompt_of, request_of, token_bound
 from retro.narrate.subject import check
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import date
 
     from retro.narrate.ground import Fault
@@ -74,7 +74,10 @@ class Purse(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """What a call needs besides its subject: the model on its day, the key, the address, the time, the purse."""
+    """What a call needs besides its subject: the model on its day, the key, the address, the time, the purse.
+
+    `beat` is called while an answer is waited for; what it raises is passed on.
+    """
 
     model: str
     day: date
@@ -82,6 +85,7 @@ class Desk:
     base_url: str | None
     timeout_s: float
     purse: Purse
+    beat: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +133,7 @@ def _call(
     receipt = desk.purse.reserve(request, worst, prompt)
     if isinstance(receipt, str):
         return None, None, receipt
-    reply = ask(request, desk.key, desk.base_url, desk.timeout_s)
+    reply = ask(request, desk.key, desk.base_url, desk.timeout_s, desk.beat)
     usage = usage_of(reply.message.get("usage"))
     cost = price.cost(usage) if usage is not None else Decimal(0) if reply.billed is False else None
     desk.purse.settle(receipt, reply, usage, cost, _outcome(reply))
@@ -168,7 +172,10 @@ def _read(subject: Subject, reply: Reply) -> Words | _Refusal:
     if not isinstance(stopped, str) or stopped not in _ENDED:
         return _Refusal(_STOPPED.get(str(stopped), "the model stopped without an answer"))
     text = _text(reply.message)
-    found = check(subject, text)
+    try:
+        found = check(subject, text)
+    except Exception as error:  # noqa: BLE001  # a fault of the checks must not cost a review
+        return _Refusal(f"the model's words could not be checked ({type(error).__name__}); please report it")
     if not isinstance(found, list):
         return found
     return _Refusal(_summary(found), lambda request: ask_again(request, text, found))

@@ -13,7 +13,8 @@ from retro.surface.words import instant
 
 if TYPE_CHECKING:
     from retro.periods import Horizon
-    from retro.report import PositionRetrospective, RetrospectiveReport
+    from retro.pipeline.settings import Settings
+    from retro.report import Narrative, PositionRetrospective, RetrospectiveReport
     from retro.store.agents import Agent
 
 __all__ = ["add_to"]
@@ -35,6 +36,9 @@ AsOf = Annotated[str | None, typer.Option("--as-of", metavar="T", help="know not
 Format = Annotated[str, typer.Option("--format", metavar="text|json|md|html")]
 Output = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="FILE", help="write there instead of printing")
+]
+Narrate = Annotated[
+    bool, typer.Option("--narrate", help="let a model word it: needs a key, costs about a cent, is booked")
 ]
 
 
@@ -77,6 +81,8 @@ def _period(
     as_of: str | None,
     form: str,
     output: Path | None,
+    *,
+    narrate: bool,
 ) -> None:
     from retro.narrate.plain import words
     from retro.pipeline.review import choose_period, review_period
@@ -92,9 +98,31 @@ def _period(
     period = choose_period(
         known, settings, horizon, at=None if at is None else instant(at, "--at"), span=span, as_of=until
     )
-    report = words(review_period(call.store, known, settings, period, as_of=until))
+    figures = review_period(call.store, known, settings, period, as_of=until)
+    report = _narrated(figures, settings) if narrate else words(figures)
     _warn_outside(known, period.start, period.end)
     _print(report, form, output)
+
+
+def _narrated(figures: RetrospectiveReport, settings: Settings) -> RetrospectiveReport:
+    """The report in a model's words, or in the plain ones and a line that says why."""
+    import os
+    import time
+
+    from retro.pipeline.narrate import narrated
+
+    now = time.time_ns() // 1000
+    report = narrated(call.store, call.config, os.environ, figures, now, playbook=settings.playbook)
+    _say_who(report.narrative)
+    return report
+
+
+def _say_who(narrative: Narrative) -> None:
+    cost = "" if narrative.cost is None else f" for ${narrative.cost:.4f}"
+    if narrative.source == "model":
+        call.say(f"worded by {narrative.model}{cost}")
+    else:
+        call.say(f"plain words{cost and f' (spent{cost[4:]})'}: {narrative.why}")
 
 
 def _warn_outside(agent: Agent, start: int, end: int) -> None:
@@ -116,12 +144,13 @@ def daily(
     as_of: AsOf = None,
     form: Format = "text",
     output: Output = None,
+    narrate: Narrate = False,
 ) -> None:
     """Review a day (the last complete one).
 
     Example: retro review daily --at 2026-03-04
     """
-    _period("daily", agent, at, start, end, as_of, form, output)
+    _period("daily", agent, at, start, end, as_of, form, output, narrate=narrate)
 
 
 @app.command("weekly")
@@ -133,12 +162,13 @@ def weekly(
     as_of: AsOf = None,
     form: Format = "text",
     output: Output = None,
+    narrate: Narrate = False,
 ) -> None:
     """Review an ISO week (the last complete one).
 
     Example: retro review weekly --format html -o week.html
     """
-    _period("weekly", agent, at, start, end, as_of, form, output)
+    _period("weekly", agent, at, start, end, as_of, form, output, narrate=narrate)
 
 
 @app.command("epoch")
@@ -150,12 +180,13 @@ def epoch(
     as_of: AsOf = None,
     form: Format = "text",
     output: Output = None,
+    narrate: Narrate = False,
 ) -> None:
     """Review an epoch. It has 30 days, counted from the agent's first, unless configured otherwise.
 
     Example: retro review epoch --format md
     """
-    _period("epoch", agent, at, start, end, as_of, form, output)
+    _period("epoch", agent, at, start, end, as_of, form, output, narrate=narrate)
 
 
 @app.command("position")
@@ -164,15 +195,30 @@ def position(
     agent: AgentName = None,
     form: Format = "text",
     output: Output = None,
+    narrate: Narrate = False,
 ) -> None:
     """Review one position's whole life.
 
     Example: retro review position ft-17
     """
+    import os
+    import time
+
     from retro.narrate.plain import position_words
     from retro.pipeline.review import review_position
 
     known = call.agent(agent)
     settings = call.settings(known)
+    currency = settings.base_currency
     document = review_position(call.store, known, settings, position_id)
-    _print(position_words(document), form, output, currency=settings.base_currency)
+    if narrate:
+        from retro.pipeline.narrate import narrated_position
+
+        now = time.time_ns() // 1000
+        document, narrative = narrated_position(
+            call.store, call.config, os.environ, document, now, currency=currency
+        )
+        _say_who(narrative)
+    else:
+        document = position_words(document, currency=currency)
+    _print(document, form, output, currency=currency)

@@ -1,0 +1,63 @@
+"""Candidates for the playbook that a model worded: code decides what they are, on which figures, and what falsifies them.
+
+A candidate is a new rule beside one that the audit would change; nothing of the old rule is touched. The evidence it
+carries is that of the rule that prompted it: for the candidate itself there is none yet.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from playbook import Grounds, parse, to_json
+from playbook.amendment import add, next_id
+from playbook.errors import PlaybookError
+from playbook.proposal import BLANK
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from playbook import Playbook
+    from retro.report import HeuristicReport, RetrospectiveReport
+
+__all__ = ["candidates"]
+
+_AWAITED: Final = 10
+_NUMBER: Final = re.compile(r"\bH-([0-9]{1,6})\b")
+
+
+def candidates(
+    report: RetrospectiveReport, wordings: Mapping[str, str], playbook: Playbook | None
+) -> list[dict[str, Any]]:
+    """One `add` for each wording, as `playbook_proposals` holds them, numbered after every rule known so far."""
+    book = playbook if playbook is not None else parse(BLANK)
+    rows = {row.heuristic_id: row for row in report.heuristic_performance if row.role == "entry"}
+    known = [str(entry.get(name)) for entry in report.playbook_proposals for name in ("heuristic", "new")]
+    taken = [int(number) for text in (*known, *rows) for number in _NUMBER.findall(text)]
+    number = max([int(next_id(book)[2:]) - 1, *taken])
+    standing = {" ".join(one.text.split()).lower() for one in book.heuristics}
+    found = []
+    for heuristic, text in sorted(wordings.items()):
+        if " ".join(text.split()).lower() in standing:
+            continue
+        number += 1
+        try:
+            made = add(book, text, _grounds(rows[heuristic]), heuristic=f"H-{number}")
+        except PlaybookError:
+            continue
+        found.append(to_json(made))
+    return found
+
+
+def _grounds(row: HeuristicReport) -> Grounds:
+    average = row.avg_pnl_per_citation
+    evidence = {
+        "grade": "none",
+        "prompted_by": None if "supported" in row.heuristic_id.lower() else row.heuristic_id,
+        "its_role": row.role,
+        "its_resolved": row.evaluated_count,
+        "its_average": None if average is None else float(f"{average:.6g}"),
+        "its_recommendation": row.recommendation.kind,
+        "awaited": _AWAITED,
+    }
+    return Grounds(evidence, f"its first {_AWAITED} resolved entry citations average below 0", "model")
