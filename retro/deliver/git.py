@@ -1,0 +1,345 @@
+"""Git by plumbing, on a bare cache clone: one file changed in one commit, the same input giving the same commit id.
+
+There is no work tree, so a crash leaves nothing half done; hooks and the user's own configuration play no part. A
+token goes to git through its environment alone, and git hands it to the repository's own host only.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from retro.errors import RetroError
+from retro.safe import plain_text
+from retro.secret import SECRETS, redact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from retro.secret import Secret
+
+__all__ = ["AUTHOR", "Commit", "Git", "GitError", "LeaseError", "Tips", "git_version"]
+
+AUTHOR: Final = "slow mirror <slow-mirror@localhost>"
+"""Who makes our commits: one of anybody else on a branch of ours is a person's work, and stays."""
+
+_TIMEOUT_S: Final = 120.0
+_KEPT: Final = frozenset({"GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_EXEC_PATH"})
+_HELPER: Final = (  # a function of the shell: the token is in its environment, never in anyone's arguments
+    '!f() { test "$1" = get && echo username=x-access-token && echo "password=$RETRO_GIT_PASSWORD"; }; f'
+)
+_ID: Final = re.compile(r"[0-9a-f]{40,64}")
+_HEADER: Final = re.compile(r"(tree|parent|author|committer) (.*)")
+
+
+class GitError(RetroError):
+    """Git could not do it; `permanent` when trying again will not help without a person."""
+
+    def __init__(self, reason: str, *, permanent: bool = False) -> None:
+        super().__init__(reason)
+        self.permanent = permanent
+
+
+class LeaseError(GitError):
+    """The branch on the other side is not what it was: somebody else has pushed meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tips:
+    """Where a repository's branches stand: the base branch by name and commit, and ours; None where there is none."""
+
+    base_branch: str
+    base: str
+    head: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """What a commit says of itself. `author` and `committer` with their dates, as git writes them."""
+
+    id: str
+    parents: tuple[str, ...]
+    author: str
+    committer: str
+    message: str
+
+    @property
+    def is_ours(self) -> bool:
+        """Made here and not touched since: amending, rebasing or merging leaves another committer's name."""
+        return (
+            self.author == self.committer and self.author.startswith(f"{AUTHOR} ") and len(self.parents) == 1
+        )
+
+
+def git_version(env: Mapping[str, str]) -> str | None:
+    """The version of the git on the path; None when there is none."""
+    program = shutil.which("git", path=env.get("PATH"))
+    if program is None:
+        return None
+    done = subprocess.run([program, "--version"], capture_output=True, text=True, check=False, timeout=10)  # noqa: S603  a program found by name
+    return done.stdout.strip().removeprefix("git version ") or None
+
+
+class Git:
+    """One repository, seen through a bare cache below `cache`. Use it within `with git.alone():`."""
+
+    def __init__(
+        self,
+        repository: str,
+        cache: Path,
+        env: Mapping[str, str],
+        token: Secret | None = None,
+        *,
+        timeout_s: float = _TIMEOUT_S,
+    ) -> None:
+        self.repository = repository
+        self.directory = cache / f"{hashlib.sha256(repository.encode()).hexdigest()[:16]}.git"
+        self._token = token
+        self._env = _child_env(env, token)
+        self._origin = _origin_of(repository) if token else None
+        self._program = shutil.which("git", path=env.get("PATH"))
+        self._timeout_s = timeout_s
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other processes off the cache; made when it is not there, and again when it is damaged."""
+        try:
+            self.directory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            lock = os.open(self.directory.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise GitError(f"{self.directory.parent} cannot be used: {error.strerror}") from error
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self._prepare()
+            yield
+        finally:
+            os.close(lock)
+
+    def _prepare(self) -> None:
+        for left_behind in self.directory.rglob("*.lock"):  # by a git that was killed: nobody else is here
+            left_behind.unlink(missing_ok=True)
+        sound = self.directory.is_dir() and self._run("rev-parse", "--is-bare-repository", fails=True)[0] == 0
+        if not sound:
+            shutil.rmtree(self.directory, ignore_errors=True)
+            self.directory.mkdir(mode=0o700)
+            self._run("init", "--quiet", "--bare")
+
+    def tips(self, base_branch: str | None, branch: str) -> Tips:
+        """Ask the other side where its branches stand; nothing is fetched."""
+        wanted = f"refs/heads/{base_branch}" if base_branch else "HEAD"
+        ours = f"refs/heads/{branch}"
+        told = self._run("ls-remote", "--symref", "--", self.repository, wanted, ours)[1].decode(
+            "utf-8", "replace"
+        )
+        refs: dict[str, str] = {}
+        for line in told.splitlines():
+            value, _, name = line.partition("\t")
+            if value.startswith("ref: ") and not base_branch:
+                base_branch = value.removeprefix("ref: refs/heads/")
+            elif _ID.fullmatch(value):
+                refs[name] = value
+        if wanted not in refs or not base_branch:
+            where = f"branch {base_branch}" if base_branch else "default branch; name [playbook] base_branch"
+            raise GitError(f"{self._shown} has no {where}", permanent=True)
+        return Tips(base_branch, refs[wanted], refs.get(ours))
+
+    def fetch(self, tips: Tips, branch: str) -> None:
+        """Bring the commits of these tips here."""
+        specs = [f"+refs/heads/{tips.base_branch}:refs/retro/base"]
+        if tips.head is not None:
+            specs.append(f"+refs/heads/{branch}:refs/retro/head")
+        options = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--no-recurse-submodules")
+        self._run("fetch", *options, "--", self.repository, *specs)
+
+    def commit(self, commit: str) -> Commit:
+        """One commit that was fetched or made here."""
+        head, _, message = self._run("cat-file", "commit", _checked(commit))[1].partition(b"\n\n")
+        lines = [_HEADER.match(line) for line in head.decode("utf-8", "replace").split("\n")]
+        said = [(found[1], found[2]) for found in lines if found]
+        one = dict(said)
+        parents = tuple(value for name, value in said if name == "parent")
+        told = message.decode("utf-8", "replace")
+        return Commit(commit, parents, one.get("author", ""), one.get("committer", ""), told)
+
+    def foreign(self, base: str, head: str) -> Commit | None:
+        """The newest commit on a branch that is not ours; None when all of it was made here."""
+        listed = self._run("rev-list", "--max-count=50", _checked(head), f"^{_checked(base)}")[1].decode()
+        made = (self.commit(line) for line in listed.split())
+        return next((commit for commit in made if not commit.is_ours), None)
+
+    def contains(self, base: str, commit: str) -> bool:
+        """Whether a commit is part of the base's history."""
+        return self._run("merge-base", "--is-ancestor", _checked(commit), _checked(base), fails=True)[0] == 0
+
+    def read(self, commit: str, file: str) -> bytes | None:
+        """The file in a commit; None when there is none; `GitError` when something else stands in its place."""
+        entry = self._entry(commit, file)
+        return None if entry is None else self._run("cat-file", "blob", entry[1])[1]
+
+    def _entry(self, commit: str, file: str) -> tuple[str, str] | None:
+        listed = self._run("ls-tree", "-z", "--full-tree", _checked(commit), "--", file)[1].rstrip(b"\0")
+        if not listed:
+            return None
+        mode, kind, blob = listed.partition(b"\t")[0].decode().split(" ")
+        if kind != "blob" or not mode.startswith("100"):
+            raise GitError(f"{file} in {self._shown} is not a regular file", permanent=True)
+        return mode, blob
+
+    def write(self, base: str, file: str, content: bytes, message: str, at_s: int) -> str:
+        """Commit the file with this content on top of `base`: the same arguments, the same commit id."""
+        entry = self._entry(base, file)
+        blob = self._run("hash-object", "-w", "--stdin", stdin=content)[1].decode().strip()
+        with tempfile.TemporaryDirectory(dir=self.directory) as place:
+            index = {"GIT_INDEX_FILE": str(Path(place, "index"))}
+            self._run("read-tree", _checked(base), env=index)
+            info = f"{entry[0] if entry else '100644'},{blob},{file}"
+            self._run("update-index", "--add", "--cacheinfo", info, env=index)
+            tree = self._run("write-tree", env=index)[1].decode().strip()
+        name, _, address = AUTHOR.removesuffix(">").partition(" <")
+        who = {
+            f"GIT_{role}_{part}": value
+            for role in ("AUTHOR", "COMMITTER")
+            for part, value in (("NAME", name), ("EMAIL", address), ("DATE", f"@{at_s} +0000"))
+        }
+        made = self._run(
+            "commit-tree", tree, "-p", _checked(base), "-F", "-", stdin=message.encode(), env=who
+        )[1]
+        return made.decode().strip()
+
+    def push(self, commit: str, branch: str, expected: str | None) -> None:
+        """Let a branch over there point to a commit, as long as it still points to `expected` (None: is not there)."""
+        lease = f"--force-with-lease=refs/heads/{branch}:{expected or ''}"
+        spec = f"{_checked(commit)}:refs/heads/{branch}"
+        arguments = ("push", "--quiet", "--porcelain", "--no-verify", lease, "--", self.repository, spec)
+        code, out, err = self._run(*arguments, fails=True)
+        if code == 0:
+            return
+        if b"stale info" in out + err:
+            raise LeaseError(f"{branch} was changed by somebody else meanwhile")
+        raise self._error("push", err + out)
+
+    def keep(self, branch: str, commit: str) -> None:
+        """Let a branch of the cache itself point to a commit."""
+        self._run("update-ref", f"refs/heads/{branch}", _checked(commit))
+
+    @property
+    def _shown(self) -> str:
+        return str(redact(self.repository, self._secrets))
+
+    @property
+    def _secrets(self) -> tuple[Secret, ...]:
+        return (self._token,) if self._token else ()
+
+    def _run(
+        self, *arguments: str, stdin: bytes = b"", env: Mapping[str, str] | None = None, fails: bool = False
+    ) -> tuple[int, bytes, bytes]:
+        """Run git in the cache: code, stdout, stderr. A failure is a `GitError`, unless the caller expects some."""
+        if self._program is None:
+            raise GitError("there is no git on the path; install it", permanent=True)
+        command = [self._program, f"--git-dir={self.directory}", *_SETTINGS]
+        if self._origin:
+            command += ["-c", f"credential.{self._origin}.helper={_HELPER}"]
+        code, out, err = self._finish(
+            [*command, *arguments], stdin, {**self._env, **(env or {})}, arguments[0]
+        )
+        if code and not fails:
+            raise self._error(arguments[0], err)
+        return code, out, err
+
+    def _finish(
+        self, command: list[str], stdin: bytes, env: Mapping[str, str], what: str
+    ) -> tuple[int, bytes, bytes]:
+        pipe = subprocess.PIPE
+        try:
+            child = subprocess.Popen(  # noqa: S603  no shell; what could be an option stands behind `--`
+                command, stdin=pipe, stdout=pipe, stderr=pipe, env=env, start_new_session=True
+            )  # a session of its own: no terminal to ask on, and one group to stop
+        except OSError as error:
+            raise GitError(f"git could not be started: {error.strerror}") from error
+        with child:
+            try:
+                out, err = child.communicate(stdin, timeout=self._timeout_s)
+            except BaseException as error:
+                with suppress(ProcessLookupError):
+                    os.killpg(child.pid, signal.SIGKILL)
+                if not isinstance(error, subprocess.TimeoutExpired):
+                    raise
+                late = f"git {what} of {self._shown} did not end in {self._timeout_s:.0f} s"
+                raise GitError(late) from None
+        return child.returncode, out, err
+
+    def _error(self, what: str, said: bytes) -> GitError:
+        lines = [line for line in said.decode("utf-8", "replace").splitlines() if line.strip()]
+        telling = [line for line in lines if line.startswith(("fatal:", "error:", "!", "remote:"))] or lines
+        reason = (
+            "; ".join(plain_text(str(redact(line, self._secrets))) for line in telling[:3])
+            or "it does not say why"
+        )
+        permanent = bool(
+            re.search(
+                r"(?i)authentication failed|denied|not found|not appear to be a git|could not read (user|pass)",
+                reason,
+            )
+        )
+        return GitError(f"git {what} of {self._shown}: {reason}", permanent=permanent)
+
+
+_SETTINGS: Final = (
+    "-c", "core.hooksPath=/dev/null",
+    "-c", "core.askPass=",
+    "-c", "credential.helper=",
+    "-c", "credential.useHttpPath=false",
+    "-c", "gc.auto=0",
+    "-c", "commit.gpgSign=false",
+    "-c", "push.gpgSign=false",
+    "-c", "protocol.ext.allow=never",
+)  # fmt: skip
+
+
+def _child_env(env: Mapping[str, str], token: Secret | None) -> dict[str, str]:
+    """The environment for git: ours without any secret and without git's own settings, but for the way out."""
+    hidden = {*SECRETS, *(f"{name}_FILE" for name in SECRETS), "CREDENTIALS_DIRECTORY", "SSH_ASKPASS"}
+    kept = {
+        name: value
+        for name, value in env.items()
+        if name not in hidden and (name in _KEPT or not name.startswith("GIT_"))
+    }
+    kept |= {
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_ASKPASS": "",
+        "LC_ALL": "C",
+    }
+    kept.setdefault("GIT_SSH_COMMAND", "ssh -o BatchMode=yes -o ConnectTimeout=20")
+    if token is not None:
+        kept["RETRO_GIT_PASSWORD"] = token.reveal()
+    return kept
+
+
+def _origin_of(repository: str) -> str | None:
+    """Scheme and host, the only ones git may give the token to; None where none is needed (ssh, a path)."""
+    try:
+        split = urlsplit(repository)
+    except ValueError:
+        return None
+    if split.scheme not in {"http", "https"} or not split.netloc:
+        return None
+    return f"{split.scheme}://{split.netloc.rpartition('@')[2]}"
+
+
+def _checked(commit: str) -> str:
+    if not _ID.fullmatch(commit):
+        raise GitError(f"{plain_text(commit)[:60]!r} is no commit id")
+    return commit
