@@ -28,9 +28,11 @@ __all__ = [
     "held_elsewhere",
     "keep_document",
     "keep_numbers",
+    "left_behind",
     "looked_at",
     "release",
     "renew",
+    "stuck",
     "take_over",
 ]
 
@@ -164,6 +166,8 @@ def finish(conn: Connection, review: Review, now: int, *, facts: str | None = No
         done_at=now,
         **({} if facts is None else {"facts": facts}),
     )
+    mine = and_(documents.c.review == review.key, documents.c.revision == review.revision)
+    conn.execute(update(documents).where(mine, documents.c.done_at.is_(None)).values(done_at=now))
 
 
 def release(conn: Connection, review: Review) -> None:
@@ -202,6 +206,13 @@ def take_over(conn: Connection, now: int, max_attempts: int, *, alone: bool) -> 
     return [review_of(row) for row in conn.execute(columns().where(reviews.c.key.in_(keys)))] if keys else []
 
 
+def left_behind(conn: Connection, now: int, *, alone: bool) -> bool:
+    """Whether a dead process holds anything: a lease ran out, or we are alone and somebody holds one."""
+    gone = reviews.c.state == "running"
+    query = select(reviews.c.key).where(IS_OPEN, gone if alone else and_(gone, reviews.c.leased_until <= now))
+    return conn.execute(query.limit(1)).one_or_none() is not None
+
+
 def held_elsewhere(conn: Connection, owner: str) -> dict[int, int]:
     """Key -> end of the lease, of everything that other processes hold."""
     query = select(reviews.c.key, reviews.c.leased_until).where(
@@ -210,11 +221,21 @@ def held_elsewhere(conn: Connection, owner: str) -> dict[int, int]:
     return {row.key: row.leased_until for row in conn.execute(query)}
 
 
+def stuck(conn: Connection, now: int, lease: int, longest: int) -> bool:
+    """Whether a lease or a back-off reaches further than it could from now: the clock went back."""
+    query = select(reviews.c.key).where(IS_OPEN, _ahead(now, lease, longest))
+    return conn.execute(query.limit(1)).one_or_none() is not None
+
+
 def heal_clock(conn: Connection, now: int, lease: int, longest: int) -> int:
-    """After the clock went back: no back-off and no lease may reach further than it could from now; how many did."""
-    held = and_(IS_OPEN, reviews.c.leased_until > now + 2 * lease)
-    waits = and_(IS_OPEN, reviews.c.not_before > now + longest)
+    """After the clock went back: nothing is held or waits longer than it could from now; how many did."""
+    held = update(reviews).where(IS_OPEN, reviews.c.leased_until > now + 2 * lease)
+    waits = update(reviews).where(IS_OPEN, reviews.c.not_before > now + longest)
     return (
-        conn.execute(update(reviews).where(held).values(leased_until=now + lease)).rowcount
-        + conn.execute(update(reviews).where(waits).values(not_before=now)).rowcount
+        conn.execute(held.values(leased_until=now + lease)).rowcount
+        + conn.execute(waits.values(not_before=now)).rowcount
     )
+
+
+def _ahead(now: int, lease: int, longest: int) -> ColumnElement[bool]:
+    return or_(reviews.c.leased_until > now + 2 * lease, reviews.c.not_before > now + longest)

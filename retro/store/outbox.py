@@ -13,6 +13,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from retro.errors import LostClaimError
 from retro.store.review_tables import outbox, reviews
+from retro.store.reviews import IS_OPEN
 from retro.store.tables import agents
 
 if TYPE_CHECKING:
@@ -22,15 +23,20 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Letter",
+    "addressed",
+    "catching_up",
     "claim",
     "company",
     "count",
+    "fail_all",
     "give_back",
     "heal_clock",
+    "left_behind",
     "listed",
     "record",
     "resend",
     "ripe",
+    "stuck",
     "take_over",
     "write",
 ]
@@ -125,18 +131,26 @@ def claim(
     *,
     digest: bool,
     limit: int = 1,
+    without: Iterable[str] = (),
 ) -> list[Letter]:
-    """Take up to `limit` letters that can be sent, those of the oldest reviews first: all of one channel."""
+    """Take up to `limit` letters that can be sent, those of the oldest reviews first, `without` some agents'."""
     ripe = and_(
         outbox.c.state == "pending",
         outbox.c.not_before <= now,
         outbox.c.digest == int(digest),
         outbox.c.channel.in_(channels),
+        agents.c.name.not_in(list(without)),
     )
     query = _letters().where(_IS_OPEN, ripe).order_by(reviews.c.period_end, outbox.c.key).limit(limit)
-    found = list(conn.execute(query.with_for_update(skip_locked=True, of=outbox)))
-    alike = [Letter._make(row) for row in found if row.channel == found[0].channel]
-    return _take(conn, alike, owner, now + lease)
+    found = [Letter._make(row) for row in conn.execute(query.with_for_update(skip_locked=True, of=outbox))]
+    return _take(conn, found, owner, now + lease)
+
+
+def catching_up(conn: Connection, now: int) -> list[str]:
+    """The agents with reviews that are being made or can be: what is gathered for them is not complete."""
+    at_work = or_(reviews.c.state == "running", and_(reviews.c.state == "due", reviews.c.not_before <= now))
+    query = select(agents.c.name).join(reviews, reviews.c.agent == agents.c.key).where(IS_OPEN, at_work)
+    return list(conn.execute(query.distinct()).scalars())
 
 
 def company(conn: Connection, letter: Letter, owner: str, now: int, lease: int) -> list[Letter]:
@@ -193,6 +207,13 @@ def _mine(letter: Letter) -> ColumnElement[bool]:
     return and_(outbox.c.key == letter.key, outbox.c.state == "sending", outbox.c.owner == letter.owner)
 
 
+def left_behind(conn: Connection, now: int, *, alone: bool) -> bool:
+    """Whether a dead sender holds a letter."""
+    gone = outbox.c.state == "sending"
+    query = select(outbox.c.key).where(_IS_OPEN, gone if alone else and_(gone, outbox.c.leased_until <= now))
+    return conn.execute(query.limit(1)).one_or_none() is not None
+
+
 def take_over(conn: Connection, now: int, *, alone: bool) -> int:
     """Letters whose sender is dead are pending again, and say that they may have arrived; how many."""
     gone = outbox.c.state == "sending"
@@ -209,13 +230,19 @@ def take_over(conn: Connection, now: int, *, alone: bool) -> int:
     return conn.execute(freed.values(values)).rowcount
 
 
+def stuck(conn: Connection, now: int, lease: int, longest: int) -> bool:
+    """Whether a letter is held or waits longer than it could from now: the clock went back."""
+    ahead = or_(outbox.c.leased_until > now + 2 * lease, outbox.c.not_before > now + longest)
+    return conn.execute(select(outbox.c.key).where(_IS_OPEN, ahead).limit(1)).one_or_none() is not None
+
+
 def heal_clock(conn: Connection, now: int, lease: int, longest: int) -> int:
     """After the clock went back: nothing waits longer than it could from now; how many did."""
-    held = and_(outbox.c.state == "sending", outbox.c.leased_until > now + 2 * lease)
-    waits = and_(outbox.c.state == "pending", outbox.c.not_before > now + longest)
+    held = update(outbox).where(_IS_OPEN, outbox.c.leased_until > now + 2 * lease)
+    waits = update(outbox).where(_IS_OPEN, outbox.c.not_before > now + longest)
     return (
-        conn.execute(update(outbox).where(_IS_OPEN, held).values(leased_until=now + lease)).rowcount
-        + conn.execute(update(outbox).where(_IS_OPEN, waits).values(not_before=now)).rowcount
+        conn.execute(held.values(leased_until=now + lease)).rowcount
+        + conn.execute(waits.values(not_before=now)).rowcount
     )
 
 
@@ -226,6 +253,18 @@ def ripe(conn: Connection, now: int) -> bool:
         and_(outbox.c.state == "sending", outbox.c.leased_until <= now),
     )
     return conn.execute(select(outbox.c.key).where(_IS_OPEN, can).limit(1)).one_or_none() is not None
+
+
+def addressed(conn: Connection) -> list[tuple[str, str]]:
+    """(channel, recipient) of everything that waits."""
+    query = select(outbox.c.channel, outbox.c.recipient).where(_IS_OPEN, outbox.c.state == "pending")
+    return [(row.channel, row.recipient) for row in conn.execute(query.distinct())]
+
+
+def fail_all(conn: Connection, channel: str, recipient: str, reason: str) -> int:
+    """Give up everything that waits for a recipient; how many letters that were."""
+    mine = and_(outbox.c.state == "pending", outbox.c.channel == channel, outbox.c.recipient == recipient)
+    return conn.execute(update(outbox).where(_IS_OPEN, mine).values(state="failed", reason=reason)).rowcount
 
 
 def listed(conn: Connection, review: str | None = None) -> list[Letter]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import select, update
+from sqlalchemy import select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from retro.store.review_tables import sources
@@ -32,14 +32,11 @@ def keep(conn: Connection, key: str, state: Mapping[str, Any]) -> str | None:
     return before
 
 
-def raise_alarm(conn: Connection, key: str, reason: str) -> bool:
-    """It could not be read; whether that is news."""
-    before = conn.execute(select(sources.c.alarm).where(sources.c.key == key)).one_or_none()
-    if before is None:
-        _put(conn, key, {"state": "{}", "alarm": reason})
-    else:
-        conn.execute(update(sources).where(sources.c.key == key).values(alarm=reason))
-    return before is None or before.alarm != reason
+def raise_alarm(conn: Connection, key: str, reason: str, state: Mapping[str, Any]) -> bool:
+    """It could not be read further than `state`; whether that is news."""
+    before = conn.execute(select(sources.c.alarm).where(sources.c.key == key)).scalar_one_or_none()
+    _put(conn, key, {"state": json.dumps(state), "alarm": reason})
+    return before != reason
 
 
 def alarms(conn: Connection) -> dict[str, str]:

@@ -50,6 +50,7 @@ _STATEMENTS: Final = (
         digest TEXT NOT NULL,
         numbers TEXT,
         document TEXT,
+        done_at BIGINT,
         PRIMARY KEY (review, revision)
     )""",
     """CREATE TABLE enrolments (
@@ -128,8 +129,9 @@ documents: Final = Table(
     Column("digest", Text, nullable=False),
     Column("numbers", Text),
     Column("document", Text),
+    Column("done_at", BigInteger),
 )
-"""The exact JSON text of each revision: `numbers` while its words are missing, then `document`.
+"""The exact JSON text of each revision: `numbers` while its words are missing, then `document`; shown once done.
 
 `digest` is taken of the figures, so that a later look can tell whether anything changed.
 """

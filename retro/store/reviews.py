@@ -35,6 +35,7 @@ __all__ = [
     "Review",
     "Written",
     "by_id",
+    "by_key",
     "columns",
     "count_parked",
     "facts_digest",
@@ -112,12 +113,13 @@ class Review(NamedTuple):
 
 
 class Written(NamedTuple):
-    """A revision as it is stored: its figures alone, or with its words."""
+    """A revision as it is stored: its figures alone, or with its words; without `done_at` it is not finished."""
 
     revision: int
     digest: str
     numbers: str | None
     document: str | None
+    done_at: int | None
 
 
 def columns() -> Select[Any]:
@@ -313,6 +315,11 @@ def by_id(conn: Connection, id: str) -> Review:  # noqa: A002  the field's name
     return review_of(found)
 
 
+def by_key(conn: Connection, key: int) -> Review:
+    """The review of that key, which is there."""
+    return review_of(conn.execute(columns().where(reviews.c.key == key)).one())
+
+
 def listed(conn: Connection, agent: str | None = None) -> list[Review]:
     """Every review, or one agent's, in order of its period's end."""
     query = columns()
@@ -323,15 +330,14 @@ def listed(conn: Connection, agent: str | None = None) -> list[Review]:
 
 
 def written(conn: Connection, review: int, revision: int | None = None) -> Written | None:
-    """A revision that is complete: the one asked for, or the newest; None when there is none."""
-    query = select(documents.c.revision, documents.c.digest, documents.c.numbers, documents.c.document)
-    query = query.where(documents.c.review == review)
-    if revision is None:
-        query = query.where(documents.c.document.is_not(None))
-    else:
-        query = query.where(documents.c.revision == revision)
-    found = conn.execute(query.order_by(documents.c.revision.desc()).limit(1)).one_or_none()
-    return None if found is None else Written(*found)
+    """A revision as far as it is written, or (None) the newest that is done; None when there is none."""
+    own = documents.c
+    query = select(own.revision, own.digest, own.numbers, own.document, own.done_at).where(
+        own.review == review
+    )
+    query = query.where(own.done_at.is_not(None) if revision is None else own.revision == revision)
+    found = conn.execute(query.order_by(own.revision.desc()).limit(1)).one_or_none()
+    return None if found is None else Written._make(found)
 
 
 def count_parked(conn: Connection) -> int:

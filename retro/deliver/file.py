@@ -1,0 +1,108 @@
+"""Reviews as files: the same review, the same path and bytes, whole or not at all, and for nobody else's eyes."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import re
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
+
+from retro.deliver.channel import Retry, Sent
+from retro.deliver.render import render
+
+if TYPE_CHECKING:
+    from retro.config import Config
+    from retro.deliver.channel import Message, Outcome
+
+__all__ = ["Files", "file_channel", "reviews_directory"]
+
+_FORMATS: Final = ("json", "md", "html")
+_LONGEST: Final = 120
+
+
+def reviews_directory(config: Config) -> Path:
+    """Where the files go: as configured, else `reviews/` beside the database, or the configuration for a server's."""
+    if config.store.reviews is not None:
+        return config.store.reviews
+    if "://" not in config.store.url:
+        return Path(config.store.url).parent / "reviews"
+    return (config.file.parent if config.file is not None else Path.cwd()) / "reviews"
+
+
+def file_channel(config: Config) -> Files:
+    """The channel as configured."""
+    return Files(reviews_directory(config))
+
+
+class Files:
+    """The channel `file`: AGENT/KIND/KEY.json, .md and .html; a later revision stands beside as KEY.r2.json."""
+
+    name: Final = "file"
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def recipients(self, config: Config) -> tuple[str, ...]:  # noqa: ARG002  the folder is where it is
+        """The one folder, by a name that is the same on every machine."""
+        return ("reviews",)
+
+    def send(self, message: Message) -> Outcome:
+        """Write the files; `Retry` when the disk does not take them."""
+        try:
+            for path, text in self.files_of(message).items():
+                _write_whole(path, text.encode())
+        except OSError as error:
+            where = f": {error.filename}" if error.filename else ""
+            return Retry(f"{os.strerror(error.errno or errno.EIO)}{where}")
+        return Sent()
+
+    def files_of(self, message: Message) -> dict[Path, str]:
+        """Path -> content of a message's files."""
+        key = _name(message.period_key or message.kind)
+        stem = key if message.revision == 1 else f"{key}.r{message.revision}"
+        folder = self.directory / _name(message.agent) / _name(message.kind)
+        return {folder / f"{stem}.{form}": render(message.document, form) for form in _FORMATS}
+
+
+def _name(text: str) -> str:
+    """A foreign name as the name of one file: nothing in it leads elsewhere, and different names stay different."""
+    plain = quote(text, safe=" ()+,;=@")
+    plain = re.sub(r"^\.", "%2E", plain)
+    if plain == text and len(plain) <= _LONGEST:
+        return plain
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return f"{plain[:_LONGEST]}~{digest}"
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    """Beside it, down to the disk, then into its place; not at all when it is there already."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        if path.read_bytes() == content:
+            return
+    except FileNotFoundError:
+        pass
+    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(beside).replace(path)
+    except BaseException:
+        Path(beside).unlink(missing_ok=True)
+        raise
+    _settle(path.parent)
+
+
+def _settle(directory: Path) -> None:
+    """Make the new name last: a rename is a change of the directory."""
+    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
