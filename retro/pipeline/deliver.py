@@ -1,0 +1,190 @@
+"""Sending what is written: a letter is taken, its transaction ended, and only then handed to its channel.
+
+A crash between the channel's word and our note can repeat one message, under the same identity; nothing else can.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from retro.deliver.channel import Message, Refused, Retry, Sent
+from retro.errors import LostClaimError, StoreError, UnknownError
+from retro.periods import DAY, SECOND, parse_instant
+from retro.pipeline import reports
+from retro.pipeline.bench import LONGEST_WAIT, backoff
+from retro.report import RetrospectiveReport
+from retro.safe import plain_text
+from retro.secret import redact
+from retro.store import outbox, reviews
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sqlalchemy import Connection
+
+    from retro.config import Config
+    from retro.deliver.channel import Channel, Outcome
+    from retro.pipeline.bench import Bench, Tally
+    from retro.pipeline.reports import Document
+    from retro.store.outbox import Letter
+
+__all__ = ["channels_of", "message_of", "send_all"]
+
+_AT_ONCE: Final = {"file": 50}
+_GIVEN_UP_AFTER: Final = 3 * DAY
+_LONGEST_REASON: Final = 500
+
+
+def channels_of(config: Config, env: Mapping[str, str]) -> dict[str, Channel]:
+    """The channels this configuration names: `file` always, the others when they have somebody to tell."""
+    from retro.deliver.file import file_channel  # noqa: PLC0415  what mail needs is heavy: only when it is wanted
+
+    channels: dict[str, Channel] = {"file": file_channel(config)}
+    if config.mail.host:
+        from retro.deliver.mail import mail_channel  # noqa: PLC0415
+
+        channels["mail"] = mail_channel(config, env)
+    from retro.deliver.notify import notify_channel  # noqa: PLC0415
+
+    notify = notify_channel(config, env)
+    if notify.recipients(config):
+        channels["notify"] = notify
+    return channels
+
+
+def send_all(bench: Bench, tally: Tally) -> None:
+    """Send what can be sent now: what stands alone first, then what was gathered, one message a recipient."""
+    names = list(bench.channels)
+    _fail_the_homeless(bench, tally)
+    for digest in (False, True):
+        while not bench.stopping():
+            bench.beat()
+            letters = _take(bench, names, digest=digest)
+            if not letters:
+                break
+            if digest:
+                _send(bench, letters, tally)
+                continue
+            for letter in letters:
+                _send(bench, [letter], tally)
+
+
+def _take(bench: Bench, names: Sequence[str], *, digest: bool) -> list[Letter]:
+    now, lease = bench.clock(), bench.lease
+    with bench.store.read() as conn:
+        if not outbox.ripe(conn, now):
+            return []
+    with bench.store.write() as conn:
+        if not digest:
+            for name in names:
+                limit = _AT_ONCE.get(name, 1)
+                if found := outbox.claim(conn, bench.owner, now, lease, [name], digest=False, limit=limit):
+                    return found
+            return []
+        held = outbox.catching_up(conn, now)
+        first = outbox.claim(conn, bench.owner, now, lease, names, digest=True, without=held)
+        return [*first, *outbox.company(conn, first[0], bench.owner, now, lease)] if first else []
+
+
+def _send(bench: Bench, letters: Sequence[Letter], tally: Tally) -> None:
+    """Hand over one message, which may speak for several letters, and note what became of it."""
+    ordered = sorted(letters, key=lambda letter: (letter.period_end, letter.key))
+    head = ordered[-1]
+    channel = bench.channels[head.channel]
+    try:
+        with bench.store.read() as conn:
+            message = message_of(conn, head, ordered[:-1])
+        outcome = channel.send(message)
+    except StoreError:
+        raise
+    except Exception as error:  # noqa: BLE001  a channel that breaks is tried again like one that cannot be reached
+        outcome = Retry(f"{type(error).__name__}: {error}")
+    _note(bench, ordered, outcome, tally)
+
+
+def _note(bench: Bench, letters: Sequence[Letter], outcome: Outcome, tally: Tally) -> None:
+    now, head = bench.clock(), letters[-1]
+    fields = {"agent": head.agent, "review": head.review_id, "channel": head.channel, "letters": len(letters)}
+    state, level, values = "sent", "info", dict[str, object](sent_at=now)
+    if not isinstance(outcome, Sent):
+        reason = plain_text(str(redact(outcome.reason, bench.secrets)))[:_LONGEST_REASON]
+        fields["reason"] = reason
+        overdue = now - min(letter.written_at for letter in letters) >= _GIVEN_UP_AFTER
+        if isinstance(outcome, Refused) or overdue:
+            state, level, values = "failed", "error", {"reason": reason}
+        else:
+            wait = backoff(head.attempts, bench.rng)
+            if outcome.after_s is not None:
+                wait = max(wait, min(round(outcome.after_s * SECOND), 6 * LONGEST_WAIT))
+            state, level, values = "pending", "warning", {"reason": reason, "not_before": now + wait}
+    try:
+        with bench.store.write() as conn:
+            outbox.record(conn, letters, state, **values)
+    except LostClaimError as error:
+        bench.log("letter_lost", level="warning", reason=str(error), **fields)
+        return
+    tally.sent += len(letters) * (state == "sent")
+    tally.refused += len(letters) * (state == "failed")
+    tally.postponed += len(letters) * (state == "pending")
+    bench.log(
+        {"sent": "letter_sent", "failed": "letter_failed", "pending": "letter_postponed"}[state],
+        level=level,
+        **fields,
+    )
+
+
+def _fail_the_homeless(bench: Bench, tally: Tally) -> None:
+    """Letters of a channel or to a recipient that the configuration no longer names go nowhere."""
+    there = {name: channel.recipients(bench.config) for name, channel in bench.channels.items()}
+    with bench.store.read() as conn:
+        strays = [one for one in outbox.addressed(conn) if one[1] not in there.get(one[0], ())]
+    for name, recipient in strays:
+        reason = f"the configuration names no {name}" if name not in there else "is not a recipient any more"
+        with bench.store.write() as conn:
+            tally.refused += outbox.fail_all(conn, name, recipient, reason)
+        bench.log("letters_without_address", level="error", channel=name, reason=reason)
+
+
+# what a message says
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    document: Document
+    previous: Document | None = None
+
+
+def message_of(conn: Connection, letter: Letter, older: Sequence[Letter] = ()) -> Message:
+    """The message of a letter, and of the older ones that go with it, from the documents as they are stored."""
+    review = reviews.by_key(conn, letter.review)
+    found = _found(conn, letter)
+    return Message(
+        review_id=letter.review_id,
+        agent=letter.agent,
+        kind=letter.kind,
+        revision=letter.revision,
+        period_key=review.period_key,
+        subject_line="",
+        document=found.document,
+        generated_at_us=_generated_at(found.document),
+        recipient=letter.recipient,
+        digest_of=tuple(_found(conn, one).document for one in older),
+        previous=found.previous,
+    )
+
+
+def _found(conn: Connection, letter: Letter) -> _Found:
+    there = reviews.written(conn, letter.review, letter.revision)
+    if there is None or there.document is None:
+        raise UnknownError(f"revision {letter.revision} of {letter.review_id} is not stored")
+    before = reviews.written(conn, letter.review, letter.revision - 1) if letter.revision > 1 else None
+    previous = None if before is None or before.document is None else reports.read(before.document)
+    return _Found(reports.read(there.document), previous)
+
+
+def _generated_at(document: Document) -> int:
+    """The date of a review: a property of it, not of its sending."""
+    if isinstance(document, RetrospectiveReport):
+        return parse_instant(document.generated_at)
+    return parse_instant(document.exit_at or document.entry_at)
