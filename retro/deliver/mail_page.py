@@ -17,7 +17,7 @@ from retro.deliver.mail_answers import Answer, answers_of_life, answers_of_posit
 from retro.deliver.mail_changes import Change, changes
 from retro.deliver.page import money_of_report, page_of_report, result_text
 from retro.deliver.position_page import page_of_position
-from retro.deliver.words import HORIZONS
+from retro.deliver.words import HORIZONS, believed
 from retro.figures import DASH, money_of, span
 from retro.report import RetrospectiveReport
 from retro.safe import clean, plain_text
@@ -168,10 +168,10 @@ def _older(document: RetrospectiveReport | PositionRetrospective) -> Older:
         document.id,
         f"{document.horizon.capitalize()} {document.id.rpartition('.')[2]}",
         span(document.period_start, document.period_end, document.time_zone),
-        result_text(document.pnl.total, money),
+        result_text(believed(document.pnl), money),
         money.signed(document.effectiveness.sum_vs_inaction),
         f"{len(wanted)}",
-        tone_of(document.pnl.total),
+        tone_of(believed(document.pnl)),
     )
 
 

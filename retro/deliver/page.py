@@ -26,7 +26,7 @@ from retro.deliver.money_sections import (
     effectiveness_section,
     risk_section,
 )
-from retro.deliver.words import HORIZONS, VERDICTS, clip, signed_components
+from retro.deliver.words import HORIZONS, IMPLAUSIBLE, VERDICTS, believed, clip, signed_components
 from retro.figures import count, duration, money_of, percent, ratio, span
 
 if TYPE_CHECKING:
@@ -86,6 +86,9 @@ def _headline(report: RetrospectiveReport, money: Money) -> Headline:
     alarms = []
     if report.effectiveness.alarm and report.effectiveness.alarm_text:
         alarms.append(f"Alarm: {report.effectiveness.alarm_text}.")
+    if report.pnl.implausible_pnl:
+        left_out = money.change(report.pnl.implausible_pnl)
+        alarms.append(f"Not believed and left out here: {left_out} of implausible fills, see data quality.")
     if report.data_quality.provisional:
         alarms.append("Provisional: some marks are missing or old, see data quality.")
     revision = f", revision {report.revision}" if report.revision > 1 else ""
@@ -93,9 +96,9 @@ def _headline(report: RetrospectiveReport, money: Money) -> Headline:
         kicker=HORIZONS[report.horizon],
         title=report.agent,
         subtitle=f"{period}{week}, {report.time_zone}{revision}",
-        result=result_text(report.pnl.total, money),
+        result=result_text(believed(report.pnl), money),
         why=_why(report, money),
-        tone=tone_of(report.pnl.total),
+        tone=tone_of(believed(report.pnl)),
         facts=tuple(_first_facts(report, money)),
         alarms=tuple(alarms),
     )
@@ -103,13 +106,14 @@ def _headline(report: RetrospectiveReport, money: Money) -> Headline:
 
 def _why(report: RetrospectiveReport, money: Money) -> str:
     """The lines of the attribution that weigh most, on either side."""
-    lines = sorted(signed_components(report.pnl), key=lambda line: -abs(line[1]))
+    lines = [line for line in signed_components(report.pnl) if line[0] != IMPLAUSIBLE]
+    lines.sort(key=lambda line: -abs(line[1]))
     if not lines:
         return "Nothing was earned, lost or spent."
     gains = _named([line for line in lines if line[1] > 0][:2], money)
     losses = _named([line for line in lines if line[1] < 0][:2], money)
     if gains and losses:
-        first, second = (gains, losses) if report.pnl.total >= 0 else (losses, gains)
+        first, second = (gains, losses) if believed(report.pnl) >= 0 else (losses, gains)
         return f"{first}; against that {second[0].lower()}{second[1:]}."
     return f"{gains or losses}."
 

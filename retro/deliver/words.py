@@ -14,17 +14,21 @@ if TYPE_CHECKING:
 __all__ = [
     "FLAGS",
     "HORIZONS",
+    "IMPLAUSIBLE",
     "KINDS",
     "MEASURES",
     "PARTS",
     "ROLES",
     "VERDICTS",
     "attribution_bars",
+    "believed",
     "clip",
     "reason_text",
     "signed_components",
     "verdict_tone",
 ]
+
+IMPLAUSIBLE: Final = "Implausible (not believed)"
 
 COMPONENTS: Final = (
     ("lp_fees_earned", "LP fees earned", 1),
@@ -39,7 +43,7 @@ COMPONENTS: Final = (
     ("gas_costs", "Gas costs", -1),
     ("inference_costs", "Inference costs", -1),
     ("data_costs", "Data costs", -1),
-    ("implausible_pnl", "Implausible (not believed)", 1),
+    ("implausible_pnl", IMPLAUSIBLE, 1),
     ("unattributed", "Unattributed", 1),
 )
 """Lines of an attribution in the order they are read, with the sign they enter the total with."""
@@ -116,6 +120,11 @@ def signed_components(pnl: PnlAttribution) -> list[tuple[str, float]]:
         if amount:
             lines.append((label, sign * amount))
     return lines
+
+
+def believed(pnl: PnlAttribution) -> float:
+    """The total without what implausible positions made: what a headline may say."""
+    return pnl.total - pnl.implausible_pnl
 
 
 def attribution_bars(pnl: PnlAttribution, money: Money) -> Bars:
