@@ -18,6 +18,7 @@ from retro.store.health import damage, server_version
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from retro.config import Config
     from retro.pipeline.check import Check, Examination, House
 
 __all__ = ["CHECKS", "file_of"]
@@ -29,9 +30,9 @@ _LARGE: Final = 1024 * _MB
 _OTHERS: Final = 0o077
 
 
-def file_of(house: House) -> Path | None:
+def file_of(config: Config) -> Path | None:
     """The file of a SQLite database, there or not; None for a server."""
-    url = house.config.store.url
+    url = config.store.url
     return None if "://" in url else Path(url)
 
 
@@ -64,7 +65,7 @@ def database(house: House) -> Iterator[Check]:
 
 def permissions(house: House) -> Iterator[Check]:
     """Whether we may write where the database is or will be, and who else may read it."""
-    file = file_of(house)
+    file = file_of(house.config)
     if file is None:
         return
     if not file.exists():
@@ -86,7 +87,7 @@ def permissions(house: House) -> Iterator[Check]:
 
 def disk(house: House) -> Iterator[Check]:
     """Room for the database to grow; a migration or a rollback journal may need its size again."""
-    file = file_of(house)
+    file = file_of(house.config)
     if file is None:
         return
     try:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from retro.pipeline.check import Examination
+    from retro.store.engine import Store
 
 __all__ = ["Check", "examine"]
 
@@ -41,14 +42,8 @@ def examine(config_path: Path | None, db: str | None, env: Mapping[str, str], *,
             else [str(error)]
         )
         return [*machine, *(broken("configuration", fault) for fault in faults)]
-    house = House(config, env, now)
     found: list[Check] = []
-    file = checks_place.file_of(house)
-    if file is None or file.exists():
-        try:
-            house = House(config, env, now, open_store(config.store.url, create=False, patience_s=5))
-        except RetroError as error:
-            found.append(broken("database", str(error)))
+    house = House(config, env, now, _opened(config, found))
     try:
         for one in _CHECKS:
             found += _told(one, house)
@@ -56,6 +51,17 @@ def examine(config_path: Path | None, db: str | None, env: Mapping[str, str], *,
         if house.store is not None:
             house.store.close()
     return [*machine, *found]
+
+
+def _opened(config: Config, found: list[Check]) -> Store | None:
+    """The database, when there is one; what keeps it from opening goes to the findings."""
+    try:
+        file = checks_place.file_of(config)
+        if file is None or file.exists():
+            return open_store(config.store.url, create=False, patience_s=5)
+    except (RetroError, OSError) as error:
+        found.append(broken("database", str(error)))
+    return None
 
 
 def _told(one: Examination, house: House) -> Iterator[Check]:

@@ -128,6 +128,8 @@ def refresh(store: Store, names: Iterable[str], settings_for: Callable[[Agent], 
 
 def _take(conn: Connection, batch: Batch, done: Ingested, replace: str | None) -> None:
     done.events += batch.events
+    told = len(batch.rows) + sum(len(series.t) for series in batch.marks)
+    done.unchanged += max(0, batch.events - told)  # marks told twice, which the adapter let fall together
     done.faults += batch.faults
     for name, count in batch.unknown.items():
         if name in done.unknown or len(done.unknown) < _NAMES:

@@ -23,7 +23,7 @@ def propose(
         str | None, typer.Option("--agent", metavar="A", help="needed when there are several")
     ] = None,
 ) -> None:
-    """Show what the audit justifies changing in the playbook, as a diff; changes nothing.
+    """Show what the audit justifies changing in the playbook. Printed as a diff; nothing is changed.
 
     Example: retro playbook propose --agent sample > playbook.patch
     """
@@ -47,7 +47,7 @@ def apply(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="a PLAYBOOK.md")],
     proposals_file: Annotated[Path, typer.Argument(metavar="PROPOSALS.json", help="from propose --json")],
 ) -> None:
-    """Print the playbook with proposals applied; the file stays as it is.
+    """Print the playbook with proposals applied. The file stays as it is.
 
     Example: retro playbook apply PLAYBOOK.md proposals.json > amended.md
     """

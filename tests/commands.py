@@ -1,0 +1,110 @@
+"""The command line as a person or a script meets it: as a process, or quicker, inside this one."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from retro.surface.cli import run
+
+ROOT = Path(__file__).parents[1]
+SAMPLE = ROOT / "examples" / "sample"
+JOURNAL = SAMPLE / "agent.jsonl"
+
+
+class Said(NamedTuple):
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def data(self) -> Any:
+        return json.loads(self.out)
+
+
+class Retro:
+    """`retro("review", "weekly")` runs a command in this process, in the current directory."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+
+    def __call__(self, *words: str | Path) -> Said:
+        self._capsys.readouterr()
+        code = run([str(word) for word in words])
+        out, err = self._capsys.readouterr()
+        return Said(code, out, err)
+
+
+@pytest.fixture
+def retro(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Retro:
+    """Commands in this process, in an empty directory, with nothing configured."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("RETRO_CONFIG", "CREDENTIALS_DIRECTORY"):
+        monkeypatch.delenv(name, raising=False)
+    return Retro(capsys)
+
+
+@pytest.fixture(scope="session")
+def sample_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample agent's database, to be read only."""
+    path = tmp_path_factory.mktemp("sample") / "sample.db"
+    process("--config", SAMPLE / "config.toml", "--db", path, "-q", "ingest", "journal", JOURNAL, check=True)
+    return path
+
+
+def process(
+    *words: str | Path,
+    cwd: Path | None = None,
+    env: dict[str, str] | None = None,
+    stdin: bytes | None = None,
+    check: bool = False,
+    before: Sequence[str] = (),
+) -> Said:
+    """`python -m retro WORDS` as a process of its own; `before` are words for the interpreter."""
+    done = subprocess.run(
+        [sys.executable, *before, "-m", "retro", *map(str, words)],
+        cwd=cwd or ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **(env or {})},
+        input=stdin,
+        stdin=subprocess.DEVNULL if stdin is None else None,
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+    said = Said(done.returncode, done.stdout.decode(), done.stderr.decode())
+    assert not check or said.code == 0, said.err
+    return said
+
+
+def event(
+    type_: str, name: str, at: str = "2026-03-02T09:00:00Z", agent: str = "ada", /, **fields: Any
+) -> str:
+    """A line of a journal."""
+    return json.dumps({"type": type_, "id": name, "agent": agent, "at": at, **fields}) + "\n"
+
+
+def round_trip(
+    name: str, day: str = "2026-03-02", profit: float = 5.0, agent: str = "ada", **fields: Any
+) -> str:
+    """Bought at 100 in the morning of a day, sold in the evening."""
+    told = {"position": name, "instrument": "ETH/USDC"}
+    return (
+        event("position", f"{name}-p", f"{day}T09:00:00Z", agent, kind="spot", side="long", **told)
+        + event("decision", f"{name}-d", f"{day}T09:00:00Z", agent, action="enter", position=name, **fields)
+        + event(
+            "fill", f"{name}-b", f"{day}T09:00:00Z", agent, side="buy", quantity="1", price="100", **told
+        )
+        + event("mark", f"{name}-m", f"{day}T12:00:00Z", agent, instrument="ETH/USDC", price="101")
+        + event(
+            "fill", f"{name}-s", f"{day}T18:00:00Z", agent, side="sell", quantity="1", price=100 + profit, **told
+        )
+    )  # fmt: skip
