@@ -1,4 +1,4 @@
-"""How fast the memory is and what it finds: python benchmarks/memory.py [--episodes N] [--peer PYTHON].
+"""How fast the memory is and what it finds: python benchmarks/recall.py [--episodes N] [--peer PYTHON].
 
 PYTHON is an interpreter in whose environment the registry's `tradememory-protocol` is installed. It is then measured on
 the same history, through its own functions, at equal recall@10: ranking everything it has stored.
