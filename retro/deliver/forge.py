@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 from urllib.parse import urljoin, urlsplit
 
 from retro.errors import RetroError
@@ -83,7 +83,7 @@ class Forge:
         self._wait = wait
         self._client: Client | None = None
 
-    def __enter__(self) -> Forge:
+    def __enter__(self) -> Self:
         import httpx2  # noqa: PLC0415  heavy, and only needed here
 
         headers = {

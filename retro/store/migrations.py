@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy import select
 
 from retro.errors import NewerSchemaError, StoreError
-from retro.store import book, review_tables, spend
+from retro.store import book, proposals, review_tables, spend
 from retro.store.tables import schema_version
 
 if TYPE_CHECKING:
@@ -146,7 +146,11 @@ def _spend(conn: Connection) -> None:
     spend.create(conn, _SPELLINGS[conn.dialect.name])
 
 
-MIGRATIONS: Final[tuple[Migration, ...]] = (_facts_and_marks, _book, _reviews, _spend)
+def _proposals(conn: Connection) -> None:
+    proposals.create(conn, _SPELLINGS[conn.dialect.name])
+
+
+MIGRATIONS: Final[tuple[Migration, ...]] = (_facts_and_marks, _book, _reviews, _spend, _proposals)
 """The steps of the component `retro`."""
 
 MEMORY_STEPS: Final = 1

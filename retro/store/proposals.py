@@ -1,0 +1,320 @@
+"""The life of what was proposed for a playbook, and of the pull requests it stands in.
+
+A proposal is `proposed`, then `open` (in a request), then `merged` or `rejected`; later citations make a merged one
+`validated` or `refuted`. It is known by its content, so that a no stays a no. A request is `planned` before anything
+leaves the house, with the commit that is about to be pushed; then `open`, or `blocked` by a person's commit, and in the
+end `merged` or `closed`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from sqlalchemy import BigInteger, Column, ForeignKey, Integer, Select, Table, Text, and_, or_, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from retro.store.agents import key_query
+from retro.store.tables import agents, metadata
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from sqlalchemy import Connection
+
+__all__ = [
+    "LIVE",
+    "Proposal",
+    "Request",
+    "begin",
+    "claim_comment",
+    "commented",
+    "create",
+    "judged",
+    "note_request",
+    "plan",
+    "proposals",
+    "pull_requests",
+    "requests",
+    "settle_request",
+    "stored",
+]
+
+LIVE: Final = ("planned", "open", "blocked")
+"""The states of a request that may still change."""
+
+_STATEMENTS: Final = (
+    """CREATE TABLE proposals (
+        key {key},
+        agent BIGINT NOT NULL REFERENCES agents (key),
+        id {name} NOT NULL,
+        state {name} NOT NULL,
+        body TEXT NOT NULL,
+        resolved BIGINT NOT NULL,
+        told_until BIGINT NOT NULL,
+        branch {name},
+        changed_at BIGINT NOT NULL,
+        UNIQUE (agent, id)
+    )""",
+    """CREATE TABLE pull_requests (
+        key {key},
+        agent BIGINT NOT NULL REFERENCES agents (key),
+        branch {name} NOT NULL,
+        channel {name} NOT NULL,
+        state {name} NOT NULL,
+        head TEXT,
+        number BIGINT,
+        url TEXT,
+        comment_at BIGINT,
+        commented INTEGER NOT NULL,
+        changed_at BIGINT NOT NULL,
+        reason TEXT,
+        UNIQUE (agent, branch)
+    )""",
+)
+
+proposals: Final = Table(
+    "proposals",
+    metadata,
+    Column("key", BigInteger, primary_key=True),
+    Column("agent", BigInteger, ForeignKey("agents.key"), nullable=False),
+    Column("id", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("body", Text, nullable=False),
+    Column("resolved", BigInteger, nullable=False),
+    Column("told_until", BigInteger, nullable=False),
+    Column("branch", Text),
+    Column("changed_at", BigInteger, nullable=False),
+)
+"""One row a proposal: `body` as JSON, `resolved` the citations it rests on, `told_until` the agent's newest fact then."""
+
+pull_requests: Final = Table(
+    "pull_requests",
+    metadata,
+    Column("key", BigInteger, primary_key=True),
+    Column("agent", BigInteger, ForeignKey("agents.key"), nullable=False),
+    Column("branch", Text, nullable=False),
+    Column("channel", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("head", Text),
+    Column("number", BigInteger),
+    Column("url", Text),
+    Column("comment_at", BigInteger),
+    Column("commented", Integer, nullable=False),
+    Column("changed_at", BigInteger, nullable=False),
+    Column("reason", Text),
+)
+"""One row a branch; `head` is the commit that was last about to be pushed."""
+
+
+class Proposal(NamedTuple):
+    """One proposal and where it stands; `url` and `number` are its request's."""
+
+    agent: str
+    id: str
+    state: str
+    body: str
+    resolved: int
+    told_until: int
+    branch: str | None
+    url: str | None
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """The proposal as the contract shows it."""
+        found: dict[str, Any] = json.loads(self.body)
+        return found
+
+
+class Request(NamedTuple):
+    """One pull request, or patch."""
+
+    agent: str
+    branch: str
+    channel: str
+    state: str
+    head: str | None
+    number: int | None
+    url: str | None
+    commented: int
+    reason: str | None
+
+
+def create(conn: Connection, spelling: Mapping[str, str]) -> None:
+    """Make the tables."""
+    for statement in _STATEMENTS:
+        conn.exec_driver_sql(statement.format_map(spelling))
+
+
+def stored(conn: Connection, agent: str | None = None) -> list[Proposal]:
+    """Every proposal, or those of one agent, in the order they were first made."""
+    own = proposals.c
+    same = and_(pull_requests.c.agent == own.agent, pull_requests.c.branch == own.branch)
+    query: Select[Any] = (
+        select(
+            agents.c.name,
+            own.id,
+            own.state,
+            own.body,
+            own.resolved,
+            own.told_until,
+            own.branch,
+            pull_requests.c.url,
+        )
+        .join(agents, agents.c.key == own.agent)
+        .outerjoin(pull_requests, same)
+        .order_by(agents.c.name, own.key)
+    )
+    if agent is not None:
+        query = query.where(own.agent == key_query(agent))
+    return [Proposal._make(row) for row in conn.execute(query)]
+
+
+def requests(
+    conn: Connection, agent: str | None = None, states: Sequence[str] | None = None
+) -> list[Request]:
+    """Every request, or those of one agent or in some states, oldest first."""
+    own = pull_requests.c
+    query: Select[Any] = (
+        select(
+            agents.c.name,
+            own.branch,
+            own.channel,
+            own.state,
+            own.head,
+            own.number,
+            own.url,
+            own.commented,
+            own.reason,
+        )
+        .join(agents, agents.c.key == own.agent)
+        .order_by(own.key)
+    )
+    if agent is not None:
+        query = query.where(own.agent == key_query(agent))
+    if states is not None:
+        query = query.where(own.state.in_(states))
+    return [Request._make(row) for row in conn.execute(query)]
+
+
+def begin(conn: Connection, agent: str, branch: str, channel: str, now: int) -> None:
+    """A request on this branch is planned, unless one is known."""
+    dialect = postgresql if conn.dialect.name == "postgresql" else sqlite
+    key = conn.execute(select(key_query(agent))).scalar_one()
+    fresh = dialect.insert(pull_requests).values(
+        agent=key, branch=branch, channel=channel, state="planned", commented=0, changed_at=now
+    )
+    conn.execute(fresh.on_conflict_do_nothing())
+
+
+def plan(
+    conn: Connection,
+    agent: str,
+    branch: str,
+    channel: str,
+    amendments: Iterable[tuple[Mapping[str, Any], int]],
+    told_until: int,
+    now: int,
+) -> None:
+    """Note what is about to be proposed on a branch: (proposal, resolved citations) each.
+
+    What stood on the branch and is proposed no more has no branch any more.
+    """
+    begin(conn, agent, branch, channel, now)
+    dialect = postgresql if conn.dialect.name == "postgresql" else sqlite
+    key = conn.execute(select(key_query(agent))).scalar_one()
+    rows = [
+        {
+            "agent": key,
+            "id": told["id"],
+            "state": "proposed",
+            "body": json.dumps(told, sort_keys=True),
+            "resolved": resolved,
+            "told_until": told_until,
+            "branch": branch,
+            "changed_at": now,
+        }
+        for told, resolved in amendments
+    ]
+    waiting = and_(proposals.c.agent == key, proposals.c.branch == branch)
+    left = and_(
+        waiting,
+        proposals.c.state.in_(("proposed", "open")),
+        proposals.c.id.not_in([row["id"] for row in rows]),
+    )
+    conn.execute(update(proposals).where(left).values(state="proposed", branch=None, changed_at=now))
+    if rows:
+        made = dialect.insert(proposals)
+        told = {
+            name: made.excluded[name]
+            for name in ("state", "body", "resolved", "told_until", "branch", "changed_at")
+        }
+        conn.execute(made.on_conflict_do_update(index_elements=["agent", "id"], set_=told), rows)
+
+
+def note_request(conn: Connection, agent: str, branch: str, now: int, **values: object) -> None:
+    """Keep what is known of a live request: its state, head, number, url, reason. `open` opens its proposals too."""
+    mine = and_(pull_requests.c.agent == key_query(agent), pull_requests.c.branch == branch)
+    live = pull_requests.c.state.in_(LIVE)
+    conn.execute(update(pull_requests).where(mine, live).values(changed_at=now, **values))
+    if values.get("state") in {"open", "blocked"}:
+        waiting = and_(proposals.c.branch == branch, proposals.c.state == "proposed")
+        told = update(proposals).where(proposals.c.agent == key_query(agent), waiting)
+        conn.execute(told.values(state="open", changed_at=now))
+
+
+def settle_request(
+    conn: Connection,
+    agent: str,
+    branch: str,
+    verdict: str,
+    now: int,
+    rested_on: Mapping[str, int] | None = None,
+    **values: object,
+) -> bool:
+    """A request was `merged` or `closed`: its proposals are merged or rejected. False when that was known.
+
+    `rested_on` says of proposals how many citations the request's own text counted, where that is known.
+    """
+    mine = and_(pull_requests.c.agent == key_query(agent), pull_requests.c.branch == branch)
+    live = pull_requests.c.state.in_(LIVE)
+    changed = update(pull_requests).where(mine, live).values(state=verdict, changed_at=now, **values)
+    if not conn.execute(changed).rowcount:
+        return False
+    became = "merged" if verdict == "merged" else "rejected"
+    on_it = and_(
+        proposals.c.agent == key_query(agent),
+        proposals.c.branch == branch,
+        proposals.c.state.in_(("proposed", "open")),
+    )
+    if rested_on:
+        named = proposals.c.id.in_(list(rested_on))
+        conn.execute(update(proposals).where(on_it, ~named).values(branch=None, changed_at=now))
+        for name, resolved in rested_on.items():
+            counted = update(proposals).where(on_it, proposals.c.id == name)
+            conn.execute(counted.values(resolved=resolved))
+    conn.execute(update(proposals).where(on_it).values(state=became, changed_at=now))
+    return True
+
+
+def judged(conn: Connection, agent: str, proposal: str, verdict: str, now: int) -> None:
+    """Later citations have spoken of a merged proposal: `validated` or `refuted`."""
+    mine = and_(proposals.c.agent == key_query(agent), proposals.c.id == proposal)
+    conn.execute(
+        update(proposals).where(mine, proposals.c.state == "merged").values(state=verdict, changed_at=now)
+    )
+
+
+def claim_comment(conn: Connection, agent: str, branch: str, now: int, lease: int) -> bool:
+    """Whether the one comment on a request is ours to write now: nobody has, and nobody is about to."""
+    own = pull_requests.c
+    mine = and_(own.agent == key_query(agent), own.branch == branch, own.commented == 0)
+    free = or_(own.comment_at.is_(None), own.comment_at <= now - lease, own.comment_at > now)
+    claimed = update(pull_requests).where(mine, free).values(comment_at=now)
+    return conn.execute(claimed).rowcount == 1
+
+
+def commented(conn: Connection, agent: str, branch: str) -> None:
+    """The comment stands there."""
+    mine = and_(pull_requests.c.agent == key_query(agent), pull_requests.c.branch == branch)
+    conn.execute(update(pull_requests).where(mine).values(commented=1))
