@@ -1,0 +1,73 @@
+"""Records: experiments and hypotheses as YAML files that people and agents both read.
+
+`DIRECTORY/experiments/ID.yaml` holds one experiment each, `DIRECTORY/hypotheses.yaml` the registry. People may edit
+both: their comments, layout and keys survive our writes. A damaged file is told of, passed over and left as it is.
+"""
+
+from __future__ import annotations
+
+from memory.records.assessment import (
+    ASSESSMENT_SCHEMA,
+    ParsedAssessment,
+    parse_assessment,
+    record_assessment,
+)
+from memory.records.experiment import (
+    EXPERIMENTS_DIR,
+    MEMORY_DIR,
+    ExperimentRecord,
+    Experiments,
+    generate_experiment_id,
+    load_experiments,
+    read_experiments,
+    save_experiment,
+)
+from memory.records.files import Busy, Trouble
+from memory.records.hypothesis import (
+    HYPOTHESES_FILE,
+    Hypotheses,
+    Hypothesis,
+    generate_hypothesis_id,
+    get_all_hypotheses,
+    get_open_hypotheses,
+    read_hypotheses,
+    save_hypothesis,
+    update_hypothesis_status,
+)
+from memory.records.importing import Imported, import_records
+from memory.records.judgement import Claim, Judgement, keep
+from memory.records.prompt import prompt_section
+from memory.records.splice import Unwritable
+
+__all__ = [
+    "ASSESSMENT_SCHEMA",
+    "EXPERIMENTS_DIR",
+    "HYPOTHESES_FILE",
+    "MEMORY_DIR",
+    "Busy",
+    "Claim",
+    "ExperimentRecord",
+    "Experiments",
+    "Hypotheses",
+    "Hypothesis",
+    "Imported",
+    "Judgement",
+    "ParsedAssessment",
+    "Trouble",
+    "Unwritable",
+    "generate_experiment_id",
+    "generate_hypothesis_id",
+    "get_all_hypotheses",
+    "get_open_hypotheses",
+    "import_records",
+    "keep",
+    "load_experiments",
+    "parse_assessment",
+    "prompt_section",
+    "read_experiments",
+    "read_hypotheses",
+    "record_assessment",
+    "save_experiment",
+    "save_hypothesis",
+    "update_hypothesis_status",
+]

@@ -1,0 +1,174 @@
+"""Experiments: what was tried and what came of it, one YAML file each.
+
+Ids and verdicts of other people's records are kept as they are, as is every key we do not know. A metric that is
+missing is missing: it is never 0, and no symbol or timeframe stands in for one that was not stated. Source: seed 001.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import re
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from memory.errors import Damaged, Refused
+from memory.records.files import Trouble, locked, read_text, update
+from memory.records.splice import rewritten
+from memory.records.text import block, read, storable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+MEMORY_DIR: Final = Path("memory_data")
+EXPERIMENTS_DIR: Final = "experiments"
+_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]{0,199}", re.ASCII)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_LONG_AGO: Final = -(1 << 62)
+_log: Final = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentRecord:
+    """One experiment: `context` says what was tried, `results` what happened, `assessment` what was made of it.
+
+    `assessment` holds verdict (strong_signal, weak_signal, no_signal, overfit), observations, hypotheses, limitations
+    and capability_requests; `source` is `agent`, `review`, or whatever a foreign record says.
+    """
+
+    id: str
+    timestamp: str
+    strategy_name: str
+    context: dict[str, Any] = field(default_factory=dict)
+    results: dict[str, Any] = field(default_factory=dict)
+    assessment: dict[str, Any] = field(default_factory=dict)
+    source: str = "agent"
+
+
+@dataclass(frozen=True, slots=True)
+class Experiments:
+    """The records that can be read, newest first, and what could not be."""
+
+    records: tuple[dict[str, Any], ...]
+    troubles: tuple[Trouble, ...]
+
+
+def generate_experiment_id(at: int, *of: str) -> str:
+    """The id `exp_YYYYMMDD_HHMMSS_xxxxxx` of the experiment at an instant (microseconds) about these words.
+
+    The same instant and words give the same id, so that whoever writes a record again writes the same file.
+    """
+    digest = hashlib.blake2b("\0".join(of).encode("utf-8", "replace"), digest_size=3).hexdigest()
+    return f"exp_{_EPOCH + timedelta(microseconds=at):%Y%m%d_%H%M%S}_{digest}"
+
+
+def load_experiments(
+    n: int | None = 15, *, directory: Path = MEMORY_DIR, as_of: int | None = None
+) -> list[dict[str, Any]]:
+    """The n newest experiments (None: all) by their timestamp; those later than `as_of` are left out first.
+
+    No directory is no experiments. Damaged files are logged and passed over.
+    """
+    found = read_experiments(directory, as_of=as_of)
+    for trouble in found.troubles:
+        _log.warning("%s: %s", trouble.path, trouble.reason)
+    return list(found.records[:n])
+
+
+def read_experiments(directory: Path = MEMORY_DIR, *, as_of: int | None = None) -> Experiments:
+    """Every experiment of a directory, newest first, with what is damaged beside them."""
+    records: dict[str, dict[str, Any]] = {}
+    troubles = []
+    for path in files_in(directory / EXPERIMENTS_DIR):
+        try:
+            record = experiment_of(read_text(path), path.stem)
+            if records.setdefault(record["id"], record) is not record:
+                troubles.append(Trouble(str(path), f"the id {record['id']} stands in another file too"))
+        except Damaged as error:
+            troubles.append(Trouble(str(path), str(error)))
+        except OSError as error:
+            troubles.append(Trouble(str(path), error.strerror or str(error)))
+    known = [one for one in records.values() if as_of is None or moment(one.get("timestamp")) <= as_of]
+    return Experiments(tuple(sorted(known, key=_order)), tuple(troubles))
+
+
+def files_in(folder: Path) -> list[Path]:
+    """The YAML files of a folder in order of name; none when there is no folder."""
+    if not folder.is_dir():
+        return []
+    return sorted(
+        path for path in folder.iterdir() if path.suffix in (".yaml", ".yml") and path.name[:1] != "."
+    )
+
+
+def experiment_of(text: str | None, stem: str) -> dict[str, Any]:
+    """The record of a file's text; its name stands in for a missing id. Raises `Damaged`."""
+    found = read(text or "")
+    if not isinstance(found, dict):
+        raise Damaged("holds no experiment: a mapping with id, timestamp, context, results, assessment")
+    for name in ("context", "results", "assessment"):
+        part = found.get(name)
+        if part is not None and not isinstance(part, dict):
+            raise Damaged(f"{name} is no mapping")
+        found[name] = part or {}
+    identity = found.get("id")
+    return {**found, "id": stem if identity is None or identity == "" else str(identity)}
+
+
+def moment(stated: object) -> int:
+    """Microseconds of a stated time, however loosely written; no offset means UTC. Long ago when it is no time."""
+    try:
+        at = datetime.fromisoformat(str(stated))
+    except ValueError:
+        return _LONG_AGO
+    at = at if at.tzinfo is not None else at.replace(tzinfo=UTC)
+    try:
+        return (at - _EPOCH) // timedelta(microseconds=1)
+    except OverflowError:
+        return _LONG_AGO
+
+
+def _order(record: dict[str, Any]) -> tuple[int, bool, str]:
+    """Newest first; of one instant the whole before its parts (one heuristic each), then by id."""
+    return -moment(record.get("timestamp")), "heuristic" in record["context"], record["id"]
+
+
+def save_experiment(record: ExperimentRecord | Mapping[str, Any], *, directory: Path = MEMORY_DIR) -> Path:
+    """Write an experiment to `experiments/ID.yaml`; a file that is there keeps its comments and its other keys.
+
+    Raises `Refused` for an id that is no file name or a value that is not finite, `Damaged` when the file that is
+    there cannot be read.
+    """
+    told = storable(asdict(record) if isinstance(record, ExperimentRecord) else dict(record))
+    path = path_of(told.get("id"), directory)
+    with locked(directory):
+        update(path, _onto(told))
+    return path
+
+
+def path_of(identity: object, directory: Path) -> Path:
+    """Where the experiment of that id is kept; raises `Refused` for one that cannot name a file."""
+    if not isinstance(identity, str) or not _NAME.fullmatch(identity):
+        raise Refused("id: must be 1 to 200 of A-Za-z0-9._+- and begin with a letter, digit or _")
+    return directory / EXPERIMENTS_DIR / f"{identity}.yaml"
+
+
+def _onto(told: dict[str, Any]) -> Callable[[str | None], str]:
+    def change(text: str | None) -> str:
+        if text is None:
+            return block(told)
+        there = experiment_of(text, told["id"])
+        return rewritten(text, overlaid(there, told))
+
+    return change
+
+
+def overlaid(there: dict[str, Any], told: Mapping[str, Any]) -> dict[str, Any]:
+    """What is there with what is told written over it; keys that are not told stay."""
+    out = dict(there)
+    for name, value in told.items():
+        mine = out.get(name)
+        out[name] = overlaid(mine, value) if isinstance(mine, dict) and isinstance(value, dict) else value
+    return out

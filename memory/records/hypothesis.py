@@ -1,0 +1,185 @@
+"""Hypotheses: what is still open and what was settled, one registry `hypotheses.yaml`. Source: seed 001."""
+
+from __future__ import annotations
+
+import logging
+import re
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from memory.errors import Damaged, Refused, Unknown
+from memory.records.experiment import MEMORY_DIR, overlaid
+from memory.records.files import Trouble, locked, read_text, update
+from memory.records.splice import rewritten
+from memory.records.text import block, read, storable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
+
+HYPOTHESES_FILE: Final = "hypotheses.yaml"
+STATUSES: Final = ("untested", "validated", "refuted", "inconclusive")
+_NUMBERED: Final = re.compile(r"H_(\d{1,9})", re.ASCII)
+_KEY: Final = "hypotheses"
+_log: Final = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """A testable claim. An empty `id` is given the next number when it is saved; `created` is RFC 3339 text."""
+
+    id: str
+    text: str
+    source_experiment: str
+    rationale: str
+    status: str = "untested"
+    tested_by: list[str] = field(default_factory=list)
+    created: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Hypotheses:
+    """The hypotheses that can be read, in the order of the file, and what could not be."""
+
+    records: tuple[dict[str, Any], ...]
+    troubles: tuple[Trouble, ...]
+
+
+def get_open_hypotheses(*, directory: Path = MEMORY_DIR) -> list[dict[str, Any]]:
+    """The hypotheses nobody has tested yet."""
+    return [one for one in get_all_hypotheses(directory=directory) if is_open(one)]
+
+
+def is_open(hypothesis: Mapping[str, Any]) -> bool:
+    """Whether it waits to be tested; one that states no status does."""
+    return hypothesis.get("status") in ("untested", None)
+
+
+def get_all_hypotheses(*, directory: Path = MEMORY_DIR) -> list[dict[str, Any]]:
+    """All hypotheses whatever their status; none without a file. What is damaged is logged and passed over."""
+    found = read_hypotheses(directory)
+    for trouble in found.troubles:
+        _log.warning("%s: %s", trouble.path, trouble.reason)
+    return list(found.records)
+
+
+def read_hypotheses(directory: Path = MEMORY_DIR) -> Hypotheses:
+    """The registry of a directory, with what is damaged beside it."""
+    path = directory / HYPOTHESES_FILE
+    try:
+        entries = entries_of(read_text(path))
+    except (Damaged, OSError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        return Hypotheses((), (Trouble(str(path), reason),))
+    sound: list[dict[str, Any]] = []
+    troubles: list[Trouble] = []
+    seen: set[str] = set()
+    for number, entry in enumerate(entries, 1):
+        fault = _fault(entry, seen)
+        if fault:
+            troubles.append(Trouble(str(path), f"entry {number}: {fault}"))
+        else:
+            seen.add(entry["id"])
+            sound.append(entry)
+    return Hypotheses(tuple(sound), tuple(troubles))
+
+
+def _fault(entry: Any, seen: set[str]) -> str | None:
+    if not isinstance(entry, dict) or not isinstance(entry.get("id"), str) or not entry["id"]:
+        return "holds no hypothesis: a mapping with id, text and status"
+    if entry["id"] in seen:
+        return f"the id {entry['id']} stands twice"
+    return None if isinstance(entry.get("text"), str) else f"{entry['id']} has no text"
+
+
+def entries_of(text: str | None) -> list[Any]:
+    """The entries of the registry's text, sound or not; raises `Damaged` when it holds no list of them."""
+    found = read(text or "")
+    if isinstance(found, dict):
+        found = found.get(_KEY)
+    if found is None:
+        return []
+    if not isinstance(found, list):
+        raise Damaged(f"holds no list of {_KEY}")
+    return found
+
+
+def generate_hypothesis_id(*, directory: Path = MEMORY_DIR) -> str:
+    """The id the next hypothesis would be given; `save_hypothesis` takes it under the lock."""
+    return next_id(entries_of(read_text(directory / HYPOTHESES_FILE)))
+
+
+def next_id(entries: Iterable[Any]) -> str:
+    """`H_001` and so on: one more than the largest number in use."""
+    taken = [_NUMBERED.fullmatch(str(one.get("id"))) for one in entries if isinstance(one, dict)]
+    return f"H_{max((int(found[1]) for found in taken if found), default=0) + 1:03d}"
+
+
+def save_hypothesis(hypothesis: Hypothesis | Mapping[str, Any], *, directory: Path = MEMORY_DIR) -> str:
+    """Add a hypothesis, or write over the one of its id, whose other keys stay; gives its id.
+
+    Raises `Refused` for a status that is none, or a missing text.
+    """
+    told = storable(asdict(hypothesis) if isinstance(hypothesis, Hypothesis) else dict(hypothesis))
+    if told.get("status") not in STATUSES:
+        raise Refused(f"status: must be one of {', '.join(STATUSES)}")
+    if not isinstance(told.get("text"), str) or not told["text"].strip():
+        raise Refused("text: is required")
+    saved = str(told.get("id") or "")
+
+    def change(entries: list[Any]) -> None:
+        nonlocal saved
+        saved = str(told.get("id") or "") or next_id(entries)
+        for place, entry in enumerate(entries):
+            if isinstance(entry, dict) and entry.get("id") == saved:
+                entries[place] = overlaid(entry, told)
+                return
+        entries.append({**told, "id": saved})
+
+    change_registry(change, directory)
+    return saved
+
+
+def update_hypothesis_status(
+    hypothesis_id: str, status: str, tested_by_experiment: str, *, directory: Path = MEMORY_DIR
+) -> None:
+    """Set a hypothesis' status and note which experiment tested it; raises `Unknown` without such a one."""
+    if status not in STATUSES:
+        raise Refused(f"status: must be one of {', '.join(STATUSES)}")
+
+    def change(entries: list[Any]) -> None:
+        for place, entry in enumerate(entries):
+            if isinstance(entry, dict) and entry.get("id") == hypothesis_id:
+                entries[place] = tested(entry, tested_by_experiment) | {"status": status}
+                return
+        raise Unknown(f"there is no hypothesis {hypothesis_id}")
+
+    change_registry(change, directory)
+
+
+def tested(entry: Mapping[str, Any], experiment: str) -> dict[str, Any]:
+    """The entry with one more experiment that tested it, each once."""
+    before = entry.get("tested_by")
+    by = list(before) if isinstance(before, list) else []
+    return {**entry, "tested_by": by if experiment in by else [*by, experiment]}
+
+
+def change_registry(change: Callable[[list[Any]], None], directory: Path) -> None:
+    """Let `change` alter the entries in place, under the lock and on what the file holds by then.
+
+    Raises `Damaged` when the file cannot be read: it is never written over.
+    """
+
+    def rewrite(text: str | None) -> str:
+        entries = entries_of(text)
+        change(entries)
+        whole = read(text or "")
+        wanted: Any = entries
+        if not isinstance(whole, list):
+            wanted = {**(whole or {}), _KEY: entries}
+        if text is None:
+            return block(wanted)
+        return rewritten(text, wanted)
+
+    with locked(directory):
+        update(directory / HYPOTHESES_FILE, rewrite)
