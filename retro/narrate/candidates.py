@@ -33,7 +33,8 @@ def candidates(
     book = playbook if playbook is not None else parse(BLANK)
     rows = {row.heuristic_id: row for row in report.heuristic_performance if row.role == "entry"}
     known = [str(entry.get(name)) for entry in report.playbook_proposals for name in ("heuristic", "new")]
-    taken = [int(number) for text in (*known, *rows) for number in _NUMBER.findall(text)]
+    audited = [row.heuristic_id for row in report.heuristic_performance]
+    taken = [int(number) for text in (*known, *audited) for number in _NUMBER.findall(text)]
     number = max([int(next_id(book)[2:]) - 1, *taken])
     standing = {" ".join(one.text.split()).lower() for one in book.heuristics}
     found = []

@@ -106,8 +106,8 @@ def faults_in(where: str, text: str, ground: Ground, *, slots: bool = True) -> l
 
 
 def _faults(text: str, ground: Ground, *, slots: bool) -> Iterator[tuple[str, str]]:
-    if len(text) > LONGEST:
-        yield "too long", ""
+    if not text or len(text) > LONGEST:
+        yield "too long" if text else "an empty text", ""
         return
     names = SLOT.findall(text)
     for name in names:
@@ -121,7 +121,7 @@ def _faults(text: str, ground: Ground, *, slots: bool) -> Iterator[tuple[str, st
         yield _kind_of(strange), " ".join(map(ascii, strange[:8]))
         return
     prose = SLOT.sub("{}", text)
-    if text and not _BEGINS.match(text):
+    if not _BEGINS.match(text):
         yield "a text that begins with neither a word nor a slot", ""
     for found in _ADDRESS.finditer(_ABBREVIATIONS.sub(" ", prose)):
         yield "something like an address or a command", found[0]
