@@ -9,7 +9,7 @@ from retro.deliver.audit_sections import doubt, wanting
 from retro.deliver.blocks import tone_of
 from retro.deliver.group_sections import plausible, what
 from retro.deliver.words import VERDICTS, reason_text, verdict_tone
-from retro.figures import DASH, count, duration, percent, seconds_between
+from retro.figures import DASH, count, duration, moment, percent, seconds_between
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from retro.figures import Money
     from retro.report import HeuristicReport, PositionRetrospective, RetrospectiveReport
 
-__all__ = ["Answer", "Line", "answers_of_life", "answers_of_position", "answers_of_report"]
+__all__ = ["Answer", "Line", "answers_of_life", "answers_of_loss", "answers_of_position", "answers_of_report"]
 
 _LINES: Final = 3
 _PROPOSALS: Final = 2
@@ -89,6 +89,20 @@ def answers_of_life(report: RetrospectiveReport, money: Money) -> tuple[Answer, 
         ),
         _proposed(report.playbook_proposals, "What would it change?"),
     )
+
+
+def answers_of_loss(report: RetrospectiveReport, money: Money) -> tuple[Answer, ...]:
+    """A loss: the action that lost, then what any review answers."""
+    lost = [action for action in report.actions_taken if (action.realized_pnl or 0.0) < 0]
+    worst = min(lost, key=lambda action: (action.realized_pnl or 0.0, action.at), default=None)
+    if worst is None:
+        return answers_of_report(report, money)
+    told = [worst.action, worst.position_id or "", worst.instrument or ""]
+    note = f"{', '.join(filter(None, told))}, {moment(worst.at, report.time_zone)} {report.time_zone}"
+    if worst.cites:
+        note += f"; cites {', '.join(worst.cites[:_LINES])}"
+    amount = money.change(worst.realized_pnl)
+    return (Answer("more", "Which action lost?", amount, note, "down"), *answers_of_report(report, money))
 
 
 def answers_of_position(p: PositionRetrospective, money: Money) -> tuple[Answer, ...]:

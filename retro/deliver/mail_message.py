@@ -9,9 +9,9 @@ import hashlib
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from email import policy
 from email.headerregistry import Address
 from email.message import EmailMessage
+from email.policy import EmailPolicy
 from email.utils import format_datetime, parseaddr
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
@@ -25,9 +25,23 @@ if TYPE_CHECKING:
 __all__ = ["Envelope", "address_of", "content_id", "mail_bytes", "message_id"]
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_POLICY: Final = policy.SMTP.clone(max_line_length=76)
+_WHOLE: Final = frozenset(
+    {"message-id", "in-reply-to", "references", "list-id", "list-unsubscribe", "content-id"}
+)
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_+-]+(?:\.[A-Za-z0-9_+-]+)*")
+_SINGLE: Final = re.compile(
+    r"(?!\d{4}-W\d\d$)[A-Za-z0-9_+-]+"
+)  # no dot, no week: apart from any agent's weekly id
 _LONGEST_SUBJECT: Final = 200
+
+
+class _Policy(EmailPolicy):
+    """SMTP's, but ids and addresses in angle brackets are never broken up or encoded, however long they are."""
+
+    def fold_binary(self, name: str, value: Any) -> bytes:
+        if name.lower() in _WHOLE:
+            return f"{name}: {str(value).replace('> <', f'>{self.linesep} <')}{self.linesep}".encode("ascii")
+        return super().fold_binary(name, value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +82,8 @@ def message_id(message: Message, domain: str, revision: int | None = None) -> st
     if message.kind != "weekly":
         parts.append(_atom(message.kind))
     if message.period_key:
-        parts.append(_atom(message.period_key))
+        told = _PLAIN if message.kind == "weekly" else _SINGLE
+        parts.append(_atom(message.period_key, told))
     return f"<{'.'.join(parts)}.r{message.revision if revision is None else revision}@{domain}>"
 
 
@@ -79,13 +94,14 @@ def content_id(message: Message, name: str, domain: str) -> str:
 
 def mail_bytes(message: Message, envelope: Envelope, subject: str, parts: Parts) -> bytes:
     """The whole mail, ready to be sent."""
-    mail = EmailMessage(_POLICY)
+    mail = EmailMessage(_Policy(linesep="\r\n", max_line_length=76))
     _head(mail, message, envelope, subject)
     mail.set_content(parts.text, cte="quoted-printable")
     mail.add_alternative(parts.html, subtype="html", cte="quoted-printable")
     written: Any = list(mail.iter_parts())[1]
     for cid, (filename, png) in parts.pictures.items():
         written.add_related(png, "image", "png", cid=f"<{cid}>", disposition="inline", filename=filename)
+    mail["Content-Language"] = "en"  # on the whole: what set_content touches loses it
     _bound(
         mail, hashlib.sha256(repr((message_id(message, envelope.domain), parts.text)).encode()).hexdigest()
     )
@@ -98,18 +114,17 @@ def _head(mail: EmailMessage, message: Message, envelope: Envelope, subject: str
     earlier = [message_id(message, domain, n) for n in range(1, message.revision)][-10:]
     mail["From"] = envelope.sender
     mail["To"] = envelope.recipient
-    mail["Subject"] = _header(subject)[:_LONGEST_SUBJECT]
+    mail["Subject"] = _header(subject)[:_LONGEST_SUBJECT].strip()
     mail["Date"] = format_datetime(_EPOCH + timedelta(microseconds=message.generated_at_us))
     mail["Message-ID"] = message_id(message, domain)
     mail["In-Reply-To"] = earlier[-1] if earlier else thread
     mail["References"] = " ".join([thread, *earlier])
     mail["Auto-Submitted"] = "auto-generated"
     mail["X-Auto-Response-Suppress"] = "All"
-    mail["List-ID"] = f"Reviews of {_header(message.agent)} <{agent}.reviews.{domain}>"
+    mail["List-ID"] = f"Reviews of {agent} <{agent}.reviews.{domain}>"
     if envelope.unsubscribe:
         about = quote(f"unsubscribe {agent}")
         mail["List-Unsubscribe"] = f"<mailto:{envelope.unsubscribe}?subject={about}>"
-    mail["Content-Language"] = "en"
 
 
 def _header(text: str) -> str:
@@ -117,9 +132,9 @@ def _header(text: str) -> str:
     return plain_text(text).replace("=?", "= ?")
 
 
-def _atom(text: str) -> str:
+def _atom(text: str, plain: re.Pattern[str] = _PLAIN) -> str:
     """The text as part of a message id: itself where it may stand there, else a safe spelling with a digest."""
-    if _PLAIN.fullmatch(text) and len(text) <= 80:
+    if plain.fullmatch(text) and len(text) <= 80:
         return text
     safe = re.sub(r"[^A-Za-z0-9_+-]+", "-", text).strip("-")[:40]
     return f"{safe or 'x'}-{hashlib.sha256(text.encode('utf-8', 'backslashreplace')).hexdigest()[:12]}"

@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from retro.deliver.audit_sections import wanting
 from retro.deliver.blocks import Notes, PathChart, Prose, Table, tone_of
 from retro.deliver.group_sections import what
-from retro.deliver.mail_answers import Answer, answers_of_life, answers_of_position, answers_of_report
+from retro.deliver.mail_answers import (
+    Answer,
+    answers_of_life,
+    answers_of_loss,
+    answers_of_position,
+    answers_of_report,
+)
 from retro.deliver.mail_changes import Change, changes
 from retro.deliver.page import money_of_report, page_of_report, result_text
 from retro.deliver.position_page import page_of_position
@@ -44,7 +50,12 @@ _IN_FULL: Final = (
     *("proposals", "words", "attribution", "audit", "days", "positions", "effectiveness", "risk"),
     *("breakdowns", "predictions", "costs", "quality"),
 )
+_BY_PERIOD: Final = frozenset({"daily", "weekly", "epoch"})
+_ANSWERS: Final = {"death": answers_of_life, "loss": answers_of_loss}
 _ADDRESS: Final = re.compile(r"(?<=[A-Za-z]):(?=//)|(?<=\bwww)\.|(?<=\bmailto):", re.IGNORECASE)
+
+_MARK: Final = r"[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
+_PILE: Final = re.compile(f"({_MARK}{{2}}){_MARK}+")  # marks stacked so high that they cover other lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +77,7 @@ class MailPage:
 
     agent: str
     review_id: str
+    period: str
     kicker: str
     title: str
     subtitle: str
@@ -88,8 +100,7 @@ def mail_page(message: Message) -> MailPage:
     document = harmless(message.document)
     if isinstance(document, RetrospectiveReport):
         page, money = page_of_report(document), money_of_report(document)
-        of = answers_of_life if message.kind == "death" else answers_of_report
-        answers = of(document, money)
+        answers = _ANSWERS.get(message.kind, answers_of_report)(document, money)
         keys: Sequence[str] = _IN_SHORT if message.kind in _SHORT_KINDS else _IN_FULL
     else:
         money = money_of("", (document.final_pnl, document.mfe, document.mae, document.period_pnl))
@@ -98,11 +109,12 @@ def mail_page(message: Message) -> MailPage:
         answers = (*answers_of_position(document, money), *facts)
         keys = [section.key for section in page.sections]
     told = () if message.previous is None else changes(harmless(message.previous), document)
-    older = [_older(harmless(found)) for found in message.digest_of[-_OLDER:]]
+    older = [_older(harmless(found), message.agent) for found in message.digest_of[-_OLDER:]]
     head = page.headline
     return MailPage(
         agent=quoted(message.agent),
         review_id=quoted(message.review_id),
+        period=quoted(message.period_key) if message.kind in _BY_PERIOD else "",
         kicker=_kicker(message, head.kicker),
         title=head.title,
         subtitle=head.subtitle,
@@ -128,7 +140,7 @@ def _kicker(message: Message, told: str) -> str:
 
 def quoted(text: str, longest: int = _LONGEST) -> str:
     """A stranger's text on one line: nothing invisible, nothing that becomes a link, at most so many characters."""
-    shown = _ADDRESS.sub(lambda found: f"{found[0]} ", plain_text(text))
+    shown = _ADDRESS.sub(lambda found: f"{found[0]} ", _PILE.sub(r"\1", plain_text(text)))
     return shown if len(shown) <= longest else f"{shown[: longest - 1].rstrip()}…"
 
 
@@ -150,12 +162,13 @@ def _quoted(value: Any) -> Any:
     return value
 
 
-def _older(document: RetrospectiveReport | PositionRetrospective) -> Older:
+def _older(document: RetrospectiveReport | PositionRetrospective, agent: str) -> Older:
+    whose = f"{document.agent}: " if document.agent != agent else ""
     if not isinstance(document, RetrospectiveReport):
         money = money_of("", (document.final_pnl,))
         return Older(
             f"{document.agent}.position.{document.position_id}",
-            f"Position {document.position_id}",
+            f"{whose}Position {document.position_id}",
             what(document),
             result_text(document.final_pnl, money),
             money.signed(document.vs_inaction),
@@ -166,7 +179,7 @@ def _older(document: RetrospectiveReport | PositionRetrospective) -> Older:
     wanted = wanting(document.heuristic_performance)
     return Older(
         document.id,
-        f"{document.horizon.capitalize()} {document.id.rpartition('.')[2]}",
+        f"{whose}{document.horizon.capitalize()} {document.id.rpartition('.')[2]}",
         span(document.period_start, document.period_end, document.time_zone),
         result_text(believed(document.pnl), money),
         money.signed(document.effectiveness.sum_vs_inaction),

@@ -6,6 +6,7 @@ The bytes are the same on every machine: no font of the system is used.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -47,10 +48,14 @@ def picture_of(block: Block, name: str) -> Picture | None:
     draw = _drawing(block)
     if draw is None:
         return None
-    light, dark = png_of(draw(_LIGHT), _LIGHT), png_of(draw(_DARK), _DARK)
+    try:
+        light, dark = png_of(draw(_LIGHT), _LIGHT), png_of(draw(_DARK), _DARK)
+    except ValueError:  # a drawing nobody can draw: the mail says the same in words
+        return None
     return Picture(name, cut(_told(block), _ALT), light, dark)
 
 
+@lru_cache(maxsize=32)  # a mail's charts are the same for each of its recipients
 def png_of(svg: str, palette: Palette) -> bytes:
     """The drawing on the palette's paper; letters the shipped font lacks stay empty."""
     import resvg_py  # noqa: PLC0415  loaded when a mail has a chart
