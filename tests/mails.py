@@ -1,14 +1,19 @@
-"""Messages about real documents, for the tests of what is delivered: the sample agent's reviews."""
+"""Messages about real documents, mails made of them and how to read them, for the tests of what is delivered."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from email import message_from_bytes, policy
+from email.message import EmailMessage
 from functools import cache
+from html.parser import HTMLParser
 from pathlib import Path
 
 import living
 
+from retro.config import Config
 from retro.deliver.channel import Message
+from retro.deliver.mail import Mail
 from retro.narrate.plain import words
 from retro.periods import parse_instant
 from retro.report import PositionRetrospective, RetrospectiveReport
@@ -66,3 +71,65 @@ def message(document: RetrospectiveReport | PositionRetrospective, **more: objec
         "recipient": "ada@example.org",
     }
     return Message(**(told | more))
+
+
+def messages(life: Life) -> dict[str, Message]:
+    """One message of every sort."""
+    report = life.weekly
+    before = report.model_copy(update={"confidence": 0.01, "pnl": life.week_before.pnl})
+    return {
+        "weekly": message(report),
+        "daily": message(life.daily),
+        "epoch": message(life.epoch),
+        "death": message(life.epoch, kind="death", review_id="sample.death", period_key=""),
+        "loss": message(life.position, kind="loss", review_id="sample.loss.f-1", period_key="f-1"),
+        "position": message(life.position),
+        "revision": message(report, revision=2, previous=before),
+        "digest": message(report, digest_of=(life.week_before, life.daily, life.position)),
+    }
+
+
+def configured(**mail) -> Config:
+    told = {"host": "smtp.example.org", "sender": "retro@example.org", "recipients": ["ada@example.org"]}
+    return Config.model_validate({"owner": {"name": "Ada"}, "mail": told | mail})
+
+
+def eml(message_: Message, **mail) -> bytes:
+    return Mail(configured(**mail)).preview(message_)[0]
+
+
+def parsed(data: bytes) -> EmailMessage:
+    return message_from_bytes(data, policy=policy.default)
+
+
+def parts(data: bytes) -> tuple[str, str]:
+    """The text part and the HTML part."""
+    mail = parsed(data)
+    return mail.get_body(("plain",)).get_content(), mail.get_body(("html",)).get_content()
+
+
+class Seen(HTMLParser):
+    """What a mail program reads: tags with attributes, and the text a person sees, picture texts included."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.hidden = 0
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        self.hidden += tag in {"style", "title"}
+        self.texts += [value for name, value in attrs if name == "alt" and value]
+
+    def handle_endtag(self, tag: str) -> None:
+        self.hidden -= tag in {"style", "title"}
+
+    def handle_data(self, data: str) -> None:
+        if not self.hidden:
+            self.texts.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.texts).split())

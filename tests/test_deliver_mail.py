@@ -1,4 +1,4 @@
-"""A review as a mail: its headers, its two parts, its bytes, and its way through a real server."""
+"""A review as a mail: its headers, its bytes, and its way through a real server."""
 
 from __future__ import annotations
 
@@ -7,71 +7,20 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
-from email import message_from_bytes, policy
-from email.message import EmailMessage
-from html.parser import HTMLParser
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mails import Life, lived, message
+from mails import Life, configured, eml, lived, message, messages, parsed
 from smtp_server import Mailbox, serve
 
 from retro.config import Config
 from retro.deliver.channel import Message, Refused, Retry, Sent
 from retro.deliver.mail import Mail, mail_channel
 from retro.deliver.mail_message import address_of, message_id
-from retro.deliver.mail_pictures import png_of
-from retro.deliver.svg import LIGHT, label
 from retro.secret import Secret
 
 PASSWORD = "correct horse battery"
-
-
-def configured(**mail) -> Config:
-    told = {"host": "smtp.example.org", "sender": "retro@example.org", "recipients": ["ada@example.org"]}
-    return Config.model_validate({"owner": {"name": "Ada"}, "mail": told | mail})
-
-
-def eml(message_: Message, **mail) -> bytes:
-    return Mail(configured(**mail)).preview(message_)[0]
-
-
-def parsed(data: bytes) -> EmailMessage:
-    return message_from_bytes(data, policy=policy.default)
-
-
-def parts(data: bytes) -> tuple[str, str]:
-    """The text part and the HTML part."""
-    mail = parsed(data)
-    return mail.get_body(("plain",)).get_content(), mail.get_body(("html",)).get_content()
-
-
-class Seen(HTMLParser):
-    """What a mail program reads: tags with attributes, and the text a person sees, picture texts included."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.texts: list[str] = []
-        self.hidden = 0
-        self.feed(html)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        self.hidden += tag in {"style", "title"}
-        self.texts += [value for name, value in attrs if name == "alt" and value]
-
-    def handle_endtag(self, tag: str) -> None:
-        self.hidden -= tag in {"style", "title"}
-
-    def handle_data(self, data: str) -> None:
-        if not self.hidden:
-            self.texts.append(data)
-
-    @property
-    def text(self) -> str:
-        return " ".join(" ".join(self.texts).split())
 
 
 @pytest.fixture(scope="module")
@@ -86,24 +35,12 @@ def weekly(life: Life) -> Message:
 
 @pytest.fixture(scope="module")
 def every(life: Life) -> dict[str, Message]:
-    """One message of every sort."""
-    report = life.weekly
-    before = report.model_copy(update={"confidence": 0.01, "pnl": life.week_before.pnl})
-    return {
-        "weekly": message(report),
-        "daily": message(life.daily),
-        "epoch": message(life.epoch),
-        "death": message(life.epoch, kind="death", review_id="sample.death", period_key=""),
-        "loss": message(life.position, kind="loss", review_id="sample.loss.f-1", period_key="f-1"),
-        "position": message(life.position),
-        "revision": message(report, revision=2, previous=before),
-        "digest": message(report, digest_of=(life.week_before, life.daily, life.position)),
-    }
+    return messages(life)
 
 
 @pytest.fixture(scope="module")
 def written(every: dict[str, Message]) -> dict[str, bytes]:
-    """The same messages as mails."""
+    """One mail of every sort."""
     return {name: eml(told) for name, told in every.items()}
 
 
@@ -227,154 +164,6 @@ def test_addresses_are_ascii_on_the_way() -> None:
         assert address_of(wrong) is None
 
 
-# The two parts
-
-
-def test_a_mail_is_text_or_html_with_its_pictures(written: dict[str, bytes]) -> None:
-    for data in written.values():
-        mail = parsed(data)
-        assert mail.get_content_type() == "multipart/alternative"
-        plain, rich = mail.iter_parts()
-        assert plain.get_content_type() == "text/plain"
-        assert rich.get_content_type() == "multipart/related"
-        html, *pictures = rich.iter_parts()
-        assert html.get_content_type() == "text/html"
-        cids = {picture["Content-ID"].strip("<>") for picture in pictures}
-        named = set(re.findall(r'src="cid:([^"]+)"', html.get_content()))
-        assert cids == named
-        assert len(cids) == len(pictures) >= 2
-        assert all(picture.get_content().startswith(b"\x89PNG\r\n") for picture in pictures)
-        assert all(picture.get_content_disposition() == "inline" for picture in pictures)
-
-
-def numbers(text: str) -> set[str]:
-    return set(re.findall(r"\d(?:[\d,]*\d)?(?:\.\d+)?", text))
-
-
-def test_every_number_of_the_html_stands_in_the_text_as_well(written: dict[str, bytes]) -> None:
-    for name, data in written.items():
-        plain, html = parts(data)
-        missing = numbers(Seen(html).text) - numbers(plain)
-        assert missing == set(), name
-        assert len(numbers(plain)) > 20
-
-
-def test_both_parts_answer_in_the_owners_order(weekly: Message) -> None:
-    """Up or down and why; acting against nothing; best and worst; decisions; proposals; then the tables."""
-    order = (
-        "Down", "Trading losses", "Did acting beat doing nothing?", "Best position", "Worst position",
-        "Which heuristics need a decision?", "H-7", "DEMOTE", "What is proposed?", "where the money came from",
-    )  # fmt: skip
-    plain, html = parts(eml(weekly))
-    for text in (plain, Seen(html).text):
-        told = text.lower()
-        told = told[told.index("weekly review") :]
-        places = [told.index(word.lower()) for word in order]
-        assert places == sorted(places)
-
-
-def test_the_text_part_is_complete_and_plain(written: dict[str, bytes]) -> None:
-    plain, _ = parts(written["weekly"])
-    assert not re.search(r"</?[a-z]+|&[a-z]+;", plain)
-    assert max(map(len, plain.splitlines())) <= 78
-    assert plain.startswith("Hello Ada,")
-    for title in ("WHERE THE MONEY CAME FROM", "HEURISTIC AUDIT", "POSITIONS", "DAY BY DAY", "DATA QUALITY"):
-        assert title in plain
-
-
-def test_the_html_is_one_table_of_600_pixels_and_nothing_remote(written: dict[str, bytes]) -> None:
-    for data in written.values():
-        _, html = parts(data)
-        seen = Seen(html)
-        attributes = dict(seen.tags)
-        assert attributes["html"]["lang"] == "en"
-        metas = [found for tag, found in seen.tags if tag == "meta"]
-        assert {"light dark"} == {
-            m["content"] for m in metas if m.get("name") in {"color-scheme", "supported-color-schemes"}
-        }
-        assert "@media (prefers-color-scheme: dark)" in html
-        assert "max-width:600px" in html.replace(" ", "")
-        assert not re.search(
-            r"https?:|//[a-z]|url\(|@import|<script|<link|<a\b|javascript:", html, re.IGNORECASE
-        )
-        for tag, found in seen.tags:
-            assert not any(name.startswith("on") for name in found)
-            if tag == "img":
-                assert found["alt"]
-            if tag == "table" and found.get("role") != "presentation":
-                assert "data" in (found["class"] or ""), "a table is layout, or data with heads"
-        assert len(html.encode()) < 100_000
-
-
-def test_a_table_of_data_has_heads_for_those_who_do_not_see_it(weekly: Message) -> None:
-    _, html = parts(eml(weekly))
-    for table in re.findall(r'<table class="data".*?</table>', html, re.DOTALL):
-        assert 'scope="col"' in table
-        assert 'scope="row"' in table
-
-
-def test_pictures_are_drawn_with_the_font_that_ships_here() -> None:
-    """No font of the system is used, so text that disappears would mean that ours was not found."""
-    svg = '<svg xmlns="http://www.w3.org/2000/svg" width="200" height="40" font-family="Inter">{}</svg>'
-    empty = png_of(svg.format(""), LIGHT)
-    for text in ("Trading losses -17.52", "Ωμέγα", "Привет", "▲ ▼ → ≤"):
-        written = png_of(svg.format(label(4, 20, text, "#000")), LIGHT)
-        assert len(written) > 2 * len(empty)
-        assert written == png_of(svg.format(label(4, 20, text, "#000")), LIGHT)
-
-
-def test_a_review_of_a_giant_is_still_a_small_mail(life: Life) -> None:
-    """Least important sections go first; the text part keeps them."""
-    report = life.weekly
-    rows = [
-        p.model_copy(update={"position_id": f"{n}-" + "x" * 900, "instrument": "y" * 900})
-        for n in range(80)
-        for p in report.positions
-    ]
-    audit = [
-        row.model_copy(update={"heuristic_id": f"H-{n}" + "z" * 500, "heuristic_text": "t" * 3000})
-        for n in range(60)
-        for row in report.heuristic_performance
-    ]
-    buckets = [b.model_copy(update={"key": f"{n}" + "k" * 700, "n": 9, "ranked": True}) for n in range(40) for b in report.breakdowns.by_side]  # fmt: skip
-    groups = report.breakdowns.model_copy(
-        update={name: buckets for name in type(report.breakdowns).model_fields if name.startswith("by_")}
-    )
-    giant = report.model_copy(
-        update={"positions": rows, "heuristic_performance": audit, "breakdowns": groups}
-    )
-    plain, html = parts(eml(message(giant)))
-    assert 20_000 < len(html.encode()) < 100_000
-    assert "Left out of this part to keep it short: breakdowns" in Seen(html).text
-    assert "BREAKDOWNS" in plain
-    assert "Did acting beat doing nothing?" in html
-
-
-def test_an_agent_that_did_nothing_gets_a_mail_as_well(life: Life) -> None:
-    """No position, no citation, no proposal: every answer still stands there, without a figure that is not."""
-    report = life.weekly
-    idle = report.model_copy(
-        update={
-            "positions": [],
-            "heuristic_performance": [],
-            "actions_taken": [],
-            "equity": [],
-            "pnl": type(report.pnl)(total=0.0),
-            "effectiveness": report.effectiveness.model_copy(
-                update={"closed_positions": 0, "sum_vs_inaction": None, "inaction_superiority_rate": None}
-            ),
-        }
-    )
-    plain, html = parts(eml(message(idle)))
-    for text in (plain, Seen(html).text):
-        assert "Flat" in text
-        assert "no position was closed" in text
-        assert "there was no position in the period" in text
-        assert "no decision cited one" in text
-        assert "nan" not in text.lower().replace("finance", "")
-        assert "None," in text or "None" in text
-
-
 # The same review, the same bytes
 
 
@@ -387,7 +176,7 @@ def test_the_same_review_is_the_same_mail_byte_for_byte(
 def test_the_bytes_do_not_hang_on_the_process(weekly: Message, life: Life) -> None:
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]);"
-        "import hashlib, pickle; from test_deliver_mail import eml;"
+        "import hashlib, pickle; from mails import eml;"
         "sys.stdout.write(hashlib.sha256(eml(pickle.loads(sys.stdin.buffer.read()))).hexdigest())"
     )
     import hashlib
