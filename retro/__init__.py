@@ -1,3 +1,17 @@
 """The slow mirror: hindsight reviews of what a trading agent did."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from retro.api import Mirror
+
 __version__ = "0.1.0"
+
+
+def open(url: str) -> Mirror:  # noqa: A001  read as retro.open
+    """The mirror at a path or database URL: its reviews, and an agent's memory."""
+    from retro.api import open_mirror  # noqa: PLC0415  `import retro` stays light
+
+    return open_mirror(url)

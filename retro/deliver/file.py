@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from retro.config import Config
     from retro.deliver.channel import Message, Outcome
 
-__all__ = ["Files", "file_channel", "reviews_directory"]
+__all__ = ["Files", "file_channel", "reviews_directory", "safe_name"]
 
 _FORMATS: Final = ("json", "md", "html")
 _LONGEST: Final = 120
@@ -62,13 +62,13 @@ class Files:
 
     def files_of(self, message: Message) -> dict[Path, str]:
         """Path -> content of a message's files."""
-        key = _name(message.period_key or message.kind)
+        key = safe_name(message.period_key or message.kind)
         stem = key if message.revision == 1 else f"{key}.r{message.revision}"
-        folder = self.directory / _name(message.agent) / _name(message.kind)
+        folder = self.directory / safe_name(message.agent) / safe_name(message.kind)
         return {folder / f"{stem}.{form}": render(message.document, form) for form in _FORMATS}
 
 
-def _name(text: str) -> str:
+def safe_name(text: str) -> str:
     """A foreign name as the name of one file: nothing in it leads elsewhere, and different names stay different."""
     plain = quote(text, safe=" ()+,;=@")
     plain = re.sub(r"^\.", "%2E", plain)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -38,7 +39,8 @@ class Bench:
     """Everything a worker needs. `owner` names this process among others, `host` the machine whose files it reads.
 
     `alone`: no other process works on the database, so what is held by somebody else is held by nobody.
-    `beat` is called between steps, `stopping` says that no new step should begin, `log` takes an event and its fields.
+    `beat` is called between steps, `stopping` says that no new step should begin, `log` takes an event and its fields,
+    `bound` adds fields to whatever is logged inside it.
     """
 
     store: Store
@@ -57,6 +59,7 @@ class Bench:
     beat: Callable[[], None] = lambda: None
     stopping: Callable[[], bool] = lambda: False
     log: Callable[..., None] = lambda *_, **__: None
+    bound: Callable[..., AbstractContextManager[None]] = lambda **_: nullcontext()
 
     @property
     def lease(self) -> int:

@@ -126,7 +126,8 @@ def _make_all(bench: Bench, taken: Sequence[Review], tally: Tally) -> None:
     try:
         for review in taken:
             try:
-                made.append(make(bench, review))
+                with bench.bound(agent=review.agent, review=review.id, attempt=review.attempts):
+                    made.append(make(bench, review))
             except (StoreError, StoppedError):
                 raise
             except LostClaimError as error:

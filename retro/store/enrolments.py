@@ -4,19 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import or_, select, update
+from sqlalchemy import func, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from retro.store.agents import key_query
 from retro.store.book import book
 from retro.store.review_tables import enrolments, reviews
-from retro.store.reviews import IS_LATE, IS_OPEN
+from retro.store.reviews import IS_LATE, IS_OPEN, NEVER
 from retro.store.tables import agents
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-__all__ = ["Enrolment", "anything_to_do", "enrol", "enrolment", "looked", "note_actions", "unsettled"]
+__all__ = [
+    "Enrolment",
+    "anything_to_do",
+    "enrol",
+    "enrolment",
+    "looked",
+    "next_end",
+    "note_actions",
+    "unsettled",
+]
 
 
 class Enrolment(NamedTuple):
@@ -60,6 +69,12 @@ def looked(conn: Connection, agent: str, before: Enrolment, next_at: int) -> Non
     mine = enrolments.c.agent == key_query(agent)
     conn.execute(update(enrolments).where(mine).values(next_at=next_at))
     conn.execute(update(enrolments).where(mine, same).values(losses_from=None))
+
+
+def next_end(conn: Connection) -> int | None:
+    """When the next period of any agent ends; None when none does."""
+    found = conn.execute(select(func.min(enrolments.c.next_at))).scalar_one()
+    return None if found is None or found >= NEVER else found
 
 
 def unsettled(conn: Connection, now: int) -> list[str]:

@@ -10,7 +10,7 @@ from typer.core import TyperGroup
 from typer.exceptions import Abort, TyperException
 
 from retro.errors import RetroError
-from retro.surface import doctor, ingest, lists, playbook, proposals, review, start
+from retro.surface import doctor, ingest, lists, outbox, playbook, proposals, review, service, start
 from retro.surface.context import call, complain, drop_output, split_globals
 
 if TYPE_CHECKING:
@@ -81,6 +81,8 @@ review.add_to(app)
 lists.add_to(app)
 playbook.add_to(app)
 proposals.add_to(playbook.app)
+service.add_to(app)
+outbox.add_to(app)
 start.add_to(app)
 doctor.add_to(app)
 

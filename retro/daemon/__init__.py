@@ -1,0 +1,9 @@
+"""The service process: what `retro run` starts. Nothing below knows about signals, systemd or the wall clock."""
+
+from __future__ import annotations
+
+from retro.daemon.house import Orders
+from retro.daemon.once import once, send
+from retro.daemon.serve import serve
+
+__all__ = ["Orders", "once", "send", "serve"]

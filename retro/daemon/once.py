@@ -1,0 +1,85 @@
+"""`retro run --once`: do what is due and end, for cron and timers."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from retro.daemon.house import configured, log_of, opened, workbench
+from retro.daemon.notify import Notifier
+from retro.daemon.ping import Ping
+from retro.daemon.stop import Interrupted, Signals
+from retro.errors import StoreError
+
+if TYPE_CHECKING:
+    from retro.config import Config
+    from retro.daemon.house import Orders
+    from retro.logs import Log
+    from retro.pipeline.bench import Tally
+    from retro.store.engine import Store
+
+__all__ = ["once", "send"]
+
+
+def once(orders: Orders) -> int:
+    """Do what is due and end: for cron and timers. 1 when anything parked or failed, 75 when another is at it."""
+    config, log = configured(orders), log_of(orders)
+    store, lock = opened(config, orders, log)
+    ping, notifier = Ping(config.service.ping_url, log), Notifier(os.environ)
+    try:
+        with Signals() as signals:
+            ping.start()
+            try:
+                tally = _worked_once(store, config, log, signals, notifier)
+            except StoreError:
+                ping.fail()
+                raise
+            except Interrupted:
+                log("interrupted", level="warning")
+                return 1
+        well = tally.clean and not _parked(store)
+        log("run_once", **asdict(tally))
+        (ping.success if well else ping.fail)()
+        return 0 if well else 1
+    finally:
+        store.close()
+        if lock is not None:
+            lock.release()
+
+
+def send(orders: Orders) -> Tally:
+    """Send what is written and make nothing; `BusyError` when a service is there to do it."""
+    from retro.pipeline.bench import Tally  # noqa: PLC0415  what computes is loaded when there is work
+    from retro.pipeline.deliver import send_all  # noqa: PLC0415
+
+    config, log = configured(orders), log_of(orders)
+    store, lock = opened(config, orders, log)
+    tally = Tally()
+    try:
+        with Signals() as signals:
+            send_all(workbench(store, config, log, signals, lambda: None), tally)
+    finally:
+        store.close()
+        if lock is not None:
+            lock.release()
+    return tally
+
+
+def _worked_once(store: Store, config: Config, log: Log, signals: Signals, notifier: Notifier) -> Tally:
+    from retro.pipeline.service import run_once  # noqa: PLC0415  as above
+
+    bench = workbench(store, config, log, signals, notifier.beat)
+    signals.working(True)
+    try:
+        return run_once(bench, time.sleep)
+    finally:
+        signals.working(False)
+
+
+def _parked(store: Store) -> int:
+    from retro.store.reviews import count_parked  # noqa: PLC0415  as above
+
+    with store.read() as conn:
+        return count_parked(conn)

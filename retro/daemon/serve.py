@@ -1,0 +1,220 @@
+"""The work loop. The scheduler only knocks; the ledger knows what is due, so a knock too many or too few does no harm."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+import time
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from retro.daemon.house import clock, configured, log_of, opened, workbench
+from retro.daemon.notify import Notifier
+from retro.daemon.ping import Ping
+from retro.daemon.stop import Interrupted, Signals
+from retro.errors import ConfigError, StoreError
+from retro.pipeline.look import anything_due
+from retro.store.enrolments import next_end
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from retro.config import Config
+    from retro.daemon.house import Orders
+    from retro.daemon.lock import Instance
+    from retro.logs import Log
+    from retro.pipeline.bench import Bench, Tally
+    from retro.store.engine import Store
+
+__all__ = ["serve"]
+
+_LOOK_S: Final = 15.0
+_JUMP_S: Final = 120.0
+_QUIET: Final = 2
+"""Knocks without work after which the service becomes small again."""
+_FATAL: Final = frozenset(
+    {10, 11, 26}
+)  # SQLite: input or output failed, the file is damaged, it is no database
+
+
+def serve(orders: Orders, *, anew: Callable[[Orders], None] | None = None) -> int:
+    """Run until told to stop. `anew` replaces the process by a fresh one, to be small again after work."""
+    config, log = configured(orders), log_of(orders)
+    store, lock = opened(config, orders, log)
+    loop = _Loop(orders, config, log, store)
+    try:
+        with Signals() as signals:
+            return loop.run(signals, lock, anew or _exec)
+    finally:
+        loop.notifier.stopping()
+        store.close()
+        if lock is not None:
+            lock.release()
+
+
+class _Loop:
+    """The state of a running service."""
+
+    def __init__(self, orders: Orders, config: Config, log: Log, store: Store) -> None:
+        self.orders = orders
+        self.config = config
+        self.log = log
+        self.store = store
+        self.host = socket.gethostname()
+        self.notifier = Notifier(os.environ)
+        self.ping = Ping(config.service.ping_url, log)
+        self.bench: Bench | None = None
+        self.looked = orders.looked
+        self.quiet = 0
+        self.clocks = _clocks()
+
+    def run(self, signals: Signals, lock: Instance | None, anew: Callable[[Orders], None]) -> int:
+        """Knock after knock, until a signal or a broken disk ends it."""
+        scheduler = _scheduler(self.config.service.knock_seconds, signals, self.log)
+        self.notifier.ready()
+        if not self.looked:
+            self.log("started", database=self.store.url)
+            self.ping.start()
+        signals.wake.set()
+        try:
+            while not signals.stop:
+                knocked = signals.wake.wait(_LOOK_S)
+                self.notifier.beat()
+                if not knocked or signals.stop:
+                    continue
+                signals.wake.clear()
+                if signals.reload:
+                    signals.reload = False
+                    self._reload()
+                if not self._knock(signals):
+                    return 1
+                if self.quiet >= _QUIET and self.bench is not None:
+                    _start_anew(self, lock, scheduler, anew)
+        except Interrupted:
+            self.log("interrupted", level="warning")
+        finally:
+            scheduler.shutdown(wait=False)
+        self.log("stopped")
+        return 0
+
+    def _knock(self, signals: Signals) -> bool:
+        """One knock; False when the service must not go on."""
+        self._watch_the_clock()
+        try:
+            if self.looked and not anything_due(self.store, self.config.source, self.host, clock()):
+                self.quiet += 1
+                self.ping.success()
+            else:
+                self.quiet = 0
+                self._tell(self._work(signals))
+                self.looked = True
+            self._say_idle()
+        except StoreError as error:
+            self.log("store_failed", level="error", reason=str(error))
+            self.ping.fail()
+            return not _is_fatal(error)
+        return True
+
+    def _tell(self, tally: Tally) -> None:
+        if tally.clean:
+            self.ping.success()
+        else:
+            self.ping.fail()
+        if any(asdict(tally).values()):
+            self.log("knock", **asdict(tally))
+
+    def _work(self, signals: Signals) -> Tally:
+        from retro.pipeline.service import knock  # noqa: PLC0415  what computes is loaded when there is work
+
+        self.notifier.status("working")
+        if self.bench is None:
+            self.bench = workbench(self.store, self.config, self.log, signals, self.notifier.beat)
+        signals.working(True)
+        try:
+            return knock(self.bench, all_agents=not self.looked)
+        finally:
+            signals.working(False)
+
+    def _say_idle(self) -> None:
+        with self.store.read() as conn:
+            following = next_end(conn)
+        when = (
+            ""
+            if following is None
+            else f"; the next period ends {datetime.fromtimestamp(following / 1e6, UTC):%Y-%m-%d %H:%M} UTC"
+        )
+        self.notifier.status(f"idle{when}")
+
+    def _reload(self) -> None:
+        """Read the configuration again; a broken one is said, and the old one kept."""
+        self.notifier.reloading()
+        try:
+            config = configured(self.orders)
+        except ConfigError as error:
+            self.log("configuration_kept", level="error", faults=error.faults)
+        else:
+            if config.store.url != self.config.store.url:
+                self.log("database_kept", level="warning", reason="another database needs a restart")
+                config = config.model_copy(update={"store": self.config.store})
+            self.config, self.bench, self.looked = config, None, False
+            self.ping = Ping(config.service.ping_url, self.log)
+            self.log("configuration_read")
+        self.notifier.ready()
+
+    def _watch_the_clock(self) -> None:
+        """The wall clock against one that nobody sets: the ledger heals either way, but a person should know."""
+        before, self.clocks = self.clocks, _clocks()
+        jump = (self.clocks[0] - before[0]) - (self.clocks[1] - before[1])
+        if abs(jump) > _JUMP_S:
+            self.log("clock_jumped", level="warning", seconds=round(jump))
+
+
+def _clocks() -> tuple[float, float]:
+    return time.time(), time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+
+
+def _is_fatal(error: StoreError) -> bool:
+    """After a failed write the truth on the disk is unknown: stop, and let recovery begin with a fresh start."""
+    code = getattr(getattr(error.__cause__, "orig", None), "sqlite_errorcode", None)
+    return code is not None and code & 0xFF in _FATAL
+
+
+def _scheduler(every_s: float, signals: Signals, log: Log) -> Any:
+    from apscheduler.events import EVENT_JOB_ERROR, EVENT_JOB_MAX_INSTANCES, EVENT_JOB_MISSED  # noqa: PLC0415
+    from apscheduler.schedulers.background import BackgroundScheduler  # noqa: PLC0415
+
+    scheduler = BackgroundScheduler(
+        timezone=UTC,
+        job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None},
+    )
+    scheduler.add_job(signals.wake.set, "interval", seconds=every_s, id="knock")
+    trouble = EVENT_JOB_ERROR | EVENT_JOB_MISSED | EVENT_JOB_MAX_INSTANCES
+    scheduler.add_listener(lambda event: log("scheduler", level="error", what=repr(event)), trouble)
+    scheduler.start()
+    return scheduler
+
+
+def _start_anew(loop: _Loop, lock: Instance | None, scheduler: Any, anew: Callable[[Orders], None]) -> None:
+    """Become small again: what computes stays loaded in a process for ever, so it is left behind with the process.
+
+    The same process id, the same lock, the same place in the ledger; where it cannot be done nothing is lost.
+    """
+    handle = None
+    if lock is not None:
+        os.set_inheritable(lock.handle, True)
+        handle = lock.handle
+    scheduler.pause()
+    loop.store.close()
+    try:
+        anew(replace(loop.orders, lock=handle, looked=True))
+    except OSError as error:
+        loop.log("not_anew", level="warning", reason=str(error))
+    scheduler.resume()
+
+
+def _exec(orders: Orders) -> None:
+    sys.stderr.flush()
+    os.execv(sys.executable, [sys.executable, "-P", "-m", "retro.daemon", json.dumps(asdict(orders))])  # noqa: S606  ourselves
