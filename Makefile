@@ -12,6 +12,7 @@ help: ## what there is
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(BIN)/python -m compileall -q retro memory playbook  # so that the first start is a quick one, too
 	touch $@
 
 .venv/dev.stamp: requirements-dev.lock .venv/runtime.stamp

@@ -1,58 +1,55 @@
-"""`make demo`: the sample agent's life into a fresh database, its reviews to the screen and into files."""
+"""`make demo`: the sample agent's life into a fresh database, its reviews into files, the weekly one to the screen."""
 
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
+from retro.surface.cli import run
+
 ROOT = Path(__file__).resolve().parent.parent
-DEMO = ROOT / "demo"
-SAMPLE = ROOT / "examples" / "sample"
-RETRO = [
-    sys.executable,
-    "-m",
-    "retro",
-    "--config",
-    str(SAMPLE / "config.toml"),
-    "--db",
-    str(DEMO / "retro.db"),
-    "-q",
-]
+DEMO = Path("demo")
+CONFIG = Path("examples", "sample", "config.toml")
+JOURNAL = Path("examples", "sample", "agent.jsonl")
 
-FILES = [
-    ("weekly.html", ["review", "weekly", "--format", "html"]),
-    ("weekly.md", ["review", "weekly", "--format", "md"]),
-    ("weekly.json", ["review", "weekly", "--format", "json"]),
-    ("daily.html", ["review", "daily", "--format", "html"]),
-    ("position-lp-2.html", ["review", "position", "lp-2", "--format", "html"]),
-    ("position-lp-2.json", ["review", "position", "lp-2", "--format", "json"]),
-]
+REVIEWS = {
+    "weekly": ["review", "weekly"],
+    "daily": ["review", "daily"],
+    "position-lp-2": ["review", "position", "lp-2"],
+}
+FORMATS = ("html", "md", "json")
 
 
-def retro(*words: str) -> None:
-    """One call of the command line, as a person would type it."""
-    shown = " ".join(word.replace(f"{ROOT}{os.sep}", "") for word in words)
-    sys.stdout.write(f"\n$ retro {shown}\n\n")
-    sys.stdout.flush()
-    subprocess.run([*RETRO, *words], cwd=ROOT, check=True)
+def retro(*words: str, shown: bool = True) -> None:
+    """One call of the command line, as a person would type it; ends the demo where it fails."""
+    if shown:
+        sys.stdout.write(f"\n$ retro {' '.join(words)}\n\n")
+    code = run(["-q", *words])
+    if code:
+        sys.exit(code)
 
 
 def main() -> None:
-    """Fresh database, three reviews on the screen, six files."""
+    """Fresh database, two reviews on the screen, three reviews in files."""
+    os.chdir(ROOT)
+    os.environ["RETRO_CONFIG"] = str(CONFIG)
     DEMO.mkdir(exist_ok=True)
     for old in DEMO.iterdir():
         if old.is_file():
             old.unlink()
-    retro("ingest", "journal", str(SAMPLE / "agent.jsonl"))
-    retro("review", "daily")
+    sys.stdout.write(f"$ export RETRO_CONFIG={CONFIG}\n")
+    retro("ingest", "journal", str(JOURNAL))
+    files = []
+    for name, words in REVIEWS.items():
+        for form in FORMATS:
+            files.append(DEMO / f"{name}.{form}")
+            retro(*words, "--format", form, "-o", str(files[-1]), shown=False)
     retro("review", "position", "lp-2")
     retro("review", "weekly")
-    sys.stdout.write("\nThe same reviews as files:\n")
-    for name, words in FILES:
-        subprocess.run([*RETRO, *words, "-o", str(DEMO / name)], cwd=ROOT, check=True)
-        sys.stdout.write(f"{(DEMO / name).relative_to(ROOT)}\n")
+    sys.stdout.write("\nThe reviews as files:\n\n")
+    for file in files:
+        sys.stdout.write(f"{file}\n")
 
 
 if __name__ == "__main__":

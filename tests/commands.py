@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -108,3 +109,14 @@ def round_trip(
             "fill", f"{name}-s", f"{day}T18:00:00Z", agent, side="sell", quantity="1", price=100 + profit, **told
         )
     )  # fmt: skip
+
+
+def checkout(place: Path) -> dict[str, str]:
+    """A copy of the repository at `place` that uses our environment; gives the environment to run its commands in."""
+    leave = shutil.ignore_patterns(".*_cache", ".git", ".venv", ".hypothesis", "__pycache__", "demo", "*.db*")
+    shutil.copytree(ROOT, place, ignore=leave)
+    (place / ".venv").symlink_to(sys.prefix)
+    compiled = [sys.executable, "-m", "compileall", "-q", "retro", "memory", "playbook"]
+    subprocess.run(compiled, cwd=place, check=True)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("RETRO_", "MAKE"))}
+    return {**kept, "PYTHONPATH": str(place), "PYTHON": sys.executable}

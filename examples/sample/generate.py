@@ -311,6 +311,20 @@ def predictions() -> None:
         when += timedelta(hours=12)
 
 
+def cautions() -> None:
+    """Two pools left alone because of H-12, in weeks whose queue was long."""
+    for days, queue in ((16, 540), (37, 615)):
+        when = START + timedelta(days=days, hours=11)
+        decision = tell(
+            when, "decision", action="skip", instrument="AERO/USDC", strategy="liquidity", tier="T1", confidence=0.7,
+            valence=0.1, reasoning=f"The staking queue stands at {queue}. Per heuristic H-12: stay out.",
+        )  # fmt: skip
+        tell(
+            when, "cost", kind="inference", amount="0.003100", tier="T1", decision=decision, model="t1",
+            tokens_in=2583, tokens_out=287,
+        )  # fmt: skip
+
+
 def main() -> None:
     """Tell the whole life, in order of time, into agent.jsonl beside this file."""
     tell(START, "equity", value="2115.5", balances={"USDC": "2000", "ETH": "0.05"})
@@ -335,6 +349,7 @@ def main() -> None:
         "Fee rate is 2.3 times its 7-day average and volatility is low. Per heuristic H-3: concentrate around 2400.",
         "ETH left the range three days ago. Per heuristic H-15: out.",
     )  # fmt: skip
+    cautions()
     tell(END, "decision", action="hold", reasoning="A new week.", tier="T0")
     opening = price("ETH", START) * 0.05 + 2000
     events[0]["value"] = f"{opening:.6f}"
