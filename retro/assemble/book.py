@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from retro.assemble.lives import outcome_of
-from retro.assemble.replay import natural_key
+from retro.assemble.alternatives import outcome_of
+from retro.assemble.order import natural_key
 from retro.kernels.series import median_gap
 from retro.periods import DAY
 
@@ -23,7 +23,16 @@ if TYPE_CHECKING:
     from retro.assemble.track import Track
     from retro.model import Decision
 
-__all__ = ["ENTRY_ACTIONS", "EXIT_ACTIONS", "BookRow", "Cited", "book_row", "cites_of", "flag_implausible"]
+__all__ = [
+    "ENTRY_ACTIONS",
+    "EXIT_ACTIONS",
+    "BookRow",
+    "Cited",
+    "book_row",
+    "cites_of",
+    "exit_horizon",
+    "flag_implausible",
+]
 
 ENTRY_ACTIONS: Final = frozenset({"enter", "increase", "hold", "skip"})
 EXIT_ACTIONS: Final = frozenset({"exit", "reduce"})

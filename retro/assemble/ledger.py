@@ -9,14 +9,15 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import fsum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from retro.assemble.track import Effect
 from retro.report import PnlAttribution
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from retro.assemble.prices import Prices
     from retro.assemble.track import Booking, State, Track
@@ -93,7 +94,7 @@ class Books:
         return states[self.index(end)].pnl - states[self.index(start)].pnl
 
 
-def keep_books(  # one table, filled column by column
+def keep_books(
     tracks: Mapping[str, Track],
     wallet: Wallet,
     wallet_facts: Iterable[Fact],
@@ -108,56 +109,82 @@ def keep_books(  # one table, filled column by column
     """
     grid = list(boundaries)
     states = {name: [track.state(b, known_until, prices) for b in grid] for name, track in tracks.items()}
-    bookings, external, wallet_values, wallet_unrealized = _move_wallet(
-        tracks, wallet, wallet_facts, grid, known_until, prices
-    )
-    days, wallet_days, plausible = [], [], []
-    per_day_wallet = _split(bookings, grid)
+    moved = _move_wallet(tracks, wallet, wallet_facts, grid, known_until, prices)
     portfolio = [booking for track in tracks.values() for booking in track.portfolio]
-    per_day_portfolio = _split(portfolio, grid)
-    per_position = {name: _split(track.bookings, grid) for name, track in tracks.items()}
+    of_wallet = _split([*moved.bookings, *portfolio], grid)
+    of_position = {name: _split(track.bookings, grid) for name, track in tracks.items()}
+    days, wallet_days, plausible = [], [], []
     for i in range(len(grid) - 1):
-        parts: dict[str, list[float]] = defaultdict(list)
-        of_wallet: dict[str, list[float]] = defaultdict(list)
-        for booking in (*per_day_wallet[i], *per_day_portfolio[i]):
-            of_wallet[booking.component].append(booking.amount)
-        of_wallet["unrealized_pnl"].append(wallet_unrealized[i + 1] - wallet_unrealized[i])
+        own = _amounts(of_wallet[i])
+        own["unrealized_pnl"].append(moved.unrealized[i + 1] - moved.unrealized[i])
+        both: dict[str, list[float]] = defaultdict(list, {name: list(parts) for name, parts in own.items()})
         for name, track in tracks.items():
-            before, after = states[name][i], states[name][i + 1]
-            if track.flagged_at is not None and grid[i + 1] > track.flagged_at:
-                parts["implausible_pnl"].append(after.pnl - before.pnl)
-                continue
-            for booking in per_position[name][i]:
-                parts[booking.component].append(booking.amount)
-            parts["unrealized_pnl"].append(after.unrealized - before.unrealized)
-            parts["impermanent_loss"].append(after.il - before.il)
-        both = {name: fsum([*parts.get(name, ()), *of_wallet.get(name, ())]) for name in COMPONENTS}
-        days.append(both)
-        wallet_days.append({name: fsum(of_wallet.get(name, ())) for name in COMPONENTS})
-        plausible.append(signed_sum(both) - both["implausible_pnl"])
-    flows = [
-        fsum(flow.value for flow in external if grid[i] <= flow.at < grid[i + 1])
-        for i in range(len(grid) - 1)
-    ]
-    equity = [
-        fsum([wallet_values[i], *(column[i].value for column in states.values())]) for i in range(len(grid))
-    ]
-    unrealized = [
-        fsum(
-            [
-                wallet_unrealized[i],
-                *(
-                    column[i].unrealized
-                    for name, column in states.items()
-                    if (flagged := tracks[name].flagged_at) is None or flagged >= grid[i]
-                ),
-            ]
-        )
-        for i in range(len(grid))
-    ]
+            believed = track.flagged_at is None or grid[i + 1] <= track.flagged_at
+            _add_day(both, states[name][i], states[name][i + 1], of_position[name][i] if believed else None)
+        wallet_days.append({name: fsum(own.get(name, ())) for name in COMPONENTS})
+        days.append({name: fsum(both.get(name, ())) for name in COMPONENTS})
+        plausible.append(signed_sum(days[i]) - days[i]["implausible_pnl"])
     return Books(
-        grid, days, wallet_days, flows, equity, plausible, unrealized, states, wallet, external, portfolio
+        boundaries=grid,
+        days=days,
+        wallet_days=wallet_days,
+        flows=[
+            fsum(flow.value for flow in moved.external if start <= flow.at < end)
+            for start, end in pairwise(grid)
+        ],
+        equity=[
+            fsum([moved.values[i], *(column[i].value for column in states.values())])
+            for i in range(len(grid))
+        ],
+        plausible_pnl=plausible,
+        unrealized=[
+            fsum([moved.unrealized[i], *_levels(tracks, states, i, boundary)])
+            for i, boundary in enumerate(grid)
+        ],
+        states=states,
+        wallet=wallet,
+        external=moved.external,
+        portfolio_costs=portfolio,
     )
+
+
+def _amounts(bookings: Iterable[Booking]) -> dict[str, list[float]]:
+    parts: dict[str, list[float]] = defaultdict(list)
+    for booking in bookings:
+        parts[booking.component].append(booking.amount)
+    return parts
+
+
+def _add_day(
+    parts: dict[str, list[float]], before: State, after: State, bookings: Iterable[Booking] | None
+) -> None:
+    """Add what a position did in a day; without bookings it is not believed and is one line."""
+    if bookings is None:
+        parts["implausible_pnl"].append(after.pnl - before.pnl)
+        return
+    for booking in bookings:
+        parts[booking.component].append(booking.amount)
+    parts["unrealized_pnl"].append(after.unrealized - before.unrealized)
+    parts["impermanent_loss"].append(after.il - before.il)
+
+
+def _levels(
+    tracks: Mapping[str, Track], states: Mapping[str, list[State]], i: int, boundary: int
+) -> Iterator[float]:
+    """Unrealised pnl at a boundary of the positions that were believed until then."""
+    for name, column in states.items():
+        flagged = tracks[name].flagged_at
+        if flagged is None or flagged >= boundary:
+            yield column[i].unrealized
+
+
+class _Moved(NamedTuple):
+    """What moving the wallet gave: its bookings, the owner's money, and its worth at each boundary."""
+
+    bookings: list[Booking]
+    external: list[ExternalFlow]
+    values: list[float]
+    unrealized: list[float]
 
 
 def _split(bookings: Iterable[Booking], grid: Sequence[int]) -> list[list[Booking]]:
@@ -176,7 +203,7 @@ def _move_wallet(
     grid: Sequence[int],
     known_until: int,
     prices: Prices,
-) -> tuple[list[Booking], list[ExternalFlow], list[float], list[float]]:
+) -> _Moved:
     """Effects and facts in time order; the wallet is valued at each boundary before the events there."""
     effects = [(name, effect) for name, track in tracks.items() for effect in track.effects]
     ordered = steps(effects, facts, grid[0], grid[-1])
@@ -195,7 +222,7 @@ def _move_wallet(
         at = min(boundary, known_until)
         values.append(wallet.value(at, prices))
         unrealized.append(wallet.unrealized(at, prices))
-    return bookings, external, values, unrealized
+    return _Moved(bookings, external, values, unrealized)
 
 
 def steps(

@@ -7,6 +7,8 @@ the agent's base currency. A missing mark is the last one at or before the insta
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -15,7 +17,7 @@ import numpy as np
 from retro.periods import DAY
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -119,9 +121,23 @@ class Prices:
         self._lines: dict[str, Line] = {}
         self._fills: dict[str, list[tuple[int, float]]] = {}
         self.unreliable: dict[str, str] = {}
+        self._watchers: list[set[str]] = []
+
+    @contextmanager
+    def watching(self) -> Iterator[set[str]]:
+        """The symbols whose price could not be relied on inside the block."""
+        seen: set[str] = set()
+        self._watchers.append(seen)
+        yield seen
+        self._watchers.pop()
+
+    def rate(self, symbol: str, at: int) -> float:
+        """What one unit of an instrument's quote is worth."""
+        _, quote = base_and_quote(symbol)
+        return 1.0 if quote in {None, self.base_currency} else self.price(str(quote), at)
 
     def note_fill(self, symbol: str, at: int, price: float) -> None:
-        """Remember a fill price: the last resort when a symbol has no mark."""
+        """Remember a fill price, told in order of time: the last resort when a symbol has no mark."""
         base, _ = base_and_quote(symbol)
         for name in {symbol, base}:
             self._fills.setdefault(name, []).append((at, price))
@@ -160,24 +176,28 @@ class Prices:
         if i >= 0:
             seen = int(line.t[i])
             return Quote(float(line.price[i]), seen, at - seen > MAX_AGE)
-        fills = [price for when, price in self._fills.get(symbol, ()) if when <= at]
-        if fills:
-            return Quote(fills[-1], None, provisional=True)
+        fills = self._fills.get(symbol, [])
+        filled = bisect_right(fills, at, key=lambda fill: fill[0])
+        if filled:
+            return Quote(fills[filled - 1][1], None, provisional=True)
         if len(line.t):
             return Quote(float(line.price[0]), int(line.t[0]), provisional=True)
-        later = self._fills.get(symbol)
-        return Quote(later[0][1], None, provisional=True) if later else None
+        return Quote(fills[0][1], None, provisional=True) if fills else None
 
     def price(self, symbol: str, at: int) -> float:
         """The price to book with; what could not be relied on is noted in `unreliable`. 0.0 only when unknown."""
         found = self.quote(symbol, at)
+        if found is not None and not found.provisional:
+            return found.price
+        for seen in self._watchers:
+            seen.add(symbol)
         if found is None:
             self.unreliable[symbol] = "no mark and no fill price"
             return 0.0
-        if found.provisional:
-            self.unreliable.setdefault(
-                symbol, "no mark, fill price used" if found.at is None else "last mark older than 24 h"
-            )
+        why = "no mark, fill price used" if found.at is None else "last mark older than 24 h"
+        self.unreliable.setdefault(
+            symbol, why if found.at is None or found.at <= at else "no mark until later"
+        )
         return found.price
 
     def at_many(self, symbol: str, at: NDArray[np.int64]) -> NDArray[np.float64]:

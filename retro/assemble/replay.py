@@ -6,13 +6,17 @@ exit. Fills and flows settle in base currency with the wallet; `funded_with` rep
 
 from __future__ import annotations
 
-import re
+import copy
 from itertools import groupby
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from retro.assemble.holdings import Holdings, LiquidityBook, LoanBook
+from retro.assemble.funding import entry_shares, given_up
+from retro.assemble.holdings import Holdings, LotMethod, realised
+from retro.assemble.liquidity import LiquidityBook
+from retro.assemble.loans import LoanBook
+from retro.assemble.order import natural_key, opening_side, order_key
 from retro.assemble.prices import Prices, base_and_quote
-from retro.assemble.track import Booking, Closing, Effect, Knot, Opening, Track
+from retro.assemble.track import Booking, Closing, Effect, Knot, Opening, Track, Trade
 from retro.kernels.lots import LotBook
 from retro.model import Cost, Decision, Exit, Fill, Flow, Position, Snapshot
 
@@ -22,60 +26,9 @@ if TYPE_CHECKING:
 
     from retro.model import Fact
 
-__all__ = ["natural_key", "order_key", "replay"]
+__all__ = ["natural_key", "replay"]
 
-LotMethod = Literal["fifo", "average"]
-
-_ACCRUALS: Final = {
-    "lp_fee": "lp_fees_earned",
-    "interest": "lending_interest_earned",
-    "reward": "staking_rewards",
-    "borrow_interest": "borrow_interest",
-    "slash": "staking_rewards",
-}
-_NUMBER: Final = re.compile(r"(\d+)")
-
-
-def natural_key(text: str) -> tuple[str, ...]:
-    """Sort key under which e2 comes before e10."""
-    parts = _NUMBER.split(text)
-    return tuple(f"{len(p.lstrip('0')):09d}{p.lstrip('0')}" if i % 2 else p for i, p in enumerate(parts))
-
-
-def _rank(fact: Fact, opening_side: str | None) -> int:
-    match fact:
-        case Position():
-            return 0
-        case Fill():
-            return 1 if fact.side == opening_side else 5
-        case Flow(kind="deposit"):
-            return 1
-        case Flow(kind="withdrawal"):
-            return 5
-        case Flow(kind="funding_received" | "funding_paid"):
-            return 3
-        case Flow():
-            return 2
-        case Cost():
-            return 3
-        case Snapshot():
-            return 4
-        case Exit():
-            return 6
-        case _:
-            return 7
-
-
-def order_key(fact: Fact, opening_side: str | None) -> tuple[int, int, tuple[str, ...]]:
-    """The order of events: instant, rank within it, id compared naturally."""
-    return (fact.at, _rank(fact, opening_side), natural_key(fact.id))
-
-
-def _opening_side(position: Position, facts: Iterable[Fact]) -> str | None:
-    if position.side is not None:
-        return "buy" if position.side == "long" else "sell"
-    fills = [fact for fact in facts if isinstance(fact, Fill)]
-    return min(fills, key=lambda fill: (fill.at, natural_key(fill.id))).side if fills else None
+_FUNDING: Final = frozenset({"funding_received", "funding_paid"})
 
 
 def replay(facts: list[Fact], prices: Prices, method: LotMethod) -> Track | None:
@@ -84,9 +37,20 @@ def replay(facts: list[Fact], prices: Prices, method: LotMethod) -> Track | None
     if not positions:
         return None
     position = min(positions, key=lambda fact: (fact.at, natural_key(fact.id)))
-    side = _opening_side(position, facts)
+    side = opening_side(position, facts)
     ordered = sorted(facts, key=lambda fact: order_key(fact, side))
     return _Replay(position, side, prices, method).run(ordered)
+
+
+class _Gone(NamedTuple):
+    """What an exit sent away at its marks, kept in case the agent tells the real settlement later."""
+
+    lots: LotBook
+    holdings: Holdings
+    by_lot: dict[int, float]
+    bookings: list[Booking]
+    closings: list[Closing]
+    cash: float
 
 
 class _Replay:
@@ -99,6 +63,9 @@ class _Replay:
         self.cash = 0.0
         self.gas = 0.0
         self.closed = False
+        self.exited = False
+        self.gone: _Gone | None = None
+        self.shares: dict[int, float] = {}
         self.holdings: Holdings = (
             LiquidityBook(position, prices, method)
             if position.kind == "lp"
@@ -119,10 +86,15 @@ class _Replay:
         )
         if opened is not None:
             self.track.opened_at = opened
-        self.holdings.foresee([fact for fact in ordered if isinstance(fact, Flow | Snapshot)])
+        if self.position.funded_with and self.position.kind != "perp":  # a perp's margin stays the agent's
+            self.shares = entry_shares(self.position, self.side, ordered, self.prices)
         for at, group in groupby(ordered, key=lambda fact: fact.at):
-            self._instant(at, list(group), entry=at == opened)
+            self._instant(at, list(group))
         self._close_by_fills()
+        if self.gone is not None and self.gone.lots.quantity:
+            self.track.warnings.append("closed with a quantity left; the rest is valued at its mark")
+        elif self.gone is not None and abs(self.gone.cash) > 1e-6 * max(1.0, abs(self.track.cash_in)):
+            self.track.warnings.append("closed with assets left inside; they are valued at their marks")
         return self.track
 
     def _opening_deposits(self, ordered: list[Fact]) -> list[Fact]:
@@ -151,17 +123,20 @@ class _Replay:
 
     # -- one instant ---------------------------------------------------------------------------------------------
 
-    def _instant(self, at: int, group: list[Fact], *, entry: bool) -> None:
+    def _instant(self, at: int, group: list[Fact]) -> None:
         exits = [fact for fact in group if isinstance(fact, Exit)]
-        funded = entry and bool(self.position.funded_with) and self._settles_by_funding()
+        settles = any(isinstance(f, Fill) or (isinstance(f, Flow) and f.kind not in _FUNDING) for f in group)
+        if settles and self.closed:
+            self._reopen(at, group)
+        share = self.shares.get(at, 0.0)
         spent = 0.0
         deposits = [fact for fact in group if isinstance(fact, Flow) and fact.kind == "deposit"]
         for fact in group:
             if isinstance(fact, Fill):
-                spent += self._fill(fact, funded=funded and fact.side == self.side)
+                spent += self._fill(fact, funded=share > 0 and fact.side == self.side)
             elif isinstance(fact, Cost):
                 self._cost(fact)
-            elif isinstance(fact, Snapshot) and not self.closed:
+            elif isinstance(fact, Snapshot) and not self.closed and not self.exited:
                 self.track.snapshots.append(fact)
                 self._book(at, self.holdings.snapshot(fact))
             elif isinstance(fact, Decision):
@@ -169,15 +144,33 @@ class _Replay:
             elif isinstance(fact, Flow) and fact.kind not in {"deposit", "withdrawal"}:
                 self._flow(fact)
             elif isinstance(fact, Flow) and fact is (deposits[0] if deposits else None):
-                spent += self._deposit(at, deposits, funded=funded)
-        if funded:
-            self._settle_funding(at, spent)
+                spent += self._deposit(at, deposits, funded=share > 0)
+        if share:
+            self._settle_funding(at, share, spent)
         withdrawals = [fact for fact in group if isinstance(fact, Flow) and fact.kind == "withdrawal"]
         if withdrawals:
-            self._withdraw(at, withdrawals, final=bool(exits))
+            # the rest of an LP may follow in another transaction after the exit
+            self._withdraw(at, withdrawals, final=bool(exits) or (self.exited and self.position.kind != "lp"))
         if exits:
-            self._exit(exits[-1])
+            self._exit(at, exits[-1].reason)
+        elif settles and self.exited:
+            self._exit(at, "")
         self._knot(at)
+
+    def _reopen(self, at: int, group: list[Fact]) -> None:
+        """More is told of a closed position: what left at its marks comes back first, as if it had stayed."""
+        self.closed, self.track.closed_at = False, None
+        if any(
+            getattr(fact, "kind", "") == "deposit" or getattr(fact, "side", "") == self.side for fact in group
+        ):
+            self.exited = False  # put to use again
+        if self.gone is None:
+            return
+        self.track.bookings.extend(Booking(at, b.component, -b.amount) for b in self.gone.bookings)
+        self._pay(at, -self.gone.cash)
+        self.lots, self.holdings, self.track.lots = self.gone.lots, self.gone.holdings, self.gone.by_lot
+        self.track.closings = [c for c in self.track.closings if c not in self.gone.closings]
+        self.gone = None
 
     def _knot(self, at: int) -> None:
         held, claims, bundle, pool, basis = self.holdings.view()
@@ -192,7 +185,7 @@ class _Replay:
         self.track.bookings.extend(Booking(at, name, amount) for name, amount in bookings if amount)
 
     def _realise(self, at: int, pnl: float) -> None:
-        self._book(at, [("trading_gains", pnl) if pnl > 0 else ("trading_losses", -pnl)])
+        self._book(at, realised(pnl))
 
     def _pay(self, at: int, cash: float) -> None:
         """Base currency the wallet receives (> 0) or gives."""
@@ -201,25 +194,22 @@ class _Replay:
 
     # -- fills ---------------------------------------------------------------------------------------------------
 
-    def _settles_by_funding(self) -> bool:
-        """A perp's margin stays the agent's, and base currency for fills still to come is paid fill by fill."""
-        return self.position.kind != "perp"
-
     def _fill(self, fill: Fill, *, funded: bool) -> float:
         """Trade; gives the cost when `funded_with` pays for it, else settles with the wallet."""
         instrument = fill.instrument or self.position.instrument
         base, quote = base_and_quote(instrument)
-        rate = 1.0 if quote in {None, self.prices.base_currency} else self.prices.price(str(quote), fill.at)
+        rate = self.prices.rate(instrument, fill.at)
         price, quantity, fee = float(fill.price) * rate, fill.quantity, 0.0
-        self.prices.note_fill(instrument, fill.at, price)
         gross = float(quantity) * price
+        told = price
         if fill.fee and fill.fee_asset == base and fill.side == "buy":
-            self.track.trading_fees += float(fill.fee) * price
             quantity -= fill.fee
             price = gross / float(quantity) if quantity else price
         elif fill.fee:
             fee = self._fee(fill, quote, rate)
         signed = quantity if fill.side == "buy" else -quantity
+        paid = fee or float(fill.quantity - quantity) * told
+        self.track.trades.append(Trade(fill.at, float(signed), told, paid))
         done = self.lots.trade(signed, price, fee, len(self.track.fills))
         for match in done.matched:
             pnl = match.proceeds - match.entry_cost
@@ -247,7 +237,6 @@ class _Replay:
             asset = str(fill.fee_asset)
             fee = float(fill.fee) * self.prices.price(asset, fill.at)
             self.track.effects.append(Effect(fill.at, asset, -float(fill.fee), -fee))
-        self.track.trading_fees += fee
         return fee
 
     def _note_trade(
@@ -278,30 +267,24 @@ class _Replay:
         self._pay(at, -value)
         return 0.0
 
-    def _settle_funding(self, at: int, spent: float) -> None:
+    def _settle_funding(self, at: int, share: float, spent: float) -> None:
         given = 0.0
-        for asset, quantity in sorted((self.position.funded_with or {}).items()):
-            worth = float(quantity) * self.prices.price(asset, at)
-            given += worth
-            self.track.funded[asset] = float(quantity)
-            self.track.effects.append(Effect(at, asset, -float(quantity), -worth))
+        for asset, quantity, worth in given_up(self.position, self.track.opened_at, self.prices):
+            given += share * worth
+            self.track.effects.append(Effect(at, asset, -share * quantity, -share * worth))
         self.cash -= given
         self.track.cash_in += given
-        self.track.entry_slippage = given - spent
         self._realise(at, spent - given)
 
     def _flow(self, flow: Flow) -> None:
         self.track.flows.append(flow)
         value = self._value_of(flow)
-        if flow.kind in {"funding_received", "funding_paid"}:
+        if flow.kind in _FUNDING:
             signed = value if flow.kind == "funding_received" else -value
             self._book(flow.at, [("funding", signed)])
             self._pay(flow.at, signed)
             return
-        amount = -value if flow.kind == "slash" else value
-        self._book(flow.at, [(_ACCRUALS[flow.kind], amount)])
-        for pnl in self.holdings.accrue(flow, value):
-            self._realise(flow.at, pnl)
+        self._book(flow.at, self.holdings.accrue(flow, value))
 
     def _value_of(self, flow: Flow) -> float:
         if flow.value is not None:
@@ -337,18 +320,26 @@ class _Replay:
         else:
             self.track.portfolio.append(booking)
 
-    def _exit(self, fact: Exit) -> None:
-        self.track.exit_reason = fact.reason or self.track.exit_reason
+    def _exit(self, at: int, reason: str) -> None:
+        self.track.exit_reason = reason or self.track.exit_reason
         if self.track.is_fill_based and not self.lots.quantity and self.track.fills:
             return  # its last fill has closed it
-        self._book(fact.at, self.holdings.untold(fact.at))
-        self._leave(fact.at)
+        self.exited = True
+        self._book(at, self.holdings.untold(at))
+        self._leave(at)
         if not self.closed:
             self.closed = True
-            self.track.closed_at = fact.at
+            self.track.closed_at = at
 
     def _leave(self, at: int) -> None:
         """What is still inside a position told to be closed leaves at its mark."""
+        held, claims, bundle, _, _ = self.holdings.view()
+        if not (self.lots.quantity or held or claims or bundle):
+            return
+        known = {id(self.prices): self.prices, id(self.position): self.position}
+        lots, holdings = self.lots.copy(), copy.deepcopy(self.holdings, known)
+        by_lot, cash = dict(self.track.lots), self.cash
+        booked, closed = len(self.track.bookings), len(self.track.closings)
         if self.lots.quantity:
             price = self.prices.price(self.position.instrument, at)
             quantity = self.lots.quantity
@@ -356,16 +347,21 @@ class _Replay:
             self.track.closings.append(Closing(at, float(abs(quantity)), price, 0.0, done.pnl))
             self._realise(at, done.pnl)
             self._pay(at, float(quantity) * price)
-            self.track.warnings.append("closed with a quantity left; the rest is valued at its mark")
         rest = self.holdings.leave(at)
         if rest is not None:
             self._removal(at, rest.value, rest.realized, rest.il)
-            if abs(rest.value) > 1e-6 * max(1.0, abs(self.track.cash_in)):
-                self.track.warnings.append("closed with assets left inside; they are valued at their marks")
+        self.gone = _Gone(
+            lots,
+            holdings,
+            by_lot,
+            self.track.bookings[booked:],
+            self.track.closings[closed:],
+            self.cash - cash,
+        )
 
     def _close_by_fills(self) -> None:
         track = self.track
-        if self.lots.quantity or not track.fills:
+        if self.lots.quantity or self.closed or not track.fills:
             return
         track.closed_at = track.fills[-1].at
         rest = self.holdings.leave(track.closed_at)

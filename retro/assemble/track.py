@@ -13,14 +13,17 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from retro.kernels.liquidity import amounts
+from retro.model import Snapshot
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
     from retro.assemble.prices import Prices
-    from retro.model import Decision, Fill, Flow, Position, Snapshot
+    from retro.model import Decision, Fact, Fill, Flow, Position
 
-__all__ = ["Booking", "Closing", "Effect", "Knot", "Opening", "Pool", "State", "Track"]
+__all__ = ["Booking", "Closing", "Effect", "Knot", "Opening", "Pool", "State", "Track", "Trade"]
 
 
 class Booking(NamedTuple):
@@ -38,6 +41,15 @@ class Effect(NamedTuple):
     asset: str
     quantity: float
     value: float
+
+
+class Trade(NamedTuple):
+    """A fill as told: `quantity` bought (> 0) or sold (< 0), price and fee in base currency."""
+
+    at: int
+    quantity: float
+    price: float
+    fee: float
 
 
 class Opening(NamedTuple):
@@ -120,16 +132,15 @@ class Track:
     closings: list[Closing] = field(default_factory=list)
     lots: dict[int, float] = field(default_factory=dict)
     fills: list[Fill] = field(default_factory=list)
+    trades: list[Trade] = field(default_factory=list)
     flows: list[Flow] = field(default_factory=list)
     snapshots: list[Snapshot] = field(default_factory=list)
     deposits: set[int] = field(default_factory=set)
     decisions: list[Decision] = field(default_factory=list)
     exit_reason: str | None = None
-    trading_fees: float = 0.0
     cash_in: float = 0.0
-    entry_slippage: float = 0.0
-    funded: dict[str, float] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    unreliable: set[str] = field(default_factory=set)
     _starts: list[int] = field(default_factory=list)
 
     @property
@@ -141,6 +152,12 @@ class Track:
     def sign(self) -> float:
         """+1 long, -1 short."""
         return -1.0 if self.position.side == "short" else 1.0
+
+    def note_boundary(self, facts: Iterable[Fact]) -> None:
+        """Facts at the instant a replay ended: of these only a snapshot speaks, of the principal at that boundary."""
+        facts = list(facts)
+        if not any(getattr(fact, "kind", "") == "deposit" for fact in facts):
+            self.snapshots += [fact for fact in facts if isinstance(fact, Snapshot)]
 
     def knot_before(self, boundary: int) -> Knot | None:
         """What was held just before the events at `boundary`."""

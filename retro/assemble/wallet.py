@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from retro.assemble.track import Effect
     from retro.model import Fact
 
-__all__ = ["ExternalFlow", "Statement", "Wallet"]
+__all__ = ["ExternalFlow", "Statement", "Wallet", "statements"]
 
 _INCOME: Final = {
     "lp_fee": "lp_fees_earned",

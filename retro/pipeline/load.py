@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from retro.assemble.book import flag_implausible
+from retro.assemble.order import natural_key
 from retro.assemble.prices import Prices, related_symbols
 from retro.assemble.replay import replay
 from retro.model import Cost, Equity, External, Fill, Flow, Position, Snapshot
+from retro.periods import DAY
 from retro.store import facts, marks
 
 if TYPE_CHECKING:
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from retro.model import Fact, MarkSeries
     from retro.pipeline.settings import Settings
 
-__all__ = ["by_position", "load_prices", "load_tracks", "symbols_of"]
+__all__ = ["Loaded", "by_position", "load_prices", "load_tracks", "symbols_of"]
 
 
 def symbols_of(told: Iterable[Fact]) -> set[str]:
@@ -77,6 +80,28 @@ def by_position(told: Iterable[Fact]) -> dict[str, list[Fact]]:
     return groups
 
 
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Positions replayed from their facts: tracks by id (in order of id), the prices they rest on, and the facts.
+
+    `orphans` are facts of positions that no `position` event opened, by the name they use.
+    """
+
+    tracks: dict[str, Track]
+    prices: Prices
+    facts: list[Fact]
+    orphans: dict[str, list[Fact]]
+
+    def costs_of_orphans(self, start: int) -> list[Fact]:
+        """What was paid, from `start` on, for positions that never came into being: gas that failed is a cost too."""
+        return [
+            fact
+            for group in self.orphans.values()
+            for fact in group
+            if isinstance(fact, Cost) and fact.at >= start
+        ]
+
+
 def load_tracks(
     conn: Connection,
     agent: str,
@@ -84,26 +109,44 @@ def load_tracks(
     positions: Sequence[str],
     *,
     until: int,
+    known_until: int,
     marks_until: int,
     more: Iterable[Fact] = (),
-) -> tuple[dict[str, Track], Prices, list[Fact], list[str]]:
-    """Replay positions from their facts before `until`.
+    assets: Iterable[str] = (),
+) -> Loaded:
+    """Replay positions from their facts before `until`; a snapshot at exactly `until` tells the principal there.
 
-    Gives tracks by id (in order of id), the prices (loaded up to `marks_until`, also for the facts in `more`), the
-    facts, and the ids that facts name but no `position` event opened.
+    Prices are loaded up to `marks_until`, also for the facts in `more` and the `assets` of the wallet.
     """
-    told = facts.of_positions(conn, agent, positions, until=until - 1) if positions else []
+    told = facts.of_positions(conn, agent, positions, until=min(until, known_until)) if positions else []
+    boundary = by_position(fact for fact in told if fact.at == until)
+    told = [fact for fact in told if fact.at < until]
     more = list(more)
-    known = [fact.at for fact in (*told, *more)]
-    start = min(known, default=until) - 2 * 24 * 3600 * 1_000_000
-    prices = load_prices(conn, agent, settings, symbols_of((*told, *more)), start, marks_until)
+    start = min((fact.at for fact in (*told, *more)), default=until) - 2 * DAY
+    symbols = {*symbols_of((*told, *more)), *assets}
+    prices = load_prices(conn, agent, settings, symbols, start, marks_until)
+    _note_fills(told, prices)
     tracks: dict[str, Track] = {}
-    orphans: list[str] = []
+    orphans: dict[str, list[Fact]] = {}
     for name, group in sorted(by_position(told).items()):
-        track = replay(group, prices, settings.lot_method)
+        with prices.watching() as unreliable:
+            track = replay(group, prices, settings.lot_method)
         if track is None:
-            orphans.append(name)
+            orphans[name] = group
             continue
+        track.unreliable = unreliable
+        track.note_boundary(boundary.get(name, ()))
         flag_implausible(track, prices)
         tracks[name] = track
-    return tracks, prices, told, orphans
+    return Loaded(tracks, prices, told, orphans)
+
+
+def _note_fills(told: Iterable[Fact], prices: Prices) -> None:
+    """Let fills price what has no mark, whatever position they belong to."""
+    told = list(told)
+    instruments = {fact.position: fact.instrument for fact in told if isinstance(fact, Position)}
+    fills = [fact for fact in told if isinstance(fact, Fill)]
+    for fill in sorted(fills, key=lambda fill: (fill.at, natural_key(fill.id))):
+        symbol = fill.instrument or instruments.get(fill.position)
+        if symbol is not None:
+            prices.note_fill(symbol, fill.at, float(fill.price) * prices.rate(symbol, fill.at))

@@ -10,35 +10,28 @@ import msgspec
 import numpy as np
 
 from retro import __version__
-from retro.assemble.citations import audit_period, items_of
+from retro.assemble.audit import audit_period
+from retro.assemble.citations import items_of
 from retro.assemble.document import Inputs, build, retrospective_of
-from retro.assemble.ledger import keep_books, step, steps
-from retro.assemble.wallet import Wallet
+from retro.assemble.ledger import keep_books
+from retro.assemble.life import Horizon as Sight
 from retro.errors import UnknownError, UsageError
-from retro.periods import DAY, Period, day_starts, format_instant, period_at, period_before
+from retro.periods import Period, format_instant, period_at, period_before
 from retro.pipeline.load import load_tracks
-from retro.pipeline.settle import (
-    WALLET_TYPES,
-    history_of,
-    is_stale,
-    known_until,
-    opening_of,
-    read_rows,
-    settle,
-)
+from retro.pipeline.settle import history_of, is_stale, known_until, opening_of, read_rows, settle
+from retro.pipeline.window import foretold, grid_of, money_of, remembered, rolling_week, week_before
 from retro.store import agents as shelf_agents
 from retro.store import book as shelf
 from retro.store import facts, faults
 from retro.store.horizon import last_told
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from sqlalchemy import Connection
 
     from retro.assemble.prices import Prices
-    from retro.assemble.track import Track
-    from retro.model import Fact, Prediction, Resolution
+    from retro.model import Fact
     from retro.periods import Horizon
     from retro.pipeline.settings import Settings
     from retro.report import HeuristicReport, PositionRetrospective, RetrospectiveReport
@@ -55,8 +48,6 @@ __all__ = [
     "settled",
 ]
 
-_WEEK: Final = 7 * DAY
-_AFTERWARDS: Final = 31 * DAY
 _FOREVER: Final = 1 << 62
 
 
@@ -118,15 +109,6 @@ def choose_period(
     return before if before.end > agent.first_at else current
 
 
-def _grid(period: Period, settings: Settings) -> list[int]:
-    """Day boundaries from 7 days before the period's end (for the rolling week) or its start, to its end."""
-    start = period_before(
-        period_at("daily", max(period.end - 6 * DAY - DAY // 2, 0), settings.zone), settings.zone
-    ).end
-    first = min(start, period.start)
-    return sorted({*day_starts(first, period.end, settings.zone), period.start})
-
-
 def _digest(told: Iterable[Fact], prices: Prices, symbols: Iterable[str]) -> str:
     """A digest of the facts and marks a report rests on, the same in every database and order."""
     digest = hashlib.sha256()
@@ -161,40 +143,6 @@ def _seed(agent: str, period: Period) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
 
 
-def _wallet_at(
-    conn: Connection, agent: str, settings: Settings, at: int, tracks: Mapping[str, Track], prices: Prices
-) -> Wallet:
-    """The wallet before the events at an instant: the last stored day, moved on."""
-    found = shelf.days_before(conn, agent, at)
-    if found is None:
-        return Wallet(settings.base_currency, settings.lot_method)
-    wallet = Wallet.from_json(settings.base_currency, settings.lot_method, found[1])
-    told = [
-        *opening_of(conn, agent).facts(agent),
-        *facts.between(conn, agent, found[0], at, types=WALLET_TYPES, wallet=True),
-    ]
-    effects = [(name, effect) for name, track in tracks.items() for effect in track.effects]
-    for _, what in steps(effects, told, found[0], at):
-        step(wallet, what, prices)
-    return wallet
-
-
-def _predictions(
-    conn: Connection, agent: str, told: list[Fact], period: Period
-) -> tuple[dict[str, Prediction], list[Resolution], dict[str, Resolution]]:
-    """Predictions resolved in the period or made for its positions, with their resolutions."""
-    resolutions: list[Resolution] = facts.between(conn, agent, period.start, period.end, types=["resolution"])  # type: ignore[assignment]
-    made: dict[str, Prediction] = {f.id: f for f in told if type(f).__name__ == "Prediction"}  # type: ignore[misc]
-    decisions = [f.id for f in told if type(f).__name__ == "Decision"]
-    wanted = {r.prediction for r in resolutions} - made.keys()
-    made |= {f.id: f for f in facts.by_ids(conn, agent, "prediction", sorted(wanted))}  # type: ignore[misc]
-    lived = [f.at for f in told if f.id in decisions]
-    if lived:
-        near = facts.between(conn, agent, min(lived), period.end, types=["prediction"])
-        made |= {f.id: f for f in near if getattr(f, "decision", None) in set(decisions)}  # type: ignore[misc]
-    return made, resolutions, {r.prediction: r for r in sorted(resolutions, key=lambda r: r.at)}
-
-
 def inputs_of(
     conn: Connection,
     agent: Agent,
@@ -205,64 +153,77 @@ def inputs_of(
     now: int,
     marks_until: int,
 ) -> Inputs:
-    """Everything a report of a period is made of: positions by name, books on a grid, marks up to an instant."""
-    until = min(period.end, now + 1)
-    wallet_from = shelf.days_before(conn, agent.name, grid[0])
-    since = grid[0] if wallet_from is None else wallet_from[0]
-    names = sorted({*names, *facts.positions_touched(conn, agent.name, since, until)})
-    opening = opening_of(conn, agent.name)
-    wallet_facts = [
-        *(opening.facts(agent.name) if opening.birth >= grid[0] else ()),
-        *facts.between(conn, agent.name, grid[0], until, types=WALLET_TYPES, wallet=True),
-    ]
-    costs = facts.between(conn, agent.name, period.start, until, types=["cost"])
-    tracks, prices, told, orphans = load_tracks(
-        conn, agent.name, settings, names, until=until, marks_until=marks_until, more=[*wallet_facts, *costs]
+    """Everything a report on a period is made of: `names` and all positions touched, valued on `grid`, known `now`."""
+    name, until = agent.name, min(period.end, now + 1)
+    costs = facts.between(conn, name, period.start, until, types=["cost"])
+    money = money_of(
+        conn,
+        name,
+        settings,
+        names,
+        start=grid[0],
+        until=until,
+        known_until=now,
+        marks_until=marks_until,
+        costs=costs,
     )
-    wallet = _wallet_at(conn, agent.name, settings, grid[0], tracks, prices)
-    books = keep_books(tracks, wallet, wallet_facts, grid, now, prices)
-    decisions = facts.between(conn, agent.name, period.start, until, types=["decision"])
-    predictions, resolutions, last = _predictions(conn, agent.name, told, period)
-    warnings = [
-        f"{name}: facts name this position, but no `position` event says what it is; they are left out"
-        for name in orphans
-    ]
-    first_of_all = [*told, *wallet_facts, *decisions, *resolutions, *predictions.values()]
-    # the alarm compares with the period before, and exits are judged up to 7 days after they were made
-    rows = read_rows(
-        conn, agent.name, opened_before=period.end, since=min(grid[0], 2 * period.start - period.end)
-    )
+    loaded = money.loaded
+    decisions = facts.between(conn, name, period.start, until, types=["decision"])
+    told = foretold(conn, name, loaded.facts, period.start, until)
+    first_of_all = [*loaded.facts, *money.facts, *decisions, *told.resolutions, *told.predictions.values()]
     return Inputs(
-        agent=agent.name,
+        agent=name,
         base_currency=settings.base_currency,
         zone=settings.zone,
         period=period,
+        week_before=week_before(period, settings),
+        week_start=next((at for at in grid if at >= rolling_week(period, settings)), grid[0]),
         known_until=now,
         told_until=last_told(conn, agent, min(marks_until, now)),
-        capital_known=opening.capital_known,
-        tracks=tracks,
-        books=books,
-        prices=prices,
-        rows=rows,
-        history=history_of(conn, agent.name, settings, period.end),
-        implausible_before=tuple(shelf.implausible(conn, agent.name, grid[0])),
+        capital_known=opening_of(conn, name).capital_known,
+        tracks=loaded.tracks,
+        books=keep_books(loaded.tracks, money.wallet, money.facts, grid, now, loaded.prices),
+        prices=loaded.prices,
+        **_from_the_book(conn, agent, settings, period, grid[0], now),
         decisions=decisions,  # type: ignore[arg-type]
         costs=costs,  # type: ignore[arg-type]
-        predictions=predictions,
-        resolutions=resolutions,
-        last_resolutions=last,
-        discrepancies=shelf.discrepancies(conn, agent.name, period.end),
-        warnings=warnings,
+        predictions=told.predictions,
+        resolutions=told.resolutions,
+        last_resolutions=told.outcomes,
+        warnings=_warnings(loaded.orphans),
         quarantined=faults.count(conn),
         digest=_digest(
             {(type(f), f.id): f for f in first_of_all}.values(),
-            prices,
-            {t.position.instrument for t in tracks.values()},
+            loaded.prices,
+            {t.position.instrument for t in loaded.tracks.values()},
         ),
-        seed=_seed(agent.name, period),
+        seed=_seed(name, period),
         version=__version__,
         options=settings.options,
     )
+
+
+def _from_the_book(
+    conn: Connection, agent: Agent, settings: Settings, period: Period, start: int, now: int
+) -> dict[str, Any]:
+    """What is remembered of settled positions and of statements, as known `now`."""
+    before = week_before(period, settings)
+    since = min(start, period.start if before is None else before[0])
+    known = None if now >= known_until(agent) else now
+    rows, history = remembered(conn, agent.name, settings, period, since, known)
+    return {
+        "rows": rows,
+        "history": history,
+        "implausible_before": tuple(shelf.implausible(conn, agent.name, start)),
+        "discrepancies": shelf.discrepancies(conn, agent.name, min(period.end, now)),
+    }
+
+
+def _warnings(orphans: Iterable[str]) -> list[str]:
+    return [
+        f"{name}: facts name this position, but no `position` event says what it is; only its costs are counted"
+        for name in sorted(orphans)
+    ]
 
 
 def review_period(
@@ -280,7 +241,7 @@ def review_period(
     has been silent since; periods then add up, whenever each was reviewed.
     """
     settled(store, agent, settings)
-    grid = _grid(period, settings)
+    grid = grid_of(period, settings)
     now = known_until(agent) if as_of is None else min(as_of, known_until(agent))
     now = max(now, period.end) if ended else now
     with store.read() as conn:
@@ -309,10 +270,26 @@ def review_position(store: Store, agent: Agent, settings: Settings, position: st
             raise UnknownError(
                 f"agent {agent.name} has no position {position!r}; `retro positions` lists them"
             )
+        loaded = load_tracks(
+            conn,
+            agent.name,
+            settings,
+            [position],
+            until=now + 1,
+            known_until=now,
+            marks_until=_FOREVER,
+        )
         start = min(fact.at for fact in told)
-        period = Period("custom", start, now + 1, "")
-        inputs = inputs_of(conn, agent, settings, period, [start, now + 1], [position], now, _FOREVER)
-        return retrospective_of(inputs, inputs.tracks[position], whole=True)
+        words = foretold(conn, agent.name, loaded.facts, start, now + 1)
+        return retrospective_of(
+            loaded.tracks[position],
+            loaded.prices,
+            settings.options,
+            agent=agent.name,
+            horizon=Sight(now + 1, now, None, settings.options.offsets, settings.options.use_highs_lows),
+            predictions=words.predictions,
+            outcomes=words.outcomes,
+        )
 
 
 def audit_life(store: Store, agent: Agent, settings: Settings) -> list[HeuristicReport]:

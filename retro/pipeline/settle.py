@@ -108,7 +108,8 @@ def settle(conn: Connection, agent: Agent, settings: Settings) -> None:
     look_back = min(start, since - _LOOK_BACK)
     open_then = {row.position for row in shelf.positions(conn, name, alive_at=since - _LOOK_BACK)}
     names = sorted({*facts.positions_touched(conn, name, look_back, _FOREVER), *open_then})
-    effects, inside = _settle_positions(conn, name, settings, names, now, start, stated)
+    effects, inside, orphaned = _settle_positions(conn, name, settings, names, now, start, stated)
+    told = [*told, *orphaned]
     assets = {*symbols_of(told), *wallet.assets, *(effect.asset for _, effect in effects)}
     prices = load_prices(conn, name, settings, assets, start, _FOREVER)
     opening = (
@@ -138,16 +139,27 @@ def _settle_positions(
     now: int,
     start: int,
     stated: Sequence[Statement],
-) -> tuple[list[tuple[str, Effect]], list[float]]:
-    """Write the rows of these positions; gives what they did to the wallet, and their worth at each statement."""
+) -> tuple[list[tuple[str, Effect]], list[float], list[Fact]]:
+    """Write the rows of these positions; gives what they did to the wallet, and their worth at each statement.
+
+    And the costs of positions that never came into being, which the wallet paid.
+    """
     effects: list[tuple[str, Effect]] = []
+    orphaned: list[Fact] = []
     inside = [0.0] * len(stated)
     for i in range(0, len(names), _CHUNK):
-        tracks, prices, _, _ = load_tracks(
-            conn, agent, settings, names[i : i + _CHUNK], until=_FOREVER, marks_until=_FOREVER
+        loaded = load_tracks(
+            conn,
+            agent,
+            settings,
+            names[i : i + _CHUNK],
+            until=_FOREVER,
+            known_until=_FOREVER,
+            marks_until=_FOREVER,
         )
-        rows = []
-        for name, track in tracks.items():
+        prices, rows = loaded.prices, []
+        orphaned += loaded.costs_of_orphans(start)
+        for name, track in loaded.tracks.items():
             flagged = track.flagged_at
             day = None if flagged is None else midnight(day_of(flagged, settings.zone), settings.zone)
             rows.append(book_row(track, prices, now, day))
@@ -157,7 +169,7 @@ def _settle_positions(
                 if track.opened_at < statement.at and open_then:
                     inside[k] += track.state(statement.at, statement.at, prices).value
         shelf.save_positions(conn, agent, [_plain(row) for row in rows], _citations(rows, settings))
-    return effects, inside
+    return effects, inside, orphaned
 
 
 def _begin(birth: int, told: Iterable[Fact], settings: Settings) -> Opening:
@@ -197,7 +209,7 @@ def _walk(
     marks = sorted({*stops})
     worth: dict[int, float] = {}
     for at, what in ordered:
-        while i < len(marks) and marks[i] <= at:
+        while i < len(marks) and marks[i] <= at and not _opens(what):
             worth[marks[i]] = wallet.value(marks[i], prices)
             i += 1
         day = at // DAY * DAY
@@ -211,6 +223,11 @@ def _walk(
         days.append((pending + DAY, wallet.to_json()))
     values = [worth[at] for at in stops]
     return days, values
+
+
+def _opens(what: Any) -> bool:
+    """Whether a step is the opening of the wallet, which a statement of the same instant already counts."""
+    return isinstance(what, External) and not what.id
 
 
 def _citations(rows: Iterable[BookRow], settings: Settings) -> list[dict[str, Any]]:

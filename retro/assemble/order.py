@@ -1,0 +1,64 @@
+"""The order of events (`journal.md`): by instant, within it by what they do, then by id compared naturally.
+
+Within an instant: the position, deposits and opening fills, accruals, funding and costs, snapshots, withdrawals and
+closing fills, exit, decisions.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from retro.model import Cost, Exit, Fill, Flow, Position, Snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from retro.model import Fact
+
+__all__ = ["natural_key", "opening_side", "order_key"]
+
+_NUMBER: Final = re.compile(r"(\d+)")
+
+
+def natural_key(text: str) -> tuple[str, ...]:
+    """Sort key under which e2 comes before e10."""
+    parts = _NUMBER.split(text)
+    return tuple(f"{len(p.lstrip('0')):09d}{p.lstrip('0')}" if i % 2 else p for i, p in enumerate(parts))
+
+
+def order_key(fact: Fact, opening: str | None) -> tuple[int, int, tuple[str, ...]]:
+    """The order of a position's events; `opening` is the side of the fills that enlarge it."""
+    return (fact.at, _rank(fact, opening), natural_key(fact.id))
+
+
+def _rank(fact: Fact, opening: str | None) -> int:
+    match fact:
+        case Position():
+            return 0
+        case Fill():
+            return 1 if fact.side == opening else 5
+        case Flow(kind="deposit"):
+            return 1
+        case Flow(kind="withdrawal"):
+            return 5
+        case Flow(kind="funding_received" | "funding_paid"):
+            return 3
+        case Flow():
+            return 2
+        case Cost():
+            return 3
+        case Snapshot():
+            return 4
+        case Exit():
+            return 6
+        case _:
+            return 7
+
+
+def opening_side(position: Position, facts: Iterable[Fact]) -> str | None:
+    """The side of the fills that enlarge a position: as told, else that of its first fill."""
+    if position.side is not None:
+        return "buy" if position.side == "long" else "sell"
+    fills = [fact for fact in facts if isinstance(fact, Fill)]
+    return min(fills, key=lambda fill: (fill.at, natural_key(fill.id))).side if fills else None
