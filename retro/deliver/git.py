@@ -178,6 +178,10 @@ class Git:
         made = (self.commit(line) for line in listed.split())
         return next((commit for commit in made if not commit.is_ours), None)
 
+    def holds(self, commit: str) -> bool:
+        """Whether a commit is here at all."""
+        return self._run("cat-file", "-e", f"{_checked(commit)}^{{commit}}", fails=True)[0] == 0
+
     def contains(self, base: str, commit: str) -> bool:
         """Whether a commit is part of the base's history."""
         return self._run("merge-base", "--is-ancestor", _checked(commit), _checked(base), fails=True)[0] == 0

@@ -46,6 +46,7 @@ _UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]")
 _LONGEST: Final = 40
 _NAMED: Final = 3
 _QUOTED: Final = 600
+_LARGEST: Final = 60_000  # GitHub takes 65,536 characters
 _CHOICES: Final = """\
 - Accept: merge. Later citations then tell whether the change was right.
 - Change: commit to this branch; from then on it is left alone.
@@ -82,23 +83,34 @@ def message_of(agent: str, week: str, amendments: Sequence[Amendment], reviews: 
     return "\n".join([title_of(agent, week, amendments), "", *lines, "", *trailers, ""])
 
 
-def body_of(agent: str, week: str, amendments: Sequence[Amendment], reviews: Iterable[str], file: str) -> str:
-    """The description, in Markdown."""
+def body_of(agent: str, week: str, amendments: Sequence[Amendment], reviews: Sequence[str], file: str) -> str:
+    """The description, in Markdown. What a forge would not take for its length is left out, and says so."""
+    shown = len(amendments)
+    while len(body := _body(agent, week, amendments, shown, reviews, file)) > _LARGEST and shown:
+        shown //= 2
+    return body
+
+
+def _body(
+    agent: str, week: str, amendments: Sequence[Amendment], shown: int, reviews: Sequence[str], file: str
+) -> str:
     count = f"{len(amendments)} change{'s' if len(amendments) > 1 else ''}"
     named = ", ".join(_text(review) for review in reviews) or f"the review of {escaped(week)}"
+    told = amendments[:shown]
+    left_out = f"Shown are {shown}; the others stand in the diff." if shown < len(amendments) else ""
     parts = [
-        f"{count} to {escaped(file)} of agent {_text(agent)}, proposed by {named}.",
+        f"{count} to {escaped(file)} of agent {_text(agent)}, proposed by {named}. {left_out}".rstrip(),
         "### What changes",
-        _changes(amendments),
+        _changes(told),
         "### Evidence",
-        _evidence(amendments),
+        _evidence(told),
         "### What would falsify it",
-        "\n".join(f"- {_bold(one)}: {_falsifier(one)}" for one in amendments),
+        "\n".join(f"- {_bold(one)}: {_falsifier(one)}" for one in told),
         "### How to accept, change or reject it",
         _CHOICES,
         "---",
         f"*{_BELOW}*",
-        "\n\n".join(_quote(one) for one in amendments),
+        "\n\n".join(_quote(one) for one in told),
         _marker(amendments),
     ]
     return "\n\n".join(parts) + "\n"
