@@ -20,8 +20,6 @@ from urllib.parse import urlsplit
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    import httpx2
-
     from retro.secret import Secret
 
 __all__ = ["Reply", "ask", "model_state"]
@@ -144,8 +142,9 @@ def _bounded(
 
 def _client(key: Secret, base_url: str | None, timeout_s: float, wire: _Wire) -> Any:
     import anthropic  # noqa: PLC0415
+    import httpx2  # noqa: PLC0415
 
-    def traced(request: httpx2.Request) -> None:
+    def traced(request: Any) -> None:
         request.extensions = {**request.extensions, "trace": wire.trace}
 
     url = base_url or _URL
@@ -154,7 +153,7 @@ def _client(key: Secret, base_url: str | None, timeout_s: float, wire: _Wire) ->
         "127.0.0.1",
         "::1",
     }  # a proxy of the house is not asked for these
-    http = anthropic.DefaultHttpxClient(
+    http = httpx2.Client(
         timeout=timeout_s, follow_redirects=False, trust_env=not own, event_hooks={"request": [traced]}
     )
     return anthropic.Anthropic(
