@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from memory.episode import Episode, Fault, read_episodes
     from memory.errors import Conflict, Damaged, ExperienceError, Refused, Unknown
     from memory.habit import Habit, habits
-    from memory.hindsight import Amendment, Retrospective, amend, amendments, find_episode
+    from memory.hindsight import Amendment, Retrospective, amend, amendments, find_episode, known_episodes
     from memory.hit import Filters, Hit
     from memory.instants import instant, written
     from memory.listing import Performance, agents, episodes, performance, told_episodes
@@ -66,7 +66,7 @@ _HOME: Final = {
     "errors": ("Conflict", "Damaged", "ExperienceError", "Refused", "Unknown"),
     "habit": ("Habit", "habits"),
     "soundness": ("Health", "health"),
-    "hindsight": ("Amendment", "Retrospective", "amend", "amendments", "find_episode"),
+    "hindsight": ("Amendment", "Retrospective", "amend", "amendments", "find_episode", "known_episodes"),
     "marker": ("Marker", "markers"),
     "hit": ("Filters", "Hit"),
     "instants": ("instant", "written"),
@@ -160,6 +160,7 @@ __all__ = [
     "health",
     "instant",
     "kelly",
+    "known_episodes",
     "load_experiments",
     "markers",
     "observe_plans",

@@ -220,6 +220,16 @@ def retrospectives(
     return found
 
 
+def known_episodes(
+    conn: Connection, agent: str, ids: Sequence[str]
+) -> dict[str, tuple[Episode, Retrospective | None]]:
+    """Those of these episodes that were told, as they were told, each with the newest retrospective on it."""
+    numbers = ledger.numbers_of(conn, agent, ids)
+    texts = ledger.numbered(conn, agent, list(numbers.values()))
+    found = retrospectives(conn, agent, list(numbers.values()), FOREVER)
+    return {name: (from_document(texts[number]), found.get(number)) for name, number in numbers.items()}
+
+
 def find_episode(conn: Connection, agent: str, identity: str, *, as_of: int | None = None) -> dict[str, Any]:
     """One episode as it stands (as of an instant), with the history of its amendments."""
     number = ledger.number_of(conn, agent, identity)

@@ -103,8 +103,22 @@ def _context(context: Mapping[str, Any]) -> str:
         _zigzag(context),
         _network(context),
     ]
+    if context.get("review") and not any(parts):
+        parts = [_said(context["review"]), _heuristic(context), _names(context.get("instruments"))]
     known = [part for part in parts if part]
     return " | ".join(known) if known else _plainly(context)
+
+
+def _heuristic(context: Mapping[str, Any]) -> str | None:
+    name, text, role = (_said(context.get(key)) for key in ("heuristic", "text", "role"))
+    if name is None:
+        return None
+    return f"{name}{f' ({text})' if text else ''}{f', as {role}' if role else ''}"
+
+
+def _names(value: Any) -> str | None:
+    names = [_line(item) for item in _list(value) if not isinstance(item, dict | list)]
+    return f"{', '.join(names[:_SHOWN])}{', ...' if len(names) > _SHOWN else ''}" if names else None
 
 
 def _said(value: Any) -> str | None:
@@ -135,10 +149,8 @@ def _plainly(values: Mapping[str, Any]) -> str:
     told = []
     for name, value in values.items():
         if isinstance(value, list):
-            items = [_line(item) for item in value if not isinstance(item, dict | list)]
-            more = ", ..." if len(items) > _SHOWN else ""
-            if items:
-                told.append(f"{_line(name)} {', '.join(items[:_SHOWN])}{more}")
+            if names := _names(value):
+                told.append(f"{_line(name)} {names}")
         elif value is not None and not isinstance(value, dict):
             told.append(f"{_line(name)} {_line(value)}")
     return " | ".join(told[:_PARTS])
@@ -205,5 +217,6 @@ _MONEY: Final[dict[str, Callable[[Any], str | None]]] = {
     "evaluated": _count("outcomes"),
     "win_rate": _share("won"),
     "max_drawdown": _share("max drawdown"),
+    "evidence": lambda value: f"evidence {_line(value)}",
 }
 """Metrics of trading by the name they have in a record, in the order they are shown."""

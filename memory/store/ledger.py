@@ -165,6 +165,17 @@ def number_of(conn: Connection, agent: str, identity: str) -> int | None:
     return conn.execute(query).scalar_one_or_none()
 
 
+def numbers_of(conn: Connection, agent: str, ids: Sequence[str]) -> dict[str, int]:
+    """The numbers of those of these ids that are known."""
+    found: dict[str, int] = {}
+    for start in range(0, len(ids), _CHUNK):
+        query = sa.select(episodes.c.id, episodes.c.number).where(
+            episodes.c.agent == agent, episodes.c.id.in_(ids[start : start + _CHUNK])
+        )
+        found.update((row.id, row.number) for row in conn.execute(query))
+    return found
+
+
 def digest_at(conn: Connection, agent: str, ledger: str, number: int) -> bytes | None:
     """The digest of one row of a ledger (`episodes` or `retrospectives`), or None when there is no such row."""
     table = episodes if ledger == "episodes" else retrospectives

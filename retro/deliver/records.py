@@ -1,0 +1,332 @@
+"""The channel `records`: what a weekly or epoch review tried and found, as YAML files beside the agent's memory.
+
+Ids come from the review and files cannot join a transaction, so a retry rewrites the same files; a new revision keeps
+its experiment's id. Verdicts and statuses follow from the figures; only observations are anybody's words.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from retro.deliver.channel import Refused, Retry, Sent
+from retro.periods import parse_instant
+from retro.report import RetrospectiveReport
+from retro.safe import plain_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from memory.records import Claim, Judgement
+    from memory.records.judgement import Status
+    from retro.config import Config
+    from retro.deliver.channel import Message, Outcome
+    from retro.report import HeuristicReport, PositionRetrospective
+
+__all__ = ["KINDS", "Records", "records_channel", "records_of"]
+
+KINDS: Final = ("weekly", "epoch")
+"""The kinds of reviews that leave records."""
+_FEW: Final = 10
+_SURE: Final = 0.95
+_LONGEST: Final = 2000
+_ITEM: Final = re.compile(r"[-*+]\s+\S+\s+\[[0-9.]+\]\s+(.*?)\s*(?:\{[^{}]*\})?\s*", re.DOTALL)
+
+
+def records_channel(config: Config) -> Records:
+    """The channel as configured."""
+    return Records(config.memory.directory)
+
+
+class Records:
+    """The channel `records`: DIRECTORY/experiments/ID.yaml and DIRECTORY/hypotheses.yaml."""
+
+    name: Final = "records"
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def recipients(self, config: Config) -> tuple[str, ...]:
+        """The one folder, by a name that is the same on every machine; nobody when records are off."""
+        return ("memory",) if config.memory.records else ()
+
+    def send(self, message: Message) -> Outcome:
+        """Write the records of the message's reviews; those of other kinds have none."""
+        from memory.errors import ExperienceError  # noqa: PLC0415  a file of YAML is all that needs the package
+        from memory.errors import Refused as NotWritable  # noqa: PLC0415  as above
+        from memory.records import keep  # noqa: PLC0415  as above
+
+        previous = records_of(message.previous)
+        try:
+            for document in (*message.digest_of, message.document):
+                told = records_of(document)
+                same = previous is not None and told is not None and previous.review == told.review
+                if told is not None:
+                    keep(told, directory=self.directory, previous=previous if same else None)
+        except NotWritable as error:
+            return Refused(str(error))
+        except (
+            ExperienceError
+        ) as error:  # damaged, held by somebody, or laid out so that a person has to do it
+            return Retry(str(error))
+        except OSError as error:
+            return Retry(f"{error.filename or self.directory}: {error.strerror or error}")
+        return Sent()
+
+
+def records_of(document: RetrospectiveReport | PositionRetrospective | None) -> Judgement | None:
+    """The records of a review: its experiment, one for each heuristic it tested, and what becomes of their hypotheses.
+
+    None for a review that leaves none. The same report gives the same records.
+    """
+    from memory.records import Judgement  # noqa: PLC0415  as in `send`
+
+    if not isinstance(document, RetrospectiveReport) or document.horizon not in KINDS:
+        return None
+    by_name: dict[str, list[HeuristicReport]] = {}
+    for row in document.heuristic_performance:
+        by_name.setdefault(row.heuristic_id, []).append(row)
+    grouped = list(by_name.values())
+    tested = [group for group in grouped if any(row.evaluated_count for row in group)]
+    whole = _review(document)
+    return Judgement(
+        review=document.id,
+        at=document.period_end,
+        experiments=(whole, *(_heuristic(document, group) for group in tested)),
+        claims=(
+            *(_claim(document, group, str(whole["id"])) for group in grouped),
+            *_candidates(document, str(whole["id"])),
+        ),
+    )
+
+
+def _id(report: RetrospectiveReport, *of: str) -> str:
+    from memory.records import generate_experiment_id  # noqa: PLC0415  as in `send`
+
+    return generate_experiment_id(parse_instant(report.period_end), report.id, *of)
+
+
+def _stated(**values: Any) -> dict[str, Any]:
+    """What is known, to a millionth: a metric that could not be computed is not there, rather than 0."""
+    return {name: _rounded(value) for name, value in values.items() if value is not None}
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_rounded(item) for item in value]
+    return round(value, 6) if isinstance(value, float) else value
+
+
+def _words(*texts: str | None) -> list[str]:
+    shown = (plain_text(text or "").strip()[:_LONGEST] for text in texts)
+    return [text for text in shown if text]
+
+
+# the review
+
+
+def _review(report: RetrospectiveReport) -> dict[str, Any]:
+    closed = [p for p in report.positions if _closed_in(p, report)]
+    wins = sum(p.final_pnl > 0 for p in closed)
+    strategies = sorted({plain_text(p.strategy) for p in report.positions if p.strategy})
+    return {
+        "id": _id(report),
+        "timestamp": report.generated_at,
+        "strategy_name": strategies[0] if len(strategies) == 1 else report.agent,
+        "context": _stated(
+            review=report.id,
+            revision=report.revision,
+            agent=report.agent,
+            horizon=report.horizon,
+            period_start=report.period_start,
+            period_end=report.period_end,
+            base_currency=report.base_currency,
+            instruments=sorted({plain_text(p.instrument) for p in report.positions}) or None,
+            strategies=strategies or None,
+        ),
+        "results": _stated(
+            net_pnl=report.pnl.total,
+            vs_inaction=report.effectiveness.sum_vs_inaction,
+            total_trades=len(closed),
+            win_rate=wins / len(closed) if closed else None,
+            sharpe_ratio=report.risk.sharpe,
+            max_drawdown=report.risk.max_drawdown,
+            inaction_superiority_rate=report.effectiveness.inaction_superiority_rate,
+            effectiveness=report.effectiveness.score,
+        ),
+        "assessment": {
+            "verdict": _verdict(report),
+            "observations": _words(report.what_worked, report.what_failed, report.hindsight),
+            "hypotheses": [{"text": text, "status": "untested"} for text, _, _ in _proposed(report)],
+            "limitations": _limits(report),
+            "capability_requests": [],
+        },
+        "source": "review",
+    }
+
+
+def _closed_in(position: PositionRetrospective, report: RetrospectiveReport) -> bool:
+    if position.exit_at is None or "implausible" in position.flags:
+        return False
+    return (
+        parse_instant(report.period_start)
+        <= parse_instant(position.exit_at)
+        < parse_instant(report.period_end)
+    )
+
+
+def _verdict(report: RetrospectiveReport) -> str:
+    """`overfit`: one trade carries it; `strong_signal`: it gained, acting beat doing nothing, and luck is unlikely."""
+    gained = report.pnl.total > 0 and (report.effectiveness.sum_vs_inaction or 0.0) > 0
+    if not gained:
+        return "no_signal"
+    if (report.breakdowns.concentration or 0.0) >= 1.0:
+        return "overfit"
+    strong = (report.risk.psr or 0.0) >= _SURE and report.resolved_decisions >= _FEW
+    return "strong_signal" if strong else "weak_signal"
+
+
+def _limits(report: RetrospectiveReport) -> list[str]:
+    found = []
+    if report.resolved_decisions < _FEW:
+        found.append(f"only {report.resolved_decisions} resolved decisions")
+    if report.data_quality.provisional:
+        found.append("provisional: marks are missing or old")
+    if report.data_quality.implausible:
+        found.append(f"{len(report.data_quality.implausible)} positions are implausible and left out")
+    return found
+
+
+# heuristics
+
+
+def _main(rows: Sequence[HeuristicReport]) -> HeuristicReport:
+    """The row that speaks for a heuristic: as an entry if it was ever judged there, else as an exit."""
+    return min(rows, key=lambda row: (not row.evidence_n, row.role != "entry"))
+
+
+def _heuristic(report: RetrospectiveReport, rows: Sequence[HeuristicReport]) -> dict[str, Any]:
+    row = min(rows, key=lambda row: (not row.evaluated_count, row.role != "entry"))
+    name = plain_text(row.heuristic_id)
+    partners = ", ".join(sorted(plain_text(partner.heuristic_id) for partner in row.inseparable_from))
+    return {
+        "id": _id(report, name),
+        "timestamp": report.generated_at,
+        "strategy_name": report.agent,
+        "context": _stated(
+            review=report.id,
+            revision=report.revision,
+            agent=report.agent,
+            horizon=report.horizon,
+            period_start=report.period_start,
+            period_end=report.period_end,
+            base_currency=report.base_currency,
+            heuristic=name,
+            text=plain_text(row.heuristic_text) if row.heuristic_text else None,
+            role=row.role,
+        ),
+        "results": _stated(
+            citations=row.citation_count,
+            evaluated=row.evaluated_count,
+            average_pnl=row.avg_pnl_per_citation,
+            win_rate=row.win_rate,
+            associated_pnl=row.associated_pnl,
+            shared_pnl=row.shared_pnl,
+            evidence=row.evidence,
+            evidence_n=row.evidence_n,
+            interval=row.interval,
+            q_value=row.q_value,
+        ),
+        "assessment": {
+            "verdict": _signal(row),
+            "observations": _words(*(f"{one.role}: {one.recommendation.reason}" for one in rows)),
+            "hypotheses": [],
+            "limitations": [f"cited together with {partners}: not separable"] if partners else [],
+            "capability_requests": [],
+        },
+        "source": "review",
+    }
+
+
+def _gains(row: HeuristicReport) -> bool | None:
+    """Whether the interval of its mean lies above (True) or below (False) nothing; None: around it, or unknown."""
+    if row.interval is None:
+        return None
+    return True if row.interval[0] > 0 else False if row.interval[1] < 0 else None
+
+
+def _signal(row: HeuristicReport) -> str:
+    if row.evidence == "supported" and _gains(row):
+        return "strong_signal"
+    without = row.recommendation_without_largest
+    if row.recommendation.kind == "keep" and without not in (None, "keep"):
+        return "overfit"
+    return "weak_signal" if row.evidence == "suggestive" and _gains(row) else "no_signal"
+
+
+def _settled(row: HeuristicReport) -> Status | None:
+    """Validated: supported, and it would be kept; refuted: supported, and demoted; neither: inconclusive."""
+    if row.evidence != "supported" or row.recommendation.kind == "insufficient_data":
+        return None
+    if row.recommendation.kind == "keep" and _gains(row) is not False:
+        return "validated"
+    if row.recommendation.kind == "demote" and _gains(row) is not True:
+        return "refuted"
+    return "inconclusive"
+
+
+def _claim(report: RetrospectiveReport, rows: Sequence[HeuristicReport], whole: str) -> Claim:
+    from memory.records import Claim  # noqa: PLC0415  as in `send`
+
+    row = _main(rows)
+    name = plain_text(row.heuristic_id)
+    tests = any(one.evaluated_count for one in rows)
+    text = plain_text(row.heuristic_text) if row.heuristic_text else f"Decisions that cite {name} gain"
+    return Claim(
+        key={"agent": report.agent, "heuristic": name},
+        text=text,
+        rationale=f"heuristic {name}, first audited by {report.id}",
+        experiment=_id(report, name) if tests else whole,
+        created=report.generated_at,
+        tests=tests,
+        verdict=_settled(row),
+        evidence=_stated(
+            grade=row.evidence,
+            n=row.evidence_n,
+            recommendation=row.recommendation.kind,
+            interval=row.interval,
+        ),
+    )
+
+
+def _proposed(report: RetrospectiveReport) -> list[tuple[str, str, str]]:
+    """(text, name, what would falsify it) of each candidate heuristic the review proposes."""
+    found = []
+    for one in report.playbook_proposals:
+        if one.get("op") == "add" and one.get("new"):
+            line = plain_text(str(one["new"])).strip()
+            item = _ITEM.fullmatch(line)
+            name = plain_text(str(one.get("heuristic") or one.get("id") or line))
+            found.append((item[1] if item else line, name, plain_text(str(one.get("falsified_by") or ""))))
+    return found
+
+
+def _candidates(report: RetrospectiveReport, whole: str) -> list[Claim]:
+    from memory.records import Claim  # noqa: PLC0415  as in `send`
+
+    audited = {plain_text(row.heuristic_id) for row in report.heuristic_performance}
+    return [
+        Claim(
+            key={"agent": report.agent, "heuristic": name},
+            text=text,
+            rationale=f"candidate of {report.id}" + (f"; falsified by: {falsified}" if falsified else ""),
+            experiment=whole,
+            created=report.generated_at,
+            tests=False,
+            verdict=None,
+            evidence={},
+        )
+        for text, name, falsified in _proposed(report)
+        if name not in audited
+    ]
