@@ -27,12 +27,13 @@ _NAMED: Final = 6
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One thing of several: its name, what is said about it, and why."""
+    """One thing of several: its name, what is said about it, why, and its own words."""
 
     name: str
     verdict: str
     note: str = ""
     tone: Tone = "plain"
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +121,10 @@ def answers_of_position(p: PositionRetrospective, money: Money) -> tuple[Answer,
 
 def _acting(report: RetrospectiveReport, money: Money) -> Answer:
     found = report.effectiveness
-    note = f"over {count(found.closed_positions, 'closed position')}"
+    closed = count(found.closed_positions, "closed position")
+    note = f"over {closed}"
     if found.inaction_superiority_rate is not None:
-        note += f"; doing nothing was better for {percent(found.inaction_superiority_rate)} of them"
+        note = f"{percent(found.inaction_superiority_rate)} of {closed} did worse than nothing"
     return _verdict(
         found.sum_vs_inaction, money, note if found.closed_positions else "no position was closed"
     )
@@ -174,12 +176,9 @@ def _decisions(rows: Sequence[HeuristicReport], money: Money) -> Answer:
 def _decision(row: HeuristicReport, money: Money) -> Line:
     kind = row.recommendation.kind
     name = row.heuristic_id if row.role == "entry" else f"{row.heuristic_id} {row.role}"
-    average = (
-        f"{money.change(row.avg_pnl_per_citation)} on average; "
-        if row.avg_pnl_per_citation is not None
-        else ""
-    )
-    return Line(name, VERDICTS[kind], average + doubt(row), verdict_tone(kind))
+    average = row.avg_pnl_per_citation
+    note = doubt(row) if average is None else f"{money.signed(average)} avg, {doubt(row)}"
+    return Line(name, VERDICTS[kind], note, verdict_tone(kind), row.heuristic_text or "")
 
 
 def _proposed(entries: Sequence[dict[str, Any]], question: str) -> Answer:

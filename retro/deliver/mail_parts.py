@@ -33,7 +33,7 @@ _WIDTH: Final = 78
 _LARGEST: Final = 96_000  # bytes of HTML: some programs cut a mail at 102,000
 _FIRST_TO_GO: Final = ("breakdowns", "predictions", "costs", "risk", "effectiveness", "positions", "days")
 
-_UNIT: Final = re.compile(r"(?<=\d) (?=(?:%|s|min|h|d)(?:\W|$))")  # a number and its unit stay on one line
+_UNIT: Final = re.compile(r"(?<=\d) (?=(?:%|s|min|h|d)(?:\W|$))|(?<=%) (?=[-+]\d)")  # what stays on one line
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,12 @@ def _told(answer: Answer) -> list[str]:
     parts = [f"{answer.answer}{', ' if answer.answer and answer.note else ''}{answer.note}"]
     if answer.key == "decisions" and answer.lines:
         parts = [answer.note]
-    parts += [f"{line.name} {line.verdict}{': ' if line.note else ''}{line.note}" for line in answer.lines]
+    for line in answer.lines:
+        quote = (
+            f"\N{LEFT DOUBLE QUOTATION MARK}{line.text}\N{RIGHT DOUBLE QUOTATION MARK}" if line.text else ""
+        )
+        about = [part for part in (quote, line.note) if part]
+        parts += [": ".join((f"{line.name} {line.verdict}", *about[:1])), *about[1:]]
     if answer.more:
         parts.append(f"and {answer.more:,} more")
     return [line for part in parts if part for line in wrap(part, _WIDTH - 2)]
