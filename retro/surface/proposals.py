@@ -1,13 +1,18 @@
-"""`retro playbook propose` and `apply`: amendments from the audit, as a diff or as data."""
+"""`retro playbook propose`, `apply`, `pr` and `status`: amendments from the audit, and what became of them."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from retro.surface.context import call
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from retro.store.proposals import Proposal
 
 __all__ = ["add_to"]
 
@@ -16,6 +21,8 @@ def add_to(parent: typer.Typer) -> None:
     """Hang the commands into `retro playbook`."""
     parent.command("propose")(propose)
     parent.command("apply")(apply)
+    parent.command("pr")(pr)
+    parent.command("status")(status)
 
 
 def propose(
@@ -57,3 +64,80 @@ def apply(
     book = read_playbook(file)
     text = proposals.amended_text(book, proposals.read_proposals(proposals_file))
     call.out_bytes(text.encode("utf-8", "surrogateescape"))
+
+
+def pr(
+    agent: Annotated[
+        str | None, typer.Option("--agent", metavar="A", help="needed when there are several")
+    ] = None,
+    week: Annotated[
+        str | None,
+        typer.Option("--week", metavar="W", help="such as 2026-W47; default: the last complete one"),
+    ] = None,
+) -> None:
+    """Bring what the audit justifies to you: as a patch, or as a pull request. Again, it finds what is there.
+
+    Example: retro playbook pr --agent sample
+    """
+    import os
+    import time
+
+    from retro.pipeline.pull_requests import open_request
+    from retro.pipeline.way import way_of
+
+    known = call.agent(agent)
+    way = way_of(call.store, call.config, os.environ, wait=time.sleep)
+    now = time.time_ns() // 1000
+    done = open_request(call.store, known, call.settings(known), way, now=now, week=week)
+    if call.json:
+        call.out_json({**done._asdict(), "proposals": list(done.proposals)})
+    elif done.state == "none":
+        call.say(done.reason or "nothing to propose")
+    else:
+        call.out(done.url or done.branch or "")
+        if done.reason:
+            call.say(done.reason)
+    if done.state == "blocked":
+        call.code = 1
+
+
+def status(
+    agent: Annotated[str | None, typer.Option("--agent", metavar="A", help="of one agent only")] = None,
+) -> None:
+    """List every proposal and what became of it.
+
+    Example: retro playbook status --json
+    """
+    from retro.store import proposals as shelf
+
+    name = None if agent is None else call.agent(agent).name
+    with call.store.read() as conn:
+        found = shelf.stored(conn, name)
+    if call.json:
+        call.out_json(
+            [{"id": one.id, "state": one.state, "branch": one.branch, "url": one.url} for one in found]
+        )
+    elif not found:
+        call.say("nothing was proposed yet; `retro playbook propose` shows what would be")
+    else:
+        _print_status(found)
+
+
+def _print_status(found: Sequence[Proposal]) -> None:
+    from retro.deliver.blocks import Cell, Column
+    from retro.figures import DASH
+    from retro.surface.screen import print_table
+
+    titles = ("Agent", "Change", "Heuristic", "State", "Where")
+    columns = [Column(title, right=False) for title in titles]
+    rows = [
+        [
+            Cell(one.agent),
+            Cell(str(one.told["op"]).replace("_", " ")),
+            Cell(str(one.told["heuristic"]), "strong"),
+            Cell(one.state),
+            Cell(one.url or one.branch or DASH),
+        ]
+        for one in found
+    ]
+    print_table(columns, rows, "A rejected proposal comes back only when its evidence has doubled.")

@@ -1,0 +1,84 @@
+"""Of what the evidence justifies, what may be put before the owner now: nothing twice, and no no forgotten. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import playbook
+from playbook.amendment import next_id
+from playbook.errors import AmendmentError
+from retro.deliver import pull_request as words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from playbook import Amendment, Playbook
+    from retro.store.proposals import Proposal, Request
+
+__all__ = ["choose"]
+
+
+def choose(
+    book: Playbook,
+    justified: Sequence[Amendment],
+    lives: Sequence[Proposal],
+    live: Sequence[Request],
+    branch: str,
+) -> list[Amendment]:
+    """Of what is justified, what may be proposed on a branch: not under review elsewhere, and no no forgotten.
+
+    New heuristics get numbers that no open request uses; all of it applies, one after the other.
+    """
+    known = {life.id: life for life in lives}
+    elsewhere = {one.branch for one in live if one.branch != branch and one.state != "planned"}
+    wanted = {one.id: one for one in justified if _may(one, known.get(one.id), elsewhere)}
+    taken = {
+        new.id
+        for life in lives
+        if life.branch in elsewhere and life.state == "open"
+        for new in playbook.parse(life.told["new"]).heuristics
+    }
+    chosen = []
+    for amendment in _numbered(book, wanted.values(), taken):
+        try:
+            book = playbook.parse(playbook.apply(book, [amendment]))
+        except AmendmentError:
+            continue
+        chosen.append(amendment)
+    return chosen
+
+
+def _may(amendment: Amendment, life: Proposal | None, elsewhere: set[str]) -> bool:
+    if life is None or life.state == "proposed":
+        return True
+    if life.state == "open":
+        return life.branch not in elsewhere
+    if life.state != "rejected" and amendment.op == "set_confidence":  # merged: the same way once more
+        return True
+    # rejected, or taken back after it was merged
+    return words.resolved_of(amendment) >= max(2 * life.resolved, 1)
+
+
+def _numbered(book: Playbook, wanted: Iterable[Amendment], taken: set[str]) -> Iterator[Amendment]:
+    taken = taken | {one.id for one in book.heuristics}
+    first = int(next_id(book)[2:])
+    for amendment in wanted:
+        new = playbook.parse(amendment.new).heuristics
+        if amendment.old is not None or not new:
+            yield amendment
+            continue
+        name = new[0].id
+        if name in taken and new[0].tags:  # without tags the id is what the agent cites, and stays
+            while f"H-{first}" in taken:
+                first += 1
+            yield _renamed(amendment, name, f"H-{first}")
+            name = f"H-{first}"
+        else:
+            yield amendment
+        taken.add(name)
+
+
+def _renamed(amendment: Amendment, old: str, new: str) -> Amendment:
+    heuristic = new if amendment.heuristic == old else amendment.heuristic
+    return replace(amendment, new=amendment.new.replace(old, new, 1), heuristic=heuristic)
