@@ -71,9 +71,8 @@ def test_keys_that_speak_to_nothing_yet_are_named(retro: Retro) -> None:
     Path("config.toml").write_text("[retrospective]\nmax_shadow_strategies = 2\n")
     said = retro("doctor", "--json")
     assert said.code == 0
-    assert (
-        "configuration: accepted, not yet used: retrospective.max_shadow_strategies (shadow strategies)"
-        in (found(said, "note"))
+    assert "configuration: accepted, not yet used: max_shadow_strategies (shadow strategies)" in (
+        found(said, "note")
     )
 
 

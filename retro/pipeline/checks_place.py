@@ -40,8 +40,13 @@ def configuration(house: House) -> Iterator[Check]:
     """Where the configuration comes from, and which of its keys speak to nothing yet."""
     file = house.config.file
     yield ok("configuration", "built-in defaults; `retro init` writes a file" if file is None else str(file))
-    if unused := not_yet_used(house.config):
-        yield note("configuration", f"accepted, not yet used: {', '.join(unused)}")
+    waiting: dict[str, list[str]] = {}
+    for told in not_yet_used(house.config):
+        key, _, evaluator = told.partition(" (")
+        waiting.setdefault(evaluator.removesuffix(")"), []).append(key.removeprefix("retrospective."))
+    if waiting:
+        listed = "; ".join(f"{', '.join(keys)} ({evaluator})" for evaluator, keys in waiting.items())
+        yield note("configuration", f"accepted, not yet used: {listed}")
 
 
 def database(house: House) -> Iterator[Check]:

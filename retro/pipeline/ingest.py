@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from retro.pipeline.arrivals import note_facts, note_marks
+from retro.pipeline.gather import gathered
 from retro.pipeline.settle import settle
 from retro.store import agents as shelf_agents
 from retro.store import facts, faults, marks
@@ -92,7 +93,7 @@ def ingest(
         if not (dry_run or continued):
             faults.forget(conn, source)  # this reading says afresh what is wrong with it
         known = {agent.name: agent.as_of for agent in shelf_agents.agents(conn)} if dated else {}
-        for batch in batches:
+        for batch in batches if dated else gathered(batches):
             conflicts = len(done.conflicts)
             _take(conn, batch, done, None if dated else replace)
             if dated and len(done.conflicts) > conflicts:

@@ -1,0 +1,85 @@
+"""Marks are brought together before they are stored: nothing is lost, doubled or put in another order."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from retro.model import Batch, MarkSeries, Row
+from retro.pipeline.gather import gathered
+
+SERIES = st.builds(
+    lambda owner, name, told, wide: MarkSeries(
+        owner,
+        name,
+        np.array([t for t, _ in told], np.int64),
+        np.array([p for _, p in told], np.float64),
+        np.array([p - 1 for _, p in told]) if wide else None,
+        np.array([p + 1 for _, p in told]) if wide else None,
+    ),
+    st.sampled_from([None, "ada", "bob"]),
+    st.sampled_from(["ETH", "BTC"]),
+    st.lists(st.tuples(st.integers(0, 9), st.floats(1, 9)), min_size=1, max_size=4),
+    st.booleans(),
+)
+BATCHES = st.lists(
+    st.builds(
+        lambda rows, marks, twice: Batch(
+            rows=[Row("ada", "decision", f"d{n}", 0, None, "{}") for n in rows],
+            marks=marks,
+            events=len(rows) + sum(len(series.t) for series in marks) + twice,
+        ),
+        st.lists(st.integers(0, 99), max_size=3),
+        st.lists(SERIES, max_size=4),
+        st.integers(0, 2),
+    ),
+    max_size=8,
+)
+
+
+def told(batches: list[Batch]) -> dict[tuple[str | None, str, bool], list[tuple[float, ...]]]:
+    """Every series from its first mark to its last, whatever batches it came in."""
+    marks = defaultdict(list)
+    for series in (series for batch in batches for series in batch.marks):
+        low = series.price if series.low is None else series.low
+        high = series.price if series.high is None else series.high
+        key = (series.agent, series.instrument, series.low is None)
+        marks[key] += zip(series.t.tolist(), series.price.tolist(), low.tolist(), high.tolist(), strict=True)
+    return marks
+
+
+@given(BATCHES, st.integers(1, 12))
+@settings(max_examples=200, deadline=None)
+def test_what_comes_out_is_what_went_in(batches: list[Batch], most: int) -> None:
+    out = list(gathered(batches, most))
+    assert told(out) == told(batches)
+    assert [row for batch in out for row in batch.rows] == [row for batch in batches for row in batch.rows]
+    assert sum(batch.events for batch in out) == sum(batch.events for batch in batches)
+
+
+@given(BATCHES, st.integers(1, 12))
+@settings(max_examples=100, deadline=None)
+def test_no_more_is_held_than_it_was_told_to(batches: list[Batch], most: int) -> None:
+    came = left = 0
+    largest = max((sum(len(s.t) for s in batch.marks) for batch in batches), default=0)
+
+    def counted():
+        nonlocal came
+        for batch in batches:
+            came += sum(len(series.t) for series in batch.marks)
+            yield batch
+
+    for batch in gathered(counted(), most):
+        left += sum(len(series.t) for series in batch.marks)
+        assert came - left < most + largest
+
+
+def test_one_series_told_in_many_parts_becomes_one() -> None:
+    parts = [MarkSeries("ada", "ETH", np.array([t]), np.array([1.0 + t])) for t in range(100)]
+    out = list(gathered([Batch(marks=[part], events=1) for part in parts], most=1000))
+    merged = [series for batch in out for series in batch.marks]
+    assert len(merged) == 1
+    assert merged[0].t.tolist() == list(range(100))
