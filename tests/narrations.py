@@ -16,7 +16,7 @@ from retro.store.engine import Store
 AGENT = "w"
 NOW = 1_795_000_000_000_000  # 2026-11-18
 WEEK = "2026-03-0"
-WHY_IN = "Fees have paid for the gas, so the range is good. Per heuristic H-3."
+WHY_IN = "Fees have paid for the gas, and the range is good. Per heuristic H-3."
 WHY_UP = "Accuracy was above 80 % for two days, size goes up. Per heuristic H-7."
 WHY_OUT = "It moved away from the centre."
 
@@ -35,7 +35,7 @@ _TRADES = (
 
 
 def week(texts: Sequence[str] = (), *, strategy: str = "range") -> bytes:
-    """Nine trades of one week. `texts` go, in turn, wherever the agent writes: reasons, labels, ids of strategies."""
+    """Nine trades of one week. `texts` go, in turn, into the reasons the agent gives."""
     told = [json.dumps(line, ensure_ascii=False) for line in _lines(list(texts), strategy)]
     return ("\n".join(told) + "\n").encode("utf-8", "surrogatepass")
 
@@ -61,11 +61,11 @@ def _lines(texts: list[str], strategy: str) -> list[dict[str, Any]]:
         why = WHY_UP if rule == "H-7" else WHY_IN
         fact("decision", entry, **common, action="enter", reasoning=said(why), cites=[rule])
         fact("fill", entry, **common, side="buy", quantity="1", price="100", fee="0.1")
-        fact("decision", leave, **common, action="exit", reasoning=said(WHY_OUT))
+        fact("decision", leave, **common, action="exit", reasoning=said(WHY_OUT), cites=[])
         fact("fill", leave, **common, side="sell", quantity="1", price=str(100 + change), fee="0.1")
-        fact("exit", leave, position=name, reason=said("target"))
+        fact("exit", leave, position=name, reason="target")
     for day in range(2, 9):
-        fact("decision", f"{WEEK}{day}T23:00:00Z", action="hold", reasoning=said("Nothing to do."))
+        fact("decision", f"{WEEK}{day}T23:00:00Z", action="hold", reasoning=said("Nothing to do."), cites=[])
     return lines
 
 
@@ -97,7 +97,7 @@ GOOD: dict[str, Any] = {
         }
     ],
     "proposals": [
-        {"heuristic_id": "H-7", "text": "Add size only after fees have paid for the gas of the entry."}
+        {"heuristic_id": "H-7", "text": "Add size only once the fees of the entry are earned."}
     ],
 }
 """A sound answer about the week."""

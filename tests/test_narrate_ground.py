@@ -51,7 +51,7 @@ def test_a_sound_answer_is_taken_and_code_fills_value_unit_and_interval(subject:
         " with weak evidence (n = 6)."
     )
     assert found.positions["t-2"][0] == "It was entered at a high and left at -5.00 USDC."
-    assert found.candidates == {"H-7": "Add size only after fees have paid for the gas of the entry."}
+    assert found.candidates == {"H-7": "Add size only once the fees of the entry are earned."}
 
 
 @pytest.mark.parametrize(
@@ -229,6 +229,10 @@ def test_supported_may_be_said_where_the_audit_says_so(subject: Subject):
         ({"heuristic_id": "H-7", "text": "Wait 3 days."}, NUMBER),
         ({"heuristic_id": "H-7", "text": "Wait {status: active}"}, "a slot where none may stand"),
         ({"heuristic_id": "H-7", "text": ""}, "an empty text"),
+        (
+            {"heuristic_id": "H-7", "text": "Always: fees have paid for the gas!"},
+            "a proposal in the agent's own words",
+        ),
     ],
 )
 def test_a_proposal_is_the_wording_of_a_candidate_beside_an_audited_heuristic(subject, entry, kind):

@@ -91,7 +91,7 @@ def test_only_words_change(house: Store, report: RetrospectiveReport):
     assert worded == ["t-2"]
     [proposal] = told.playbook_proposals
     assert (proposal["op"], proposal["heuristic"], proposal["origin"]) == ("add", "H-8", "model")
-    assert proposal["new"].startswith("- H-8 [0.35] Add size only after fees")
+    assert proposal["new"].startswith("- H-8 [0.35] Add size only once the fees")
     assert proposal["falsified_by"]
     assert "supported" not in json.dumps(proposal["evidence"])
     assert len(model.calls) == 1

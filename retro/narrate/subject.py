@@ -17,7 +17,7 @@ from retro.narrate.answer import (
     ReportAnswer,
     read,
 )
-from retro.narrate.ground import Fault, Ground, faults_in, tidy
+from retro.narrate.ground import Fault, Ground, faults_in, folded, tidy
 from retro.narrate.slots import fill, position_slots, report_slots
 from retro.safe import plain_text
 
@@ -35,6 +35,7 @@ _POSITIONS: Final = 8
 _HEURISTICS: Final = 10
 _GROUPS: Final = 12
 _OPENINGS: Final = 3
+_RUN: Final = 5  # words in a row that nobody writes twice by chance
 _TEXT: Final = 400
 _HEURISTIC_FIELDS: Final = ("name", "role", "avg", "win_rate", "resolved", "evidence", "recommendation")
 _POSITION_FIELDS: Final = (
@@ -48,7 +49,8 @@ _POSITION_FIELDS: Final = (
 class Subject:
     """One review as a model sees it. `figures` and `notes` are JSON values, `ground` is what an answer must rest on.
 
-    `positions` may be worded and `heuristics` may prompt a candidate: the key a model writes -> the id.
+    `positions` may be worded and `heuristics` may prompt a candidate: the key a model writes -> the id. `reasons` is what
+    the agent itself wrote, which must not become a rule.
     """
 
     kind: Literal["report", "position"]
@@ -58,6 +60,7 @@ class Subject:
     ground: Ground
     positions: Mapping[str, str]
     heuristics: Mapping[str, str]
+    reasons: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +106,11 @@ def report_subject(report: RetrospectiveReport) -> Subject:
         if row.heuristic_text
     ]
     said = [text for p in report.positions for _, text in _said(p)]
-    said += [row.heuristic_text for row in report.heuristic_performance if row.heuristic_text]
-    return Subject("report", REPORT_SCHEMA, figures, notes, _ground(slots, said), worded, prompting)
+    rules = [row.heuristic_text for row in report.heuristic_performance if row.heuristic_text]
+    ground = _ground(slots, [*said, *rules])
+    return Subject(
+        "report", REPORT_SCHEMA, figures, notes, ground, worded, prompting, tuple(dict.fromkeys(said))
+    )
 
 
 def position_subject(position: PositionRetrospective, currency: str, zone: str = "UTC") -> Subject:
@@ -140,7 +146,8 @@ def check(subject: Subject, text: str) -> Words | list[Fault]:
     for name, words in _every(fields, told):
         faults += faults_in(name, words, subject.ground)
     for name, words in rules.items():
-        faults += faults_in(f"proposals {name}", words, subject.ground, slots=False) + _too_long(name, words)
+        faults += faults_in(f"proposals {name}", words, subject.ground, slots=False)
+        faults += _unfit(f"proposals {name}", words, subject.reasons)
     if faults:
         return faults
     slots = subject.ground.slots
@@ -177,8 +184,18 @@ def _twice(where: str, names: list[str]) -> list[Fault]:
     ]
 
 
-def _too_long(name: str, words: str) -> list[Fault]:
-    return [Fault(f"proposals {name}", "too long")] if len(words) > MAX_TEXT else []
+def _unfit(where: str, words: str, reasons: Iterable[str]) -> Iterator[Fault]:
+    """A rule goes back into the agent's prompt: it is short, and the agent has not worded it itself."""
+    if len(words) > MAX_TEXT:
+        yield Fault(where, "too long")
+    told = _words(words)
+    runs = {" ".join(told[i : i + _RUN]) for i in range(max(1, len(told) - _RUN + 1))} - {""}
+    if any(f" {run} " in f" {' '.join(_words(reason))} " for reason in reasons for run in runs):
+        yield Fault(where, "a proposal in the agent's own words")
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[a-z]+", folded(text))
 
 
 def _ground(slots: Slots, said: list[str]) -> Ground:
