@@ -158,7 +158,6 @@ def test_refusals_say_what_where_and_whether_to_try_again(tmp_path: Path, reposi
 def test_a_git_that_hangs_is_stopped(tmp_path: Path, repository: Path) -> None:
     slow = tmp_path / "bin" / "git"
     slow.parent.mkdir()
-    slow.write_text()
     slow.write_text(
         f'#!/bin/sh\nPATH={ENV["PATH"]}\ncase "$*" in *ls-remote*) sleep 60;; *) exec git "$@";; esac\n'
     )
