@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from retro.pipeline.settings import Settings
     from retro.store.agents import Agent
 
-__all__ = ["CHECKS"]
+__all__ = ["CHECKS", "agents", "faults", "known_agents"]
 
 _FOREVER: Final = 1 << 62
 _SHOWN: Final = 5

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from retro.pipeline.check import Check, Examination, House
 
-__all__ = ["CHECKS"]
+__all__ = ["CHECKS", "extras", "packages", "python", "sqlite_library"]
 
 _DISTRIBUTION: Final = "slow-mirror"
 _OURS: Final = ("retro", "memory", "playbook")

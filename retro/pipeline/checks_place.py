@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from retro.config import Config
     from retro.pipeline.check import Check, Examination, House
 
-__all__ = ["CHECKS", "file_of"]
+__all__ = ["CHECKS", "configuration", "database", "disk", "file_of", "permissions", "secrets"]
 
 _MB: Final = 1 << 20
 _LITTLE: Final = 1024 * _MB

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from retro.pipeline.check import Check, Examination, House
 
-__all__ = ["CHECKS"]
+__all__ = ["CHECKS", "playbooks", "sources"]
 
 _SHOWN: Final = 3
 _SQLITE: Final = b"SQLite format 3\0"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from retro.store.agents import Agent
     from retro.store.engine import Store
 
-__all__ = ["Ingested", "ingest"]
+__all__ = ["Ingested", "ingest", "refresh"]
 
 _COMMIT_EVERY: Final = 100_000
 _NAMES: Final = 1000
