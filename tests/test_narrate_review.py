@@ -15,6 +15,7 @@ import pytest
 from narrations import AGENT, GOOD, KEY, NOW, configured, lived, texts_of, with_text
 from test_narrate_answers import cut_answers, generated, hostile_answer, misshapen_answers, sound_answer
 
+from retro.deliver.render import render
 from retro.narrate import plain
 from retro.narrate.prices import Usage, price_of
 from retro.narrate.slots import report_slots
@@ -290,6 +291,15 @@ def test_a_review_taken_up_again_is_not_paid_twice(house: Store, report: Retrosp
         assert len(model.calls) == 4
 
 
+@pytest.mark.parametrize("form", ["json", "text", "md", "html"])
+def test_slots_are_filled_in_every_format(house: Store, report: RetrospectiveReport, form: Any):
+    told, _ = narrate(house, report, said(GOOD))
+    page = " ".join(render(told, form).split())
+    assert "{pnl." not in page
+    assert "{h." not in page
+    assert "The week ended at -2.40 USDC" in page
+
+
 def test_exchanges_are_kept_for_replay(house: Store, report: RetrospectiveReport):
     _, model = narrate(house, report, [said(with_text("5")), said(GOOD)])
     kept = model_exchanges(house, "w.weekly.2026-W10")
@@ -315,10 +325,10 @@ def test_a_position_is_worded_the_same_way(house: Store, report: RetrospectiveRe
 def test_hundreds_of_answers_over_the_wire_leave_no_figure_but_codes(
     house: Store, report: RetrospectiveReport
 ):
-    """As in-process, through the whole way: 150 answers, a third of them sound, each attempt another one."""
+    """As in-process, but through the whole way: more than 150 answers, a third of them sound."""
     answers = [
         *islice(generated(sound_answer, 5), 50),
-        *islice(generated(hostile_answer, 6), 60),
+        *islice(generated(hostile_answer, 6), 70),
         *list(cut_answers())[::25],
         *list(misshapen_answers())[::8],
     ]
