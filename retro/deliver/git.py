@@ -227,11 +227,15 @@ class Git:
         spec = f"{_checked(commit)}:refs/heads/{branch}"
         arguments = ("push", "--quiet", "--porcelain", "--no-verify", lease, "--", self.repository, spec)
         code, out, err = self._run(*arguments, fails=True)
-        if code == 0:
+        if code == 0 or self._points_to(branch, commit):  # somebody else may have pushed the very same
             return
         if b"stale info" in out + err:
             raise LeaseError(f"{branch} was changed by somebody else meanwhile")
         raise self._error("push", err + out)
+
+    def _points_to(self, branch: str, commit: str) -> bool:
+        told = self._run("ls-remote", "--", self.repository, f"refs/heads/{branch}", fails=True)[1]
+        return told.split()[:1] == [commit.encode()]
 
     def keep(self, branch: str, commit: str) -> None:
         """Let a branch of the cache itself point to a commit."""
