@@ -10,7 +10,21 @@ from typer.core import TyperGroup
 from typer.exceptions import Abort, TyperException
 
 from retro.errors import RetroError
-from retro.surface import doctor, ingest, lists, outbox, playbook, proposals, review, service, start
+from retro.surface import (
+    doctor,
+    ingest,
+    lists,
+    mcp,
+    memory,
+    outbox,
+    playbook,
+    proposals,
+    records,
+    review,
+    service,
+    start,
+    validate,
+)
 from retro.surface.context import call, complain, drop_output, split_globals
 
 if TYPE_CHECKING:
@@ -83,6 +97,10 @@ playbook.add_to(app)
 proposals.add_to(playbook.app)
 service.add_to(app)
 outbox.add_to(app)
+memory.add_to(app)
+records.add_to(app)
+validate.add_to(app)
+mcp.add_to(app)
 start.add_to(app)
 doctor.add_to(app)
 

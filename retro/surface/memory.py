@@ -1,0 +1,289 @@
+"""`retro recall`, `remember`, `state`, `plans`, `habits`, `beliefs`, `kelly`: what an agent remembers."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from retro.errors import UsageError
+from retro.surface.context import call
+from retro.surface.words import instant
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from retro.pipeline.experience import Experience
+    from retro.pipeline.telling import Told
+
+__all__ = ["AgentName", "add_to", "experience_of", "situation"]
+
+_DAY = 86_400_000_000
+_SHOWN = 20
+
+AgentName = Annotated[str | None, typer.Option("--agent", metavar="A", help="needed when there are several")]
+AsOf = Annotated[str | None, typer.Option("--as-of", metavar="T", help="know nothing after T")]
+Situation = Annotated[
+    str, typer.Option("--context", metavar="JSON", help='the situation, e.g. {"regime": "ranging"}')
+]
+Strategy = Annotated[str | None, typer.Option("--strategy", metavar="S", help="only this strategy's")]
+Symbol = Annotated[str | None, typer.Option("--symbol", metavar="S", help="only this symbol's")]
+
+
+def add_to(parent: typer.Typer) -> None:
+    """Hang the commands into the tree."""
+    for command in (remember, recall, kelly, state, habits, beliefs, plans):
+        parent.command(command.__name__)(command)
+
+
+def experience_of() -> Experience:
+    """The memory in this call's database, as its configuration sees it."""
+    from retro.pipeline.experience import Experience
+
+    return Experience(call.store, call.config)
+
+
+def _as_of(text: str | None) -> int | None:
+    return None if text is None else instant(text, "--as-of")
+
+
+def situation(text: str, option: str = "--context") -> dict[str, Any]:
+    """The JSON object somebody typed; `UsageError` for anything else, NaN included."""
+
+    def refuse(name: str) -> Any:
+        raise ValueError(f"{name} is not a number")
+
+    try:
+        found = json.loads(text, parse_constant=refuse)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{option} is not JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise UsageError(f'{option} takes a JSON object such as {{"regime": "ranging"}}')
+    return found
+
+
+def _asked(experience: Experience, text: str) -> dict[str, Any]:
+    context = situation(text)
+    strangers = experience.unknown_fields(context)
+    if strangers:
+        call.say(f"note: nothing is compared by {', '.join(strangers)}; [memory] fields adds fields")
+    return context
+
+
+# telling
+
+
+def remember(
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE...", help="episodes as JSON Lines, .gz too, - for stdin")
+    ],
+) -> None:
+    """Tell the memory of episodes: decisions and what came of them.
+
+    Example: retro remember episodes.jsonl
+    """
+    experience = experience_of()
+    limit = time.time_ns() // 1000 + _DAY
+    told = [experience.remember_file(file, not_after=limit) for file in files]
+    documents = [one.to_json() for one in told]
+    if call.json:
+        call.out_json(documents[0] if len(documents) == 1 else documents)
+    for one, document in zip(told, documents, strict=True):
+        if not call.json:
+            call.out(
+                f"{one.source}: {document['events']:,} episodes, {document['stored']:,} stored,"
+                f" {document['unchanged']:,} unchanged, {document['conflicts']} conflicts,"
+                f" {len(document['faults'])} faults"
+            )
+        _complain(one)
+    if not all(one.clean for one in told):
+        call.code = 1
+    elif not call.json:
+        call.say(f"next: {call.command('state')}")
+
+
+def _complain(told: Told) -> None:
+    for conflict in told.done.conflicts[:_SHOWN]:
+        call.say(f"  {told.source}: {conflict.id} of {conflict.agent}: {conflict.reason}")
+    for fault in told.done.faults[:_SHOWN]:
+        call.say(f"  {fault.where}:{fault.line}: {fault.reason}")
+    hidden = sum(max(0, len(found) - _SHOWN) for found in (told.done.conflicts, told.done.faults))
+    if hidden:
+        call.say(f"  ... and {hidden:,} more; `retro faults` lists what could not be used")
+
+
+# asking
+
+
+def recall(
+    agent: AgentName = None,
+    context: Situation = "{}",
+    strategy: Strategy = None,
+    symbol: Symbol = None,
+    direction: Annotated[
+        str | None, typer.Option("--direction", metavar="D", help="only long, short, skip, ...")
+    ] = None,
+    regime: Annotated[str | None, typer.Option("--regime", metavar="R", help="only of this regime")] = None,
+    as_of: AsOf = None,
+    k: Annotated[int, typer.Option("-k", metavar="N", help="how many")] = 10,
+    types: Annotated[str, typer.Option("--types", metavar="T,...", help="episode, belief, plan")] = "episode",
+    losses_first: Annotated[bool, typer.Option("--losses-first", help="every loss before the rest")] = False,
+    loss_floor: Annotated[bool, typer.Option("--loss-floor", help="at least a fifth are losses")] = False,
+) -> None:
+    """Recall past decisions like this situation, weighted by how they turned out, best first.
+
+    Example: retro recall --agent sample --context '{"regime": "ranging"}' -k 3
+    """
+    experience = experience_of()
+    name = experience.agent(agent)
+    hits = experience.recall_memories(
+        name,
+        _asked(experience, context),
+        as_of=_as_of(as_of),
+        k=k,
+        strategy=strategy,
+        symbol=symbol,
+        direction=direction,
+        regime=regime,
+        types=tuple(word.strip() for word in types.split(",")),
+        losses_first=losses_first,
+        loss_floor=loss_floor,
+    )
+    if call.json:
+        call.out_json(hits)
+    elif not hits:
+        call.say(f"{name} remembers nothing like it")
+    else:
+        _print_hits(hits)
+
+
+def _print_hits(hits: Sequence[dict[str, Any]]) -> None:
+    from retro.safe import plain_text
+
+    for place, hit in enumerate(hits, 1):
+        what = " ".join(
+            str(hit["memory"][name])
+            for name in ("direction", "symbol", "strategy")
+            if hit["memory"].get(name)
+        )
+        call.out(plain_text(f"{place:>3}. {hit['score']:.3f}  {hit['id']}  {what}".rstrip()))
+        call.out(plain_text(f"     {hit['reason']}"))
+
+
+def kelly(
+    agent: AgentName = None,
+    context: Situation = "{}",
+    strategy: Strategy = None,
+    symbol: Symbol = None,
+    as_of: AsOf = None,
+) -> None:
+    """What share of equity to put at one R in this situation: advisory, and "unknown" where nothing is known.
+
+    Example: retro kelly --agent sample --context '{"regime": "ranging"}'
+    """
+    experience = experience_of()
+    name = experience.agent(agent)
+    found = experience.kelly(
+        name, _asked(experience, context), as_of=_as_of(as_of), strategy=strategy, symbol=symbol
+    )
+    if call.json:
+        call.out_json(found)
+        return
+    known = found["fraction"]
+    call.out("unknown" if known is None else f"{known:.2%} of equity at one R")
+    call.out(found["why"])
+
+
+def state(agent: AgentName = None, as_of: AsOf = None) -> None:
+    """How the agent stands: confidence, drawdown, streaks, appetite for risk, and whether it is halted.
+
+    Example: retro state --agent sample
+    """
+    experience = experience_of()
+    found = experience.get_agent_state(experience.agent(agent), as_of=_as_of(as_of))
+    if call.json:
+        call.out_json(found)
+        return
+    _print_figures(found, skip=("agent", "history", "reasons"), reasons=found["reasons"])
+
+
+def habits(
+    agent: AgentName = None, strategy: Strategy = None, symbol: Symbol = None, as_of: AsOf = None
+) -> None:
+    """What the agent does again and again, with each strategy and symbol, and what comes of it.
+
+    Example: retro habits --agent sample --strategy range
+    """
+    experience = experience_of()
+    name = experience.agent(agent)
+    found = experience.habits(name, as_of=_as_of(as_of), strategy=strategy, symbol=symbol)
+    if call.json:
+        call.out_json(found)
+    elif not found:
+        call.say(f"{name} has no habits yet: no closed trade is remembered")
+    for one in () if call.json else found:
+        call.out(f"{one['strategy'] or 'no strategy'} on {one['symbol'] or 'no symbol'}")
+        _print_figures(one, skip=("agent", "strategy", "symbol", "drift", "reasons"), reasons=one["reasons"])
+
+
+def beliefs(agent: AgentName = None, as_of: AsOf = None) -> None:
+    """What the agent may believe of its own trades, each with its conditions and its evidence.
+
+    Example: retro beliefs --agent sample --json
+    """
+    experience = experience_of()
+    name = experience.agent(agent)
+    found = experience.beliefs(name, as_of=_as_of(as_of))
+    if call.json:
+        call.out_json(found)
+    elif not found:
+        call.say(
+            f"{name} has no beliefs yet: they need ten outcomes with a pattern, or somebody who seeds them"
+        )
+    for one in () if call.json else found:
+        call.out(
+            _plain(
+                f"{one['probability']:.0%}  {one['proposition']}  ({one['evidence']} outcomes, {one['source']})"
+            )
+        )
+
+
+def plans(
+    agent: AgentName = None,
+    as_of: AsOf = None,
+    alive: Annotated[bool, typer.Option("--alive", help="only those that may still fire")] = False,
+) -> None:
+    """The agent's plans: what it means to do when a situation comes, and how that went.
+
+    Example: retro plans --agent sample --alive
+    """
+    experience = experience_of()
+    name = experience.agent(agent)
+    at = _as_of(as_of)
+    found = experience.plans(name, as_of=time.time_ns() // 1000 if at is None else at, alive=alive)
+    if call.json:
+        call.out_json(found)
+    elif not found:
+        call.say(f"{name} has no plans")
+    for one in () if call.json else found:
+        call.out(_plain(f"{one['status']:<9}  {one['id']}  {one['action']['type']}: {one['reasoning']}"))
+
+
+def _plain(text: str) -> str:
+    from retro.safe import plain_text
+
+    return plain_text(text)
+
+
+def _print_figures(found: dict[str, Any], *, skip: Sequence[str], reasons: dict[str, str]) -> None:
+    """One figure a line; one that is not known says why."""
+    names = [name for name in found if name not in skip]
+    width = max(map(len, names))
+    for name in names:
+        value = found[name]
+        shown = f"{value:,.4g}" if isinstance(value, float) else str(value)
+        if value is None:
+            shown = f"unknown: {reasons[name]}" if name in reasons else "none"
+        call.out(_plain(f"  {name.replace('_', ' '):<{width}}  {shown}"))

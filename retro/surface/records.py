@@ -1,0 +1,179 @@
+"""`retro experiments`, `hypotheses`: what was tried and what is still open, as people and agents both read it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from retro.errors import InputError, UsageError
+from retro.surface.context import call, complain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from memory.records import Trouble
+
+__all__ = ["add_to"]
+
+_SHOWN = 20
+
+experiments_app = typer.Typer(
+    invoke_without_command=True,
+    rich_markup_mode=None,
+    help="What was tried: YAML records, and the prompt section made of them.",
+)
+
+Count = Annotated[int, typer.Option("-n", metavar="N", min=0, help="how many of the newest")]
+
+
+def add_to(parent: typer.Typer) -> None:
+    """Hang the commands into the tree."""
+    parent.add_typer(experiments_app, name="experiments")
+    parent.command("hypotheses")(hypotheses)
+
+
+def _complain(troubles: Iterable[Trouble]) -> None:
+    """Damage is named, and the exit code says so; what can be read is printed all the same."""
+    for trouble in troubles:
+        complain(f"retro: {trouble.path}: {trouble.reason}")
+        call.code = 1
+
+
+@experiments_app.callback()
+def experiments(
+    context: typer.Context,
+    n: Annotated[
+        int | None, typer.Option("-n", metavar="N", min=0, help="only the newest  [default: all]")
+    ] = None,
+) -> None:
+    """List the experiments, newest first; damaged files are named.
+
+    Example: retro experiments -n 5
+    """
+    if context.invoked_subcommand is not None:
+        return
+    from memory.records import read_experiments
+
+    found = read_experiments(call.config.memory.directory)
+    shown = found.records[:n]
+    if call.json:
+        call.out_json(shown)
+    elif shown:
+        _print_experiments(shown)
+    elif not found.troubles:
+        call.say("no experiments yet; weekly and epoch reviews of `retro run` write them")
+    _complain(found.troubles)
+
+
+def _print_experiments(records: Sequence[dict[str, Any]]) -> None:
+    from retro.deliver.blocks import Cell, Column
+    from retro.surface.screen import print_table
+
+    columns = [
+        Column("Experiment", right=False, cut=28),
+        Column("When", right=False),
+        Column("Strategy", right=False, cut=12),
+        Column("Verdict", right=False),
+    ]
+    rows = [
+        [
+            Cell(str(one["id"]), "strong"),
+            Cell(str(one.get("timestamp") or "")[:10]),
+            Cell(str(one.get("strategy_name") or "")),
+            Cell(str(one["assessment"].get("verdict") or "")),
+        ]
+        for one in records
+    ]
+    print_table(columns, rows)
+
+
+@experiments_app.command("prompt")
+def prompt(n: Count = 15) -> None:
+    """Print the section for an agent's next prompt: the newest experiments and the open hypotheses.
+
+    Example: retro experiments prompt -n 15
+    """
+    from memory.records import prompt_section, read_experiments, read_hypotheses
+    from memory.records.hypothesis import is_open
+
+    tried = read_experiments(call.config.memory.directory)
+    known = read_hypotheses(call.config.memory.directory)
+    section = prompt_section(tried.records, (one for one in known.records if is_open(one)), n)
+    if call.json:
+        call.out_json({"prompt": section})
+    else:
+        call.out(section)
+    _complain((*tried.troubles, *known.troubles))
+
+
+@experiments_app.command("import")
+def take_in(
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="holds experiments/ and hypotheses.yaml, or the files")
+    ],
+) -> None:
+    """Take in records of the same shape from elsewhere, letter by letter; what is missing stays missing.
+
+    Example: retro experiments import ../other-agent/memory
+    """
+    from memory.records import import_records
+    from retro.pipeline.telling import refusals
+
+    if not directory.is_dir():
+        raise InputError(f"{directory} is no directory; name the one that holds experiments/")
+    with refusals():
+        done = import_records(directory, directory=call.config.memory.directory)
+    if call.json:
+        call.out_json(done.document())
+    else:
+        call.out(
+            f"{done.source}: {done.events} records, {done.stored} stored, {done.unchanged} unchanged,"
+            f" {len(done.conflicts)} conflicts, {len(done.faults)} faults"
+        )
+    troubles = [*done.conflicts, *done.faults]
+    for trouble in troubles[:_SHOWN]:
+        call.say(f"  {trouble.path}: {trouble.reason}")
+    if len(troubles) > _SHOWN:
+        call.say(f"  ... and {len(troubles) - _SHOWN} more")
+    if troubles:
+        call.code = 1
+    elif not call.json:
+        call.say(f"next: {call.command('experiments', 'prompt')}")
+
+
+def hypotheses(
+    status: Annotated[
+        str | None,
+        typer.Option("--status", metavar="S", help="only untested, validated, refuted or inconclusive ones"),
+    ] = None,
+) -> None:
+    """List the hypotheses: what is open, and what was settled by which experiments.
+
+    Example: retro hypotheses --status untested
+    """
+    from memory.records import read_hypotheses
+    from memory.records.hypothesis import STATUSES
+
+    if status is not None and status not in STATUSES:
+        raise UsageError(f"--status takes {', '.join(STATUSES)}")
+    found = read_hypotheses(call.config.memory.directory)
+    shown = [one for one in found.records if status is None or (one.get("status") or "untested") == status]
+    if call.json:
+        call.out_json(shown)
+    elif shown:
+        _print_hypotheses(shown)
+    elif not found.troubles:
+        call.say("no hypotheses yet; the first review of a heuristic makes it one")
+    _complain(found.troubles)
+
+
+def _print_hypotheses(records: Sequence[dict[str, Any]]) -> None:
+    from retro.safe import plain_text
+
+    for one in records:
+        tests = one.get("tested_by")
+        count = len(tests) if isinstance(tests, list) else 0
+        call.out(plain_text(f"{one['id']}  {one.get('status') or 'untested'}  {one['text']}"))
+        call.out(f"       tested by {count} experiment{'' if count == 1 else 's'}")
