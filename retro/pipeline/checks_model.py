@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from retro.pipeline.check import Check, Examination, House
     from retro.secret import Secret
 
-__all__ = ["CHECKS"]
+__all__ = ["CHECKS", "model", "spending"]
 
 _KEY: Final = "ANTHROPIC_API_KEY"
 _PATIENCE_S: Final = 5.0

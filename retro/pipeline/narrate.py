@@ -88,13 +88,17 @@ def narrated_position(
     now: int,
     *,
     currency: str = "",
+    review: str | None = None,
     revision: int = 1,
     resume: bool = False,
     beat: Callable[[], None] = lambda: None,
 ) -> tuple[PositionRetrospective, Narrative]:
-    """The position with a model's words, or with the plain ones; and who wrote them, for which it has no field."""
+    """The position with a model's words, or with the plain ones; and who wrote them, for which it has no field.
+
+    `review` is the id its exchanges are kept under.
+    """
     told = plain.position_words(position, currency=currency)
-    review = f"{position.agent}.position.{position.position_id}"
+    review = review or f"{position.agent}.position.{position.position_id}"
     case = _Case(store, position.agent, review, revision, now, resume, beat)
     zone_name = config.owner.time_zone
     written = _asked(
