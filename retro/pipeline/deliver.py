@@ -106,7 +106,8 @@ def _send(bench: Bench, letters: Sequence[Letter], tally: Tally) -> None:
 def _note(bench: Bench, letters: Sequence[Letter], outcome: Outcome, tally: Tally) -> None:
     now, head = bench.clock(), letters[-1]
     fields = {"agent": head.agent, "review": head.review_id, "channel": head.channel, "letters": len(letters)}
-    state, level, values = "sent", "info", dict[str, object](sent_at=now)
+    state, values = "sent", dict[str, object](sent_at=now)
+    level = "debug" if head.channel == "file" else "info"
     if not isinstance(outcome, Sent):
         reason = plain_text(str(redact(outcome.reason, bench.secrets)))[:_LONGEST_REASON]
         fields["reason"] = reason

@@ -177,7 +177,7 @@ def _finish(bench: Bench, made: Sequence[Made], tally: Tally) -> None:
         tally.done += one.document is not None
         tally.unchanged += one.document is None
         if one.document is not None:
-            _tell(bench, "review_done", one.review)
+            _tell(bench, "review_done", one.review._replace(state="done"))
 
 
 def _failed(bench: Bench, review: Review, error: Exception, tally: Tally) -> None:
@@ -212,7 +212,7 @@ def _release(bench: Bench, waiting: Sequence[Review]) -> None:
 
 
 def _tell(bench: Bench, event: str, review: Review) -> None:
-    level = "error" if review.state == "parked" else "info"
+    level = "error" if review.state == "parked" else "debug" if review.backfill else "info"
     bench.log(
         event, level=level, agent=review.agent, review=review.id, attempt=review.attempts, state=review.state
     )

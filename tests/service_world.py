@@ -1,0 +1,189 @@
+"""A service around a store, on a fake clock, for tests: lives as journal lines, and a channel that keeps what it got."""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from retro import config
+from retro.deliver.channel import Message, Outcome, Sent
+from retro.deliver.file import Files
+from retro.ingest import journal
+from retro.periods import DAY, HOUR, SECOND, format_instant, parse_instant
+from retro.pipeline import reports
+from retro.pipeline.bench import Bench, Tally
+from retro.pipeline.ingest import Ingested, ingest
+from retro.pipeline.obligations import materialise, terms_of
+from retro.pipeline.service import knock
+from retro.pipeline.settings import settings_of
+from retro.pipeline.wording import plain_words
+from retro.store import outbox, reviews
+from retro.store.engine import Store
+from retro.store.outbox import Letter
+from retro.store.reviews import Review
+from retro.testing.clock import FakeClock
+
+MONDAY = parse_instant("2026-03-02T00:00:00Z")
+"""A Monday in UTC: the lives told here begin on it."""
+
+
+def line(type_: str, name: str, at: int, agent: str = "bot", **fields: Any) -> dict[str, Any]:
+    return {"type": type_, "id": name, "agent": agent, "at": format_instant(at), **fields}
+
+
+def trade(
+    name: str, opened: int, closed: int, entry: float, left: float, quantity: float = 1.0, agent: str = "bot"
+) -> list[dict[str, Any]]:
+    """A long spot position with its decisions, bought and sold in one fill each."""
+    own: dict[str, Any] = {"agent": agent, "position": name}
+    return [
+        line("position", name, opened, kind="spot", instrument="ETH/USDC", side="long", strategy="s", **own),
+        line("decision", f"{name}-in", opened, action="enter", reasoning="H-7 says so", cites=["H-7"], **own),
+        line("fill", f"{name}-b", opened, side="buy", quantity=quantity, price=entry, **own),
+        line("fill", f"{name}-s", closed, side="sell", quantity=quantity, price=left, **own),
+        line("decision", f"{name}-out", closed, action="exit", reasoning="enough", cites=["H-3"], **own),
+    ]
+
+
+def life(days: int = 7, agent: str = "bot", start: int = MONDAY, every: int = 1) -> list[dict[str, Any]]:
+    """Capital, prices four times a day, and a trade a day that wins 10 on even days and loses 4 on odd ones."""
+    told = [line("equity", "e0", start, agent, value=10_000, balances={"USDC": 10_000})]
+    for day in range(days):
+        at = start + day * DAY
+        told += [
+            line("mark", f"m{day}-{h}", at + h * HOUR, agent, asset="ETH", price=2000 + (day % 5) + h / 10)
+            for h in range(0, 24, 6)
+        ]
+        if day % every == 0:
+            gain = 10 if day % 2 == 0 else -4
+            told += trade(f"p{day}", at + 9 * HOUR, at + 15 * HOUR, 2000, 2000 + gain, agent=agent)
+    return told
+
+
+def lines_of(events: list[dict[str, Any]]) -> bytes:
+    return b"".join(json.dumps(event).encode() + b"\n" for event in events)
+
+
+@dataclass
+class Recorder:
+    """A channel that keeps every message, and answers as it is told to."""
+
+    name: str = "mail"
+    to: tuple[str, ...] = ("ada@example.org",)
+    answer: Callable[[Message], Outcome] = lambda _: Sent()
+    got: list[Message] = field(default_factory=list)
+
+    def recipients(self, _: config.Config) -> tuple[str, ...]:
+        return self.to
+
+    def send(self, message: Message) -> Outcome:
+        self.got.append(message)
+        return self.answer(message)
+
+
+class World:
+    """One database, one clock, one owner's configuration; `bench()` is a fresh process on them."""
+
+    def __init__(
+        self,
+        store: Store,
+        folder: Path,
+        *,
+        at: int | str = MONDAY,
+        told: dict[str, Any] | None = None,
+        mail: Recorder | None = None,
+        files: bool = False,
+    ) -> None:
+        self.store = store
+        self.folder = folder
+        self.clock = FakeClock(at)
+        self.told = told or {}
+        self.mail = mail
+        self.file: Any = Files(folder / "reviews") if files else Recorder("file", ("reviews",))
+        self.log: list[tuple[str, dict[str, Any]]] = []
+        self.count = 0
+
+    @property
+    def config(self) -> config.Config:
+        return config.Config.model_validate(self.told)
+
+    def settings_for(self, agent: Any) -> Any:
+        return settings_of(self.config, agent, None)
+
+    def bench(self, store: Store | None = None, **more: Any) -> Bench:
+        self.count += 1
+        channels: dict[str, Any] = {"file": self.file}
+        if self.mail is not None:
+            channels["mail"] = self.mail
+        given: dict[str, Any] = {
+            "store": store or self.store,
+            "config": self.config,
+            "terms": terms_of(self.config),
+            "settings_for": self.settings_for,
+            "channels": channels,
+            "clock": self.clock,
+            "words": plain_words,
+            "owner": f"worker-{self.count}",
+            "rng": random.Random(7),
+            "log": lambda event, **fields: self.log.append((event, fields)),
+        }
+        return Bench(**{**given, **more})
+
+    def tell(self, events: list[dict[str, Any]], *, now: int | None = None, **how: Any) -> Ingested:
+        """Ingest journal lines at the clock's time."""
+        at = self.clock() if now is None else now
+        batches = journal.read(io.BytesIO(lines_of(events)), "life", now=at)
+        return ingest(self.store, "life", batches, self.settings_for, now=at, **how)
+
+    def knock(self, **more: Any) -> Tally:
+        return knock(self.bench(**more), all_agents=True)
+
+    def owe(self) -> list[Review]:
+        """Bring the ledger up to date and make nothing."""
+        materialise(self.store, self.settings_for, terms_of(self.config), self.clock(), all_agents=True)
+        return self.reviews()
+
+    def reviews(self, kind: str | None = None) -> list[Review]:
+        with self.store.read() as conn:
+            return [one for one in reviews.listed(conn) if kind is None or one.kind == kind]
+
+    def review(self, name: str) -> Review:
+        with self.store.read() as conn:
+            return reviews.by_id(conn, name)
+
+    def letters(self, channel: str | None = None) -> list[Letter]:
+        with self.store.read() as conn:
+            return [one for one in outbox.listed(conn) if channel is None or one.channel == channel]
+
+    def text(self, name: str, revision: int | None = None) -> str:
+        """A stored review, exactly as written."""
+        with self.store.read() as conn:
+            found = reviews.written(conn, reviews.by_id(conn, name).key, revision)
+        assert found is not None
+        assert found.document is not None
+        return found.document
+
+    def document(self, name: str, revision: int | None = None) -> Any:
+        return reports.read(self.text(name, revision))
+
+    def files(self) -> dict[str, bytes]:
+        """Every file of the folder of reviews, by its path in it."""
+        root = self.folder / "reviews"
+        return {
+            str(path.relative_to(root)): path.read_bytes()
+            for path in sorted(root.rglob("*"))
+            if path.is_file()
+        }
+
+    def events(self, name: str) -> list[dict[str, Any]]:
+        return [fields for event, fields in self.log if event == name]
+
+
+def days(count: int) -> Iterator[int]:
+    """The midnights after each of the first days, and the settle lag."""
+    return (MONDAY + day * DAY + HOUR + SECOND for day in range(1, count + 1))
