@@ -151,9 +151,11 @@ def _exit_outcome(track: Track, prices: Prices, known_until: int) -> tuple[float
     forced = (
         track.exit_reason == "force_exit" and gap is not None and track.closed_at >= known_until - 2 * gap
     )
+    quantity = fsum(c.quantity for c in track.closings)
     if i < 0 or gap is None or at - int(line.t[i]) > 3 * gap or int(line.t[i]) <= track.closed_at or forced:
         return None, at
-    quantity = fsum(c.quantity for c in track.closings)
+    if not quantity:  # told to be closed, but of no fill
+        return None, at
     fill = fsum(c.quantity * c.price for c in track.closings) / quantity
     return -track.sign * quantity * (float(line.price[i]) - fill), at
 

@@ -113,17 +113,20 @@ def load_tracks(
     marks_until: int,
     more: Iterable[Fact] = (),
     assets: Iterable[str] = (),
+    since: int | None = None,
 ) -> Loaded:
     """Replay positions from their facts before `until`; a snapshot at exactly `until` tells the principal there.
 
-    Prices are loaded up to `marks_until`, also for the facts in `more` and the `assets` of the wallet.
+    Prices are loaded up to `marks_until`, also for the facts in `more` and the `assets` of the wallet, which is valued
+    from `since` on.
     """
     told = facts.of_positions(conn, agent, positions, until=min(until, known_until)) if positions else []
     boundary = by_position(fact for fact in told if fact.at == until)
     told = [fact for fact in told if fact.at < until]
     more = list(more)
-    start = min((fact.at for fact in (*told, *more)), default=until) - 2 * DAY
-    symbols = {*symbols_of((*told, *more)), *assets}
+    needed = [fact.at for fact in (*told, *more)] + ([] if since is None else [since])
+    start = min(needed, default=until) - 2 * DAY
+    symbols = {*symbols_of((*told, *more)), *assets, *symbols_of(fact for g in boundary.values() for fact in g)}
     prices = load_prices(conn, agent, settings, symbols, start, marks_until)
     _note_fills(told, prices)
     tracks: dict[str, Track] = {}

@@ -99,6 +99,7 @@ def money_of(
         marks_until=marks_until,
         more=[*moved, *costs],
         assets=wallet.assets,
+        since=start,
     )
     moved += loaded.costs_of_orphans(since)
     effects = [(name, effect) for name, track in loaded.tracks.items() for effect in track.effects]
