@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperGroup
 from typer.exceptions import Abort, TyperException
 
 from retro.errors import RetroError
@@ -26,28 +25,16 @@ from retro.surface import (
     validate,
 )
 from retro.surface.context import call, complain, drop_output, split_globals
+from retro.surface.help import Commands, everywhere
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = ["app", "run"]
 
-_READ_FIRST = ("init", "ingest", "agents", "positions", "faults", "review")
-
-
-class _InReadingOrder(TyperGroup):
-    """Commands in the order a new user needs them; those that are not named follow as they were added."""
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        names = super().list_commands(ctx)
-        return sorted(
-            names, key=lambda name: _READ_FIRST.index(name) if name in _READ_FIRST else len(_READ_FIRST)
-        )
-
-
 app = typer.Typer(
     name="retro",
-    cls=_InReadingOrder,
+    cls=Commands,
     help="The slow mirror for trading agents: was the decision good, now that the consequences are in?",
     epilog="Start: `retro ingest freqtrade tradesv3.sqlite --candles DIR`, then `retro review weekly`."
     " The options above may also stand after the command.",
@@ -103,6 +90,7 @@ validate.add_to(app)
 mcp.add_to(app)
 start.add_to(app)
 doctor.add_to(app)
+everywhere(app)
 
 
 def run(argv: Sequence[str]) -> int:
@@ -149,9 +137,8 @@ def _misused(error: TyperException) -> int:
         complain(sentence)
     else:
         context = getattr(error, "ctx", None)
-        complain(
-            f"retro: {sentence.rstrip('.')}; see `{context.command_path if context else 'retro'} --help`"
-        )
+        end = "" if sentence.endswith((".", "?")) else "."
+        complain(f"retro: {sentence}{end} See `{context.command_path if context else 'retro'} --help`.")
     return error.exit_code
 
 

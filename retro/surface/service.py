@@ -23,6 +23,7 @@ reviews_app = typer.Typer(
     invoke_without_command=True,
     rich_markup_mode=None,
     help="What is due, running, done, parked or skipped, and why.",
+    epilog="Example: retro reviews --state parked",
 )
 
 AgentName = Annotated[str | None, typer.Option("--agent", metavar="A", help="only this agent's")]
@@ -78,7 +79,10 @@ def reviews(
 
 @reviews_app.command("list")
 def list_reviews(agent: AgentName = None) -> None:
-    """List every review (also: retro reviews)."""
+    """List every review. The same as `retro reviews`.
+
+    Example: retro reviews list --json
+    """
     _list(agent, None)
 
 

@@ -1,0 +1,80 @@
+"""How `--help` lists commands: in sections, in the order a new user meets them, each on one line that ends whole."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from typer.core import TyperGroup
+
+if TYPE_CHECKING:
+    import typer
+
+__all__ = ["Commands", "everywhere"]
+
+_SECTIONS = {
+    "Facts and reviews": ("init", "ingest", "agents", "positions", "faults", "review"),
+    "Rules and what they earned": ("playbook",),
+    "The service": ("run", "reviews", "show", "diff", "deliver"),
+    "Memory": (
+        *("remember", "recall", "state", "habits", "beliefs", "plans", "kelly", "validate"),
+        *("experiments", "hypotheses", "mcp"),
+    ),
+    "The house": ("doctor", "schema"),
+}
+
+
+class Commands(TyperGroup):
+    """A group of commands whose help has room for each of them."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names, in reading order where the sections say one."""
+        ranked = [name for names in _SECTIONS.values() for name in names]
+        names = super().list_commands(ctx)
+        return sorted(names, key=lambda name: ranked.index(name) if name in ranked else len(ranked))
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Every command with as much of its first sentence as fits its line."""
+        shown = {
+            name: command for name in self.list_commands(ctx) if not (command := self.commands[name]).hidden
+        }
+        if not shown:
+            return
+        room = formatter.width - 6 - max(map(len, shown))
+        rows = {name: (name, _summary(command.help or "", room)) for name, command in shown.items()}
+        if ctx.parent is not None:
+            sections = {"Commands": tuple(rows)}
+        else:
+            listed = {name for names in _SECTIONS.values() for name in names}
+            sections = {**_SECTIONS, "Others": tuple(name for name in rows if name not in listed)}
+        for title, names in sections.items():
+            if there := [rows[name] for name in names if name in rows]:
+                with formatter.section(title):
+                    formatter.write_dl(there, col_max=room)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """What was written, else the example of its first command that has one."""
+        if not self.epilog:
+            examples = [
+                re.search(r"^Example: .*", one.help or "", re.MULTILINE) for one in self.commands.values()
+            ]
+            self.epilog = next((found[0] for found in examples if found), None)
+        super().format_epilog(ctx, formatter)
+
+
+def _summary(text: str, room: int) -> str:
+    """The first sentence, or as many of its clauses as fit."""
+    first = " ".join(text.partition("\n\n")[0].split())
+    sentence = re.split(r"(?<=[.!?])\s", first, maxsplit=1)[0]
+    if len(sentence) <= room:
+        return sentence
+    ends = [found.start() for found in re.finditer(r"[;:,] ", sentence) if found.start() < room]
+    return f"{sentence[: ends[-1]]}." if ends else f"{sentence[: room - 1].rpartition(' ')[0]}."
+
+
+def everywhere(app: typer.Typer) -> None:
+    """Let every group below `app` list its commands like this."""
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            group.typer_instance.info.cls = Commands
+            everywhere(group.typer_instance)
