@@ -133,7 +133,8 @@ def read_marker(body: str) -> dict[str, int]:
 
 def resolved_of(amendment: Amendment) -> int:
     """How many resolved citations an amendment rests on."""
-    told = amendment.grounds.evidence.get("resolved")
+    evidence = amendment.grounds.evidence
+    told = evidence.get("resolved", evidence.get("its_resolved"))
     return min(told, 10**9 - 1) if isinstance(told, int) and told > 0 else 0
 
 

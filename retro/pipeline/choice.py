@@ -30,9 +30,13 @@ def choose(
 
     New heuristics get numbers that no open request uses; all of it applies, one after the other.
     """
-    known = {life.id: life for life in lives}
+    known = {key: life for life in lives for key in (life.id, _prompt(playbook.from_json(life.told))) if key}
     elsewhere = {one.branch for one in live if one.branch != branch and one.state != "planned"}
-    wanted = {one.id: one for one in justified if _may(one, known.get(one.id), elsewhere)}
+    wanted = {
+        one.id: one
+        for one in justified
+        if _may(one, known.get(one.id) or known.get(_prompt(one) or ""), elsewhere)
+    }
     taken = {
         new.id
         for life in lives
@@ -47,6 +51,12 @@ def choose(
             continue
         chosen.append(amendment)
     return chosen
+
+
+def _prompt(amendment: Amendment) -> str | None:
+    """What made a model word a candidate: words change from week to week, and a no must not depend on them."""
+    prompt = amendment.grounds.evidence.get("prompted_by")
+    return f"model:{prompt}" if amendment.grounds.origin == "model" else None
 
 
 def _may(amendment: Amendment, life: Proposal | None, elsewhere: set[str]) -> bool:
@@ -69,7 +79,8 @@ def _numbered(book: Playbook, wanted: Iterable[Amendment], taken: set[str]) -> I
             yield amendment
             continue
         name = new[0].id
-        if name in taken and new[0].tags:  # without tags the id is what the agent cites, and stays
+        cited = amendment.grounds.origin == "audit" and not new[0].tags  # then the agent itself uses this id
+        if name in taken and not cited:
             while f"H-{first}" in taken:
                 first += 1
             yield _renamed(amendment, name, f"H-{first}")
