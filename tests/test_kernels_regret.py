@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from retro.kernels import inaction, regret, series
@@ -203,6 +203,7 @@ def assert_same(got, wanted):
 
 
 @given(st.integers(0, 2**32), st.sampled_from([None, 0.5, 2.0]))
+@example(53835, None)  # a best moment at a negative instant
 @settings(deadline=None, max_examples=60)
 def test_the_batch_is_the_single_function_row_by_row(seed, grid):
     marks, p, final, costs = random_lives(seed, grid=grid)

@@ -172,12 +172,12 @@ class Regrets:
 
     def row(self, i: int) -> Regret:
         """One position's figures, None with a reason where absent."""
-        moments = _instant(self.mfe_at[i]), _instant(self.mae_at[i])
-        excursions = float(self.mfe[i]), float(self.mae[i])
+        excursions = mfe, mae = float(self.mfe[i]), float(self.mae[i])
+        moments = int(self.mfe_at[i]) if mfe > 0 else None, int(self.mae_at[i]) if mae < 0 else None
         if np.isnan(self.regret[i]):
             return Regret(*excursions, *moments, *_ABSENT, dict.fromkeys(_REGRET_FIELDS, INSUFFICIENT))
         ratio = _number(self.regret_ratio[i])
-        best = _instant(self.optimal_exit_at[i]), float(self.optimal_exit_pnl[i])
+        best = int(self.optimal_exit_at[i]), float(self.optimal_exit_pnl[i])
         reasons = {"regret_ratio": STILL} if ratio is None else {}
         return Regret(*excursions, *moments, float(self.regret[i]), ratio, *best, reasons)
 
@@ -202,10 +202,6 @@ class AfterExits:
 
 def _number(value: np.float64) -> float | None:
     return None if np.isnan(value) else float(value)
-
-
-def _instant(value: np.int64) -> int | None:
-    return None if value < 0 else int(value)
 
 
 def regrets(marks: Marks, positions: Positions, final_pnl: FloatArray, exit_costs: FloatArray) -> Regrets:

@@ -194,9 +194,9 @@ def coverage(t: IntArray, entry: int, exit_at: int, gap: float | None) -> float:
         return 0.0
     limit = float(fresh_for(np.nan if gap is None else gap, held))
     begin = np.searchsorted(t, entry, side="right")
-    window = t[max(begin - 1, 0) : np.searchsorted(t, exit_at)].astype(np.float64)
-    until = np.minimum(window + limit, np.append(window[1:], exit_at))
-    return float(np.maximum(until - np.maximum(window, entry), 0.0).sum()) / held
+    window = t[max(begin - 1, 0) : np.searchsorted(t, exit_at)] - entry  # small, so exact as float64
+    until = np.minimum(window + limit, np.append(window[1:], held))
+    return float(np.maximum(until - np.maximum(window, 0), 0.0).sum()) / held
 
 
 def coverages(
