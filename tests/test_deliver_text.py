@@ -8,7 +8,7 @@ import unicodedata
 
 import pytest
 import sample_reports
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
@@ -218,6 +218,7 @@ def test_the_drawn_path_falls_where_the_pnl_falls() -> None:
 
 
 @given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=8), st.integers(8, 60))
+@example([5e-324], 8)
 @settings(deadline=None, max_examples=150)
 def test_bars_share_one_zero_line_and_one_scale(amounts: list[float], width: int) -> None:
     bars = diverging(amounts, width)

@@ -28,22 +28,25 @@ def diverging(amounts: Sequence[float], width: int) -> list[tuple[str, str]]:
 
     The two together are `width` columns wide.
     """
-    gains, losses = max([0.0, *amounts]), -min([0.0, *amounts])
-    whole = gains + losses
-    if whole <= 0:
+    largest = max([0.0, *map(abs, amounts)])
+    if largest <= 0:
         return [("", " " * width) for _ in amounts]
-    left = round(width * losses / whole)
+    shares = [
+        amount / largest for amount in amounts
+    ]  # between -1 and 1: nothing is lost to the smallest float
+    gains, losses = max([0.0, *shares]), -min([0.0, *shares])
+    left = round(width * losses / (gains + losses))
     left = min(max(left, 1 if losses else 0), width - (1 if gains else 0))
     per_cell = max(losses / left if losses else 0.0, gains / (width - left) if gains else 0.0)
     bars = []
-    for amount in amounts:
-        size = abs(amount) / per_cell
-        if amount < 0:
+    for share in shares:
+        size = abs(share) / per_cell
+        if share < 0:
             body = "█" * int(size) if size >= 1 else ""
             half = "▐" if size - int(size) >= 0.5 or not body else ""
             bars.append(((half + body)[-left:].rjust(left), " " * (width - left)))
         else:
-            eighths = max(round(size * 8), 1 if amount > 0 else 0)
+            eighths = max(round(size * 8), 1 if share > 0 else 0)
             body = "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
             bars.append((" " * left, body[: width - left].ljust(width - left)))
     return bars
