@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from retro.api import Mirror
 
 __version__ = "0.1.0"
 
 
-def open(url: str) -> Mirror:  # noqa: A001  read as retro.open
-    """The mirror at a path or database URL: its reviews, and an agent's memory."""
+def open(url: str, config: Path | None = None) -> Mirror:  # noqa: A001  read as retro.open
+    """The mirror at a path or database URL: its reviews, and an agent's memory, as `config` (a file) has it."""
     from retro.api import open_mirror  # noqa: PLC0415  `import retro` stays light
 
-    return open_mirror(url)
+    return open_mirror(url, config)

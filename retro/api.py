@@ -3,27 +3,44 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self
 
+from retro.config import Config, load
+from retro.errors import UsageError
+from retro.periods import parse_instant
 from retro.pipeline import shelf
+from retro.pipeline.experience import Experience
 from retro.store.engine import open_store
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
     from retro.store.engine import Store
 
 __all__ = ["Mirror", "open_mirror"]
 
 
-def open_mirror(url: str) -> Mirror:
-    """Open the database at a path or URL; it is made when it is not there."""
-    return Mirror(open_store(url))
+def open_mirror(url: str, config: Path | None = None) -> Mirror:
+    """Open the database at a path or URL; it is made when it is not there.
+
+    `config` names the config.toml whose `[memory]` and `[agent.NAME]` tables count; without it the defaults do.
+    """
+    return Mirror(open_store(url), Config() if config is None else load(config, {}))
 
 
 class Mirror:
-    """An open database, with the questions an agent or its owner asks of it. A context manager; `close` ends it."""
+    """An open database, with the questions an agent or its owner asks of it. A context manager; `close` ends it.
 
-    def __init__(self, store: Store) -> None:
+    `agent` may be left out while there is only one. Times are RFC 3339 text or aware datetimes; a read hides what was
+    not known at `as_of`.
+    """
+
+    def __init__(self, store: Store, config: Config | None = None) -> None:
         self.store = store
+        self.experience = Experience(store, config or Config())
 
     def reviews(self, agent: str | None = None) -> list[dict[str, Any]]:
         """Every review that is owed or made, as `retro reviews --json` prints them."""
@@ -34,6 +51,131 @@ class Mirror:
         document: dict[str, Any] = json.loads(shelf.stored(self.store, id).text)
         return document
 
+    # the memory, under the names of the tools of `retro mcp`
+
+    def recall(
+        self,
+        agent: str | None = None,
+        context: Mapping[str, Any] | None = None,
+        *,
+        as_of: str | datetime | None = None,
+        k: int = 10,
+        strategy: str | None = None,
+        symbol: str | None = None,
+        direction: str | None = None,
+        regime: str | None = None,
+        types: Sequence[str] = ("episode",),
+        losses_first: bool = False,
+    ) -> list[dict[str, Any]]:
+        """Past decisions in situations like this one, as `retro recall --json` prints them."""
+        return self.experience.recall_memories(
+            self.experience.agent(agent),
+            context or {},
+            as_of=_instant(as_of),
+            k=k,
+            strategy=strategy,
+            symbol=symbol,
+            direction=direction,
+            regime=regime,
+            types=types,
+            losses_first=losses_first,
+        )
+
+    recall_memories = recall
+
+    def remember(self, episodes: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+        """Remember one episode or several; the document that `retro remember --json` prints. Idempotent."""
+        told = [episodes] if isinstance(episodes, Mapping) else episodes
+        return self.experience.remember_all(told).to_json()
+
+    remember_trade = remember
+
+    def get_behavioral_analysis(
+        self,
+        agent: str | None = None,
+        *,
+        as_of: str | datetime | None = None,
+        strategy: str | None = None,
+        symbol: str | None = None,
+    ) -> dict[str, Any]:
+        """Habits, beliefs and somatic markers."""
+        name = self.experience.agent(agent)
+        return self.experience.get_behavioral_analysis(
+            name, as_of=_instant(as_of), strategy=strategy, symbol=symbol
+        )
+
+    def get_agent_state(
+        self, agent: str | None = None, *, as_of: str | datetime | None = None
+    ) -> dict[str, Any]:
+        """How the agent stands."""
+        return self.experience.get_agent_state(self.experience.agent(agent), as_of=_instant(as_of))
+
+    def get_strategy_performance(
+        self, agent: str | None = None, *, as_of: str | datetime | None = None
+    ) -> list[dict[str, Any]]:
+        """How each of its strategies has done."""
+        return self.experience.get_strategy_performance(self.experience.agent(agent), as_of=_instant(as_of))
+
+    def get_trade_reflection(
+        self,
+        id: str,  # noqa: A002  the field's name
+        agent: str | None = None,
+        *,
+        as_of: str | datetime | None = None,
+    ) -> dict[str, Any]:
+        """One episode as it stands, with what reviews amended."""
+        name = self.experience.agent(agent)
+        return self.experience.get_trade_reflection(name, id, as_of=_instant(as_of))
+
+    def create_trading_plan(
+        self,
+        trigger: Mapping[str, Any],
+        action: Mapping[str, Any],
+        reasoning: str,
+        *,
+        at: str | datetime,
+        agent: str | None = None,
+        priority: float = 0.5,
+        expires_at: str | datetime | None = None,
+    ) -> dict[str, Any]:
+        """Make a plan at an instant; it lives for 30 days unless `expires_at` says otherwise."""
+        made_at = _instant(at)
+        if made_at is None:
+            raise UsageError("a plan is made at an instant")
+        return self.experience.create_trading_plan(
+            self.experience.agent(agent),
+            trigger,
+            action,
+            reasoning,
+            at=made_at,
+            priority=priority,
+            expires_at=_instant(expires_at),
+        )
+
+    def check_active_plans(
+        self,
+        context: Mapping[str, Any],
+        agent: str | None = None,
+        *,
+        as_of: str | datetime | None = None,
+    ) -> list[dict[str, Any]]:
+        """Which plans a situation meets; writes nothing."""
+        name = self.experience.agent(agent)
+        return self.experience.check_active_plans(name, context, as_of=_instant(as_of))
+
+    def list_hypotheses(self, status: str | None = None) -> list[dict[str, Any]]:
+        """The hypotheses on record; None: whatever their status."""
+        return self.experience.list_hypotheses(status)
+
+    def experiment_history(
+        self, n: int | None = 15, *, as_of: str | datetime | None = None
+    ) -> list[dict[str, Any]]:
+        """The newest experiments on record."""
+        return self.experience.experiment_history(n, as_of=_instant(as_of))
+
+    list_reviews = reviews
+    get_review = review
+
     def close(self) -> None:
         """Let go of the database."""
         self.store.close()
@@ -43,3 +185,13 @@ class Mirror:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _instant(stated: str | datetime | None) -> int | None:
+    if stated is None:
+        return None
+    text = stated.isoformat() if isinstance(stated, datetime) else stated
+    try:
+        return parse_instant(text)
+    except ValueError as error:
+        raise UsageError(str(error)) from None

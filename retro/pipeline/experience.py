@@ -16,7 +16,7 @@ from retro.pipeline.telling import refusals, tell, tell_file
 from retro.store import agents as shelf_agents
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from sqlalchemy import Connection
 
@@ -72,9 +72,9 @@ class Experience:
         """Store the episodes of a file of JSON Lines (.gz too, - for stdin); what cannot be used is kept as faults."""
         return tell_file(self.store, memory_settings(self.config), path, not_after=not_after)
 
-    def remember_trade(self, episode: Mapping[str, Any], *, not_after: int | None = None) -> Told:
-        """Store one episode; it is told, unchanged, a conflict or at fault."""
-        return tell(self.store, memory_settings(self.config), [episode], not_after=not_after)
+    def remember_all(self, episodes: Iterable[Mapping[str, Any]], *, not_after: int | None = None) -> Told:
+        """Store episodes, all in one transaction; each is stored, unchanged, a conflict or at fault."""
+        return tell(self.store, memory_settings(self.config), episodes, not_after=not_after)
 
     # asking
 
@@ -258,6 +258,21 @@ class Experience:
             }
             for one in found
         ]
+
+    # records
+
+    def list_hypotheses(self, status: str | None = None) -> list[dict[str, Any]]:
+        """The hypotheses that can be read, of one status or of every."""
+        from memory.records import read_hypotheses  # noqa: PLC0415  as above
+
+        found = read_hypotheses(self.config.memory.directory).records
+        return [one for one in found if status is None or (one.get("status") or "untested") == status]
+
+    def experiment_history(self, n: int | None = 15, *, as_of: int | None = None) -> list[dict[str, Any]]:
+        """The newest experiments that can be read."""
+        from memory.records import read_experiments  # noqa: PLC0415  as above
+
+        return list(read_experiments(self.config.memory.directory, as_of=as_of).records[:n])
 
     # does it help
 

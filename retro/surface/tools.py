@@ -210,11 +210,8 @@ class Tools:
         ] = None,
     ) -> Document:
         """What is still open, and what was settled by which experiments."""
-        found = read_hypotheses(self.experience.config.memory.directory)
-        shown = [
-            one for one in found.records if status is None or (one.get("status") or "untested") == status
-        ]
-        return {"hypotheses": shown, "damaged": _damaged(found.troubles)}
+        troubles = read_hypotheses(self.experience.config.memory.directory).troubles
+        return {"hypotheses": self.experience.list_hypotheses(status), "damaged": _damaged(troubles)}
 
     def experiment_history(
         self,
@@ -254,7 +251,7 @@ class Tools:
     ) -> Document:
         """Remember a decision and what came of it, deliberate inaction included. Idempotent by (agent, id)."""
         told = {name: value for name, value in locals().items() if name != "self" and value is not None}
-        done = self.experience.remember_trade(told, not_after=_now() + _DAY)
+        done = self.experience.remember_all([told], not_after=_now() + _DAY)
         for fault in done.done.faults:
             raise ToolError(fault.reason)
         for conflict in done.done.conflicts:
