@@ -61,8 +61,11 @@ def user_s_files(place: Path) -> None:
         writer.writerow(["date", "open", "high", "low", "close", "volume"])
         writer.writerows([at.isoformat(), 2400, 2410, 2390, 2400 + i % 5, 1] for i, at in enumerate(times))
     (place / "fleet").mkdir()
-    (place / "fleet" / "a.jsonl").write_bytes((ROOT / "examples" / "agent.jsonl").read_bytes())
-    (place / "fleet" / "b.jsonl").write_text(round_trip("p", agent="harbor-9"))
+    (place / "fleet" / "harbor-3.jsonl").write_bytes((ROOT / "examples" / "agent.jsonl").read_bytes())
+    lately = (datetime.now(UTC) - timedelta(days=3)).date().isoformat()
+    (place / "fleet" / "harbor-9.jsonl").write_text(round_trip("p", lately, agent="harbor-9"))
+    (fleet,) = re.findall(r"^```toml\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+    (place / "fleet.toml").write_text(fleet)
 
 
 def typed(command: str) -> str:
@@ -144,6 +147,16 @@ def test_every_command_that_a_page_names_exists(page: Path) -> None:
                 words[:2] if words[0] in {"ingest", "review", "playbook"} and len(words) > 1 else words[:1]
             )
             assert process(*chosen, "--help").code == 0, line
+
+
+def test_the_page_of_the_house_names_every_room() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rooms = {
+        path.stem
+        for path in (ROOT / "retro").iterdir()
+        if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
+    assert [room for room in sorted(rooms - {"__init__", "__main__"}) if f"`{room}`" not in text] == []
 
 
 def test_the_example_lines_of_the_journal_page_are_events() -> None:
