@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import func, or_, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from retro.store.agents import key_query
 from retro.store.book import book
 from retro.store.review_tables import enrolments, reviews
 from retro.store.reviews import IS_LATE, IS_OPEN, NEVER
-from retro.store.tables import agents
+from retro.store.tables import agents, insert_into
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -41,9 +40,8 @@ _QUERY = select(enrolments.c.enrolled_at, enrolments.c.next_at, enrolments.c.los
 
 def enrol(conn: Connection, agent: str, now: int) -> Enrolment:
     """Watch an agent from now on, unless it already is. A clock that was ahead at the time is set right."""
-    dialect = postgresql if conn.dialect.name == "postgresql" else sqlite
     key = conn.execute(select(key_query(agent))).scalar_one()
-    row = dialect.insert(enrolments).values(agent=key, enrolled_at=now, losses_from=-(1 << 62))
+    row = insert_into(conn, enrolments).values(agent=key, enrolled_at=now, losses_from=-(1 << 62))
     conn.execute(row.on_conflict_do_nothing())
     ahead = update(enrolments).where(enrolments.c.agent == key, enrolments.c.enrolled_at > now)
     conn.execute(ahead.values(enrolled_at=now))

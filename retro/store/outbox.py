@@ -9,12 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import Select, and_, func, or_, select, text, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from retro.errors import LostClaimError
 from retro.store.review_tables import outbox, reviews
 from retro.store.reviews import IS_OPEN
-from retro.store.tables import agents
+from retro.store.tables import agents, insert_into
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -117,9 +116,8 @@ def write(
         }
         for channel, recipient in to
     ]
-    dialect = postgresql if conn.dialect.name == "postgresql" else sqlite
     if rows:
-        conn.execute(dialect.insert(outbox).on_conflict_do_nothing(), rows)
+        conn.execute(insert_into(conn, outbox).on_conflict_do_nothing(), rows)
 
 
 def claim(

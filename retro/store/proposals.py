@@ -12,10 +12,9 @@ import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import BigInteger, Column, ForeignKey, Integer, Select, Table, Text, and_, or_, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from retro.store.agents import key_query
-from retro.store.tables import agents, metadata
+from retro.store.tables import agents, insert_into, metadata
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -199,9 +198,8 @@ def requests(
 
 def begin(conn: Connection, agent: str, branch: str, channel: str, now: int) -> None:
     """A request on this branch is planned, unless one is known."""
-    dialect = postgresql if conn.dialect.name == "postgresql" else sqlite
     key = conn.execute(select(key_query(agent))).scalar_one()
-    fresh = dialect.insert(pull_requests).values(
+    fresh = insert_into(conn, pull_requests).values(
         agent=key, branch=branch, channel=channel, state="planned", commented=0, changed_at=now
     )
     conn.execute(fresh.on_conflict_do_nothing())
@@ -221,7 +219,6 @@ def plan(
     What stood on the branch and is proposed no more has no branch any more.
     """
     begin(conn, agent, branch, channel, now)
-    dialect = postgresql if conn.dialect.name == "postgresql" else sqlite
     key = conn.execute(select(key_query(agent))).scalar_one()
     rows = [
         {
@@ -244,7 +241,7 @@ def plan(
     )
     conn.execute(update(proposals).where(left).values(state="proposed", branch=None, changed_at=now))
     if rows:
-        made = dialect.insert(proposals)
+        made = insert_into(conn, proposals)
         told = {
             name: made.excluded[name]
             for name in ("state", "body", "resolved", "told_until", "branch", "changed_at")

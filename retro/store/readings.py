@@ -6,9 +6,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from retro.store.review_tables import sources
+from retro.store.tables import insert_into
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,6 +46,5 @@ def alarms(conn: Connection) -> dict[str, str]:
 
 
 def _put(conn: Connection, key: str, values: Mapping[str, Any]) -> None:
-    dialect = postgresql if conn.dialect.name == "postgresql" else sqlite
-    statement = dialect.insert(sources).values(key=key, **values)
+    statement = insert_into(conn, sources).values(key=key, **values)
     conn.execute(statement.on_conflict_do_update(index_elements=["key"], set_=dict(values)))

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, and_, func, or_, select, text, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from retro.errors import UnknownError, UsageError
 from retro.store.agents import key_query
 from retro.store.book import book_positions
 from retro.store.review_tables import documents, reviews
-from retro.store.tables import agents, events, name_of
+from retro.store.tables import agents, events, insert_into, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -160,9 +159,8 @@ def insert(conn: Connection, agent: str, owed: Iterable[Owed]) -> None:
         }
         for one in owed
     ]
-    dialect = postgresql if conn.dialect.name == "postgresql" else sqlite
     if rows:
-        conn.execute(dialect.insert(reviews).on_conflict_do_nothing(), rows)
+        conn.execute(insert_into(conn, reviews).on_conflict_do_nothing(), rows)
 
 
 def known(conn: Connection, agent: str, kinds: Sequence[str]) -> dict[str, tuple[int, int, int]]:

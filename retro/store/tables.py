@@ -1,4 +1,4 @@
-"""The tables as queries see them, and the three idioms in which the two databases differ.
+"""The tables as queries see them, and the idioms in which the two databases differ.
 
 `migrations.py` makes these tables; a test holds the two descriptions together.
 """
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sqlalchemy import ColumnElement, Connection
+    from sqlalchemy.dialects.postgresql import Insert as PostgresInsert
+    from sqlalchemy.dialects.sqlite import Insert as SqliteInsert
     from sqlalchemy.types import TypeEngine
 
 __all__ = [
@@ -44,6 +46,7 @@ __all__ = [
     "faults",
     "ingest_alone",
     "ingest_quiet",
+    "insert_into",
     "mark_blocks",
     "mark_corrections",
     "metadata",
@@ -188,6 +191,17 @@ def name_of(text: str) -> str:
         return text
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
     return f"{text[:100]}#{digest}".replace("\0", "\N{SYMBOL FOR NULL}")
+
+
+def insert_into(conn: Connection, table: Table) -> SqliteInsert | PostgresInsert:
+    """An insert that can say what happens on a conflict, in the words of this database; the other one is not loaded."""
+    if conn.dialect.name == "postgresql":
+        from sqlalchemy.dialects.postgresql import insert as of_postgresql  # noqa: PLC0415  slow to load
+
+        return of_postgresql(table)
+    from sqlalchemy.dialects.sqlite import insert as of_sqlite  # noqa: PLC0415  as above
+
+    return of_sqlite(table)
 
 
 def within(conn: Connection, column: ColumnElement[str], values: Iterable[str]) -> ColumnElement[bool]:
