@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Unpack
 
-__all__ = ["Journal", "JournalError"]
+__all__ = ["Common", "Journal", "JournalError"]
 
 Quantity = Decimal | int | float | str
 """A number, or its decimal string; a Decimal is written as a string, digit for digit."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "book_of",
     "citations",
+    "create",
     "days_before",
     "discrepancies",
     "forget_after",

@@ -21,6 +21,7 @@ __all__ = [
     "is_name",
     "quote",
     "show",
+    "why_no_instant",
     "wrong_with",
 ]
 
