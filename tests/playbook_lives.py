@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import living
+import pytest
 
 import playbook
 from retro import config
 from retro.periods import DAY, format_instant, parse_instant
+from retro.pipeline.outcomes import Outcomes, read_outcomes
+from retro.pipeline.pull_requests import Opened, open_request
 from retro.pipeline.settings import Settings, settings_of
 from retro.pipeline.way import Way, way_of
+from retro.store import proposals as shelf
 from retro.store.agents import Agent
-from retro.store.engine import Store
+from retro.store.engine import Store, open_store
 from retro.testing.forge import FakeForge
 
+W06 = "retro/playbook/bot/2026-W06"
 START = parse_instant("2026-01-05T00:00:00Z")
 AGENT = "bot"
 TOKEN = "t0ken-that-no-one-may-see"
@@ -132,3 +141,49 @@ def to_forge(forge: FakeForge, repository: str | None = None) -> dict[str, objec
         "api_url": forge.url,
         "slug": forge.slug,
     }
+
+
+# Houses
+
+
+@pytest.fixture(scope="session")
+def lived(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database with forty trades that lost by H-1, made once."""
+    path = tmp_path_factory.mktemp("lived") / "retro.db"
+    store = open_store(str(path))
+    House(store, path, {}, {}).live(trades(40))
+    store.close()
+    return path
+
+
+@contextmanager
+def living_at(place: Path, lived: Path, **told: Any) -> Iterator[tuple[House, FakeForge]]:
+    """A house of its own below `place`, with a forge."""
+    repository = bare_repository(place / "agent.git", **told)
+    database = place / "house" / "retro.db"
+    database.parent.mkdir(parents=True)
+    shutil.copy(lived, database)
+    store = open_store(str(database))
+    env = {"PATH": os.environ["PATH"], "RETRO_FORGE_TOKEN": TOKEN}
+    with FakeForge(repository, token=TOKEN) as forge:
+        yield House(store, repository, to_forge(forge), env), forge
+    store.close()
+
+
+@pytest.fixture
+def placed(tmp_path: Path, lived: Path) -> Iterator[tuple[House, FakeForge]]:
+    with living_at(tmp_path, lived) as made:
+        yield made
+
+
+def bring(house: House, *, week: str | None = None, now: int = 1, way: Way | None = None) -> Opened:
+    return open_request(house.store, house.agent, house.settings, way or house.way, now=now, week=week)
+
+
+def outcomes(house: House, now: int = 5) -> Outcomes:
+    return read_outcomes(house.store, house.config, house.env, lambda _: house.settings.playbook, now=now)
+
+
+def states(house: House) -> dict[str, str]:
+    with house.store.read() as conn:
+        return {str(one.told["op"]): one.state for one in shelf.stored(conn)}

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import playbook_lives as lives
-import pytest
-from test_pull_requests import W06, living_at
-from test_pull_requests import lived as lived  # noqa: PLC0414  a fixture
+from playbook_lives import W06, lived, placed
 
 import playbook
 from playbook.plain import plain
@@ -19,11 +15,7 @@ from retro.pipeline.pull_request_channel import PullRequests
 from retro.store import proposals as shelf
 from retro.testing.forge import Answer, FakeForge
 
-
-@pytest.fixture
-def placed(tmp_path: Path, lived: Path) -> Iterator[tuple[lives.House, FakeForge]]:
-    with living_at(tmp_path, lived) as made:
-        yield made
+__all__ = ["lived", "placed"]  # fixtures
 
 
 def channel(house: lives.House, clock: list[int]) -> PullRequests:

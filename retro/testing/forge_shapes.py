@@ -152,11 +152,8 @@ def pull_request_in_a_list(
         },
         "_links": {name: {"href": link} for name, link in links.items()},
         "user": user(web, owner),
-        "assignee": None,
-        "assignees": [],
-        "requested_reviewers": [],
-        "requested_teams": [],
-        "milestone": None,
+        **dict.fromkeys(("assignee", "milestone", "auto_merge")),
+        **{name: [] for name in ("assignees", "requested_reviewers", "requested_teams")},
         "locked": False,
         "draft": False,
         "created_at": _AT,
@@ -165,7 +162,6 @@ def pull_request_in_a_list(
         "merged_at": _AT if told["merged"] else None,
         "merge_commit_sha": told["merged"],
         "author_association": "OWNER",
-        "auto_merge": None,
     }
 
 
