@@ -1,4 +1,4 @@
-"""Fault 19: whatever an agent writes, every figure, recommendation and proposal of its review is the same to the byte.
+"""Whatever an agent writes, every figure, recommendation and proposal of its review is the same to the byte.
 
 Tried without a model, with one that believes what it reads, and with one that quotes it.
 """
@@ -78,7 +78,9 @@ def test_every_text_reaches_its_review(weeks: list[Week]):
     assert found > 0.6 * len(INJECTIONS)  # the others stand in decisions to hold
 
 
-def test_without_a_model_figures_recommendations_proposals_and_diff_are_the_same_bytes(weeks: list[Week]):
+def test_fault_19_without_a_model_figures_recommendations_proposals_and_diff_are_the_same_bytes(
+    weeks: list[Week],
+):
     honest, *others = weeks
     assert honest.proposals != "[]"
     for week in others:
@@ -123,7 +125,7 @@ def quotes(request: dict[str, Any]) -> Answer:
 
 
 @pytest.mark.parametrize("script", [obeys, words_rules, quotes])
-def test_a_model_that_believes_the_agent_changes_no_figure_and_no_proposal(
+def test_fault_19_a_model_that_believes_the_agent_changes_no_figure_and_no_proposal(
     weeks: list[Week], script: Callable[[dict[str, Any]], Answer]
 ):
     honest, *others = weeks

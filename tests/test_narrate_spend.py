@@ -8,11 +8,15 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
+from living import settings_for
 
+from retro.pipeline.reviewing import costs_of_reviewing
 from retro.store import spend
+from retro.store.agents import Agent
 from retro.store.engine import Store, open_store
 from retro.store.spend import Caps, Order, Tokens
 
+AGENT = Agent("a", 0, 1, None, None, None, 1)
 FORK = multiprocessing.get_context("fork")
 DAY = 86_400_000_000
 NOW = 20_000 * DAY + 5
@@ -109,6 +113,24 @@ def test_costs_are_those_of_one_agent_in_one_span(store: Store):
         assert spend.costs_of(conn, "a", 10, 20) == spend.Spent(CENT, 1, {"T1": CENT}, 0, 0)
         assert [(call.at, call.usd) for call in spend.calls_of(conn, "a", 0, 99)] == [(10, CENT), (20, CENT)]
         assert spend.spent(conn).usd == 3 * CENT
+
+
+def test_calls_are_inference_costs_of_an_agent_that_counts_in_dollars(store: Store):
+    reserve(store, replace(ORDER, at=10))
+    settle(store, reserve(store, replace(ORDER, at=20, tier="T2")), "0.002")
+    settle(store, reserve(store, replace(ORDER, at=30)), "0", None)
+    settings = settings_for({"owner": {"base_currency": "USDC"}})(AGENT)
+    with store.read() as conn:
+        first, second = costs_of_reviewing(conn, "a", settings, 10, 40)
+        assert costs_of_reviewing(conn, "a", settings, 11, 20) == []
+        assert costs_of_reviewing(conn, "a", replace(settings, base_currency="BTC"), 0, 99) == []
+    assert (first.kind, first.at, first.amount, first.tier) == ("inference", 10, CENT, "T1")
+    assert (second.amount, second.tier, second.tokens_in, second.tokens_out) == (
+        Decimal("0.002"),
+        "T2",
+        123,
+        7,
+    )
 
 
 def test_an_exchange_is_kept_to_the_byte(store: Store):

@@ -1,7 +1,7 @@
 """Numbers that hide in words: spelled, Roman, as fractions, with a unit, as dates. Pure.
 
 Written for refusing, not for understanding: English prose in plain letters has no need of any of these, because every
-figure has a slot. Up to twelve may be spelled where it counts nothing measured ("the first of three entries").
+figure has a slot. Up to twelve may be spelled, but neither as money nor as a share or a multiple of something.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _STEMS: Final = (
     r"|novanta|duecent|twintig|dertig|veertig|vijftig|zestig|zeventig|tachtig|negentig|honderd|duizend"
 )
 
-# Whole words: parts, multiples, small words that a unit makes a measurement, dates.
+# Whole words: parts, multiples, small words that a unit makes money or a share, dates.
 _WORDS: Final = (
     r"hal(?:f|ves|ved|ving)|three[- ]?quarters?|quartered|(?:a|one|two|three|four)[ -](?:third|quarter|fourth|fifth|sixth"
     r"|seventh|eighth|ninth|tenth)s?|(?:fif|six|seven|eigh|nin|ten)ths|tens|teens|twice|thrice|manifold"
@@ -38,14 +38,14 @@ _WORDS: Final = (
     rf"|(?:{_SMALL})[- ]?fold|(?:{_MANY})[ -](?:times|score|gross)"
     rf"|(?:{_SMALL})[ -](?:\w+[ -])?(?:percent\w*|per[ -]?cent\w*|pct|bps?|pips?|dollars?|bucks?|cents?|euros?|pounds?"
     r"|usd\w*|eur|grand|basis points?)"
-    rf"|(?:{_MANY})[ -](?:points?|btc|eth|sol|bitcoins?|ethers?|sats?|gwei|r|sigmas?|seconds?|minutes?|hours?|days?|weeks?"
-    r"|months?|quarters?|years?|nights?|candles?|ticks?|blocks?)"
+    rf"|(?:{_MANY})[ -](?:points?|btc|eth|sol|bitcoins?|ethers?|sats?|gwei|r|sigmas?)"
     rf"|(?:{_SMALL})[ -](?:point|and a|in(?: every)?|out of|of every|to|or)[ -](?:{_SMALL}|hal\w*|third\w*|quarter\w*)"
     rf"|(?:{_SMALL})(?:[ -](?:{_SMALL}))+"  # digits read aloud: "one two three"
     r"|per ?mille|mille|cent pour|midnight|noon|o'? ?clock"
     r"|jan|feb|apr|jun|jul|aug|sept?|oct|nov|dec|january|february|april|june|july|august|september|october|november"
     r"|december|(?:mon|tues|wednes|thurs|fri|satur|sun)days?"
     r"|(?:in|of|on|since|until|till|by|during|early|late|mid|from|through|this|last|next)[ -](?:mar|march|may)"
+    r"|(?:march|may)[ -](?:the )?(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth)"
 )
 _HIDDEN: Final = re.compile(rf"{_STEMS}|(?<![a-z])(?:{_WORDS})(?![a-z])")
 _LETTERS_APART: Final = re.compile(r"(?<![a-z])[a-z](?:[ .,/-]{1,2}[a-z](?![a-z])){3,}")
