@@ -35,6 +35,7 @@ def mcp(
     """
     if not http and host not in _LOOPBACK:
         raise UsageError("--host goes with --http")
+    store = call.store  # what stands in its way is said before anything heavy is loaded
     try:
         from retro.surface.tools import server_of
     except ModuleNotFoundError as error:
@@ -43,7 +44,7 @@ def mcp(
         raise RetroError("retro mcp needs the extra `mcp`: pip install 'slow-mirror[mcp]'") from error
     from retro.pipeline.experience import Experience
 
-    server = server_of(Experience(call.store, call.config))
+    server = server_of(Experience(store, call.config))
     if http:
         _serve_http(server, host, port)
     else:
