@@ -1,4 +1,4 @@
-"""One period's report: the books, lives and citations of an agent, written down in `report.py`'s form. Pure."""
+"""One period's report: the books, lives and citations of an agent, written down in `report`'s form. Pure."""
 
 from __future__ import annotations
 

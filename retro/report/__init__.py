@@ -1,0 +1,51 @@
+"""The documents a review prints: RetrospectiveReport and PositionRetrospective (`contract.md`).
+
+Money and prices are in the agent's base currency, times RFC 3339 UTC. A value that could not be computed is null and
+`reasons` (on the report, a position, a heuristic row) says why under the field's name. No NaN, no 0 in its place.
+"""
+
+from __future__ import annotations
+
+from retro.report.form import Reasons, dump
+from retro.report.groups import Breakdowns, Bucket, CalendarDay
+from retro.report.heuristic import HeuristicReport, Partner, Recommendation
+from retro.report.money import Costs, EquityDay, PnlAttribution, Risk
+from retro.report.period import (
+    Accuracy,
+    Action,
+    DataQuality,
+    Effectiveness,
+    Implausible,
+    Narrative,
+    Provenance,
+    RetrospectiveReport,
+)
+from retro.report.position import Checkpoint, Cites, PathPoint, PositionRetrospective, Prediction
+
+__all__ = [
+    "Accuracy",
+    "Action",
+    "Breakdowns",
+    "Bucket",
+    "CalendarDay",
+    "Checkpoint",
+    "Cites",
+    "Costs",
+    "DataQuality",
+    "Effectiveness",
+    "EquityDay",
+    "HeuristicReport",
+    "Implausible",
+    "Narrative",
+    "Partner",
+    "PathPoint",
+    "PnlAttribution",
+    "PositionRetrospective",
+    "Prediction",
+    "Provenance",
+    "Reasons",
+    "Recommendation",
+    "RetrospectiveReport",
+    "Risk",
+    "dump",
+]

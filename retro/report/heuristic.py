@@ -1,0 +1,64 @@
+"""The citation audit: what came of the decisions that cited a heuristic."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from retro.report.form import Document, Reasons
+
+__all__ = ["HeuristicReport", "Partner", "Recommendation"]
+
+
+class Recommendation(Document):
+    """What to do with a heuristic, by the thresholds alone."""
+
+    kind: Literal["keep", "demote", "investigate", "insufficient_data"]
+    reason: str
+
+
+class Partner(Document):
+    """A heuristic cited together with this one so often that they cannot be told apart (Jaccard > 0.8)."""
+
+    heuristic_id: str
+    jaccard: float
+
+
+class HeuristicReport(Document):
+    """One row of the citation audit: a heuristic in one role.
+
+    Counts, pnl, win rate and recommendation are the period's; interval, q, shrunk mean and evidence are cumulative
+    since the heuristic's text last changed.
+    """
+
+    heuristic_id: str
+    heuristic_text: str | None
+    role: Literal["entry", "exit"]
+    citation_count: int
+    evaluated_count: int
+    associated_pnl: float | None = Field(description="full credit: double counts when decisions cite several")
+    shared_pnl: float | None = Field(description="outcome / number cited: adds up to the outcomes")
+    win_rate: float | None
+    avg_pnl_per_citation: float | None
+    avg_in_unit: float | None = Field(description="what the thresholds were applied to, in threshold_unit")
+    threshold_unit: Literal["usd", "r", "bps"]
+    recommendation: Recommendation
+    evidence: Literal["none", "weak", "suggestive", "supported"]
+    evidence_n: int
+    evidence_days: int
+    evidence_since: str | None
+    interval: list[float] | None = Field(description="95 % of the mean outcome, clustered by entry day")
+    interval_method: Literal["t", "bca"] | None
+    p_value: float | None
+    q_value: float | None
+    shrunk_mean: float | None
+    win_rate_interval: list[float] | None
+    uncited_avg: float | None
+    uncited_count: int
+    uncited_difference: float | None
+    uncited_p: float | None
+    largest_share: float | None = Field(description="largest single outcome / sum of |outcomes|")
+    recommendation_without_largest: str | None
+    inseparable_from: list[Partner]
+    reasons: Reasons

@@ -1,0 +1,75 @@
+"""Where the money came from and went, the equity it left, and how bumpy the way was."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from retro.report.form import Document, Reasons
+
+__all__ = ["Costs", "EquityDay", "PnlAttribution", "Risk"]
+
+
+class PnlAttribution(Document):
+    """Where the money came from. Costs, losses and impermanent loss are positive magnitudes, subtracted."""
+
+    total: float
+    lp_fees_earned: float = 0.0
+    lending_interest_earned: float = 0.0
+    borrow_interest: float = 0.0
+    staking_rewards: float = 0.0
+    funding: float = Field(default=0.0, description="signed, + received")
+    trading_gains: float = 0.0
+    trading_losses: float = 0.0
+    impermanent_loss: float = Field(default=0.0, description="may be negative in a period: recovered")
+    gas_costs: float = 0.0
+    inference_costs: float = 0.0
+    data_costs: float = 0.0
+    unrealized_pnl: float = Field(default=0.0, description="change over the period")
+    unrealized_pnl_start: float = Field(default=0.0, description="level, not added")
+    unrealized_pnl_end: float = Field(default=0.0, description="level, not added")
+    implausible_pnl: float = 0.0
+    unattributed: float | None = Field(
+        default=None, description="stated less computed equity; null: none stated"
+    )
+    operational_cost: float = Field(default=0.0, description="gas + inference + data, derived")
+    net_yield: float | None = Field(default=None, description="fees + interest + rewards - IL, derived")
+    net_yield_after_costs: float | None = None
+    risk_adjusted_return: float | None = None
+    trading_fees: float = Field(default=0.0, description="memo, inside the fills' figures")
+    slippage: float | None = Field(
+        default=None, description="memo, side x quantity x (fill - mark at decision)"
+    )
+
+
+class Costs(Document):
+    """What it cost to run, positive magnitudes."""
+
+    gas: float
+    inference: float
+    data: float
+    by_tier: dict[str, float]
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+
+class EquityDay(Document):
+    """One day boundary of the equity curve; `equity` null when no capital is known."""
+
+    at: str
+    equity: float | None
+    pnl: float | None
+    flow: float
+
+
+class Risk(Document):
+    """Measures of the daily returns of the period."""
+
+    days: int
+    sharpe: float | None
+    sortino: float | None
+    max_drawdown: float | None
+    calmar: float | None
+    psr: float | None
+    volatility: float | None
+    noisy: bool
+    reasons: Reasons

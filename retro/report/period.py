@@ -1,0 +1,136 @@
+"""A review of one period: what was done and foretold, whether it works, and how far it can be trusted."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from retro.report.form import Document, Reasons
+from retro.report.groups import Breakdowns
+from retro.report.heuristic import HeuristicReport
+from retro.report.money import Costs, EquityDay, PnlAttribution, Risk
+from retro.report.position import PositionRetrospective
+
+__all__ = [
+    "Accuracy",
+    "Action",
+    "DataQuality",
+    "Effectiveness",
+    "Implausible",
+    "Narrative",
+    "Provenance",
+    "RetrospectiveReport",
+]
+
+
+class Action(Document):
+    """Something the agent did or decided."""
+
+    at: str
+    action: str
+    position_id: str | None
+    instrument: str | None
+    cites: list[str]
+    realized_pnl: float | None
+
+
+class Accuracy(Document):
+    """Predictions resolved in the period."""
+
+    total: int
+    hits: int
+    judged: int = Field(description="predictions that could be judged right or wrong")
+    hit_rate: float | None
+    mean_residual: float | None
+    mean_abs_residual: float | None
+    interval_coverage: float | None
+    sample_sufficient: bool
+    by_category: dict[str, dict[str, Any]]
+    reasons: Reasons = Field(default={})
+
+
+class Effectiveness(Document):
+    """Whether the strategy as a whole is working."""
+
+    net_yield_7d: float | None
+    sharpe_7d: float | None
+    inaction_superiority_rate: float | None
+    closed_positions: int
+    sum_vs_inaction: float | None
+    score: float | None
+    score_parts: dict[str, float]
+    alarm: bool
+    alarm_text: str | None
+    luck: float | None = Field(description="how often luck alone raises the alarm at these counts")
+    reasons: Reasons
+
+
+class Narrative(Document):
+    """Who wrote the words."""
+
+    source: Literal["plain", "model"]
+    model: str | None = None
+    cost: float | None = None
+    why: str | None = None
+
+
+class Implausible(Document):
+    """A position kept out of every rate, audit and component."""
+
+    position_id: str
+    reason: str
+    pnl: float
+
+
+class DataQuality(Document):
+    """What to keep in mind when reading the numbers."""
+
+    warnings: list[str]
+    implausible: list[Implausible]
+    quarantined: int = Field(description="foreign rows that could not be used, see `retro faults`")
+    missing_marks: list[str]
+    provisional: bool
+
+
+class Provenance(Document):
+    """Same facts, same bytes."""
+
+    code_version: str
+    data_digest: str
+    seed: int
+
+
+class RetrospectiveReport(Document):
+    """A review of one period: every number computed by code from the agent's facts."""
+
+    id: str
+    agent: str
+    horizon: Literal["daily", "weekly", "epoch", "custom", "loss", "death"]
+    period_start: str
+    period_end: str
+    generated_at: str
+    revision: int
+    base_currency: str
+    time_zone: str
+    known_until: str = Field(description="the agent's last own event: what this review could know")
+    pnl: PnlAttribution
+    risk: Risk
+    equity: list[EquityDay]
+    prediction_accuracy: Accuracy
+    actions_taken: list[Action]
+    positions: list[PositionRetrospective]
+    heuristic_performance: list[HeuristicReport]
+    costs: Costs
+    breakdowns: Breakdowns
+    effectiveness: Effectiveness
+    what_worked: str
+    what_failed: str
+    hindsight: str
+    playbook_proposals: list[dict[str, Any]]
+    confidence: float
+    resolved_decisions: int
+    narrative: Narrative
+    data_quality: DataQuality
+    provenance: Provenance
+    reasons: Reasons

@@ -1,0 +1,103 @@
+"""The whole life of one position: its path, what stands beside it in hindsight, and what it was made for."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from retro.report.form import Document, Reasons
+from retro.report.money import PnlAttribution
+
+__all__ = ["Checkpoint", "Cites", "PathPoint", "PositionRetrospective", "Prediction"]
+
+
+class Checkpoint(Document):
+    """One point of a position's trajectory."""
+
+    offset: str = Field(description='"1h", "4h", ..., "exit"')
+    at: str
+    pnl: float | None
+    mark_age_s: float | None
+    stale: bool
+
+
+class PathPoint(Document):
+    """One point of the drawn path: gross pnl at a mark inside the position's life."""
+
+    at: str
+    pnl: float
+
+
+class Cites(Document):
+    """Heuristic ids and tags by role."""
+
+    entry: list[str] = Field(default=[])
+    exit: list[str] = Field(default=[])
+
+
+class Prediction(Document):
+    """A prediction made for a position or its entry decision, with its outcome when known."""
+
+    id: str
+    category: str
+    item: str
+    at: str
+    predicted: float | None
+    low: float | None
+    high: float | None
+    unit: str | None
+    actual: float | None
+    hit: bool | None
+
+
+class PositionRetrospective(Document):
+    """The whole life of one position, judged in hindsight."""
+
+    position_id: str
+    agent: str
+    kind: str
+    instrument: str
+    venue: str
+    strategy: str
+    side: str | None
+    entry_at: str
+    exit_at: str | None
+    open: bool
+    duration_s: float
+    entry_price: float | None
+    exit_price: float | None
+    quantity: float | None
+    notional: float | None
+    final_pnl: float
+    period_pnl: float
+    pnl_r: float | None
+    pnl_trajectory: list[Checkpoint]
+    mfe: float | None
+    mae: float | None
+    mfe_price: float | None
+    mae_price: float | None
+    mfe_r: float | None
+    mae_r: float | None
+    regret: float | None
+    regret_ratio: float | None
+    optimal_exit_at: str | None
+    optimal_exit_pnl: float | None
+    vs_inaction: float | None
+    vs_hold: float | None
+    vs_cash: float | None
+    left_on_table: float | None
+    left_on_table_capped: float | None
+    hold_on: float | None
+    post_exit_trajectory: list[Checkpoint]
+    attribution: PnlAttribution
+    entry_reasoning: str | None
+    exit_reasoning: str | None = None
+    exit_reason: str | None = None
+    cites: Cites
+    entry_predictions: list[Prediction]
+    what_went_wrong: str | None
+    lesson: str | None
+    flags: list[str]
+    reasons: Reasons
+    path: list[PathPoint] = Field(
+        default=[], description="thinned for drawing: first, last and extremes kept"
+    )
