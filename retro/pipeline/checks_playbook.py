@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from retro.pipeline.check import Check, Examination, House
     from retro.secret import Secret
 
-__all__ = ["CHECKS"]
+__all__ = ["CHECKS", "requests"]
 
 _TOKEN: Final = "RETRO_FORGE_TOKEN"  # noqa: S105  its name, not its value
 _PATIENCE_S: Final = 10.0

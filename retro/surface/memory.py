@@ -34,8 +34,13 @@ Symbol = Annotated[str | None, typer.Option("--symbol", metavar="S", help="only 
 
 def add_to(parent: typer.Typer) -> None:
     """Hang the commands into the tree."""
-    for command in (remember, recall, kelly, state, habits, beliefs, plans):
-        parent.command(command.__name__)(command)
+    parent.command("remember")(remember)
+    parent.command("recall")(recall)
+    parent.command("kelly")(kelly)
+    parent.command("state")(state)
+    parent.command("habits")(habits)
+    parent.command("beliefs")(beliefs)
+    parent.command("plans")(plans)
 
 
 def experience_of() -> Experience:
