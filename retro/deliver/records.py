@@ -259,8 +259,7 @@ def _gains(row: HeuristicReport) -> bool | None:
 def _signal(row: HeuristicReport) -> str:
     if row.evidence == "supported" and _gains(row):
         return "strong_signal"
-    without = row.recommendation_without_largest
-    if row.recommendation.kind == "keep" and without not in (None, "keep"):
+    if row.recommendation.kind == "keep" and row.recommendation_without_largest in ("demote", "investigate"):
         return "overfit"
     return "weak_signal" if row.evidence == "suggestive" and _gains(row) else "no_signal"
 
