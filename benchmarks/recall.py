@@ -114,11 +114,24 @@ def exhaustive(told: list[dict], query: dict, as_of_ms: int, k: int = 10) -> lis
 def ours(told: list[dict], folder: Path) -> dict[str, float]:
     """Measure this package on a SQLite file with the store's own settings."""
     import memory
-    from memory import Settings, cache
     from retro.store.engine import open_store
 
     steps = {"memory": tuple(step for _, step in memory.MIGRATIONS)}
     store = open_store(str(folder / "memory.db"), components=steps)
+    remember = remembering(store, told)
+    with store.read() as conn:
+        cold = first_recall(conn, told)
+        warm = later_recalls(conn, told)
+        same_as_exhaustive(conn, told)
+        other_questions(conn, told)
+    store.close()
+    return {"remember": remember, "warm": warm, "cold": cold}
+
+
+def remembering(store, told: list[dict]) -> float:
+    """Episodes a second of the last batches; prints those of the first too, and what one trade alone takes."""
+    import memory
+
     rates = []
     for start in range(0, len(told), BATCH):
         begun = time.perf_counter()
@@ -131,59 +144,85 @@ def ours(told: list[dict], folder: Path) -> dict[str, float]:
     print(
         f"  first tenth {first:9,.0f}/s    last tenth {last:9,.0f}/s    ratio {first / last:.2f} (flat within 1.3)"
     )
-
-    single = Settings(capital=100_000.0)
-    ends = told[-1]["at"]
+    single = memory.Settings(capital=100_000.0)
 
     def one_trade(i: int) -> None:
         with store.write() as conn:
-            memory.remember(conn, [told[-1] | {"id": f"x{i}", "at": ends + i + 1}])
+            memory.remember(conn, [told[-1] | {"id": f"x{i}", "at": told[-1]["at"] + i + 1}])
             memory.state(conn, "bench", settings=single)
 
     median, high = timed(one_trade, 20)
     print(f"  one trade in its own transaction, state read back: {median:.1f} ms (p95 {high:.1f})")
+    return last
 
-    with store.read() as conn:
 
-        def cold(_: int) -> None:
-            memory.forget(conn)
-            memory.recall(conn, "bench", told[-1]["context"])
+def first_recall(conn, told: list[dict]) -> float:
+    """Median milliseconds of a recall that has to read everything first."""
+    import memory
+    from memory import cache
 
-        median_cold, high_cold = timed(cold, 9)
-        columns = cache.columns(conn, "bench", memory.DEFAULT)
-        held = columns.nbytes + sum(
-            part.nbytes
-            for value in columns.memo.values()
-            for part in (value if isinstance(value, tuple) else (value,))
-            if hasattr(part, "nbytes")
-        )
-        print(f"recall of 10 among {len(columns):,}")
-        print(f"  cold, cache built from SQLite  {median_cold:7.1f} ms (p95 {high_cold:.1f})   < 150")
-        queries = [one["context"] for one in told[:: max(1, len(told) // 101)]]
-        median_warm, high_warm = timed(lambda i: memory.recall(conn, "bench", queries[i % len(queries)]), 101)
-        print(f"  warm                           {median_warm:7.2f} ms (p95 {high_warm:.2f})   < 5")
-        median, high = timed(
-            lambda i: memory.recall(conn, "bench", queries[i % 99], as_of=1000 * (ends - i * DAY_MS)), 101
-        )
-        print(f"  warm, another as-of each time  {median:7.2f} ms (p95 {high:.2f})")
-        median, high = timed(
-            lambda i: memory.recall(conn, "bench", queries[i % 99], types=("episode", "belief", "plan")), 21
-        )
-        print(f"  warm, with beliefs and plans   {median:7.2f} ms (p95 {high:.2f})")
-        print(f"  held in memory                 {held / len(columns):7.1f} bytes an episode   < 200")
-        same = total = 0
-        for query in queries[::10]:
-            expected = exhaustive(told, query, ends)
-            found = [hit.id for hit in memory.recall(conn, "bench", query, as_of=1000 * ends)]
-            same, total = same + len(set(expected) & set(found)), total + len(expected)
-        print(f"  recall@10 against exhaustive   {same / total:7.3f}")
-        for name in ("state", "habits", "beliefs", "kelly"):
-            call = getattr(memory, name)
-            extra = (told[-1]["context"],) if name == "kelly" else ()
-            median, high = timed(lambda _, call=call, extra=extra: call(conn, "bench", *extra), 9)
-            print(f"  {name:<30} {median:7.2f} ms (p95 {high:.2f})")
-    store.close()
-    return {"remember": last, "warm": median_warm, "cold": median_cold}
+    def cold(_: int) -> None:
+        memory.forget(conn)
+        memory.recall(conn, "bench", told[-1]["context"])
+
+    median, high = timed(cold, 9)
+    columns = cache.columns(conn, "bench", memory.DEFAULT)
+    held = columns.nbytes + sum(
+        part.nbytes
+        for value in columns.memo.values()
+        for part in (value if isinstance(value, tuple) else (value,))
+        if hasattr(part, "nbytes")
+    )
+    print(f"recall of 10 among {len(columns):,}")
+    print(f"  cold, cache built from SQLite  {median:7.1f} ms (p95 {high:.1f})   < 150")
+    print(f"  held in memory                 {held / len(columns):7.1f} bytes an episode   < 200")
+    return median
+
+
+def questions(told: list[dict]) -> list[dict]:
+    """About a hundred situations of the history."""
+    return [one["context"] for one in told[:: max(1, len(told) // 101)]]
+
+
+def later_recalls(conn, told: list[dict]) -> float:
+    """Median milliseconds of a recall once everything is read."""
+    import memory
+
+    queries, ends = questions(told), told[-1]["at"]
+    warm, high = timed(lambda i: memory.recall(conn, "bench", queries[i % len(queries)]), 101)
+    print(f"  warm                           {warm:7.2f} ms (p95 {high:.2f})   < 5")
+    median, high = timed(
+        lambda i: memory.recall(conn, "bench", queries[i % 99], as_of=1000 * (ends - i * DAY_MS)), 101
+    )
+    print(f"  warm, another as-of each time  {median:7.2f} ms (p95 {high:.2f})")
+    median, high = timed(
+        lambda i: memory.recall(conn, "bench", queries[i % 99], types=("episode", "belief", "plan")), 21
+    )
+    print(f"  warm, with beliefs and plans   {median:7.2f} ms (p95 {high:.2f})")
+    return warm
+
+
+def same_as_exhaustive(conn, told: list[dict]) -> None:
+    """Print the share of the exhaustive answer that is found."""
+    import memory
+
+    ends, same, total = told[-1]["at"], 0, 0
+    for query in questions(told)[::10]:
+        expected = exhaustive(told, query, ends)
+        found = [hit.id for hit in memory.recall(conn, "bench", query, as_of=1000 * ends)]
+        same, total = same + len(set(expected) & set(found)), total + len(expected)
+    print(f"  recall@10 against exhaustive   {same / total:7.3f}")
+
+
+def other_questions(conn, told: list[dict]) -> None:
+    """Print how long the rest takes."""
+    import memory
+
+    for name in ("state", "habits", "beliefs", "kelly"):
+        call = getattr(memory, name)
+        extra = (told[-1]["context"],) if name == "kelly" else ()
+        median, high = timed(lambda _, call=call, extra=extra: call(conn, "bench", *extra), 9)
+        print(f"  {name:<30} {median:7.2f} ms (p95 {high:.2f})")
 
 
 PEER = r"""

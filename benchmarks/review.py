@@ -14,17 +14,21 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 HOUR = 3_600_000  # ms
 START = 1_577_836_800_000  # 2020-01-01
 
 
+Tell = Callable[..., None]
+"""Writes one event: type, id, instant, further fields."""
+
+
 def journal(path: Path, trades: int, days: int) -> None:
     """A spot trader: entry and exit fills with decisions, hourly marks of ten instruments."""
     rng = random.Random(1)
     prices = {f"C{i}/USDC": 100.0 * (i + 1) for i in range(10)}
-    marks: dict[str, list[float]] = {}
     with path.open("w") as out:
 
         def tell(event_type: str, number: str, at: int, **fields: object) -> None:
@@ -32,61 +36,37 @@ def journal(path: Path, trades: int, days: int) -> None:
             out.write(json.dumps(event, separators=(",", ":")) + "\n")
 
         tell("equity", "e0", START, balances={"USDC": 100000})
-        for name, start in prices.items():
-            marks[name] = [start]
-            for _ in range(days * 24):
-                marks[name].append(round(marks[name][-1] * (1 + rng.gauss(0, 0.004)), 4))
-            for hour, price in enumerate(marks[name]):
-                tell("mark", f"{name}-{hour}", START + hour * HOUR, instrument=name, price=price)
+        marks = {name: walk(tell, rng, name, start, days * 24) for name, start in prices.items()}
         for n in range(trades):
             name = rng.choice(list(prices))
             hour = int(n / trades * (days * 24 - 40))
-            held = rng.randint(1, 30)
-            p0, p1 = marks[name][hour], marks[name][hour + held]
-            q = round(500 / p0, 6)
-            at, end = START + hour * HOUR + n % 1000, START + (hour + held) * HOUR + n % 1000
-            tell(
-                "position", f"p{n}", at, position=f"p{n}", kind="spot", instrument=name, side="long", risk=15
-            )
-            tell(
-                "fill",
-                f"a{n}",
-                at,
-                position=f"p{n}",
-                side="buy",
-                quantity=q,
-                price=p0,
-                fee=round(q * p0 * 0.001, 6),
-            )
-            tell(
-                "decision",
-                f"d{n}",
-                at,
-                position=f"p{n}",
-                action="enter",
-                cites=[f"H-{n % 7}"],
-                reasoning="because",
-            )
-            tell(
-                "fill",
-                f"b{n}",
-                end,
-                position=f"p{n}",
-                side="sell",
-                quantity=q,
-                price=p1,
-                fee=round(q * p1 * 0.001, 6),
-            )
-            tell(
-                "decision",
-                f"x{n}",
-                end,
-                position=f"p{n}",
-                action="exit",
-                cites=[f"X-{n % 3}"],
-                reasoning="enough",
-            )
+            trade(tell, n, name, marks[name], hour, hour + rng.randint(1, 30))
         tell("decision", "end", START + days * 24 * HOUR, action="hold")
+
+
+def walk(tell: Tell, rng: random.Random, name: str, start: float, hours: int) -> list[float]:
+    """One instrument's hourly marks, told and returned."""
+    path = [start]
+    for _ in range(hours):
+        path.append(round(path[-1] * (1 + rng.gauss(0, 0.004)), 4))
+    for hour, price in enumerate(path):
+        tell("mark", f"{name}-{hour}", START + hour * HOUR, instrument=name, price=price)
+    return path
+
+
+def trade(tell: Tell, n: int, name: str, path: list[float], first: int, last: int) -> None:
+    """Trade n, about 500 USDC of an instrument, from one hour to another."""
+    key, p0, p1 = f"p{n}", path[first], path[last]
+    q = round(500 / p0, 6)
+    at, end = (START + hour * HOUR + n % 1000 for hour in (first, last))
+    fees = [round(q * price * 0.001, 6) for price in (p0, p1)]
+    why = {"cites": [f"H-{n % 7}"], "reasoning": "because"}
+    why_not = {"cites": [f"X-{n % 3}"], "reasoning": "enough"}
+    tell("position", key, at, position=key, kind="spot", instrument=name, side="long", risk=15)
+    tell("fill", f"a{n}", at, position=key, side="buy", quantity=q, price=p0, fee=fees[0])
+    tell("decision", f"d{n}", at, position=key, action="enter", **why)
+    tell("fill", f"b{n}", end, position=key, side="sell", quantity=q, price=p1, fee=fees[1])
+    tell("decision", f"x{n}", end, position=key, action="exit", **why_not)
 
 
 def retro(*words: str) -> float:
