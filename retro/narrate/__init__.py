@@ -11,4 +11,6 @@
     prices      what a call costs
     client      the one door to the service
     write       reserve, call, settle, read, ground; once more; else why not
+
+Whatever goes wrong on the way, the plain words stand.
 """
