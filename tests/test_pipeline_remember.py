@@ -1,159 +1,29 @@
-"""From facts and reviews to memory and records: what is told, what hindsight amends, and that nothing is ever half done."""
+"""From facts and reviews to memory: what is told, what hindsight amends, and that nothing is ever half done."""
 
 from __future__ import annotations
 
-import io
 import multiprocessing
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from commands import event, round_trip
+from reviewed import CONTEXT, FELT_GOOD, WEEK, House, both, house, one_store, two_trades
 from sqlalchemy import event as hooks
 
 import memory
 from retro.config import Config
-from retro.deliver.channel import Message, Refused, Retry, Sent
-from retro.deliver.records import Records, records_channel, records_of
-from retro.ingest.journal import read
-from retro.narrate.plain import words
-from retro.periods import parse_instant, period_at
-from retro.pipeline.ingest import ingest
+from retro.periods import parse_instant
 from retro.pipeline.opening import bench_of
-from retro.pipeline.remember import damaged_records, learning, registry_of, remember_review
-from retro.pipeline.review import review_period, review_position
+from retro.pipeline.remember import registry_of
 from retro.pipeline.service import run_once
-from retro.pipeline.settings import settings_of
-from retro.report import RetrospectiveReport
-from retro.store.agents import agents
 from retro.store.engine import Store, open_store
-from retro.store.reviews import Review
 
-WEEK = parse_instant("2026-03-02T00:00:00Z")
+__all__ = ["both", "house", "one_store"]
+
 FORK = multiprocessing.get_context("fork")
-
-
-class House:
-    """A store with an agent's journal, and reviews of it."""
-
-    def __init__(self, store: Store, journal: str, **tables: Any) -> None:
-        self.store, self.config = store, Config.model_validate(tables, strict=False)
-        self.tell(journal)
-
-    def tell(self, journal: str) -> None:
-        lines = io.BytesIO(journal.encode())
-        done = ingest(
-            self.store, "test", read(lines, "test", now=parse_instant("2026-06-01T00:00:00Z")), self.settings
-        )
-        assert done.clean, done.faults
-
-    def settings(self, agent: Any):
-        return settings_of(self.config, agent, None)
-
-    @property
-    def agent(self):
-        with self.store.read() as conn:
-            return agents(conn)[0]
-
-    def week(self) -> tuple[Review, RetrospectiveReport]:
-        settings = self.settings(self.agent)
-        period = period_at("weekly", WEEK, settings.zone)
-        report = words(review_period(self.store, self.agent, settings, period))
-        return owed("weekly", report.id, period.start, period.end), report
-
-    def position(self, name: str):
-        document = review_position(self.store, self.agent, self.settings(self.agent), name)
-        entered, left = parse_instant(document.entry_at), parse_instant(document.exit_at)
-        return owed("position", f"ada.position.{name}", entered, left, subject=name), document
-
-    def learn(self, made: tuple[Review, Any]):
-        review, document = made
-        with self.store.write() as conn:
-            return remember_review(conn, review, document, self.settings(self.agent), self.config)
-
-    def episodes(self) -> dict[str, dict[str, Any]]:
-        with self.store.read() as conn:
-            return {one["id"]: one for one in memory.episodes(conn, "ada")}
-
-    def everything(self) -> Any:
-        """Every row of the memory."""
-        with self.store.read() as conn:
-            names = sorted(memory_tables(conn))
-            return {
-                name: sorted(map(repr, conn.exec_driver_sql(f"SELECT * FROM {name}").all())) for name in names
-            }
-
-
-def memory_tables(conn: Any) -> list[str]:
-    from memory.store.tables import metadata
-
-    return list(metadata.tables)
-
-
-def owed(kind: str, name: str, start: int, end: int, *, subject: str = "") -> Review:
-    return Review(
-        key=1, agent="ada", id=name, kind=kind, subject=subject, period_start=start, period_end=end, due_at=0,
-        again_at=None, state="running", revision=1, backfill=False, attempts=1, not_before=0, owner=None,
-        leased_until=None, late=0, facts=None, reason=None, done_at=None,
-    )  # fmt: skip
-
-
-CONTEXT = {"regime": "trending", "atr_d1": 40.0}
-FELT_GOOD = {
-    "valence": 0.6,
-    "confidence": 0.7,
-    "context": CONTEXT,
-    "cites": ["H-7"],
-    "reasoning": "momentum",
-    "strategy": "trend",
-}
-
-
-def two_trades() -> str:
-    """A loss that felt good and a gain that felt bad, a skip, and a hold inside the loss."""
-    return (
-        round_trip("lost", profit=-5.0, **FELT_GOOD)
-        + round_trip("won", "2026-03-03", profit=8.0, valence=-0.4, context={"regime": "ranging"})
-        + event(
-            "decision",
-            "s1",
-            "2026-03-04T10:00:00Z",
-            action="skip",
-            instrument="ETH/USDC",
-            context=CONTEXT,
-            confidence=0.2,
-        )
-        + event(
-            "decision",
-            "h1",
-            "2026-03-02T12:30:00Z",
-            action="hold",
-            position="lost",
-            context={"regime": "calm"},
-        )
-        + event("decision", "h2", "2026-03-05T12:30:00Z", action="hold")
-    )
-
-
-@pytest.fixture
-def one_store(tmp_path: Path) -> Iterator[Store]:
-    """A SQLite store, where the other database would say nothing new."""
-    opened = open_store(str(tmp_path / "one.db"))
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def house(one_store: Store) -> House:
-    return House(one_store, two_trades())
-
-
-@pytest.fixture
-def both(store: Store) -> House:
-    """The same, once on each database."""
-    return House(store, two_trades())
 
 
 # episodes
@@ -438,148 +308,6 @@ def test_a_damaged_memory_stops_no_review_and_says_so(house: House):
     assert learned.startswith("Damaged: ")
 
 
-# records
-
-
-def message(document: Any, review: Review, *, previous: Any = None) -> Message:
-    return Message(
-        review_id=review.id, agent="ada", kind=review.kind, revision=getattr(document, "revision", 1), period_key="",
-        subject_line="", document=document, generated_at_us=0, recipient="memory", previous=previous,
-    )  # fmt: skip
-
-
-def test_the_records_channel_is_off_when_records_are():
-    assert records_channel(Config()).recipients(Config()) == ("memory",)
-    off = Config.model_validate({"memory": {"records": False}})
-    assert records_channel(off).recipients(off) == ()
-    assert damaged_records(off) == ()
-
-
-def test_a_weekly_review_leaves_an_experiment_for_itself_and_each_heuristic_it_tested(
-    house: House, tmp_path: Path
-):
-    review, report = house.week()
-    channel = Records(tmp_path / "memory")
-    for _ in range(2):
-        assert channel.send(message(report, review)) == Sent()
-    heuristic, whole = memory.load_experiments(directory=channel.directory)[::-1]
-    assert whole["context"]["review"] == "ada.weekly.2026-W10"
-    assert whole["id"].startswith("exp_20260309_000000_")
-    assert whole["results"]["net_pnl"] == pytest.approx(3.0)
-    assert (whole["results"]["total_trades"], whole["results"]["win_rate"]) == (2, 0.5)
-    assert "sharpe_ratio" not in whole["results"]  # no capital: not known, and not 0
-    assert (heuristic["context"]["heuristic"], heuristic["results"]["average_pnl"]) == ("H-7", -5.0)
-    [claim] = memory.get_all_hypotheses(directory=channel.directory)
-    assert (claim["id"], claim["heuristic"], claim["status"]) == ("H_001", "H-7", "untested")
-    assert claim["tested_by"] == [heuristic["id"]]
-
-
-def test_reviews_of_other_kinds_leave_no_records(house: House, tmp_path: Path):
-    review, document = house.position("won")
-    assert records_of(document) is None
-    assert Records(tmp_path / "memory").send(message(document, review)) == Sent()
-    assert not (tmp_path / "memory").exists()
-
-
-def judged(report: RetrospectiveReport, **row: Any) -> RetrospectiveReport:
-    """The report with these figures for its heuristic."""
-    [one] = report.heuristic_performance
-    kind = row.pop("kind")
-    recommendation = one.recommendation.model_copy(update={"kind": kind})
-    changed = one.model_copy(update={**row, "recommendation": recommendation})
-    return report.model_copy(update={"heuristic_performance": [changed]})
-
-
-@pytest.mark.parametrize(
-    ("row", "status", "verdict"),
-    [
-        ({"kind": "keep", "evidence": "supported", "interval": [0.2, 0.9]}, "validated", "strong_signal"),
-        ({"kind": "demote", "evidence": "supported", "interval": [-3.0, -1.0]}, "refuted", "no_signal"),
-        (
-            {"kind": "investigate", "evidence": "supported", "interval": [0.1, 0.4]},
-            "inconclusive",
-            "strong_signal",
-        ),
-        ({"kind": "keep", "evidence": "suggestive", "interval": [0.2, 0.9]}, "untested", "weak_signal"),
-        ({"kind": "keep", "evidence": "weak", "interval": [-1.0, 2.0]}, "untested", "no_signal"),
-        ({"kind": "demote", "evidence": "weak", "interval": [-3.0, 1.0]}, "untested", "no_signal"),
-        (
-            {"kind": "insufficient_data", "evidence": "supported", "interval": [0.2, 0.9]},
-            "untested",
-            "strong_signal",
-        ),
-        (
-            {
-                "kind": "keep",
-                "evidence": "weak",
-                "interval": [-1.0, 2.0],
-                "recommendation_without_largest": "demote",
-            },
-            "untested",
-            "overfit",
-        ),
-    ],
-)
-def test_statuses_and_verdicts_follow_from_the_figures(
-    tmp_path: Path, row: dict[str, Any], status: str, verdict: str
-):
-    house = House(open_store(str(tmp_path / "r.db")), two_trades())
-    review, report = house.week()
-    channel = Records(tmp_path / "memory")
-    channel.send(message(judged(report, **row), review))
-    assert memory.get_all_hypotheses(directory=channel.directory)[0]["status"] == status
-    assert memory.load_experiments(directory=channel.directory)[1]["assessment"]["verdict"] == verdict
-    house.store.close()
-
-
-def test_a_proposed_candidate_becomes_a_hypothesis_too(house: House, tmp_path: Path):
-    review, report = house.week()
-    proposal = {
-        "id": "P-1", "op": "add", "heuristic": "H-9", "old": None, "evidence": "none yet",
-        "new": "- H-9 [0.35] Leave before the news {status: candidate}", "falsified_by": "ten losing exits",
-    }  # fmt: skip
-    channel = Records(tmp_path / "memory")
-    channel.send(message(report.model_copy(update={"playbook_proposals": [proposal]}), review))
-    found = memory.get_open_hypotheses(directory=channel.directory)[-1]
-    assert (found["text"], found["heuristic"]) == ("Leave before the news", "H-9")
-    assert "ten losing exits" in found["rationale"]
-
-
-def test_a_new_revision_keeps_its_id_and_the_figures_are_the_new_ones(house: House, tmp_path: Path):
-    review, report = house.week()
-    channel = Records(tmp_path / "memory")
-    channel.send(message(report, review))
-    before = sorted(path.name for path in (channel.directory / "experiments").iterdir())
-    house.tell(event("cost", "gas", "2026-03-02T09:00:00Z", kind="gas", amount="2", position="lost"))
-    again = house.week()[1].model_copy(update={"revision": 2})
-    assert channel.send(message(again, review, previous=report)) == Sent()
-    assert sorted(path.name for path in (channel.directory / "experiments").iterdir()) == before
-    whole = memory.load_experiments(directory=channel.directory)[0]
-    assert (whole["results"]["net_pnl"], whole["context"]["revision"]) == (pytest.approx(1.0), 2)
-
-
-def test_a_damaged_file_is_tried_again_later_named_and_never_rewritten(house: House, tmp_path: Path):
-    review, report = house.week()
-    channel = Records(tmp_path / "memory")
-    channel.directory.mkdir()
-    (channel.directory / "hypotheses.yaml").write_text("hypotheses: {")
-    outcome = channel.send(message(report, review))
-    assert isinstance(outcome, Retry)
-    assert outcome.reason.startswith("hypotheses.yaml: line ")
-    assert len(memory.load_experiments(directory=channel.directory)) == 2
-    assert (channel.directory / "hypotheses.yaml").read_text() == "hypotheses: {"
-    config = Config.model_validate({"memory": {"directory": channel.directory}})
-    assert [Path(one.path).name for one in damaged_records(config)] == ["hypotheses.yaml"]
-
-
-def test_a_folder_that_takes_no_files_is_tried_again(house: House, tmp_path: Path):
-    review, report = house.week()
-    (tmp_path / "file").write_text("no folder")
-    outcome = Records(tmp_path / "file" / "memory").send(message(report, review))
-    assert isinstance(outcome, Retry)
-    assert not isinstance(outcome, Refused)
-
-
 # through the service
 
 
@@ -587,11 +315,9 @@ def test_the_service_learns_in_the_transaction_that_finishes_a_review(store: Sto
     house = House(store, two_trades(), memory={"directory": tmp_path / "memory"})
     told: list[Any] = []
     log = lambda name, **fields: told.append((name, fields))  # noqa: E731
-    bench = bench_of(
-        store, house.config, {}, clock=lambda: parse_instant("2026-03-10T00:00:00Z"), owner="t", host="h", log=log,
-        consequences=(learning(house.config, house.settings, log),),
-    )  # fmt: skip
-    bench.channels = {"records": records_channel(house.config)}
+    now = parse_instant("2026-03-10T00:00:00Z")
+    bench = bench_of(store, house.config, {}, clock=lambda: now, owner="t", host="h", log=log)
+    bench.channels = {"records": bench.channels["records"]}
     assert run_once(bench, lambda _: None).clean
     assert set(house.episodes()) == {"lost", "won", "skip:s1", "hold:h1", "hold:h2"}
     assert house.episodes()["lost"]["valence"] == -0.3
