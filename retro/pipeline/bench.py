@@ -38,6 +38,7 @@ Consequence = Callable[["Connection", Review, Document], None]
 class Bench:
     """Everything a worker needs. `owner` names this process among others, `host` the machine whose files it reads.
 
+    `look_back` tells what became of what was sent and gives how many things a person has to look at.
     `alone`: no other process works on the database, so what is held by somebody else is held by nobody.
     `beat` is called between steps, `stopping` says that no new step should begin, `log` takes an event and its fields,
     `bound` adds fields to whatever is logged inside it.
@@ -56,6 +57,7 @@ class Bench:
     rng: random.Random = field(default_factory=random.Random)
     secrets: tuple[Secret, ...] = ()
     consequences: tuple[Consequence, ...] = ()
+    look_back: Callable[[], int] = lambda: 0
     beat: Callable[[], None] = lambda: None
     stopping: Callable[[], bool] = lambda: False
     log: Callable[..., None] = lambda *_, **__: None
@@ -79,11 +81,12 @@ class Tally:
     postponed: int = 0
     refused: int = 0
     sources_failed: int = 0
+    amiss: int = 0
 
     @property
     def clean(self) -> bool:
         """Whether nothing went wrong that stays wrong."""
-        return not (self.failed or self.parked or self.refused or self.sources_failed)
+        return not (self.failed or self.parked or self.refused or self.sources_failed or self.amiss)
 
 
 def backoff(attempt: int, rng: random.Random) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from retro.deliver.records import KINDS as RECORDED
 from retro.errors import UnknownError
 from retro.pipeline import reports
 from retro.report import dump
@@ -115,7 +116,13 @@ def complete(conn: Connection, bench: Bench, made: Made, now: int) -> None:
 
 def _goes(bench: Bench, channel: str, review: Review, *, overtaken: bool) -> bool:
     """Whether people are told: of the kinds they chose, and of history only by its newest week."""
-    kinds = {"mail": bench.config.mail.kinds, "notify": bench.config.notify.kinds}.get(channel)
+    if channel == "records":
+        return review.kind in RECORDED
+    kinds = {
+        "mail": bench.config.mail.kinds,
+        "notify": bench.config.notify.kinds,
+        "pull_request": ("weekly",),
+    }.get(channel)
     if kinds is None:
         return True
     quiet = review.backfill and (review.kind != _TOLD_OF_HISTORY or overtaken)

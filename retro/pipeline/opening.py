@@ -5,11 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from retro.deliver.records import records_channel
 from retro.errors import InputError
 from retro.pipeline.bench import Bench
 from retro.pipeline.deliver import channels_of
 from retro.pipeline.obligations import terms_of
+from retro.pipeline.outcomes import Outcomes
 from retro.pipeline.playbook import read_playbook
+from retro.pipeline.pull_request_channel import PullRequests
+from retro.pipeline.remember import damaged_records, learning
 from retro.pipeline.settings import settings_of
 from retro.pipeline.wording import words_of
 from retro.secret import find_secrets
@@ -44,12 +48,31 @@ def bench_of(
     def settings_for(agent: Agent) -> Settings:
         return settings_of(config, agent, books.of(agent.name))
 
+    channels = {**channels_of(config, env)}
+    records = records_channel(config)
+    requests = PullRequests(store, config, env, settings_for, clock)
+    channels |= {channel.name: channel for channel in (records, requests) if channel.recipients(config)}
+
+    def look_back() -> int:
+        """Say what became of pull requests, and which records are damaged; gives how many things are wrong."""
+        found = requests.look_back() if requests.recipients(config) else Outcomes([], [])
+        for agent, branch, state in found.settled:
+            log("pull_request_settled", agent=agent, branch=branch, state=state)
+        for fault in found.faults:
+            log("pull_requests_not_read", level="error", reason=str(fault))
+        damaged = damaged_records(config)
+        for trouble in damaged:
+            log("record_damaged", level="error", path=trouble.path, reason=trouble.reason)
+        return len(found.faults) + len(damaged)
+
     return Bench(
         store=store,
         config=config,
         terms=terms_of(config),
         settings_for=settings_for,
-        channels=channels_of(config, env),
+        channels=channels,
+        consequences=(learning(config, settings_for, log),),
+        look_back=look_back,
         clock=clock,
         words=words_of(store, config, env, clock, beat),
         owner=owner,

@@ -43,6 +43,7 @@ def knock(bench: Bench, *, all_agents: bool = False) -> Tally:
         _work(bench, tally)
     if not bench.stopping():
         deliver.send_all(bench, tally)
+        tally.amiss = bench.look_back()
     return tally
 
 
