@@ -209,6 +209,50 @@ def test_borrowing_costs_what_accrues(life):
     assert closes(first) < 1e-9
 
 
+@pytest.mark.parametrize("claimable", [None, {}])
+def test_a_loan_against_collateral(life, claimable):
+    """1 ETH deposited, 500 USDC borrowed and taken out; 0.5 owed is told, then stands in the debt; repaid with 500.5."""
+    life.market("ETH/USDC", {0: 2000, 10: 2000, 24: 2050, 40: 2100})
+    life.tell(0, "equity", balances={"USDC": 10000}, value=10000)
+    life.open(1, "l", "lending", instrument="ETH")
+    life.flow(1, "l", "deposit", "ETH", 1)
+    life.flow(2, "l", "withdrawal", "USDC", 500)
+    life.flow(5, "l", "borrow_interest", "USDC", "0.5")
+    told = {} if claimable is None else {"claimable": claimable}
+    life.tell(6, "snapshot", position="l", holdings={"ETH": 1}, debt={"USDC": "500.5"}, **told)
+    life.flow(40, "l", "deposit", "USDC", "500.5")
+    life.flow(40, "l", "withdrawal", "ETH", 1)
+    life.tell(40, "exit", position="l")
+    life.until(48)
+    first, second = life.day(0), life.day(1)
+    assert components(first.pnl) == approx({"borrow_interest": 0.5, "unrealized_pnl": 50})
+    assert first.equity[-1].equity == approx(10049.5)
+    assert components(second.pnl) == approx({"trading_gains": 100, "unrealized_pnl": -50})
+    assert life.position("l").final_pnl == approx(99.5)
+
+
+def test_debt_that_grows_untold_is_borrowing_cost(life):
+    life.market("ETH/USDC", {0: 2000, 40: 2000})
+    life.open(1, "l", "lending", instrument="ETH")
+    life.flow(1, "l", "deposit", "ETH", 1)
+    life.flow(2, "l", "withdrawal", "USDC", 500)
+    life.tell(6, "snapshot", position="l", holdings={"ETH": 1}, debt={"USDC": "500.7"})
+    life.until(24)
+    assert components(life.day(0).pnl) == approx({"borrow_interest": 0.7})
+
+
+def test_what_moves_between_holdings_and_claims_is_nobodys_pnl(life):
+    """0.1 ETH of the holdings becomes claimable at another price than it was lent at."""
+    life.market("ETH/USDC", {0: 2000, 10: 2100, 24: 2100})
+    life.open(0, "l", "lending", instrument="ETH")
+    life.flow(0, "l", "deposit", "ETH", 1)
+    life.tell(10, "snapshot", position="l", holdings={"ETH": "0.9"}, claimable={"ETH": "0.1"})
+    life.until(24)
+    p = life_of(life.day(0), "l")
+    assert components(p.attribution) == approx({"unrealized_pnl": 100})
+    assert p.final_pnl == approx(p.attribution.total)
+
+
 def test_staking_with_a_slash(life):
     """Rewards of 0.03 ETH, slashed by 0.05: negative rewards."""
     life.marks("ETH", {0: 2000, 10: 2100, 20: 1900, 24: 1950, 30: 2000})

@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import random
+
+import numpy as np
 import pytest
+from living import agent_of, live, settings_for
 from oracle import DAY, WEEK, Life, clock, closes, components, life_of
+from worlds import HOUR, START, World
+
+from retro.model import Batch, MarkSeries
+from retro.periods import parse_instant
+from retro.pipeline import review
+from retro.pipeline.ingest import ingest
+from retro.report import dump
+from retro.store.engine import open_store
 
 
 @pytest.fixture
@@ -228,3 +241,26 @@ def test_levels_of_unrealised_pnl_are_levels(life):
         (20, -20, -40)
     )
     assert components(life.week().pnl) == approx({"unrealized_pnl": -20})
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_as_of_an_event_is_knowing_no_more_than_that(tmp_path, seed):
+    """The bytes of a review as of an event are those of a database that was told nothing later."""
+    world, rng = World(seed, days=6), random.Random(seed)
+    told = [event for event in world.events if event["type"] != "mark"]
+    known = rng.choice([event["at"] for event in told if event["at"] > "2026-01-03"])
+    t = np.array([(START + h * HOUR) // 1000 for h in range(world.days * 24 + 1)], np.int64)
+    market = [MarkSeries(None, f"{name}/USDC", t, np.array(path)) for name, path in world.price.items()]
+    documents = []
+    for name, events in (("all", told), ("past", [e for e in told if e["at"] <= known])):
+        store = open_store(str(tmp_path / f"{name}.db"))
+        ingest(store, "candles", [Batch(marks=market)], settings_for())
+        assert live(store, b"".join(json.dumps(event).encode() + b"\n" for event in events)).clean
+        agent = agent_of(store, "w")
+        settings = settings_for()(agent)
+        for span in ((0, 144), (48, 72), (5, 200)):
+            limits = (START + span[0] * HOUR, START + span[1] * HOUR)
+            period = review.choose_period(agent, settings, "weekly", span=limits)
+            as_of = parse_instant(known) if name == "all" else None
+            documents.append(dump(review.review_period(store, agent, settings, period, as_of=as_of)))
+    assert documents[:3] == documents[3:]

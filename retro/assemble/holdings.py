@@ -93,11 +93,12 @@ class Claims:
         book = self._books.setdefault(asset, LotBook(self._method))
         return book.trade(quantity, value / float(abs(quantity)), 0.0, 0).pnl
 
-    def move(self, other: Claims, asset: str, quantity: Decimal, price: float) -> None:
-        """Hand units on to another book at their own cost: nothing is realised."""
-        value = float(abs(quantity)) * price
-        realized = self.add(asset, -quantity, value)
-        other.add(asset, quantity, value - realized if quantity > 0 else value + realized)
+    def move(self, other: Claims, asset: str, quantity: Decimal, price: float) -> float:
+        """Hand units (< 0: take them) to another book at their own cost; gives what ending a debt there realised."""
+        if quantity < 0:
+            return other.move(self, asset, -quantity, price)
+        value = float(quantity) * price
+        return other.add(asset, quantity, value - self.add(asset, -quantity, value))
 
     def quantity(self, asset: str) -> Decimal:
         """Units of an asset."""

@@ -87,11 +87,14 @@ class LoanBook:
             growth = told.holdings.get(asset, ZERO) - owed - inside
             if told.claimable is not None:
                 accrued = told.claimable.get(asset, ZERO) - claimed
-            else:  # what was accrued may have been capitalised: it then stands in the holdings
-                accrued = -min(max(growth, ZERO), max(claimed, ZERO))
+            elif growth * claimed > 0:  # what was accrued stands in the holdings now, or in the debt
+                accrued = -min(abs(growth), abs(claimed)).copy_sign(claimed)
+            else:
+                accrued = ZERO
             if growth * accrued < 0:
                 moved = min(abs(growth), abs(accrued)).copy_sign(growth)
-                self.claims.move(self.principal, asset, moved, self.prices.price(asset, told.at))
+                price = self.prices.price(asset, told.at)
+                bookings += realised(self.claims.move(self.principal, asset, moved, price))
                 growth, accrued = growth - moved, accrued + moved
             self._note_early(asset, growth if told.claimable is None else accrued)
             bookings += self._grow(self.claims, asset, accrued, told.at)
