@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Final
 
 from retro.config import Config, load, with_database
 from retro.errors import ConfigError, RetroError, UsageError
-from retro.pipeline import checks_agents, checks_machine, checks_place, checks_playbook, checks_sources
+from retro.pipeline import (
+    checks_agents,
+    checks_machine,
+    checks_memory,
+    checks_place,
+    checks_playbook,
+    checks_sources,
+)
 from retro.pipeline.check import Check, House, broken
 from retro.store.engine import open_store
 
@@ -23,6 +30,7 @@ _CHECKS: Final[tuple[Examination, ...]] = (
     *checks_place.CHECKS,
     *checks_sources.CHECKS,
     *checks_agents.CHECKS,
+    *checks_memory.CHECKS,
     *checks_playbook.CHECKS,
 )
 
