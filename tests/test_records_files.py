@@ -100,7 +100,7 @@ def test_a_damaged_experiment_is_named_passed_over_and_left_as_it_is(tmp_path: P
     bad.write_text("id: exp_bad\nresults: [unclosed\n")
     found = read_experiments(tmp_path)
     assert [one["id"] for one in found.records] == ["exp_good"]
-    assert [(trouble.path, "line 3" in trouble.reason) for trouble in found.troubles] == [(str(bad), True)]
+    assert [(trouble.path, "line 2" in trouble.reason) for trouble in found.troubles] == [(str(bad), True)]
     with pytest.raises(Damaged):
         save_experiment(record("exp_bad"), directory=tmp_path)
     assert bad.read_text() == "id: exp_bad\nresults: [unclosed\n"

@@ -111,7 +111,7 @@ def test_a_layout_that_cannot_be_changed_with_certainty_is_refused(text: str):
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("a: 1\nb: [\n", "line 3"),
+        ("a: 1\nb: [\n", "line 2"),
         ("a: *nobody", "line 1"),
         ("!!python/object:os.system x", "line 1"),
         ("a: 1\n---\nb: 2\n", "line 2"),

@@ -50,7 +50,8 @@ def read(text: str) -> Any:
         return _plain(yaml.load(text, Loader=Loader), [0], 0)  # noqa: S506  it derives from the safe loader
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        where = f"line {mark.line + 1}: " if mark is not None else ""
+        last = text.rstrip().count("\n")  # an end that is missing is missed behind the last line
+        where = f"line {min(mark.line, last) + 1}: " if mark is not None else ""
         raise Damaged(f"{where}{error.problem or 'not YAML'}") from None
     except yaml.YAMLError as error:
         raise Damaged(f"not YAML: {str(error).splitlines()[0]}") from None
