@@ -10,6 +10,7 @@ from retro.pipeline import (
     checks_agents,
     checks_machine,
     checks_memory,
+    checks_model,
     checks_place,
     checks_playbook,
     checks_sources,
@@ -32,6 +33,7 @@ _CHECKS: Final[tuple[Examination, ...]] = (
     *checks_agents.CHECKS,
     *checks_memory.CHECKS,
     *checks_playbook.CHECKS,
+    *checks_model.CHECKS,
 )
 
 

@@ -71,8 +71,6 @@ def bench_of(
         terms=terms_of(config),
         settings_for=settings_for,
         channels=channels,
-        consequences=(learning(config, settings_for, log),),
-        look_back=look_back,
         clock=clock,
         words=words_of(store, config, env, clock, beat),
         owner=owner,
@@ -81,7 +79,7 @@ def bench_of(
         secrets=find_secrets(env),
         beat=beat,
         log=log,
-        **more,
+        **{"consequences": (learning(config, settings_for, log),), "look_back": look_back, **more},
     )
 
 

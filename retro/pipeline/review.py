@@ -18,6 +18,7 @@ from retro.assemble.life import Horizon as Sight
 from retro.errors import UnknownError, UsageError
 from retro.periods import Period, format_instant, period_at, period_before
 from retro.pipeline.load import load_tracks
+from retro.pipeline.reviewing import costs_of_reviewing
 from retro.pipeline.settle import history_of, is_stale, known_until, opening_of, read_rows, settle
 from retro.pipeline.window import foretold, grid_of, money_of, remembered, rolling_week, week_before
 from retro.store import agents as shelf_agents
@@ -170,6 +171,8 @@ def inputs_of(
     loaded = money.loaded
     decisions = facts.between(conn, name, period.start, until, types=["decision"])
     told = foretold(conn, name, loaded.facts, period.start, until)
+    reviewing = costs_of_reviewing(conn, name, settings, grid[0], until)
+    moved = sorted([*money.facts, *reviewing], key=lambda fact: fact.at)
     first_of_all = [*loaded.facts, *money.facts, *decisions, *told.resolutions, *told.predictions.values()]
     return Inputs(
         agent=name,
@@ -182,11 +185,11 @@ def inputs_of(
         told_until=last_told(conn, agent, min(marks_until, now)),
         capital_known=opening_of(conn, name).capital_known,
         tracks=loaded.tracks,
-        books=keep_books(loaded.tracks, money.wallet, money.facts, grid, now, loaded.prices),
+        books=keep_books(loaded.tracks, money.wallet, moved, grid, now, loaded.prices),
         prices=loaded.prices,
         **_from_the_book(conn, agent, settings, period, grid[0], now),
         decisions=decisions,  # type: ignore[arg-type]
-        costs=costs,  # type: ignore[arg-type]
+        costs=[*costs, *(cost for cost in reviewing if cost.at >= period.start)],  # type: ignore[list-item]
         predictions=told.predictions,
         resolutions=told.resolutions,
         last_resolutions=told.outcomes,

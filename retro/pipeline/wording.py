@@ -49,6 +49,7 @@ def words_of(
                 document,
                 now,
                 currency=settings.base_currency,
+                review=review.id,
                 revision=review.revision,
                 resume=True,
                 beat=beat,
