@@ -89,6 +89,6 @@ def drawn(life: Life, times: NDArray[np.int64], gross: NDArray[np.float64]) -> l
         for a, b in pairwise(edges):
             picks |= {int(a + gross[a:b].argmin()), int(a + gross[a:b].argmax())}
         chosen = sorted(picks)
-    start = PathPoint(at=format_instant(life.track.opened_at), pnl=-life.entry_fees)
+    start = PathPoint(at=format_instant(life.track.opened_at), pnl=0.0 - life.entry_fees)
     middle = [PathPoint(at=format_instant(int(times[i])), pnl=float(gross[i])) for i in chosen]
     return [start, *middle, PathPoint(at=format_instant(life.exit_at), pnl=life.final)]

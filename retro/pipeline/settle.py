@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from bisect import bisect_right
+from dataclasses import fields
 from decimal import Decimal
 from math import fsum
 from typing import TYPE_CHECKING, Any, Final
@@ -40,6 +41,7 @@ _LOOK_BACK: Final = 8 * DAY
 _FOREVER: Final = 1 << 62
 _LONG_AGO: Final = -(1 << 62)
 WALLET_TYPES: Final = ("flow", "cost", "external", "equity")
+_COLUMNS: Final = [field.name for field in fields(BookRow) if field.name not in {"decisions", "increases"}]
 _TOLD: Final = msgspec.json.Decoder(dict[str, list[Any]])
 
 
@@ -146,6 +148,7 @@ def _settle_positions(
     """
     effects: list[tuple[str, Effect]] = []
     orphaned: list[Fact] = []
+    times = [statement.at for statement in stated]
     inside = [0.0] * len(stated)
     for i in range(0, len(names), _CHUNK):
         loaded = load_tracks(
@@ -164,10 +167,9 @@ def _settle_positions(
             day = None if flagged is None else midnight(day_of(flagged, settings.zone), settings.zone)
             rows.append(book_row(track, prices, now, day))
             effects += [(name, effect) for effect in track.effects if effect.at >= start]
-            for k, statement in enumerate(stated):
-                open_then = track.closed_at is None or track.closed_at >= statement.at
-                if track.opened_at < statement.at and open_then:
-                    inside[k] += track.state(statement.at, statement.at, prices).value
+            last = len(times) if track.closed_at is None else bisect_right(times, track.closed_at)
+            for k in range(bisect_right(times, track.opened_at), last):
+                inside[k] += track.state(times[k], times[k], prices).value
         shelf.save_positions(conn, agent, [_plain(row) for row in rows], _citations(rows, settings))
     return effects, inside, orphaned
 
@@ -260,9 +262,7 @@ def history_of(conn: Connection, agent: str, settings: Settings, before: int) ->
 
 
 def _plain(row: BookRow) -> dict[str, Any]:
-    data = asdict(row)
-    for name in ("decisions", "increases"):
-        del data[name]
+    data = {name: getattr(row, name) for name in _COLUMNS}
     return {**data, "position": name_of(row.position), "told": json.dumps(row.to_json())}
 
 
