@@ -212,6 +212,8 @@ def foreign(folder: Path) -> Path:
 
 def test_records_from_elsewhere_are_taken_in_letter_by_letter(tmp_path: Path):
     source, here = foreign(tmp_path / "theirs"), tmp_path / "ours"
+    registry = "# theirs\n" + (source / "hypotheses.yaml").read_text()
+    (source / "hypotheses.yaml").write_text(registry)
     assert import_records(source, directory=here).document() == {
         "source": str(source),
         "events": 2,
@@ -221,11 +223,20 @@ def test_records_from_elsewhere_are_taken_in_letter_by_letter(tmp_path: Path):
         "faults": [],
     }
     assert (here / "experiments" / "exp_v15_adx_only.yaml").read_text() == FOREIGN
+    assert (here / "hypotheses.yaml").read_text() == registry
     [record] = load_experiments(directory=here)
     assert record["results"] == {"test_accuracy": 0.5, "val_accuracy": None}
     assert "symbol" not in record["context"]
     again = import_records(source, directory=here)
     assert (again.stored, again.unchanged) == (0, 2)
+
+
+def test_hypotheses_from_elsewhere_join_those_that_are_here(tmp_path: Path):
+    source, here = foreign(tmp_path / "theirs"), tmp_path / "ours"
+    save_hypothesis(Hypothesis("H_007", "ours", "exp_1", "r"), directory=here)
+    done = import_records(source, directory=here)
+    assert (done.stored, done.conflicts) == (2, [])
+    assert [one["id"] for one in get_all_hypotheses(directory=here)] == ["H_007", "H_001"]
 
 
 def test_the_folder_of_the_files_itself_will_do(tmp_path: Path):

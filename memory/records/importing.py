@@ -92,13 +92,24 @@ def _same(known: str, record: dict[str, Any], stem: str) -> bool:
         return False
 
 
+def _copied(path: Path, here: Path, directory: Path) -> bool:
+    """Take a whole registry in as it is written, where there is none yet."""
+    text = read_text(path)
+    with locked(directory):
+        return update(here, lambda there: text if there is None else None)
+
+
 def _hypotheses(path: Path, directory: Path, done: Imported) -> None:
     found = read_hypotheses(path.parent)
     done.faults += found.troubles
-    if (directory / HYPOTHESES_FILE).resolve() == path.resolve():
+    here = directory / HYPOTHESES_FILE
+    if here.resolve() == path.resolve():
         done.unchanged += len(found.records)
         return
-    entries_of(read_text(directory / HYPOTHESES_FILE))  # a registry that cannot be read is told of at once
+    if not found.troubles and _copied(path, here, directory):
+        done.stored += len(found.records)
+        return
+    entries_of(read_text(here))  # a registry that cannot be read is told of at once
     counted = Imported(done.source)
 
     def change(entries: list[Any]) -> None:
