@@ -60,7 +60,7 @@ def make(bench: Bench, review: Review) -> Made:
         facts = reviews.facts_digest(conn, review)
     if again and claims.looked_at(review) == LATE_FACTS and facts == review.facts:
         return Made(review, None, facts)
-    document = clean(reports.numbers_of(bench.store, agent, settings, review))
+    document = clean(reports.numbers_of(bench.store, agent, settings, review, bench.clock()))
     digest = reports.digest_of(document)
     if there is not None and digest == there.digest:
         return Made(review, None, facts)

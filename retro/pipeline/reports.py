@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
-from retro.periods import Period
+from retro.periods import DAY, Period
 from retro.pipeline.review import review_period, review_position
 from retro.report import PositionRetrospective, RetrospectiveReport, dump
 
@@ -20,17 +20,21 @@ if TYPE_CHECKING:
 
 __all__ = ["Document", "digest_of", "numbers_of", "read", "with_revision"]
 
+_WEEK: Final = 7 * DAY
+
 Document = RetrospectiveReport | PositionRetrospective
 
 
-def numbers_of(store: Store, agent: Agent, settings: Settings, review: Review) -> Document:
+def numbers_of(store: Store, agent: Agent, settings: Settings, review: Review, now: int) -> Document:
     """The figures of a review, its words still empty.
 
-    A loss is told by its day up to and with the action, read at once: no mark after it is waited for. A death gathers
+    A position is told as far as it can be judged at `now`: to its exit, then to exit + h, in the end with every mark
+    that its checkpoints ask for; between these instants the clock makes no difference. A loss is told by its day up to and with the action, read at once: no mark after it is waited for. A death gathers
     the whole life; paths of positions, which nobody would look at by the thousand, are left out of it.
     """
     if review.kind == "position":
-        return review_position(store, agent, settings, review.subject)
+        seen = _seen_after(review, settings, now)
+        return review_position(store, agent, settings, review.subject, after_until=seen)
     kind = cast("Literal['daily', 'weekly', 'epoch', 'loss', 'death']", review.kind)
     if kind == "loss":
         settings = replace(settings, options=replace(settings.options, settle_lag=0))
@@ -40,6 +44,16 @@ def numbers_of(store: Store, agent: Agent, settings: Settings, review: Review) -
         bare = [position.model_copy(update={"path": []}) for position in report.positions]
         report = report.model_copy(update={"positions": bare})
     return report.model_copy(update={"id": review.id})
+
+
+def _seen_after(review: Review, settings: Settings, now: int) -> int | None:
+    """How far after its exit a position is looked at; None: to the end."""
+    closed, options = review.period_end, settings.options
+    judged = closed + min(closed - review.period_start, _WEEK)
+    last = closed + max((offset for _, offset in options.offsets), default=0)
+    if now >= max(last, judged) + options.settle_lag:
+        return None
+    return judged if now >= judged + options.settle_lag else closed
 
 
 def with_revision(document: Document, revision: int) -> Document:

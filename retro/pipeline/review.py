@@ -182,7 +182,7 @@ def inputs_of(
         week_before=week_before(period, settings),
         week_start=next((at for at in grid if at >= rolling_week(period, settings)), grid[0]),
         known_until=now,
-        told_until=last_told(conn, agent, min(marks_until, now)),
+        told_until=last_told(conn, agent, min(period.end - 1, now)) or now,
         capital_known=opening_of(conn, name).capital_known,
         tracks=loaded.tracks,
         books=keep_books(loaded.tracks, money.wallet, moved, grid, now, loaded.prices),
@@ -263,8 +263,10 @@ def review_period(
         )
 
 
-def review_position(store: Store, agent: Agent, settings: Settings, position: str) -> PositionRetrospective:
-    """The whole life of one position, read with all marks there are."""
+def review_position(
+    store: Store, agent: Agent, settings: Settings, position: str, *, after_until: int | None = None
+) -> PositionRetrospective:
+    """The whole life of one position; what came after it is read up to `after_until`, or with all marks there are."""
     settled(store, agent, settings)
     now = known_until(agent)
     with store.read() as conn:
@@ -289,7 +291,9 @@ def review_position(store: Store, agent: Agent, settings: Settings, position: st
             loaded.prices,
             settings.options,
             agent=agent.name,
-            horizon=Sight(now + 1, now, None, settings.options.offsets, settings.options.use_highs_lows),
+            horizon=Sight(
+                now + 1, now, after_until, settings.options.offsets, settings.options.use_highs_lows
+            ),
             predictions=words.predictions,
             outcomes=words.outcomes,
         )
