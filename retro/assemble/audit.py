@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["audit_period"]
 
+_IN_UNIT: Final = ("avg_in_unit", "largest_share", "recommendation_without_largest")
 _UNIT_WORD: Final = {"usd": "", "r": " R", "bps": " bps of notional"}
 
 
@@ -174,14 +175,14 @@ def _of_the_period(row: _Tally, rules: AuditRules, reasons: dict[str, str]) -> d
     average = fsum(in_unit) / len(in_unit) if in_unit else None
     kind = kernel.recommend(len(in_unit), average, rules.thresholds)
     if n == 0:
-        names = ("associated_pnl", "shared_pnl", "win_rate", "avg_pnl_per_citation", "avg_in_unit")
-        reasons |= dict.fromkeys(
-            (*names, "win_rate_interval", "largest_share"), "no outcome resolved in the period"
-        )
+        names = ("associated_pnl", "shared_pnl", "win_rate", "avg_pnl_per_citation", "win_rate_interval")
+        reasons |= dict.fromkeys((*names, *_IN_UNIT), "no outcome resolved in the period")
     elif average is None:
         unknown = "risk (R)" if rules.unit == "r" else "notional"
-        reasons["avg_in_unit"] = f"the positions do not know their {unknown}"
+        reasons |= dict.fromkeys(_IN_UNIT, f"the positions do not know their {unknown}")
     largest = kernel.largest_trade(in_unit, rules.thresholds) if in_unit else None
+    if largest is not None and largest.share is None:
+        reasons["largest_share"] = "all outcomes are 0"
     shared = [item.value / len(item.cites) for item in row.period if item.value is not None]
     return {
         "citation_count": max(len(row.decisions), n),
@@ -213,6 +214,8 @@ def _evidence(
         "evidence_since": None if since is None else format_instant(since),
         "q_value": facts.q_value,
     }
+    if since is None:
+        reasons["evidence_since"] = "no outcome resolved yet"
     if estimate is None:
         reasons["shrunk_mean"] = "no outcome resolved since the heuristic's text stands"
         nothing = dict.fromkeys(("interval", "interval_method", "p_value", "shrunk_mean"))

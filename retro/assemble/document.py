@@ -150,6 +150,7 @@ def _reasons(inputs: Inputs, pnl: PnlAttribution) -> dict[str, str]:
         reasons["pnl.unattributed"] = "the agent has not stated its equity"
     if pnl.slippage is None:
         reasons["pnl.slippage"] = "no fill has a mark at its decision"
+    reasons["equity.pnl"] = "the first boundary ends no day"
     if not inputs.capital_known:
         reasons["equity"] = "the agent's capital is not known"
     return reasons

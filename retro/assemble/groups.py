@@ -13,7 +13,7 @@ from retro.periods import day_of, parse_instant
 from retro.report import Breakdowns, Bucket, CalendarDay, PositionRetrospective
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from zoneinfo import ZoneInfo
 
     from retro.assemble.ledger import Books
@@ -22,6 +22,20 @@ if TYPE_CHECKING:
 
 __all__ = ["breakdowns"]
 
+_OF_ALL: Final = {
+    "fee_drag": "no gross gain in the period",
+    "concentration": "the closed positions made nothing net",
+    "pgr": "no gains, realised or on paper, on days with a sale",
+    "plr": "no losses, realised or on paper, on days with a sale",
+}
+_OF_A_ROW: Final = {
+    "win_rate": "no position in the row",
+    "expectancy": "no position in the row",
+    "expectancy_r": "no position of the row knows its risk (R)",
+    "mean_hold_s": "no position in the row",
+    "mean_regret_ratio": "no position of the row has a regret ratio",
+    "share_below_inaction": "no position of the row can be compared with doing nothing",
+}
 _RUNNING: Final = ("gas_costs", "inference_costs", "data_costs")
 
 
@@ -81,34 +95,44 @@ def breakdowns(
     drag = kernel.fee_drag(table.pnl, fees, running) if closed else None
     concentration = kernel.concentration(table.pnl) if closed else None
     disposition = _disposition(closed, tracks, books, period, zone)
-    reasons = {}
-    if drag is None:
-        reasons["fee_drag"] = "no gross gain in the period"
-    if concentration is None:
-        reasons["concentration"] = "the closed positions made nothing net"
-    if disposition.pgr is None:
-        reasons["pgr"] = "no gains, realised or on paper, on days with a sale"
-    if disposition.plr is None:
-        reasons["plr"] = "no losses, realised or on paper, on days with a sale"
+    buckets = {
+        "by_instrument": rows([p.instrument for p in closed]),
+        "by_side": rows([p.side for p in closed]),
+        "by_strategy": rows([p.strategy or None for p in closed]),
+        "by_entry_tag": rows(entry),
+        "by_exit_reason": rows(reason),
+        "by_tag_and_exit": rows(
+            [f"{a} x {b}" if a and b else None for a, b in zip(entry, reason, strict=True)]
+        ),
+        "by_hour": rows([kernel.HOURS[hour] for hour, _ in local], kernel.HOURS),
+        "by_weekday": rows([kernel.WEEKDAYS[day] for _, day in local], kernel.WEEKDAYS),
+        "by_holding_time": rows(kernel.holding_times(table.hold_s), kernel.HOLDING_TIMES),
+        "by_regime": rows([regime.get(p.position_id) for p in closed]),
+    }
+    figures = {
+        "fee_drag": drag,
+        "concentration": concentration,
+        "pgr": disposition.pgr,
+        "plr": disposition.plr,
+    }
     return Breakdowns(
-        by_instrument=rows([p.instrument for p in closed]),
-        by_side=rows([p.side for p in closed]),
-        by_strategy=rows([p.strategy or None for p in closed]),
-        by_entry_tag=rows(entry),
-        by_exit_reason=rows(reason),
-        by_tag_and_exit=rows([f"{a} x {b}" if a and b else None for a, b in zip(entry, reason, strict=True)]),
-        by_hour=rows([kernel.HOURS[hour] for hour, _ in local], kernel.HOURS),
-        by_weekday=rows([kernel.WEEKDAYS[day] for _, day in local], kernel.WEEKDAYS),
-        by_holding_time=rows(kernel.holding_times(table.hold_s), kernel.HOLDING_TIMES),
-        by_regime=rows([regime.get(p.position_id) for p in closed]),
+        **buckets,
         fee_drag=drag,
         concentration=concentration,
-        longest_losing_streak=kernel.longest_losing_streak(column(p.final_pnl for p in ordered)),
         pgr=disposition.pgr,
         plr=disposition.plr,
+        longest_losing_streak=kernel.longest_losing_streak(column(p.final_pnl for p in ordered)),
         calendar=_calendar(books, period, zone),
-        reasons=reasons,
+        reasons=_reasons(figures, buckets),
     )
+
+
+def _reasons(figures: Mapping[str, float | None], buckets: Mapping[str, Sequence[Bucket]]) -> dict[str, str]:
+    """Why figures are null, of the breakdowns themselves or of some of their rows."""
+    nulls = {name for name, value in figures.items() if value is None}
+    for rows in buckets.values():
+        nulls |= {name for row in rows for name in _OF_A_ROW if getattr(row, name) is None}
+    return {name: why for name, why in (_OF_ALL | _OF_A_ROW).items() if name in nulls}
 
 
 def _local(instant: str, zone: ZoneInfo) -> tuple[int, int]:

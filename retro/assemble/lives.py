@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import fsum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from retro.assemble.alternatives import holding_on, inaction, vs_hold
 from retro.assemble.checkpoints import drawn, post_exit, trajectory
@@ -22,6 +22,14 @@ if TYPE_CHECKING:
     from retro.assemble.track import Track
 
 __all__ = ["Words", "position_attribution", "retrospect"]
+
+_NOT_A_POSITIONS: Final = {
+    "unattributed": "equity is stated for the whole portfolio",
+    "net_yield": "it is no LP, lending or staking position",
+    "net_yield_after_costs": "it is no LP, lending or staking position",
+    "risk_adjusted_return": "defined for a period",
+    "slippage": "no fill has a mark at its decision",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +66,7 @@ def retrospect(
     idle = inaction(track, life.final, life.exit_at, prices, life.reasons)
     held = vs_hold(life)
     points, later = trajectory(life), post_exit(life)
+    own, timing = position_attribution(life), _timing(life, found)
     _size_reasons(life)
     return PositionRetrospective(
         **_identity(life, agent),
@@ -65,7 +74,7 @@ def retrospect(
         period_pnl=life.final if period_pnl is None else period_pnl,
         pnl_r=life.final / life.risk if life.risk else None,
         pnl_trajectory=points,
-        **_timing(life, found),
+        **timing,
         vs_inaction=idle,
         vs_hold=held,
         vs_cash=life.final,
@@ -73,7 +82,7 @@ def retrospect(
         left_on_table_capped=after.left_on_table_capped,
         hold_on=after.hold_on,
         post_exit_trajectory=later,
-        attribution=position_attribution(life),
+        attribution=own,
         entry_reasoning=words.reasoning,
         exit_reasoning=words.exit_reasoning,
         exit_reason=track.exit_reason,
@@ -112,11 +121,16 @@ def _identity(life: Life, agent: str) -> dict[str, Any]:
 def _timing(life: Life, found: kernel.Regret) -> dict[str, Any]:
     """How good and how bad it was on the way, and how far from the best exit it left."""
     risk, best = life.risk, found.optimal_exit_at
+    prices = {
+        "mfe_price": _price_at(life, found.mfe_at, best=True),
+        "mae_price": _price_at(life, found.mae_at, best=False),
+    }
+    unpriced = [name for name, price in prices.items() if price is None]
+    life.reasons |= dict.fromkeys(unpriced, "no mark of the instrument itself")
     return {
         "mfe": found.mfe,
         "mae": found.mae,
-        "mfe_price": _price_at(life, found.mfe_at, best=True),
-        "mae_price": _price_at(life, found.mae_at, best=False),
+        **prices,
         "mfe_r": found.mfe / risk if risk else None,
         "mae_r": found.mae / risk if risk else None,
         "regret": found.regret,
@@ -135,7 +149,7 @@ def position_attribution(life: Life) -> PnlAttribution:
     }
     sums["impermanent_loss"] += life.state.il
     sums["unrealized_pnl"] += life.state.unrealized
-    return attribution(
+    pnl = attribution(
         sums,
         start=0.0,
         end=life.state.unrealized,
@@ -143,6 +157,10 @@ def position_attribution(life: Life) -> PnlAttribution:
         trading_fees=fees_between(track, track.opened_at, end),
         slippage=slippage([track], life.prices, track.opened_at, end),
     )
+    life.reasons |= {
+        f"attribution.{name}": why for name, why in _NOT_A_POSITIONS.items() if getattr(pnl, name) is None
+    }
+    return pnl
 
 
 def _flags(life: Life, *, insufficient: bool) -> list[str]:
