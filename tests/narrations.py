@@ -96,9 +96,7 @@ GOOD: dict[str, Any] = {
             "lesson": "Wait for the range to settle before adding size.",
         }
     ],
-    "proposals": [
-        {"heuristic_id": "H-7", "text": "Add size only once the fees of the entry are earned."}
-    ],
+    "proposals": [{"heuristic_id": "H-7", "text": "Add size only once the fees of the entry are earned."}],
 }
 """A sound answer about the week."""
 

@@ -360,9 +360,7 @@ def test_a_position_is_worded_the_same_way(house: Store, report: RetrospectiveRe
         assert (told, narrative.source) == (position, "plain")
 
 
-def test_answers_over_the_wire_leave_no_figure_but_codes(
-    house: Store, report: RetrospectiveReport
-):
+def test_answers_over_the_wire_leave_no_figure_but_codes(house: Store, report: RetrospectiveReport):
     """As in-process, but through the whole way: about a hundred answers, a third of them sound."""
     answers = [
         *islice(generated(sound_answer, 5), 30),

@@ -126,7 +126,11 @@ def load_tracks(
     more = list(more)
     needed = [fact.at for fact in (*told, *more)] + ([] if since is None else [since])
     start = min(needed, default=until) - 2 * DAY
-    symbols = {*symbols_of((*told, *more)), *assets, *symbols_of(fact for g in boundary.values() for fact in g)}
+    symbols = {
+        *symbols_of((*told, *more)),
+        *assets,
+        *symbols_of(fact for g in boundary.values() for fact in g),
+    }
     prices = load_prices(conn, agent, settings, symbols, start, marks_until)
     _note_fills(told, prices)
     tracks: dict[str, Track] = {}
