@@ -41,7 +41,8 @@ def set_up(
     known = tuple(secrets)
 
     def redacted(_: object, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-        return {key: redact(value, known) for key, value in event.items()}
+        told: dict[str, Any] = redact(dict(event), known)
+        return told
 
     on_terminal = out.isatty()
     renderer: Any = (

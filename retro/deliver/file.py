@@ -80,7 +80,7 @@ def safe_name(text: str) -> str:
 
 def _write_whole(path: Path, content: bytes) -> None:
     """Beside it, down to the disk, then into its place; not at all when it is there already."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _make(path.parent)
     try:
         if path.read_bytes() == content:
             return
@@ -97,6 +97,13 @@ def _write_whole(path: Path, content: bytes) -> None:
         Path(beside).unlink(missing_ok=True)
         raise
     _settle(path.parent)
+
+
+def _make(directory: Path) -> None:
+    """The folder and those above it, each for its owner alone where it is new."""
+    if not directory.is_dir():
+        _make(directory.parent)
+        directory.mkdir(mode=0o700, exist_ok=True)
 
 
 def _settle(directory: Path) -> None:

@@ -38,13 +38,13 @@ def key_of(source: Source, host: str) -> str:
     return hashlib.sha256(repr(told).encode()).hexdigest()[:32]
 
 
-def signature_of(source: Source) -> list[Any]:
-    """What changes when a source does: size and date of its files, a database's journals and every candle file."""
+def signature_of(source: Source) -> str:
+    """What changes when a source does: a digest of size and date of its files, a database's journals and candles."""
     beside = ("", "-wal", "-journal") if source.kind == "freqtrade" else ("",)
     found = [mark for end in beside for mark in _stamps(Path(f"{source.path}{end}"))]
     if source.candles is not None:
         found += _stamps(source.candles)
-    return found
+    return hashlib.sha256(repr(found).encode()).hexdigest()
 
 
 def _stamps(path: Path) -> Iterator[list[Any]]:
