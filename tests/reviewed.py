@@ -49,9 +49,9 @@ class House:
         with self.store.read() as conn:
             return agents(conn)[0]
 
-    def week(self) -> tuple[Review, RetrospectiveReport]:
+    def week(self, at: int = WEEK) -> tuple[Review, RetrospectiveReport]:
         settings = self.settings(self.agent)
-        period = period_at("weekly", WEEK, settings.zone)
+        period = period_at("weekly", at, settings.zone)
         report = words(review_period(self.store, self.agent, settings, period))
         return owed("weekly", report.id, period.start, period.end), report
 

@@ -15,7 +15,7 @@ from sqlalchemy import event as hooks
 
 import memory
 from retro.config import Config
-from retro.periods import parse_instant
+from retro.periods import DAY, parse_instant
 from retro.pipeline.opening import bench_of
 from retro.pipeline.remember import registry_of
 from retro.pipeline.service import run_once
@@ -226,6 +226,9 @@ def test_a_deep_drawdown_makes_a_review_plan_for_smaller_sizes(one_store: Store)
         [one] = memory.plans(conn, "ada")
     assert (one.plan.source, one.plan.action) == ("review", {"type": "resize", "factor": 0.5})
     assert house.learn(house.week()).plans_made == 0
+    assert (
+        house.learn(house.week(WEEK + 70 * DAY)).plans_made == 0
+    )  # it has fallen silent, and needs no defence
 
 
 # never half

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from retro.errors import UnknownError, UsageError
 from retro.pipeline.remember import capital_of, memory_settings
-from retro.pipeline.settings import settings_of
 from retro.pipeline.telling import refusals, tell, tell_file
 from retro.store import agents as shelf_agents
 
@@ -58,13 +57,7 @@ class Experience:
         return known[0]
 
     def _terms(self, conn: Connection, agent: str) -> memory.Settings:
-        row = next((one for one in shelf_agents.agents(conn) if one.name == agent), None)
-        if row is not None:
-            capital = capital_of(conn, agent, settings_of(self.config, row, None))
-        else:
-            own = self.config.agent.get(agent)
-            capital = None if own is None or own.capital is None else float(own.capital)
-        return memory_settings(self.config, capital)
+        return memory_settings(self.config, capital_of(conn, agent, self.config))
 
     # telling
 

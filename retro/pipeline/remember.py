@@ -59,7 +59,7 @@ def remember_review(
     try:
         from retro.pipeline.scribe import write_down  # noqa: PLC0415  another package may have the memory's name
 
-        terms = memory_settings(config, capital_of(conn, review.agent, settings))
+        terms = memory_settings(config, capital_of(conn, review.agent, config))
         with conn.begin_nested():
             return write_down(conn, review, document, settings, terms)
     except DBAPIError:
@@ -68,10 +68,13 @@ def remember_review(
         return f"{type(error).__name__}: {error}"
 
 
-def capital_of(conn: Connection, agent: str, settings: Settings) -> float | None:
-    """What the agent began with: as configured, else as it first stated its equity; None when nobody said."""
-    if settings.capital is not None:
-        return float(settings.capital)
+def capital_of(conn: Connection, agent: str, config: Config) -> float | None:
+    """What the agent began with: as configured, as its source told, or as it first stated its equity; else None."""
+    own = config.agent.get(agent)
+    told = next((one.capital for one in shelf_agents.agents(conn) if one.name == agent), None)
+    known = told if own is None or own.capital is None else own.capital
+    if known is not None:
+        return float(known)
     stated = facts.first_of(conn, agent, "equity")
     value = stated.value if isinstance(stated, Equity) else None
     return float(value) if value is not None and value > 0 else None

@@ -173,7 +173,7 @@ class _Scribe:
         known = self._known(idle)
         self._tell(waited(one, None) for name, one in idle.items() if name not in known)
         self._observe([one for one in decisions if one.context], positions)
-        if self.review.kind in _PLANNING:
+        if self.review.kind in _PLANNING and (positions or decisions):  # the silent need no defence
             made = suggest_plans(
                 self.conn, self.agent, as_of=self.known_at, review=self.review.id, settings=self.terms
             )
