@@ -12,6 +12,7 @@ from retro.errors import UsageError
 from retro.periods import parse_instant
 from retro.pipeline import shelf
 from retro.pipeline.experience import Experience
+from retro.pipeline.telling import require_memory
 from retro.store.engine import open_store
 
 if TYPE_CHECKING:
@@ -24,10 +25,11 @@ __all__ = ["Mirror", "open_mirror"]
 
 
 def open_mirror(url: str, config: Path | None = None) -> Mirror:
-    """Open the database at a path or URL; it is made when it is not there.
+    """Open the database at a path or URL; it is made when it is not there. A foreign package `memory` is told of.
 
     `config` names the config.toml whose `[memory]` and `[agent.NAME]` tables count; without it the defaults do.
     """
+    require_memory()
     return Mirror(open_store(url), Config() if config is None else load(config, {}))
 
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import Retro, retro, round_trip
+from commands import ROOT, Retro, process, retro, round_trip
 
 import retro as package
 from retro.errors import UnknownError, UsageError
+from retro.store.engine import open_store
 
 __all__ = ["retro"]
 
@@ -358,3 +362,24 @@ def test_facts_and_episodes_share_a_database(retro: Retro):
     Path("a.jsonl").write_text(round_trip("p1"))
     assert retro("ingest", "journal", "a.jsonl").code == 0
     assert retro("recall", "--agent", "ada", "--json").data == []
+
+
+def test_a_strangers_memory_package_is_named_in_one_line(tmp_path: Path):
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory" / "__init__.py").write_text("")
+    env = {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
+    open_store(str(tmp_path / "r.db")).close()
+    for words in (("recall",), ("experiments",), ("mcp",)):
+        said = process("--db", tmp_path / "r.db", *words, cwd=tmp_path, env=env, stdin=b"")
+        assert (said.code, said.out, len(said.err.strip().splitlines())) == (1, "", 1)
+        assert "another package named `memory`" in said.err
+    script = "import retro, sys; retro.open(sys.argv[1])"
+    done = subprocess.run(
+        [sys.executable, "-c", script, "r.db"],
+        check=False,
+        cwd=tmp_path,
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+    )
+    assert "RetroError: another package named `memory`" in done.stderr

@@ -38,9 +38,9 @@ class Experience:
 
     def agents(self) -> list[str]:
         """Everybody the database knows: by facts, or by episodes alone."""
-        import memory  # noqa: PLC0415  numpy comes with it
+        with refusals(), self.store.read() as conn:
+            import memory  # noqa: PLC0415  numpy comes with it
 
-        with self.store.read() as conn:
             return sorted({*memory.agents(conn), *(agent.name for agent in shelf_agents.agents(conn))})
 
     def agent(self, name: str | None) -> str:

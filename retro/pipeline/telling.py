@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import memory
     from retro.store.engine import Store
 
-__all__ = ["Told", "refusals", "tell", "tell_file"]
+__all__ = ["Told", "refusals", "require_memory", "tell", "tell_file"]
 
 _COMMIT_EVERY: Final = 20_000
 _FOREIGN: Final = (
@@ -51,13 +51,20 @@ class Told:
         }
 
 
+def require_memory() -> None:
+    """Raise, in one sentence, where another package has the memory's name."""
+    try:
+        import memory.errors  # noqa: F401, PLC0415  whether it is there is the question
+    except ImportError as error:
+        raise RetroError(_FOREIGN) from error
+
+
 @contextmanager
 def refusals() -> Iterator[None]:
     """The errors of the memory as ours."""
-    try:
-        from memory.errors import ExperienceError, Refused, Unknown  # noqa: PLC0415  its name may be another's
-    except ImportError as error:
-        raise RetroError(_FOREIGN) from error
+    require_memory()
+    from memory.errors import ExperienceError, Refused, Unknown  # noqa: PLC0415  as above
+
     try:
         yield
     except Refused as error:

@@ -35,6 +35,9 @@ def mcp(
     """
     if not http and host not in _LOOPBACK:
         raise UsageError("--host goes with --http")
+    from retro.pipeline.telling import require_memory
+
+    require_memory()
     store = call.store  # what stands in its way is said before anything heavy is loaded
     try:
         from retro.surface.tools import server_of

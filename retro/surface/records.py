@@ -52,6 +52,9 @@ def experiments(
 
     Example: retro experiments -n 5
     """
+    from retro.pipeline.telling import require_memory
+
+    require_memory()
     if context.invoked_subcommand is not None:
         return
     from memory.records import read_experiments
@@ -153,6 +156,9 @@ def hypotheses(
 
     Example: retro hypotheses --status untested
     """
+    from retro.pipeline.telling import require_memory
+
+    require_memory()
     from memory.records import read_hypotheses
     from memory.records.hypothesis import STATUSES
 
