@@ -81,7 +81,9 @@ def _taken(bench: Bench, source: Source, batches: Iterable[Batch], now: int, **h
     if done.stored or done.conflicts or done.faults:
         trouble = {"conflicts": len(done.conflicts), "faults": len(done.faults)}
         level = "warning" if any(trouble.values()) else "info"
-        bench.log("source_read", level=level, source=done.source, stored=done.stored, **trouble)
+        bench.log(
+            "source_read", level=level, source=done.source, events=done.events, stored=done.stored, **trouble
+        )
     return done
 
 
