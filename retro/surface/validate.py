@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 
 __all__ = ["add_to"]
 
+_PRECISION = (
+    ("precision", "the best recalled"),
+    ("precision_alike", "the most alike"),
+    ("precision_recent", "the latest"),
+)
+
 validate_app = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Does it help? A replay without look-ahead."
 )
@@ -50,6 +56,9 @@ def validate_recall(
                 f"  memory - {one['against']}, {one['metric'].replace('_', ' ')}:"
                 f" {one['value']:+.4g}  (95 %: {low:+.4g} to {high:+.4g})"
             )
+    for name, words in _PRECISION:
+        if found[name] is not None:
+            call.out(f"  of five memories, {words}: {found[name]:.1%} turned out with the sign of the trade")
     call.out(found["verdict"])
 
 
