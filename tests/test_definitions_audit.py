@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import random
-from collections import defaultdict
-from math import atan, cos, exp, fsum, lgamma, pi, sqrt
+from math import fsum, sqrt
 
 import pytest
-from oracle import DAY, WEEK, Life, clock, life_of, row_of
+from oracle import DAY, WEEK, Life, clock, life_of, row_of, student_p
 
 
 @pytest.fixture
@@ -308,17 +306,8 @@ def test_evidence_is_cumulative_and_counts_are_the_periods(life):
     mean = fsum(results) / 12
     assert last.shrunk_mean == approx(mean)
     variance = 12 / 11 * fsum((x - mean) ** 2 for x in results) / 144
-    assert last.p_value == pytest.approx(_p(mean / sqrt(variance), 11), abs=1e-9)
+    assert last.p_value == pytest.approx(student_p(mean / sqrt(variance), 11), abs=1e-9)
     assert first.q_value == approx(first.p_value)  # a family of one
-
-
-def _p(t, df):
-    """Two-sided p of Student's t: with t = sqrt(df) tan x the density is a power of the cosine, added up by Simpson."""
-    start, n = atan(abs(t) / sqrt(df)), 2000
-    h = (pi / 2 - start) / n
-    f = [cos(start + i * h) ** (df - 1) for i in range(n + 1)]
-    area = h / 3 * (f[0] + f[-1] + 4 * fsum(f[1:-1:2]) + 2 * fsum(f[2:-1:2]))
-    return 2 * area * exp(lgamma((df + 1) / 2) - lgamma(df / 2)) / sqrt(pi)
 
 
 def test_trades_of_one_day_count_as_one_for_the_interval(life):
@@ -379,74 +368,3 @@ def test_actions_carry_what_they_realised_and_cited(life):
     assert leave[0].at == clock(5)
     assert leave[0].realized_pnl == approx(7)
     assert leave[0].cites == ["H-15"]
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_random_citations_against_a_slow_count(tmp_path, seed):
-    """A week of positions with holds, increases and exits: every sum of the audit, and its p and q values."""
-    rng = random.Random(seed)
-    life = Life(tmp_path)
-    life.market("ETH/USDC", dict.fromkeys(range(400), 100))
-    names = ["H-1", "H-2", "H-3", "dip"]
-    cited: dict[tuple[str, str], int] = defaultdict(int)
-    outcome: dict[tuple[str, str], dict[str, float]] = defaultdict(lambda: defaultdict(float))
-    shared: dict[tuple[str, str], float] = defaultdict(float)
-    days: dict[str, int] = {}
-
-    def decide(at, name, action, role):
-        cites = rng.sample(names, rng.randint(0, 3))
-        if cites:
-            life.tell(at, "decision", action=action, position=name, cites=cites)
-        for cite in cites:
-            cited[cite, role] += 1
-        return cites
-
-    def credit(role, name, cites, value):
-        for cite in cites:
-            outcome[cite, role][name] += value
-            shared[cite, role] += value / len(cites)
-
-    for i in range(25):
-        name, at, size = f"p{i}", rng.uniform(0, 100), rng.choice((1, 2))
-        bought, added, sold = (round(rng.uniform(97, 103), 2) for _ in range(3))
-        days[name] = int(at // DAY)
-        life.open(at, name)
-        life.fill(at, name, "buy", size, bought)
-        main = set(decide(at, name, "enter", "entry"))
-        if rng.random() < 0.4:
-            main |= set(decide(at + 0.5, name, "hold", "entry"))
-        final, total = size * (sold - bought), size
-        if rng.random() < 0.5:
-            life.fill(at + 1, name, "buy", 1, added)
-            more = decide(at + 1, name, "increase", "entry")
-            final, total = final + sold - added, size + 1
-            credit("entry", name, [c for c in more if c not in main], sold - added)
-        life.fill(at + 2, name, "sell", total, sold)
-        credit("entry", name, sorted(main), final)
-        credit("exit", name, decide(at + 2, name, "exit", "exit"), -total * (100 - sold))
-    life.until(WEEK)
-    rows = {(r.heuristic_id, r.role): r for r in life.week().heuristic_performance}
-    assert rows.keys() == cited.keys()
-    p_values = {}
-    for key, row in rows.items():
-        values = outcome[key]
-        n, mean = len(values), fsum(values.values()) / max(1, len(values))
-        assert (row.citation_count, row.evaluated_count) == (cited[key], n)
-        assert row.associated_pnl == approx(fsum(values.values()))
-        assert row.shared_pnl == approx(shared[key])
-        assert row.win_rate == approx(sum(v > 0 for v in values.values()) / n)
-        kind = "demote" if mean < -1 else "investigate" if mean < 0.5 else "keep"
-        assert row.recommendation.kind == (kind if n >= 3 else "insufficient_data")
-        groups: dict[int, list[float]] = defaultdict(list)
-        for name, value in values.items():
-            groups[days[name]].append(value - mean)
-        g = len(groups)
-        assert (row.evidence_n, row.evidence_days) == (n, g)
-        if g > 1:
-            variance = g / (g - 1) * fsum(fsum(part) ** 2 for part in groups.values()) / n**2
-            p_values[key] = _p(mean / sqrt(variance), g - 1)
-            assert row.p_value == pytest.approx(p_values[key], abs=1e-9)
-    ranked = sorted(p_values.items(), key=lambda item: item[1])
-    for k, (key, _) in enumerate(ranked):
-        q = min(p * len(ranked) / (j + 1) for j, (_, p) in list(enumerate(ranked))[k:])
-        assert rows[key].q_value == pytest.approx(min(1.0, q), abs=1e-8)
