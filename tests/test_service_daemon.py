@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import json
-import logging
 import multiprocessing
 import os
 import re
-import shutil
 import signal
 import socket
 import stat
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +21,9 @@ import pytest
 from service_world import MONDAY, World, life, line, lines_of
 
 from retro.daemon.notify import Notifier
-from retro.daemon.ping import Ping
 from retro.daemon.stop import Interrupted, Signals
-from retro.logs import set_up
 from retro.periods import DAY, HOUR
 from retro.pipeline.wording import plain_words
-from retro.secret import Secret
 from retro.store.engine import open_store
 
 FORK = multiprocessing.get_context("fork")
@@ -345,141 +337,3 @@ def test_everything_it_writes_is_for_its_owner_alone(tmp_path: Path):
     assert len(written) > 5
     for path in written:
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
-
-
-@pytest.fixture
-def logging_as_before() -> Iterator[None]:
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
-
-
-def test_logs_are_json_with_what_was_bound_and_without_secrets(logging_as_before: None):
-    out = StringIO()
-    log = set_up([Secret("X", "hunter2hunter2")], stream=out)
-    with log.bound(agent="bot", review="bot.death", attempt=2):
-        log("made", level="warning", password="x", text="it is hunter2hunter2", nested={"token": "abc"})
-        logging.getLogger("somebody.else").warning("says %s", "hunter2hunter2")
-        try:
-            int("hunter2hunter2")
-        except ValueError as error:
-            log("broke", level="error", exception=error)
-    first, second, third = (json.loads(text) for text in out.getvalue().splitlines())
-    assert {key: first[key] for key in ("event", "level", "agent", "review", "attempt")} == {
-        "event": "made",
-        "level": "warning",
-        "agent": "bot",
-        "review": "bot.death",
-        "attempt": 2,
-    }
-    assert (first["password"], first["text"], first["nested"]) == (
-        "[redacted]",
-        "it is [redacted]",
-        {"token": "[redacted]"},
-    )
-    assert (second["event"], second["agent"]) == ("says [redacted]", "bot")
-    assert "ValueError: invalid literal for int() with base 10: '[redacted]'" in third["exception"]
-    assert "hunter2" not in out.getvalue()
-
-
-def test_on_a_terminal_logs_are_lines_for_people(logging_as_before: None):
-    class Terminal(StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    out = Terminal()
-    set_up([], stream=out)("started", database="x.db")
-    assert "started" in out.getvalue()
-    assert "database" in out.getvalue()
-    assert not out.getvalue().startswith("{")
-
-
-# the dead man's switch
-
-
-class _Pings(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        self.server.got.append(self.path)  # type: ignore[attr-defined]
-        self.send_response(200)
-        self.end_headers()
-
-    def log_message(self, *_: Any) -> None:
-        pass
-
-
-@contextmanager
-def listener() -> Iterator[tuple[str, list[str]]]:
-    server = HTTPServer(("127.0.0.1", 0), _Pings)
-    server.got = []  # type: ignore[attr-defined]
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/ping/uuid?x=1", server.got  # type: ignore[attr-defined]
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
-def test_somebody_outside_hears_of_start_success_and_failure():
-    with listener() as (url, got):
-        ping = Ping(url, lambda *_, **__: None)
-        ping.start()
-        ping.success()
-        ping.success()
-        ping.fail()
-        ping.success()
-    assert got == ["/ping/uuid/start?x=1", "/ping/uuid?x=1", "/ping/uuid/fail?x=1", "/ping/uuid?x=1"]
-
-
-def test_once_tells_start_and_what_came_of_it(tmp_path: Path):
-    told(tmp_path, life(1, start=recently(2)))
-    with listener() as (url, got):
-        (tmp_path / "c.toml").write_text(f'[store]\nurl = "retro.db"\n[service]\nping_url = "{url}"\n')
-        command = [sys.executable, "-m", "retro", "--config", "c.toml", "run", "--once"]
-        assert (
-            subprocess.run(command, cwd=tmp_path, capture_output=True, check=False, timeout=60).returncode
-            == 0
-        )
-        (tmp_path / "c.toml").write_text(
-            f'[store]\nurl = "retro.db"\n[[source]]\nkind = "journal"\npath = "no.jsonl"\n[service]\nping_url = "{url}"\n'
-        )
-        assert (
-            subprocess.run(command, cwd=tmp_path, capture_output=True, check=False, timeout=60).returncode
-            == 1
-        )
-    assert [path.partition("uuid")[2] for path in got] == ["/start?x=1", "?x=1", "/start?x=1", "/fail?x=1"]
-
-
-def test_a_ping_that_cannot_be_made_harms_nothing_and_names_no_url():
-    said: list[Any] = []
-    ping = Ping("http://user:secret@127.0.0.1:9/x", lambda event, **fields: said.append((event, fields)))
-    for _ in range(3):
-        ping.success(at_once=True)
-    assert [event for event, _ in said] == ["ping_failed"]
-    assert "secret" not in repr(said)
-    Ping(None, print).start()
-
-
-# the units
-
-
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd here")
-def test_the_units_are_sound_and_hardened():
-    units = [DEPLOY / name for name in ("retro.service", "retro-once.service", "retro-once.timer")]
-    verified = subprocess.run(
-        ["systemd-analyze", "verify", *map(str, units)], capture_output=True, text=True, check=False
-    )
-    assert (verified.returncode, verified.stderr) == (0, "")
-    for unit in units[:2]:
-        done = subprocess.run(
-            ["systemd-analyze", "security", "--offline=true", str(unit)],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        level = re.search(r"exposure level for \S+: (\d+\.\d)", done.stdout)
-        assert level
-        assert float(level[1]) <= 2.0
