@@ -33,6 +33,8 @@ __all__ = ["channels_of", "message_of", "send_all"]
 
 _AT_ONCE: Final = {"file": 50}
 _GIVEN_UP_AFTER: Final = 3 * DAY
+_TRIED: Final = 10
+"""A letter is given up after three days and ten tries, so that a long sleep of ours is nobody's fault."""
 _LONGEST_REASON: Final = 500
 
 
@@ -111,7 +113,8 @@ def _note(bench: Bench, letters: Sequence[Letter], outcome: Outcome, tally: Tall
     if not isinstance(outcome, Sent):
         reason = plain_text(str(redact(outcome.reason, bench.secrets)))[:_LONGEST_REASON]
         fields["reason"] = reason
-        overdue = now - min(letter.written_at for letter in letters) >= _GIVEN_UP_AFTER
+        waited = now - min(letter.written_at for letter in letters)
+        overdue = waited >= _GIVEN_UP_AFTER and head.attempts >= _TRIED
         if isinstance(outcome, Refused) or overdue:
             state, level, values = "failed", "error", {"reason": reason}
         else:
