@@ -53,7 +53,7 @@ def test_shuffled_lines_overlapping_files_and_postgresql_give_the_same_bytes(tmp
     store.close()
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     seed=st.integers(100, 10_000),
     cuts=st.lists(st.floats(0, 1), min_size=1, max_size=4),
