@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from math import sqrt
+from math import fsum, sqrt
 from statistics import stdev
 
 import pytest
+from living import live, report
 from oracle import DAY, WEEK, Life, closes, components
+from worlds import HOUR, START, World
+
+from retro.store.engine import open_store
 
 
 @pytest.fixture
@@ -217,3 +221,26 @@ def test_a_statement_after_the_as_of_is_not_known(life):
     life.until(30)
     assert life.as_of(0, DAY, 15).pnl.unattributed == 0
     assert life.as_of(0, DAY, 20).pnl.unattributed == approx(5)
+
+
+@pytest.mark.parametrize(("seed", "zone"), [(5, "UTC"), (6, "America/New_York")])
+def test_later_weeks_follow_balances_and_statements(tmp_path, seed, zone):
+    """Seventeen days; now and then the agent states an equity that drifts from its events by what it never told."""
+    world, told = World(seed, days=17), {"owner": {"time_zone": zone}}
+    drift = {60: 1.5, 130: 1.5, 250: -0.75, 330: 2.0}
+    for hour, gap in drift.items():
+        world.tell(hour, 0, type="equity", value=world.equity[hour] + gap)
+    store = open_store(str(tmp_path / "w.db"))
+    assert live(store, world.lines(), told=told).clean
+
+    def stated(hour):
+        return drift[max(h for h in drift if h <= hour)] if hour >= 60 else 0.0
+
+    for start, end in ((168, 336), (240, 264), (100, 333), (336, 360)):
+        document = report(store, "w", span=(START + start * HOUR, START + end * HOUR), told=told)
+        owner = fsum(value for hour, value in world.flows if start <= hour < end)
+        told_of = world.equity[end] - world.equity[start] - owner
+        assert document.pnl.total == pytest.approx(told_of + stated(end) - stated(start), abs=2e-7)
+        assert document.pnl.unattributed == pytest.approx(stated(end) - stated(start), abs=2e-7)
+        assert document.equity[-1].equity == pytest.approx(world.equity[end], abs=1e-6)
+        assert closes(document.pnl) < 1e-9
