@@ -57,85 +57,90 @@ def channels_of(config: Config, env: Mapping[str, str]) -> dict[str, Channel]:
 
 def send_all(bench: Bench, tally: Tally) -> None:
     """Send what can be sent now: what stands alone first, then what was gathered, one message a recipient."""
-    names = list(bench.channels)
     _fail_the_homeless(bench, tally)
     for digest in (False, True):
         while not bench.stopping():
             bench.beat()
-            letters = _take(bench, names, digest=digest)
+            letters = _take(bench, digest=digest)
             if not letters:
                 break
-            if digest:
-                _send(bench, letters, tally)
-                continue
-            for letter in letters:
-                _send(bench, [letter], tally)
+            messages = [letters] if digest else [[letter] for letter in letters]
+            _note(bench, [(told, _send(bench, told)) for told in messages], tally)
 
 
-def _take(bench: Bench, names: Sequence[str], *, digest: bool) -> list[Letter]:
+def _take(bench: Bench, *, digest: bool) -> list[Letter]:
+    """A message's letters, or of a channel that minds no repeat as many as fit into one transaction."""
     now, lease = bench.clock(), bench.lease
     with bench.store.read() as conn:
-        if not outbox.ripe(conn, now):
-            return []
+        names = [name for name in outbox.ripe_channels(conn, now, digest=digest) if name in bench.channels]
+    if not names:
+        return []
     with bench.store.write() as conn:
-        if not digest:
-            for name in names:
-                limit = _AT_ONCE.get(name, 1)
-                if found := outbox.claim(conn, bench.owner, now, lease, [name], digest=False, limit=limit):
-                    return found
-            return []
-        held = outbox.catching_up(conn, now)
-        first = outbox.claim(conn, bench.owner, now, lease, names, digest=True, without=held)
-        return [*first, *outbox.company(conn, first[0], bench.owner, now, lease)] if first else []
+        held = outbox.catching_up(conn, now) if digest else []
+        for name in names:
+            limit = 1 if digest else _AT_ONCE.get(name, 1)
+            found = outbox.claim(
+                conn, bench.owner, now, lease, name, digest=digest, limit=limit, without=held
+            )
+            if found:
+                return [*found, *outbox.company(conn, found[0], bench.owner, now, lease)] if digest else found
+    return []
 
 
-def _send(bench: Bench, letters: Sequence[Letter], tally: Tally) -> None:
-    """Hand over one message, which may speak for several letters, and note what became of it."""
-    ordered = sorted(letters, key=lambda letter: (letter.period_end, letter.key))
-    head = ordered[-1]
-    channel = bench.channels[head.channel]
+def _send(bench: Bench, letters: list[Letter]) -> Outcome:
+    """Hand over one message, which may speak for several letters; the newest is its head and stands last."""
+    letters.sort(key=lambda letter: (letter.period_end, letter.key))
+    *older, head = letters
     try:
         with bench.store.read() as conn:
-            message = message_of(conn, head, ordered[:-1])
-        outcome = channel.send(message)
+            message = message_of(conn, head, older)
+        return bench.channels[head.channel].send(message)
     except StoreError:
         raise
     except Exception as error:  # noqa: BLE001  a channel that breaks is tried again like one that cannot be reached
-        outcome = Retry(f"{type(error).__name__}: {error}")
-    _note(bench, ordered, outcome, tally)
+        return Retry(f"{type(error).__name__}: {error}")
 
 
-def _note(bench: Bench, letters: Sequence[Letter], outcome: Outcome, tally: Tally) -> None:
-    now, head = bench.clock(), letters[-1]
-    fields = {"agent": head.agent, "review": head.review_id, "channel": head.channel, "letters": len(letters)}
-    state, values = "sent", dict[str, object](sent_at=now)
-    level = "debug" if head.channel == "file" else "info"
-    if not isinstance(outcome, Sent):
-        reason = plain_text(str(redact(outcome.reason, bench.secrets)))[:_LONGEST_REASON]
-        fields["reason"] = reason
-        waited = now - min(letter.written_at for letter in letters)
-        overdue = waited >= _GIVEN_UP_AFTER and head.attempts >= _TRIED
-        if isinstance(outcome, Refused) or overdue:
-            state, level, values = "failed", "error", {"reason": reason}
-        else:
-            wait = backoff(head.attempts, bench.rng)
-            if outcome.after_s is not None:
-                wait = max(wait, min(round(outcome.after_s * SECOND), 6 * LONGEST_WAIT))
-            state, level, values = "pending", "warning", {"reason": reason, "not_before": now + wait}
+def _note(bench: Bench, sent: Sequence[tuple[list[Letter], Outcome]], tally: Tally) -> None:
+    """Record what became of messages, in one transaction unless one of them is not ours any more, and say it."""
+    now = bench.clock()
+    fates = [(letters, *_fate(bench, letters, outcome, now)) for letters, outcome in sent]
     try:
         with bench.store.write() as conn:
-            outbox.record(conn, letters, state, **values)
+            for letters, state, _, values in fates:
+                outbox.record(conn, letters, state, **values)
     except LostClaimError as error:
-        bench.log("letter_lost", level="warning", reason=str(error), **fields)
+        if len(sent) == 1:
+            bench.log("letter_lost", level="warning", review=sent[0][0][-1].review_id, reason=str(error))
+            return
+        for one in sent:
+            _note(bench, [one], tally)
         return
-    tally.sent += len(letters) * (state == "sent")
-    tally.refused += len(letters) * (state == "failed")
-    tally.postponed += len(letters) * (state == "pending")
-    bench.log(
-        {"sent": "letter_sent", "failed": "letter_failed", "pending": "letter_postponed"}[state],
-        level=level,
-        **fields,
-    )
+    for letters, state, level, values in fates:
+        tally.sent += len(letters) * (state == "sent")
+        tally.refused += len(letters) * (state == "failed")
+        tally.postponed += len(letters) * (state == "pending")
+        event = {"sent": "letter_sent", "failed": "letter_failed", "pending": "letter_postponed"}[state]
+        head, why = letters[-1], {"reason": values["reason"]} if "reason" in values else {}
+        named = {"agent": head.agent, "review": head.review_id, "channel": head.channel}
+        bench.log(event, level=level, **named, letters=len(letters), **why)
+
+
+def _fate(
+    bench: Bench, letters: Sequence[Letter], outcome: Outcome, now: int
+) -> tuple[str, str, dict[str, object]]:
+    """The state of letters after an outcome, how loudly that is said, and what is noted with it."""
+    head = letters[-1]
+    if isinstance(outcome, Sent):
+        return "sent", "debug" if head.channel in _AT_ONCE else "info", {"sent_at": now}
+    reason = plain_text(str(redact(outcome.reason, bench.secrets)))[:_LONGEST_REASON]
+    waited = now - min(letter.written_at for letter in letters)
+    if isinstance(outcome, Refused) or (waited >= _GIVEN_UP_AFTER and head.attempts >= _TRIED):
+        return "failed", "error", {"reason": reason}
+    wait = backoff(head.attempts, bench.rng)
+    if outcome.after_s is not None:
+        wait = max(wait, min(round(outcome.after_s * SECOND), 6 * LONGEST_WAIT))
+    return "pending", "warning", {"reason": reason, "not_before": now + wait}
 
 
 def _fail_the_homeless(bench: Bench, tally: Tally) -> None:

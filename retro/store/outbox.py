@@ -35,6 +35,7 @@ __all__ = [
     "record",
     "resend",
     "ripe",
+    "ripe_channels",
     "stuck",
     "take_over",
     "write",
@@ -125,18 +126,18 @@ def claim(
     owner: str,
     now: int,
     lease: int,
-    channels: Sequence[str],
+    channel: str,
     *,
     digest: bool,
     limit: int = 1,
     without: Iterable[str] = (),
 ) -> list[Letter]:
-    """Take up to `limit` letters that can be sent, those of the oldest reviews first, `without` some agents'."""
+    """Take up to `limit` letters of a channel that can be sent, of the oldest reviews first, `without` some agents'."""
     ripe = and_(
         outbox.c.state == "pending",
         outbox.c.not_before <= now,
         outbox.c.digest == int(digest),
-        outbox.c.channel.in_(channels),
+        outbox.c.channel == channel,
         agents.c.name.not_in(list(without)),
     )
     query = _letters().where(_IS_OPEN, ripe).order_by(reviews.c.period_end, outbox.c.key).limit(limit)
@@ -263,6 +264,13 @@ def fail_all(conn: Connection, channel: str, recipient: str, reason: str) -> int
     """Give up everything that waits for a recipient; how many letters that were."""
     mine = and_(outbox.c.state == "pending", outbox.c.channel == channel, outbox.c.recipient == recipient)
     return conn.execute(update(outbox).where(_IS_OPEN, mine).values(state="failed", reason=reason)).rowcount
+
+
+def ripe_channels(conn: Connection, now: int, *, digest: bool) -> list[str]:
+    """The channels that have something to send now, alone or gathered."""
+    can = and_(outbox.c.state == "pending", outbox.c.not_before <= now, outbox.c.digest == int(digest))
+    query = select(outbox.c.channel).where(_IS_OPEN, can).distinct().order_by(outbox.c.channel)
+    return list(conn.execute(query).scalars())
 
 
 def listed(conn: Connection, review: str | None = None) -> list[Letter]:
