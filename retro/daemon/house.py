@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from retro.config import load, with_database
 from retro.daemon.lock import Instance
 from retro.logs import set_up
 from retro.secret import find_secrets
@@ -31,14 +30,14 @@ __all__ = ["Orders", "clock", "configured", "log_of", "opened", "workbench"]
 
 @dataclass(frozen=True, slots=True)
 class Orders:
-    """The command line of the service, and what it hands to itself when it starts anew."""
+    """The command line of the service, and the handles that it hands to itself when it starts anew."""
 
     config: str | None = None
     db: str | None = None
     verbose: bool = False
     quiet: bool = False
     lock: int | None = None
-    looked: bool = False
+    told: int | None = None
 
 
 def clock() -> int:
@@ -48,6 +47,8 @@ def clock() -> int:
 
 def configured(orders: Orders) -> Config:
     """The configuration, with the database of the command line."""
+    from retro.config import load, with_database  # noqa: PLC0415  a service that starts anew has read it already
+
     config = load(None if orders.config is None else Path(orders.config), os.environ)
     return with_database(config, orders.db) if orders.db else config
 
@@ -57,9 +58,9 @@ def log_of(orders: Orders) -> Log:
     return set_up(find_secrets(os.environ), verbose=orders.verbose, quiet=orders.quiet)
 
 
-def opened(config: Config, orders: Orders, log: Log) -> tuple[Store, Instance | None]:
+def opened(url: str, orders: Orders, log: Log) -> tuple[Store, Instance | None]:
     """The database, and on SQLite the lock that makes us its only service."""
-    store = open_store(config.store.url)
+    store = open_store(url)
     if store.created:
         log("database_made", path=str(store.path))
     if store.path is None:

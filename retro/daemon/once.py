@@ -26,7 +26,7 @@ __all__ = ["once", "send"]
 def once(orders: Orders) -> int:
     """Do what is due and end: for cron and timers. 1 when anything parked or failed, 75 when another is at it."""
     config, log = configured(orders), log_of(orders)
-    store, lock = opened(config, orders, log)
+    store, lock = opened(config.store.url, orders, log)
     ping, notifier = Ping(config.service.ping_url, log), Notifier(os.environ)
     try:
         with Signals() as signals:
@@ -55,7 +55,7 @@ def send(orders: Orders) -> Tally:
     from retro.pipeline.deliver import send_all  # noqa: PLC0415
 
     config, log = configured(orders), log_of(orders)
-    store, lock = opened(config, orders, log)
+    store, lock = opened(config.store.url, orders, log)
     tally = Tally()
     try:
         with Signals() as signals:

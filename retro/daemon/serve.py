@@ -11,10 +11,11 @@ from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from retro.daemon.handover import handed_over, needs_of, plain, restored, taken
 from retro.daemon.house import clock, configured, log_of, opened, workbench
 from retro.daemon.notify import Notifier
 from retro.daemon.ping import Ping
-from retro.daemon.stop import Interrupted, Signals
+from retro.daemon.stop import Interrupted, Signals, deferred
 from retro.errors import ConfigError, StoreError
 from retro.pipeline.look import anything_due
 from retro.store.enrolments import next_end
@@ -22,7 +23,6 @@ from retro.store.enrolments import next_end
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from retro.config import Config
     from retro.daemon.house import Orders
     from retro.daemon.lock import Instance
     from retro.logs import Log
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 __all__ = ["serve"]
 
 _LOOK_S: Final = 15.0
+_WHOLE_S: Final = 3600.0
+"""How often everything is looked at although nothing seems due: what became of pull requests, damaged records."""
 _JUMP_S: Final = 120.0
 _QUIET: Final = 2
 """Knocks without work after which the service becomes small again."""
@@ -42,9 +44,10 @@ _FATAL: Final = frozenset(
 
 def serve(orders: Orders, *, anew: Callable[[Orders], None] | None = None) -> int:
     """Run until told to stop. `anew` replaces the process by a fresh one, to be small again after work."""
-    config, log = configured(orders), log_of(orders)
-    store, lock = opened(config, orders, log)
-    loop = _Loop(orders, config, log, store)
+    told = plain(configured(orders)) if orders.told is None else taken(orders.told)
+    log = log_of(orders)
+    store, lock = opened(needs_of(told).url, orders, log)
+    loop = _Loop(orders, told, log, store)
     try:
         with Signals() as signals:
             return loop.run(signals, lock, anew or _exec)
@@ -56,24 +59,26 @@ def serve(orders: Orders, *, anew: Callable[[Orders], None] | None = None) -> in
 
 
 class _Loop:
-    """The state of a running service."""
+    """The state of a running service. `told` is its configuration as plain data."""
 
-    def __init__(self, orders: Orders, config: Config, log: Log, store: Store) -> None:
+    def __init__(self, orders: Orders, told: dict[str, Any], log: Log, store: Store) -> None:
         self.orders = orders
-        self.config = config
+        self.told = told
+        self.needs = needs_of(told)
         self.log = log
         self.store = store
         self.host = socket.gethostname()
         self.notifier = Notifier(os.environ)
-        self.ping = Ping(config.service.ping_url, log)
+        self.ping = Ping(self.needs.ping_url, log)
         self.bench: Bench | None = None
-        self.looked = orders.looked
+        self.looked = orders.told is not None
         self.quiet = 0
+        self.worked = time.monotonic()
         self.clocks = _clocks()
 
     def run(self, signals: Signals, lock: Instance | None, anew: Callable[[Orders], None]) -> int:
         """Knock after knock, until a signal or a broken disk ends it."""
-        scheduler = _scheduler(self.config.service.knock_seconds, signals, self.log)
+        scheduler = _scheduler(self.needs.knock_seconds, signals, self.log)
         self.notifier.ready()
         if not self.looked:
             self.log("started", database=self.store.url)
@@ -104,19 +109,23 @@ class _Loop:
         """One knock; False when the service must not go on."""
         self._watch_the_clock()
         try:
-            if self.looked and not anything_due(self.store, self.config.source, self.host, clock()):
+            if self.looked and not self._anything_to_do():
                 self.quiet += 1
                 self.ping.success()
             else:
                 self.quiet = 0
                 self._tell(self._work(signals))
-                self.looked = True
+                self.looked, self.worked = True, time.monotonic()
             self._say_idle()
         except StoreError as error:
             self.log("store_failed", level="error", reason=str(error))
             self.ping.fail()
             return not _is_fatal(error)
         return True
+
+    def _anything_to_do(self) -> bool:
+        late = time.monotonic() - self.worked >= _WHOLE_S
+        return late or anything_due(self.store, self.needs.sources, self.host, clock())
 
     def _tell(self, tally: Tally) -> None:
         if tally.clean:
@@ -131,7 +140,7 @@ class _Loop:
 
         self.notifier.status("working")
         if self.bench is None:
-            self.bench = workbench(self.store, self.config, self.log, signals, self.notifier.beat)
+            self.bench = workbench(self.store, restored(self.told), self.log, signals, self.notifier.beat)
         signals.working(True)
         try:
             return knock(self.bench, all_agents=not self.looked)
@@ -152,15 +161,15 @@ class _Loop:
         """Read the configuration again; a broken one is said, and the old one kept."""
         self.notifier.reloading()
         try:
-            config = configured(self.orders)
+            told = plain(configured(self.orders))
         except ConfigError as error:
             self.log("configuration_kept", level="error", faults=error.faults)
         else:
-            if config.store.url != self.config.store.url:
+            if told["store"]["url"] != self.needs.url:
                 self.log("database_kept", level="warning", reason="another database needs a restart")
-                config = config.model_copy(update={"store": self.config.store})
-            self.config, self.bench, self.looked = config, None, False
-            self.ping = Ping(config.service.ping_url, self.log)
+                told["store"] = self.told["store"]
+            self.told, self.needs, self.bench, self.looked = told, needs_of(told), None, False
+            self.ping = Ping(self.needs.ping_url, self.log)
             self.log("configuration_read")
         self.notifier.ready()
 
@@ -202,16 +211,18 @@ def _start_anew(loop: _Loop, lock: Instance | None, scheduler: Any, anew: Callab
 
     The same process id, the same lock, the same place in the ledger; where it cannot be done nothing is lost.
     """
-    handle = None
-    if lock is not None:
-        os.set_inheritable(lock.handle, True)
-        handle = lock.handle
     scheduler.pause()
     loop.store.close()
-    try:
-        anew(replace(loop.orders, lock=handle, looked=True))
-    except OSError as error:
-        loop.log("not_anew", level="warning", reason=str(error))
+    handles = [handed_over(loop.told), *([] if lock is None else [lock.handle])]
+    for handle in handles:
+        os.set_inheritable(handle, True)
+    with deferred():  # a signal that comes while nobody listens waits for the next image
+        try:
+            anew(replace(loop.orders, told=handles[0], lock=None if lock is None else lock.handle))
+        except OSError as error:
+            loop.log("not_anew", level="warning", reason=str(error))
+    os.close(handles[0])
+    loop.quiet = 0
     scheduler.resume()
 
 

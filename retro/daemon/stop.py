@@ -7,15 +7,20 @@ from __future__ import annotations
 
 import signal
 import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Self
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import FrameType
 
-__all__ = ["Interrupted", "Signals"]
+__all__ = ["Interrupted", "Signals", "deferred"]
 
 _PATIENCE_S: Final = 45.0
 """A step that has not come to its end by then is broken off, so that what is held is given back within a minute."""
+
+
+_OURS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 class Interrupted(BaseException):
@@ -41,6 +46,7 @@ class Signals:
             (signal.SIGALRM, self._overdue),
         ):
             self._before[number] = signal.signal(number, handler)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _OURS)  # what an image before us has deferred
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -72,3 +78,13 @@ class Signals:
     def _hang_up(self, _: int, __: FrameType | None) -> None:
         self.reload = True
         self.wake.set()
+
+
+@contextmanager
+def deferred() -> Iterator[None]:
+    """Let our signals wait while the block runs, and over an exec until the next image listens."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, _OURS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _OURS)

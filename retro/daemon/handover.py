@@ -1,0 +1,78 @@
+"""What a service hands to itself when it starts anew: its configuration as it was read, in memory that only it can see.
+
+A configuration file that was broken meanwhile is thus nobody's trouble, and to wait needs only a few of its values,
+not the model that checks them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from retro.config import Config
+
+__all__ = ["Needs", "handed_over", "needs_of", "plain", "restored", "taken"]
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """The part of a configuration that waiting needs."""
+
+    url: str
+    knock_seconds: float
+    ping_url: str | None
+    sources: Sequence[Any]
+
+
+def needs_of(told: dict[str, Any]) -> Needs:
+    """From a configuration as plain data."""
+    sources = [
+        SimpleNamespace(
+            kind=source["kind"],
+            path=Path(source["path"]),
+            candles=None if source["candles"] is None else Path(source["candles"]),
+            agent=source["agent"],
+            capital=source["capital"],
+        )
+        for source in told["source"]
+    ]
+    service = told["service"]
+    return Needs(told["store"]["url"], service["knock_seconds"], service["ping_url"], sources)
+
+
+def handed_over(told: dict[str, Any]) -> int:
+    """Keep plain data in memory that outlives an exec; the number of its handle."""
+    handle = os.memfd_create("retro-configuration", 0)
+    with os.fdopen(os.dup(handle), "wb") as file:
+        file.write(json.dumps(told).encode())
+    return handle
+
+
+def taken(handle: int) -> dict[str, Any]:
+    """What was handed over; the memory is let go of."""
+    with os.fdopen(handle, "rb") as file:
+        file.seek(0)
+        told: dict[str, Any] = json.loads(file.read())
+    return told
+
+
+def plain(config: Config) -> dict[str, Any]:
+    """A configuration as plain data, with the place it was read from."""
+    return {**config.model_dump(mode="json"), "_file": None if config.file is None else str(config.file)}
+
+
+def restored(told: dict[str, Any]) -> Config:
+    """The configuration again, without a look at its file."""
+    from retro.config import Config  # noqa: PLC0415  the model is heavy: only when there is work
+
+    data = {name: value for name, value in told.items() if name != "_file"}
+    config = Config.model_validate(data)
+    config._file = None if told["_file"] is None else Path(told["_file"])  # noqa: SLF001  as `load` does
+    return config
