@@ -21,6 +21,7 @@ from retro.errors import BusyError
 from retro.periods import DAY, HOUR, SECOND
 from retro.pipeline.service import knock, run_once
 from retro.pipeline.wording import plain_words
+from retro.store import claims, outbox
 from retro.store.engine import open_store
 from retro.testing.clock import FakeClock
 
@@ -123,6 +124,49 @@ def test_eight_processes_share_three_hundred_reviews_and_two_of_them_are_killed(
     assert set(told.values()) == {1}
     assert {letter.state for letter in after.letters()} == {"sent"}
     after.store.close()
+
+
+def test_one_run_takes_over_what_its_dead_predecessor_held(postgres_url: str, tmp_path: Path):
+    """A review and a letter, held by nobody any more until their leases end: `run --once` waits for that and goes on."""
+    world = a_world(postgres_url, tmp_path)
+    world.tell([line("equity", "e", MONDAY, value=100)])
+    world.clock.set(MONDAY + 2 * DAY + 2 * HOUR)
+    world.owe()
+    mail = Recorder("file", ("reviews",))
+    lease = 2 * SECOND
+    with world.store.write() as conn:
+        (first,) = claims.claim(conn, "dead", world.clock(), lease)
+        outbox.write(conn, world.reviews()[1].key, 9, [("file", "reviews")], world.clock())
+        outbox.claim(conn, "dead", world.clock(), lease, "file", digest=False)
+        outbox.fail_all(conn, "file", "reviews", "x")
+    clock = RealTime(world.clock())
+    started = time.monotonic()
+    tally = run_once(world.bench(alone=False, clock=clock, channels={"file": mail}), time.sleep)
+    assert 1.5 < time.monotonic() - started < 60
+    assert tally.done == 2
+    assert {one.state for one in world.reviews()} == {"done"}
+    assert first.id in {message.review_id for message in mail.got}
+    assert not [letter for letter in world.letters() if letter.state == "sending"]
+    world.store.close()
+
+
+def test_one_run_does_not_wait_for_a_living_one(postgres_url: str, tmp_path: Path):
+    world = a_world(postgres_url, tmp_path)
+    world.tell([line("equity", "e", MONDAY, value=100)])
+    world.clock.set(MONDAY + DAY + 2 * HOUR)
+    world.owe()
+    with world.store.write() as conn:
+        held = claims.claim(conn, "alive", world.clock(), 90 * SECOND)
+
+    def sleep(_: float) -> None:
+        world.clock.advance(1)
+        with world.store.write() as conn:
+            assert claims.renew(conn, held, world.clock() + 90 * SECOND) == 1
+
+    tally = run_once(world.bench(alone=False), sleep)
+    assert tally.done == 0
+    assert [one.owner for one in world.reviews()] == ["alive"]
+    world.store.close()
 
 
 def test_a_stale_worker_that_wakes_up_finds_its_fence_shut(postgres_url: str, tmp_path: Path):

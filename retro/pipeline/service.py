@@ -56,20 +56,23 @@ def run_once(bench: Bench, sleep: Callable[[float], None]) -> Tally:
         sleep(min(1.0, bench.lease / SECOND / 4))
         bench.beat()
         now, still = bench.clock(), _held_elsewhere(bench)
-        seen = {
-            key: end for key, end in still.items() if seen.get(key) == end
-        }  # a living one renews or finishes
+        seen = {what: end for what, end in still.items() if seen.get(what) == end}  # others live: they renew
         if any(end <= now for end in seen.values()):
             _add(tally, knock(bench))
             seen = _held_elsewhere(bench)
     return tally
 
 
-def _held_elsewhere(bench: Bench) -> dict[int, int]:
+def _held_elsewhere(bench: Bench) -> dict[tuple[str, int], int]:
+    """What other processes hold, and until when: it is free then, unless they live and renew it."""
     if bench.alone:
         return {}
     with bench.store.read() as conn:
-        return claims.held_elsewhere(conn, bench.owner)
+        reviews_ = claims.held_elsewhere(conn, bench.owner)
+        letters = outbox.held_elsewhere(conn, bench.owner)
+    return {("review", key): end for key, end in reviews_.items()} | {
+        ("letter", key): end for key, end in letters.items()
+    }
 
 
 def _add(tally: Tally, more: Tally) -> None:

@@ -30,6 +30,7 @@ __all__ = [
     "fail_all",
     "give_back",
     "heal_clock",
+    "held_elsewhere",
     "left_behind",
     "listed",
     "record",
@@ -211,6 +212,14 @@ def left_behind(conn: Connection, now: int, *, alone: bool) -> bool:
     gone = outbox.c.state == "sending"
     query = select(outbox.c.key).where(_IS_OPEN, gone if alone else and_(gone, outbox.c.leased_until <= now))
     return conn.execute(query.limit(1)).one_or_none() is not None
+
+
+def held_elsewhere(conn: Connection, owner: str) -> dict[int, int]:
+    """Key -> end of the lease, of every letter that other processes hold."""
+    query = select(outbox.c.key, outbox.c.leased_until).where(
+        _IS_OPEN, outbox.c.state == "sending", outbox.c.owner != owner
+    )
+    return {row.key: row.leased_until for row in conn.execute(query)}
 
 
 def take_over(conn: Connection, now: int, *, alone: bool) -> int:
