@@ -215,7 +215,9 @@ def test_files_lie_beside_the_database_unless_configured(tmp_path: Path):
     assert file_channel(chosen).directory == tmp_path / "r"
 
 
-def test_a_review_is_written_in_three_forms_and_its_json_is_what_is_stored(store: Store, tmp_path: Path):
+def test_a_review_is_written_for_programs_and_people_and_its_json_is_what_is_stored(
+    store: Store, tmp_path: Path
+):
     world = World(store, tmp_path, at=MONDAY + DAY + 2 * HOUR, files=True)
     world.tell(life(1))
     world.knock()
@@ -224,7 +226,6 @@ def test_a_review_is_written_in_three_forms_and_its_json_is_what_is_stored(store
         "bot/daily/2026-03-02.html",
         "bot/daily/2026-03-02.json",
         "bot/daily/2026-03-02.md",
-        "bot/position/p0.html",
         "bot/position/p0.json",
         "bot/position/p0.md",
     ]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from retro.deliver.channel import Retry, Sent
-from retro.deliver.render import render
+from retro.deliver.render import Format, render
 
 if TYPE_CHECKING:
     from retro.config import Config
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Files", "file_channel", "reviews_directory", "safe_name"]
 
-_FORMATS: Final = ("json", "md", "html")
+_FORMATS: Final[tuple[Format, ...]] = ("json", "md", "html")
+_OF_POSITIONS: Final[tuple[Format, ...]] = ("json", "md")
+"""Positions come by the thousand; `retro show ID --format html` draws the one that is looked at."""
 _LONGEST: Final = 120
 
 
@@ -39,7 +41,7 @@ def file_channel(config: Config) -> Files:
 
 
 class Files:
-    """The channel `file`: AGENT/KIND/KEY.json, .md and .html; a later revision stands beside as KEY.r2.json."""
+    """The channel `file`: AGENT/KIND/KEY.json, .md and, of a period, .html; a later revision stands as KEY.r2.json."""
 
     name: Final = "file"
 
@@ -65,7 +67,8 @@ class Files:
         key = safe_name(message.period_key or message.kind)
         stem = key if message.revision == 1 else f"{key}.r{message.revision}"
         folder = self.directory / safe_name(message.agent) / safe_name(message.kind)
-        return {folder / f"{stem}.{form}": render(message.document, form) for form in _FORMATS}
+        forms = _OF_POSITIONS if message.kind == "position" else _FORMATS
+        return {folder / f"{stem}.{form}": render(message.document, form) for form in forms}
 
 
 def safe_name(text: str) -> str:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["channels_of", "message_of", "send_all"]
 
 _AT_ONCE: Final = {"file": 50}
+_QUIET: Final = frozenset({"file", "records"})
 _GIVEN_UP_AFTER: Final = 3 * DAY
 _TRIED: Final = 10
 """A letter is given up after three days and ten tries, so that a long sleep of ours is nobody's fault."""
@@ -132,7 +133,7 @@ def _fate(
     """The state of letters after an outcome, how loudly that is said, and what is noted with it."""
     head = letters[-1]
     if isinstance(outcome, Sent):
-        return "sent", "debug" if head.channel in _AT_ONCE else "info", {"sent_at": now}
+        return "sent", "debug" if head.channel in _QUIET else "info", {"sent_at": now}
     reason = plain_text(str(redact(outcome.reason, bench.secrets)))[:_LONGEST_REASON]
     waited = now - min(letter.written_at for letter in letters)
     if isinstance(outcome, Refused) or (waited >= _GIVEN_UP_AFTER and head.attempts >= _TRIED):
