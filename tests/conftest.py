@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
+
+from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent))  # import-mode=importlib adds nothing by itself
 
 from databases import database_url, postgres_server, postgres_url, store
 
 __all__ = ["database_url", "postgres_server", "postgres_url", "store"]
+
+settings.register_profile("steady", derandomize=True, database=None)
+settings.register_profile("searching")
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
+# A change is judged by what it changed: the same examples every time. HYPOTHESIS_PROFILE=searching looks for new ones.

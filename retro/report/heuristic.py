@@ -58,7 +58,9 @@ class HeuristicReport(Document):
     uncited_count: int
     uncited_difference: float | None
     uncited_p: float | None
-    largest_share: float | None = Field(description="largest single outcome / all gains, or losses, of its sign")
+    largest_share: float | None = Field(
+        description="largest single outcome / all gains, or losses, of its sign"
+    )
     recommendation_without_largest: str | None
     inseparable_from: list[Partner]
     reasons: Reasons
