@@ -26,7 +26,7 @@ def subject(tmp_path_factory: pytest.TempPathFactory) -> Subject:
 
 
 PROSE = (
-    "the range held", "fees paid for the gas", "nobody could have known", "three of the trades lost",
+    "the range held", "fees paid for the gas", "nobody could have known", "several of the trades lost",
     "the first entry was early", "size went up too soon", "it was left late", "cash did better", "the exit came early",
     "acting beat waiting", "one loss outweighed the gains", "the reason given was about fees", "it is one outcome",
 )  # fmt: skip
@@ -38,6 +38,9 @@ SLOTTED = (
 HOSTILE = (
     "it made 42", "it made ４２", "it made ٤٢", "it made 四十二", "it made forty-two", "it made four hundred", "it rose ten percent",
     "it made {pnl.profit}", "it made {h.H-42.avg}", "it made {pnl.total", "it made -{pnl.total}", "H-7 lost", "t-2 lost",
+    "it made five", "it lost seven of nine trades", "it made hun dred", "it made cinco", "week xlvii", "it lost zero",
+    "it made {pnl.total} k", "it made {pnl.total} a day", "it gained {pnl.total}", "{h.H-3.name} averaged {h.H-7.avg}",
+    "it made {pnl.total|abs}", "it made &#49;", "it made %31", "it made \\frac{1}{2}", "it made 5️⃣", "it made Ⅻ", "it made x²",
     "on March 4", "on Tuesday", "in December", "at 14:05", "half was lost", "it doubled", "it made ½", "it made $", "it made %",
     "<b>gain</b>", "<script>x</script>", "**gain**", "[gain](x)", "https://evil.example", "evil.example", "a\u200bb", "\u202eab",
     "{h.H-7.name} is proven", "this is supported", "it is statistically sound", "{h.H-7.name} never pays",
@@ -52,8 +55,8 @@ def sentence(rng: random.Random, *pools: tuple[str, ...]) -> str:
     )
 
 
-def paragraph(rng: random.Random, *extra: str) -> str:
-    parts = [sentence(rng, PROSE, SLOTTED) for _ in range(rng.randint(1, 4))]
+def paragraph(rng: random.Random, *extra: str, own: str = "t-2") -> str:
+    parts = [sentence(rng, PROSE, SLOTTED).replace("t-2", own) for _ in range(rng.randint(1, 4))]
     for text in extra:
         parts.insert(rng.randrange(1, len(parts) + 1), f"So {text}.")
     return rng.choice((" ", "  ", "\n")).join(parts)
@@ -64,7 +67,7 @@ def sound_answer(rng: random.Random) -> dict[str, Any]:
     positions = rng.sample(["t-1", "t-2", "t-4", "t-7"], rng.randint(0, 3))
     return answer | {
         "positions": [
-            {"position_id": name, "what_went_wrong": paragraph(rng), "lesson": sentence(rng, PROSE)}
+            {"position_id": name, "what_went_wrong": paragraph(rng, own=name), "lesson": sentence(rng, PROSE)}
             for name in positions
         ],
         "proposals": [{"heuristic_id": "H-7", "text": sentence(rng, PROSE)}] * rng.randint(0, 1),

@@ -40,6 +40,7 @@ VERDICT = "a verdict stronger than the evidence"
 ORDER = "a recommendation that the audit does not make"
 ADDRESS = "something like an address or a command"
 ALTERED = "a slot whose figure is altered"
+ANOTHERS = "a figure of another one than the sentence names"
 QUOTE = "a quotation of nothing the agent wrote"
 
 
@@ -57,8 +58,8 @@ def test_a_sound_answer_is_taken_and_code_fills_value_unit_and_interval(subject:
 @pytest.mark.parametrize(
     "text",
     [
-        "The range held, and the first entry was the best of three.",
-        "Three days later twelve trades paid; eleven did not, e.g. the long side (i.e. most of it).",
+        "The range held, and the first entry was the best one of the week.",
+        "Days later most trades paid; several did not, e.g. the long side (i.e. most of it).",
         "Nobody could have known: the ending decides, doesn't it?",
         "{agent} lost {pnl.trading_losses}… and kept {pnl.trading_gains}!",
         "The agent’s reason – “the range is good” – was about fees.",
@@ -68,8 +69,11 @@ def test_a_sound_answer_is_taken_and_code_fills_value_unit_and_interval(subject:
         "Buy/sell timing and/or size: a naïve façade.",
         "({pnl.total}) was the week's result; {agent}'s own costs are in it.",
         "A score of {score} and {inaction_superiority_rate}.",
-        "The week may march on. A second look at the third entry helps.",
-        "IV was low, the CI is wide, and part IV of the plan stands.",
+        "The week may march on. A second look at the last entry helps; once is enough for a one-off.",
+        "IV was low, the CI is wide, and it sat in the sun.",
+        "{h.H-7.name} averaged {h.H-7.avg} per citation: not enough evidence to judge it.",
+        "{p.t-2.name} ({p.t-2.side}, {p.t-2.instrument}) closed at {p.t-2.final_pnl} — like {p.t-4.name}.",
+        "It gave back {pnl.trading_losses}, held {p.t-2.held} and left {p.t-2.exit_at}.",
     ],
 )
 def test_plain_sentences_pass(subject: Subject, text: str):
@@ -96,7 +100,26 @@ def test_plain_sentences_pass(subject: Subject, text: str):
         ("A large % of it.", NUMBER),
         ("Many $ were made.", NUMBER),
         # spelled
+        ("Seven trades.", WORDS),
+        ("Three of the five trades.", WORDS),
+        ("Two days later.", WORDS),
+        ("Zero profit.", WORDS),
+        ("The fifth trade.", WORDS),
         ("Thirteen trades.", WORDS),
+        ("Hun dred trades.", WORDS),
+        ("Fi f ty trades.", WORDS),
+        ("Fiffty trades.", WORDS),
+        ("A couple of trades.", WORDS),
+        ("Double digits.", WORDS),
+        ("A percent of it.", WORDS),
+        ("A dollar.", WORDS),
+        ("Point one.", WORDS),
+        ("Minus one.", WORDS),
+        ("Rule one.", WORDS),
+        ("One in ten.", WORDS),
+        ("Six figures.", WORDS),
+        ("Last quarter.", WORDS),
+        ("A decade.", WORDS),
         ("Twenty-five trades.", WORDS),
         ("Nine-ty trades.", WORDS),
         ("N i n e t y trades.", WORDS),
@@ -118,6 +141,15 @@ def test_plain_sentences_pass(subject: Subject, text: str):
         ("One two three.", WORDS),
         ("Nine out of ten.", WORDS),
         ("Week XLVII.", WORDS),
+        ("Week xlvii.", WORDS),
+        ("The IX trades.", WORDS),
+        ("Drei trades.", WORDS),
+        ("Deux trades.", WORDS),
+        ("Cinco trades.", WORDS),
+        ("Dvadtsat trades.", WORDS),
+        ("Juillet was bad.", WORDS),
+        ("On Wed it lost.", WORDS),
+        ("Mostly in a May of losses.", WORDS),
         ("Zwanzig Prozent.", WORDS),
         ("Vingt trades.", WORDS),
         ("In March it lost.", WORDS),
@@ -138,7 +170,25 @@ def test_plain_sentences_pass(subject: Subject, text: str):
         ("It made minus {pnl.total}.", ALTERED),
         ("It made {pnl.total}{pnl.total}.", ALTERED),
         ("It made {pnl.total}k.", ALTERED),
-        ("It made {pnl.total} percent.", ALTERED),
+        ("It made {pnl.total} times.", ALTERED),
+        ("It made {pnl.total} k.", ALTERED),
+        ("It made {pnl.total} BTC.", ALTERED),
+        ("It made {pnl.total} points.", ALTERED),
+        ("It made {pnl.total} per trade.", ALTERED),
+        ("It made {pnl.total} a day.", ALTERED),
+        ("It made {score} {pnl.total}.", ALTERED),
+        ("It made USD {score}.", ALTERED),
+        ("It made —{pnl.trading_gains}.", ALTERED),
+        ("It gained {pnl.total}.", "a slot whose sign the words deny"),
+        ("It lost {h.H-3.pnl}.", "a slot whose sign the words deny"),
+        ("It lost {h.H-7.avg}.", "a slot whose sign the words deny"),
+        ("{h.H-3.name} averaged {h.H-7.avg}.", ANOTHERS),
+        ("{h.H-3.name} has {h.H-7.evidence}.", ANOTHERS),
+        ("{p.t-2.name} closed at {p.t-1.final_pnl}.", ANOTHERS),
+        ("It made {pnl.total|abs}.", "an unknown slot"),
+        ("It made {pnl.total:.0f}.", "an unknown slot"),
+        ("It made &#49;.", NUMBER),
+        ("It made %31.", NUMBER),
         ("It made x{pnl.total}.", ALTERED),
         # verdicts
         ("{h.H-3.name} is proven.", VERDICT),
@@ -150,6 +200,10 @@ def test_plain_sentences_pass(subject: Subject, text: str):
         ("There is strong evidence.", VERDICT),
         ("The evidence is suggestive.", VERDICT),
         ("Beyond any doubt it pays.", VERDICT),
+        ("The evidence is strong.", VERDICT),
+        ("{h.H-3.name} is vindicated.", VERDICT),
+        ("{h.H-3.name} is backed by the data.", VERDICT),
+        ("{h.H-3.name} has an edge.", VERDICT),
         ("{h.H-3.name} should be promoted.", ORDER),
         ("{h.H-3.name} should be demoted.", ORDER),
         ("{h.H-7.name} should be retired.", ORDER),
@@ -245,9 +299,36 @@ def test_nothing_is_worded_twice_and_nothing_that_was_not_asked_for(subject: Sub
     [rule] = GOOD["proposals"]
     assert kinds(subject, GOOD | {"positions": [words, words]}) == {"the same one twice"}
     assert kinds(subject, GOOD | {"proposals": [rule, rule]}) == {"the same one twice"}
-    stranger = words | {"position_id": "t-0"}  # left at its best moment: the plain words are silent on it
+    stranger = words | {
+        "position_id": "t-0",
+        "what_went_wrong": "It was late.",
+    }  # left at its best moment: the plain words are silent on it
     assert kinds(subject, GOOD | {"positions": [stranger]}) == {"words for a position not listed"}
     assert kinds(subject, GOOD | {"positions": [], "proposals": []}) == set()
+
+
+def test_the_words_of_a_position_hold_figures_of_that_position_alone(subject: Subject):
+    for name, found in (
+        ("p.t-1.final_pnl", {"a figure of another position"}),
+        ("p.t-1.exit_at", {"a figure of another position"}),
+        ("p.t-1.name", set()),
+        ("p.t-2.final_pnl", set()),
+        ("pnl.total", set()),
+    ):
+        assert kinds(subject, with_text(f"See {{{name}}}.", "what_went_wrong")) == found, name
+        assert kinds(subject, with_text(f"See {{{name}}}.")) == set()
+
+
+def test_what_was_lost_is_told_without_its_sign(subject: Subject):
+    """ "Lost -2.40" would be a gain."""
+    told = check(
+        subject,
+        json.dumps(with_text("It lost {pnl.total}: a loss of about {h.H-7.pnl}, down by {pnl.total}.")),
+    )
+    assert isinstance(told, Words)
+    assert told.fields["what_worked"] == (
+        "It lost 2.40 USDC: a loss of about 6.90 USDC (n = 3), down by 2.40 USDC."
+    )
 
 
 def test_slots_are_filled_once(tmp_path: Path):
@@ -257,7 +338,7 @@ def test_slots_are_filled_once(tmp_path: Path):
     store.close()
     told = check(found, json.dumps(with_text("{p.t-2.strategy} lost {pnl.total}.")))
     assert isinstance(told, Words)
-    assert told.fields["what_worked"] == "{pnl.total} lost -2.40 USDC."
+    assert told.fields["what_worked"] == "{pnl.total} lost 2.40 USDC."
 
 
 @settings(max_examples=300, deadline=None)

@@ -267,9 +267,9 @@ def test_a_cap_is_kept_and_named(house: Store, report: RetrospectiveReport):
     assert model.calls == []
     assert (told.narrative.source, told.narrative.cost) == ("plain", None)
     assert (told.narrative.why or "").startswith("the cap of 0.001 USD a review leaves no room")
-    told, model = narrate(house, report, said(with_text("5")), max_usd_per_day=0.0065)
+    told, model = narrate(house, report, said(with_text("5")), max_usd_per_day=0.0068)
     assert len(model.calls) == 1, "the first attempt left too little for a second"
-    assert "then the cap of 0.0065 USD a day" in (told.narrative.why or "")
+    assert "then the cap of 0.0068 USD a day" in (told.narrative.why or "")
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
     plain       the words that need no model
     slots       what a model writes instead of figures
     numerals    numbers that hide in words
+    beside      what may stand beside a slot
     ground      what of a model's words may stand
     answer      the schemas, and reading an answer
     subject     one review as a model sees it, and what its answer becomes

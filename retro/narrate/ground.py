@@ -13,6 +13,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from retro.narrate.beside import others_in, sentences, turned_in
 from retro.narrate.numerals import numbers_in
 from retro.narrate.slots import SLOT
 
@@ -34,24 +35,31 @@ _QUOTED: Final = re.compile(
 _BEGINS: Final = re.compile(r"[A-Za-z\u00c0-\u024f{\"\u201c(]")
 _ABBREVIATIONS: Final = re.compile(r"\b(?:e\.g|i\.e|a\.m|p\.m|U\.S)\.")
 _ADDRESS: Final = re.compile(r"[^\W\d_]\.[^\W\d_]|\}\.[^\W\d_]|[^\W\d_]:\S|//|(?<![^\W\d_])/|/(?![^\W\d_])")
-# A sign, a letter or a unit beside a slot would make another figure of it.
-_ALTERED: Final = re.compile(
-    r"[^\s(\"'\u201c\u2018\u2014]\{\}|[-\u2013]\s*\{\}|\b(?:minus|negative|plus)\s+\{\}"
-    r"|\{\}(?![\s.,;:!?)\"'\u201d\u2019\u2026\u2014]|$)|\{\}\s+(?:percent|per cent|times|squared|fold)\b",
-    re.IGNORECASE,
-)
-_SENTENCE: Final = re.compile(r"(?<=[.!?;\u2026])\s+")
 
 _PROOF: Final = re.compile(
-    r"\b(?:supported|supports|well[ -]supported|prov(?:e|es|ed|en|ing)|proofs?|confirm\w*|significan\w+|conclusive\w*"
-    r"|certain(?:ly|ty)|undeniabl\w+|undoubtedl?y?|indisputabl\w+|unquestionabl\w+|definit(?:e|ely|ive|ively)"
-    r"|establish(?:es|ed)|demonstrat\w+|guarantee\w*|validat\w+|verif(?:y|ies|ied)|statistical\w*|bulletproof|irrefutabl\w+"
-    r"|beyond (?:any |all )?(?:reasonable )?doubt|no doubt|without (?:a |any )?doubt|for sure|strong(?:est)? evidence"
-    r"|solid evidence|compelling evidence|overwhelming\w*|risk[ -]?free|cannot lose|can't lose|sure thing)\b"
+    r"\b(?:supported|supports|well[ -](?:supported|founded|grounded)|prov(?:e|es|ed|en|ing|ably)|proofs?|confirm\w*"
+    r"|significan\w+|conclusive\w*|certain(?:ly|ty)|undeniabl\w+|undoubtedl?y?|indisputabl\w+|unquestionabl\w+"
+    r"|definit(?:e|ely|ive|ively)|establish(?:es|ed)|demonstrat\w+|guarantee\w*|validat\w+|verif(?:y|ies|ied)|statistical\w*"
+    r"|bulletproof|irrefutabl\w+|incontrovertib\w+|incontestab\w+|unassailab\w+|ironclad|airtight|foolproof|rock[ -]?solid"
+    r"|substantiat\w+|corroborat\w+|vindicat\w+|attest\w*|borne out|bears? (?:it |this |that )?out|sure[ -]?fire"
+    r"|beyond (?:any |all |a )?(?:reasonable |shadow of a )?(?:doubt|dispute|question)|no (?:doubt|question)"
+    r"|without (?:a |any )?(?:doubt|question)|for sure|evidence[ -]based|speaks? for (?:itself|themselves)"
+    r"|(?:backed|underpinned|carried) (?:up )?by (?:the |hard |real |good )*(?:evidence|data|numbers|figures)"
+    r"|(?:evidence|data|numbers|figures|record) backs?"
+    r"|evidence (?:is|was|looks|seems) (?:very |quite |already )?(?:strong|solid|compelling|hard|sound|firm|ample|robust"
+    r"|sufficient|enough|convincing|good|clear)"
+    r"|(?:strong(?:est)?|solid|compelling|hard|sound|firm|ample|robust|sufficient|enough|convincing|good|clear) "
+    r"(?:\w+ )?evidence"
+    r"|overwhelming\w*|risk[ -]?free|cannot lose|can't lose|sure thing)\b"
+)
+_MODEST: Final = re.compile(
+    r"\b(?:no|not|without|lacks?|lacking|hardly)(?: yet| any| a| the)* (?:strong|solid|hard|firm|sufficient|enough|good|clear)"
+    r" (?:\w+ )?evidence\b"
 )
 _ALWAYS: Final = re.compile(
     r"\b(?:always|never|reliabl[ey]|consistent(?:ly)?|invariably|every (?:single )?time|robust(?:ly)?|clear(?:ly)?"
-    r"|obvious(?:ly)?|without exception|works|doesn't work|does not work)\b"
+    r"|obvious(?:ly)?|evident(?:ly)?|plainly|unmistakabl\w+|dependabl\w+|trustworth\w+|without exception|works"
+    r"|doesn't work|does not work|(?:has|have|is) an? (?:\w+ )?edge|a (?:sure |safe |proven )?winner)\b"
 )
 _SUGGESTIVE: Final = re.compile(r"\bsuggestive\b")
 _ORDERS: Final = (
@@ -61,11 +69,8 @@ _ORDERS: Final = (
         True,
     ),
     (re.compile(r"\bdemot\w+\b"), "demote", False),
-    (
-        re.compile(r"\b(?:promot\w+|scal(?:e|ed|ing) up|siz(?:e|ed|ing) up|double down|all[ -]in)\b"),
-        "keep",
-        True,
-    ),
+    (re.compile(r"\bpromot\w+\b"), "keep", True),
+    (re.compile(r"\b(?:scal(?:e|ing) up|siz(?:e|ing) up|double down|all[ -]in)\b"), "", True),
 )
 _GRADES: Final = ("none", "weak", "suggestive", "supported")
 
@@ -99,9 +104,13 @@ def folded(text: str) -> str:
     return "".join(c for c in apart if not unicodedata.combining(c)).lower()
 
 
-def faults_in(where: str, text: str, ground: Ground, *, slots: bool = True) -> list[Fault]:
-    """Everything wrong with one tidy text; without `slots` it may hold none."""
+def faults_in(
+    where: str, text: str, ground: Ground, *, slots: bool = True, about: str | None = None
+) -> list[Fault]:
+    """Everything wrong with one tidy text; without `slots` it may hold none, `about` one position only that one's."""
     found = [Fault(where, kind, detail) for kind, detail in _faults(text, ground, slots=slots)]
+    if about is not None:
+        found += [Fault(where, "a figure of another position", name) for name in others_in(text, about)]
     return list(dict.fromkeys(found))
 
 
@@ -125,8 +134,7 @@ def _faults(text: str, ground: Ground, *, slots: bool) -> Iterator[tuple[str, st
         yield "a text that begins with neither a word nor a slot", ""
     for found in _ADDRESS.finditer(_ABBREVIATIONS.sub(" ", prose)):
         yield "something like an address or a command", found[0]
-    for found in _ALTERED.finditer(prose):
-        yield "a slot whose figure is altered", found[0]
+    yield from turned_in(text, ground.slots)
     for number in numbers_in(prose, folded(prose)):
         yield "a number in words", number
     yield from _quotations(text, ground)
@@ -177,12 +185,12 @@ def _plain_marks(text: str) -> str:
 
 def _verdicts(text: str, ground: Ground) -> Iterator[tuple[str, str]]:
     """Claims stronger than the evidence of the heuristics they are about; about none, none may be strong."""
-    for sentence in _SENTENCE.split(text):
+    for sentence in sentences(text):
         about = [ground.slots.known.get(name) for name in SLOT.findall(sentence)]
         told = [slot.standing for slot in about if slot is not None and slot.standing is not None]
         weakest = min((_GRADES.index(one.evidence) for one in told), default=0)
         proven = weakest == _GRADES.index("supported")
-        plain = folded(SLOT.sub("{}", sentence))
+        plain = _MODEST.sub("{}", folded(SLOT.sub("{}", sentence)))
         for words, allowed in ((_PROOF, proven), (_ALWAYS, proven or not told), (_SUGGESTIVE, weakest > 1)):
             if not allowed and (found := words.search(plain)):
                 yield "a verdict stronger than the evidence", found[0]

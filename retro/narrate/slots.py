@@ -22,11 +22,16 @@ if TYPE_CHECKING:
 
 Thing = TypeVar("Thing")
 
-__all__ = ["SLOT", "Slot", "Slots", "Standing", "fill", "position_slots", "report_slots"]
+__all__ = ["SLOT", "Slot", "Slots", "Standing", "fill", "is_loss", "position_slots", "report_slots"]
 
 SLOT: Final = re.compile(r"\{([^{}]{1,160})\}")
 """How a slot stands in a text; group 1 is its name."""
 
+_LOSS: Final = re.compile(
+    r"\b(?:lost|los(?:e|es|ing)|loss(?:es)? of|down|shed|g[ai]v(?:e|es|ing) (?:back|up)|drop(?:s|ped|ping)?|fell|costs?|costing"
+    r"|declin(?:ed|es|ing))(?: by| only| just| about| some| nearly| almost| another)*\s+$",
+    re.IGNORECASE,
+)
 _PLAIN_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_:/+@-]{0,63}")
 _LONGEST_NAME: Final = 48
 _CHANGES: Final = (
@@ -113,9 +118,22 @@ class Slots:
             self.known[name] = Slot(text, standing)
 
 
+def is_loss(before: str) -> bool:
+    """Whether words end by saying that what follows was lost: "it lost", "down by"."""
+    return _LOSS.search(before) is not None
+
+
 def fill(text: str, slots: Slots) -> str:
-    """The text with every slot replaced, once: what a slot holds is never read as a slot again."""
-    return SLOT.sub(lambda found: slots.known[found[1]].text, text)
+    """The text with every slot replaced, once: what a slot holds is never read as a slot again.
+
+    What was lost is told without its sign: "lost 2.40", because "lost -2.40" would be a gain.
+    """
+
+    def told(found: re.Match[str]) -> str:
+        figure = slots.known[found[1]].text
+        return figure[1:] if figure.startswith("-") and is_loss(text[: found.start()]) else figure
+
+    return SLOT.sub(told, text)
 
 
 def report_slots(report: RetrospectiveReport) -> Slots:

@@ -143,8 +143,11 @@ def check(subject: Subject, text: str) -> Words | list[Fault]:
     fields = {name: tidy(getattr(answer, name)) for name in ("what_worked", "what_failed", "hindsight")}
     told = {p.position_id: (tidy(p.what_went_wrong), tidy(p.lesson)) for p in answer.positions}
     rules = {one.heuristic_id: tidy(one.text) for one in answer.proposals}
-    for name, words in _every(fields, told):
+    for name, words in fields.items():
         faults += faults_in(name, words, subject.ground)
+    for name, both in told.items():
+        for field, words in zip(("what_went_wrong", "lesson"), both, strict=True):
+            faults += faults_in(f"positions {name} {field}", words, subject.ground, about=name)
     for name, words in rules.items():
         faults += faults_in(f"proposals {name}", words, subject.ground, slots=False)
         faults += _unfit(f"proposals {name}", words, subject.reasons)
@@ -169,13 +172,6 @@ def _check_position(subject: Subject, answer: PositionAnswer | None) -> Words | 
     return faults or Words(
         {name: fill(words, subject.ground.slots) for name, words in fields.items()}, {}, {}
     )
-
-
-def _every(fields: Mapping[str, str], told: Mapping[str, tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    yield from fields.items()
-    for name, (wrong, lesson) in told.items():
-        yield f"positions {name} what_went_wrong", wrong
-        yield f"positions {name} lesson", lesson
 
 
 def _twice(where: str, names: list[str]) -> list[Fault]:
