@@ -46,12 +46,11 @@ def markers(
     limit: int = 100,
     settings: Settings = STANDARD,
 ) -> tuple[Marker, ...]:
-    """The somatic markers known at `as_of`: nearest to `context` first when there is one, else newest first."""
-    newest: dict[int, Retrospective] = {}
-    for row in ledger.judgements(conn, agent):
-        if as_of is None or row.at <= as_of:
-            newest[row.episode] = retrospective_of(row)
-    marked = {number: found for number, found in newest.items() if _marks(found)}
+    """The somatic markers known at `as_of`: nearest to `context` first when there is one, else newest first.
+
+    Without a context no more is read than the newest that are wanted.
+    """
+    marked = _marked(conn, agent, as_of, limit if context is None else None)
     told = {
         number: from_document(text) for number, text in ledger.numbered(conn, agent, list(marked)).items()
     }
@@ -68,20 +67,42 @@ def markers(
     )
 
 
-def _marks(found: Retrospective) -> bool:
-    regrets = found.vs_inaction is not None and found.vs_inaction < -HARM
-    return regrets or (found.regret is not None and found.regret > MISSED)
+def _marked(conn: Connection, agent: str, as_of: int | None, wanted: int | None) -> dict[int, Retrospective]:
+    """Episode number -> its newest retrospective, of those that mark it; enough of the newest for `wanted` markers."""
+    seen: set[int] = set()
+    marked: dict[int, Retrospective] = {}
+    edge: int | None = None
+    for row in ledger.latest_judgements(conn, agent, as_of):
+        if edge is not None and row.at < edge:
+            break  # all of one instant are read, since their order is that of the ids
+        if row.episode in seen:
+            continue
+        seen.add(row.episode)
+        found = retrospective_of(row)
+        if _regretted(found) or _missed(found):
+            marked[row.episode] = found
+            if wanted is not None and len(marked) >= wanted:
+                edge = row.at
+    return marked
+
+
+def _regretted(found: Retrospective) -> bool:
+    return found.vs_inaction is not None and found.vs_inaction < -HARM
+
+
+def _missed(found: Retrospective) -> bool:
+    return found.regret is not None and found.regret > MISSED
 
 
 def markers_of(episode: Episode, found: Retrospective) -> list[Marker]:
     """The markers one retrospective registers: none, one or both."""
     made = []
-    if found.vs_inaction is not None and found.vs_inaction < -HARM:
+    if found.vs_inaction is not None and _regretted(found):
         sure = min(1.0, abs(found.vs_inaction) / SURE)
         made.append(
             Marker(episode.id, "Regret", "IncreaseCaution", sure, episode.context, found.review, found.at)
         )
-    if found.regret is not None and found.regret > MISSED:
+    if found.regret is not None and _missed(found):
         where = found.peak_context if found.peak_context is not None else episode.context
         sure = min(1.0, found.regret / SURE)
         made.append(Marker(episode.id, "MissedExit", "TightenExits", sure, where, found.review, found.at))

@@ -14,7 +14,7 @@ import numpy as np
 
 from memory import cache
 from memory.affect import appetite, equity_of
-from memory.context import checked
+from memory.context import checked, known
 from memory.hit import Filters
 from memory.outcomes import recency
 from memory.recalling import score
@@ -76,6 +76,10 @@ def kelly_of(
     settings: Settings = STANDARD,
 ) -> Kelly:
     """Kelly over the columns' episodes known at `as_of`."""
+    if not known(settings.registry, context):
+        return Kelly(
+            None, 0.0, None, None, None, "the situation states nothing that memories are compared by"
+        )
     scored = score(columns, context, as_of=as_of, filters=filters, settings=settings)
     places = scored.places
     weights = scored.sim * recency(columns.at[places], as_of) * columns.conf[places]

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from memory.affect import appetite, results_of
 from memory.columns import of_episodes
+from memory.context import known
 from memory.errors import Refused
 from memory.instants import DAY
 from memory.outcomes import recency
@@ -38,6 +39,7 @@ APPROACHES: Final = ("fixed", "simple_kelly", "recency_kelly", "memory_kelly")
 _BATCH: Final = 50
 _FLAT: Final = 1e-12
 _LEAST: Final = 20
+_NOTHING: Final = "memory knew too little to size any of these trades: nothing is shown for it or against it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +129,25 @@ def validate(
         precision=_mean(hits),
         precision_alike=_mean(alike),
         precision_recent=_mean(recent),
-        verdict=_verdict(differences),
-        reasons={} if _mean(hits) is not None else {"precision": "nothing was known before any trade"},
+        verdict=_verdict(differences) if unknown["memory_kelly"] < len(later) else _NOTHING,
+        reasons=_reasons(later, unknown["memory_kelly"], _mean(hits), settings),
     )
+
+
+def _reasons(
+    later: Sequence[Episode], unsized: int, precision: float | None, settings: Settings
+) -> dict[str, str]:
+    """Why a figure says less than it seems to."""
+    found = {}
+    if precision is None:
+        found["precision"] = "nothing was known before any trade"
+    if unsized:
+        silent = sum(not known(settings.registry, one.context) for one in later)
+        why = f"; {silent} state nothing of their situation" if silent else ""
+        found["memory_kelly"] = (
+            f"{unsized} of {len(later)} trades could not be sized from memory and got the fixed stake{why}"
+        )
+    return found
 
 
 def _stakes(

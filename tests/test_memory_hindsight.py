@@ -200,6 +200,31 @@ def test_markers_are_registered_listed_and_found_by_situation(db):
     assert [(one.outcome, one.similarity) for one in near] == [("MissedExit", 1.0), ("Regret", 0.0)]
 
 
+def test_the_newest_markers_are_the_first_of_all_of_them_however_few_are_wanted(db):
+    """What is read page by page is what reading everything gives; a later review that marks nothing unmarks."""
+    with db.write() as conn:
+        memory.remember(conn, [told(f"e{i:04}", day=i / 100, context={"regime": "x"}) for i in range(560)])
+        for i in range(560):
+            harm = -3.0 if i % 7 == 0 else 0.0
+            at = START + 20 * DAY + i // 50  # fifty of one instant: their order is that of the ids
+            memory.amend(
+                conn, "ada", f"e{i:04}", Retrospective("r", at, vs_inaction=harm, regret=float(i % 3))
+            )
+        for i in range(0, 560, 14):
+            memory.amend(conn, "ada", f"e{i:04}", Retrospective("r2", START + 21 * DAY, vs_inaction=0.0))
+        every = memory.markers(conn, "ada", limit=10_000)
+        for limit in (0, 1, 30, 80):
+            assert memory.markers(conn, "ada", limit=limit) == every[:limit]
+        earlier = memory.markers(conn, "ada", as_of=START + 20 * DAY + 3, limit=10_000)
+    assert [one.episode for one in every] == [
+        f"e{i:04}"
+        for start in range(550, -50, -50)
+        for i in range(start, min(560, start + 50))
+        if i % 14 == 7
+    ]
+    assert len(earlier) == sum(i % 7 == 0 for i in range(200))
+
+
 def test_many_reviewed_episodes_keep_their_boost_through_sealed_blocks(db):
     with db.write() as conn:
         memory.remember(

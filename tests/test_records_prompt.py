@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -118,6 +119,18 @@ def test_both_headings_stand_when_there_is_nothing_and_last_is_the_number_asked_
 
 def test_no_more_experiments_than_asked_for():
     assert "exp_v15_adx_only" not in prompt_section([RSI_DI, ADX], [], 1)
+
+
+def test_a_week_in_which_nothing_was_tried_is_on_file_and_not_in_the_prompt():
+    def week(number: int, **results: float) -> dict:
+        told = {"id": f"exp_{number}", "source": "review", "context": {"review": f"a.weekly.{number}"}}
+        return told | {"results": results, "assessment": {}}
+
+    silent = week(3, net_pnl=0.0, total_trades=0)
+    section = prompt_section([silent, week(2, net_pnl=-4.0, total_trades=0), week(1, total_trades=1)], [], 2)
+    assert re.findall(r"exp_\d", section) == ["exp_2", "exp_1"]
+    assert "(last 2)" in section
+    assert "exp_3" in prompt_section([silent | {"source": "agent"}], [], 2)
 
 
 def test_what_is_missing_is_not_made_up():

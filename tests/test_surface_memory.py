@@ -259,7 +259,20 @@ def test_a_replay_prints_what_it_finds_and_too_little_is_said(told: Retro):
         "memory_kelly",
     ]
     assert found["verdict"]
-    assert told("validate", "recall", "--split", "2026-03-15").code == 0
+    shown = told("validate", "recall", "--split", "2026-03-15")
+    assert shown.code == 0
+    assert shown.out.splitlines()[-1] == found["verdict"].replace("_", " ")
+
+
+def test_a_replay_without_situations_says_that_memory_knew_nothing(told: Retro):
+    rows = [episode(f"v{i}", 1 + i % 28, pnl_r=1.0 if i % 3 else -1.0, context={}) for i in range(60)]
+    Path("more.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    told("remember", "more.jsonl")
+    said = told("validate", "recall", "--split", "2026-03-15")
+    trades = told("validate", "recall", "--split", "2026-03-15", "--json").data["trades"]
+    assert f"{trades} of {trades} trades could not be sized from memory" in said.out
+    assert f"{trades} state nothing of their situation" in said.out
+    assert "memory knew too little to size any of these trades" in said.out
 
 
 # records

@@ -7,7 +7,9 @@ both: their comments, layout and keys survive our writes. A damaged file is told
 from __future__ import annotations
 
 from memory.records.assessment import (
+    ASSESSMENT_PROMPT,
     ASSESSMENT_SCHEMA,
+    NoAnswer,
     ParsedAssessment,
     parse_assessment,
     record_assessment,
@@ -40,6 +42,7 @@ from memory.records.prompt import prompt_section
 from memory.records.splice import Unwritable
 
 __all__ = [
+    "ASSESSMENT_PROMPT",
     "ASSESSMENT_SCHEMA",
     "EXPERIMENTS_DIR",
     "HYPOTHESES_FILE",
@@ -52,6 +55,7 @@ __all__ = [
     "Hypothesis",
     "Imported",
     "Judgement",
+    "NoAnswer",
     "ParsedAssessment",
     "Trouble",
     "Unwritable",

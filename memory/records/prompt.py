@@ -22,10 +22,12 @@ def prompt_section(
 ) -> str:
     """The section in Markdown: the given experiments (the newest first) and the open hypotheses.
 
-    Both headings stand there even when there is nothing below them; `n` is how many were asked for.
+    Both headings stand there even when there is nothing below them; `n` is how many were asked for. Periods in which
+    nothing was tried teach nothing: their records are passed over here.
     """
+    tried = [one for one in experiments if not _is_silent(one)]
     lines = ["## Experiment History", "", f"### Recent Experiments (last {n})", ""]
-    for record in experiments[:n]:
+    for record in tried[:n]:
         lines += [*_experiment(record), ""]
     lines += ["## Open Hypotheses", ""]
     for one in hypotheses:
@@ -36,6 +38,14 @@ def prompt_section(
             "",
         ]
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _is_silent(record: Mapping[str, Any]) -> bool:
+    """A review's record of a period without a trade and without a result."""
+    context, results = _part(record, "context"), _part(record, "results")
+    if record.get("source") != "review" or not context.get("review") or "heuristic" in context:
+        return False
+    return results.get("total_trades") == 0 and not results.get("net_pnl")
 
 
 def _experiment(record: Mapping[str, Any]) -> list[str]:

@@ -211,6 +211,24 @@ def judgements(conn: Connection, agent: str, numbers: Sequence[int] | None = Non
     return sorted(found, key=lambda judged: (judged.at, judged.number))
 
 
+def latest_judgements(conn: Connection, agent: str, as_of: int | None) -> Iterator[Judged]:
+    """The retrospectives known by then (None: ever), newest first, read page by page as they are asked for."""
+    table = retrospectives.c
+    query = (
+        sa.select(retrospectives).where(table.agent == agent).order_by(table.at.desc(), table.number.desc())
+    )
+    if as_of is not None:
+        query = query.where(table.at <= as_of)
+    size, page = _CHUNK, list(conn.execute(query.limit(_CHUNK)))
+    while page:
+        yield from (Judged(row.number, row.episode, row.at, row.review, row.document) for row in page)
+        if len(page) < size:
+            return
+        last, size = page[-1], 4 * size  # few pages even of a long ledger, for each costs a sort
+        older = sa.or_(table.at < last.at, sa.and_(table.at == last.at, table.number < last.number))
+        page = list(conn.execute(query.where(older).limit(size)))
+
+
 def changes(conn: Connection, agent: str, episode: int | None = None) -> list[dict[str, Any]]:
     """The amendment rows of one episode (None: of all), oldest first."""
     query = sa.select(amendments).where(amendments.c.agent == agent)

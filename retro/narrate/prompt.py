@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from retro.narrate.ground import Fault
     from retro.narrate.subject import Subject
 
-__all__ = ["MAX_TOKENS", "Prompt", "ask_again", "prompt_of", "request_of", "token_bound"]
+__all__ = ["MAX_TOKENS", "Prompt", "ask_again", "extraction_of", "prompt_of", "request_of", "token_bound"]
 
 MAX_TOKENS: Final = 8_000
 """Tokens an answer may have, thinking included; a second attempt after one that was cut off has twice as many."""
@@ -76,6 +76,16 @@ def request_of(subject: Subject, model: str, review: str) -> dict[str, Any]:
         "system": [instructions],
         "messages": [{"role": "user", "content": content}],
         "output_config": {"format": {"type": "json_schema", "schema": subject.schema}},
+    }
+
+
+def extraction_of(prompt: str, schema: dict[str, Any], model: str) -> dict[str, Any]:
+    """The arguments of `messages.create` that have a text read into a schema; the prompt fences the text."""
+    return {
+        "model": model,
+        "max_tokens": MAX_TOKENS,
+        "messages": [{"role": "user", "content": prompt}],
+        "output_config": {"format": {"type": "json_schema", "schema": schema}},
     }
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from retro.narrate.client import Reply, ask
 from retro.narrate.prices import price_of, usage_of
-from retro.narrate.prompt import ask_again, prompt_of, request_of, token_bound
+from retro.narrate.prompt import ask_again, extraction_of, prompt_of, request_of, token_bound
 from retro.narrate.subject import check
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from retro.narrate.subject import Subject, Words
     from retro.secret import Secret
 
-__all__ = ["Desk", "Purse", "Written", "write"]
+__all__ = ["Desk", "Extracted", "Purse", "Written", "extract", "write"]
 
 _FAILED: Final = {
     "timeout": "the model did not answer in time",
@@ -102,7 +102,7 @@ def write(subject: Subject, review: str, desk: Desk) -> Written:
     """Words for a review by at most two calls; whatever goes wrong, an answer with `why` and what was spent."""
     price = price_of(desk.model, desk.day)
     if price is None:
-        return Written(desk.model, why=f"no price is known for the model {desk.model}, so it was not asked")
+        return Written(desk.model, why=_no_price(desk.model))
     request = request_of(subject, desk.model, review)
     prompt = prompt_of(subject.kind).version
     done = Written(desk.model)
@@ -120,6 +120,34 @@ def write(subject: Subject, review: str, desk: Desk) -> Written:
         request = found.again(request)
         prompt = f"{prompt_of(subject.kind).version}, {prompt_of('repair').version}"
     return done
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """What a model read out of a text, as it answered; or `why` it did not. `cost` in US dollars as in `Written`."""
+
+    model: str
+    answer: str | None = None
+    cost: Decimal | None = None
+    why: str | None = None
+
+
+def extract(prompt: str, schema: dict[str, Any], version: str, desk: Desk) -> Extracted:
+    """A model's reading of a text into a schema: one call, and nothing of its answer is believed here."""
+    price = price_of(desk.model, desk.day)
+    if price is None:
+        return Extracted(desk.model, why=_no_price(desk.model))
+    reply, cost, why = _call(extraction_of(prompt, schema, desk.model), price, version, desk)
+    if reply is None:
+        return Extracted(desk.model, why=why)
+    answer = _answer(reply)
+    if isinstance(answer, _Refusal):
+        return Extracted(desk.model, cost=cost, why=answer.why)
+    return Extracted(desk.model, answer, cost)
+
+
+def _no_price(model: str) -> str:
+    return f"no price is known for the model {model}, so it was not asked"
 
 
 def _call(
@@ -158,7 +186,8 @@ class _Again(Protocol):
     def __call__(self, request: dict[str, Any], /) -> dict[str, Any]: ...
 
 
-def _read(subject: Subject, reply: Reply) -> Words | _Refusal:
+def _answer(reply: Reply) -> str | _Refusal:
+    """The text of a whole answer."""
     if reply.failure is not None:
         if reply.failure == "refused by the service":
             code = _STATUS.get(reply.status or 0, "an error")
@@ -171,7 +200,13 @@ def _read(subject: Subject, reply: Reply) -> Words | _Refusal:
         )
     if not isinstance(stopped, str) or stopped not in _ENDED:
         return _Refusal(_STOPPED.get(str(stopped), "the model stopped without an answer"))
-    text = _text(reply.message)
+    return _text(reply.message)
+
+
+def _read(subject: Subject, reply: Reply) -> Words | _Refusal:
+    text = _answer(reply)
+    if isinstance(text, _Refusal):
+        return text
     try:
         found = check(subject, text)
     except Exception as error:  # noqa: BLE001  # a fault of the checks must not cost a review

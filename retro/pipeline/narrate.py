@@ -17,7 +17,7 @@ from retro.narrate import plain
 from retro.narrate.candidates import candidates
 from retro.narrate.client import Reply
 from retro.narrate.subject import position_subject, report_subject
-from retro.narrate.write import Desk, Written, write
+from retro.narrate.write import Desk, Extracted, Written, extract, write
 from retro.periods import day_of, format_instant, midnight, zone
 from retro.report import Narrative
 from retro.secret import find_secret
@@ -34,9 +34,10 @@ if TYPE_CHECKING:
     from retro.secret import Secret
     from retro.store.engine import Store
 
-__all__ = ["model_exchanges", "narrated", "narrated_position", "tier_of"]
+__all__ = ["extracted", "model_exchanges", "narrated", "narrated_position", "tier_of"]
 
 _KEY: Final = "ANTHROPIC_API_KEY"
+_NOBODY: Final = "-"
 _NO_LEDGER: Final = "the spend ledger could not be written, and without it no model is asked"
 
 
@@ -144,6 +145,39 @@ class _Case:
     beat: Callable[[], None]
 
 
+def extracted(
+    store: Callable[[], Store],
+    config: Config,
+    env: Mapping[str, str],
+    prompt: str,
+    schema: dict[str, Any],
+    *,
+    version: str,
+    subject: str,
+    now: int,
+) -> Extracted:
+    """A text read by the model that words weekly reviews, as it answered, or why not.
+
+    It is booked under `subject` and nobody's agent; the store is opened only when a model is asked.
+    """
+    tier = tier_of(config, "assessment")
+    key, why = _key(config, env, tier)
+    if key is None:
+        return Extracted("", why=why)
+    case = _Case(store(), _NOBODY, subject, 1, now, resume=False, beat=lambda: None)
+    try:
+        return extract(prompt, schema, version, _desk(config, case, tier, key))
+    except StoreError:
+        return Extracted("", why=_NO_LEDGER)
+
+
+def _desk(config: Config, case: _Case, tier: str, key: Secret) -> Desk:
+    llm = config.llm
+    model = llm.t2_model if tier == "T2" else llm.t1_model
+    purse = _Ledger(case, tier, model, _caps(config, case.now))
+    return Desk(model, day_of(case.now, zone("UTC")), key, llm.base_url, llm.timeout_s, purse, case.beat)
+
+
 def _asked(
     config: Config, env: Mapping[str, str], case: _Case, tier: str, subject: Callable[[], Subject]
 ) -> Written:
@@ -151,12 +185,8 @@ def _asked(
     key, why = _key(config, env, tier)
     if key is None:
         return Written("", why=why)
-    llm = config.llm
-    model = llm.t2_model if tier == "T2" else llm.t1_model
-    day = day_of(case.now, zone("UTC"))
-    purse = _Ledger(case, tier, model, _caps(config, case.now))
     try:
-        desk = Desk(model, day, key, llm.base_url, llm.timeout_s, purse, case.beat)
+        desk = _desk(config, case, tier, key)
         return write(subject(), f"{case.review} {case.revision}", desk)
     except StoreError:
         return Written("", why=_NO_LEDGER)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["add_to"]
 
 _SHOWN = 20
+_LARGEST = 1 << 20
 
 experiments_app = typer.Typer(
     invoke_without_command=True,
@@ -144,6 +147,74 @@ def take_in(
         call.code = 1
     elif not call.json:
         call.say(f"next: {call.command('experiments', 'prompt')}")
+
+
+@experiments_app.command("assess")
+def assess(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="the assessment in any form, - for stdin")],
+    strategy: Annotated[
+        str | None,
+        typer.Option("--strategy", metavar="S", help="what was tried; needed for a new experiment"),
+    ] = None,
+    experiment: Annotated[
+        str | None,
+        typer.Option("--experiment", metavar="ID", help="a record that is there  [default: a new one]"),
+    ] = None,
+    context: Annotated[
+        str, typer.Option("--context", metavar="JSON", help='how it was tried, e.g. {"timeframe": "1h"}')
+    ] = "{}",
+    results: Annotated[
+        str, typer.Option("--results", metavar="JSON", help='its metrics, e.g. {"sharpe_ratio": 0.4}')
+    ] = "{}",
+) -> None:
+    """Save an agent's assessment: a model reads it where there is a key, else its verdicts on H_001 and so on are read.
+
+    Example: retro experiments assess notes.md --strategy breakout --results '{"win_rate": 0.54}'
+    """
+    from retro.pipeline.assess import save_assessment
+    from retro.surface.memory import situation
+
+    done = save_assessment(
+        lambda: call.store,
+        call.config,
+        os.environ,
+        _prose(file),
+        now=time.time_ns() // 1000,
+        strategy=strategy,
+        experiment=experiment,
+        context=situation(context),
+        results=situation(results, "--results"),
+    )
+    if call.json:
+        call.out_json(done)
+        return
+    call.out(f"{done['id']}: {done['verdict'] or 'no verdict'}, {len(done['observations'])} observations")
+    for name, status in done["tested"].items():
+        call.out(f"  {name} is {status or 'untested'}")
+    for name in done["audited"]:
+        call.say(f"  {name} is audited by reviews: its status follows from their evidence")
+    for name in done["unknown"]:
+        call.say(f"  {name} is no hypothesis on record")
+    if done["why"]:
+        call.say(f"note: {'read by the model; ' if done['source'] == 'model' else ''}{done['why']}")
+    call.say(f"next: {call.command('experiments', 'prompt')}")
+
+
+def _prose(file: str) -> str:
+    """The text somebody wrote."""
+    from retro.ingest.source import open_source
+
+    with open_source(file) as stream:
+        data = stream.read(_LARGEST + 1)
+    if len(data) > _LARGEST:
+        raise InputError(f"{file} is larger than {_LARGEST >> 20} MiB; that is no assessment")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError(f"{file} is not UTF-8 text") from None
+    if not text.strip():
+        raise InputError(f"{file} holds no text")
+    return text
 
 
 def hypotheses(
