@@ -258,7 +258,7 @@ def history_of(conn: Connection, agent: str, settings: Settings, before: int) ->
         "entry": fsum(entry) / len(entry) if entry else None,
         "exit": fsum(left) / len(left) if left else None,
     }
-    return History([Outcome(*row) for row in shelf.citations(conn, agent, before)], means)
+    return History(list(map(Outcome._make, shelf.citations(conn, agent, before))), means)
 
 
 def _plain(row: BookRow) -> dict[str, Any]:
