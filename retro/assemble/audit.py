@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from retro.assemble.citations import AuditRules, History, Item, Outcome, Role, Rule, Unit, resolve
+from retro.assemble.citations import AuditRules, Item, Role, Rule, Unit, resolve
+from retro.assemble.history import RECORD, History, identity
 from retro.kernels import audit as kernel
 from retro.kernels import uncertainty
 from retro.periods import format_instant
@@ -18,6 +19,8 @@ from retro.report import HeuristicReport, Partner, Recommendation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
 __all__ = ["audit_period"]
 
@@ -27,10 +30,10 @@ _UNIT_WORD: Final = {"usd": "", "r": " R", "bps": " bps of notional"}
 
 @dataclass(slots=True)
 class _Tally:
-    """Everything about one (heuristic, role)."""
+    """Everything about one (heuristic, role); `ever` are records of its history."""
 
     period: list[Item] = field(default_factory=list)
-    ever: list[Outcome] = field(default_factory=list)
+    ever: NDArray[Any] = field(default_factory=lambda: np.empty(0, RECORD))
     decisions: set[str] = field(default_factory=set)
 
 
@@ -39,9 +42,8 @@ def _tally(
 ) -> dict[tuple[str, Role], _Tally]:
     table: dict[tuple[str, Role], _Tally] = defaultdict(_Tally)
     since = {rule.id: rule.since for rule in rules.rules.values() if rule.since is not None}
-    for outcome in history.outcomes:
-        if outcome.resolved_at < end and outcome.told_at >= since.get(outcome.heuristic, outcome.told_at):
-            table[outcome.heuristic, outcome.role].ever.append(outcome)
+    for key, records in history.before(end).by_heuristic(since).items():
+        table[key].ever = records
     claims = rules.claims
     for item in items:
         inside = _inside(item, start, end)
@@ -85,13 +87,14 @@ def audit_period(
     shown = {key for key, row in table.items() if row.period or row.decisions}
     cited = {heuristic for heuristic, _ in shown}
     shown |= {(rule.id, "entry") for rule in rules.rules.values() if rule.watched and rule.id not in cited}
-    samples = {key: _sample(row.ever) for key, row in table.items() if row.ever}
+    samples = {key: _sample(row.ever) for key, row in table.items() if len(row.ever)}
     p_values = {
         key: p for key, sample in samples.items() if (p := uncertainty.clustered_t(sample).p) is not None
     }
     adjusted = uncertainty.benjamini_hochberg(list(p_values.values())) if p_values else np.empty(0)
     q_values = {key: float(q) for key, q in zip(p_values, adjusted.tolist(), strict=True)}
     pairs = _partners(table)
+    means: dict[Role, float | None] = {"entry": history.mean("entry"), "exit": history.mean("exit")}
     out = []
     for key in sorted(shown, key=lambda key: (_id_key(key[0]), key[1])):
         row = table.get(key, _Tally())
@@ -101,13 +104,13 @@ def audit_period(
             for item in items
             if item.role == key[1] and key[0] not in item.cites and _inside(item, start, end)
         ]
-        facts = _Facts(samples.get(key), q_values.get(key), history.means[key[1]], others, pairs.get(key, []))
+        facts = _Facts(samples.get(key), q_values.get(key), means[key[1]], others, pairs.get(key, []))
         out.append(_report(key, row, rules, facts, rng))
     return out
 
 
-def _sample(outcomes: Sequence[Outcome]) -> uncertainty.DaySums:
-    return uncertainty.by_day([o.value for o in outcomes], [o.day for o in outcomes])
+def _sample(records: NDArray[Any]) -> uncertainty.DaySums:
+    return uncertainty.by_day(records["value"], records["day"])
 
 
 def _id_key(heuristic: str) -> tuple[int, str, int]:
@@ -123,17 +126,20 @@ def _partners(table: Mapping[tuple[str, Role], _Tally]) -> dict[tuple[str, Role]
     out: dict[tuple[str, Role], list[Partner]] = defaultdict(list)
     for role in ("entry", "exit"):
         keys = sorted(key for key in table if key[1] == role)
-        positions: dict[str, int] = {}
-        who, what = [], []
-        for i, key in enumerate(keys):
-            cited = [*(o.position for o in table[key].ever), *(item.position for item in table[key].period)]
-            who += [i] * len(cited)
-            what += [positions.setdefault(position, len(positions)) for position in cited]
-        for pair in kernel.partners(who, what) if who else []:
+        cited = [_positions(table[key]) for key in keys]
+        who = np.repeat(np.arange(len(keys)), [len(positions) for positions in cited])
+        _, what = np.unique(np.concatenate([np.empty(0, np.int64), *cited]), return_inverse=True)
+        for pair in kernel.partners(who, what) if len(who) else []:
             first, second = keys[pair.first], keys[pair.second]
             out[first].append(Partner(heuristic_id=second[0], jaccard=pair.jaccard))
             out[second].append(Partner(heuristic_id=first[0], jaccard=pair.jaccard))
     return out
+
+
+def _positions(row: _Tally) -> NDArray[np.int64]:
+    """The positions for which it was ever cited, resolved or not."""
+    now = [identity(item.position) for item in row.period]
+    return np.concatenate([row.ever["position"], np.array(now, np.int64)])
 
 
 class _Facts(NamedTuple):
@@ -208,7 +214,7 @@ def _evidence(
     if not known:
         names = ("interval", "interval_method", "p_value", "q_value")
         reasons |= dict.fromkeys(names, "outcomes on fewer than 2 days, or all 0")
-    first = min((outcome.resolved_at for outcome in row.ever), default=None)
+    first = int(row.ever["resolved_at"].min()) if len(row.ever) else None
     since = rule.since if rule is not None and rule.since is not None else first
     fields: dict[str, Any] = {
         "evidence_since": None if since is None else format_instant(since),

@@ -11,20 +11,19 @@ from retro.kernels import audit
 from retro.periods import DAY, day_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
     from zoneinfo import ZoneInfo
 
     from retro.assemble.book import BookRow, Cited
 
 __all__ = [
     "AuditRules",
-    "History",
     "Item",
     "Outcome",
     "Role",
     "Rule",
     "Unit",
-    "history_from",
+    "entry_day",
     "items_of",
     "outcomes_of",
     "resolve",
@@ -95,14 +94,6 @@ class Outcome(NamedTuple):
     told_at: int
 
 
-@dataclass(frozen=True, slots=True)
-class History:
-    """Everything that resolved before the period's end, and the mean of all outcomes of each role, cited or not."""
-
-    outcomes: Sequence[Outcome]
-    means: Mapping[Role, float | None]
-
-
 def outcomes_of(items: Iterable[Item]) -> list[Outcome]:
     """One outcome per heuristic, role and position: several of one heuristic are added."""
     sums: dict[tuple[str, Role, str], tuple[Item, list[float]]] = {}
@@ -124,22 +115,9 @@ def outcomes_of(items: Iterable[Item]) -> list[Outcome]:
     ]
 
 
-def history_from(rows: Sequence[BookRow], rules: AuditRules, before: int) -> History:
-    """The history that these rows alone make, as far as it resolved before an instant."""
-    believed = [row for row in rows if row.flagged_at is None]
-    left = [row for row in believed if row.closed_at is not None and row.closed_at < before]
-    seen = [row for row in believed if row.exit_resolved_at is not None and row.exit_resolved_at < before]
-    entry = [row.final_pnl if rules.entry_outcome == "final_pnl" else row.vs_inaction for row in left]
-    items = [item for row in rows for item in items_of(row, rules, rules.claims)]
-    known = [item for item in items if item.resolved_at is not None and item.resolved_at < before]
-    return History(
-        outcomes_of(known), {"entry": _mean(entry), "exit": _mean([row.exit_outcome for row in seen])}
-    )
-
-
-def _mean(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return fsum(known) / len(known) if known else None
+def entry_day(opened_at: int, rules: AuditRules) -> int:
+    """The owner's day on which a position was entered, as an ordinal: outcomes of one day are one observation."""
+    return opened_at // DAY if rules.zone is None else day_of(opened_at, rules.zone).toordinal()
 
 
 def resolve(cites: Iterable[str], claims: Mapping[str, str]) -> tuple[str, ...]:
@@ -151,7 +129,7 @@ def items_of(row: BookRow, rules: AuditRules, claims: Mapping[str, str]) -> list
     """The outcomes one position gives to the audit; none when it is implausible."""
     if row.flagged_at is not None:
         return []
-    day = row.opened_at // DAY if rules.zone is None else day_of(row.opened_at, rules.zone).toordinal()
+    day = entry_day(row.opened_at, rules)
     outcome = row.final_pnl if rules.entry_outcome == "final_pnl" else row.vs_inaction
 
     def item(

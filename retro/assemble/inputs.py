@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
     from retro.assemble.book import BookRow
-    from retro.assemble.citations import History
+    from retro.assemble.history import History
     from retro.assemble.ledger import Books
     from retro.assemble.prices import Prices
     from retro.assemble.track import Track

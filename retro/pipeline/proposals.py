@@ -13,12 +13,13 @@ from playbook import Amendment, AuditRow, Playbook
 from playbook.errors import PlaybookError
 from playbook.proposal import BLANK
 from retro.assemble.audit import audit_period
-from retro.assemble.citations import History, items_of, outcomes_of
+from retro.assemble.citations import items_of, outcomes_of
+from retro.assemble.history import history_from
 from retro.errors import InputError
 from retro.periods import SECOND, parse_instant
 from retro.pipeline.review import audit_life
 from retro.pipeline.settings import rules_of
-from retro.pipeline.settle import history_of, read_rows
+from retro.pipeline.settle import read_rows
 from retro.store import proposals as shelf
 
 if TYPE_CHECKING:
@@ -100,11 +101,11 @@ def evidence_for(store: Store, agent: Agent, settings: Settings, book: Playbook)
     rows = audit_life(store, agent, replace(settings, options=options, playbook=book))
     with store.read() as conn:
         positions = read_rows(conn, agent.name, opened_before=_FOREVER)
-        history = history_of(conn, agent.name, settings, _FOREVER)
     items = [item for row in positions for item in items_of(row, under, under.claims)]
     if not same:
-        anew = History(outcomes_of(items), history.means)
-        rows = audit_period(items, anew, under, agent.first_at or 0, _FOREVER, seed=0)
+        rows = audit_period(
+            items, history_from(positions, under), under, agent.first_at or 0, _FOREVER, seed=0
+        )
     return Evidence(rows, items)
 
 

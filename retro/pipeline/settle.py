@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from retro.assemble.book import BookRow, Cited, book_row
-from retro.assemble.citations import History, Outcome, Role, items_of, outcomes_of
+from retro.assemble.citations import entry_day
+from retro.assemble.history import History, history_from, joined
 from retro.assemble.ledger import step, steps
 from retro.assemble.wallet import Wallet, statements
 from retro.model import Equity, External
@@ -20,6 +21,7 @@ from retro.periods import DAY, day_of, midnight
 from retro.pipeline.load import load_prices, load_tracks, symbols_of
 from retro.store import book as shelf
 from retro.store import facts
+from retro.store.outcomes import forget_outcomes, outcomes_until, replace_outcomes
 from retro.store.tables import name_of
 
 if TYPE_CHECKING:
@@ -102,6 +104,7 @@ def settle(conn: Connection, agent: Agent, settings: Settings) -> None:
         wallet = Wallet(settings.base_currency, settings.lot_method)
         shelf.forget_after(conn, name, _LONG_AGO)
         shelf.forget_positions(conn, name)
+        forget_outcomes(conn, name)
     else:
         start, wallet = before[0], Wallet.from_json(settings.base_currency, settings.lot_method, before[1])
         shelf.forget_after(conn, name, start)
@@ -148,6 +151,9 @@ def _settle_positions(
     """
     effects: list[tuple[str, Effect]] = []
     orphaned: list[Fact] = []
+    rules = settings.options.rules
+    resolved: list[History] = []
+    days = {entry_day(at, rules) for at in shelf.opened(conn, agent, names)}
     times = [statement.at for statement in stated]
     inside = [0.0] * len(stated)
     for i in range(0, len(names), _CHUNK):
@@ -170,7 +176,9 @@ def _settle_positions(
             last = len(times) if track.closed_at is None else bisect_right(times, track.closed_at)
             for k in range(bisect_right(times, track.opened_at), last):
                 inside[k] += track.state(times[k], times[k], prices).value
-        shelf.save_positions(conn, agent, [_plain(row) for row in rows], _citations(rows, settings))
+        shelf.save_positions(conn, agent, [_plain(row) for row in rows])
+        resolved.append(history_from(rows, rules))
+    replace_outcomes(conn, agent, names, days, joined(resolved))
     return effects, inside, orphaned
 
 
@@ -232,33 +240,10 @@ def _opens(what: Any) -> bool:
     return isinstance(what, External) and not what.id
 
 
-def _citations(rows: Iterable[BookRow], settings: Settings) -> list[dict[str, Any]]:
-    rules = settings.options.rules
-    claims = rules.claims
-    return [
-        {
-            "position": name_of(outcome.position),
-            "role": outcome.role,
-            "heuristic": name_of(outcome.heuristic),
-            "day": outcome.day,
-            "outcome": outcome.value,
-            "resolved_at": outcome.resolved_at,
-            "told_at": outcome.told_at,
-        }
-        for row in rows
-        for outcome in outcomes_of(items_of(row, rules, claims))
-    ]
-
-
 def history_of(conn: Connection, agent: str, settings: Settings, before: int) -> History:
     """Everything that resolved before an instant, for the cumulative side of the audit."""
-    entry = shelf.outcomes(conn, agent, before, settings.options.rules.entry_outcome)
-    left = shelf.outcomes(conn, agent, before, "exit_outcome")
-    means: dict[Role, float | None] = {
-        "entry": fsum(entry) / len(entry) if entry else None,
-        "exit": fsum(left) / len(left) if left else None,
-    }
-    return History(list(map(Outcome._make, shelf.citations(conn, agent, before))), means)
+    latest = None if before >= _FOREVER else entry_day(before, settings.options.rules)
+    return outcomes_until(conn, agent, latest).before(before)
 
 
 def _plain(row: BookRow) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from retro.assemble.citations import history_from
+from retro.assemble.history import history_from
 from retro.assemble.ledger import step, steps
 from retro.assemble.wallet import Wallet
 from retro.model import Decision, Prediction, Resolution
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from retro.assemble.book import BookRow
-    from retro.assemble.citations import History
+    from retro.assemble.history import History
     from retro.model import Fact
     from retro.periods import Period
     from retro.pipeline.load import Loaded
@@ -156,7 +156,7 @@ def remembered(
         return rows, history_of(conn, agent, settings, period.end)
     opened = read_rows(conn, agent, opened_before=min(period.end, known_until + 1))
     rows = [_as_known(row, known_until) for row in opened]
-    return rows, history_from(rows, settings.options.rules, period.end)
+    return rows, history_from(rows, settings.options.rules).before(period.end)
 
 
 def _as_known(row: BookRow, known_until: int) -> BookRow:

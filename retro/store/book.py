@@ -17,11 +17,10 @@ from retro.store.tables import agents, metadata, name_of, within
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from sqlalchemy import Connection, Select
+    from sqlalchemy import Connection
 
 __all__ = [
     "book_of",
-    "citations",
     "create",
     "days_before",
     "discrepancies",
@@ -29,7 +28,7 @@ __all__ = [
     "forget_positions",
     "implausible",
     "mark_dirty",
-    "outcomes",
+    "opened",
     "positions",
     "save_days",
     "save_positions",
@@ -64,16 +63,14 @@ _STATEMENTS: Final = (
         PRIMARY KEY (agent, position)
     )""",
     "CREATE INDEX book_positions_closed ON book_positions (agent, closed_at)",
-    """CREATE TABLE book_citations (
+    "CREATE INDEX book_positions_seen ON book_positions (agent, exit_resolved_at)",
+    "CREATE INDEX book_positions_flagged ON book_positions (agent, flagged_at)",
+    """CREATE TABLE book_outcomes (
         agent BIGINT NOT NULL REFERENCES agents (key),
-        position {name} NOT NULL,
-        role TEXT NOT NULL,
-        heuristic {name} NOT NULL,
-        day BIGINT NOT NULL,
-        outcome {float} NOT NULL,
-        resolved_at BIGINT NOT NULL,
-        told_at BIGINT NOT NULL,
-        PRIMARY KEY (agent, position, role, heuristic)
+        block BIGINT NOT NULL,
+        names TEXT NOT NULL,
+        records {bytes} NOT NULL,
+        PRIMARY KEY (agent, block)
     )""",
     """CREATE TABLE book_days (
         agent BIGINT NOT NULL REFERENCES agents (key),
@@ -133,20 +130,6 @@ book_positions: Final = Table(
 )
 """One row a position; `told` holds its citations."""
 
-book_citations: Final = Table(
-    "book_citations",
-    metadata,
-    _agent(),
-    Column("position", Text, primary_key=True),
-    Column("role", Text, primary_key=True),
-    Column("heuristic", Text, primary_key=True),
-    Column("day", BigInteger, nullable=False),
-    Column("outcome", Double, nullable=False),
-    Column("resolved_at", BigInteger, nullable=False),
-    Column("told_at", BigInteger, nullable=False),
-)
-"""One row per resolved outcome and heuristic cited for it, stored once, when it resolves."""
-
 book_days: Final = Table(
     "book_days",
     metadata,
@@ -199,23 +182,24 @@ def forget_after(conn: Connection, agent: str, since: int) -> None:
 
 def forget_positions(conn: Connection, agent: str) -> None:
     """Drop every position's row."""
-    for table in (book_positions, book_citations):
-        conn.execute(delete(table).where(table.c.agent == key_query(agent)))
+    conn.execute(delete(book_positions).where(book_positions.c.agent == key_query(agent)))
 
 
-def save_positions(
-    conn: Connection, agent: str, rows: Sequence[Mapping[str, Any]], citations: Sequence[Mapping[str, Any]]
-) -> None:
-    """Replace the rows and citations of these positions."""
+def opened(conn: Connection, agent: str, names: Iterable[str]) -> list[int]:
+    """When those of these positions opened that have a row."""
+    c = book_positions.c
+    query = select(c.opened_at).where(c.agent == key_query(agent), within(conn, c.position, names))
+    return list(conn.execute(query).scalars())
+
+
+def save_positions(conn: Connection, agent: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Replace the rows of these positions."""
     if not rows:
         return
     key = _key(conn, agent)
-    names = [str(row["position"]) for row in rows]
-    for table in (book_positions, book_citations):
-        conn.execute(delete(table).where(table.c.agent == key, within(conn, table.c.position, names)))
+    names = within(conn, book_positions.c.position, [str(row["position"]) for row in rows])
+    conn.execute(delete(book_positions).where(book_positions.c.agent == key, names))
     conn.execute(insert(book_positions), [{**row, "agent": key} for row in rows])
-    if citations:
-        conn.execute(insert(book_citations), [{**row, "agent": key} for row in citations])
 
 
 def save_days(
@@ -236,27 +220,6 @@ def save_days(
 
 def _key(conn: Connection, agent: str) -> int:
     return int(conn.execute(select(agents.c.key).where(agents.c.name == name_of(agent))).scalar_one())
-
-
-def citations(conn: Connection, agent: str, before: int) -> list[Any]:
-    """(heuristic, role, position, day, outcome, resolved_at, told_at) of outcomes resolved before an instant."""
-    c = book_citations.c
-    query = select(c.heuristic, c.role, c.position, c.day, c.outcome, c.resolved_at, c.told_at)
-    return _as_driven(conn, query.where(c.agent == key_query(agent), c.resolved_at < before))
-
-
-def _as_driven(conn: Connection, query: Select[Any]) -> list[Any]:
-    """All rows as the driver gives them, a third of the time: for what a whole life is read of. Native types only."""
-    cursor = conn.execute(query).cursor
-    return [] if cursor is None else list(cursor.fetchall())
-
-
-def outcomes(conn: Connection, agent: str, before: int, column: str) -> list[float]:
-    """Outcomes of entries (`final_pnl`, `vs_inaction`) or exits (`exit_outcome`) resolved before an instant."""
-    c = book_positions.c
-    known = c.exit_resolved_at if column == "exit_outcome" else c.closed_at
-    query = select(c[column]).where(c.agent == key_query(agent), known < before, c.flagged_at.is_(None))
-    return [value for (value,) in _as_driven(conn, query) if value is not None]
 
 
 def implausible(conn: Connection, agent: str, before: int) -> list[float]:
