@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from crash_points import staged
 from service_faults import Killed, Points
 from service_world import MONDAY, Recorder, World, life
+from syscalls import CAN_TRACE
 
 from retro.model import Fault
 from retro.periods import DAY, HOUR
@@ -135,7 +137,7 @@ def _work_and_die(database: str, folder: Path, last: int) -> None:
 
 
 def test_1_a_process_that_is_really_killed_leaves_whole_reviews_and_whole_files(tmp_path: Path):
-    """SIGKILL at every fifth moment, on a file that the next process opens as it was left. History goes by the handful."""
+    """SIGKILL at every eleventh moment, on a file that the next process opens as it was left. History goes by the handful."""
     base = tmp_path / "base.db"
     world = a_world(open_store(str(base)), tmp_path / "calm", files=True, positions=True)
     tell(world, history=True)
@@ -165,8 +167,21 @@ def test_1_a_process_that_is_really_killed_leaves_whole_reviews_and_whole_files(
         if child.exitcode == 0:
             break
         assert child.exitcode == -signal.SIGKILL
-        moment, died = moment + 5, died + 1
-    assert died > 4
+        moment, died = moment + 11, died + 1
+    assert died > 2
+
+
+@pytest.mark.skipif(not CAN_TRACE, reason="system calls are counted on Linux, x86-64")
+def test_1_2_5_6_7_killed_torn_or_refused_at_a_write_an_fsync_or_a_send_everything_is_there_once(
+    tmp_path: Path,
+):
+    """At some of the system calls; `python tests/crash_points.py` goes through every one of them."""
+    with staged(tmp_path) as stage:
+        assert set(stage.points) >= {"pwrite", "fdatasync", "ftruncate", "send", "fsync", "write", "linkat"}
+        swept = stage.sweep(step=41)
+    assert swept.points > 300
+    assert swept.died > 15
+    assert swept.died + swept.gave_up + swept.lived == sum(swept.tried.values())
 
 
 def test_7_a_page_torn_by_a_power_cut_is_mended_from_the_journal(tmp_path: Path):

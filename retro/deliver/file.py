@@ -8,7 +8,7 @@ import os
 import re
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 from urllib.parse import quote
 
 from retro.deliver.channel import Retry, Sent
@@ -82,24 +82,55 @@ def safe_name(text: str) -> str:
 
 
 def _write_whole(path: Path, content: bytes) -> None:
-    """Beside it, down to the disk, then into its place; not at all when it is there already."""
+    """Down to the disk, then into its place; not at all when it is there already."""
     _make(path.parent)
     try:
         if path.read_bytes() == content:
             return
     except FileNotFoundError:
         pass
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        if not _appear(folder, path.name, content):
+            _take_its_place(path, content)
+        os.fsync(folder)  # a new name is a change of the directory
+    finally:
+        os.close(folder)
+
+
+def _appear(folder: int, name: str, content: bytes) -> bool:
+    """Give a name to a file that has none until it is whole, so that a death leaves no torn leftovers.
+
+    False where the file system cannot, or where the name is taken.
+    """
+    try:
+        handle = os.open(".", os.O_TMPFILE | os.O_WRONLY, 0o600, dir_fd=folder)
+    except (AttributeError, OSError):
+        return False
+    with os.fdopen(handle, "wb") as file:
+        _write_down(file, content)
+        try:
+            os.link(f"/proc/self/fd/{handle}", name, dst_dir_fd=folder, follow_symlinks=True)
+        except OSError:
+            return False
+    return True
+
+
+def _take_its_place(path: Path, content: bytes) -> None:
     handle, beside = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+            _write_down(file, content)
         Path(beside).replace(path)
     except BaseException:
         Path(beside).unlink(missing_ok=True)
         raise
-    _settle(path.parent)
+
+
+def _write_down(file: BinaryIO, content: bytes) -> None:
+    file.write(content)
+    file.flush()
+    os.fsync(file.fileno())
 
 
 def _make(directory: Path) -> None:
@@ -107,12 +138,3 @@ def _make(directory: Path) -> None:
     if not directory.is_dir():
         _make(directory.parent)
         directory.mkdir(mode=0o700, exist_ok=True)
-
-
-def _settle(directory: Path) -> None:
-    """Make the new name last: a rename is a change of the directory."""
-    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

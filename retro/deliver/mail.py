@@ -13,7 +13,7 @@ from retro.deliver.channel import Refused
 from retro.deliver.mail_message import Envelope, address_of, content_id, mail_bytes
 from retro.deliver.mail_page import mail_page, quoted
 from retro.deliver.mail_parts import parts_of
-from retro.deliver.smtp import Server, transmit
+from retro.deliver.smtp import Server, reach, transmit
 from retro.secret import find_secret
 
 if TYPE_CHECKING:
@@ -29,11 +29,12 @@ __all__ = ["Mail", "mail_channel"]
 
 _NAME: Final = "Slow Mirror"
 _NOWHERE: Final = "retro@localhost"
+_NO_HOST: Final = "no [mail] host is configured"
 
 
-def mail_channel(config: Config, env: Mapping[str, str]) -> Mail:
+def mail_channel(config: Config, env: Mapping[str, str], **patience: float) -> Mail:
     """The channel as configured, with its password from the environment."""
-    return Mail(config, find_secret("RETRO_SMTP_PASSWORD", env))
+    return Mail(config, find_secret("RETRO_SMTP_PASSWORD", env), **patience)
 
 
 class Mail:
@@ -71,10 +72,14 @@ class Mail:
         """Whom each mail goes to; nobody while no host is configured."""
         return config.mail.recipients if config.mail.host else ()
 
+    def reach(self) -> Outcome:
+        """Whether the server would take a mail from us; none is sent."""
+        return Refused(_NO_HOST) if self._server is None else reach(self._server)
+
     def send(self, message: Message) -> Outcome:
         """Hand the mail to the server for this recipient."""
         if self._server is None:
-            return Refused("no [mail] host is configured")
+            return Refused(_NO_HOST)
         envelope = self._envelope(message.recipient)
         if envelope is None:
             return Refused("the sender or the recipient is no mail address that can be written in ASCII")

@@ -23,10 +23,12 @@ from retro.safe import plain_text
 from retro.secret import redact
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from retro.deliver.channel import Outcome
     from retro.secret import Secret
 
-__all__ = ["Server", "transmit"]
+__all__ = ["Server", "reach", "transmit"]
 
 _OWNERS: Final = frozenset({530, 534, 535, 538})  # authentication: no fault of this mail
 _HOUR: Final = 3600.0
@@ -90,13 +92,22 @@ class _Connection(smtplib.SMTP):
 
 def transmit(server: Server, sender: str, recipient: str, message: bytes) -> Outcome:
     """Hand the message over for one recipient; addresses are bare and in ASCII."""
+    return _converse(server, lambda wire: _hand_over(wire, server, sender, recipient, message))
+
+
+def reach(server: Server) -> Outcome:
+    """Go as far as a mail would go and send none: connected, under TLS as configured, logged in."""
+    return _converse(server, _take_leave)
+
+
+def _converse(server: Server, talk: Callable[[_Connection], Outcome]) -> Outcome:
     connection = _Connection(server)
     watch = Timer(server.deadline_s, connection.cut)
     watch.daemon = True
     watch.start()
     try:
         _open(connection, server)
-        outcome = _hand_over(connection, server, sender, recipient, message)
+        outcome = talk(connection)
     except _Unmet as unmet:
         outcome = unmet.outcome
     except (OSError, smtplib.SMTPException) as error:
@@ -177,7 +188,12 @@ def _hand_over(
         return _refusal(error.smtp_code, _bytes(error.smtp_error), "the mail", server)
     if not 200 <= code < 300:
         return _refusal(code, text, "the mail", server)
-    if connection.sock is not None:  # it has the mail now: nothing after this can undo that
+    return _take_leave(connection)
+
+
+def _take_leave(connection: _Connection) -> Outcome:
+    """It has all that it was to get: nothing after this can undo that."""
+    if connection.sock is not None:
         with suppress(OSError, smtplib.SMTPException):
             connection.sock.settimeout(_FAREWELL_S)
             connection.quit()

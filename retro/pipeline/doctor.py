@@ -13,6 +13,7 @@ from retro.pipeline import (
     checks_model,
     checks_place,
     checks_playbook,
+    checks_service,
     checks_sources,
 )
 from retro.pipeline.check import Check, House, broken
@@ -34,6 +35,7 @@ _CHECKS: Final[tuple[Examination, ...]] = (
     *checks_memory.CHECKS,
     *checks_playbook.CHECKS,
     *checks_model.CHECKS,
+    *checks_service.CHECKS,
 )
 
 

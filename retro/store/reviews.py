@@ -44,6 +44,7 @@ __all__ = [
     "listed",
     "move",
     "newer_than",
+    "newest_done",
     "note_late",
     "pass_over",
     "promote",
@@ -343,6 +344,12 @@ def count_parked(conn: Connection) -> int:
     return conn.execute(
         select(func.count()).select_from(reviews).where(reviews.c.state == "parked")
     ).scalar_one()
+
+
+def newest_done(conn: Connection) -> int | None:
+    """When the review that was finished last was finished."""
+    found: int | None = conn.execute(select(func.max(reviews.c.done_at))).scalar_one()
+    return found
 
 
 def retry(conn: Connection, id: str, now: int) -> Review:  # noqa: A002  the field's name
