@@ -142,6 +142,7 @@ def _whole(path: Path) -> bytes:
         (lambda whole: b"", "is empty"),
         (lambda whole: whole[: len(whole) // 2], "damaged or cut short"),
         (lambda whole: whole[:60], "damaged or cut short"),
+        (lambda whole: whole[:-1], "damaged or cut short"),
         (lambda whole: whole[:100] + bytes(len(whole) - 100), "not an SQLite database|damaged"),
         (lambda whole: b"hello, world", "neither a freqtrade database nor a backtest result"),
         (lambda whole: b"PK\3\4 not really", "damaged or locked zip file"),
@@ -316,7 +317,7 @@ def test_pairs_without_candles_are_told_of_and_futures_have_their_own_folder(tmp
     batches = list(read(write(tmp_path / "t.sqlite", trades), candles=data, now=NOW))
     assert set(marks(batches)) == {"ETH/USDT:USDT", "SOL/USDT:USDT"}
     reasons = [fault.reason for batch in batches for fault in batch.faults]
-    assert "no candles for BTC/USDT" in reasons
+    assert "no candles for BTC/USDT; freqtrade download-data fetches them" in reasons
     assert "no candles for LATE/USDT in the time it was traded" in reasons
     assert any("OLD_USDT" in reason for reason in reasons)
     with pytest.raises(InputError, match="is not a folder of candles"):

@@ -7,6 +7,7 @@ import json
 import random
 from pathlib import Path
 
+import pytest
 from journal_lines import (
     DEATH,
     FILL,
@@ -54,13 +55,19 @@ def test_windows_line_ends_are_line_ends() -> None:
     assert not any(row.body.endswith("\r") for row in batch.rows)
 
 
-def test_utf_16_is_one_fault_that_names_it() -> None:
-    for encoding in ("utf-16", "utf-16-be"):
-        mark = b"" if encoding == "utf-16" else b"\xfe\xff"
-        batch = read(mark + line(DEATH).decode().encode(encoding) * 3)
-        assert [fault.reason for fault in batch.faults] == [
-            "line: the file is UTF-16; save it as UTF-8 and ingest it again"
-        ]
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"])
+def test_another_unicode_is_one_fault_that_names_it(encoding: str) -> None:
+    batch = read((line(DEATH).decode() * 3).encode(encoding))
+    name = encoding.upper()[:6]
+    assert [fault.reason for fault in batch.faults] == [
+        f"line: the file is {name}; save it as UTF-8 and ingest it again"
+    ]
+
+
+def test_zeros_that_a_crash_left_cost_only_their_line() -> None:
+    for zeros in (bytes(64) + b"\n", bytes(5) + line(DEATH, id="lost"), b"{\0\n"):
+        batch = read(zeros + line(DEATH))
+        assert ([fault.line for fault in batch.faults], len(batch.rows)) == ([1], 1)
 
 
 def test_a_last_line_without_newline_is_torn_wherever_it_ends() -> None:

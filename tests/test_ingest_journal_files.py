@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
+import lzma
 import os
 import random
 from pathlib import Path
@@ -80,6 +82,8 @@ def test_a_gzip_bomb_stops_with_a_sentence_and_keeps_what_came_before(tmp_path: 
             "is a column file; for candles use retro ingest marks",
         ),
         (lambda path: path.write_bytes(b"PK\x03\x04..."), "is a zip archive"),
+        (lambda path: path.write_bytes(bz2.compress(b"{}")), "is packed with bzip2; unpack it first"),
+        (lambda path: path.write_bytes(lzma.compress(b"{}")), "is packed with xz; unpack it first"),
     ],
 )
 def test_what_is_no_journal_at_all_is_one_sentence(tmp_path: Path, make, says: str) -> None:
@@ -105,6 +109,12 @@ def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.setattr("sys.stdin", io.TextIOWrapper(stdin))
             (batch,) = journal.read_path("-", now=NOW)
         assert [row.id for row in batch.rows] == ["a"]
+
+
+def test_standard_input_that_is_closed_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(InputError, match="standard input is closed"):
+        list(journal.read_path("-", now=NOW))
 
 
 def test_a_child_process_reads_exactly_what_we_would(tmp_path: Path) -> None:

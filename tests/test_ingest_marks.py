@@ -113,6 +113,7 @@ BAD = [
     ("1969-12-31T23:00:00Z,10,9,12", "time: is before 1970"),
     ("2026-03-03T12:00:00Z,10,9,12", "time: is more than a day ahead of the clock"),
     ('"2026-03-01T12:00:00Z,10,9,12', "cells of the 4 needed"),
+    ('2026-03-01T12:00:00Z,10,9,"12', "cells of the 4 needed"),
     ("é" * 99 + ",10,9,12", "is not an RFC 3339 instant"),
 ]
 
@@ -165,6 +166,13 @@ def test_the_length_of_a_candle_is_asked_for_when_it_cannot_be_told(tmp_path: Pa
 def test_a_file_without_the_columns_is_one_sentence(tmp_path: Path, text: str) -> None:
     with pytest.raises(InputError, match=r"needs a header with timestamp and price|two columns"):
         whole(csv(tmp_path, text))
+
+
+def test_another_unicode_is_one_sentence(tmp_path: Path) -> None:
+    for encoding in ("utf-16", "utf-16-le", "utf-32"):
+        (tmp_path / "c.csv").write_bytes("timestamp,price\n0,1\n".encode(encoding))
+        with pytest.raises(InputError, match=r"c\.csv: the file is UTF-(16|32); save it as UTF-8"):
+            whole(tmp_path / "c.csv")
 
 
 def test_an_empty_file_and_one_of_only_a_header_hold_no_marks(tmp_path: Path) -> None:
@@ -239,6 +247,19 @@ def test_bad_rows_of_column_files_have_row_numbers(tmp_path: Path, name: str) ->
 
 
 @pytest.mark.parametrize("name", ["c.feather", "c.parquet"])
+def test_columns_of_text_and_of_categories_cost_only_the_rows_that_are_no_numbers(
+    tmp_path: Path, name: str
+) -> None:
+    texts = pa.array([f"2026-01-01T1{hour}:00:00Z" for hour in range(3)])
+    prices = pa.array(["11", " 1e400", "x"])
+    for date, close in ((texts, prices), (texts.dictionary_encode(), prices.dictionary_encode())):
+        write(tmp_path / name, pa.table({"date": date, "close": close}))
+        batch = whole(tmp_path / name, "1h")
+        assert [(fault.line, fault.reason[:6]) for fault in batch.faults] == [(2, "close:"), (3, "close:")]
+        assert [price for _, price, *_ in rows(batch.marks[0])] == [11.0]
+
+
+@pytest.mark.parametrize("name", ["c.feather", "c.parquet"])
 def test_a_column_file_cut_short_is_one_sentence(tmp_path: Path, name: str) -> None:
     write(tmp_path / name, table(STAMPS[0]))
     data = (tmp_path / name).read_bytes()
@@ -250,7 +271,7 @@ def test_a_column_file_cut_short_is_one_sentence(tmp_path: Path, name: str) -> N
 
 def test_a_time_column_of_something_else_is_one_sentence(tmp_path: Path) -> None:
     write(tmp_path / "c.parquet", pa.table({"date": [True], "close": [1.0]}))
-    with pytest.raises(InputError, match="time column holds bool"):
+    with pytest.raises(InputError, match=r"c\.parquet: its time column holds bool"):
         whole(tmp_path / "c.parquet", "1h")
 
 

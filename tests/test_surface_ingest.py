@@ -121,7 +121,26 @@ def test_a_source_that_cannot_be_read_is_one_line_and_makes_no_database(
     assert (said.code, said.out) == (1, "")
     assert said.err.startswith("retro: ")
     assert said.err.count("\n") == 1
+    told = retro("ingest", *words, "--json")
+    sentence = said.err.removeprefix("retro: ").removesuffix("\n")
+    assert (told.code, told.err) == (1, said.err)
+    assert told.data == {
+        **dict.fromkeys(("events", "stored", "unchanged", "conflicts"), 0),
+        "source": words[1],
+        "faults": [{"where": words[1], "line": None, "reason": sentence}],
+    }
     assert not Path("memory_data").exists()
+
+
+def test_a_file_that_may_not_be_read_is_the_data_s_fault_and_not_the_command_s(
+    retro: Retro, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("a").write_bytes(b"")
+    Path("a").chmod(0)
+    monkeypatch.setattr("os.access", lambda *_, **__: False)  # what root is told, too
+    for words in (["journal", "a"], ["freqtrade", "a"], ["marks", "a", "--instrument", "X"]):
+        assert retro("ingest", *words).code != 2
+    assert retro("playbook", "lint", "a").code != 2
 
 
 def test_one_bad_name_among_many_does_not_keep_the_others_out(retro: Retro) -> None:
@@ -129,7 +148,8 @@ def test_one_bad_name_among_many_does_not_keep_the_others_out(retro: Retro) -> N
     Path("b.jsonl").write_text(round_trip("q", day="2026-03-03"))
     said = retro("ingest", "journal", "a.jsonl", "missing", "b.jsonl", "--json")
     assert said.code == 1
-    assert [(one["source"], one["stored"]) for one in said.data] == [("a.jsonl", 5), ("b.jsonl", 5)]
+    told = [(one["source"], one["stored"], len(one["faults"])) for one in said.data]
+    assert told == [("a.jsonl", 5, 0), ("missing", 0, 1), ("b.jsonl", 5, 0)]
     assert "retro: missing does not exist; check the path\n" in said.err
     assert len(retro("positions", "--json").data) == 2
 

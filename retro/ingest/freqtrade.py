@@ -101,11 +101,11 @@ def _opened(path: Path, agent: str | None) -> Iterator[_Source]:
         with path.open("rb") as file:
             head = file.read(len(_MAGIC))
     except FileNotFoundError as error:
-        raise InputError(f"{path} does not exist") from error
+        raise InputError(f"{path} does not exist; check the path") from error
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
     if not head:
-        raise InputError(f"{path} is empty")
+        raise InputError(f"{path} is empty; give the bot's database or a backtest result")
     if head == _MAGIC:
         with freqtrade_tables.open_copy(path) as connection:
             yield _Source(
@@ -203,7 +203,9 @@ def _marks(
 ) -> Batch:
     found = choose(files, pair, timeframes)
     if found is None:
-        return Batch(faults=[Fault(str(folder), None, f"no candles for {pair}")])
+        return Batch(
+            faults=[Fault(str(folder), None, f"no candles for {pair}; freqtrade download-data fetches them")]
+        )
     path, timeframe = found
     faults: list[Fault] = []
     try:

@@ -57,7 +57,9 @@ def _parsed(text: bytes, path: Path) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is not a readable JSON document: {str(error)[:120]}") from error
+        raise InputError(
+            f"{path} is not a readable JSON document ({str(error)[:120]}); for a journal use retro ingest journal"
+        ) from error
 
 
 def _meant(path: Path) -> Path:

@@ -65,6 +65,11 @@ def open_copy(path: Path) -> Iterator[sqlite3.Connection]:
 def _copy(path: Path, copy: Path) -> None:
     with path.open("rb") as file:
         header = file.read(20)
+        page = int.from_bytes(header[16:18], "big")
+        if page > 1 and path.stat().st_size % page:  # SQLite would read the missing end of a page as zeros
+            raise InputError(
+                f"{path} is damaged or cut short (its last page is not whole): use a backup of it"
+            )
     if header[18:19] == bytes([_WAL_FORMAT]) and not _beside(path, "-shm").exists():
         _copy_files(path, copy)
         return

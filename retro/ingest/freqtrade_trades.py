@@ -91,8 +91,8 @@ def instant_of(row: Fields, name: str) -> int | None:
     text = str(value).strip()
     try:
         return parse_instant(text if text.endswith(("Z", "z")) or text[-6:-5] in {"+", "-"} else text + "Z")
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}") from None
+    except ValueError:
+        raise ValueError(f"{name} is {quote(text)}, not a time") from None
 
 
 def owner_of(row: Fields) -> tuple[str, str]:
@@ -184,7 +184,7 @@ def _legs(
     """The filled orders in the order of their making; of a trade older than the table of orders, its row's entry."""
     entry_side = "sell" if short else "buy"
     filled = [order for order in orders if not order.get("ft_is_open") and _filled(order)]
-    sides = [order.get("ft_order_side") == entry_side for order in filled]
+    sides = [(order.get("ft_order_side") or order.get("side")) == entry_side for order in filled]
     legs: list[Leg] = []
     for order, entry in zip(filled, sides, strict=True):
         # before freqtrade kept an order's average price, the rate in its row was what it reckoned with
@@ -192,10 +192,12 @@ def _legs(
         price = _positive(order, "average") or rate or _positive(order, "price", "stop_price", "ft_price")
         at = _first(instant_of(order, "order_filled_date"), instant_of(order, "order_date"))
         at = _first(at, opened if entry else closed)
-        if at is None or not price or not isfinite(_filled(order) * price):
+        if at is None or not price:
             raise ValueError(
                 f"its order {order.get('id')} is filled but has no {'time' if price else 'price'}"
             )
+        if not isfinite(_filled(order) * price):
+            raise ValueError(f"its order {order.get('id')} is too large to reckon with")
         name = _text(order, "order_id")
         known = is_name(name) and all(leg.key != name for leg in legs)
         legs.append(

@@ -12,7 +12,7 @@ import numpy as np
 
 from retro.ingest.events import EventReader
 from retro.ingest.marks import series_of
-from retro.ingest.source import open_source, read_lines
+from retro.ingest.source import open_source, other_encoding, read_lines
 from retro.model import Batch, Fault, Mark, Row, decode
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ __all__ = ["open_source", "read", "read_path"]
 
 _BLANK: Final = b" \t\r"
 _SLICE: Final = 128
-_UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
 _TORN: Final = "line: is torn (it has no newline at its end); complete it and ingest the file again"
 
 
@@ -51,8 +50,8 @@ def read(stream: BinaryIO, where: str, *, now: int, size: int = 2000) -> Iterato
     """
     reader, collected = EventReader(now), _Collected(where)
     for part in read_lines(stream):
-        if part.first == 1 and (wrong := _other_encoding(part.texts[0])):
-            collected.faults.append(Fault(where, 1, wrong))
+        if part.first == 1 and (wrong := other_encoding(part.texts[0])):
+            collected.faults.append(Fault(where, 1, f"line: {wrong}"))
             break
         for first, lines in _slices(part, collected):
             collected.take(reader.read(lines), first)
@@ -61,12 +60,6 @@ def read(stream: BinaryIO, where: str, *, now: int, size: int = 2000) -> Iterato
                 collected = _Collected(where)
     if len(collected):
         yield collected.batch(reader)
-
-
-def _other_encoding(first: bytes) -> str | None:
-    if first.startswith(_UTF_16) and first[2:66].count(0) * 3 > len(first[2:66]):
-        return "line: the file is UTF-16; save it as UTF-8 and ingest it again"
-    return None
 
 
 def _slices(part: Lines, collected: _Collected) -> Iterator[tuple[Sequence[int], list[bytes]]]:

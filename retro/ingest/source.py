@@ -16,10 +16,11 @@ from retro.validation import LONGEST_LINE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Lines", "magic", "open_source", "read_lines"]
+__all__ = ["Lines", "magic", "open_source", "other_encoding", "read_lines"]
 
 _CHUNK: Final = 1 << 18
 _GZIP: Final = b"\x1f\x8b"
+_PACKED: Final = {b"BZh": "bzip2", b"\xfd7zXZ\0": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 _BOMB_FROM: Final = 64 << 20
 _BOMB_RATIO: Final = 250
 
@@ -91,6 +92,8 @@ def magic(path: str) -> bytes:
 def open_source(path: str) -> Iterator[BinaryIO]:
     """The bytes of a file, of a gzip file (known by its first bytes, not its name) or, for "-", of standard input."""
     if path == "-":
+        if sys.stdin is None:
+            raise InputError("standard input is closed; give it something to read, or name a file")
         yield _unfolded(sys.stdin.buffer)
         return
     try:
@@ -123,6 +126,9 @@ def _refuse_other_formats(path: str, file: io.BufferedReader) -> None:
         raise InputError(
             f"{path} is a zip archive; unpack it first, or use retro ingest freqtrade for results"
         )
+    for signature, name in _PACKED.items():
+        if head.startswith(signature):
+            raise InputError(f"{path} is packed with {name}; unpack it first, or pack it with gzip")
 
 
 def _unfolded(file: BinaryIO) -> BinaryIO:
@@ -169,6 +175,20 @@ def read_lines(stream: BinaryIO) -> Iterator[Lines]:
     else:
         if held:
             yield _line(number, parts, held)._replace(ended=False)
+
+
+def other_encoding(first: bytes) -> str | None:
+    """What is wrong when a file's first line is UTF-16 or UTF-32, with or without a byte order mark; else None.
+
+    Latin letters stand at every second or fourth byte there, and the others are zero. A line that a crash left full of
+    zeros is no text, and what follows it may be sound.
+    """
+    head = first[:64].lstrip(b"\xff\xfe\0")[:16]
+    for name, width in (("UTF-32", 4), ("UTF-16", 2)):
+        letters = head[::width]
+        if len(letters) > 1 and 0 not in letters and head.count(0) == len(head) - len(letters):
+            return f"the file is {name}; save it as UTF-8 and ingest it again"
+    return None
 
 
 def _line(number: int, parts: list[bytes], held: int) -> Lines:

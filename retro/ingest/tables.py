@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from retro.errors import InputError
-from retro.ingest.source import magic, open_source, read_lines
+from retro.ingest.source import magic, open_source, other_encoding, read_lines
 from retro.model import Fault
 from retro.periods import parse_instant
 from retro.validation import quote
@@ -108,8 +108,9 @@ def _read_csv(path: str, size: int) -> Iterator[Table]:
 
 
 def _csv_rows(chunks: Iterable[Any]) -> Iterator[tuple[int, str, str | None]]:
-    for first, texts, fault, _ in chunks:
+    for first, texts, broken, _ in chunks:
         for number, text in enumerate(texts, first):
+            fault = broken or (other_encoding(text) if number == 1 else None)
             plain = text.decode("utf-8-sig" if number == 1 else "utf-8", "replace").strip()
             if plain or fault:
                 yield number, plain, fault
@@ -120,7 +121,7 @@ def _cells(text: str, delimiter: str) -> list[str]:
     if '"' not in text:
         return text.split(delimiter)
     try:
-        return next(csv.reader([text], delimiter=delimiter), [])
+        return next(csv.reader([text], delimiter=delimiter, strict=True), [])
     except csv.Error:
         return []
 
@@ -240,7 +241,7 @@ def _arrow_batches(path: str, head: bytes, size: int) -> Iterator[tuple[list[str
 
 def _arrow_table(path: str, batch: Any, columns: _Columns, first: int) -> Table:
     line = np.arange(first, first + batch.num_rows, dtype=np.int64)
-    t = _arrow_times(batch.column(columns.time), naive=columns.candles)
+    t = _arrow_times(path, _spread(batch.column(columns.time)), naive=columns.candles)
     price = _arrow_floats(batch.column(columns.price))
     low = _arrow_floats(batch.column(columns.low)) if columns.low is not None else None
     high = _arrow_floats(batch.column(columns.high)) if columns.high is not None else None
@@ -261,19 +262,37 @@ def _arrow_table(path: str, batch: Any, columns: _Columns, first: int) -> Table:
     )
 
 
-def _arrow_floats(column: Any) -> NDArray[np.float64]:
+def _spread(column: Any) -> Any:
+    """A column of categories as the column of what they stand for."""
     import pyarrow as pa  # noqa: PLC0415 - heavy
 
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow as pa  # noqa: PLC0415 - heavy
+
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _arrow_floats(column: Any) -> NDArray[np.float64]:
+    """A column of prices as float64, NaN where there is none or one that cannot be read."""
+    import pyarrow as pa  # noqa: PLC0415 - heavy
+
+    column = _spread(column)
+    if _is_text(column.type):
+        texts = [str(text or "").strip() for text in column.to_pylist()]
+        return np.array([float(text) if _NUMBER.match(text) else np.nan for text in texts], np.float64)
     values: NDArray[np.float64] = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     return values.astype(np.float64)
 
 
-def _arrow_times(column: Any, *, naive: bool) -> NDArray[np.int64]:
+def _arrow_times(path: str, column: Any, *, naive: bool) -> NDArray[np.int64]:
     import pyarrow as pa  # noqa: PLC0415 - heavy
 
     kind = column.type
     missing = np.asarray(column.is_null().to_numpy(zero_copy_only=False), bool)
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+    if _is_text(kind):
         texts = [str(text or "") for text in column.to_pylist()]
         return np.array([_time_or_none(text.strip(), naive=naive) for text in texts], np.int64)
     if pa.types.is_date(kind):
@@ -293,7 +312,7 @@ def _arrow_times(column: Any, *, naive: bool) -> NDArray[np.int64]:
             values = np.where(missing, 0.0, values)
             t = np.where(values < 1e11, np.floor(values * 1000).astype(np.int64), _epoch_ms(values))
     else:
-        raise InputError(f"the time column holds {kind}; write timestamps")
+        raise InputError(f"{path}: its time column holds {kind}; write timestamps")
     return np.where(missing, _NO_TIME, t).astype(np.int64)
 
 

@@ -31,7 +31,10 @@ _SETTLE_BELOW: Final = 200_000
 
 @dataclass(slots=True)
 class Ingested:
-    """What became of a source. `now` is the clock it was taken in by, for the agents that are new."""
+    """What became of a source. `now` is the clock it was taken in by, for the agents that are new.
+
+    `unread`: it could not be read at all, and its one fault says why.
+    """
 
     source: str
     now: int | None = None
@@ -43,6 +46,7 @@ class Ingested:
     agents: set[str] = field(default_factory=set)
     unknown: dict[str, int] = field(default_factory=dict)
     facts: int = 0
+    unread: bool = False
 
     @property
     def clean(self) -> bool:

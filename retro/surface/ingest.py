@@ -60,27 +60,36 @@ def _take(
     dated: bool = False,
     strict: bool = False,
     dry_run: bool = False,
+    several: bool = False,
 ) -> Ingested:
-    from retro.pipeline.ingest import ingest
+    """Take a source in. One of several that cannot be read keeps no other out, and a script is told of it in JSON."""
+    from retro.model import Fault
+    from retro.pipeline.ingest import Ingested, ingest
     from retro.surface.progress import counter
 
     if on_conflict not in {"keep", "replace"}:
         raise UsageError("--on-conflict takes keep or replace")
     read = iter(batches)
-    first = list(islice(read, 1))  # a source that cannot be read makes no database
-    with _database(dry_run=dry_run) as store, counter(f"reading {source}", quiet=call.quiet) as progress:
-        return ingest(
-            store,
-            source,
-            chain(first, read),
-            call.settings,
-            replace=_REASON if dated or on_conflict == "replace" else None,
-            dated=dated,
-            strict=strict,
-            dry_run=dry_run,
-            now=_now(),
-            progress=progress,
-        )
+    try:
+        first = list(islice(read, 1))  # a source that cannot be read makes no database
+        with _database(dry_run=dry_run) as store, counter(f"reading {source}", quiet=call.quiet) as progress:
+            return ingest(
+                store,
+                source,
+                chain(first, read),
+                call.settings,
+                replace=_REASON if dated or on_conflict == "replace" else None,
+                dated=dated,
+                strict=strict,
+                dry_run=dry_run,
+                now=_now(),
+                progress=progress,
+            )
+    except InputError as error:
+        if not (several or call.json):
+            raise
+        complain(f"retro: {error}")
+        return Ingested(source, faults=[Fault(source, None, str(error))], unread=True)
 
 
 @contextmanager
@@ -102,9 +111,12 @@ def _database(*, dry_run: bool) -> Iterator[Store]:
 
 def _report(results: list[Ingested], *, several: bool = False, dry_run: bool) -> None:
     documents = [result.to_json() for result in results]
+    if any(not result.clean for result in results):
+        call.code = 1
     if call.json:
         call.out_json(documents if several else documents[0])
-    else:
+    results = [result for result in results if not result.unread]
+    if not call.json:
         for result in results:
             call.out(_line(result, dry_run=dry_run))
     for result in results:
@@ -118,9 +130,7 @@ def _report(results: list[Ingested], *, several: bool = False, dry_run: bool) ->
         if result.unknown:
             told = ", ".join(f"{name} ({count:,})" for name, count in sorted(result.unknown.items())[:_SHOWN])
             call.say(f"  kept, though nothing reads them yet, fields named {told}")
-    if any(not result.clean for result in results):
-        call.code = 1
-    if not call.json and not dry_run:
+    if results and not call.json and not dry_run:
         _say_next(sorted({agent for result in results for agent in result.agents}))
 
 
@@ -161,27 +171,37 @@ def journal(
     """
     from retro.ingest.journal import read_path
 
-    results: list[Ingested] = []
-    for file in files:
-        try:
-            batches = read_path(file, now=_now())
-            results.append(_take(file, batches, on_conflict=on_conflict, strict=strict, dry_run=dry_run))
-        except InputError as error:  # one bad name among many does not keep the others out
-            if len(files) == 1:
-                raise
-            complain(f"retro: {error}")
-            call.code = 1
-    _report(results, several=len(files) > 1, dry_run=dry_run)
+    several = len(files) > 1
+    results = [
+        _take(
+            file,
+            read_path(file, now=_now()),
+            on_conflict=on_conflict,
+            strict=strict,
+            dry_run=dry_run,
+            several=several,
+        )
+        for file in files
+    ]
+    _report(results, several=several, dry_run=dry_run)
 
 
 @app.command("freqtrade")
 def freqtrade(
     database: Annotated[
-        Path, typer.Argument(metavar="DB|ZIP", help="tradesv3.sqlite of a bot, or a backtest result")
+        Path,
+        typer.Argument(
+            metavar="DB|ZIP", readable=False, help="tradesv3.sqlite of a bot, or a backtest result"
+        ),
     ],
     candles: Annotated[
         Path | None,
-        typer.Option("--candles", metavar="DIR", help="the bot's candle folder, e.g. user_data/data/binance"),
+        typer.Option(
+            "--candles",
+            metavar="DIR",
+            readable=False,
+            help="the bot's candle folder, e.g. user_data/data/binance",
+        ),
     ] = None,
     agent: Annotated[
         str | None, typer.Option("--agent", metavar="NAME", help="default: the bot's strategy")
@@ -237,7 +257,10 @@ def _with_capital(batches: Iterable[Batch], capital: Decimal | None) -> Iterable
 @app.command("marks")
 def marks(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="with columns timestamp and price, or those of candles")
+        Path,
+        typer.Argument(
+            metavar="FILE", readable=False, help="columns timestamp and price, or those of candles"
+        ),
     ],
     instrument: Annotated[str, typer.Option("--instrument", metavar="X", help="e.g. ETH/USDC")],
     timeframe: Annotated[

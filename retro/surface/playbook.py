@@ -24,7 +24,7 @@ app = typer.Typer(
     epilog="Example: retro playbook lint PLAYBOOK.md",
 )
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="a PLAYBOOK.md")]
+File = Annotated[Path, typer.Argument(metavar="FILE", readable=False, help="a PLAYBOOK.md")]
 
 
 def add_to(parent: typer.Typer) -> None:

@@ -51,8 +51,10 @@ def propose(
 
 
 def apply(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="a PLAYBOOK.md")],
-    proposals_file: Annotated[Path, typer.Argument(metavar="PROPOSALS.json", help="from propose --json")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", readable=False, help="a PLAYBOOK.md")],
+    proposals_file: Annotated[
+        Path, typer.Argument(metavar="PROPOSALS.json", readable=False, help="from propose --json")
+    ],
 ) -> None:
     """Print the playbook with proposals applied. The file stays as it is.
 

@@ -117,7 +117,10 @@ def prompt(n: Count = 15) -> None:
 @experiments_app.command("import")
 def take_in(
     directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="holds experiments/ and hypotheses.yaml, or the files")
+        Path,
+        typer.Argument(
+            metavar="DIR", readable=False, help="holds experiments/ and hypotheses.yaml, or the files"
+        ),
     ],
 ) -> None:
     """Take in records of the same shape from elsewhere, letter by letter; what is missing stays missing.
