@@ -1,12 +1,15 @@
 """Whatever an agent writes, every figure, recommendation and proposal of its review is the same to the byte.
 
-Tried without a model, with one that believes what it reads, and with one that quotes it.
+Tried without a model, with one that believes what it reads, and with one that quotes it; in the report, in the mail,
+in the diff of PLAYBOOK.md and in the pull request.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,19 +17,33 @@ from typing import Any
 import pytest
 from injections import INJECTIONS
 from living import agent_of, settings_for
+from mails import eml, message, parts
 from narrations import AGENT, GOOD, KEY, NOW, configured, lived
+from playbook_lives import TOKEN, bare_repository, to_forge
 
 import playbook
+from retro.config import Config
+from retro.deliver.channel import Sent
 from retro.deliver.render import render
 from retro.narrate import plain
 from retro.narrate.prompt import request_of
 from retro.narrate.subject import report_subject
 from retro.pipeline import proposals
 from retro.pipeline.narrate import narrated
+from retro.pipeline.pull_request_channel import PullRequests
 from retro.report import RetrospectiveReport
 from retro.store.engine import Store, open_store
-from retro.testing.model import Answer, FakeModel, said
+from retro.testing.forge import FakeForge
+from retro.testing.model import Answer, FakeModel, Script, said
 
+BOOK = """\
+# Playbook
+
+## Global
+
+- H-3 [0.55] Enter when fees have paid for the gas {status: active}
+- H-7 [0.62] Increase position size when accuracy is above 80 % {status: active}
+"""
 ROOM = 25
 """Reasons the agent gives in the week."""
 BATCHES = [INJECTIONS[start : start + ROOM] for start in range(0, len(INJECTIONS), ROOM)]
@@ -53,11 +70,14 @@ class Week:
     """A week told with some texts: its report, and what is proposed on its evidence."""
 
     def __init__(self, folder: Path, texts: Sequence[str]) -> None:
+        self.folder = folder
         self.store: Store = open_store(str(folder / "retro.db"))
         self.report = lived(self.store, texts)
         agent = agent_of(self.store, AGENT)
         book, found = proposals.propose(self.store, agent, settings_for()(agent))
-        self.proposals = json.dumps([playbook.to_json(amendment) for amendment in found])
+        told = [playbook.to_json(amendment) for amendment in found]
+        self.proposals = json.dumps(told)
+        self.report = self.report.model_copy(update={"playbook_proposals": told})
         self.diff = playbook.diff(str(book), proposals.amended_text(book, found))
 
 
@@ -176,3 +196,93 @@ def test_a_page_in_a_gullible_models_words_carries_no_markup_of_the_agents(weeks
             assert "evil.example" not in page
             assert "alert(1)" not in page
             assert "\u202e" not in page
+
+
+def mail_of(report: RetrospectiveReport) -> tuple[str, str]:
+    """Its mail as text and as HTML, without the digest of what the agent told."""
+    text, html = parts(eml(message(report)))
+    digest = report.provenance.data_digest[:16]
+    return text.replace(digest, "-"), html.replace(digest, "-")
+
+
+def beside_the_words(report: RetrospectiveReport) -> str:
+    """The text of its mail without the section in words, and without a model's candidates."""
+    audited = [one for one in report.playbook_proposals if one["origin"] != "model"]
+    text, _ = mail_of(report.model_copy(update={"playbook_proposals": audited}))
+    before, words = text.split("IN WORDS ", 1)
+    return before + words[words.index("WHERE THE MONEY CAME FROM") :]
+
+
+def test_fault_19_without_a_model_the_mail_is_the_same_bytes(weeks: list[Week]):
+    honest, *others = [mail_of(plain.words(week.report)) for week in weeks]
+    assert "H-7" in honest[0].split("What is proposed?")[1].split("IN WORDS")[0]
+    assert all(mail == honest for mail in others)
+
+
+@pytest.mark.parametrize("script", [obeys, quotes])
+def test_fault_19_a_gullible_models_mail_differs_in_its_words_alone(
+    weeks: list[Week], script: Callable[[dict[str, Any]], Answer]
+):
+    honest, *others = weeks
+    bare = beside_the_words(plain.words(honest.report))
+    sources = set()
+    with FakeModel(script) as model:
+        config = configured(model.url, max_usd_per_review=9, max_usd_per_day=99, max_usd_per_month=99)
+        for week in others[::2]:
+            told = narrated(week.store, config, KEY, week.report, NOW)
+            sources.add(told.narrative.source)
+            assert beside_the_words(told) == bare
+            assert not any(
+                sign in part for part in mail_of(told) for sign in ("evil.example", "<script", "\u202e")
+            )
+    assert "plain" in sources
+
+
+def request_of_week(week: Week, report: RetrospectiveReport, place: Path) -> tuple[dict[str, Any], str]:
+    """What a pull request on a copy of its store says, and the branch's one commit with all it changes."""
+    place.mkdir()
+    shutil.copy(week.folder / "retro.db", place)
+    store = open_store(str(place / "retro.db"))
+    with FakeForge(bare_repository(place / "agent.git", BOOK), token=TOKEN) as forge:
+        config = Config.model_validate({"playbook": to_forge(forge)})
+        env = {"PATH": os.environ["PATH"], "RETRO_FORGE_TOKEN": TOKEN}
+        channel = PullRequests(store, config, env, settings_for(), lambda: NOW)
+        assert channel.send(message(report)) == Sent()
+        [pull] = forge.pulls
+        told = {name: pull[name] for name in ("title", "body", "head", "base")}
+        commit = forge.git("show", "--format=%an <%ae> %ad%n%B", pull["head"])
+    store.close()
+    return told, commit
+
+
+def test_fault_19_pull_requests_are_the_same_bytes(weeks: list[Week], tmp_path: Path):
+    """Title, body, branch, commit message and diff: each in a repository of its own."""
+    honest, *others = [
+        request_of_week(week, plain.words(week.report), tmp_path / str(n)) for n, week in enumerate(weeks)
+    ]
+    assert "H-7" in honest[0]["title"]
+    assert all(request == honest for request in others)
+
+
+@pytest.mark.parametrize(("script", "added"), [(words_rules, 0), (said(GOOD), 1)], ids=["gullible", "sound"])
+def test_fault_19_a_models_candidate_in_a_pull_request_is_its_own_or_none(
+    weeks: list[Week], tmp_path: Path, script: Script, added: int
+):
+    """A rule in the agent's words never gets there; one that stands is the same beside any text."""
+    honest, *others = weeks[:1] + weeks[-2:]
+    bare, commit = request_of_week(honest, plain.words(honest.report), tmp_path / "bare")
+    made = []
+    with FakeModel(script) as model:
+        config = configured(model.url, max_usd_per_review=9, max_usd_per_day=99, max_usd_per_month=99)
+        for number, week in enumerate([honest, *others] if added else others):
+            told = narrated(week.store, config, KEY, week.report, NOW)
+            made.append(request_of_week(week, told, tmp_path / str(number)))
+    assert all(one == made[0] for one in made)
+    request, changed = made[0]
+    assert changed.count("\n+- H-") - commit.count("\n+- H-") == added
+    above, below = request["body"].split("\n---\n")
+    if added:
+        assert "Add size only once" not in above
+        assert "Add size only once" in below
+    else:
+        assert (request, changed) == (bare, commit)
