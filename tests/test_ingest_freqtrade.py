@@ -292,6 +292,17 @@ def test_an_exit_whose_order_is_missing_is_taken_from_the_row(tmp_path):
     assert profits(facts)["ft-2"] == Decimal("19.58")
 
 
+def test_a_closed_trade_that_nothing_explains_is_told_of(tmp_path):
+    path = write(tmp_path / "t.sqlite", [simple(), simple(id=2)])
+    with sqlite3.connect(path) as connection:
+        connection.execute("DELETE FROM orders WHERE ft_trade_id = 2")
+        connection.execute("UPDATE trades SET amount = 0 WHERE id = 2")
+    connection.close()
+    facts, faults = facts_of(path)
+    assert profits(facts) == {"ft-1": Decimal("19.58")}
+    assert faults == ["it is closed, but neither its orders nor its row say what was bought at what price"]
+
+
 def test_agents_are_named_for_strategy_and_for_stake_where_there_are_two(tmp_path):
     bitcoin = simple(id=2, pair="ETH/BTC", stake="BTC")
     other = simple(id=3, strategy="My Strategy/2")

@@ -228,6 +228,19 @@ def test_a_result_with_funding_shorts_and_two_strategies(tmp_path):
         bodies(path, agent="one")
 
 
+@pytest.mark.parametrize(
+    ("balance", "known"), [(1000, True), (float("nan"), False), (-5, False), ("x", False)]
+)
+def test_a_result_whose_capital_is_no_amount_is_told_of_and_read(tmp_path, balance, known):
+    told = result([simple()])
+    told["strategy"]["Sample"]["starting_balance"] = balance
+    (batch,) = read(zipped(tmp_path / "r.zip", {"r.json": told}), now=NOW)
+    assert batch.rows
+    assert (bool(batch.capital), [fault.reason[:16] for fault in batch.faults]) == (
+        (True, []) if known else (False, ["starting_balance"])
+    )
+
+
 def test_a_bomb_is_not_unpacked(tmp_path, monkeypatch):
     """An entry that unfolds two hundred times and more is refused, whatever size it declares."""
     monkeypatch.setattr(freqtrade_results, "_HARMLESS", 100_000)

@@ -13,7 +13,15 @@ from retro.ingest import freqtrade_results, freqtrade_tables
 from retro.ingest.freqtrade_candles import CandleFile, candle_files, choose, series
 from retro.ingest.freqtrade_facts import equity_fact, facts_of
 from retro.ingest.freqtrade_legs import settled
-from retro.ingest.freqtrade_trades import ZERO, Trade, instant_of, number_of, owner_of, trade_of
+from retro.ingest.freqtrade_trades import (
+    ZERO,
+    Trade,
+    instant_of,
+    number_of,
+    owner_of,
+    positive_of,
+    trade_of,
+)
 from retro.model import Batch, Fault, Row
 from retro.periods import DAY
 
@@ -43,6 +51,7 @@ class _Source:
     wallet: Iterable[tuple[str, str, list[Fields]]] = ()
     capital: dict[str, Decimal | None] = field(default_factory=dict)
     """Strategy -> what it started with, where the source says so."""
+    faults: list[Fault] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -124,19 +133,20 @@ def _result(path: Path, agent: str | None) -> _Source:
     if agent is not None and len(found) > 1:
         raise UsageError(f"{path} holds {len(found)} strategies, each its own agent: leave --agent out")
     trades = [raw for name, one in found.items() for raw in freqtrade_results.trades(name, one)]
-    capital = {
-        name: number_of(one, "starting_balance")
-        for name, one in found.items()
-        if isinstance(one.get("starting_balance"), int | float)
-    }
-    return _Source([raw.row for raw in trades], trades, capital=capital)
+    source = _Source([raw.row for raw in trades], trades)
+    for name, one in found.items():
+        try:
+            source.capital[name] = positive_of(one, "starting_balance") or None
+        except ValueError as error:
+            source.faults.append(Fault(f"{path}, strategy {name}", None, f"{error}; --capital can tell it"))
+    return source
 
 
 def _facts(
     source: _Source, agent: str | None, seen: _Seen, where: str, *, as_of: int | None, now: int
 ) -> Iterator[Batch]:
     names = _names(source.owners, agent)
-    batch, pending = Batch(), 0
+    batch, pending = Batch(faults=source.faults), 0
     for raw in source.trades:
         place = f"{where}, trade {raw.row.get('id')}"
         try:

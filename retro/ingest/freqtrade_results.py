@@ -57,9 +57,8 @@ def _parsed(text: bytes, path: Path) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputError(
-            f"{path} is not a readable JSON document ({str(error)[:120]}); for a journal use retro ingest journal"
-        ) from error
+        hint = "; for a journal use retro ingest journal" if b"\n{" in text[:_CHUNK] else ""
+        raise InputError(f"{path} is not a readable JSON document ({str(error)[:120]}){hint}") from error
 
 
 def _meant(path: Path) -> Path:

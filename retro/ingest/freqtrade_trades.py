@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from retro.ingest.freqtrade_tables import Fields, RawTrade
 
-__all__ = ["ZERO", "Leg", "Trade", "instant_of", "number_of", "owner_of", "trade_of"]
+__all__ = ["ZERO", "Leg", "Trade", "instant_of", "number_of", "owner_of", "positive_of", "trade_of"]
 
 ZERO: Final = Decimal(0)
 _LATEST: Final = 253_402_300_800_000
@@ -106,7 +106,7 @@ def _text(row: Fields, name: str) -> str:
     return "" if value is None else str(value).strip()
 
 
-def _positive(row: Fields, *names: str) -> Decimal:
+def positive_of(row: Fields, *names: str) -> Decimal:
     """The first of the columns that is neither empty nor zero; 0 when all are; `ValueError` when it is negative."""
     for name in names:
         if value := number_of(row, name):
@@ -147,14 +147,14 @@ def trade_of(raw: RawTrade, *, latest: int) -> Trade:
         short=short,
         leveraged=(number_of(row, "leverage") or 1) != 1,
         open=is_open,
-        amount=_positive(row, "amount"),
+        amount=positive_of(row, "amount"),
         fee_open=fee if fee_open is None else fee_open,
         fee_close=fee if fee_close is None else fee_close,
-        stop=_positive(row, "initial_stop_loss"),
+        stop=positive_of(row, "initial_stop_loss"),
         profit=None if is_open else number_of(row, "close_profit_abs"),
         realized=None if is_open else number_of(row, "realized_profit"),
         funding=number_of(row, "funding_fees") or ZERO,
-        close_rate=_positive(row, "close_rate"),
+        close_rate=positive_of(row, "close_rate"),
         close_at=closed,
         enter_tag=_text(row, "enter_tag"),
         exit_reason=_text(row, "exit_reason"),
@@ -188,8 +188,8 @@ def _legs(
     legs: list[Leg] = []
     for order, entry in zip(filled, sides, strict=True):
         # before freqtrade kept an order's average price, the rate in its row was what it reckoned with
-        rate = _positive(row, "open_rate" if entry else "close_rate") if sides.count(entry) == 1 else ZERO
-        price = _positive(order, "average") or rate or _positive(order, "price", "stop_price", "ft_price")
+        rate = positive_of(row, "open_rate" if entry else "close_rate") if sides.count(entry) == 1 else ZERO
+        price = positive_of(order, "average") or rate or positive_of(order, "price", "stop_price", "ft_price")
         at = _first(instant_of(order, "order_filled_date"), instant_of(order, "order_date"))
         at = _first(at, opened if entry else closed)
         if at is None or not price:
@@ -214,9 +214,11 @@ def _legs(
         )
     pending = is_open and row.get("open_order_id") and not row.get("close_rate_requested")
     told = any(sides) if legs else (orders and not row.get("close_profit_abs")) or pending
-    amount, rate = _positive(row, "amount"), _positive(row, "open_rate")
+    amount, rate = positive_of(row, "amount"), positive_of(row, "open_rate")
     if not told and amount and rate and opened is not None:
         legs.insert(0, Leg("entry", entry=True, quantity=amount, price=rate, at=opened))
+    elif not (told or is_open):
+        raise ValueError("it is closed, but neither its orders nor its row say what was bought at what price")
     return legs
 
 
@@ -228,5 +230,5 @@ def _filled(order: Fields) -> Decimal:
     """What the order filled, less a fee that was taken out of the coin."""
     filled = order.get("filled")
     name = "filled" if filled is not None or order.get("status") != "closed" else "amount"
-    quantity = _positive(order, name)
+    quantity = positive_of(order, name)
     return max(ZERO, quantity - (number_of(order, "ft_fee_base") or ZERO)) if quantity else ZERO
