@@ -68,6 +68,7 @@ class Mirror:
         regime: str | None = None,
         types: Sequence[str] = ("episode",),
         losses_first: bool = False,
+        loss_floor: bool = False,
     ) -> list[dict[str, Any]]:
         """Past decisions in situations like this one, as `retro recall --json` prints them."""
         return self.experience.recall_memories(
@@ -81,6 +82,7 @@ class Mirror:
             regime=regime,
             types=types,
             losses_first=losses_first,
+            loss_floor=loss_floor,
         )
 
     recall_memories = recall
@@ -141,15 +143,12 @@ class Mirror:
         expires_at: str | datetime | None = None,
     ) -> dict[str, Any]:
         """Make a plan at an instant; it lives for 30 days unless `expires_at` says otherwise."""
-        made_at = _instant(at)
-        if made_at is None:
-            raise UsageError("a plan is made at an instant")
         return self.experience.create_trading_plan(
             self.experience.agent(agent),
             trigger,
             action,
             reasoning,
-            at=made_at,
+            at=_stated(at),
             priority=priority,
             expires_at=_instant(expires_at),
         )
@@ -164,6 +163,75 @@ class Mirror:
         """Which plans a situation meets; writes nothing."""
         name = self.experience.agent(agent)
         return self.experience.check_active_plans(name, context, as_of=_instant(as_of))
+
+    # what has a command and no tool
+
+    def kelly(
+        self,
+        agent: str | None = None,
+        context: Mapping[str, Any] | None = None,
+        *,
+        as_of: str | datetime | None = None,
+        strategy: str | None = None,
+        symbol: str | None = None,
+    ) -> dict[str, Any]:
+        """What share of equity to put at one R in a situation, as `retro kelly --json` prints it; advisory."""
+        name = self.experience.agent(agent)
+        return self.experience.kelly(
+            name, context or {}, as_of=_instant(as_of), strategy=strategy, symbol=symbol
+        )
+
+    def plans(
+        self, agent: str | None = None, *, as_of: str | datetime | None = None, alive: bool = False
+    ) -> list[dict[str, Any]]:
+        """The agent's plans and how they stand; `alive`: those that may still fire at `as_of`."""
+        return self.experience.plans(self.experience.agent(agent), as_of=_instant(as_of), alive=alive)
+
+    # what somebody decides
+
+    def cancel_plan(self, plan: str, reason: str, *, at: str | datetime, agent: str | None = None) -> None:
+        """Withdraw a plan from an instant on."""
+        self.experience.cancel_plan(self.experience.agent(agent), plan, reason, at=_stated(at))
+
+    def score_plan(
+        self,
+        plan: str,
+        *,
+        at: str | datetime,
+        pnl_r: float | None = None,
+        would_have_made: float | None = None,
+        agent: str | None = None,
+    ) -> None:
+        """Score a plan: the R of a trade that followed it, or what a trade it skipped would have made."""
+        name = self.experience.agent(agent)
+        self.experience.score_plan(name, plan, at=_stated(at), pnl_r=pnl_r, would_have_made=would_have_made)
+
+    def seed_belief(
+        self,
+        id: str,  # noqa: A002  the field's name
+        proposition: str,
+        conditions: Mapping[str, Any],
+        *,
+        at: str | datetime,
+        agent: str | None = None,
+        claim: str = "wins",
+        alpha: float = 2.0,
+        beta: float = 1.0,
+    ) -> None:
+        """State a belief with its prior; episodes that meet the conditions from `at` on are its evidence."""
+        told: dict[str, Any] = {"id": id, "proposition": proposition, "conditions": dict(conditions)}
+        told |= {"claim": claim, "alpha": alpha, "beta": beta}
+        self.experience.seed_belief(self.experience.agent(agent), told, at=_stated(at))
+
+    def halt(self, reason: str, *, at: str | datetime, agent: str | None = None) -> None:
+        """Raise the flag that says stop, from an instant on: the state shows it until `resume`."""
+        self.experience.halt(self.experience.agent(agent), reason, at=_stated(at))
+
+    def resume(self, reason: str, *, at: str | datetime, agent: str | None = None) -> None:
+        """Take the flag down again."""
+        self.experience.resume(self.experience.agent(agent), reason, at=_stated(at))
+
+    # records
 
     def list_hypotheses(self, status: str | None = None) -> list[dict[str, Any]]:
         """The hypotheses on record; None: whatever their status."""
@@ -187,6 +255,13 @@ class Mirror:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _stated(at: str | datetime) -> int:
+    instant = _instant(at)
+    if instant is None:
+        raise UsageError("at: an instant is needed")
+    return instant
 
 
 def _instant(stated: str | datetime | None) -> int | None:

@@ -252,6 +252,52 @@ class Experience:
             for one in found
         ]
 
+    def cancel_plan(self, agent: str, plan: str, reason: str, *, at: int) -> None:
+        """Withdraw a plan from an instant on."""
+        from memory import cancel_plan  # noqa: PLC0415  as above
+
+        with refusals(), self.store.write() as conn:
+            cancel_plan(conn, agent, plan, at=at, reason=reason)
+
+    def score_plan(
+        self,
+        agent: str,
+        plan: str,
+        *,
+        at: int,
+        pnl_r: float | None = None,
+        would_have_made: float | None = None,
+    ) -> None:
+        """Score a plan by the R of a trade that followed it, or by what a trade it skipped would have made."""
+        from memory import score_plan  # noqa: PLC0415  as above
+
+        with refusals(), self.store.write() as conn:
+            score_plan(conn, agent, plan, at=at, pnl_r=pnl_r, would_have_made=would_have_made)
+
+    # what somebody decides about it
+
+    def seed_belief(self, agent: str, told: Mapping[str, Any], *, at: int) -> None:
+        """State a belief that later episodes are to bear out: id, proposition, conditions, claim, alpha, beta."""
+        from memory import Seed, seed_belief  # noqa: PLC0415  as above
+
+        with refusals(), self.store.write() as conn:
+            seed = Seed(agent=agent, at=at, **told)
+            seed_belief(conn, seed, registry=memory_settings(self.config).registry)
+
+    def halt(self, agent: str, reason: str, *, at: int) -> None:
+        """Raise the flag that says stop, from an instant on."""
+        from memory import halt  # noqa: PLC0415  as above
+
+        with refusals(), self.store.write() as conn:
+            halt(conn, agent, at=at, reason=reason)
+
+    def resume(self, agent: str, reason: str, *, at: int) -> None:
+        """Take the flag down again."""
+        from memory import resume  # noqa: PLC0415  as above
+
+        with refusals(), self.store.write() as conn:
+            resume(conn, agent, at=at, reason=reason)
+
     # records
 
     def list_hypotheses(self, status: str | None = None) -> list[dict[str, Any]]:

@@ -130,6 +130,9 @@ class Tools:
         regime: str | None = None,
         types: Annotated[list[str], Field(description="episode, belief, plan")] = ["episode"],  # noqa: B006  as above
         losses_first: bool = False,
+        loss_floor: Annotated[
+            bool, Field(description="at least a fifth are losses, while there are any")
+        ] = False,
     ) -> Document:
         """Past decisions in situations like this one, weighted by how they turned out in the end; best first.
 
@@ -146,6 +149,7 @@ class Tools:
             regime=regime,
             types=tuple(types),
             losses_first=losses_first,
+            loss_floor=loss_floor,
         )
         return {"memories": hits}
 
