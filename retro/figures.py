@@ -203,17 +203,17 @@ def date_text(day: date, *, weekday: bool = False) -> str:
     return f"{name}{day.day} {_MONTHS[day.month - 1]} {day.year}"
 
 
-def span(start: str, end: str, zone: str = "UTC") -> str:
+def span(start: str, end: str, zone: str = "UTC", *, weekday: bool = True) -> str:
     """A period [start, end): whole days as Mon 16 to Sun 22 Nov 2026, anything else to the minute."""
     first, after = _local(start, zone), _local(end, zone)
     if (first.hour, first.minute, after.hour, after.minute) != (0, 0, 0, 0) or after <= first:
         return f"{moment(start, zone)} to {moment(end, zone)}"
     last = after.date() - timedelta(days=1)
     if last <= first.date():
-        return date_text(first.date(), weekday=True)
-    opening = f"{_WEEKDAYS[first.weekday()]} {first.day}"
+        return date_text(first.date(), weekday=weekday)
+    opening = f"{_WEEKDAYS[first.weekday()]} {first.day}" if weekday else f"{first.day}"
     if (first.year, first.month) != (last.year, last.month):
         opening += f" {_MONTHS[first.month - 1]}"
     if first.year != last.year:
         opening += f" {first.year}"
-    return f"{opening} to {date_text(last, weekday=True)}"
+    return f"{opening} to {date_text(last, weekday=weekday)}"

@@ -70,6 +70,8 @@ def message(document: RetrospectiveReport | PositionRetrospective, **more: objec
         "generated_at_us": at,
         "recipient": "ada@example.org",
     }
+    if not isinstance(document, RetrospectiveReport):
+        told["currencies"] = {document.agent: "USDC"}
     return Message(**(told | more))
 
 

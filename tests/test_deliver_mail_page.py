@@ -32,7 +32,7 @@ def test_acting_against_doing_nothing_is_a_yes_a_no_or_neither(life: Life) -> No
     assert against_nothing(life.weekly, 2.5) == "Yes, by 2.50 USDC"
     assert against_nothing(life.weekly, -2.5) == "No, it cost 2.50 USDC"
     assert against_nothing(life.weekly, 0.0) == "It came to the same"
-    assert against_nothing(life.weekly, None, 0) == "–"
+    assert against_nothing(life.weekly, None, 0) == "Nothing to compare"
 
 
 def test_the_best_and_the_worst_are_the_believed_positions_by_what_they_made_in_the_period(
@@ -86,19 +86,41 @@ def test_proposals_are_named_with_their_evidence(life: Life) -> None:
     assert "proposals" in [section.key for section in page.sections]
 
 
-def test_a_loss_names_the_action_that_lost_most(life: Life) -> None:
+def test_a_week_without_a_position_answers_in_words(life: Life) -> None:
+    quiet = life.weekly.effectiveness.model_copy(update={"sum_vs_inaction": None, "closed_positions": 0})
+    told = life.weekly.model_copy(update={"positions": [], "effectiveness": quiet})
+    answers = [(told.question, told.answer) for told in mail_page(message(told)).answers]
+    assert answers[:2] == [
+        ("Did acting beat doing nothing?", "Nothing to compare"),
+        ("Best and worst position", "None"),
+    ]
+
+
+def test_amounts_of_a_position_carry_the_unit_its_agent_has(life: Life) -> None:
+    """A position does not say its unit: the message does, of every agent in it."""
+    other = life.position.model_copy(update={"agent": "other"})
+    units = {life.position.agent: "BTC", "other": "EUR"}
+    told = message(life.position, digest_of=(life.position, other), currencies=units)
+    page = mail_page(told)
+    assert page.result.endswith(" BTC")
+    assert [found.result.rpartition(" ")[2] for found in page.older] == ["BTC", "EUR"]
+    assert [found.against_nothing.rpartition(" ")[2] for found in page.older] == ["BTC", "EUR"]
+    assert page.answers[0].answer.endswith(" BTC")
+
+
+def test_a_loss_names_the_action_it_is_about_the_last_that_lost(life: Life) -> None:
     def action(at: str, pnl: float | None) -> Action:
         return Action(
             at=f"2026-03-04T{at}:00Z", action="exit", position_id="t-1", instrument="ETH/USDC", cites=["H-7"],
             realized_pnl=pnl,
         )  # fmt: skip
 
-    taken = [action("10:00", -1.0), action("11:00", None), action("12:30", -70.0), action("13:00", 9.0)]
+    taken = [action("10:00", -80.0), action("11:00", None), action("12:30", -70.0), action("12:31", 9.0)]
     told = life.weekly.model_copy(update={"actions_taken": taken, "horizon": "loss"})
     page = mail_page(message(told, kind="loss"))
     assert page.kicker == "Loss review"
     assert page.answers[0].question == "Which action lost?"
-    assert page.answers[0].answer == "-70.00 USDC"
+    assert page.outcome == page.answers[0].answer == "-70.00 USDC"
     assert page.answers[0].note == "exit, t-1, ETH/USDC, 2026-03-04 12:30 UTC; cites H-7"
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
+import re
+import stat
 import time
 from collections.abc import Callable, Iterator
 from email import policy
@@ -19,7 +21,7 @@ import retro
 from retro.errors import UnknownError
 from retro.periods import DAY
 from retro.report import PositionRetrospective, RetrospectiveReport
-from retro.store import reviews
+from retro.store import outbox, reviews
 from retro.store.engine import open_store
 from retro.surface.cli import run
 
@@ -279,6 +281,26 @@ def test_deliver_lists_sends_again_and_previews(call: Retro, told: Any, tmp_path
     mail = BytesParser(policy=policy.default).parsebytes((tmp_path / "out" / f"{name}.eml").read_bytes())
     assert mail["Message-ID"]
     assert "<html" in (tmp_path / "out" / f"{name}.html").read_text().lower()
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "out").iterdir()} == {0o600}
+
+
+def test_deliver_shows_what_goes_to_people_with_whole_reasons_and_counts_the_files(
+    call: Retro, told: Any, tmp_path: Path
+):
+    reason = (
+        "mx.example.org did not take the recipient: 450 4.2.1 greylisted, come back in five minutes please"
+    )
+    with open_store(str(tmp_path / "retro.db")).write() as conn:
+        review = reviews.listed(conn, None)[0]
+        outbox.write(conn, review.key, review.revision, [("mail", "ada@example.org")], 0, digest=())
+        (letter,) = outbox.claim(conn, "me", 1, 1, "mail", digest=False, limit=1)
+        outbox.record(conn, [letter], "pending", reason=reason, not_before=60_000_000)
+    listed = call("deliver").out
+    assert max(map(len, listed.splitlines())) <= 80
+    assert "ada@example.org" in listed
+    assert f"tried 1 time, again at 1970-01-01 00:01 UTC: {reason}" in " ".join(listed.split())
+    assert " reviews " not in listed
+    assert re.search(r"And \d+ sent to file: --json lists them all\.", listed)
 
 
 def test_deliver_leaves_sending_to_a_service_that_runs(call: Retro, told: Any, tmp_path: Path):

@@ -231,6 +231,7 @@ def test_a_review_is_written_for_programs_and_people_and_its_json_is_what_is_sto
     ]
     assert files["bot/daily/2026-03-02.json"].decode() == world.text("bot.daily.2026-03-02")
     assert json.loads(files["bot/position/p0.json"])["position_id"] == "p0"
+    assert "Up 10.00 USDC" in files["bot/position/p0.md"].decode()
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "reviews").rglob("*.*")}
     with store.write() as conn:
         assert outbox.resend(conn, "bot.daily.2026-03-02", world.clock()) == 1

@@ -6,10 +6,12 @@ written to the same path with the same bytes, a mail carries the same Message-ID
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from retro.config import Config
     from retro.report import PositionRetrospective, RetrospectiveReport
 
@@ -22,7 +24,8 @@ class Message:
 
     `period_key` is the part of the review's id after its kind (`2026-W47`, a position's id, empty for a death).
     `digest_of` holds, in a catch-up digest, the older reviews that go into the same message, oldest first; `previous`
-    is the revision before this one, for what changed.
+    is the revision before this one, for what changed. A position does not say its unit: `currencies` names, by agent,
+    the base currency of each whose documents are here.
     """
 
     review_id: str
@@ -36,6 +39,7 @@ class Message:
     recipient: str
     digest_of: tuple[RetrospectiveReport | PositionRetrospective, ...] = ()
     previous: RetrospectiveReport | PositionRetrospective | None = None
+    currencies: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,10 @@ class Files:
         stem = key if message.revision == 1 else f"{key}.r{message.revision}"
         folder = self.directory / safe_name(message.agent) / safe_name(message.kind)
         forms = _OF_POSITIONS if message.kind == "position" else _FORMATS
-        return {folder / f"{stem}.{form}": render(message.document, form) for form in forms}
+        currency = message.currencies.get(message.agent, "")
+        return {
+            folder / f"{stem}.{form}": render(message.document, form, currency=currency) for form in forms
+        }
 
 
 def safe_name(text: str) -> str:

@@ -123,7 +123,7 @@ def _subject(page: MailPage) -> str:
     """Whose, which, and how it went: sample, weekly review 2026-W10: down 10.87 USDC."""
     which = f"{page.agent}, {page.kicker.lower()}{f' {page.period}' if page.period else ''}"
     more = f" (and {len(page.older) + page.more_older:,} older)" if page.older else ""
-    return f"{which}{more}: {page.result[:1].lower()}{page.result[1:]}"
+    return f"{which}{more}: {page.outcome[:1].lower()}{page.outcome[1:]}"
 
 
 def _foot(page: MailPage) -> tuple[str, ...]:

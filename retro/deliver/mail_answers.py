@@ -18,8 +18,19 @@ if TYPE_CHECKING:
     from retro.figures import Money
     from retro.report import HeuristicReport, PositionRetrospective, RetrospectiveReport
 
-__all__ = ["Answer", "Line", "answers_of_life", "answers_of_loss", "answers_of_position", "answers_of_report"]
+__all__ = [
+    "LOST",
+    "Answer",
+    "Line",
+    "answers_of_life",
+    "answers_of_loss",
+    "answers_of_position",
+    "answers_of_report",
+]
 
+LOST: Final = "Which action lost?"
+"""What the review of a loss asks first."""
+_ACTING: Final = "Did acting beat doing nothing?"
 _LINES: Final = 3
 _PROPOSALS: Final = 2
 _NAMED: Final = 6
@@ -27,13 +38,14 @@ _NAMED: Final = 6
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One thing of several: its name, what is said about it, why, and its own words."""
+    """One thing of several: its name, what is said about it, its figure, why, and its own words."""
 
     name: str
     verdict: str
     note: str = ""
     tone: Tone = "plain"
     text: str = ""
+    figure: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,17 +105,17 @@ def answers_of_life(report: RetrospectiveReport, money: Money) -> tuple[Answer, 
 
 
 def answers_of_loss(report: RetrospectiveReport, money: Money) -> tuple[Answer, ...]:
-    """A loss: the action that lost, then what any review answers."""
+    """A loss: the action that lost, the last that the period holds, then what any review answers."""
     lost = [action for action in report.actions_taken if (action.realized_pnl or 0.0) < 0]
-    worst = min(lost, key=lambda action: (action.realized_pnl or 0.0, action.at), default=None)
-    if worst is None:
+    last = max(lost, key=lambda action: (action.at, -(action.realized_pnl or 0.0)), default=None)
+    if last is None:
         return answers_of_report(report, money)
-    told = [worst.action, worst.position_id or "", worst.instrument or ""]
-    note = f"{', '.join(filter(None, told))}, {moment(worst.at, report.time_zone)} {report.time_zone}"
-    if worst.cites:
-        note += f"; cites {', '.join(worst.cites[:_LINES])}"
-    amount = money.change(worst.realized_pnl)
-    return (Answer("more", "Which action lost?", amount, note, "down"), *answers_of_report(report, money))
+    told = [last.action, last.position_id or "", last.instrument or ""]
+    note = f"{', '.join(filter(None, told))}, {moment(last.at, report.time_zone)} {report.time_zone}"
+    if last.cites:
+        note += f"; cites {', '.join(last.cites[:_LINES])}"
+    amount = money.change(last.realized_pnl)
+    return (Answer("more", LOST, amount, note, "down"), *answers_of_report(report, money))
 
 
 def answers_of_position(p: PositionRetrospective, money: Money) -> tuple[Answer, ...]:
@@ -125,9 +137,9 @@ def _acting(report: RetrospectiveReport, money: Money) -> Answer:
     note = f"over {closed}"
     if found.inaction_superiority_rate is not None:
         note = f"{percent(found.inaction_superiority_rate)} of {closed} did worse than nothing"
-    return _verdict(
-        found.sum_vs_inaction, money, note if found.closed_positions else "no position was closed"
-    )
+    if not found.closed_positions:
+        return Answer("acting", _ACTING, "Nothing to compare", "no position was closed")
+    return _verdict(found.sum_vs_inaction, money, note)
 
 
 def _verdict(value: float | None, money: Money, note: str) -> Answer:
@@ -136,15 +148,17 @@ def _verdict(value: float | None, money: Money, note: str) -> Answer:
     if value is not None:
         told = f"Yes, by {money.amount(value)}" if value > 0 else f"No, it cost {money.amount(-value)}"
         told = told if value else "It came to the same"
-    return Answer("acting", "Did acting beat doing nothing?", told, note, tone_of(value))
+    return Answer("acting", _ACTING, told, note, tone_of(value))
 
 
 def _extremes(positions: Sequence[PositionRetrospective], money: Money) -> tuple[Answer, ...]:
     ranked = sorted(plausible(positions), key=lambda p: (p.period_pnl, p.position_id))
     if not ranked:
-        return (Answer("best", "Best position", DASH, "there was no position in the period"),)
+        return (Answer("best", "Best and worst position", "None", "there was no position in the period"),)
+    if len(ranked) == 1:
+        return (_extreme("best", "Only position", ranked[0], money),)
     best = _extreme("best", "Best position", ranked[-1], money)
-    return (best, _extreme("worst", "Worst position", ranked[0], money)) if len(ranked) > 1 else (best,)
+    return (best, _extreme("worst", "Worst position", ranked[0], money))
 
 
 def _extreme(key: Literal["best", "worst"], label: str, p: PositionRetrospective, money: Money) -> Answer:
@@ -177,8 +191,8 @@ def _decision(row: HeuristicReport, money: Money) -> Line:
     kind = row.recommendation.kind
     name = row.heuristic_id if row.role == "entry" else f"{row.heuristic_id} {row.role}"
     average = row.avg_pnl_per_citation
-    note = doubt(row) if average is None else f"{money.signed(average)} avg, {doubt(row)}"
-    return Line(name, VERDICTS[kind], note, verdict_tone(kind), row.heuristic_text or "")
+    figure = "" if average is None else f"{money.change(average)} avg"
+    return Line(name, VERDICTS[kind], doubt(row), verdict_tone(kind), row.heuristic_text or "", figure)
 
 
 def _proposed(entries: Sequence[dict[str, Any]], question: str) -> Answer:

@@ -14,6 +14,7 @@ from retro.deliver.audit_sections import wanting
 from retro.deliver.blocks import Notes, PathChart, Prose, Table, tone_of
 from retro.deliver.group_sections import what
 from retro.deliver.mail_answers import (
+    LOST,
     Answer,
     answers_of_life,
     answers_of_loss,
@@ -50,9 +51,10 @@ _IN_FULL: Final = (
     *("proposals", "words", "attribution", "audit", "days", "positions", "effectiveness", "risk"),
     *("breakdowns", "predictions", "costs", "quality"),
 )
-_BY_PERIOD: Final = frozenset({"daily", "weekly", "epoch"})
+_NAMED: Final = frozenset({"daily", "weekly", "epoch", "position"})
 _ANSWERS: Final = {"death": answers_of_life, "loss": answers_of_loss}
 _ADDRESS: Final = re.compile(r"(?<=[A-Za-z]):(?=//)|(?<=\bwww)\.|(?<=\bmailto):", re.IGNORECASE)
+_YEAR: Final = re.compile(r" \d{4}$")  # a review's name says it
 
 _MARK: Final = r"[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
 _PILE: Final = re.compile(f"({_MARK}{{2}}){_MARK}+")  # marks stacked so high that they cover other lines
@@ -73,7 +75,7 @@ class Older:
 
 @dataclass(frozen=True, slots=True)
 class MailPage:
-    """A review ready to be written as a mail."""
+    """A review ready to be written as a mail; `outcome` is what its subject says of it."""
 
     agent: str
     review_id: str
@@ -82,6 +84,7 @@ class MailPage:
     title: str
     subtitle: str
     result: str
+    outcome: str
     why: str
     tone: Tone
     alarms: tuple[str, ...]
@@ -98,27 +101,37 @@ class MailPage:
 def mail_page(message: Message) -> MailPage:
     """What a message says."""
     document = harmless(message.document)
+    currencies = {agent: quoted(currency, 20) for agent, currency in message.currencies.items()}
     if isinstance(document, RetrospectiveReport):
         page, money = page_of_report(document), money_of_report(document)
         answers = _ANSWERS.get(message.kind, answers_of_report)(document, money)
         keys: Sequence[str] = _IN_SHORT if message.kind in _SHORT_KINDS else _IN_FULL
     else:
-        money = money_of("", (document.final_pnl, document.mfe, document.mae, document.period_pnl))
+        amounts = (document.final_pnl, document.mfe, document.mae, document.period_pnl)
+        money = money_of(currencies.get(message.agent, ""), amounts)
         page = page_of_position(document, money)
         facts = (Answer("more", fact.label, fact.value, fact.note) for fact in page.headline.facts)
         answers = (*answers_of_position(document, money), *facts)
         keys = [section.key for section in page.sections]
-    told = () if message.previous is None else changes(harmless(message.previous), document)
-    older = [_older(harmless(found), message.agent) for found in message.digest_of[-_OLDER:]]
+    told = (
+        ()
+        if message.previous is None
+        else changes(harmless(message.previous), document, currencies.get(message.agent, ""))
+    )
+    older = [
+        _older(harmless(found), message.agent, currencies.get(found.agent, ""))
+        for found in message.digest_of[-_OLDER:]
+    ]
     head = page.headline
     return MailPage(
         agent=quoted(message.agent),
         review_id=quoted(message.review_id),
-        period=quoted(message.period_key) if message.kind in _BY_PERIOD else "",
+        period=quoted(message.period_key) if message.kind in _NAMED else "",
         kicker=_kicker(message, head.kicker),
         title=head.title,
         subtitle=head.subtitle,
         result=head.result,
+        outcome=next((told.answer for told in answers if told.question == LOST), head.result),
         why=head.why,
         tone=head.tone,
         alarms=head.alarms,
@@ -162,16 +175,16 @@ def _quoted(value: Any) -> Any:
     return value
 
 
-def _older(document: RetrospectiveReport | PositionRetrospective, agent: str) -> Older:
+def _older(document: RetrospectiveReport | PositionRetrospective, agent: str, currency: str) -> Older:
     whose = f"{document.agent}: " if document.agent != agent else ""
     if not isinstance(document, RetrospectiveReport):
-        money = money_of("", (document.final_pnl,))
+        money = money_of(currency, (document.final_pnl,))
         return Older(
             f"{document.agent}.position.{document.position_id}",
             f"{whose}Position {document.position_id}",
             what(document),
             result_text(document.final_pnl, money),
-            money.signed(document.vs_inaction),
+            money.change(document.vs_inaction),
             DASH,
             tone_of(document.final_pnl),
         )
@@ -180,9 +193,9 @@ def _older(document: RetrospectiveReport | PositionRetrospective, agent: str) ->
     return Older(
         document.id,
         f"{whose}{document.horizon.capitalize()} {document.id.rpartition('.')[2]}",
-        span(document.period_start, document.period_end, document.time_zone),
+        _YEAR.sub("", span(document.period_start, document.period_end, document.time_zone, weekday=False)),
         result_text(believed(document.pnl), money),
-        money.signed(document.effectiveness.sum_vs_inaction),
+        money.change(document.effectiveness.sum_vs_inaction),
         f"{len(wanted)}",
         tone_of(believed(document.pnl)),
     )

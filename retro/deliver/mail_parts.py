@@ -149,8 +149,9 @@ def _told(answer: Answer) -> list[str]:
         quote = (
             f"\N{LEFT DOUBLE QUOTATION MARK}{line.text}\N{RIGHT DOUBLE QUOTATION MARK}" if line.text else ""
         )
-        about = [part for part in (quote, line.note) if part]
-        parts += [": ".join((f"{line.name} {line.verdict}", *about[:1])), *about[1:]]
+        about = ", ".join(part for part in (line.figure, line.note) if part)
+        said = [part for part in (quote, about) if part]
+        parts += [": ".join((f"{line.name} {line.verdict}", *said[:1])), *said[1:]]
     if answer.more:
         parts.append(f"and {answer.more:,} more")
     return [line for part in parts if part for line in wrap(part, _WIDTH - 2)]

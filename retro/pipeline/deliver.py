@@ -13,10 +13,12 @@ from retro.errors import LostClaimError, StoreError, UnknownError
 from retro.periods import DAY, SECOND, parse_instant
 from retro.pipeline import reports
 from retro.pipeline.bench import LONGEST_WAIT, backoff
+from retro.pipeline.settings import base_currency_of
 from retro.report import RetrospectiveReport
 from retro.safe import plain_text
 from retro.secret import redact
 from retro.store import outbox, reviews
+from retro.store.agents import agents
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -94,7 +96,7 @@ def _send(bench: Bench, letters: list[Letter]) -> Outcome:
     *older, head = letters
     try:
         with bench.store.read() as conn:
-            message = message_of(conn, head, older)
+            message = message_of(conn, bench.config, head, older)
         return bench.channels[head.channel].send(message)
     except StoreError:
         raise
@@ -165,10 +167,11 @@ class _Found:
     previous: Document | None = None
 
 
-def message_of(conn: Connection, letter: Letter, older: Sequence[Letter] = ()) -> Message:
+def message_of(conn: Connection, config: Config, letter: Letter, older: Sequence[Letter] = ()) -> Message:
     """The message of a letter, and of the older ones that go with it, from the documents as they are stored."""
     review = reviews.by_key(conn, letter.review)
     found = _found(conn, letter)
+    digest = tuple(_found(conn, one).document for one in older)
     return Message(
         review_id=letter.review_id,
         agent=letter.agent,
@@ -179,8 +182,19 @@ def message_of(conn: Connection, letter: Letter, older: Sequence[Letter] = ()) -
         document=found.document,
         generated_at_us=_generated_at(found.document),
         recipient=letter.recipient,
-        digest_of=tuple(_found(conn, one).document for one in older),
+        digest_of=digest,
         previous=found.previous,
+        currencies=_currencies(conn, config, (found.document, *digest)),
+    )
+
+
+def _currencies(conn: Connection, config: Config, documents: Sequence[Document]) -> dict[str, str]:
+    """The unit of each agent whose positions are among the documents; a report says its own."""
+    silent = {one.agent for one in documents if not isinstance(one, RetrospectiveReport)}
+    return (
+        {one.name: base_currency_of(config, one) for one in agents(conn) if one.name in silent}
+        if silent
+        else {}
     )
 
 

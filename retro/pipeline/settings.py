@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from retro.config import Config
     from retro.store.agents import Agent
 
-__all__ = ["DOLLARS", "Settings", "rules_of", "settings_of"]
+__all__ = ["DOLLARS", "Settings", "base_currency_of", "rules_of", "settings_of"]
 
 DOLLARS = frozenset(
     {
@@ -85,10 +85,16 @@ def rules_of(book: Playbook | None, tz: ZoneInfo) -> dict[str, Rule]:
     return rules
 
 
+def base_currency_of(config: Config, agent: Agent) -> str:
+    """The unit of an agent's amounts: its own table's, then what its source told, then the owner's."""
+    own = config.agent.get(agent.name)
+    return (own.base_currency if own else None) or agent.base_currency or config.owner.base_currency
+
+
 def settings_of(config: Config, agent: Agent, book: Playbook | None) -> Settings:
     """Settings of one agent: its own table first, then what its source told, then the owner's."""
     own = config.agent.get(agent.name)
-    base = (own.base_currency if own else None) or agent.base_currency or config.owner.base_currency
+    base = base_currency_of(config, agent)
     capital = own.capital if own is not None and own.capital is not None else agent.capital
     review = config.retrospective
     tz = zone(config.owner.time_zone)

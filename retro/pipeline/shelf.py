@@ -12,6 +12,7 @@ from retro.pipeline.deliver import message_of
 from retro.store import outbox, reviews
 
 if TYPE_CHECKING:
+    from retro.config import Config
     from retro.deliver.channel import Message
     from retro.deliver.mail_changes import Change
     from retro.pipeline.reports import Document
@@ -82,7 +83,7 @@ def letters(store: Store) -> list[Letter]:
         return outbox.listed(conn)
 
 
-def message(store: Store, found: Stored, recipient: str, channel: str = "mail") -> Message:
+def message(store: Store, config: Config, found: Stored, recipient: str, channel: str = "mail") -> Message:
     """The message that a stored revision would be."""
     review = found.review
     letter = outbox.Letter(
@@ -104,4 +105,4 @@ def message(store: Store, found: Stored, recipient: str, channel: str = "mail") 
         period_end=review.period_end,
     )
     with store.read() as conn:
-        return message_of(conn, letter)
+        return message_of(conn, config, letter)

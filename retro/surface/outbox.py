@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["add_to"]
 
+_FILES = frozenset({"file", "records"})
+_SHOWN = 20
+
 
 def add_to(parent: typer.Typer) -> None:
     """Hang the command into the tree."""
@@ -72,32 +75,61 @@ def _list() -> None:
 
 
 def _print_letters(letters: Sequence[Letter]) -> None:
+    """What waits or failed and why, and the newest to people; the rest, files by the thousand, is counted."""
     from retro.deliver.blocks import Cell, Column, Tone
     from retro.surface.screen import print_table
 
+    people = [one for one in letters if one.channel not in _FILES]
+    newest = {one.key for one in (people or letters)[-_SHOWN:]}
+    shown = [one for one in letters if one.state != "sent" or one.key in newest]
     tones: dict[str, Tone] = {"failed": "down", "pending": "warn", "sending": "warn", "sent": "up"}
     columns = [
-        Column("No."),
         Column("Review", right=False, cut=24),
+        Column("To", right=False, cut=10),
+        Column("No."),
         Column("Rev.", spare=2),
         Column("Channel", right=False),
-        Column("To", right=False, cut=10),
         Column("State", right=False),
-        Column("Why", right=False, cut=10, spare=1),
     ]
     cells = [
         [
-            Cell(f"{one.key}"),
             Cell(one.review_id, "strong"),
+            Cell(one.recipient),
+            Cell(f"{one.key}"),
             Cell(f"{one.revision}"),
             Cell(one.channel),
-            Cell(one.recipient),
             Cell(one.state, tones.get(one.state, "plain")),
-            Cell(one.reason or ""),
         ]
-        for one in letters
+        for one in shown
     ]
-    print_table(columns, cells)
+    print_table(columns, cells, "; ".join(_left_out(letters, shown)))
+    _print_reasons(shown)
+
+
+def _left_out(letters: Sequence[Letter], shown: Sequence[Letter]) -> list[str]:
+    from collections import Counter
+
+    there = {one.key for one in shown}
+    counts = Counter(one.channel for one in letters if one.key not in there)
+    told = [f"{n:,} sent to {channel}" for channel, n in sorted(counts.items())]
+    return [f"And {', '.join(told)}: --json lists them all."] if told else []
+
+
+def _print_reasons(letters: Sequence[Letter]) -> None:
+    """Why a message is not there yet, or never will be: whole, for it is what the owner has to act on."""
+    from retro.deliver.terminal import wrap
+    from retro.figures import count, moment
+    from retro.periods import format_instant
+    from retro.safe import plain_text
+
+    zone = call.config.owner.time_zone
+    for one in letters:
+        if one.reason and one.state != "sent":
+            told = f"{one.key}, tried {count(one.attempts, 'time')}"
+            if one.state == "pending":
+                told += f", again at {moment(format_instant(one.not_before), zone)} {zone}"
+            first, *rest = wrap(plain_text(f"{told}: {one.reason}"), 78)
+            call.out("\n".join([f"  {first}", *(f"    {text}" for text in rest)]))
 
 
 def _resend(which: str) -> None:
@@ -120,6 +152,11 @@ def _resend(which: str) -> None:
     call.code = 1 if tally.refused else 0
 
 
+def _private(path: str, flags: int) -> int:
+    """Open a file that is made for its owner alone."""
+    return os.open(path, flags, 0o600)
+
+
 def _preview(review: str, directory: Path) -> None:
     from retro.deliver.file import safe_name
     from retro.deliver.mail import mail_channel
@@ -127,13 +164,16 @@ def _preview(review: str, directory: Path) -> None:
 
     found = stored(call.store, review)
     recipient = next(iter(call.config.mail.recipients), "you@example.org")
-    whole, html = mail_channel(call.config, os.environ).preview(message(call.store, found, recipient))
+    whole, html = mail_channel(call.config, os.environ).preview(
+        message(call.store, call.config, found, recipient)
+    )
     stem = safe_name(found.review.id if found.revision == 1 else f"{found.review.id}.r{found.revision}")
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         for suffix, content in ((".eml", whole), (".html", html.encode())):
             path = directory / f"{stem}{suffix}"
-            path.write_bytes(content)
+            with open(path, "wb", opener=_private) as file:
+                file.write(content)
             call.out(str(path))
     except OSError as error:
         raise RetroError(f"{directory} cannot be written: {error.strerror or error}") from error
