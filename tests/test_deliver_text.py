@@ -12,8 +12,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from retro.deliver.blocks import Cell, Column, Row, Table
 from retro.deliver.canvas import diverging
 from retro.deliver.render import render
+from retro.deliver.tables import table_lines
 from retro.deliver.terminal import cells, cut, pad, wrap
 from retro.narrate.plain import position_words, words
 from retro.report import Narrative, PositionRetrospective, RetrospectiveReport
@@ -156,6 +158,21 @@ def test_long_lists_are_cut_and_say_how_much_is_missing() -> None:
     assert "and 25 more" in text
     assert " p056 " in text
     assert " p036 " not in text
+
+
+def test_names_too_long_for_their_column_stand_whole_above_their_row() -> None:
+    columns = (Column("Group", right=False, cut=6), Column("n"), Column("PnL"))
+    rows = tuple(
+        Row((Cell(f"breakout_48h x {name}"), Cell("7"), Cell("+1.00")), faint=name == "roi")
+        for name in ("roi", "stop")
+    )
+    lines = ["".join(text for text, _ in line) for line in table_lines(Table(columns, rows), 26)]
+    assert [line.rstrip() for line in lines[1:]] == [
+        "~ breakout_48h x roi",
+        "                  7  +1.00",
+        "  breakout_48h x stop",
+        "                  7  +1.00",
+    ]
 
 
 def test_long_names_leave_the_first_screen_readable() -> None:

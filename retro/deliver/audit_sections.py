@@ -28,11 +28,16 @@ def wanting(rows: Sequence[HeuristicReport]) -> list[HeuristicReport]:
 
 
 def doubt(row: HeuristicReport) -> str:
-    """How far a recommendation can be trusted: weak: 3 citations, 95 % -11.3..+7.1."""
+    """How far a recommendation can be trusted: weak: 3 citations, 95 % -11.3..+7.1, n 15.
+
+    The interval is of all outcomes since the text stands; how many is said where they are not the period's alone.
+    """
     grade = "no evidence" if row.evidence == "none" else row.evidence
     parts = [count(row.citation_count, "citation")]
     if row.interval is not None:
         parts.append(f"95 % {interval(row.interval[0], row.interval[1])}")
+        if row.evidence_n != row.evaluated_count:
+            parts.append(f"n {row.evidence_n:,}")
     return f"{grade}: {', '.join(parts)}"
 
 

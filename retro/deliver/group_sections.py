@@ -76,7 +76,7 @@ def positions_section(report: RetrospectiveReport, money: Money) -> Section | No
         note += f" {count(apart, 'implausible position')} under data quality."
     columns = (
         Column("Position", right=False, cut=8),
-        Column("What", right=False, cut=8),
+        Column("What", right=False, cut=12),
         Column("Held"),
         Column("In period"),
         Column("Whole life", spare=2),

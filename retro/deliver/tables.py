@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from retro.deliver.terminal import cells, line, pad, wrap
+from retro.deliver.blocks import Cell
+from retro.deliver.terminal import cells, cut, line, pad, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +26,7 @@ def table_lines(table: Table, width: int) -> list[Line]:
     kept, widths = _layout(table, width - _INDENT)
     columns = [table.columns[i] for i in kept]
     lines = _heading(columns, widths)
-    lines += [_row(row, kept, columns, widths) for row in table.rows]
+    lines += [told for row in table.rows for told in _row(row, kept, columns, widths, width)]
     if table.more:
         lines.append(line("  ", (f"and {table.more:,} more", "faint")))
     if table.note:
@@ -85,12 +86,23 @@ def _joined(texts: Sequence[str], columns: Sequence[Column], widths: Sequence[in
     )
 
 
-def _row(row: Row, kept: Sequence[int], columns: Sequence[Column], widths: Sequence[int]) -> Line:
+def _row(
+    row: Row, kept: Sequence[int], columns: Sequence[Column], widths: Sequence[int], room: int
+) -> list[Line]:
+    """The row; names that their columns are too narrow for stand above it, so that rows can be told apart."""
     if row.heads:
-        return line("  ", (row.cells[0].text, "strong"))
-    spans: list[Span] = [("~ " if row.faint else " " * _INDENT, "faint")]
-    for k, (i, column, width) in enumerate(zip(kept, columns, widths, strict=True)):
-        cell = row.cells[i]
+        return [line("  ", (row.cells[0].text, "strong"))]
+    shown = [row.cells[i] for i in kept]
+    mark: Span = ("~ " if row.faint else " " * _INDENT, "faint")
+    lines: list[Line] = []
+    names = next((k for k, column in enumerate(columns) if not column.cut), 0)
+    if any(cells(cell.text) > width for cell, width in zip(shown[:names], widths, strict=False)):
+        places = zip(shown[:names], widths, strict=False)
+        told = (" " * _GAP).join(cell.text + " " * (width - cells(cell.text)) for cell, width in places)
+        lines = [(mark, (cut(told, room - _INDENT), "faint" if row.faint else shown[0].tone))]
+        mark, shown[:names] = (" " * _INDENT, "faint"), [Cell("")] * names
+    spans: list[Span] = [mark]
+    for k, (cell, column, width) in enumerate(zip(shown, columns, widths, strict=True)):
         spans.append((" " * _GAP if k else "", "plain"))
         spans.append((pad(cell.text, width, right=column.right), "faint" if row.faint else cell.tone))
-    return tuple(spans)
+    return [*lines, tuple(spans)]
