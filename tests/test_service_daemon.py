@@ -329,11 +329,13 @@ def test_no_secret_reaches_a_log_a_database_or_a_file(tmp_path: Path):
 
 
 def test_everything_it_writes_is_for_its_owner_alone(tmp_path: Path):
-    told(tmp_path, life(1, start=recently(2)))
+    told(tmp_path, life(7, start=recently(14)))
+    before = set(tmp_path.rglob("*"))
     with running(tmp_path) as service:
         service.wait_for("STATUS=idle")
         service.end()
-    written = [*(tmp_path / "reviews").rglob("*"), tmp_path / "retro.db", tmp_path / "retro.db.lock"]
-    assert len(written) > 5
+    ours = {service.config, service.errors, tmp_path / "notify"}
+    written = [*({*tmp_path.rglob("*")} - before - ours), tmp_path / "retro.db"]
+    assert {"reviews", "experiments", "hypotheses.yaml", "retro.db.lock"} <= {path.name for path in written}
     for path in written:
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path

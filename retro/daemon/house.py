@@ -7,6 +7,7 @@ import random
 import socket
 import time
 import uuid
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ from retro.secret import find_secrets
 from retro.store.engine import open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from retro.config import Config
     from retro.daemon.stop import Signals
@@ -25,7 +26,17 @@ if TYPE_CHECKING:
     from retro.pipeline.bench import Bench
     from retro.store.engine import Store
 
-__all__ = ["Orders", "clock", "configured", "log_of", "opened", "workbench"]
+__all__ = ["Orders", "clock", "configured", "log_of", "opened", "private", "workbench"]
+
+
+@contextmanager
+def private() -> Iterator[None]:
+    """What is written meanwhile, by whatever part of us, is for its owner alone."""
+    mask = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(mask)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from retro.daemon.house import configured, log_of, opened, workbench
+from retro.daemon.house import configured, log_of, opened, private, workbench
 from retro.daemon.notify import Notifier
 from retro.daemon.ping import Ping
 from retro.daemon.stop import Interrupted, Signals
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["once", "send"]
 
 
+@private()
 def once(orders: Orders) -> int:
     """Do what is due and end: for cron and timers. 1 when anything parked or failed, 75 when another is at it."""
     config, log = configured(orders), log_of(orders)
@@ -49,6 +50,7 @@ def once(orders: Orders) -> int:
             lock.release()
 
 
+@private()
 def send(orders: Orders) -> Tally:
     """Send what is written and make nothing; `BusyError` when a service is there to do it."""
     from retro.pipeline.bench import Tally  # noqa: PLC0415  what computes is loaded when there is work

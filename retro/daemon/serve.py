@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from retro.daemon.handover import handed_over, needs_of, plain, restored, taken
-from retro.daemon.house import clock, configured, log_of, opened, workbench
+from retro.daemon.house import clock, configured, log_of, opened, private, workbench
 from retro.daemon.notify import Notifier
 from retro.daemon.ping import Ping
 from retro.daemon.stop import Interrupted, Signals, deferred
@@ -42,6 +42,7 @@ _FATAL: Final = frozenset(
 )  # SQLite: input or output failed, the file is damaged, it is no database
 
 
+@private()
 def serve(orders: Orders, *, anew: Callable[[Orders], None] | None = None) -> int:
     """Run until told to stop. `anew` replaces the process by a fresh one, to be small again after work."""
     told = plain(configured(orders)) if orders.told is None else taken(orders.told)
