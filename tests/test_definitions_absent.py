@@ -163,3 +163,21 @@ def test_positions_wallet_and_costs_add_up_to_the_total(life):
         wallet = (hours - start) / 4
         positions = sum(p.period_pnl for p in document.positions)
         assert document.pnl.total == approx(positions + wallet - costs)
+
+
+def test_gas_after_the_exit_is_named_where_its_position_is_not_listed(life):
+    """Left on Monday; 3.00 of gas for it a week later, and 2.00 for one entered the week after that."""
+    life.tell(0, "equity", balances={"USDC": 1000})
+    life.trade("left", (1, 100), (5, 110))
+    life.tell(WEEK + 30, "cost", kind="gas", amount=3, position="left")
+    life.open(WEEK + 31, "coming")
+    life.tell(WEEK + 32, "cost", kind="gas", amount=2, position="coming")
+    life.fill(2 * WEEK + 1, "coming", "buy", 1, 100)
+    life.until(3 * WEEK)
+    week = life.week(1)
+    assert week.pnl.total == approx(-5)
+    assert sum(p.period_pnl for p in week.positions) == approx(-2)
+    assert [p.position_id for p in week.positions] == ["coming"]
+    assert [w for w in week.data_quality.warnings if w.startswith("left: -3.00 USDC")] != []
+    assert life.week(0).data_quality.warnings == []
+    assert life.week(2).data_quality.warnings == []

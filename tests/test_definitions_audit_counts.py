@@ -8,7 +8,10 @@ from dataclasses import dataclass, field
 from math import fsum, sqrt
 
 import pytest
+from living import agent_of, settings_for
 from oracle import DAY, WEEK, Life, student_p
+
+from retro.pipeline.review import audit_life
 
 
 def approx(value):
@@ -98,3 +101,23 @@ def test_random_citations_against_a_slow_count(tmp_path, seed):
     for k, (key, _) in enumerate(ranked):
         q = min(p * len(ranked) / (j + 1) for j, (_, p) in list(enumerate(ranked))[k:])
         assert rows[key].q_value == pytest.approx(min(1.0, q), abs=1e-8)
+
+
+def test_the_audit_of_a_life_counts_decisions_without_an_outcome(tmp_path):
+    """A skip without a position and an increase that nothing was bought for: cited, not evaluated, and not forgotten."""
+    life = Life(tmp_path)
+    life.trade("p", (1, 100), (9, 105), cites=["H-1"])
+    life.tell(2, "decision", action="increase", position="p", cites=["H-1"])
+    life.tell(3, "decision", action="increase", position="p", cites=["H-2"])
+    life.tell(4, "decision", action="skip", cites=["H-3"])
+    life.until(WEEK)
+    agent = agent_of(life.store, life.name)
+    settings = settings_for()(agent)
+    rows = {row.heuristic_id: row for row in audit_life(life.store, agent, settings)}
+    counts = {name: (row.citation_count, row.evaluated_count) for name, row in rows.items()}
+    assert counts == {"H-1": (2, 1), "H-2": (1, 0), "H-3": (1, 0)}
+    assert {row.heuristic_id: row.citation_count for row in life.week().heuristic_performance} == {
+        "H-1": 2,
+        "H-2": 1,
+        "H-3": 1,
+    }

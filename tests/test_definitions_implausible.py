@@ -135,3 +135,28 @@ def test_a_perp_and_a_short_are_judged_alike(life):
     assert "implausible" in life_of(document, "p").flags
     assert document.pnl.implausible_pnl == approx(91)
     assert document.pnl.trading_gains == 0
+
+
+@pytest.mark.parametrize("left", [None, 10 * 24])
+def test_returns_of_later_weeks_leave_it_out_too(life, left):
+    """5 ETH bought at 10 where the market says 100: 450 that never were, held into the next week or for good."""
+    life.market("ETH/USDC", dict.fromkeys(range(15 * 24), 100))
+    life.tell(0, "equity", balances={"USDC": 1000})
+    life.open(1, "bad")
+    life.fill(1, "bad", "buy", 5, 10)
+    if left is not None:
+        life.fill(left, "bad", "sell", 5, 100)
+    made = [3, -1, 2, 3, 1, 2, -4]
+    for day, pnl in enumerate(made, 7):
+        life.trade(f"t{day}", (day * 24 + 1, 100), (day * 24 + 2, 100 + pnl))
+    life.until(15 * 24)
+    week = life.week(1)
+    equity, returns = 1000.0, []
+    for pnl in made:
+        returns.append(pnl / equity)
+        equity += pnl
+    mean = sum(returns) / 7
+    spread = (sum((r - mean) ** 2 for r in returns) / 6) ** 0.5
+    assert week.risk.sharpe == approx(mean / spread * 365**0.5)
+    assert week.risk.max_drawdown == approx(returns[-1])
+    assert week.equity[-1].equity == approx(1450 + sum(made))

@@ -272,6 +272,18 @@ def test_slippage_knows_which_side_a_fill_was_through_zero(life):
     assert life.position("p").attribution.slippage == approx(1 + 3 + 4)
 
 
+def test_a_stop_that_nobody_decided_has_no_slippage(life):
+    """Entered at 101 against 100, held, and stopped out at 80 while the last decision is the hold at 90."""
+    life.market("ETH/USDC", {0: 100, 5: 90, 6: 85})
+    life.open(1, "p")
+    life.tell(1, "decision", action="enter", position="p", reasoning="go")
+    life.fill(1, "p", "buy", 1, 101)
+    life.tell(5, "decision", action="hold", position="p", reasoning="it will come back")
+    life.fill(7, "p", "sell", 1, 80)
+    life.until(8)
+    assert life.position("p").attribution.slippage == approx(1)
+
+
 def test_an_order_filled_in_pieces_was_funded_once(life):
     """1,000 USDC given up; half filled at 100, half two seconds later at 100; an increase the next day is cash."""
     life.market("ETH/USDC", dict.fromkeys(range(72), 100))

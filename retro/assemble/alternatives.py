@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from retro.assemble.life import Horizon, sizes
 from retro.kernels import regret as kernel
+from retro.kernels.lots import unrounded
 from retro.periods import DAY
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def inaction(
     track: Track, final: float, exit_at: int, prices: Prices, reasons: dict[str, str]
 ) -> float | None:
     """final_pnl less what the assets given up at entry would have made unchanged."""
-    moved = 0.0
+    moved = size = 0.0
     for asset, quantity in sorted((track.position.funded_with or {}).items()):
         if asset == prices.base_currency:
             continue
@@ -39,7 +40,8 @@ def inaction(
             reasons["vs_inaction"] = f"no mark of {asset}, which was given up at entry"
             return None
         moved += float(quantity) * (left.price - entry.price)
-    return final - moved
+        size += float(quantity) * max(entry.price, left.price)
+    return unrounded(final - moved, size)
 
 
 def vs_hold(life: Life) -> float | None:
@@ -104,4 +106,5 @@ def outcome_of(track: Track, prices: Prices, known_until: int) -> Outcome:
     state = track.state(known_until + 1, known_until, prices)
     exit_at = track.closed_at if track.closed_at is not None else known_until
     size = sizes(track, Horizon(known_until + 1, known_until, None, ()), prices)
-    return Outcome(state.pnl, inaction(track, state.pnl, exit_at, prices, {}), size.notional)
+    final = unrounded(state.pnl, size.notional or 0.0)
+    return Outcome(final, inaction(track, final, exit_at, prices, {}), size.notional)

@@ -79,7 +79,7 @@ def audit_period(
 ) -> list[HeuristicReport]:
     """One row per heuristic and role with anything to say in [start, end); playbook rules never cited come too.
 
-    `stray` are decisions of the period that cite without naming a position: they count as citations only.
+    `stray` are decisions of the period, whatever became of them: they count as citations only.
     """
     table = _tally(items, history, rules, start, end)
     for key, decisions in (stray or {}).items():

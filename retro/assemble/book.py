@@ -15,6 +15,7 @@ import numpy as np
 
 from retro.assemble.alternatives import outcome_of
 from retro.assemble.order import natural_key
+from retro.kernels.lots import unrounded
 from retro.kernels.series import median_gap
 from retro.periods import DAY
 
@@ -157,7 +158,8 @@ def _exit_outcome(track: Track, prices: Prices, known_until: int) -> tuple[float
     if not quantity:  # told to be closed, but of no fill
         return None, at
     fill = fsum(c.quantity * c.price for c in track.closings) / quantity
-    return -track.sign * quantity * (float(line.price[i]) - fill), at
+    mark = float(line.price[i])
+    return unrounded(-track.sign * quantity * (mark - fill), quantity * mark), at
 
 
 def _increases(track: Track, decisions: list[Decision]) -> tuple[tuple[tuple[str, ...], float], ...]:
@@ -167,7 +169,8 @@ def _increases(track: Track, decisions: list[Decision]) -> tuple[tuple[tuple[str
     for opening in track.openings:
         before = [d for d in entries if d.at <= opening.at]
         if before and before[-1].action == "increase" and opening.at > track.opened_at:
-            lots[before[-1].id] = lots.get(before[-1].id, 0.0) + track.lots.get(opening.tag, 0.0)
+            made = unrounded(track.lots.get(opening.tag, 0.0), opening.quantity * opening.price)
+            lots[before[-1].id] = lots.get(before[-1].id, 0.0) + made
     beaten = {cite for d in decisions if d.action in {"enter", "hold", "skip"} for cite in cites_of(d)}
     out = []
     for decision in entries:

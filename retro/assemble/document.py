@@ -34,13 +34,13 @@ from retro.report import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from retro.assemble.prices import Prices
     from retro.assemble.track import Track
-    from retro.model import Prediction, Resolution
+    from retro.model import Decision, Prediction, Resolution
 
-__all__ = ["Inputs", "Options", "build", "retrospective_of"]
+__all__ = ["Inputs", "Options", "build", "citations_of", "retrospective_of"]
 
 
 def retrospective_of(
@@ -83,11 +83,12 @@ def _lives(inputs: Inputs, shown: Sequence[Track]) -> list[PositionRetrospective
     ]
 
 
-def _stray(inputs: Inputs) -> dict[tuple[str, Role], set[str]]:
-    """Citations of decisions that name no position."""
-    claims = inputs.options.rules.claims
+def citations_of(
+    decisions: Iterable[Decision], claims: Mapping[str, str]
+) -> dict[tuple[str, Role], set[str]]:
+    """Which decisions cite a heuristic, by role: those count even where no outcome is theirs, as for a skip."""
     out: dict[tuple[str, Role], set[str]] = {}
-    for decision in inputs.decisions:
+    for decision in decisions:
         role: Role | None = (
             "entry"
             if decision.action in ENTRY_ACTIONS
@@ -111,6 +112,7 @@ def _quality(inputs: Inputs, pnl: PnlAttribution, shown: Sequence[Track]) -> Dat
         )
     by_name = sorted((track.position.position, track) for track in shown)
     warnings += [f"{name}: {warning}" for name, track in by_name for warning in track.warnings]
+    warnings += _outside_their_lives(inputs, {name for name, _ in by_name})
     flagged = [
         Implausible(
             position_id=name,
@@ -130,12 +132,26 @@ def _quality(inputs: Inputs, pnl: PnlAttribution, shown: Sequence[Track]) -> Dat
     )
 
 
+def _outside_their_lives(inputs: Inputs, shown: set[str]) -> list[str]:
+    """What positions cost or brought in the period before they were entered or after they were left."""
+    period, out = inputs.period, []
+    for name, track in sorted(inputs.tracks.items()):
+        pnl = 0.0 if name in shown else inputs.books.position_pnl(name, period.start, period.end)
+        if pnl:
+            was = "left" if track.opened_at < period.start else "entered"
+            at = track.closed_at if track.opened_at < period.start else track.opened_at
+            out.append(
+                f"{name}: {pnl:+.2f} {inputs.base_currency} of this period, gas or funding, is in the total but in no"
+                f" position listed: it was {was} {format_instant(at or 0)[:10]}"
+            )
+    return out
+
+
 def _audit(inputs: Inputs) -> list[HeuristicReport]:
     period, rules = inputs.period, inputs.options.rules
     items = [item for row in inputs.rows for item in items_of(row, rules, rules.claims)]
-    return audit_period(
-        items, inputs.history, rules, period.start, period.end, inputs.seed, stray=_stray(inputs)
-    )
+    stray = citations_of(inputs.decisions, rules.claims)
+    return audit_period(items, inputs.history, rules, period.start, period.end, inputs.seed, stray=stray)
 
 
 def _reasons(inputs: Inputs, pnl: PnlAttribution) -> dict[str, str]:

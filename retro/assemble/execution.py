@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import defaultdict
 from math import fsum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from retro.report import Costs, PnlAttribution
 
@@ -13,10 +12,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from retro.assemble.prices import Prices
-    from retro.assemble.track import Track
-    from retro.model import Cost
+    from retro.assemble.track import Track, Trade
+    from retro.model import Cost, Decision
 
 __all__ = ["costs", "fees_between", "slippage"]
+
+_THROUGH: Final = 1.0 + 1e-9
 
 
 def fees_between(track: Track, start: int, end: int) -> float:
@@ -31,13 +32,24 @@ def slippage(tracks: Iterable[Track], prices: Prices, start: int, end: int) -> f
         line = prices.line(track.position.instrument)
         if not track.is_fill_based or track.flagged_at is not None or not len(line.t):
             continue
-        told = sorted(decision.at for decision in track.decisions)
+        held = 0.0
         for trade in track.trades:
-            decided = bisect_right(told, trade.at)
-            i = line.index(told[decided - 1]) if decided else -1
+            decided = _decided(track.decisions, trade, held)
+            held += trade.quantity
+            i = -1 if decided is None else line.index(decided)
             if start <= trade.at < end and i >= 0:
                 parts.append(trade.quantity * (trade.price - float(line.price[i])))
     return fsum(parts) if parts else None
+
+
+def _decided(decisions: Iterable[Decision], trade: Trade, held: float) -> int | None:
+    """When a trade was decided: the last decision to trade that way. None for a stop that nobody decided on."""
+    fits = {"adjust"}
+    if trade.quantity * held >= 0 or abs(trade.quantity) > abs(held) * _THROUGH:
+        fits |= {"enter", "increase"}
+    if trade.quantity * held < 0:
+        fits |= {"exit", "reduce"}
+    return max((d.at for d in decisions if d.action in fits and d.at <= trade.at), default=None)
 
 
 def costs(pnl: PnlAttribution, facts: Iterable[Cost], prices: Prices) -> Costs:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from retro.kernels.lots import unrounded
 from retro.kernels.series import median_gap
 from retro.periods import DAY
 
@@ -108,8 +109,8 @@ class Life:
         with prices.watching() as unreliable:
             self.state: State = track.state(horizon.end, horizon.known_until, prices)
         self.provisional = bool(track.unreliable or unreliable)
-        self.final = self.state.pnl
         self.sizes = sizes(track, horizon, prices)
+        self.final = unrounded(self.state.pnl, self.sizes.notional or 0.0)
         self.risk = float(track.position.risk) if track.position.risk else None
         self.reasons: dict[str, str] = {}
         self.line: Line = prices.line(track.position.instrument)

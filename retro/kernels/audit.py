@@ -33,6 +33,7 @@ Grade = Literal["none", "weak", "suggestive", "supported"]
 GRADED_FROM = 3  # days with an outcome, below which there is no evidence at all
 FALSE_DISCOVERY_RATE = 0.10
 INSEPARABLE_ABOVE = 0.8
+EXACTLY = 1e-9  # an average this near a threshold is the threshold, rounded
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +99,13 @@ def recommend(evaluated: int, average: float | None, thresholds: Thresholds | No
     limit = thresholds or Thresholds()
     if average is None or evaluated < limit.min_citations:
         return "insufficient_data"
-    if average < limit.demote:
+    if _below(average, limit.demote):
         return "demote"
-    return "investigate" if average < limit.investigate else "keep"
+    return "investigate" if _below(average, limit.investigate) else "keep"
+
+
+def _below(average: float, limit: float) -> bool:
+    return limit - average > EXACTLY * max(1.0, abs(limit))
 
 
 def credit(outcomes: ArrayLike, heuristic: ArrayLike, outcome: ArrayLike, heuristics: int) -> Credit:

@@ -18,7 +18,13 @@ if TYPE_CHECKING:
 Method = Literal["fifo", "average"]
 
 ZERO = Decimal(0)
+_NOISE = 1e-14
 _DUST = Decimal("1e-12")  # of all that was opened since the book was last flat
+
+
+def unrounded(value: float, size: float) -> float:
+    """The value, or exactly 0 where it is no more than rounding leaves of figures of this size: no win and no loss."""
+    return 0.0 if abs(value) <= _NOISE * abs(size) else value
 
 
 class Match(NamedTuple):
@@ -147,7 +153,7 @@ class LotBook:
 
     def _close_all(self, signed_qty: Decimal, cash: float) -> Realised:
         matched = _share_out(list(self._lots), cash)
-        pnl = cash - self._basis
+        pnl = unrounded(cash - self._basis, cash)
         self._lots.clear()
         self._quantity = self._opened = ZERO
         self._basis = 0.0
@@ -158,7 +164,7 @@ class LotBook:
         cost = math.fsum(cost for _, _, cost in taken)
         self._quantity = left
         self._basis -= cost
-        return Realised(cash - cost, signed_qty, ZERO, _share_out(taken, cash))
+        return Realised(unrounded(cash - cost, cash), signed_qty, ZERO, _share_out(taken, cash))
 
     def _take_first(self, quantity: Decimal) -> list[tuple[int, Decimal, float]]:
         """Remove signed `quantity` from the oldest lots."""

@@ -12,6 +12,7 @@ from retro.assemble.prices import Prices, related_symbols
 from retro.assemble.replay import replay
 from retro.model import Cost, Equity, External, Fill, Flow, Position, Snapshot
 from retro.periods import DAY
+from retro.store import book as shelf
 from retro.store import facts, marks
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from retro.model import Fact, MarkSeries
     from retro.pipeline.settings import Settings
 
-__all__ = ["Loaded", "by_position", "load_prices", "load_tracks", "symbols_of"]
+__all__ = ["Loaded", "by_position", "load_prices", "load_tracks", "price_by_fills", "symbols_of"]
 
 
 def symbols_of(told: Iterable[Fact]) -> set[str]:
@@ -132,7 +133,8 @@ def load_tracks(
         *symbols_of(fact for g in boundary.values() for fact in g),
     }
     prices = load_prices(conn, agent, settings, symbols, start, marks_until)
-    _note_fills(told, prices)
+    seen = needed if since is None else [since, *(fact.at for fact in more)]
+    price_by_fills(conn, agent, prices, symbols, min(seen, default=until), until, told)
     tracks: dict[str, Track] = {}
     orphans: dict[str, list[Fact]] = {}
     for name, group in sorted(by_position(told).items()):
@@ -148,11 +150,25 @@ def load_tracks(
     return Loaded(tracks, prices, told, orphans)
 
 
-def _note_fills(told: Iterable[Fact], prices: Prices) -> None:
-    """Let fills price what has no mark, whatever position they belong to."""
-    told = list(told)
-    instruments = {fact.position: fact.instrument for fact in told if isinstance(fact, Position)}
-    fills = [fact for fact in told if isinstance(fact, Fill)]
+def price_by_fills(
+    conn: Connection,
+    agent: str,
+    prices: Prices,
+    symbols: Iterable[str],
+    since: int,
+    until: int,
+    told: Iterable[Fact] = (),
+) -> None:
+    """Let fills price what has no mark, whatever position they belong to.
+
+    Those in `told`; for symbols without any mark also all others from `since` on, and the last before.
+    """
+    unmarked = {name for name in symbols if name != prices.base_currency and not len(prices.line(name).t)}
+    dealt = shelf.traded(conn, agent, sorted(unmarked), since) if unmarked else set()
+    others = facts.of_positions(conn, agent, sorted(dealt)) if dealt else []
+    every = {(type(fact), fact.id): fact for fact in (*others, *told) if fact.at < until}.values()
+    instruments = {fact.position: fact.instrument for fact in every if isinstance(fact, Position)}
+    fills = [fact for fact in every if isinstance(fact, Fill)]
     for fill in sorted(fills, key=lambda fill: (fill.at, natural_key(fill.id))):
         symbol = fill.instrument or instruments.get(fill.position)
         if symbol is not None:

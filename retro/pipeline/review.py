@@ -12,11 +12,11 @@ import numpy as np
 from retro import __version__
 from retro.assemble.audit import audit_period
 from retro.assemble.citations import items_of
-from retro.assemble.document import Inputs, build, retrospective_of
+from retro.assemble.document import Inputs, build, citations_of, retrospective_of
 from retro.assemble.ledger import keep_books
 from retro.assemble.life import Horizon as Sight
 from retro.errors import UnknownError, UsageError
-from retro.periods import Period, format_instant, period_at, period_before
+from retro.periods import Period, day_of, format_instant, midnight, period_at, period_before
 from retro.pipeline.load import load_tracks
 from retro.pipeline.reviewing import costs_of_reviewing
 from retro.pipeline.settle import history_of, is_stale, known_until, opening_of, read_rows, settle
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from retro.assemble.prices import Prices
     from retro.model import Fact
     from retro.periods import Horizon
+    from retro.pipeline.load import Loaded
     from retro.pipeline.settings import Settings
     from retro.report import HeuristicReport, PositionRetrospective, RetrospectiveReport
     from retro.store.agents import Agent
@@ -187,7 +188,7 @@ def inputs_of(
         tracks=loaded.tracks,
         books=keep_books(loaded.tracks, money.wallet, moved, grid, now, loaded.prices),
         prices=loaded.prices,
-        **_from_the_book(conn, agent, settings, period, grid[0], now),
+        **_from_the_book(conn, agent, settings, period, grid[0], now, loaded),
         decisions=decisions,  # type: ignore[arg-type]
         costs=[*costs, *(cost for cost in reviewing if cost.at >= period.start)],  # type: ignore[list-item]
         predictions=told.predictions,
@@ -207,7 +208,13 @@ def inputs_of(
 
 
 def _from_the_book(
-    conn: Connection, agent: Agent, settings: Settings, period: Period, start: int, now: int
+    conn: Connection,
+    agent: Agent,
+    settings: Settings,
+    period: Period,
+    start: int,
+    now: int,
+    loaded: Loaded,
 ) -> dict[str, Any]:
     """What is remembered of settled positions and of statements, as known `now`."""
     before = week_before(period, settings)
@@ -217,9 +224,24 @@ def _from_the_book(
     return {
         "rows": rows,
         "history": history,
-        "implausible_before": tuple(shelf.implausible(conn, agent.name, start)),
+        "implausible_before": _disbelieved(conn, agent.name, loaded, settings, start, now),
         "discrepancies": shelf.discrepancies(conn, agent.name, min(period.end, now)),
     }
+
+
+def _disbelieved(
+    conn: Connection, agent: str, loaded: Loaded, settings: Settings, start: int, now: int
+) -> tuple[float, ...]:
+    """What flagged positions, closed or open at an instant, had made by then since the day that flagged them."""
+    made = shelf.implausible(conn, agent, start)
+    for track in loaded.tracks.values():
+        left = track.closed_at is not None and track.closed_at < start
+        if track.flagged_at is None or track.flagged_at >= start or left:
+            continue
+        day = midnight(day_of(track.flagged_at, settings.zone), settings.zone)
+        before, after = (track.state(at, now, loaded.prices).pnl for at in (day, start))
+        made.append(after - before)
+    return tuple(made)
 
 
 def _warnings(orphans: Iterable[str]) -> list[str]:
@@ -308,6 +330,15 @@ def audit_life(store: Store, agent: Agent, settings: Settings) -> list[Heuristic
     with store.read() as conn:
         rows = read_rows(conn, agent.name, opened_before=_FOREVER)
         history = history_of(conn, agent.name, settings, _FOREVER)
+        decided = facts.between(conn, agent.name, period.start, period.end, types=["decision"])
     items = [item for row in rows for item in items_of(row, rules, rules.claims)]
     # marks may reach beyond the agent's last event: an exit they can judge is judged
-    return audit_period(items, history, rules, period.start, _FOREVER, _seed(agent.name, period))
+    return audit_period(
+        items,
+        history,
+        rules,
+        period.start,
+        _FOREVER,
+        _seed(agent.name, period),
+        stray=citations_of(decided, rules.claims),  # type: ignore[arg-type]
+    )

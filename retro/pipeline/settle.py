@@ -18,7 +18,7 @@ from retro.assemble.ledger import step, steps
 from retro.assemble.wallet import Wallet, statements
 from retro.model import Equity, External
 from retro.periods import DAY, day_of, midnight
-from retro.pipeline.load import load_prices, load_tracks, symbols_of
+from retro.pipeline.load import load_prices, load_tracks, price_by_fills, symbols_of
 from retro.store import book as shelf
 from retro.store import facts
 from retro.store.outcomes import forget_outcomes, outcomes_until, replace_outcomes
@@ -117,6 +117,7 @@ def settle(conn: Connection, agent: Agent, settings: Settings) -> None:
     told = [*told, *orphaned]
     assets = {*symbols_of(told), *wallet.assets, *(effect.asset for _, effect in effects)}
     prices = load_prices(conn, name, settings, assets, start, _FOREVER)
+    price_by_fills(conn, name, prices, assets, start, _FOREVER)
     opening = (
         _begin(facts.first_instant(conn, name) or since, told, settings)
         if before is None or found is None

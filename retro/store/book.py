@@ -9,7 +9,19 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import BigInteger, Column, Double, ForeignKey, Table, Text, delete, insert, select, update
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Double,
+    ForeignKey,
+    Table,
+    Text,
+    delete,
+    func,
+    insert,
+    select,
+    update,
+)
 
 from retro.store.agents import key_query
 from retro.store.tables import agents, metadata, name_of, within
@@ -33,6 +45,7 @@ __all__ = [
     "save_days",
     "save_positions",
     "state",
+    "traded",
 ]
 
 _STATEMENTS: Final = (
@@ -246,6 +259,24 @@ def positions(
             | (later >= alive_at)
         )
     return list(conn.execute(query.order_by(book_positions.c.opened_at, book_positions.c.position)))
+
+
+def traded(conn: Connection, agent: str, symbols: Iterable[str], since: int) -> set[str]:
+    """The positions that traded these instruments (or, of a bare asset, any quoted in whatever) since an instant.
+
+    And of each symbol the one that was closed last before: its fills are the last ones known at that instant.
+    """
+    c, found = book_positions.c, set()
+    for symbol in symbols:
+        named = c.instrument == symbol
+        if "/" not in symbol:
+            head = func.substr(c.instrument, 1, len(symbol) + 1)  # LIKE would not tell upper from lower case
+            named = named | (head == f"{symbol}/")
+        query = select(c.position).where(c.agent == key_query(agent), named)
+        found |= set(conn.execute(query.where(c.closed_at.is_(None) | (c.closed_at >= since))).scalars())
+        last = query.where(c.closed_at < since).order_by(c.closed_at.desc()).limit(1)
+        found |= set(conn.execute(last).scalars())
+    return found
 
 
 def days_before(conn: Connection, agent: str, at: int) -> tuple[int, dict[str, Any]] | None:
