@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
-from living import agent_of, live, report
+import living
+import pytest
+from living import agent_of, live
 
 from retro import config
 from retro.config import Config
+from retro.pipeline.narrate import narrated
 from retro.report import RetrospectiveReport
-from retro.store.engine import Store
+from retro.store import spend
+from retro.store.engine import Store, open_store
+from retro.testing.model import FakeModel, Script
 
 AGENT = "w"
 NOW = 1_795_000_000_000_000  # 2026-11-18
@@ -72,7 +78,7 @@ def _lines(texts: list[str], strategy: str) -> list[dict[str, Any]]:
 def lived(store: Store, texts: Sequence[str] = (), *, strategy: str = "range") -> RetrospectiveReport:
     """The week's report, its words still empty."""
     assert live(store, week(texts, strategy=strategy)).clean
-    return report(store, AGENT, "weekly", at=(agent_of(store, AGENT).first_at or 0) + 2 * DAY)
+    return living.report(store, AGENT, "weekly", at=(agent_of(store, AGENT).first_at or 0) + 2 * DAY)
 
 
 def configured(url: str = "", **llm: Any) -> Config:
@@ -119,3 +125,31 @@ def texts_of(report: RetrospectiveReport) -> list[str]:
     for position in report.positions:
         told += [position.what_went_wrong or "", position.lesson or ""]
     return told + [json.dumps(entry) for entry in report.playbook_proposals if entry["origin"] == "model"]
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> RetrospectiveReport:
+    """The figures of the week."""
+    store = open_store(str(tmp_path_factory.mktemp("week") / "retro.db"))
+    found = lived(store)
+    store.close()
+    return found
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[Store]:
+    store = open_store(str(tmp_path / "retro.db"))
+    yield store
+    store.close()
+
+
+def narrate(
+    store: Store, report: RetrospectiveReport, script: Script, **llm: Any
+) -> tuple[RetrospectiveReport, FakeModel]:
+    with FakeModel(script) as model:
+        return narrated(store, configured(model.url, **llm), KEY, report, NOW), model
+
+
+def booked(store: Store) -> spend.Spent:
+    with store.read() as conn:
+        return spend.costs_of(conn, AGENT, 0, 1 << 62)

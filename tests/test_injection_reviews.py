@@ -206,9 +206,10 @@ def mail_of(report: RetrospectiveReport) -> tuple[str, str]:
 
 
 def beside_the_words(report: RetrospectiveReport) -> str:
-    """The text of its mail without the section in words, and without a model's candidates."""
+    """The text of its mail without the section in words, a model's candidates, and the prompt in the foot."""
     audited = [one for one in report.playbook_proposals if one["origin"] != "model"]
-    text, _ = mail_of(report.model_copy(update={"playbook_proposals": audited}))
+    unasked = report.narrative.model_copy(update={"prompt": None})
+    text, _ = mail_of(report.model_copy(update={"playbook_proposals": audited, "narrative": unasked}))
     before, words = text.split("IN WORDS ", 1)
     return before + words[words.index("WHERE THE MONEY CAME FROM") :]
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 from dataclasses import replace
 from decimal import Decimal
+from typing import Any
 
 import pytest
-from living import settings_for
+from living import live, settings_for
 
+from retro.periods import format_instant
 from retro.pipeline.reviewing import costs_of_reviewing
 from retro.store import spend
 from retro.store.agents import Agent
@@ -121,9 +124,9 @@ def test_calls_are_inference_costs_of_an_agent_that_counts_in_dollars(store: Sto
     settle(store, reserve(store, replace(ORDER, at=30)), "0", None)
     settings = settings_for({"owner": {"base_currency": "USDC"}})(AGENT)
     with store.read() as conn:
-        first, second = costs_of_reviewing(conn, "a", settings, 10, 40)
-        assert costs_of_reviewing(conn, "a", settings, 11, 20) == []
-        assert costs_of_reviewing(conn, "a", replace(settings, base_currency="BTC"), 0, 99) == []
+        (first, second), unpriced = costs_of_reviewing(conn, "a", settings, 10, 40)
+        assert costs_of_reviewing(conn, "a", settings, 11, 20).costs == []
+    assert unpriced == []
     assert (first.kind, first.at, first.amount, first.tier) == ("inference", 10, CENT, "T1")
     assert (second.amount, second.tier, second.tokens_in, second.tokens_out) == (
         Decimal("0.002"),
@@ -131,6 +134,35 @@ def test_calls_are_inference_costs_of_an_agent_that_counts_in_dollars(store: Sto
         123,
         7,
     )
+
+
+@pytest.mark.parametrize(
+    ("mark", "worth"),
+    [
+        ({"instrument": "USDC/EUR", "price": 0.8}, "0.008"),
+        ({"asset": "USDT", "price": 0.8}, "0.008"),
+        ({"instrument": "EUR/USD", "price": 1.25}, "0.008"),
+        ({"instrument": "EUR/BTC", "price": 1.25}, None),
+        ({"instrument": "EUR/USD", "price": 1.25, "at": NOW - 2 * DAY}, None),
+    ],
+)
+def test_an_agent_that_counts_in_something_else_has_them_at_the_mark_of_the_day_or_is_told(
+    store: Store, mark: dict[str, Any], worth: str | None
+):
+    told = {"type": "mark", "id": "m", "agent": "a", "at": NOW - DAY // 2} | mark
+    told |= {"at": format_instant(told["at"] // 1_000_000 * 1_000_000)}
+    assert live(store, json.dumps(told).encode() + b"\n").clean
+    reserve(store)
+    settings = replace(settings_for()(AGENT), base_currency="EUR")
+    with store.read() as conn:
+        found = costs_of_reviewing(conn, "a", settings, 0, NOW + 1)
+    assert [cost.amount for cost in found.costs] == ([] if worth is None else [Decimal(worth)])
+    assert found.warnings(0, "EUR") == (
+        []
+        if worth is not None
+        else ["reviewing cost 0.0100 USD that is in no figure here: no mark says what a dollar was in EUR"]
+    )
+    assert found.warnings(NOW + 1, "EUR") == []
 
 
 def test_an_exchange_is_kept_to_the_byte(store: Store):

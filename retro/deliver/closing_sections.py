@@ -110,8 +110,9 @@ def _notes(items: list[str]) -> Notes:
 def provenance_lines(report: RetrospectiveReport) -> tuple[str, ...]:
     """Same facts, same bytes: what to compare when two reviews differ."""
     source, known = report.provenance, f"{moment(report.known_until)} UTC"
+    asked = f", words asked for by {report.narrative.prompt}" if report.narrative.prompt else ""
     return (
         f"{report.id}, revision {report.revision}",
         f"knows the agent's events until {known}; written for {moment(report.generated_at)} UTC",
-        f"slow-mirror {source.code_version}, data {source.data_digest[:16]}, seed {source.seed}",
+        f"slow-mirror {source.code_version}, data {source.data_digest[:16]}, seed {source.seed}{asked}",
     )

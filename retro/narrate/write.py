@@ -90,12 +90,16 @@ class Desk:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Grounded words, or why there are none; `cost` in US dollars is None when nothing was spent."""
+    """Grounded words, or why there are none; `cost` in US dollars is None when nothing was spent.
+
+    `prompt` is the version of what was asked, None while nobody was.
+    """
 
     model: str
     words: Words | None = None
     cost: Decimal | None = None
     why: str | None = None
+    prompt: str | None = None
 
 
 def write(subject: Subject, review: str, desk: Desk) -> Written:
@@ -110,7 +114,8 @@ def write(subject: Subject, review: str, desk: Desk) -> Written:
         reply, cost, why = _call(request, price, prompt, desk)
         if reply is None:
             return replace(done, why=why if attempt == 1 else f"{done.why}; then {why}")
-        done = replace(done, cost=(done.cost or Decimal(0)) + cost if cost is not None else done.cost)
+        spent = (done.cost or Decimal(0)) + cost if cost is not None else done.cost
+        done = replace(done, cost=spent, prompt=prompt)
         found = _read(subject, reply)
         if not isinstance(found, _Refusal):
             return replace(done, words=found, why=None)

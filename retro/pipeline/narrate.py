@@ -291,4 +291,5 @@ def _narrative(written: Written) -> Narrative:
         model=written.model or None,
         cost=None if written.cost is None else float(written.cost),
         why=written.why,
+        prompt=written.prompt,
     )

@@ -173,7 +173,7 @@ def inputs_of(
     decisions = facts.between(conn, name, period.start, until, types=["decision"])
     told = foretold(conn, name, loaded.facts, period.start, until)
     reviewing = costs_of_reviewing(conn, name, settings, grid[0], until)
-    moved = sorted([*money.facts, *reviewing], key=lambda fact: fact.at)
+    moved = sorted([*money.facts, *reviewing.costs], key=lambda fact: fact.at)
     first_of_all = [*loaded.facts, *money.facts, *decisions, *told.resolutions, *told.predictions.values()]
     return Inputs(
         agent=name,
@@ -190,11 +190,11 @@ def inputs_of(
         prices=loaded.prices,
         **_from_the_book(conn, agent, settings, period, grid[0], now, loaded),
         decisions=decisions,  # type: ignore[arg-type]
-        costs=[*costs, *(cost for cost in reviewing if cost.at >= period.start)],  # type: ignore[list-item]
+        costs=[*costs, *(cost for cost in reviewing.costs if cost.at >= period.start)],  # type: ignore[list-item]
         predictions=told.predictions,
         resolutions=told.resolutions,
         last_resolutions=told.outcomes,
-        warnings=_warnings(loaded.orphans),
+        warnings=_warnings(loaded.orphans) + reviewing.warnings(period.start, settings.base_currency),
         quarantined=faults.count(conn),
         digest=_digest(
             {(type(f), f.id): f for f in first_of_all}.values(),

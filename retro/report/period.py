@@ -67,12 +67,15 @@ class Effectiveness(Document):
 
 
 class Narrative(Document):
-    """Who wrote the words."""
+    """Who wrote the words, what that cost in US dollars, and `why` they are plain."""
 
     source: Literal["plain", "model"]
     model: str | None = None
     cost: float | None = None
     why: str | None = None
+    prompt: str | None = Field(
+        default=None, description="the prompt file a model was asked with, and its digest"
+    )
 
 
 class Implausible(Document):
