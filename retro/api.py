@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from retro.config import Config, load
 from retro.errors import UsageError
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from retro.store.engine import Store
 
 __all__ = ["Mirror", "open_mirror"]
+
+_DAY: Final = 86_400_000_000
 
 
 def open_mirror(url: str, config: Path | None = None) -> Mirror:
@@ -88,9 +91,12 @@ class Mirror:
     recall_memories = recall
 
     def remember(self, episodes: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-        """Remember one episode or several; the document that `retro remember --json` prints. Idempotent."""
+        """Remember one episode or several; the document that `retro remember --json` prints. Idempotent.
+
+        One that knows its outcome more than a day from now is a fault, as everywhere.
+        """
         told = [episodes] if isinstance(episodes, Mapping) else episodes
-        return self.experience.remember_all(told).to_json()
+        return self.experience.remember_all(told, not_after=time.time_ns() // 1000 + _DAY).to_json()
 
     remember_trade = remember
 
@@ -186,6 +192,16 @@ class Mirror:
     ) -> list[dict[str, Any]]:
         """The agent's plans and how they stand; `alive`: those that may still fire at `as_of`."""
         return self.experience.plans(self.experience.agent(agent), as_of=_instant(as_of), alive=alive)
+
+    def markers(
+        self,
+        agent: str | None = None,
+        context: Mapping[str, Any] | None = None,
+        *,
+        as_of: str | datetime | None = None,
+    ) -> list[dict[str, Any]]:
+        """Situations that felt better than they were: those most like `context` first, else the newest."""
+        return self.experience.markers(self.experience.agent(agent), context, as_of=_instant(as_of))
 
     # what somebody decides
 

@@ -17,7 +17,7 @@ _SECTIONS = {
     "Rules and what they earned": ("playbook",),
     "The service": ("run", "reviews", "show", "diff", "deliver"),
     "Memory": (
-        *("remember", "recall", "state", "habits", "beliefs", "plans", "kelly", "validate"),
+        *("remember", "recall", "state", "habits", "beliefs", "markers", "plans", "kelly", "validate"),
         *("experiments", "hypotheses", "mcp"),
     ),
     "The house": ("doctor", "schema"),

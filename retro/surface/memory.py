@@ -1,4 +1,4 @@
-"""`retro recall`, `remember`, `state`, `plans`, `habits`, `beliefs`, `kelly`: what an agent remembers."""
+"""`retro recall`, `remember`, `state`, `plans`, `habits`, `beliefs`, `markers`, `kelly`: what an agent remembers."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ def add_to(parent: typer.Typer) -> None:
     parent.command("state")(state)
     parent.command("habits")(habits)
     parent.command("beliefs")(beliefs)
+    parent.command("markers")(markers)
     parent.command("plans")(plans)
 
 
@@ -253,6 +254,32 @@ def beliefs(agent: AgentName = None, as_of: AsOf = None) -> None:
                 f"{one['probability']:.0%}  {one['proposition']}  ({one['evidence']} outcomes, {one['source']})"
             )
         )
+
+
+def markers(
+    agent: AgentName = None,
+    context: Annotated[
+        str | None,
+        typer.Option("--context", metavar="JSON", help="those most like it first  [default: newest]"),
+    ] = None,
+    as_of: AsOf = None,
+) -> None:
+    """Situations that felt better than they were, or were left at the wrong moment, as reviews found out.
+
+    Example: retro markers --agent sample
+    """
+    experience = experience_of()
+    name = experience.agent(agent)
+    asked = None if context is None else _asked(experience, context)
+    found = experience.markers(name, asked, as_of=_as_of(as_of))
+    if call.json:
+        call.out_json(found)
+    elif not found:
+        call.say(f"{name} has no markers: no review found a decision that felt better than it was")
+    for one in () if call.json else found:
+        where = ", ".join(f"{field} {value}" for field, value in one["context"].items())
+        sure = f"{one['outcome']:<10}  {one['confidence']:>4.0%}"
+        call.out(_plain(f"{sure}  {one['at'][:10]}  {one['episode']}  {where or 'no situation was stated'}"))
 
 
 def plans(

@@ -1,0 +1,39 @@
+"""Markers on the command line and from Python, and the door of the future."""
+
+from __future__ import annotations
+
+import json
+
+from commands import Retro, retro
+from test_surface_memory import TRENDING, episode, told
+
+import memory
+import retro as package
+from retro.store.engine import open_store
+
+__all__ = ["retro", "told"]
+
+
+def test_markers_are_listed_newest_first_or_nearest_to_a_situation(told: Retro):
+    assert told("markers", "--json").data == []
+    store = open_store("memory_data/retro.db")
+    try:
+        with store.write() as conn:
+            for number, name in enumerate(("win", "other")):
+                known = 1_772_000_000_000_000 + number * 86_400_000_000
+                memory.amend(conn, "ada", name, memory.Retrospective("r", known, vs_inaction=-5.0))
+    finally:
+        store.close()
+    assert [one["episode"] for one in told("markers", "--json").data] == ["other", "win"]
+    near = told("markers", "--context", json.dumps(TRENDING), "--json").data
+    assert (near[0]["episode"], near[0]["similarity"]) == ("win", 1.0)
+    assert "Regret       50%" in told("markers").out
+    with package.open("memory_data/retro.db") as mirror:
+        assert mirror.markers("ada", TRENDING) == near
+
+
+def test_no_future_memory_enters_through_python(told: Retro):
+    with package.open("memory_data/retro.db") as mirror:
+        done = mirror.remember(episode("seer") | {"at": "2199-01-01T00:00:00Z"})
+        assert (done["stored"], done["faults"][0]["reason"]) == (0, "at: lies in the future")
+        assert "seer" not in [hit["id"] for hit in mirror.recall("ada", TRENDING)]
