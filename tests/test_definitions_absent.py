@@ -25,7 +25,7 @@ WORDS = {
     "cost",
     "why",
 }
-TOLD = {"instrument", "position_id", "realized_pnl", "heuristic_text", "alarm_text", "luck"}
+TOLD = {"instrument", "position_id", "realized_pnl", "heuristic_text", "alarm_text"}
 GROUPS = {name for name in Breakdowns.model_fields if name.startswith("by_")}
 
 

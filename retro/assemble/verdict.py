@@ -74,6 +74,9 @@ def effectiveness_of(
         )
     if rate is None:
         reasons["inaction_superiority_rate"] = "no position was closed in the period"
+        reasons["sum_vs_inaction"] = reasons["inaction_superiority_rate"]
+    if alarm is None:
+        reasons["luck"] = "the alarm takes two weeks in a row"
     if score.value is None:
         reasons["score"] = "fewer than two of its parts are known"
     text = None

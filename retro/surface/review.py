@@ -33,7 +33,16 @@ At = Annotated[
 From = Annotated[str | None, typer.Option("--from", metavar="A", help="exactly [A, B), together with --to")]
 To = Annotated[str | None, typer.Option("--to", metavar="B")]
 AsOf = Annotated[str | None, typer.Option("--as-of", metavar="T", help="know nothing after T")]
-Format = Annotated[str, typer.Option("--format", metavar="text|json|md|html")]
+
+
+def _known_form(form: str) -> str:
+    """Before anything is computed, or a model paid."""
+    if form not in {"text", "json", "md", "html"}:
+        raise UsageError("--format takes text, json, md or html")
+    return form
+
+
+Format = Annotated[str, typer.Option("--format", metavar="text|json|md|html", callback=_known_form)]
 Output = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="FILE", help="write there instead of printing")
 ]
@@ -57,8 +66,6 @@ def _print(
     from retro.deliver.render import render
 
     form = "json" if call.json else form
-    if form not in {"text", "json", "md", "html"}:
-        raise UsageError("--format takes text, json, md or html")
     colour = form == "text" and output is None and call.colour
     text = render(
         document, cast("Literal['text', 'json', 'md', 'html']", form), colour=colour, currency=currency
