@@ -90,7 +90,19 @@ def belief_reason(belief: Belief, share: float, factor: float) -> str:
     regime = {1.0: "", 0.3: "; held in another regime", 0.6: "; the present regime is unknown"}[factor]
     sure = f"{belief.source} belief, {belief.probability:.0%} sure on {belief.evidence} episodes"
     worth = "" if belief.mean_r is None else f", {belief.mean_r:+.2f} R each"
-    return f"{sure}{worth}; {holds}{regime}"
+    return f"{sure}{worth}; {holds}{regime}{_since_noticed(belief)}"
+
+
+def _since_noticed(belief: Belief) -> str:
+    """What came after an induced belief was noticed: the episodes it was made of cannot bear it out."""
+    after = belief.confirmed_after + belief.contradicted_after
+    if belief.source != "induced":
+        return ""
+    return (
+        f"; {belief.confirmed_after} of the {after} since it was noticed bear it out"
+        if after
+        else "; not tested since"
+    )
 
 
 def plan_reason(standing: Standing, share: float, unevaluable: int) -> str:

@@ -54,6 +54,17 @@ def test_a_pattern_of_ten_becomes_a_belief_with_its_closed_form(db):
     assert evaluate(predicate(belief.conditions), {"strategy": "breakout", "session": "london"}).met
 
 
+def test_an_induced_belief_says_what_came_after_it_was_noticed(db):
+    asked = {"session": "london"}
+    with db.write() as conn:
+        memory.remember(conn, pattern([True] * 9 + [False]))
+        [first] = memory.recall(conn, "ada", asked, types=("belief",))
+        memory.remember(conn, pattern([True] * 9 + [False] + [True, False, False])[10:])
+        [later] = memory.recall(conn, "ada", asked, types=("belief",))
+    assert first.reason.endswith("; not tested since")
+    assert later.reason.endswith("; 1 of the 3 since it was noticed bear it out")
+
+
 def test_seven_of_ten_is_no_pattern_yet(db):
     with db.write() as conn:
         memory.remember(conn, pattern([True] * 7 + [False] * 3))

@@ -249,11 +249,20 @@ def beliefs(agent: AgentName = None, as_of: AsOf = None) -> None:
             f"{name} has no beliefs yet: they need ten outcomes with a pattern, or somebody who seeds them"
         )
     for one in () if call.json else found:
-        call.out(
-            _plain(
-                f"{one['probability']:.0%}  {one['proposition']}  ({one['evidence']} outcomes, {one['source']})"
-            )
-        )
+        call.out(_plain(f"{one['probability']:.0%}  {one['proposition']}  ({_evidence(one)})"))
+
+
+def _evidence(belief: dict[str, Any]) -> str:
+    """How much it rests on; what an induced belief was made of cannot bear it out."""
+    told = f"{belief['evidence']} outcomes, {belief['source']}"
+    after = belief["confirmed_after"] + belief["contradicted_after"]
+    if belief["source"] != "induced":
+        return told
+    return (
+        f"{told}; since then {belief['confirmed_after']} of {after} bear it out"
+        if after
+        else f"{told}; not tested since"
+    )
 
 
 def markers(
