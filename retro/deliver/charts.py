@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 from retro.deliver.svg import INLINE, Palette, circle, document, label, rect, stroke
-from retro.deliver.terminal import cut
+from retro.deliver.terminal import cells, cut
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +22,7 @@ WIDTH: Final = 380.0
 _ROW: Final = 26.0
 _NAMES: Final = 146.0
 _VALUES: Final = 66.0
+_NAME: Final = 18  # characters of a heuristic in its chart
 
 
 def waterfall(
@@ -88,7 +89,7 @@ def forest(
     for i, row in enumerate(rows):
         y = i * _ROW + 14
         colour = {"up": palette.up, "down": palette.down, "warn": palette.warn}.get(row.tone, palette.quiet)
-        body.append(label(0, y + 4, cut(f"{row.name} {row.role}", 18), palette.ink))
+        body.append(label(0, y + 4, _named(row), palette.ink))
         if row.low is not None and row.high is not None:
             body += _whisker(y, (row.low, row.high), (middle, scale, reach), colour)
         if row.average is not None:
@@ -110,6 +111,12 @@ def forest(
     )
     title = f"Heuristics: average and 95 % interval{f' in {unit}' if unit else ''}"
     return document(WIDTH, height, body, ident=ident, title=title, desc=told, font=palette.font)
+
+
+def _named(row: Verdict) -> str:
+    """Name and role, or as much of the name as there is room for."""
+    told = f"{row.name} {row.role}"
+    return told if cells(told) <= _NAME else cut(row.name, _NAME)
 
 
 def _reach(rows: Sequence[Verdict]) -> float:

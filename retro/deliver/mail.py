@@ -14,6 +14,7 @@ from retro.deliver.mail_message import Envelope, address_of, content_id, mail_by
 from retro.deliver.mail_page import mail_page, quoted
 from retro.deliver.mail_parts import parts_of
 from retro.deliver.smtp import Server, reach, transmit
+from retro.deliver.terminal import cut
 from retro.secret import find_secret
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ class Mail:
 
 def _subject(page: MailPage) -> str:
     """Whose, which, and how it went: sample, weekly review 2026-W10: down 10.87 USDC."""
-    which = f"{page.agent}, {page.kicker.lower()}{f' {page.period}' if page.period else ''}"
+    which = f"{cut(page.agent, 60)}, {page.kicker.lower()}{f' {page.period}' if page.period else ''}"
     more = f" (and {len(page.older) + page.more_older:,} older)" if page.older else ""
     return f"{which}{more}: {page.outcome[:1].lower()}{page.outcome[1:]}"
 
