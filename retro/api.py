@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Mapping
 from datetime import datetime
@@ -258,6 +259,31 @@ class Mirror:
     ) -> list[dict[str, Any]]:
         """The newest experiments on record."""
         return self.experience.experiment_history(n, as_of=_instant(as_of))
+
+    def save_assessment(
+        self,
+        text: str,
+        *,
+        at: str | datetime,
+        strategy: str | None = None,
+        experiment: str | None = None,
+        context: Mapping[str, Any] | None = None,
+        results: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """Save an assessment in prose as a record, as `retro experiments assess` does; a model reads it if there is one."""
+        from retro.pipeline.assess import save_assessment  # noqa: PLC0415  YAML is loaded by who needs it
+
+        return save_assessment(
+            lambda: self.store,
+            self.experience.config,
+            os.environ,
+            text,
+            now=_stated(at),
+            strategy=strategy,
+            experiment=experiment,
+            context=context,
+            results=results,
+        )
 
     list_reviews = reviews
     get_review = review

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from commands import Retro, retro
 
+import retro as package
 from memory.records import Hypothesis, get_all_hypotheses, parse_assessment, save_hypothesis
 from memory.records.figures import invented
 from retro.testing.model import Answer, FakeModel, failing, said
@@ -132,6 +133,19 @@ def test_with_a_key_the_configured_model_reads_it_and_is_booked(
     assert (record["id"], record["results"]) == ("exp_mine", {"win_rate": 0.54})
     assert len(model.requests) == 2
     assert "model" in house("doctor").out
+
+
+def test_from_python_it_is_the_same_record(house: Retro):
+    with package.open("r.db") as mirror:
+        told = [
+            mirror.save_assessment(
+                PROSE, strategy="range", at="2026-03-01T00:00:00Z", results={"win_rate": 0.5}
+            )
+            for _ in range(2)
+        ]
+    assert told[0] == told[1]
+    [record] = house("experiments", "--json").data
+    assert (record["id"], record["timestamp"]) == (told[0]["id"], "2026-03-01T00:00:00Z")
 
 
 @pytest.mark.parametrize("answer", [failing(529), said({"verdict": "promising"}), Answer(text="not json")])
