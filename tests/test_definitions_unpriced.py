@@ -85,3 +85,42 @@ def test_gas_in_a_coin_without_marks_costs_what_the_coin_last_fetched(held):
     assert third.pnl.gas_costs == approx(20)
     assert third.equity[-1].equity == approx(1003 + 95 * 4)
     assert third.pnl.total == approx(-20)
+
+
+@pytest.mark.parametrize(("base", "quote"), [("USDC", "USDT"), ("USD", "USDT"), ("USDT", "DAI")])
+def test_a_dollar_without_marks_is_a_dollar_beside_a_dollar(tmp_path, base, quote):
+    """Traded in another dollar than the owner counts in: provisional and named, but not nothing."""
+    life = Life(tmp_path, owner={"base_currency": base})
+    life.tell(0, "equity", value=1000)
+    life.market(f"ETH/{quote}", {h: 100 + h for h in range(WEEK)})
+    life.trade("p", (1, 101), (9, 108), instrument=f"ETH/{quote}")
+    life.open(20, "q", instrument=f"ETH/{quote}")
+    life.fill(20, "q", "buy", 2, 120, fee="0.5", fee_asset=quote)
+    life.until(DAY)
+    day = life.day(0)
+    p, q = day.positions
+    assert (p.final_pnl, p.mfe, p.regret) == approx((7, 7, 0))
+    assert q.final_pnl == approx(2 * 4 - 0.5)
+    assert p.flags == ["provisional"]
+    assert day.data_quality.missing_marks == [f"{quote}: no mark, taken at par with the base currency"]
+
+
+def test_a_mark_of_the_other_dollar_comes_before_par(tmp_path):
+    life = Life(tmp_path)
+    life.marks("USDT", {0: 0.9, 8: 0.8})
+    life.trade("p", (1, 100), (9, 110), instrument="ETH/USDT")
+    life.until(DAY)
+    day = life.day(0)
+    assert life_of(day, "p").final_pnl == approx(0.8 * 110 - 0.9 * 100)
+    assert day.data_quality.missing_marks == []
+
+
+def test_a_quote_that_nothing_prices_is_flagged_and_named(life):
+    """110 euros less 100 are some amount, but not known and not nothing: out of every rate."""
+    life.trade("p", (1, 100), (9, 110), instrument="ETH/EUR", cites=["H-1"])
+    life.until(DAY)
+    day = life.day(0)
+    assert "implausible" in life_of(day, "p").flags
+    assert day.data_quality.missing_marks == ["EUR: no mark and no fill price"]
+    assert "what the quote of ETH/EUR was worth" in day.data_quality.implausible[0].reason
+    assert day.effectiveness.inaction_superiority_rate is None

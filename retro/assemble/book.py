@@ -116,6 +116,10 @@ def flag_implausible(track: Track, prices: Prices) -> None:
     if seen or not track.openings or not track.closings:
         return
     bought = fsum(o.quantity * o.price for o in track.openings) / fsum(o.quantity for o in track.openings)
+    if bought <= 0 < track.fills[0].price:
+        track.flagged_at = track.openings[0].at
+        track.flagged_why = f"no mark or fill says what the quote of {track.position.instrument} was worth"
+        return
     for fill in track.closings:
         if bought <= 0 or not 0.1 <= fill.price / bought <= 10:
             track.flagged_at = fill.at

@@ -207,7 +207,7 @@ class Life:
             return None
         age = 0
         for symbol in symbols_of(knot):
-            if symbol == self.prices.base_currency:
+            if self.prices.at_par(symbol):
                 continue
             line = self.prices.line(symbol)
             i = line.index(at)

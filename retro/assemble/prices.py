@@ -23,9 +23,31 @@ if TYPE_CHECKING:
 
     from retro.model import MarkSeries
 
-__all__ = ["MAX_AGE", "Line", "Prices", "Quote", "base_and_quote", "related_symbols"]
+__all__ = ["DOLLARS", "MAX_AGE", "Line", "Prices", "Quote", "base_and_quote", "related_symbols"]
 
 MAX_AGE: Final = DAY
+DOLLARS: Final = frozenset(
+    {
+        "USD",
+        "USDC",
+        "USDT",
+        "DAI",
+        "BUSD",
+        "TUSD",
+        "USDP",
+        "GUSD",
+        "PYUSD",
+        "FDUSD",
+        "USDE",
+        "USDS",
+        "LUSD",
+        "FRAX",
+        "USDD",
+        "USDC.E",
+        "SUSD",
+    }
+)
+"""Currencies in which one unit is one dollar, or means to be."""
 _EMPTY_T: Final = np.empty(0, dtype=np.int64)
 _EMPTY_X: Final = np.empty(0, dtype=np.float64)
 
@@ -131,6 +153,13 @@ class Prices:
         yield seen
         self._watchers.pop()
 
+    def at_par(self, symbol: str) -> bool:
+        """Whether a symbol needs no mark: the base currency, or a dollar beside a dollar that nothing ever priced."""
+        if symbol == self.base_currency:
+            return True
+        dollars = {symbol.upper(), self.base_currency.upper()} <= DOLLARS
+        return dollars and not self._fills.get(symbol) and not len(self.line(symbol).t)
+
     def rate(self, symbol: str, at: int) -> float:
         """What one unit of an instrument's quote is worth."""
         _, quote = base_and_quote(symbol)
@@ -159,7 +188,7 @@ class Prices:
             if name in self._shared:
                 line = _line(self._shared[name])
                 _, priced_in = base_and_quote(name)
-                if priced_in not in {None, self.base_currency}:
+                if priced_in not in {None, self.base_currency} and not self.at_par(str(priced_in)):
                     line = _times(line, self.line(str(priced_in)))
                 lines.append(line)
         found = _NO_MARKS
@@ -171,6 +200,8 @@ class Prices:
         """The price of a symbol at an instant by the rule of missing marks; None when nothing ever priced it."""
         if symbol == self.base_currency:
             return Quote(1.0, at, provisional=False)
+        if self.at_par(symbol):
+            return Quote(1.0, None, provisional=True)
         line = self.line(symbol)
         i = line.index(at)
         if i >= 0:
@@ -194,7 +225,8 @@ class Prices:
         if found is None:
             self.unreliable[symbol] = "no mark and no fill price"
             return 0.0
-        why = "no mark, fill price used" if found.at is None else "last mark older than 24 h"
+        used = "taken at par with the base currency" if self.at_par(symbol) else "fill price used"
+        why = f"no mark, {used}" if found.at is None else "last mark older than 24 h"
         self.unreliable.setdefault(
             symbol, why if found.at is None or found.at <= at else "no mark until later"
         )
@@ -205,6 +237,8 @@ class Prices:
         if symbol == self.base_currency:
             return np.ones(len(at))
         line = self.line(symbol)
+        if len(at) and self.at_par(symbol):
+            return np.full(len(at), self.price(symbol, int(at[0])))
         i = np.searchsorted(line.t, at, side="right") - 1
         if len(i) and i.min() >= 0:
             return line.price[i]

@@ -10,9 +10,8 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, cast
 
-from retro.assemble.prices import MAX_AGE
+from retro.assemble.prices import DOLLARS, MAX_AGE
 from retro.model import Cost
-from retro.pipeline.settings import DOLLARS
 from retro.store import marks
 from retro.store.spend import calls_of
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from retro.assemble.citations import AuditRules, Rule
 from retro.assemble.document import Options
+from retro.assemble.prices import DOLLARS
 from retro.kernels.audit import Thresholds
 from retro.periods import HOUR, midnight, parse_duration, zone
 
@@ -20,30 +21,7 @@ if TYPE_CHECKING:
     from retro.config import Config
     from retro.store.agents import Agent
 
-__all__ = ["DOLLARS", "Settings", "base_currency_of", "rules_of", "settings_of"]
-
-DOLLARS = frozenset(
-    {
-        "USD",
-        "USDC",
-        "USDT",
-        "DAI",
-        "BUSD",
-        "TUSD",
-        "USDP",
-        "GUSD",
-        "PYUSD",
-        "FDUSD",
-        "USDE",
-        "USDS",
-        "LUSD",
-        "FRAX",
-        "USDD",
-        "USDC.E",
-        "SUSD",
-    }
-)
-"""Currencies in which one unit is one dollar, or means to be."""
+__all__ = ["Settings", "base_currency_of", "rules_of", "settings_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +48,7 @@ class Settings:
             self.zone.key,
             rules.entry_outcome,
             claims,
-            2,
+            3,
         ]
         return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
 
