@@ -135,7 +135,15 @@ def test_a_death_tells_lessons_and_the_largest_regrets(life: Life) -> None:
     regrets = next(answer for answer in page.answers if answer.question == "The largest regrets")
     by_size = sorted((p for p in life.epoch.positions if p.regret), key=lambda p: -(p.regret or 0))
     assert [line.name for line in regrets.lines] == [p.position_id for p in by_size[:3]]
-    assert "What would it change?" in told
+    assert told["What would it change?"][0] == "Nothing"
+    rows = [
+        row.model_copy(update={"recommendation": row.recommendation.model_copy(update={"kind": "demote"})})
+        for row in rows[:2]
+    ]
+    sorry = life.epoch.model_copy(update={"heuristic_performance": rows})
+    told = answers(mail_page(message(sorry, kind="death", review_id="sample.death", period_key="")))
+    names = ", ".join(dict.fromkeys(row.heuristic_id for row in rows))
+    assert told["What would it change?"][0] == f"No longer act on {names}"
 
 
 # Revisions

@@ -328,11 +328,29 @@ def test_no_secret_reaches_a_log_a_database_or_a_file(tmp_path: Path):
         assert [path.name for path in everything if secret.encode() in path.read_bytes()] == []
 
 
-def test_everything_it_writes_is_for_its_owner_alone(tmp_path: Path):
+def ears(process: int) -> set[str]:
+    """The sockets on which a process waits for strangers."""
+    tables = [(Path(f"/proc/{process}/net/{name}"), 3, "0A", 9) for name in ("tcp", "tcp6")]
+    tables.append((Path(f"/proc/{process}/net/unix"), 3, "00010000", 6))
+    waiting = {
+        f"socket:[{row.split()[inode]}]"
+        for table, state, listens, inode in tables
+        for row in table.read_text().splitlines()[1:]
+        if row.split()[state] == listens
+    }
+    return waiting & {
+        os.readlink(path) for path in Path(f"/proc/{process}/fd").iterdir() if path.is_symlink()
+    }
+
+
+def test_everything_it_writes_is_for_its_owner_alone_and_it_listens_to_nobody(tmp_path: Path):
     told(tmp_path, life(7, start=recently(14)))
     before = set(tmp_path.rglob("*"))
     with running(tmp_path) as service:
         service.wait_for("STATUS=idle")
+        assert ears(service.process.pid) == set()
+        with socket.create_server(("127.0.0.1", 0)):
+            assert ears(os.getpid()) != set(), "or nobody would be heard"
         service.end()
     ours = {service.config, service.errors, tmp_path / "notify"}
     written = [*({*tmp_path.rglob("*")} - before - ours), tmp_path / "retro.db"]

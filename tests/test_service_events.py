@@ -105,6 +105,16 @@ def test_a_life_without_lessons_says_so(world: World):
     assert "over 0 closed positions." in report.what_worked
 
 
+def test_a_death_report_counts_no_position_that_is_not_believed(world: World):
+    world.clock.set(MONDAY + 2 * DAY + 2 * HOUR)
+    absurd = trade("x", MONDAY + 3 * HOUR, MONDAY + 5 * HOUR, 2000, 200)
+    world.tell([*life(1), *absurd, line("death", "d", MONDAY + 2 * DAY)])
+    world.knock()
+    report = world.document("bot.death")
+    assert report.pnl.implausible_pnl == pytest.approx(-1800)
+    assert "In its whole life it made +10.00 USDC over 1 closed position, " in report.what_worked
+
+
 def test_a_late_fact_of_a_life_makes_its_death_report_anew(world: World):
     world.clock.set(MONDAY + 2 * DAY + 3 * HOUR)
     world.tell([*life(2), line("death", "d", MONDAY + 2 * DAY)])

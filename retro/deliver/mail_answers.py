@@ -100,7 +100,7 @@ def answers_of_life(report: RetrospectiveReport, money: Money) -> tuple[Answer, 
             ),
             more=max(0, len(regrets) - _LINES),
         ),
-        _proposed(report.playbook_proposals, "What would it change?"),
+        _would_change(report, demoted),
     )
 
 
@@ -193,6 +193,17 @@ def _decision(row: HeuristicReport, money: Money) -> Line:
     average = row.avg_pnl_per_citation
     figure = "" if average is None else f"{money.change(average)} avg"
     return Line(name, VERDICTS[kind], doubt(row), verdict_tone(kind), row.heuristic_text or "", figure)
+
+
+def _would_change(report: RetrospectiveReport, demoted: Sequence[HeuristicReport]) -> Answer:
+    """What is proposed at the end of a life, else the rules its own figures speak against."""
+    question = "What would it change?"
+    if report.playbook_proposals or not demoted:
+        return _proposed(report.playbook_proposals, question)
+    named = list(dict.fromkeys(row.heuristic_id for row in demoted))
+    more = f" and {len(named) - _NAMED:,} more" if len(named) > _NAMED else ""
+    told = f"No longer act on {', '.join(named[:_NAMED])}{more}"
+    return Answer("proposed", question, told, "by its own figures; no change is proposed")
 
 
 def _proposed(entries: Sequence[dict[str, Any]], question: str) -> Answer:

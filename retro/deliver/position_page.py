@@ -96,7 +96,10 @@ def _headline(p: PositionRetrospective, money: Money) -> Headline:
 def _why(p: PositionRetrospective, money: Money) -> str:
     """How it ended, in R where the risk is known, and what doing nothing would have made of it."""
     told = f"Open for {duration(p.duration_s)}" if p.open else f"Held {duration(p.duration_s)}"
-    told += f", left by {clip(p.exit_reason)}" if p.exit_reason and not p.open else ""
+    if p.exit_reason and not p.open:
+        told += (
+            f", left on \N{LEFT DOUBLE QUOTATION MARK}{clip(p.exit_reason)}\N{RIGHT DOUBLE QUOTATION MARK}"
+        )
     told += f", {spell(p.pnl_r, 2, signed=True)} R" if p.pnl_r is not None else ""
     if p.vs_inaction is None:
         return f"{told}."

@@ -44,10 +44,10 @@ def _joined(*parts: str) -> str:
 
 
 def _totals(report: RetrospectiveReport, money: Money) -> str:
-    closed = [p for p in report.positions if not p.open]
+    closed = [p for p in report.positions if not p.open and "implausible" not in p.flags]
     won = sum(p.final_pnl > 0 for p in closed)
     share = f", {percent(won / len(closed))} of them with a gain" if closed else ""
-    total = f"In its whole life it made {money.change(report.pnl.total)}"
+    total = f"In its whole life it made {money.change(report.pnl.total - report.pnl.implausible_pnl)}"
     return f"{total} over {count(len(closed), 'closed position')}{share}."
 
 
