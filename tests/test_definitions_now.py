@@ -97,12 +97,14 @@ def test_as_of_exactly_an_event_knows_it(life):
     assert life_of(life.as_of(0, WEEK, 39.999), "p").open is True
 
 
-def test_as_of_beyond_the_last_event_changes_nothing(life):
+def test_as_of_beyond_the_last_event_values_then_what_is_open(life):
     life.market("ETH/USDC", {h: 100 + h for h in range(100)})
     life.open(2, "p")
     life.fill(2, "p", "buy", 1, 102)
     life.until(10)
-    assert life.as_of(0, DAY, 20).pnl.total == life.as_of(0, DAY, 10).pnl.total == approx(8)
+    assert life.as_of(0, DAY, 10).pnl.total == approx(8)
+    assert life.as_of(0, DAY, 20).pnl.total == approx(18)
+    assert life.as_of(0, DAY, 40).pnl.total == approx(22)
 
 
 def test_events_after_the_as_of_leave_no_trace_in_predictions(life):

@@ -19,7 +19,7 @@ from service_world import life, line, lines_of
 
 import retro
 from retro.errors import UnknownError
-from retro.periods import DAY
+from retro.periods import DAY, HOUR, format_instant, parse_instant
 from retro.report import PositionRetrospective, RetrospectiveReport
 from retro.store import outbox, reviews
 from retro.store.engine import open_store
@@ -95,8 +95,6 @@ def parked(told: Any, tmp_path: Path) -> str:
 
 
 def day(number: int) -> str:
-    from retro.periods import format_instant
-
     return format_instant(start() + number * DAY)[:10]
 
 
@@ -221,6 +219,29 @@ def test_show_and_review_print_the_same_figures(call: Retro, told: Any):
                 "post_exit_trajectory"
             ]
         }
+
+
+def test_what_is_open_is_stored_as_of_the_end_of_its_period_though_its_agent_was_silent(
+    call: Retro, tmp_path: Path
+):
+    """A position that an agent holds without a word: a review of its own accord stops at the agent's last one."""
+    start = parse_instant(f"{day(0)}T00:00:00Z")
+    held = [
+        event
+        for event in life(1, start=start)
+        if event["type"] != "mark" and not event["id"].endswith(("-s", "-out"))
+    ]
+    (tmp_path / "held.jsonl").write_bytes(lines_of(held))
+    rows = "".join(f"{format_instant(start + h * HOUR)},{2000 + h}\n" for h in range(25))
+    (tmp_path / "eth.csv").write_text(f"timestamp,price\n{rows}")
+    assert call("ingest", "journal", "held.jsonl").code == 0
+    assert call("ingest", "marks", "eth.csv", "--instrument", "ETH/USDC").code == 0
+    assert call("run", "--once").code == 0
+    stored = call("show", f"bot.daily.{day(0)}", "--json")
+    asked = ("review", "daily", "--agent", "bot", "--at", f"{day(0)}T12:00:00Z")
+    assert stored.out == call(*asked, "--as-of", f"{day(1)}T00:00:00Z", "--json").out
+    assert stored.data["pnl"]["total"] == pytest.approx(24)
+    assert call(*asked, "--json").data["pnl"]["total"] == pytest.approx(9)
 
 
 @pytest.mark.parametrize(("form", "begin"), [("text", "bot"), ("md", "#"), ("html", "<!DOCTYPE html>")])

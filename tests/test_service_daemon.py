@@ -308,7 +308,7 @@ def test_waiting_costs_next_to_nothing(tmp_path: Path):
 
 
 def test_no_secret_reaches_a_log_a_database_or_a_file(tmp_path: Path):
-    """A password that stands in a path, a URL and an agent's name for a position: it is masked wherever it turns up."""
+    """A password that stands in a path and in a URL as well: it is masked wherever it turns up."""
     secret = "correct-horse-battery"
     journal = tmp_path / "bot.jsonl"
     journal.write_bytes(lines_of(life(1, start=recently(2))))

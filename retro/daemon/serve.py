@@ -8,7 +8,7 @@ import socket
 import sys
 import time
 from dataclasses import asdict, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from retro.daemon.handover import handed_over, needs_of, plain, restored, taken
@@ -74,7 +74,7 @@ class _Loop:
         self.bench: Bench | None = None
         self.looked = orders.told is not None
         self.quiet = 0
-        self.worked = time.monotonic()
+        self.worked = self.knocked = time.monotonic()
         self.clocks = _clocks()
 
     def run(self, signals: Signals, lock: Instance | None, anew: Callable[[Orders], None]) -> int:
@@ -87,8 +87,10 @@ class _Loop:
         signals.wake.set()
         try:
             while not signals.stop:
-                knocked = signals.wake.wait(_LOOK_S)
+                knocked = signals.wake.wait(min(_LOOK_S, 2 * self.needs.knock_seconds))
                 self.notifier.beat()
+                if not knocked and time.monotonic() - self.knocked > 2 * self.needs.knock_seconds:
+                    scheduler.modify_job("knock", next_run_time=datetime.now(UTC))
                 if not knocked or signals.stop:
                     continue
                 signals.wake.clear()
@@ -109,6 +111,12 @@ class _Loop:
     def _knock(self, signals: Signals) -> bool:
         """One knock; False when the service must not go on."""
         self._watch_the_clock()
+        try:
+            return self._knocked(signals)
+        finally:
+            self.knocked = time.monotonic()
+
+    def _knocked(self, signals: Signals) -> bool:
         try:
             if self.looked and not self._anything_to_do():
                 self.quiet += 1
@@ -193,14 +201,22 @@ def _is_fatal(error: StoreError) -> bool:
 
 
 def _scheduler(every_s: float, signals: Signals, log: Log) -> Any:
+    """Sets `wake` every so often. It goes by the wall clock, so the loop puts it right after that was set back."""
     from apscheduler.events import EVENT_JOB_ERROR, EVENT_JOB_MAX_INSTANCES, EVENT_JOB_MISSED  # noqa: PLC0415
     from apscheduler.schedulers.background import BackgroundScheduler  # noqa: PLC0415
+    from apscheduler.triggers.interval import IntervalTrigger  # noqa: PLC0415
+
+    class Heartbeat(IntervalTrigger):  # type: ignore[misc]  # it comes without types
+        """From now to now: the stock one counts every beat of a year that a clock has jumped over."""
+
+        def get_next_fire_time(self, _: datetime | None, now: datetime) -> datetime:
+            return now + timedelta(seconds=every_s)
 
     scheduler = BackgroundScheduler(
         timezone=UTC,
         job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None},
     )
-    scheduler.add_job(signals.wake.set, "interval", seconds=every_s, id="knock")
+    scheduler.add_job(signals.wake.set, Heartbeat(seconds=every_s, timezone=UTC), id="knock")
     trouble = EVENT_JOB_ERROR | EVENT_JOB_MISSED | EVENT_JOB_MAX_INSTANCES
     scheduler.add_listener(lambda event: log("scheduler", level="error", what=repr(event)), trouble)
     scheduler.start()

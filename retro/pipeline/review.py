@@ -262,12 +262,12 @@ def review_period(
 ) -> RetrospectiveReport:
     """The report of a period; stores nothing but the derived book.
 
-    `ended`: the wall clock says that the period is over, so what is open is valued at its end even where the agent
-    has been silent since; periods then add up, whenever each was reviewed.
+    `as_of` is now, in place of K. `ended`: the wall clock says that the period is over, so what is open is valued at
+    its end even where the agent has been silent since; periods then add up, whenever each was reviewed.
     """
     settled(store, agent, settings)
     grid = grid_of(period, settings)
-    now = known_until(agent) if as_of is None else min(as_of, known_until(agent))
+    now = known_until(agent) if as_of is None else as_of
     now = max(now, period.end) if ended else now
     with store.read() as conn:
         alive = shelf.positions(conn, agent.name, opened_before=period.end, alive_at=grid[0])

@@ -110,6 +110,10 @@ def _recover(bench: Bench, tally: Tally) -> None:
 
 
 def _work(bench: Bench, tally: Tally) -> None:
+    with bench.store.read() as conn:
+        due = reviews.count_due(conn, bench.clock())
+    if due > _AT_ONCE:
+        bench.log("much_is_due", level="info", reviews=due)
     while not bench.stopping():
         now = bench.clock()
         with bench.store.read() as conn:

@@ -36,6 +36,7 @@ __all__ = [
     "by_id",
     "by_key",
     "columns",
+    "count_due",
     "count_parked",
     "facts_digest",
     "insert",
@@ -337,6 +338,12 @@ def written(conn: Connection, review: int, revision: int | None = None) -> Writt
     query = query.where(own.done_at.is_not(None) if revision is None else own.revision == revision)
     found = conn.execute(query.order_by(own.revision.desc()).limit(1)).one_or_none()
     return None if found is None else Written._make(found)
+
+
+def count_due(conn: Connection, now: int) -> int:
+    """How many reviews can be made now."""
+    ripe = and_(reviews.c.state == "due", reviews.c.not_before <= now)
+    return conn.execute(select(func.count()).select_from(reviews).where(IS_OPEN, ripe)).scalar_one()
 
 
 def count_parked(conn: Connection) -> int:
