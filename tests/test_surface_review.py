@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from commands import ROOT, SAMPLE, Retro, process, retro, round_trip, sample_db
+from commands import ROOT, SAMPLE, Retro, event, process, retro, round_trip, sample_db
 
 __all__ = ["retro", "sample_db"]
 
@@ -205,3 +205,37 @@ def test_lint_names_lines_and_format_gives_back_every_byte(retro: Retro) -> None
     told = retro("playbook", "lint", "bad.md", "--json").data
     assert [fault["line"] for fault in told["faults"]] == [4]
     assert retro("playbook", "lint", "missing.md").code == 1
+
+
+def test_the_longest_name_an_event_may_have_names_its_position(retro: Retro) -> None:
+    name = "\N{GRINNING FACE}" * 500
+    Path("a.jsonl").write_text(round_trip("p").replace('"position": "p"', f'"position": "{name}"'))
+    assert retro("ingest", "journal", "a.jsonl").code == 0
+    said = retro("review", "position", name, "--json")
+    assert (said.data["position_id"], said.data["final_pnl"]) == (name, 5.0)
+
+
+def test_the_smallest_and_the_largest_numbers_spoil_no_review(retro: Retro) -> None:
+    """What is legal alone must be legal together: no product overflows, nothing is divided by a zero it became."""
+    told = {"position": "q", "instrument": "BTC/USDC"}
+    lp = {"position": "lp", "instrument": "ETH/USDC", "token0": "ETH", "token1": "USDC", "kind": "lp"}
+    tiny, huge = "1e-400", "1e50"
+    Path("a.jsonl").write_text(
+        round_trip("p")
+        + event("position", "1", kind="spot", side="long", funded_with={"ETH": 0, "BTC": tiny}, **told)
+        + event("fill", "1", side="buy", quantity=huge, price=huge, fee=huge, **told)
+        + event("mark", "1", "2026-03-02T10:00:00Z", instrument="BTC/USDC", price="1e-323")
+        + event("fill", "2", "2026-03-02T11:00:00Z", side="sell", quantity=huge, price=tiny, **told)
+        + event("position", "2", **lp)
+        + event("snapshot", "1", position="lp", holdings={"ETH": tiny}, claimable={"ETH": huge})
+        + event(
+            "flow", "1", "2026-03-02T12:00:00Z", position="lp", kind="lp_fee", asset="ETH", quantity="1e-323"
+        )
+        + event("flow", "2", "2026-03-02T13:00:00Z", kind="reward", asset="BTC", quantity=huge)
+        + event("cost", "1", "2026-03-02T14:00:00Z", kind="gas", asset="BTC", quantity=tiny)
+    )
+    retro("ingest", "journal", "a.jsonl")
+    for words in (["daily"], ["weekly"], ["epoch"], ["position", "q"], ["position", "lp"], ["position", "p"]):
+        for form in ("json", "html"):
+            said = retro("review", *words, "--format", form)
+            assert (said.code, "NaN" in said.out, "Infinity" in said.out) == (0, False, False), said.err

@@ -88,7 +88,7 @@ class Claims:
 
     def add(self, asset: str, quantity: Decimal, value: float) -> float:
         """Change a claim by a quantity worth `value` (> 0); gives what that realised."""
-        if not quantity:
+        if not float(quantity):
             return 0.0
         book = self._books.setdefault(asset, LotBook(self._method))
         return book.trade(quantity, value / float(abs(quantity)), 0.0, 0).pnl

@@ -96,6 +96,8 @@ class Wallet:
         if asset == self.base_currency:
             self.cash += value
             return
+        if not float(quantity):
+            return
         book = self.assets.setdefault(asset, LotBook(self.method))
         book.trade(quantity, value / float(quantity), 0.0, 0)
 
@@ -105,7 +107,7 @@ class Wallet:
             self.cash -= value
             return []
         book = self.assets.setdefault(asset, LotBook(self.method))
-        price = value / float(quantity) if quantity else 0.0
+        price = value / float(quantity) if float(quantity) else 0.0
         held = max(book.quantity, Decimal(0))
         if held < quantity:
             self.cash -= float(quantity - held) * price

@@ -20,7 +20,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from retro.model import Row
 from retro.periods import DAY, parse_instant
-from retro.validation import FIELDS, LONGEST_NAME, REQUIRED, RULES, RejectedError, check
+from retro.validation import FIELDS, LARGEST, LONGEST_NAME, REQUIRED, RULES, RejectedError, check
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,9 +28,11 @@ if TYPE_CHECKING:
 __all__ = ["EventReader"]
 
 _NAME: Final = Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME)]
-_DIGITS: Final = r"[0-9]{1,150}(?:\.[0-9]{1,150})?\Z"
-_POSITIVE: Final = Annotated[float, Meta(gt=0)] | Annotated[str, Meta(pattern=rf"^(?=[0.]*[1-9]){_DIGITS}")]
-_AMOUNT: Final = Annotated[float, Meta(ge=0)] | Annotated[str, Meta(pattern=f"^{_DIGITS}")]
+_DIGITS: Final = r"[0-9]{1,50}(?:\.[0-9]{1,150})?\Z"
+_POSITIVE: Final = (
+    Annotated[float, Meta(gt=0, le=LARGEST)] | Annotated[str, Meta(pattern=rf"^(?=[0.]*[1-9]){_DIGITS}")]
+)
+_AMOUNT: Final = Annotated[float, Meta(ge=0, le=LARGEST)] | Annotated[str, Meta(pattern=f"^{_DIGITS}")]
 _INTEGER: Final = Annotated[int, Meta(ge=-(2**53), le=2**53)]
 _WIRE: Final[dict[str, Any]] = {
     "name": _NAME,
@@ -42,7 +44,7 @@ _WIRE: Final[dict[str, Any]] = {
     "text": str,
     "texts": list[str],
     "reference": str | _INTEGER,
-    "number": float | Annotated[str, Meta(pattern=f"^-?{_DIGITS}")],
+    "number": Annotated[float, Meta(ge=-LARGEST, le=LARGEST)] | Annotated[str, Meta(pattern=f"^-?{_DIGITS}")],
     "positive": _POSITIVE,
     "nonzero": _POSITIVE,
     "amount": _AMOUNT,

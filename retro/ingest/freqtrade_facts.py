@@ -14,6 +14,7 @@ import msgspec
 
 from retro.model import Row
 from retro.periods import format_instant
+from retro.validation import LARGEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,7 +96,10 @@ def _row(agent: str, type_: str, name: str, at: int, position: str | None, **fie
     event = {"type": type_, "id": name, "agent": agent, "at": format_instant(at)}
     if position is not None:
         event["position"] = position
-    if any(isinstance(value, Decimal) and not isfinite(value) for value in fields.values()):
+    if any(
+        isinstance(value, Decimal) and not (isfinite(value) and abs(value) <= LARGEST)
+        for value in fields.values()
+    ):
         raise ValueError("its figures are too large to reckon with")
     told = {key: f"{value:f}" if isinstance(value, Decimal) else value for key, value in fields.items()}
     return Row(agent, type_, name, at, position, _ENCODE.encode(event | told).decode())

@@ -16,7 +16,7 @@ from retro.errors import InputError, UsageError
 from retro.ingest.tables import Table, read_tables
 from retro.model import Batch, Fault, MarkSeries
 from retro.periods import DAY, parse_duration
-from retro.validation import is_name, quote
+from retro.validation import LARGEST, is_name, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,7 +77,7 @@ def from_candles(
     reason = np.zeros(len(table.t), np.int8)
     for code, prices in ((1, table.price), (2, table.low), (3, table.high)):
         if prices is not None:
-            reason[(reason == 0) & ~(np.isfinite(prices) & (prices > 0))] = code
+            reason[(reason == 0) & ~((prices > 0) & (prices <= LARGEST))] = code
     if table.low is not None and table.high is not None:
         reason[(reason == 0) & (table.low > table.high)] = 4
     texts = (

@@ -177,7 +177,7 @@ faults: Final = Table(
 )
 """Foreign data that could not be used; `key` is a digest, so that the same fault is kept once."""
 
-_LONGEST_NAME: Final = 200
+_LONGEST_NAME: Final = 500
 _INGEST_LOCK: Final = 0x52455452_01
 
 

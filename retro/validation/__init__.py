@@ -9,10 +9,11 @@ from __future__ import annotations
 from retro.validation.fields import FIELDS, REQUIRED
 from retro.validation.line import Event, RejectedError, check, instant
 from retro.validation.rules import RULES
-from retro.validation.values import LONGEST_LINE, LONGEST_NAME, is_name, quote
+from retro.validation.values import LARGEST, LONGEST_LINE, LONGEST_NAME, is_name, quote
 
 __all__ = [
     "FIELDS",
+    "LARGEST",
     "LONGEST_LINE",
     "LONGEST_NAME",
     "REQUIRED",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from retro.validation.fields import FIELDS, REQUIRED
-from retro.validation.values import LONGEST_NAME
+from retro.validation.values import LARGEST, LONGEST_NAME
 
 __all__ = ["schema"]
 
@@ -30,7 +30,12 @@ _MOMENT: Final = {
 
 def _decimal(pattern: str, **limits: float) -> _Schema:
     """A number, or the same as digits in quotes."""
-    return {"anyOf": [{"type": "number", **limits}, {"type": "string", "pattern": f"^{pattern}$"}]}
+    return {
+        "anyOf": [
+            {"type": "number", "minimum": -LARGEST, "maximum": LARGEST, **limits},
+            {"type": "string", "pattern": f"^{pattern}$"},
+        ]
+    }
 
 
 _AMOUNT: Final = _decimal(rf"\+?{_UNSIGNED}", minimum=0)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CHECKS",
     "CONTROL",
+    "LARGEST",
     "LONGEST_LINE",
     "LONGEST_NAME",
     "Number",
@@ -30,6 +31,10 @@ LONGEST_LINE: Final = 4 << 20
 
 LONGEST_NAME: Final = 500
 """Characters of an id, position, instrument or asset: what every database can put in an index."""
+
+
+LARGEST: Final = 1e50
+"""Beyond any money or quantity, and its square and cube are still finite: one wild number spoils no sum."""
 
 
 class Number(str):
@@ -111,7 +116,10 @@ def _not_an_agent(value: Any) -> str | None:
 def _not_a_number(value: Any) -> str | None:
     if not isinstance(value, str) or not _NUMERAL.fullmatch(value):
         return f"{show(value)} is not a finite number; write digits, or digits in quotes"
-    return f"{value[:40]} is not finite as float64; correct it" if math.isinf(float(value)) else None
+    size = abs(float(value))
+    if math.isinf(size):
+        return f"{value[:40]} is not finite as float64; correct it"
+    return f"{value[:40]} is beyond {LARGEST:g}; correct it" if size > LARGEST else None
 
 
 def _ranged(holds: Callable[[float], bool], must: str) -> Callable[[Any], str | None]:
