@@ -211,6 +211,7 @@ def test_the_longest_name_an_event_may_have_names_its_position(retro: Retro) -> 
     name = "\N{GRINNING FACE}" * 500
     Path("a.jsonl").write_text(round_trip("p").replace('"position": "p"', f'"position": "{name}"'))
     assert retro("ingest", "journal", "a.jsonl").code == 0
+    assert [row["position_id"] for row in retro("positions", "--json").data] == [name]
     said = retro("review", "position", name, "--json")
     assert (said.data["position_id"], said.data["final_pnl"]) == (name, 5.0)
 
