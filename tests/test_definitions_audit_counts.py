@@ -121,3 +121,20 @@ def test_the_audit_of_a_life_counts_decisions_without_an_outcome(tmp_path):
         "H-2": 1,
         "H-3": 1,
     }
+
+
+def test_an_exit_through_zero_is_judged_by_what_each_fill_closed(tmp_path):
+    """Long 1 from 101, turned at 105 into short 2, closed at 109 after 8 h; at 117 it is judged.
+
+    The long part missed 12, the short part was spared 16.
+    """
+    life = Life(tmp_path)
+    life.marks("ETH", [100 + h for h in range(60)])
+    life.open(1, "f", "perp")
+    life.fill(1, "f", "buy", 1, 101)
+    life.fill(5, "f", "sell", 3, 105)
+    life.fill(9, "f", "buy", 2, 109)
+    life.tell(9, "decision", action="exit", position="f", cites=["H-4"])
+    life.until(60)
+    rows = {row.heuristic_id: row for row in life.week().heuristic_performance}
+    assert rows["H-4"].associated_pnl == approx(-12 + 16)

@@ -124,3 +124,44 @@ def test_a_quote_that_nothing_prices_is_flagged_and_named(life):
     assert day.data_quality.missing_marks == ["EUR: no mark and no fill price"]
     assert "what the quote of ETH/EUR was worth" in day.data_quality.implausible[0].reason
     assert day.effectiveness.inaction_superiority_rate is None
+
+
+def test_what_flows_were_said_to_be_worth_is_a_price_where_nothing_else_is(life):
+    """A pool of FOO, staked BAR and a present of BAZ, none with a mark, all with a value: worth that, also weeks later."""
+    life.tell(0, "equity", balances={"USDC": 5000})
+    life.open(1, "lp", "lp", instrument="FOO/USDC", token0="FOO", token1="USDC", lower=None, upper=None)
+    life.flow(1, "lp", "deposit", "FOO", 100, value=1000)
+    life.flow(1, "lp", "deposit", "USDC", 1000)
+    life.open(2, "stake", "staking", instrument="BAR")
+    life.flow(2, "stake", "deposit", "BAR", 10, value=500)
+    life.flow(30, "stake", "reward", "BAR", 1, value=52)
+    life.tell(40, "external", asset="BAZ", quantity=7, value=70)
+    life.until(4 * WEEK)
+    assert components(life.week(0).pnl) == approx({"staking_rewards": 52, "unrealized_pnl": 20})
+    for week in range(3):
+        document = life.week(week)
+        assert [p.final_pnl for p in document.positions] == approx([0, 72])
+        assert document.equity[-1].equity == approx(5000 + 72 + 70)
+        assert len(document.data_quality.missing_marks) == 3
+    assert components(life.week(2).pnl) == {}
+
+
+def test_a_pool_of_which_one_half_has_no_price_keeps_the_other(life):
+    """Nothing says what FOO is worth: the 1,000 USDC beside it are still there."""
+    life.tell(0, "equity", balances={"USDC": 5000, "FOO": 100})
+    life.open(
+        1,
+        "lp",
+        "lp",
+        instrument="FOO/USDC",
+        token0="FOO",
+        token1="USDC",
+        funded_with={"FOO": 100, "USDC": 1000},
+    )
+    life.flow(1, "lp", "deposit", "FOO", 100)
+    life.flow(1, "lp", "deposit", "USDC", 1000)
+    life.until(2 * DAY)
+    document = life.day(1)
+    assert document.equity[-1].equity == approx(5000)
+    assert life_of(document, "lp").final_pnl == 0
+    assert document.data_quality.missing_marks == ["FOO: no mark and no fill price"]

@@ -146,7 +146,7 @@ def exit_horizon(track: Track) -> int | None:
 
 
 def _exit_outcome(track: Track, prices: Prices, known_until: int) -> tuple[float | None, int | None]:
-    """-side x quantity x (mark at exit + h - fill): the loss avoided or gain missed by the exit."""
+    """-side x quantity x (mark at exit + h - fill): the loss avoided or gain missed by the exit, whatever it closed."""
     at = exit_horizon(track)
     if at is None or track.closed_at is None:
         return None, None
@@ -156,14 +156,13 @@ def _exit_outcome(track: Track, prices: Prices, known_until: int) -> tuple[float
     forced = (
         track.exit_reason == "force_exit" and gap is not None and track.closed_at >= known_until - 2 * gap
     )
-    quantity = fsum(c.quantity for c in track.closings)
     if i < 0 or gap is None or at - int(line.t[i]) > 3 * gap or int(line.t[i]) <= track.closed_at or forced:
         return None, at
-    if not quantity:  # told to be closed, but of no fill
+    if not fsum(c.quantity for c in track.closings):  # told to be closed, but of no fill
         return None, at
-    fill = fsum(c.quantity * c.price for c in track.closings) / quantity
     mark = float(line.price[i])
-    return unrounded(-track.sign * quantity * (mark - fill), quantity * mark), at
+    missed = fsum(c.sign * c.quantity * (mark - c.price) for c in track.closings)
+    return unrounded(-missed, fsum(c.quantity * mark for c in track.closings)), at
 
 
 def _increases(track: Track, decisions: list[Decision]) -> tuple[tuple[tuple[str, ...], float], ...]:

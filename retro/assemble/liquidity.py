@@ -190,6 +190,6 @@ class LiquidityBook:
         if self.by_formula and self.liquidity:
             pool = Pool(self.liquidity, *self._range(), *self._tokens())
         held = {asset: amount for asset, amount in self.held.items() if amount}
-        if self.by_formula and pool is None:
+        if self.by_formula and pool is not None:
             held = {}
         return held, self.claims.view(), dict(self.bundle), pool, self.bundle_basis + self.claims.basis

@@ -250,7 +250,8 @@ class _Replay:
             )
         if closed:
             share = float(abs(closed)) / size
-            self.track.closings.append(Closing(fill.at, float(abs(closed)), price, fee * share, pnl))
+            sign = -1.0 if closed > 0 else 1.0
+            self.track.closings.append(Closing(fill.at, float(abs(closed)), price, fee * share, pnl, sign))
             self._realise(fill.at, pnl)
 
     # -- flows, costs, exit --------------------------------------------------------------------------------------
@@ -344,7 +345,8 @@ class _Replay:
             price = self.prices.price(self.position.instrument, at)
             quantity = self.lots.quantity
             done = self.lots.trade(-quantity, price, 0.0, len(self.track.fills))
-            self.track.closings.append(Closing(at, float(abs(quantity)), price, 0.0, done.pnl))
+            sign = -1.0 if quantity < 0 else 1.0
+            self.track.closings.append(Closing(at, float(abs(quantity)), price, 0.0, done.pnl, sign))
             self._realise(at, done.pnl)
             self._pay(at, float(quantity) * price)
         rest = self.holdings.leave(at)

@@ -63,13 +63,14 @@ class Opening(NamedTuple):
 
 
 class Closing(NamedTuple):
-    """A fill or removal that shrank the position, and what it realised net of its own fee."""
+    """A fill or removal that shrank the position, and what it realised net of its own fee; `sign` -1: it shrank a short."""
 
     at: int
     quantity: float
     price: float
     fee: float
     realized: float
+    sign: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,6 +78,14 @@ class LotBook:
         """Signed cost of what is open: cash paid for longs, the negative of cash received for shorts."""
         return self._basis
 
+    @property
+    def last_price(self) -> float | None:
+        """What a unit of the newest open lot came in at; None when nothing is open."""
+        if not self._lots:
+            return None
+        _, quantity, cost = self._lots[-1]
+        return cost / float(quantity)
+
     def unrealised(self, price: float) -> float:
         """Profit if all that is open were closed at `price` without a fee."""
         return float(self._quantity) * price - self._basis

@@ -16,11 +16,12 @@ from retro.store import book as shelf
 from retro.store import facts, marks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from sqlalchemy import Connection
 
     from retro.assemble.track import Track
+    from retro.kernels.lots import LotBook
     from retro.model import Fact, MarkSeries
     from retro.pipeline.settings import Settings
 
@@ -113,7 +114,7 @@ def load_tracks(
     known_until: int,
     marks_until: int,
     more: Iterable[Fact] = (),
-    assets: Iterable[str] = (),
+    assets: Mapping[str, LotBook] | None = None,
     since: int | None = None,
 ) -> Loaded:
     """Replay positions from their facts before `until`; a snapshot at exactly `until` tells the principal there.
@@ -129,12 +130,14 @@ def load_tracks(
     start = min(needed, default=until) - 2 * DAY
     symbols = {
         *symbols_of((*told, *more)),
-        *assets,
+        *(assets or ()),
         *symbols_of(fact for g in boundary.values() for fact in g),
     }
     prices = load_prices(conn, agent, settings, symbols, start, marks_until)
     seen = needed if since is None else [since, *(fact.at for fact in more)]
-    price_by_fills(conn, agent, prices, symbols, min(seen, default=until), until, told)
+    price_by_fills(
+        conn, agent, prices, symbols, min(seen, default=until), until, [*told, *more], assets or {}
+    )
     tracks: dict[str, Track] = {}
     orphans: dict[str, list[Fact]] = {}
     for name, group in sorted(by_position(told).items()):
@@ -157,19 +160,29 @@ def price_by_fills(
     symbols: Iterable[str],
     since: int,
     until: int,
-    told: Iterable[Fact] = (),
+    told: Iterable[Fact],
+    wallet: Mapping[str, LotBook],
 ) -> None:
-    """Let fills price what has no mark, whatever position they belong to.
+    """Let fills price what has no mark, whatever position they belong to; and what flows were said to be worth.
 
-    Those in `told`; for symbols without any mark also all others from `since` on, and the last before.
+    Those in `told`; for symbols without any mark also all others from `since` on, and the last before; and where there is
+    nothing at all, what the units last received by the `wallet` came in at.
     """
     unmarked = {name for name in symbols if name != prices.base_currency and not len(prices.line(name).t)}
     dealt = shelf.traded(conn, agent, sorted(unmarked), since) if unmarked else set()
     others = facts.of_positions(conn, agent, sorted(dealt)) if dealt else []
     every = {(type(fact), fact.id): fact for fact in (*others, *told) if fact.at < until}.values()
     instruments = {fact.position: fact.instrument for fact in every if isinstance(fact, Position)}
-    fills = [fact for fact in every if isinstance(fact, Fill)]
-    for fill in sorted(fills, key=lambda fill: (fill.at, natural_key(fill.id))):
-        symbol = fill.instrument or instruments.get(fill.position)
-        if symbol is not None:
-            prices.note_fill(symbol, fill.at, float(fill.price) * prices.rate(symbol, fill.at))
+    for fact in sorted(every, key=lambda fact: (fact.at, natural_key(fact.id))):
+        match fact:
+            case Fill():
+                symbol = fact.instrument or instruments.get(fact.position)
+                if symbol is not None:
+                    prices.note_fill(symbol, fact.at, float(fact.price) * prices.rate(symbol, fact.at))
+            case Flow() | External() if fact.asset in unmarked and fact.value and fact.quantity:
+                prices.note_fill(fact.asset, fact.at, abs(float(fact.value / fact.quantity)))
+            case _:
+                pass
+    for asset in sorted(unmarked & wallet.keys()):
+        if (paid := wallet[asset].last_price) and not prices.at_par(asset):
+            prices.note_basis(asset, since, paid)

@@ -117,7 +117,7 @@ def settle(conn: Connection, agent: Agent, settings: Settings) -> None:
     told = [*told, *orphaned]
     assets = {*symbols_of(told), *wallet.assets, *(effect.asset for _, effect in effects)}
     prices = load_prices(conn, name, settings, assets, start, _FOREVER)
-    price_by_fills(conn, name, prices, assets, start, _FOREVER)
+    price_by_fills(conn, name, prices, assets, start, _FOREVER, told, wallet.assets)
     opening = (
         _begin(facts.first_instant(conn, name) or since, told, settings)
         if before is None or found is None
