@@ -22,6 +22,7 @@ WORDS = {
     "exit_reason",
     "side",
     "model",
+    "prompt",
     "cost",
     "why",
 }
