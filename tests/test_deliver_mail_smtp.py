@@ -121,7 +121,7 @@ def test_tls_spoken_to_a_server_in_clear_says_what_to_look_at() -> None:
 # Fault 15: refused, 421, greylisted, hanging
 
 
-def test_a_server_that_is_not_there_is_tried_later() -> None:
+def test_15_a_server_that_is_not_there_is_tried_later() -> None:
     port = free_port()
     assert send(port) == Retry(f"127.0.0.1:{port}: Connection refused")
 
@@ -146,7 +146,7 @@ def test_a_name_that_nobody_knows_is_tried_later(monkeypatch: pytest.MonkeyPatch
         ("452 4.2.2 over quota", None),
     ],
 )
-def test_a_recipient_put_off_is_tried_when_the_server_says(reply: str, after: float | None) -> None:
+def test_15_a_recipient_put_off_is_tried_when_the_server_says(reply: str, after: float | None) -> None:
     box = Mailbox(to_recipient={"b@x.test": [reply]})
     with serve(box) as port:
         outcome = send(port)
@@ -165,7 +165,7 @@ def test_content_put_off_is_tried_later_and_refused_content_never() -> None:
 
 
 @pytest.mark.parametrize("greeting", [b"421 closing\r\n", b"554 no service\r\n"])
-def test_a_server_that_takes_no_mail_at_all_is_tried_later(greeting: bytes) -> None:
+def test_15_a_server_that_takes_no_mail_at_all_is_tried_later(greeting: bytes) -> None:
     def refuse(connection: socket.socket) -> None:
         connection.sendall(greeting)
         connection.recv(100)
@@ -176,7 +176,7 @@ def test_a_server_that_takes_no_mail_at_all_is_tried_later(greeting: bytes) -> N
     assert greeting.decode().strip() in outcome.reason
 
 
-def test_a_silent_server_costs_no_more_than_our_patience() -> None:
+def test_15_a_silent_server_costs_no_more_than_our_patience() -> None:
     with scripted(lambda connection: (connection.recv(1), None)[1]) as port:
         begun = time.monotonic()
         outcome = send(port, patience_s=0.3)
@@ -185,7 +185,7 @@ def test_a_silent_server_costs_no_more_than_our_patience() -> None:
 
 
 @pytest.mark.parametrize("security", ["none", "tls"])
-def test_a_dripping_server_is_cut_at_the_deadline(security, trusted: Certificate) -> None:
+def test_15_a_dripping_server_is_cut_at_the_deadline(security, trusted: Certificate) -> None:
     def drip(connection: socket.socket) -> None:
         end = trusted.context.wrap_socket(connection, server_side=True) if security == "tls" else connection
         with end:
@@ -217,7 +217,7 @@ def test_a_server_that_stalls_after_the_content_is_cut_too() -> None:
         assert send(port, patience_s=0.4) == Retry(f"127.0.0.1:{port} was silent for 0.4 s")
 
 
-def test_a_server_that_vanishes_after_taking_the_mail_may_get_it_twice_the_same() -> None:
+def test_2_a_server_that_vanishes_after_taking_the_mail_may_get_it_twice_the_same() -> None:
     """Between its 250 and us nobody can know: the mail is sent again, with the same bytes."""
     box = Mailbox(vanishes="after taking")
     with serve(box) as port:
@@ -246,7 +246,7 @@ def test_a_broken_farewell_does_not_undo_what_was_taken() -> None:
 # Fault 16: one of three rejected
 
 
-def test_one_recipient_of_three_rejected_the_others_served() -> None:
+def test_16_one_recipient_of_three_rejected_the_others_served() -> None:
     box = Mailbox(to_recipient={"gone@x.test": "550 5.1.1 no such user"})
     with serve(box) as port:
         outcomes = {to: send(port, to) for to in ("one@x.test", "gone@x.test", "two@x.test")}

@@ -269,7 +269,7 @@ def alive(store: Store, tmp_path: Path) -> World:
     return made
 
 
-def test_late_facts_make_a_new_revision_of_the_periods_they_lie_in(alive: World):
+def test_22_late_facts_make_a_new_revision_of_the_periods_they_lie_in(alive: World):
     before = {one.id: one.revision for one in alive.reviews() if one.state == "done"}
     first = alive.text("bot.weekly.2026-W10")
     alive.tell([event for event in life(8, every=3) if event["id"] == "p3-s"])
