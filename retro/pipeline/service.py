@@ -110,15 +110,16 @@ def _recover(bench: Bench, tally: Tally) -> None:
 
 
 def _work(bench: Bench, tally: Tally) -> None:
-    with bench.store.read() as conn:
-        due = reviews.count_due(conn, bench.clock())
-    if due > _AT_ONCE:
-        bench.log("much_is_due", level="info", reviews=due)
+    told = False
     while not bench.stopping():
         now = bench.clock()
         with bench.store.read() as conn:
             if not enrolments.anything_to_do(conn, now):
                 return
+            due = 0 if told else reviews.count_due(conn, now)
+        if due > _AT_ONCE:
+            bench.log("much_is_due", level="info", reviews=due)
+        told = True
         with bench.store.write() as conn:
             reviews.promote(conn, now)
             taken = claims.claim(conn, bench.owner, now, bench.lease, limit=_AT_ONCE)
