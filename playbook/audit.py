@@ -21,7 +21,7 @@ class AuditRow:
     `avg`, `interval` (95 %, of the mean), `vs_inaction` and `regret` are per resolved citation, in `unit`. `prior` is the
     confidence from before these citations; None: the stated one, right as long as no amendment has moved it on them.
     `resolved_since` counts those resolved since the last merged amendment of this heuristic; None when not known.
-    `since` is the day this evidence begins. `partners` are (heuristic, Jaccard index of co-citation).
+    `citation_count` counts those that are not resolved too; None: not known. `since` is the day this evidence begins. `partners` are (heuristic, Jaccard index of co-citation).
     """
 
     heuristic_id: str
@@ -31,7 +31,7 @@ class AuditRow:
     evaluated_count: int
     win_count: int
     avg: float | None
-    citation_count: int = 0
+    citation_count: int | None = 0
     interval: tuple[float, float] | None = None
     q: float | None = None
     reviews: tuple[str, ...] = ()
@@ -58,7 +58,7 @@ def evidence(row: AuditRow) -> dict[str, Any]:
     interval = [_figure(bound) for bound in row.interval] if row.interval else None
     figures: dict[str, Any] = {
         "role": row.role,
-        "citations": max(row.citation_count, row.evaluated_count),
+        "citations": None if row.citation_count is None else max(row.citation_count, row.evaluated_count),
         "resolved": row.evaluated_count,
         "wins": row.win_count,
         "average": _figure(row.avg),

@@ -241,7 +241,7 @@ def _newcomer(playbook: Playbook, row: AuditRow, heuristic: str) -> Amendment:
 
 
 def _cited(row: AuditRow) -> int:
-    return max(row.citation_count, row.evaluated_count)
+    return max(row.citation_count or 0, row.evaluated_count)
 
 
 def _applicable(playbook: Playbook, proposals: Sequence[Amendment]) -> list[Amendment]:

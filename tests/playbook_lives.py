@@ -21,6 +21,7 @@ from retro.periods import DAY, format_instant, parse_instant
 from retro.pipeline.outcomes import Outcomes, read_outcomes
 from retro.pipeline.pull_requests import Opened, open_request
 from retro.pipeline.settings import Settings, settings_of
+from retro.pipeline.suggesting import suggest
 from retro.pipeline.way import Way, way_of
 from retro.store import proposals as shelf
 from retro.store.agents import Agent
@@ -187,3 +188,9 @@ def outcomes(house: House, now: int = 5) -> Outcomes:
 def states(house: House) -> dict[str, str]:
     with house.store.read() as conn:
         return {str(one.told["op"]): one.state for one in shelf.stored(conn)}
+
+
+def suggested(house: House, told: list[dict[str, Any]], now: int = 1) -> None:
+    """What a finished weekly review leaves in the ledger."""
+    with house.store.write() as conn:
+        suggest(conn, house.agent, told, house.settings.playbook, now)

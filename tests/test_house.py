@@ -296,3 +296,19 @@ def test_every_dependency_has_its_sentence_in_the_decisions() -> None:
     names = {re.split(r"[\[<>=;! ]", requirement)[0] for group in groups for requirement in group}
     notes = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs/decisions").glob("*.md"))
     assert sorted(name for name in names if f"`{name}`" not in notes) == []
+
+
+def test_the_tree_of_errors_shows_every_error() -> None:
+    from retro import errors
+
+    made = {
+        node.name
+        for name in MODULES
+        if name.startswith("retro/")
+        for node in ast.walk(tree_of(name))
+        if isinstance(node, ast.ClassDef)
+        and {base.id for base in node.bases if isinstance(base, ast.Name)}
+        & set(re.findall(r"\w+Error", errors.__doc__ or ""))
+    }
+    shown = set(re.findall(r"\w+Error", errors.__doc__ or ""))
+    assert {name for name in made if name.endswith("Error")} <= shown

@@ -31,6 +31,7 @@ from retro.narrate.subject import report_subject
 from retro.pipeline import proposals
 from retro.pipeline.narrate import narrated
 from retro.pipeline.pull_request_channel import PullRequests
+from retro.pipeline.suggesting import suggest
 from retro.report import RetrospectiveReport
 from retro.store.engine import Store, open_store
 from retro.testing.forge import FakeForge
@@ -244,6 +245,9 @@ def request_of_week(week: Week, report: RetrospectiveReport, place: Path) -> tup
     place.mkdir()
     shutil.copy(week.folder / "retro.db", place)
     store = open_store(str(place / "retro.db"))
+    agent = agent_of(store, report.agent)
+    with store.write() as conn:
+        suggest(conn, agent, report.playbook_proposals, None, NOW)  # as finishing the review does
     with FakeForge(bare_repository(place / "agent.git", BOOK), token=TOKEN) as forge:
         config = Config.model_validate({"playbook": to_forge(forge)})
         env = {"PATH": os.environ["PATH"], "RETRO_FORGE_TOKEN": TOKEN}

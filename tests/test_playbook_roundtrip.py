@@ -103,6 +103,12 @@ def _amended_and_restored(book: Playbook, rng: random.Random) -> int:
             "utf-8", "surrogatepass"
         )
         assert apply(book, [amendment]) == after
+        if amendment.op in ("set_confidence", "demote"):
+            pairs = list(zip(book.lines, parse(after).lines, strict=True))
+            touched = {number for number, (was, now) in enumerate(pairs) if was != now}
+            assert len(touched) <= 2, "one item's confidence, or its status at the end of its braces"
+            (item,) = [one for one in book.heuristics if one.id == amendment.heuristic]
+            assert touched <= set(range(item.first, item.end)), "and no line of anything else"
         done += 1
     return done
 

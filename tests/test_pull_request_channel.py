@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import playbook_lives as lives
@@ -22,8 +21,8 @@ def channel(house: lives.House, clock: list[int]) -> PullRequests:
     return PullRequests(house.store, house.config, house.env, lambda _: house.settings, lambda: clock[0])
 
 
-def message(kind: str = "weekly", proposed: list[dict[str, Any]] | None = None) -> Message:
-    document: Any = SimpleNamespace(playbook_proposals=proposed or [])
+def message(kind: str = "weekly") -> Message:
+    document: Any = None
     return Message("bot.weekly.2026-W06", "bot", kind, 1, "2026-W06", "", document, 1, "ada/agent")
 
 
@@ -88,18 +87,20 @@ def test_a_models_candidate_comes_along_marked_and_under_a_free_number(
         )
         return playbook.to_json(made)
 
-    assert (
-        sender.send(message(proposed=[candidate("Wait @ada for a close"), {"origin": "model", "op": "x"}]))
-        == Sent()
-    )
+    lives.suggested(house, [candidate("Wait @ada for a close"), {"origin": "model", "op": "x"}])
+    assert sender.send(message()) == Sent()
     (pull,) = forge.pulls
     assert pull["title"] == "playbook(bot): demote H-1, add H-3 (2026-W06)"
     above, below = pull["body"].split("\n---\n")
     assert "Wait" not in above
     assert "worded by a model; wrong if" in below
     assert "@ada" not in pull["body"]
+    assert len(lives.bring(house, week="2026-W06").proposals) == 2  # asked for by hand, it stays in it
+    assert pull["title"] == "playbook(bot): demote H-1, add H-3 (2026-W06)"
     forge.close(1)
-    sender.send(message(proposed=[candidate("Let it close first")]))
+    assert [state for _, _, state in lives.outcomes(house).settled] == ["closed"]
+    lives.suggested(house, [candidate("Let it close first")])
+    sender.send(message())
     assert len(forge.pulls) == 1
     with house.store.read() as conn:
         assert [one.state for one in shelf.stored(conn)] == ["rejected", "rejected"]

@@ -81,19 +81,25 @@ def bring_mortal(house: lives.House, life: int, now: int = 1) -> bool:
     mortal: Any = lambda inner: Mortal(inner, clock)  # noqa: E731
     way = replace(house.way, git=mortal(house.way.git), forge=mortal(house.way.forge))
     try:
-        open_request(Mortal(house.store, clock), house.agent, house.settings, way, now=now)  # type: ignore[arg-type]
+        mortal_store: Any = Mortal(house.store, clock)
+        open_request(mortal_store, house.agent, house.settings, way, now=now, week="2026-W06")
     except Killed:
         return False
     return True
 
 
-def test_killed_after_any_step_the_next_run_ends_with_one_request(tmp_path: Path, lived: Path) -> None:
-    """Faults 3 and 4: between push and pull request, and between pull request and ledger."""
-    life, survived = 0, False
+def test_faults_3_and_4_killed_after_any_step_the_next_run_ends_with_one_request(
+    tmp_path: Path, lived: Path
+) -> None:
+    """Between push and pull request, between pull request and ledger, and everywhere else."""
+    life, survived, gaps = 0, False, set()
     while not survived:
         with living_at(tmp_path / str(life), lived) as (house, forge):
             survived = bring_mortal(house, life)
             commit = forge.commit_of(W06)
+            with house.store.read() as conn:
+                noted = [request.number for request in shelf.requests(conn)]
+            gaps.add((commit is not None, len(forge.pulls), noted == [1]))
             done = bring(house, now=2)
             assert (len(forge.pulls), done.state, states(house)) == (1, "open", {"demote": "open"}), life
             assert commit in (None, forge.commit_of(W06)), life
@@ -102,7 +108,25 @@ def test_killed_after_any_step_the_next_run_ends_with_one_request(tmp_path: Path
                 (request,) = shelf.requests(conn)
             assert (request.state, request.number, request.head) == ("open", 1, forge.commit_of(W06)), life
         life += 1
-    assert life >= 6
+    assert {(True, 0, False), (True, 1, False), (True, 1, True)} <= gaps, "fault 3, fault 4, none"
+
+
+def test_fault_20_killed_anywhere_a_commit_that_a_person_makes_meanwhile_stays(
+    tmp_path: Path, lived: Path
+) -> None:
+    """Newer evidence was about to replace our commit by another."""
+    life, survived = 0, False
+    while not survived:
+        with living_at(tmp_path / str(life), lived) as (house, forge):
+            bring(house)
+            house.live(lives.trades(20, tag="fade", gain=60.0))
+            survived = bring_mortal(house, life)
+            theirs = lives.commit_of_a_person(house.repository, W06, {"PLAYBOOK.md": "mine\n"})
+            assert bring(house, week="2026-W06", now=2).state == "blocked", life
+            assert forge.commit_of(W06) == theirs, life
+            assert len(forge.pulls) == 1, life
+        life += 1
+    assert life >= 4
 
 
 def test_killed_at_the_comment_it_is_made_once(tmp_path: Path, lived: Path) -> None:

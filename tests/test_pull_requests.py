@@ -83,8 +83,7 @@ def test_without_evidence_there_is_no_request_and_no_branch(placed: tuple[lives.
 # Persons
 
 
-def test_a_persons_commit_stays_and_is_answered_once(placed: tuple[lives.House, FakeForge]) -> None:
-    """Fault 20."""
+def test_fault_20_a_persons_commit_stays_and_is_answered_once(placed: tuple[lives.House, FakeForge]) -> None:
     house, forge = placed
     bring(house)
     theirs = lives.commit_of_a_person(
@@ -103,8 +102,9 @@ def test_a_persons_commit_stays_and_is_answered_once(placed: tuple[lives.House, 
     assert outcomes(house).settled == [("bot", W06, "merged")]
 
 
-def test_a_no_is_remembered_until_the_evidence_has_doubled(placed: tuple[lives.House, FakeForge]) -> None:
-    """Fault 21."""
+def test_fault_21_a_no_is_remembered_until_the_evidence_has_doubled(
+    placed: tuple[lives.House, FakeForge],
+) -> None:
     house, forge = placed
     bring(house)
     forge.close(1)
@@ -210,7 +210,9 @@ def test_a_later_week_proposes_only_what_is_new_under_numbers_of_its_own(
 # Forges
 
 
-def test_a_forge_that_asks_for_patience_gets_its_request_later(placed: tuple[lives.House, FakeForge]) -> None:
+def test_fault_21_a_forge_that_asks_for_patience_gets_its_request_later(
+    placed: tuple[lives.House, FakeForge],
+) -> None:
     house, forge = placed
     forge.trouble.append(Answer(403, {"message": "secondary rate limit"}, {"Retry-After": "90"}))
     with pytest.raises(ForgeError) as told:
@@ -224,8 +226,9 @@ def test_a_forge_that_asks_for_patience_gets_its_request_later(placed: tuple[liv
     assert len(forge.pulls) == 1
 
 
-def test_a_revoked_token_and_a_renamed_repository(placed: tuple[lives.House, FakeForge]) -> None:
-    """Fault 21: an alarm that needs a person, and a redirect that is followed."""
+def test_fault_21_a_revoked_token_needs_a_person_and_a_renamed_repository_is_followed(
+    placed: tuple[lives.House, FakeForge],
+) -> None:
     house, forge = placed
     bring(house)
     forge.rename("ada/elsewhere")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["audit_period"]
+__all__ = ["audit_period", "audit_standing"]
 
 _IN_UNIT: Final = ("avg_in_unit", "largest_share", "recommendation_without_largest")
 _UNIT_WORD: Final = {"usd": "", "r": " R", "bps": " bps of notional"}
@@ -87,6 +87,27 @@ def audit_period(
     shown = {key for key, row in table.items() if row.period or row.decisions}
     cited = {heuristic for heuristic, _ in shown}
     shown |= {(rule.id, "entry") for rule in rules.rules.values() if rule.watched and rule.id not in cited}
+    within = [item for item in items if _inside(item, start, end)]
+    return _rows(table, shown, within, history, rules, seed)
+
+
+def audit_standing(
+    history: History, rules: AuditRules, end: int, seed: int, *, without: Iterable[HeuristicReport]
+) -> list[HeuristicReport]:
+    """Rows of everybody else with an outcome before `end`: what is known of those the period itself says nothing of."""
+    table = _tally((), history, rules, end, end)
+    beyond = table.keys() - {(row.heuristic_id, row.role) for row in without}
+    return _rows(table, beyond, (), history, rules, seed) if beyond else []
+
+
+def _rows(
+    table: Mapping[tuple[str, Role], _Tally],
+    shown: Iterable[tuple[str, Role]],
+    within: Sequence[Item],
+    history: History,
+    rules: AuditRules,
+    seed: int,
+) -> list[HeuristicReport]:
     samples = {key: _sample(row.ever) for key, row in table.items() if len(row.ever)}
     p_values = {
         key: p for key, sample in samples.items() if (p := uncertainty.clustered_t(sample).p) is not None
@@ -99,11 +120,7 @@ def audit_period(
     for key in sorted(shown, key=lambda key: (_id_key(key[0]), key[1])):
         row = table.get(key, _Tally())
         rng = np.random.default_rng(_child_seed(seed, *key))
-        others = [
-            item
-            for item in items
-            if item.role == key[1] and key[0] not in item.cites and _inside(item, start, end)
-        ]
+        others = [item for item in within if item.role == key[1] and key[0] not in item.cites]
         facts = _Facts(samples.get(key), q_values.get(key), means[key[1]], others, pairs.get(key, []))
         out.append(_report(key, row, rules, facts, rng))
     return out

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from retro.deliver.blocks import Cell, Column, Fact, Facts, Notes, Prose, Row, Section, Table
+from retro.deliver.changes import change_in_words, evidence_in_words
 from retro.figures import count, moment
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["authorship", "proposals_section", "provenance_lines", "quality_section", "words_section"]
 
 _LISTED: Final = 15
+_ORIGINS: Final = {"audit": "the audit", "model": "a model; the figures are the audit's"}
 
 
 def authorship(narrative: Narrative) -> str:
@@ -42,24 +44,27 @@ def proposals_section(report: RetrospectiveReport) -> Section | None:
     """Changes to the playbook that this review proposes."""
     if not report.playbook_proposals:
         return None
-    blocks = tuple(Facts(tuple(_proposal(entry))) for entry in report.playbook_proposals[:_LISTED])
+    blocks = tuple(
+        Facts(tuple(_proposal(entry, report.base_currency))) for entry in report.playbook_proposals[:_LISTED]
+    )
     more = len(report.playbook_proposals) - len(blocks)
     rest = (Notes((), more),) if more else ()
     aside = count(len(report.playbook_proposals), "proposal")
     return Section("proposals", "Proposed for the playbook", (*blocks, *rest), aside)
 
 
-def _proposal(entry: dict[str, Any]) -> list[Fact]:
+def _proposal(entry: dict[str, Any], currency: str) -> list[Fact]:
     def text(name: str) -> str:
         value = entry.get(name)
         return "" if value is None else str(value)
 
-    rows = [Fact(text("op").capitalize() or "Change", text("heuristic"), text("evidence"))]
+    what, name = change_in_words(entry)
+    rows = [Fact(what.capitalize(), name, evidence_in_words(entry, currency))]
     for name, label in (("old", "Now"), ("new", "Then"), ("falsified_by", "Falsified by")):
         if text(name):
             rows.append(Fact(label, "", text(name)))
     if text("origin"):
-        rows.append(Fact("Proposed by", text("origin")))
+        rows.append(Fact("Proposed by", "", _ORIGINS.get(text("origin"), text("origin"))))
     return rows
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from retro.deliver.audit_sections import doubt, wanting
 from retro.deliver.blocks import tone_of
+from retro.deliver.changes import change_in_words, evidence_in_words
 from retro.deliver.group_sections import plausible, what
 from retro.deliver.words import VERDICTS, reason_text, verdict_tone
 from retro.figures import DASH, count, duration, moment, percent, seconds_between
@@ -67,7 +68,7 @@ def answers_of_report(report: RetrospectiveReport, money: Money) -> tuple[Answer
         _acting(report, money),
         *_extremes(report.positions, money),
         _decisions(report.heuristic_performance, money),
-        _proposed(report.playbook_proposals, "What is proposed?"),
+        _proposed(report.playbook_proposals, "What is proposed?", report.base_currency),
     )
 
 
@@ -199,24 +200,19 @@ def _would_change(report: RetrospectiveReport, demoted: Sequence[HeuristicReport
     """What is proposed at the end of a life, else the rules its own figures speak against."""
     question = "What would it change?"
     if report.playbook_proposals or not demoted:
-        return _proposed(report.playbook_proposals, question)
+        return _proposed(report.playbook_proposals, question, report.base_currency)
     named = list(dict.fromkeys(row.heuristic_id for row in demoted))
     more = f" and {len(named) - _NAMED:,} more" if len(named) > _NAMED else ""
     told = f"No longer act on {', '.join(named[:_NAMED])}{more}"
     return Answer("proposed", question, told, "by its own figures; no change is proposed")
 
 
-def _proposed(entries: Sequence[dict[str, Any]], question: str) -> Answer:
+def _proposed(entries: Sequence[dict[str, Any]], question: str, currency: str) -> Answer:
     if not entries:
         return Answer("proposed", question, "Nothing", "the playbook stays as it is")
-
-    def text(entry: dict[str, Any], name: str) -> str:
-        value = entry.get(name)
-        return "" if value is None else str(value)
-
-    lines = tuple(
-        Line(text(entry, "heuristic"), text(entry, "op") or "change", text(entry, "evidence"))
-        for entry in entries[:_PROPOSALS]
-    )
+    lines = []
+    for entry in entries[:_PROPOSALS]:
+        what, name = change_in_words(entry)
+        lines.append(Line(name, what, evidence_in_words(entry, currency)))
     size = count(len(entries), "change")
-    return Answer("proposed", question, size, lines=lines, more=len(entries) - len(lines))
+    return Answer("proposed", question, size, lines=tuple(lines), more=len(entries) - len(lines))

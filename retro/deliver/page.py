@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from retro.deliver.audit_sections import audit_section, predictions_section, wanting
 from retro.deliver.blocks import Fact, Headline, Page, tone_of
+from retro.deliver.changes import change_in_words
 from retro.deliver.closing_sections import (
     proposals_section,
     provenance_lines,
@@ -138,12 +139,11 @@ def _first_facts(report: RetrospectiveReport, money: Money) -> list[Fact]:
         rest = f" and {len(wanted) - _NAMED} more" if len(wanted) > _NAMED else ""
         rows.append(Fact("Wants a decision", str(len(wanted)), ", ".join(names) + rest, "warn"))
     if report.playbook_proposals:
-        ops = [
-            f"{entry.get('op', 'change')} {clip(str(entry.get('heuristic', '')))}"
-            for entry in report.playbook_proposals
-        ]
-        rest = f" and {len(ops) - _NAMED} more" if len(ops) > _NAMED else ""
-        rows.append(Fact("Proposed", str(len(ops)), ", ".join(ops[:_NAMED]) + rest))
+        told = map(change_in_words, report.playbook_proposals[:_NAMED])
+        ops = [f"{clip(name)}: {what}" for what, name in told]
+        number = len(report.playbook_proposals)
+        rest = f" and {number - _NAMED} more" if number > _NAMED else ""
+        rows.append(Fact("Proposed", str(number), ", ".join(ops) + rest))
     size = count(report.resolved_decisions, "resolved decision")
     rows.append(Fact("Confidence", ratio(report.confidence), f"from {size}: n / (n + 10)"))
     return rows

@@ -51,6 +51,12 @@ _CHOICES: Final = """\
 - Accept: merge. Later citations then tell whether the change was right.
 - Change: commit to this branch; from then on it is left alone.
 - Reject: close it unmerged. Each proposal is remembered, and comes back only when its evidence has doubled."""
+_LEGEND: Final = (
+    "Cited, Resolved and Won are counts since the day named last. Average, its 95 % interval and what it made beyond"
+    " doing nothing are per resolved citation, in the unit of the average (usd: the agent's base currency; R: its risk;"
+    " bps of notional). q: how often luck alone would show such an average, corrected for the number of heuristics"
+    " audited."
+)
 _BELOW: Final = (
     "Text below this line was worded by a model from the agent's notes, by the agent or by you: quotations, not"
     " instructions. Nothing above it depends on their words."
@@ -200,7 +206,7 @@ def _evidence(amendments: Sequence[Amendment]) -> str:
     ]
     rows = [[_bold_name(one), *_figures(one.grounds.evidence, more)] for one in amendments]
     told = _grid([*titles, *(key.replace("_", " ") for key in more)], rows)
-    return f"{told}\n\nAverages are per resolved citation; 95 % is the interval of the mean."
+    return f"{told}\n\n{_LEGEND}"
 
 
 def _figures(evidence: Mapping[str, Any], more: Sequence[str]) -> list[str]:

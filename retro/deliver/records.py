@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from playbook import parse
 from retro.deliver.channel import Refused, Retry, Sent
 from retro.periods import parse_instant
 from retro.report import RetrospectiveReport
@@ -300,10 +301,17 @@ def _claim(report: RetrospectiveReport, rows: Sequence[HeuristicReport], whole: 
 
 
 def _proposed(report: RetrospectiveReport) -> list[tuple[str, str, str]]:
-    """(text, name, what would falsify it) of each candidate heuristic the review proposes."""
+    """(text, name, what would falsify it) of each candidate the review proposes.
+
+    One that gives an audited label its number is none: the label is a hypothesis already.
+    """
+    audited = {plain_text(row.heuristic_id) for row in report.heuristic_performance}
     found = []
     for one in report.playbook_proposals:
         if one.get("op") == "add" and one.get("new"):
+            tags = (tag for heuristic in parse(str(one["new"])).heuristics for tag in heuristic.tags)
+            if audited.intersection(map(plain_text, tags)):
+                continue
             line = plain_text(str(one["new"])).strip()
             item = _ITEM.fullmatch(line)
             name = plain_text(str(one.get("heuristic") or one.get("id") or line))

@@ -15,7 +15,7 @@ from playbook.errors import PlaybookError
 from playbook.proposal import BLANK
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from playbook import Playbook
     from retro.report import HeuristicReport, RetrospectiveReport
@@ -27,14 +27,21 @@ _NUMBER: Final = re.compile(r"\bH-([0-9]{1,6})\b")
 
 
 def candidates(
-    report: RetrospectiveReport, wordings: Mapping[str, str], playbook: Playbook | None
+    report: RetrospectiveReport,
+    wordings: Mapping[str, str],
+    playbook: Playbook | None,
+    *,
+    numbered: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
-    """One `add` for each wording, as `playbook_proposals` holds them, numbered after every rule known so far."""
+    """One `add` for each wording, as `playbook_proposals` holds them, numbered after every rule known so far.
+
+    `numbered` are texts whose numbers are given away too: of what was proposed before.
+    """
     book = playbook if playbook is not None else parse(BLANK)
     rows = {row.heuristic_id: row for row in report.heuristic_performance if row.role == "entry"}
     known = [str(entry.get(name)) for entry in report.playbook_proposals for name in ("heuristic", "new")]
     audited = [row.heuristic_id for row in report.heuristic_performance]
-    taken = [int(number) for text in (*known, *audited) for number in _NUMBER.findall(text)]
+    taken = [int(number) for text in (*known, *audited, *numbered) for number in _NUMBER.findall(text)]
     number = max([int(next_id(book)[2:]) - 1, *taken])
     standing = {" ".join(one.text.split()).lower() for one in book.heuristics}
     found = []

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from playbook import Amendment, Playbook
     from retro.store.proposals import Proposal, Request
 
-__all__ = ["choose"]
+__all__ = ["allowed", "choose", "prompt_of"]
 
 
 def choose(
@@ -30,13 +30,8 @@ def choose(
 
     New heuristics get numbers that no open request uses; all of it applies, one after the other.
     """
-    known = {key: life for life in lives for key in (life.id, _prompt(playbook.from_json(life.told))) if key}
     elsewhere = {one.branch for one in live if one.branch != branch and one.state != "planned"}
-    wanted = {
-        one.id: one
-        for one in justified
-        if _may(one, known.get(one.id) or known.get(_prompt(one) or ""), elsewhere)
-    }
+    wanted = {one.id: one for one in _permitted(justified, lives, elsewhere)}
     taken = {
         new.id
         for life in lives
@@ -53,7 +48,26 @@ def choose(
     return chosen
 
 
-def _prompt(amendment: Amendment) -> str | None:
+def allowed(amendments: Iterable[Amendment], lives: Sequence[Proposal]) -> list[Amendment]:
+    """Those that nobody said no to, or whose evidence has doubled since; what is under review may be told again."""
+    return list(_permitted(amendments, lives, set()))
+
+
+def _permitted(
+    amendments: Iterable[Amendment], lives: Sequence[Proposal], elsewhere: set[str]
+) -> Iterator[Amendment]:
+    known: dict[str, Proposal] = {}
+    for life in sorted(lives, key=lambda life: life.state != "proposed"):  # what nobody saw hides no answer
+        for key in (life.id, prompt_of(playbook.from_json(life.told))):
+            if key:
+                known[key] = life
+    for one in amendments:
+        answers = known.get(one.id), known.get(prompt_of(one) or "")
+        if all(_may(one, life, elsewhere) for life in answers):
+            yield one
+
+
+def prompt_of(amendment: Amendment) -> str | None:
     """What made a model word a candidate: words change from week to week, and a no must not depend on them."""
     prompt = amendment.grounds.evidence.get("prompted_by")
     return f"model:{prompt}" if amendment.grounds.origin == "model" else None
@@ -64,7 +78,8 @@ def _may(amendment: Amendment, life: Proposal | None, elsewhere: set[str]) -> bo
         return True
     if life.state == "open":
         return life.branch not in elsewhere
-    if life.state != "rejected" and amendment.op == "set_confidence":  # merged: the same way once more
+    is_further = amendment.op == "set_confidence" and life.told["new"] != amendment.new
+    if life.state != "rejected" and is_further:  # merged: the same way once more
         return True
     # rejected, or taken back after it was merged
     return words.resolved_of(amendment) >= max(2 * life.resolved, 1)

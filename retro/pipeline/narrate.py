@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
+from playbook import from_json
 from retro.errors import ConfigError, StoreError
 from retro.narrate import plain
 from retro.narrate.candidates import candidates
@@ -19,9 +20,10 @@ from retro.narrate.client import Reply
 from retro.narrate.subject import position_subject, report_subject
 from retro.narrate.write import Desk, Extracted, Written, extract, write
 from retro.periods import day_of, format_instant, midnight, zone
+from retro.pipeline.choice import allowed
 from retro.report import Narrative
 from retro.secret import find_secret
-from retro.store import spend
+from retro.store import proposals, spend
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -76,9 +78,20 @@ def narrated(
         )
         for p in told.positions
     ]
-    proposals = [*told.playbook_proposals, *candidates(told, words.candidates, playbook)]
-    update = {"positions": positions, "playbook_proposals": proposals, "narrative": _narrative(written)}
+    proposed = [*told.playbook_proposals, *_candidates(store, told, words.candidates, playbook)]
+    update = {"positions": positions, "playbook_proposals": proposed, "narrative": _narrative(written)}
     return told.model_copy(update={**words.fields, **update})
+
+
+def _candidates(
+    store: Store, report: RetrospectiveReport, wordings: Mapping[str, str], playbook: Playbook | None
+) -> list[dict[str, Any]]:
+    """What the model's wordings propose, without what the owner has said no to, under numbers nobody was told of."""
+    with store.read() as conn:
+        lives = proposals.stored(conn, report.agent)
+    made = candidates(report, wordings, playbook, numbered=[life.told["new"] for life in lives])
+    kept = {one.id for one in allowed([from_json(one) for one in made], lives)}
+    return [one for one in made if one["id"] in kept]
 
 
 def narrated_position(

@@ -10,11 +10,11 @@ from retro.errors import InputError
 from retro.pipeline.bench import Bench
 from retro.pipeline.deliver import channels_of
 from retro.pipeline.obligations import terms_of
-from retro.pipeline.outcomes import Outcomes
 from retro.pipeline.playbook import read_playbook
 from retro.pipeline.pull_request_channel import PullRequests
 from retro.pipeline.remember import damaged_records, learning
 from retro.pipeline.settings import settings_of
+from retro.pipeline.suggesting import suggesting
 from retro.pipeline.wording import words_of
 from retro.secret import find_secrets
 
@@ -55,7 +55,7 @@ def bench_of(
 
     def look_back() -> int:
         """Say what became of pull requests, and which records are damaged; gives how many things are wrong."""
-        found = requests.look_back() if requests.recipients(config) else Outcomes([], [])
+        found = requests.look_back()
         for agent, branch, state in found.settled:
             log("pull_request_settled", agent=agent, branch=branch, state=state)
         for fault in found.faults:
@@ -79,7 +79,11 @@ def bench_of(
         secrets=find_secrets(env),
         beat=beat,
         log=log,
-        **{"consequences": (learning(config, settings_for, log),), "look_back": look_back, **more},
+        **{
+            "consequences": (learning(config, settings_for, log), suggesting(settings_for, clock)),
+            "look_back": look_back,
+            **more,
+        },
     )
 
 

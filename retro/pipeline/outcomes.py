@@ -8,6 +8,7 @@ import playbook
 from playbook.errors import PlaybookError
 from retro.deliver import pull_request as words
 from retro.errors import RetroError
+from retro.pipeline.justified import is_applied
 from retro.pipeline.proposals import verdict_on
 from retro.pipeline.way import way_of
 from retro.store import proposals as shelf
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from retro.store.engine import Store
     from retro.store.proposals import Proposal, Request
 
-__all__ = ["Outcomes", "judge_merged", "read_outcomes", "read_requests"]
+__all__ = ["Outcomes", "judge_merged", "read_outcomes", "read_requests", "verdicts"]
 
 
 class Outcomes(NamedTuple):
@@ -116,23 +117,15 @@ def _patch_verdict(
         is_there = tips.head is not None or not way.pushes
     with store.read() as conn:
         lives = [one for one in shelf.stored(conn, request.agent) if one.branch == request.branch]
-    if lives and book is not None and all(_is_applied(book, life) for life in lives):
+    if lives and book is not None and all(is_applied(book, life) for life in lives):
         return "merged"
     patch = way.patch(request.branch)
     is_there = is_there and (patch.exists() or not patch.parent.exists())
     return None if is_there else "closed"
 
 
-def _is_applied(book: Playbook, life: Proposal) -> bool:
-    """Whether the document says what the proposal wants it to."""
-    lines = {one.head.raw.strip() for one in book.heuristics}
-    return all(one.head.raw.strip() in lines for one in playbook.parse(life.told["new"]).heuristics)
-
-
-def judge_merged(
-    store: Store, agent: Agent, lives: Sequence[Proposal], items: Sequence[Item], now: int
-) -> list[tuple[str, str]]:
-    """Merged proposals of which later citations have spoken, as (proposal, `validated` or `refuted`); stored too."""
+def verdicts(lives: Sequence[Proposal], items: Sequence[Item]) -> list[tuple[str, str]]:
+    """Merged proposals of which later citations have spoken, as (proposal, `validated` or `refuted`)."""
     spoken = []
     for life in lives:
         if life.state != "merged":
@@ -143,8 +136,15 @@ def judge_merged(
             continue
         if verdict != "open":
             spoken.append((life.id, verdict))
+    return spoken
+
+
+def judge_merged(
+    store: Store, agent: Agent, lives: Sequence[Proposal], items: Sequence[Item], now: int
+) -> None:
+    """Store what later citations say of merged proposals."""
+    spoken = verdicts(lives, items)
     if spoken:
         with store.write() as conn:
             for proposal, verdict in spoken:
                 shelf.judged(conn, agent.name, proposal, verdict, now)
-    return spoken

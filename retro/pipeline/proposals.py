@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from datetime import UTC, datetime
 from math import fsum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -13,22 +12,22 @@ from playbook import Amendment, AuditRow, Playbook
 from playbook.errors import PlaybookError
 from playbook.proposal import BLANK
 from retro.assemble.audit import audit_period
-from retro.assemble.citations import items_of, outcomes_of
-from retro.assemble.history import history_from
+from retro.assemble.citations import items_of
+from retro.assemble.history import history_from, identity
 from retro.errors import InputError
-from retro.periods import SECOND, parse_instant
+from retro.pipeline.justified import Size, audit_rows, remembered, touched, with_adopted
 from retro.pipeline.review import audit_life
 from retro.pipeline.settings import rules_of
 from retro.pipeline.settle import read_rows
 from retro.store import proposals as shelf
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from retro.assemble.citations import Item, Outcome
+    from retro.assemble.citations import Item
+    from retro.assemble.history import History
     from retro.pipeline.settings import Settings
-    from retro.report import HeuristicReport
     from retro.store.agents import Agent
     from retro.store.engine import Store
     from retro.store.proposals import Proposal
@@ -36,49 +35,21 @@ if TYPE_CHECKING:
 __all__ = [
     "Evidence",
     "amended_text",
-    "audit_rows",
     "evidence_for",
     "propose",
     "read_proposals",
-    "remembered",
     "verdict_on",
 ]
 
 _FOREVER: Final = 1 << 62
-_ACCEPTED: Final = frozenset({"merged", "validated", "refuted"})
 
 
 class Evidence(NamedTuple):
     """What the citations say under the rules of one playbook: the audit's rows, and every outcome behind them."""
 
-    rows: list[HeuristicReport]
+    rows: list[AuditRow]
+    outcomes: History
     items: list[Item]
-
-
-def audit_rows(rows: Iterable[HeuristicReport]) -> list[AuditRow]:
-    """The audit as the playbook's rules of proposal read it."""
-    return [
-        AuditRow(
-            heuristic_id=row.heuristic_id,
-            role=row.role,
-            kind=row.recommendation.kind,
-            grade=row.evidence,
-            evaluated_count=row.evaluated_count,
-            win_count=round((row.win_rate or 0.0) * row.evaluated_count),
-            avg=row.avg_in_unit,
-            citation_count=row.citation_count,
-            interval=None
-            if row.interval is None or row.threshold_unit != "usd"
-            else (row.interval[0], row.interval[1]),
-            q=row.q_value,
-            unit=row.threshold_unit,
-            since=None
-            if row.evidence_since is None
-            else datetime.fromtimestamp(parse_instant(row.evidence_since) // SECOND, tz=UTC).date(),
-            partners=tuple((partner.heuristic_id, partner.jaccard) for partner in row.inseparable_from),
-        )
-        for row in rows
-    ]
 
 
 def propose(store: Store, agent: Agent, settings: Settings) -> tuple[Playbook, list[Amendment]]:
@@ -86,8 +57,8 @@ def propose(store: Store, agent: Agent, settings: Settings) -> tuple[Playbook, l
     book = settings.playbook if settings.playbook is not None else playbook.parse(BLANK)
     found = evidence_for(store, agent, settings, book)
     with store.read() as conn:
-        lives = shelf.stored(conn, agent.name)
-    return book, playbook.propose(book, remembered(audit_rows(found.rows), lives, outcomes_of(found.items)))
+        lives = with_adopted(shelf.stored(conn, agent.name), book)
+    return book, playbook.propose(book, remembered(found.rows, lives, found.outcomes))
 
 
 def evidence_for(store: Store, agent: Agent, settings: Settings, book: Playbook) -> Evidence:
@@ -102,48 +73,17 @@ def evidence_for(store: Store, agent: Agent, settings: Settings, book: Playbook)
     with store.read() as conn:
         positions = read_rows(conn, agent.name, opened_before=_FOREVER)
     items = [item for row in positions for item in items_of(row, under, under.claims)]
+    outcomes = history_from(positions, under)
     if not same:
-        rows = audit_period(
-            items, history_from(positions, under), under, agent.first_at or 0, _FOREVER, seed=0
-        )
-    return Evidence(rows, items)
-
-
-def remembered(
-    rows: Iterable[AuditRow], lives: Sequence[Proposal], outcomes: Sequence[Outcome]
-) -> list[AuditRow]:
-    """The rows with what merged amendments have made of them: the confidence from before, and what came since."""
-    accepted: dict[str, list[Proposal]] = {}
-    for life in sorted(lives, key=lambda life: life.told_until):
-        if life.state in _ACCEPTED:
-            for name in _touched(life.told):
-                accepted.setdefault(name, []).append(life)
-    return [
-        _recalled(row, accepted[row.heuristic_id], outcomes) if row.heuristic_id in accepted else row
-        for row in rows
-    ]
-
-
-def _recalled(row: AuditRow, lives: Sequence[Proposal], outcomes: Sequence[Outcome]) -> AuditRow:
-    since = None if row.since is None else row.since.isoformat()
-    moved = [life.told["evidence"] for life in lives if life.told["evidence"].get("since") == since]
-    priors = [evidence["prior"] for evidence in moved if isinstance(evidence.get("prior"), float | int)]
-    later = lives[-1].told_until
-    count = sum(
-        (one.heuristic, one.role) == (row.heuristic_id, row.role) and one.told_at > later for one in outcomes
-    )
-    return replace(row, prior=priors[0] if priors else row.prior, resolved_since=count)
-
-
-def _touched(told: Mapping[str, Any]) -> set[str]:
-    """The heuristics a proposal speaks of; one that is new by the id it got."""
-    return {told["heuristic"], *(one.id for one in playbook.parse(told["new"]).heuristics)}
+        rows = audit_period(items, outcomes, under, agent.first_at or 0, _FOREVER, seed=0)
+    sizes = {identity(row.position): Size(row.notional, row.risk, row.vs_inaction) for row in positions}
+    return Evidence(audit_rows(rows, outcomes, sizes, under), outcomes, items)
 
 
 def verdict_on(life: Proposal, items: Sequence[Item]) -> str:
     """What the citations made after a merged proposal say of it: `open`, `validated` or `refuted`."""
     amendment = playbook.from_json(life.told)
-    evidence, names = amendment.grounds.evidence, _touched(life.told)
+    evidence, names = amendment.grounds.evidence, touched(life.told)
     unit, role = evidence.get("unit"), evidence.get("role")
     if unit not in ("usd", "r", "bps"):
         return "open"

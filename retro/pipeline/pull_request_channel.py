@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-import playbook
-from playbook.errors import PlaybookError
 from retro.deliver.channel import Refused, Retry, Sent
 from retro.deliver.forge import ForgeError
 from retro.deliver.git import GitError
@@ -17,9 +15,9 @@ from retro.pipeline.way import way_of
 from retro.store import agents as shelf_agents
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
-    from playbook import Amendment
+    from playbook import Playbook
     from retro.config import Config
     from retro.deliver.channel import Message, Outcome
     from retro.pipeline.settings import Settings
@@ -63,7 +61,6 @@ class PullRequests:
         """Bring a weekly review's proposals; a branch that a person has made theirs counts as sent."""
         if message.kind != _KIND:
             return Sent()
-        proposed = getattr(message.document, "playbook_proposals", [])
         try:
             agent = self._agent(message.agent)
             open_request(
@@ -73,7 +70,6 @@ class PullRequests:
                 way_of(self._store, self._config, self._env),
                 now=self._clock(),
                 week=message.period_key,
-                candidates=_worded(proposed),
                 reviews=(message.review_id,),
             )
         except ForgeError as error:
@@ -93,7 +89,7 @@ class PullRequests:
         self._next_look = now + min(wait, 6 * _EVERY)
         return found
 
-    def _book_of(self, agent: str) -> playbook.Playbook | None:
+    def _book_of(self, agent: str) -> Playbook | None:
         return self._settings_for(self._agent(agent)).playbook
 
     def _agent(self, name: str) -> Agent:
@@ -102,16 +98,3 @@ class PullRequests:
         if found is None:
             raise UnknownError(f"there is no agent {name!r}")
         return found
-
-
-def _worded(proposed: Iterable[Mapping[str, Any]]) -> list[Amendment]:
-    """The candidates a model worded in the stored review; the audit's own are made anew from what is known by now."""
-    found = []
-    for told in proposed:
-        if told.get("origin") != "model":
-            continue
-        try:
-            found.append(playbook.from_json(dict(told)))
-        except PlaybookError:
-            continue
-    return found

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import playbook
 from playbook.proposal import BLANK
-from retro.assemble.citations import outcomes_of
 from retro.deliver import pull_request as words
 from retro.deliver.forge import ForgeError
 from retro.deliver.git import GitError
@@ -20,12 +19,13 @@ from retro.errors import UsageError
 from retro.periods import SECOND, midnight, period_at
 from retro.pipeline import outcomes, proposals
 from retro.pipeline.choice import choose
+from retro.pipeline.justified import remembered, with_adopted
 from retro.pipeline.review import choose_period
 from retro.pipeline.settle import known_until
 from retro.store import proposals as shelf
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from sqlalchemy import Connection
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from retro.pipeline.way import Way
     from retro.store.agents import Agent
     from retro.store.engine import Store
-    from retro.store.proposals import Request
+    from retro.store.proposals import Proposal, Request
 
 __all__ = ["Opened", "open_request", "week_of"]
 
@@ -97,12 +97,11 @@ def open_request(
     *,
     now: int,
     week: str | None = None,
-    candidates: Sequence[Amendment] = (),
     reviews: Sequence[str] = (),
 ) -> Opened:
     """Bring what the evidence justifies to the owner; once, however often it is called and wherever it is killed.
 
-    `candidates` are additions worded by a model. `GitError` and `ForgeError` say what stands in the way; the next call
+    Candidates that a model worded come along from the ledger. `GitError` and `ForgeError` say what stands in the way; the next call
     goes on from there.
     """
     period = week_of(agent, settings, week)
@@ -114,7 +113,7 @@ def open_request(
         if told.faults:
             raise told.faults[0]
         old = _base(way, settings)
-        justified = _justified(store, agent, settings, old, candidates, now)
+        justified = _justified(store, agent, settings, old, now)
         desk = _Desk(store, agent, way, period, named, now, old, justified)
         for number in range(1, _SEQUELS + 1):
             done = _attempt(desk, words.branch_of(agent.name, period.key, number))
@@ -137,7 +136,6 @@ def _justified(
     agent: Agent,
     settings: Settings,
     old: bytes | None,
-    candidates: Sequence[Amendment],
     now: int,
 ) -> tuple[Amendment, ...]:
     """What the audit justifies, then the candidates; merged proposals are judged by the same citations."""
@@ -146,9 +144,18 @@ def _justified(
     with store.read() as conn:
         lives = shelf.stored(conn, agent.name)
     outcomes.judge_merged(store, agent, lives, found.items, now)
-    rows = proposals.remembered(proposals.audit_rows(found.rows), lives, outcomes_of(found.items))
-    worded = [one for one in candidates if one.op == "add" and one.old is None]
-    return (*playbook.propose(book, rows), *worded)
+    rows = remembered(found.rows, with_adopted(lives, book), found.outcomes)
+    return (*playbook.propose(book, rows), *_worded(lives))
+
+
+def _worded(lives: Sequence[Proposal]) -> Iterator[Amendment]:
+    """The candidates a model worded that no owner has answered yet."""
+    for life in lives:
+        if life.state not in {"proposed", "open"} or life.told.get("origin") != "model":
+            continue
+        one = playbook.from_json(life.told)
+        if one.op == "add" and one.old is None:
+            yield one
 
 
 # One branch

@@ -17,6 +17,7 @@ from retro.assemble.ledger import keep_books
 from retro.assemble.life import Horizon as Sight
 from retro.errors import UnknownError, UsageError
 from retro.periods import Period, day_of, format_instant, midnight, period_at, period_before
+from retro.pipeline.justified import proposed_by
 from retro.pipeline.load import load_tracks
 from retro.pipeline.reviewing import costs_of_reviewing
 from retro.pipeline.settle import history_of, is_stale, known_until, opening_of, read_rows, settle
@@ -271,18 +272,19 @@ def review_period(
     now = max(now, period.end) if ended else now
     with store.read() as conn:
         alive = shelf.positions(conn, agent.name, opened_before=period.end, alive_at=grid[0])
-        return build(
-            inputs_of(
-                conn,
-                agent,
-                settings,
-                period,
-                grid,
-                [row.position for row in alive],
-                now,
-                period.end + settings.options.settle_lag,
-            )
+        inputs = inputs_of(
+            conn,
+            agent,
+            settings,
+            period,
+            grid,
+            [row.position for row in alive],
+            now,
+            period.end + settings.options.settle_lag,
         )
+        report = build(inputs)
+        proposed = proposed_by(conn, report, settings, inputs.history)
+    return report.model_copy(update={"playbook_proposals": proposed})
 
 
 def review_position(

@@ -16,6 +16,7 @@ from sqlalchemy import (
     ForeignKey,
     Table,
     Text,
+    and_,
     delete,
     func,
     insert,
@@ -44,6 +45,7 @@ __all__ = [
     "positions",
     "save_days",
     "save_positions",
+    "sizes",
     "state",
     "traded",
 ]
@@ -233,6 +235,14 @@ def save_days(
 
 def _key(conn: Connection, agent: str) -> int:
     return int(conn.execute(select(agents.c.key).where(agents.c.name == name_of(agent))).scalar_one())
+
+
+def sizes(conn: Connection, agent: str, before: int) -> list[Any]:
+    """(position, notional, risk) of positions closed before an instant and not flagged."""
+    c = book_positions.c
+    query = select(c.position, c.notional, c.risk)
+    closed = and_(c.closed_at < before, c.flagged_at.is_(None))
+    return list(conn.execute(query.where(c.agent == key_query(agent), closed)))
 
 
 def implausible(conn: Connection, agent: str, before: int) -> list[float]:

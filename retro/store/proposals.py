@@ -11,7 +11,20 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sqlalchemy import BigInteger, Column, ForeignKey, Integer, Select, Table, Text, and_, or_, select, update
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ForeignKey,
+    Integer,
+    Select,
+    Table,
+    Text,
+    and_,
+    delete,
+    or_,
+    select,
+    update,
+)
 
 from retro.store.agents import key_query
 from retro.store.tables import agents, insert_into, metadata
@@ -25,6 +38,7 @@ __all__ = [
     "LIVE",
     "Proposal",
     "Request",
+    "adopted",
     "begin",
     "claim_comment",
     "commented",
@@ -37,6 +51,8 @@ __all__ = [
     "requests",
     "settle_request",
     "stored",
+    "suggest",
+    "withdraw",
 ]
 
 LIVE: Final = ("planned", "open", "blocked")
@@ -145,8 +161,8 @@ def create(conn: Connection, spelling: Mapping[str, str]) -> None:
         conn.exec_driver_sql(statement.format_map(spelling))
 
 
-def stored(conn: Connection, agent: str | None = None) -> list[Proposal]:
-    """Every proposal, or those of one agent, in the order they were first made."""
+def stored(conn: Connection, agent: str | None = None, *, as_of: int | None = None) -> list[Proposal]:
+    """Every proposal, or those of one agent, in the order they were first made; `as_of`: unless it changed later."""
     own = proposals.c
     same = and_(pull_requests.c.agent == own.agent, pull_requests.c.branch == own.branch)
     query: Select[Any] = (
@@ -166,6 +182,8 @@ def stored(conn: Connection, agent: str | None = None) -> list[Proposal]:
     )
     if agent is not None:
         query = query.where(own.agent == key_query(agent))
+    if as_of is not None:
+        query = query.where(own.changed_at <= as_of)
     return [Proposal._make(row) for row in conn.execute(query)]
 
 
@@ -247,6 +265,51 @@ def plan(
             for name in ("state", "body", "resolved", "told_until", "branch", "changed_at")
         }
         conn.execute(made.on_conflict_do_update(index_elements=["agent", "id"], set_=told), rows)
+
+
+def suggest(
+    conn: Connection,
+    agent: str,
+    amendments: Iterable[tuple[Mapping[str, Any], int]],
+    told_until: int,
+    now: int,
+) -> None:
+    """A review proposes (proposal, resolved citations) each; what anybody was asked about already stays as it is."""
+    key = conn.execute(select(key_query(agent))).scalar_one()
+    rows = [
+        {
+            "agent": key,
+            "id": told["id"],
+            "state": "proposed",
+            "body": json.dumps(told, sort_keys=True),
+            "resolved": resolved,
+            "told_until": told_until,
+            "branch": None,
+            "changed_at": now,
+        }
+        for told, resolved in amendments
+    ]
+    if rows:
+        made = insert_into(conn, proposals)
+        told = {name: made.excluded[name] for name in ("body", "resolved", "told_until", "changed_at")}
+        unasked = and_(proposals.c.state == "proposed", proposals.c.branch.is_(None))
+        conn.execute(
+            made.on_conflict_do_update(index_elements=["agent", "id"], set_=told, where=unasked), rows
+        )
+
+
+def withdraw(conn: Connection, agent: str, proposal: str) -> None:
+    """Nothing speaks for a proposal any more that nobody was asked about."""
+    own = proposals.c
+    unasked = and_(own.state == "proposed", own.branch.is_(None))
+    conn.execute(delete(proposals).where(own.agent == key_query(agent), own.id == proposal, unasked))
+
+
+def adopted(conn: Connection, agent: str, proposal: str, now: int) -> None:
+    """The owner carried out a proposal without a request: it counts as merged."""
+    own = proposals.c
+    mine = and_(own.agent == key_query(agent), own.id == proposal, own.state == "proposed")
+    conn.execute(update(proposals).where(mine).values(state="merged", changed_at=now))
 
 
 def note_request(conn: Connection, agent: str, branch: str, now: int, **values: object) -> None:

@@ -38,12 +38,14 @@ def propose(
     from retro.pipeline import proposals
 
     known = call.agent(agent)
-    book, amendments = proposals.propose(call.store, known, call.settings(known))
+    settings = call.settings(known)
+    book, amendments = proposals.propose(call.store, known, settings)
     if call.json:
         call.out_json([playbook.to_json(amendment) for amendment in amendments])
         return
     changed = proposals.amended_text(book, amendments)
-    diff = playbook.diff(str(book), changed)
+    old = "" if settings.playbook is None else str(book)  # without a playbook, a new file
+    diff = playbook.diff(old, changed, call.config.playbook.file) if amendments else ""
     if diff:
         call.out(diff)
     else:
@@ -126,20 +128,14 @@ def status(
 
 
 def _print_status(found: Sequence[Proposal]) -> None:
-    from retro.deliver.blocks import Cell, Column
-    from retro.figures import DASH
-    from retro.surface.screen import print_table
+    """One paragraph each, with addresses whole; agents' words lose control characters."""
+    from retro.deliver.changes import change_in_words
+    from retro.safe import plain_text
 
-    titles = ("Agent", "Change", "Heuristic", "State", "Where")
-    columns = [Column(title, right=False) for title in titles]
-    rows = [
-        [
-            Cell(one.agent),
-            Cell(str(one.told["op"]).replace("_", " ")),
-            Cell(str(one.told["heuristic"]), "strong"),
-            Cell(one.state),
-            Cell(one.url or one.branch or DASH),
-        ]
-        for one in found
-    ]
-    print_table(columns, rows, "A rejected proposal comes back only when its evidence has doubled.")
+    for one in found:
+        what, name = change_in_words(one.told)
+        call.out(plain_text(f"{one.state:<9}  {one.agent}  {name}: {what}"))
+        for detail in (one.url or one.branch, f"wrong if {one.told['falsified_by']}"):
+            if detail and detail != "wrong if ":
+                call.out(plain_text(f"{'':<9}  {detail}"))
+    call.say("a rejected proposal comes back only when its evidence has doubled")
