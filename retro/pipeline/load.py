@@ -16,7 +16,7 @@ from retro.store import book as shelf
 from retro.store import facts, marks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from sqlalchemy import Connection
 
@@ -160,7 +160,7 @@ def price_by_fills(
     symbols: Iterable[str],
     since: int,
     until: int,
-    told: Iterable[Fact],
+    told: Collection[Fact],
     wallet: Mapping[str, LotBook],
 ) -> None:
     """Let fills price what has no mark, whatever position they belong to; and what flows were said to be worth.
@@ -170,10 +170,13 @@ def price_by_fills(
     """
     unmarked = {name for name in symbols if name != prices.base_currency and not len(prices.line(name).t)}
     dealt = shelf.traded(conn, agent, sorted(unmarked), since) if unmarked else set()
+    dealt -= {fact.position for fact in told if isinstance(fact, Position)}
     others = facts.of_positions(conn, agent, sorted(dealt)) if dealt else []
-    every = {(type(fact), fact.id): fact for fact in (*others, *told) if fact.at < until}.values()
+    every = [*others, *told]
     instruments = {fact.position: fact.instrument for fact in every if isinstance(fact, Position)}
-    for fact in sorted(every, key=lambda fact: (fact.at, natural_key(fact.id))):
+    priced = (Fill, Flow, External) if unmarked else Fill
+    known = {(type(fact), fact.id): fact for fact in every if isinstance(fact, priced) and fact.at < until}
+    for fact in sorted(known.values(), key=lambda fact: (fact.at, natural_key(fact.id))):
         match fact:
             case Fill():
                 symbol = fact.instrument or instruments.get(fact.position)
