@@ -60,7 +60,8 @@ def channels_of(config: Config, env: Mapping[str, str]) -> dict[str, Channel]:
 
 def send_all(bench: Bench, tally: Tally) -> None:
     """Send what can be sent now: what stands alone first, then what was gathered, one message a recipient."""
-    _fail_the_homeless(bench, tally)
+    if not _fail_the_homeless(bench, tally):
+        return
     for digest in (False, True):
         while not bench.stopping():
             bench.beat()
@@ -146,16 +147,19 @@ def _fate(
     return "pending", "warning", {"reason": reason, "not_before": now + wait}
 
 
-def _fail_the_homeless(bench: Bench, tally: Tally) -> None:
-    """Letters of a channel or to a recipient that the configuration no longer names go nowhere."""
+def _fail_the_homeless(bench: Bench, tally: Tally) -> bool:
+    """Letters of a channel or to a recipient that the configuration no longer names go nowhere; whether any waited."""
     there = {name: channel.recipients(bench.config) for name, channel in bench.channels.items()}
     with bench.store.read() as conn:
-        strays = [one for one in outbox.addressed(conn) if one[1] not in there.get(one[0], ())]
-    for name, recipient in strays:
+        waiting = outbox.addressed(conn)
+    for name, recipient in waiting:
+        if recipient in there.get(name, ()):
+            continue
         reason = f"the configuration names no {name}" if name not in there else "is not a recipient any more"
         with bench.store.write() as conn:
             tally.refused += outbox.fail_all(conn, name, recipient, reason)
         bench.log("letters_without_address", level="error", channel=name, reason=reason)
+    return bool(waiting)
 
 
 # what a message says
