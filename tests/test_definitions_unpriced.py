@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from living import live
+from living import live, report
 from oracle import DAY, WEEK, Life, closes, components, life_of
+from worlds import HOUR, START, World
 
 from retro.report import dump
 from retro.store.engine import open_store
@@ -165,3 +166,22 @@ def test_a_pool_of_which_one_half_has_no_price_keeps_the_other(life):
     assert document.equity[-1].equity == approx(5000)
     assert life_of(document, "lp").final_pnl == 0
     assert document.data_quality.missing_marks == ["FOO: no mark and no fill price"]
+
+
+@pytest.mark.parametrize("seed", [1, 3])
+def test_a_world_without_any_mark_loses_nothing_from_day_to_day(tmp_path, seed):
+    """Every day begins with the equity the day before ended with, and what lies between is pnl and the owner's money."""
+    world = World(seed, days=9)
+    gift = {"type": "flow", "asset": "ARB"}  # may come before anything was dealt in it
+    world.events = [e for e in world.events if e["type"] != "mark" and not gift.items() <= e.items()]
+    for event in world.events:  # a minute past: what is dealt at midnight is a price of the next day
+        event["at"] = event["at"].replace(":00:00Z", ":01:00Z")
+    store = open_store(str(tmp_path / "w.db"))
+    assert live(store, world.lines()).clean
+    before = 0.0
+    for day in range(world.days):
+        document = report(store, "w", "daily", at=START + (24 * day + 12) * HOUR)
+        first, last = document.equity
+        assert first.equity == pytest.approx(before, abs=1e-7)
+        assert last.equity - first.equity - last.flow == pytest.approx(document.pnl.total, abs=1e-7)
+        before = last.equity

@@ -158,7 +158,7 @@ class Prices:
         if symbol == self.base_currency:
             return True
         dollars = {symbol.upper(), self.base_currency.upper()} <= DOLLARS
-        return dollars and not self._fills.get(symbol) and not len(self.line(symbol).t)
+        return dollars and not self.dealt(symbol) and not len(self.line(symbol).t)
 
     def rate(self, symbol: str, at: int) -> float:
         """What one unit of an instrument's quote is worth."""
@@ -170,6 +170,10 @@ class Prices:
         base, _ = base_and_quote(symbol)
         for name in {symbol, base}:
             self._fills.setdefault(name, []).append((at, price))
+
+    def dealt(self, symbol: str) -> bool:
+        """Whether a fill told a price of the symbol."""
+        return bool(self._fills.get(symbol))
 
     def note_basis(self, symbol: str, at: int, price: float) -> None:
         """What was paid for what is held: a price from `at` on where nothing else told one until then."""

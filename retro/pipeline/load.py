@@ -163,29 +163,49 @@ def price_by_fills(
     told: Collection[Fact],
     wallet: Mapping[str, LotBook],
 ) -> None:
-    """Let fills price what has no mark, whatever position they belong to; and what flows were said to be worth.
+    """Let fills price what has no mark, whatever position they belong to; without any fill, what flows were said to be worth.
 
-    Those in `told`; for symbols without any mark also all others from `since` on, and the last before; and where there is
-    nothing at all, what the units last received by the `wallet` came in at.
+    Those in `told`; for symbols without any mark also all others from `since` on (or from the first fact of `told` that
+    asks for such a price), and the last before; and where there is nothing at all, what the units last received by the
+    `wallet` came in at.
     """
     unmarked = {name for name in symbols if name != prices.base_currency and not len(prices.line(name).t)}
+    if unmarked:
+        since = min([since, *(fact.at for fact in told if unmarked & _priced_by(fact))])
     dealt = shelf.traded(conn, agent, sorted(unmarked), since) if unmarked else set()
     dealt -= {fact.position for fact in told if isinstance(fact, Position)}
     others = facts.of_positions(conn, agent, sorted(dealt)) if dealt else []
     every = [*others, *told]
     instruments = {fact.position: fact.instrument for fact in every if isinstance(fact, Position)}
-    priced = (Fill, Flow, External) if unmarked else Fill
-    known = {(type(fact), fact.id): fact for fact in every if isinstance(fact, priced) and fact.at < until}
-    for fact in sorted(known.values(), key=lambda fact: (fact.at, natural_key(fact.id))):
-        match fact:
-            case Fill():
-                symbol = fact.instrument or instruments.get(fact.position)
-                if symbol is not None:
-                    prices.note_fill(symbol, fact.at, float(fact.price) * prices.rate(symbol, fact.at))
-            case Flow() | External() if fact.asset in unmarked and fact.value and fact.quantity:
-                prices.note_fill(fact.asset, fact.at, abs(float(fact.value / fact.quantity)))
-            case _:
-                pass
+    fills = {fact.id: fact for fact in every if isinstance(fact, Fill) and fact.at < until}
+    for fill in sorted(fills.values(), key=lambda fill: (fill.at, natural_key(fill.id))):
+        symbol = fill.instrument or instruments.get(fill.position)
+        if symbol is not None:
+            prices.note_fill(symbol, fill.at, float(fill.price) * prices.rate(symbol, fill.at))
+    never = {name for name in unmarked if not prices.dealt(name)}
+    valued = [fact for fact in every if isinstance(fact, Flow | External) and fact.asset in never]
+    for fact in sorted(valued, key=lambda fact: (fact.at, natural_key(fact.id))):
+        if fact.value and fact.quantity and fact.at < until:
+            prices.note_fill(str(fact.asset), fact.at, abs(float(fact.value / fact.quantity)))
     for asset in sorted(unmarked & wallet.keys()):
         if (paid := wallet[asset].last_price) and not prices.at_par(asset):
             prices.note_basis(asset, since, paid)
+
+
+def _priced_by(fact: Fact) -> set[str]:
+    """The assets whose price decides what a fact of the past meant."""
+    match fact:
+        case Position():
+            return set(fact.funded_with or ())
+        case Flow():
+            return {fact.asset}
+        case Cost() if fact.asset is not None:
+            return {fact.asset}
+        case Snapshot():
+            return {*fact.holdings, *(fact.claimable or ()), *(fact.debt or ())}
+        case Fill() if fact.fee_asset is not None and not (fact.instrument or "").startswith(
+            f"{fact.fee_asset}/"
+        ):
+            return {fact.fee_asset}
+        case _:
+            return set()

@@ -16,7 +16,7 @@ from retro.assemble.citations import entry_day
 from retro.assemble.history import History, history_from, joined
 from retro.assemble.ledger import step, steps
 from retro.assemble.wallet import Wallet, statements
-from retro.model import Equity, External
+from retro.model import Equity, External, Flow
 from retro.periods import DAY, day_of, midnight
 from retro.pipeline.load import load_prices, load_tracks, price_by_fills, symbols_of
 from retro.store import book as shelf
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from retro.assemble.prices import Prices
     from retro.assemble.track import Effect
-    from retro.assemble.wallet import Statement
     from retro.model import Fact
     from retro.pipeline.settings import Settings
     from retro.store.agents import Agent
@@ -113,7 +112,7 @@ def settle(conn: Connection, agent: Agent, settings: Settings) -> None:
     look_back = min(start, since - _LOOK_BACK)
     open_then = {row.position for row in shelf.positions(conn, name, alive_at=since - _LOOK_BACK)}
     names = sorted({*facts.positions_touched(conn, name, look_back, _FOREVER), *open_then})
-    effects, inside, orphaned = _settle_positions(conn, name, settings, names, now, start, stated)
+    effects, inside, orphaned = _settle_positions(conn, name, settings, names, now, start, told)
     told = [*told, *orphaned]
     assets = {*symbols_of(told), *wallet.assets, *(effect.asset for _, effect in effects)}
     prices = load_prices(conn, name, settings, assets, start, _FOREVER)
@@ -144,7 +143,7 @@ def _settle_positions(
     names: Sequence[str],
     now: int,
     start: int,
-    stated: Sequence[Statement],
+    told: Sequence[Fact],
 ) -> tuple[list[tuple[str, Effect]], list[float], list[Fact]]:
     """Write the rows of these positions; gives what they did to the wallet, and their worth at each statement.
 
@@ -155,8 +154,9 @@ def _settle_positions(
     rules = settings.options.rules
     resolved: list[History] = []
     days = {entry_day(at, rules) for at in shelf.opened(conn, agent, names)}
-    times = [statement.at for statement in stated]
-    inside = [0.0] * len(stated)
+    times = [statement.at for statement in statements(told)]
+    valued = [fact for fact in told if isinstance(fact, Flow | External) and fact.value is not None]
+    inside = [0.0] * len(times)
     for i in range(0, len(names), _CHUNK):
         loaded = load_tracks(
             conn,
@@ -166,6 +166,7 @@ def _settle_positions(
             until=_FOREVER,
             known_until=_FOREVER,
             marks_until=_FOREVER,
+            more=valued,
         )
         prices, rows = loaded.prices, []
         orphaned += loaded.costs_of_orphans(start)
