@@ -168,7 +168,7 @@ def test_a_pool_of_which_one_half_has_no_price_keeps_the_other(life):
     assert document.data_quality.missing_marks == ["FOO: no mark and no fill price"]
 
 
-@pytest.mark.parametrize("seed", [1, 3])
+@pytest.mark.parametrize("seed", [1, 2])
 def test_a_world_without_any_mark_loses_nothing_from_day_to_day(tmp_path, seed):
     """Every day begins with the equity the day before ended with, and what lies between is pnl and the owner's money."""
     world = World(seed, days=9)
