@@ -106,6 +106,19 @@ def test_a_position_told_and_never_entered_is_open_and_worth_nothing(life):
     assert (p.open, p.final_pnl, p.quantity, p.notional) == (True, 0, None, None)
 
 
+def test_a_price_has_no_reason_to_be_absent_because_the_position_is_still_open(life):
+    """Half of "p" was sold at 104, nothing of "q"."""
+    for name in "pq":
+        life.open(1, name)
+        life.fill(1, name, "buy", 2, 100)
+    life.fill(3, "p", "sell", 1, 104)
+    life.until(30)
+    half, whole = (life_of(life.day(0), name) for name in "pq")
+    assert (half.exit_price, half.reasons.get("exit_price")) == (104, None)
+    assert (whole.exit_price, whole.reasons["exit_price"]) == (None, "the position is open")
+    assert half.reasons["exit_at"] == "the position is open"
+
+
 @pytest.mark.parametrize(
     ("quantity", "price"),
     [("123456789012.5", 1e-9), ("1e-12", 5e9), ("98765432.123456789", 12345.678), ("1e-18", 1e-8)],

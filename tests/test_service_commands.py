@@ -167,6 +167,7 @@ def test_reviews_lists_what_is_there_in_the_fields_of_the_contract(call: Retro, 
     assert call("reviews", "--agent", "nobody", "--json").data == []
     done = call("reviews", "--state", "done", "--json").data
     assert done == [row for row in rows if row["state"] == "done"]
+    assert call("reviews", "--state", "finished").code == 2
 
 
 def test_reviews_is_a_table_within_80_columns(call: Retro, told: Any):

@@ -1,8 +1,9 @@
-"""Markers on the command line and from Python, and the door of the future."""
+"""Markers on the command line and from Python, the door of the future, and a memory that is still empty."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from commands import Retro, retro
 from test_surface_memory import TRENDING, episode, told
@@ -37,3 +38,14 @@ def test_no_future_memory_enters_through_python(told: Retro):
         done = mirror.remember(episode("seer") | {"at": "2199-01-01T00:00:00Z"})
         assert (done["stored"], done["faults"][0]["reason"]) == (0, "at: lies in the future")
         assert "seer" not in [hit["id"] for hit in mirror.recall("ada", TRENDING)]
+
+
+def test_a_new_database_remembers_nothing_of_whoever_asks(retro: Retro):
+    """An agent asks before its first trade; once somebody is known, an unknown name is a slip."""
+    asked = ("--agent", "new", "--json")
+    assert [retro(what, *asked).data for what in ("recall", "plans", "habits", "beliefs")] == [[]] * 4
+    assert retro("state", *asked).data["trades"] == 0
+    assert retro("kelly", *asked).data["fraction"] is None
+    Path("e.jsonl").write_text(json.dumps(episode("e", 1)) + "\n")
+    assert retro("remember", "e.jsonl").code == 0
+    assert retro("recall", *asked).code == 2

@@ -330,11 +330,13 @@ def test_a_damaged_file_is_named_and_the_good_ones_are_printed_exit_1(retro: Ret
     assert said.code == 1
     assert len(said.data) == 2
     assert "exp_v15_1.yaml" in said.err
-    assert retro("hypotheses").code == 0
+    said = retro("hypotheses", "--json")
+    assert (said.code, len(said.data), "exp_v15_1.yaml" in said.err) == (1, 2, True)
     Path("memory_data/hypotheses.yaml").write_text("hypotheses: {")
     said = retro("hypotheses", "--json")
     assert (said.code, said.data) == (1, [])
     assert "hypotheses.yaml" in said.err
+    assert "hypotheses.yaml" in retro("experiments").err
     assert retro("experiments", "prompt").code == 1
     assert Path("memory_data/hypotheses.yaml").read_text() == "hypotheses: {"
 

@@ -181,9 +181,9 @@ def _size_reasons(life: Life) -> None:
     if size.entry_price is None:
         life.reasons["entry_price"] = "no mark at the entry"
     if not life.closed:
-        life.reasons["exit_at"] = life.reasons["exit_price"] = "the position is open"
-    elif size.exit_price is None:
-        life.reasons["exit_price"] = "no mark at the exit"
+        life.reasons["exit_at"] = "the position is open"
+    if size.exit_price is None:  # what an open position has sold so far has a price
+        life.reasons["exit_price"] = "no mark at the exit" if life.closed else "the position is open"
     if size.notional is None:
         life.reasons["notional"] = "nothing was put in"
     if life.risk is None:

@@ -44,11 +44,14 @@ class Experience:
             return sorted({*memory.agents(conn), *(agent.name for agent in shelf_agents.agents(conn))})
 
     def agent(self, name: str | None) -> str:
-        """That agent, or the only one; `UsageError` lists them where one has to be chosen."""
+        """That agent, or the only one; `UsageError` lists them where one has to be chosen.
+
+        An empty database takes any name: an agent asks before it acts, and there is nobody to mistake it for.
+        """
         known = self.agents()
         if name is not None:
-            if name not in known:
-                raise UsageError(f"there is no agent {name!r}; known: {', '.join(known) or 'none yet'}")
+            if known and name not in known:
+                raise UsageError(f"there is no agent {name!r}; known: {', '.join(known)}")
             return name
         if not known:
             raise UnknownError("nothing is remembered yet; start with `retro remember FILE` or `retro run`")

@@ -38,7 +38,7 @@ def add_to(parent: typer.Typer) -> None:
 
 
 def _complain(troubles: Iterable[Trouble]) -> None:
-    """Damage is named, and the exit code says so; what can be read is printed all the same."""
+    """Damage of any record is named, and the exit code says so; what can be read is printed all the same."""
     for trouble in troubles:
         complain(f"retro: {trouble.path}: {trouble.reason}")
         call.code = 1
@@ -60,17 +60,19 @@ def experiments(
     require_memory()
     if context.invoked_subcommand is not None:
         return
-    from memory.records import read_experiments
+    from memory.records import read_experiments, read_hypotheses
 
-    found = read_experiments(call.config.memory.directory)
+    directory = call.config.memory.directory
+    found = read_experiments(directory)
+    troubles = (*found.troubles, *read_hypotheses(directory).troubles)
     shown = found.records[:n]
     if call.json:
         call.out_json(shown)
     elif shown:
         _print_experiments(shown)
-    elif not found.troubles:
+    elif not troubles:
         call.say("no experiments yet; weekly and epoch reviews of `retro run` write them")
-    _complain(found.troubles)
+    _complain(troubles)
 
 
 def _print_experiments(records: Sequence[dict[str, Any]]) -> None:
@@ -233,20 +235,22 @@ def hypotheses(
     from retro.pipeline.telling import require_memory
 
     require_memory()
-    from memory.records import read_hypotheses
+    from memory.records import read_experiments, read_hypotheses
     from memory.records.hypothesis import STATUSES
 
     if status is not None and status not in STATUSES:
         raise UsageError(f"--status takes {', '.join(STATUSES)}")
-    found = read_hypotheses(call.config.memory.directory)
+    directory = call.config.memory.directory
+    found = read_hypotheses(directory)
+    troubles = (*read_experiments(directory).troubles, *found.troubles)
     shown = [one for one in found.records if status is None or (one.get("status") or "untested") == status]
     if call.json:
         call.out_json(shown)
     elif shown:
         _print_hypotheses(shown)
-    elif not found.troubles:
+    elif not troubles:
         call.say("no hypotheses yet; the first review of a heuristic makes it one")
-    _complain(found.troubles)
+    _complain(troubles)
 
 
 def _print_hypotheses(records: Sequence[dict[str, Any]]) -> None:

@@ -26,6 +26,8 @@ reviews_app = typer.Typer(
     epilog="Example: retro reviews --state parked",
 )
 
+_STATES = ("waiting", "due", "running", "done", "parked", "skipped")
+
 AgentName = Annotated[str | None, typer.Option("--agent", metavar="A", help="only this agent's")]
 Output = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="FILE", help="write there instead of printing")
@@ -66,7 +68,7 @@ def reviews(
     agent: AgentName = None,
     state: Annotated[
         str | None,
-        typer.Option("--state", metavar="S", help="only those: waiting, due, running, done, parked, skipped"),
+        typer.Option("--state", metavar="S", help=f"only those: {', '.join(_STATES)}"),
     ] = None,
 ) -> None:
     """List the reviews; a parked one needs you: retry or skip it.
@@ -89,6 +91,8 @@ def list_reviews(agent: AgentName = None) -> None:
 def _list(agent: str | None, state: str | None) -> None:
     from retro.pipeline.shelf import rows
 
+    if state is not None and state not in _STATES:
+        raise UsageError(f"--state takes {', '.join(_STATES)}")
     found = [row for row in rows(call.store, agent) if state is None or row["state"] == state]
     if call.json:
         call.out_json(found)
