@@ -175,12 +175,6 @@ class Prices:
         """Whether a fill told a price of the symbol."""
         return bool(self._fills.get(symbol))
 
-    def note_basis(self, symbol: str, at: int, price: float) -> None:
-        """What was paid for what is held: a price from `at` on where nothing else told one until then."""
-        known = self._fills.setdefault(symbol, [])
-        if not known or known[0][0] > at:
-            known.insert(0, (at, price))
-
     def line(self, symbol: str) -> Line:
         """All marks of an instrument or asset, in base currency."""
         if symbol not in self._lines:

@@ -188,8 +188,8 @@ def price_by_fills(
         if fact.value and fact.quantity and fact.at < until:
             prices.note_fill(str(fact.asset), fact.at, abs(float(fact.value / fact.quantity)))
     for asset in sorted(unmarked & wallet.keys()):
-        if (paid := wallet[asset].last_price) and not prices.at_par(asset):
-            prices.note_basis(asset, since, paid)
+        if (paid := wallet[asset].last_price) and not (prices.dealt(asset) or prices.at_par(asset)):
+            prices.note_fill(asset, since, paid)
 
 
 def _priced_by(fact: Fact) -> set[str]:
