@@ -111,7 +111,7 @@ def _note(bench: Bench, sent: Sequence[tuple[list[Letter], Outcome]], tally: Tal
     fates = [(letters, *_fate(bench, letters, outcome, now)) for letters, outcome in sent]
     try:
         with bench.store.write() as conn:
-            for letters, state, _, values in fates:
+            for letters, state, _, values in sorted(fates, key=lambda fate: fate[0][0].key):
                 outbox.record(conn, letters, state, **values)
     except LostClaimError as error:
         if len(sent) == 1:

@@ -26,6 +26,7 @@ from retro.store import agents as shelf_agents
 from retro.store import book as shelf
 from retro.store import facts, faults
 from retro.store.horizon import last_told
+from retro.store.tables import ingest_alone
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -80,6 +81,7 @@ def settled(store: Store, agent: Agent, settings: Settings) -> None:
         if not is_stale(conn, agent.name, settings):
             return
     with store.write() as conn:
+        ingest_alone(conn)  # two readers at once: the second finds it done
         settle(conn, agent, settings)
 
 

@@ -164,6 +164,7 @@ def _finish(bench: Bench, made: Sequence[Made], tally: Tally) -> None:
     now = bench.clock()
     try:
         with bench.store.write() as conn:
+            claims.lock(conn, [one.review for one in made])
             for one in made:
                 complete(conn, bench, one, now)
     except LostClaimError as error:

@@ -186,7 +186,7 @@ def _take(conn: Connection, letters: Sequence[Letter], owner: str, until: int) -
 
 def record(conn: Connection, letters: Sequence[Letter], state: str, **values: object) -> None:
     """What became of letters that are still ours; `LostClaimError` when one is not."""
-    for letter in letters:
+    for letter in sorted(letters, key=lambda one: one.key):
         done = conn.execute(
             update(outbox).where(_mine(letter)).values(state=state, owner=None, leased_until=None, **values)
         ).rowcount
@@ -227,7 +227,8 @@ def take_over(conn: Connection, now: int, *, alone: bool) -> int:
     gone = outbox.c.state == "sending"
     if not alone:
         gone = and_(gone, outbox.c.leased_until <= now)
-    freed = update(outbox).where(_IS_OPEN, gone)
+    free = select(outbox.c.key).where(_IS_OPEN, gone).with_for_update(skip_locked=True)
+    freed = update(outbox).where(outbox.c.key.in_(free))
     values = {
         "state": "pending",
         "owner": None,

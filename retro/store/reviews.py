@@ -234,9 +234,12 @@ def move(conn: Connection, agent: str, owed: Owed) -> None:
 
 
 def promote(conn: Connection, now: int) -> int:
-    """What waited and has settled is due; how many."""
+    """What waited and has settled is due; how many. What another process is promoting is left to it."""
     ripe = and_(reviews.c.state == "waiting", reviews.c.due_at <= now)
-    return conn.execute(update(reviews).where(ripe).values(state="due", reason=None)).rowcount
+    free = select(reviews.c.key).where(ripe).with_for_update(skip_locked=True)
+    return conn.execute(
+        update(reviews).where(reviews.c.key.in_(free)).values(state="due", reason=None)
+    ).rowcount
 
 
 def pass_over(conn: Connection, agent: str, now: int, reason: str) -> int:
@@ -281,10 +284,12 @@ def note_late(conn: Connection, agent: str | None, first: int, last: int, what: 
     touched = [reviews.c.period_start <= last, reviews.c.period_end >= first]
     if agent is not None:
         touched.append(reviews.c.agent == key_query(agent))
+    begun = select(reviews.c.key).where(reviews.c.state.in_(("running", "done", "parked")), *touched)
+    in_order = begun.order_by(
+        reviews.c.key
+    ).with_for_update()  # as those do that finish many: nobody deadlocks
     conn.execute(
-        update(reviews)
-        .where(reviews.c.state.in_(("running", "done", "parked")), *touched)
-        .values(late=reviews.c.late.bitwise_or(what))
+        update(reviews).where(reviews.c.key.in_(in_order)).values(late=reviews.c.late.bitwise_or(what))
     )
 
 
