@@ -32,7 +32,9 @@ def life() -> bytes:
 def test_readers_who_find_the_book_stale_at_once_all_read_the_same(database_url: str):
     store = open_store(database_url)
     live(store, life())
-    otherwise = {"retrospective": {"lot_method": "average"}}  # other settings: the book has to be settled anew
+    otherwise = {
+        "retrospective": {"lot_method": "average"}
+    }  # other settings: the book has to be settled anew
     ready = Barrier(READERS)
 
     def read(_: int) -> str:
