@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from types import ModuleType
 
     from retro.api import Mirror
 
@@ -17,3 +19,10 @@ def open(url: str, config: Path | None = None) -> Mirror:  # noqa: A001  read as
     from retro.api import open_mirror  # noqa: PLC0415  `import retro` stays light
 
     return open_mirror(url, config)
+
+
+def __getattr__(name: str) -> ModuleType:
+    """`retro.journal` after `import retro` alone, loaded when an agent first writes to one."""
+    if name != "journal":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return import_module("retro.journal")

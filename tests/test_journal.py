@@ -255,6 +255,12 @@ def test_importing_the_writer_is_light() -> None:
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, check=True).stdout == b"[]\n"
 
 
+def test_the_package_alone_leads_to_the_writer(path: Path) -> None:
+    script = f"import retro; retro.journal.Journal({str(path)!r}, 'alpha').death(); print(hasattr(retro, 'joural'))"
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, check=True).stdout == b"False\n"
+    assert path.exists()
+
+
 _amounts = (
     st.decimals(0, 10**12, allow_nan=False, allow_infinity=False)
     | st.integers(0, 10**15)
