@@ -257,7 +257,9 @@ def test_importing_the_writer_is_light() -> None:
 
 def test_the_package_alone_leads_to_the_writer(path: Path) -> None:
     script = f"import retro; retro.journal.Journal({str(path)!r}, 'alpha').death(); print(hasattr(retro, 'joural'))"
-    assert subprocess.run([sys.executable, "-c", script], capture_output=True, check=True).stdout == b"False\n"
+    assert (
+        subprocess.run([sys.executable, "-c", script], capture_output=True, check=True).stdout == b"False\n"
+    )
     assert path.exists()
 
 
