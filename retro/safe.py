@@ -6,6 +6,7 @@ writes that format; here only what no format should carry is removed.
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     Document = TypeVar("Document", bound=BaseModel)
 
-__all__ = ["clean", "plain_text"]
+__all__ = ["clean", "plain_text", "visible"]
 
 _BREAK: Final = re.compile(r"[ \t]*(?:[\n\r\v\f\x85\u2028\u2029]+[ \t]*)+|\t+")
 _UNSEEN: Final = re.compile(
@@ -41,6 +42,13 @@ def plain_text(text: str) -> str:
     if shown.isprintable():
         return shown
     return "".join(c for c in shown if unicodedata.category(c) not in {"Cf", "Cc", "Cs"})
+
+
+def visible(document: str) -> str:
+    """The same JSON with bidi and invisible characters as escapes: no value changes, and nothing reads as it is not."""
+    if document.isascii():
+        return document
+    return _UNSEEN.sub(lambda found: json.dumps(found[0])[1:-1], document)
 
 
 def clean(document: Document) -> Document:

@@ -48,6 +48,9 @@ def test_the_best_and_the_worst_are_the_believed_positions_by_what_they_made_in_
     assert found["Best position"][0] == "+1.00 USDC"
     assert found["Best position"][1].startswith("p0, ")
     assert found["Worst position"][0] == "-2.00 USDC"
+    still = [p.model_copy(update={"period_pnl": 0.0}) for p in told]
+    unmoved = answers(mail_page(message(life.weekly.model_copy(update={"positions": still}))))
+    assert unmoved["Best and worst position"] == ("None", "all 2 stood still")
     alone = answers(mail_page(message(life.weekly.model_copy(update={"positions": told[:1]}))))
     assert "Worst position" not in alone
 

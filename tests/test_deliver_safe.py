@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retro.report import Costs, RetrospectiveReport
-from retro.safe import clean, plain_text
+from retro.safe import clean, plain_text, visible
 
 HARMFUL = "\x00\x07\x1b\x7f\x9b\u061c\u200b\u200e\u200f\u202a\u202e\u2066\u2069\ufeff\U000e0041\U000e007f"
 
@@ -67,3 +67,13 @@ def test_keys_that_become_the_same_lose_no_row() -> None:
     report = sample_reports.weekly(costs=Costs(gas=0, inference=7, data=0, by_tier=tiers))
     assert clean(report).costs.by_tier == {"T1": 1.0, "T1 (2)": 2.0, "T1 (3)": 4.0}
     assert isinstance(clean(report), RetrospectiveReport)
+
+
+@given(
+    st.recursive(st.text() | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
+)
+@settings(max_examples=50)
+def test_json_on_the_screen_keeps_every_value_and_shows_nothing_unseen(value: object) -> None:
+    shown = visible(json.dumps([value, HARMFUL], ensure_ascii=False))
+    assert json.loads(shown) == [value, HARMFUL]
+    assert not set(HARMFUL) & set(shown)

@@ -11,6 +11,7 @@ import sample_reports
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from sample_rows import heuristic
 
 from retro.deliver.blocks import Cell, Column, Row, Table
 from retro.deliver.canvas import diverging
@@ -18,7 +19,8 @@ from retro.deliver.render import render
 from retro.deliver.tables import table_lines
 from retro.deliver.terminal import cells, cut, pad, wrap
 from retro.narrate.plain import position_words, words
-from retro.report import Narrative, PositionRetrospective, RetrospectiveReport
+from retro.narrate.slots import report_slots
+from retro.report import Narrative, PositionRetrospective, Recommendation, RetrospectiveReport
 
 WIDE = "日本語の長い名前とても長い名前👍🏽ＦＵＬＬ é한국어"
 DOCUMENTS: dict[str, RetrospectiveReport | PositionRetrospective] = {
@@ -90,6 +92,28 @@ def test_a_heuristic_stands_with_its_doubt_on_one_line() -> None:
     assert "cannot be told apart from H-12 (0.92)" in text
     assert "Never cited in the period, condition never triggered: H-9." in text
     assert text.index("▸ H-7 ") < text.index("▸ H-15 ") < text.index("▸ H-3 ")
+
+
+def test_evidence_of_all_outcomes_against_the_verdict_of_a_week_is_told_as_such() -> None:
+    """A rule that lost over its life and won this week: kept, by the thresholds; what supports that is nothing."""
+    kept = Recommendation(kind="keep", reason="average +1.40 over 8, at or above +0.50")
+    rest = {"recommendation": kept, "avg_pnl_per_citation": 1.4, "evaluated_count": 8, "evidence_n": 127}
+    row = heuristic("H-9", evidence="supported", interval=[-17.9, -1.7], **rest)
+    text = render(words(sample_reports.weekly(heuristic_performance=[row])), "text")
+    told = " ".join(text.split())
+    assert "supported against it: 3 citations, 95 % -17.9..-1.7, n 127" in told
+    assert "keep it, by the thresholds; but the evidence of all 127 outcomes shows that it loses." in told
+    assert "the evidence supports it" not in told
+    standing = report_slots(sample_reports.weekly(heuristic_performance=[row])).known["h.H-9.name"].standing
+    assert standing is not None
+    assert standing.evidence == "none"
+
+
+def test_a_week_in_which_nothing_moved_names_no_best_position() -> None:
+    still = [sample_reports.position(position_id=f"p-{n}", period_pnl=0.0) for n in range(3)]
+    text = render(sample_reports.weekly(positions=still), "text")
+    assert "Best position – all 3 stood still" in " ".join(text.split())
+    assert "Worst position" not in text
 
 
 def test_the_attribution_shows_its_lines_and_its_total_and_no_line_of_nothing() -> None:

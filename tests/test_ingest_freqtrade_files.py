@@ -312,9 +312,10 @@ def test_an_open_trade_is_followed_to_what_is_complete_now(tmp_path):
     candles(data / "ETH_USDT-1h.feather", "2025-12-01T00:00:00Z", HOUR, 24 * 120)
     path = write(tmp_path / "t.sqlite", [simple(orders=simple().orders[:1], open=True, timeframe=60)])
     now = parse_instant("2026-01-05T10:30:00Z")
-    assert marks(list(read(path, candles=data, now=now)))["ETH/USDT"][1] == parse_instant(
-        "2026-01-05T10:00:00Z"
-    )
+    complete = parse_instant("2026-01-05T10:00:00Z")
+    assert marks(list(read(path, candles=data, now=now)))["ETH/USDT"][1] == complete
+    much_later = now + 80 * DAY
+    assert marks(list(read(path, candles=data, now=much_later)))["ETH/USDT"][1] == complete + 80 * DAY
 
 
 def test_pairs_without_candles_are_told_of_and_futures_have_their_own_folder(tmp_path):

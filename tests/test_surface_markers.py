@@ -29,6 +29,7 @@ def test_markers_are_listed_newest_first_or_nearest_to_a_situation(told: Retro):
     near = told("markers", "--context", json.dumps(TRENDING), "--json").data
     assert (near[0]["episode"], near[0]["similarity"]) == ("win", 1.0)
     assert "Regret       50%" in told("markers").out
+    assert "100% from 10 USDC up" in told("markers").err
     with package.open("memory_data/retro.db") as mirror:
         assert mirror.markers("ada", TRENDING) == near
 
@@ -49,3 +50,13 @@ def test_a_new_database_remembers_nothing_of_whoever_asks(retro: Retro):
     Path("e.jsonl").write_text(json.dumps(episode("e", 1)) + "\n")
     assert retro("remember", "e.jsonl").code == 0
     assert retro("recall", *asked).code == 2
+
+
+def test_how_an_agent_stands_is_told_with_units(told: Retro):
+    Path("config.toml").write_text("[agent.ada]\ncapital = 100\nbase_currency = 'EURC'\n")
+    state = told("state").out
+    for shown in ("drawdown            9.1 %", "equity              100.00 ", "halted              no"):
+        assert shown in state
+    habits = told("habits").out
+    assert "mean r                " in habits
+    assert "%" in habits.split("win rate")[1].splitlines()[0]

@@ -33,12 +33,13 @@ def doubt(row: HeuristicReport) -> str:
     The interval is of all outcomes since the text stands; how many is said where they are not the period's alone.
     """
     grade = "no evidence" if row.evidence == "none" else row.evidence
+    told = f"{grade} against it" if row.contradicted else grade
     parts = [count(row.citation_count, "citation")]
     if row.interval is not None:
         parts.append(f"95 % {interval(row.interval[0], row.interval[1])}")
         if row.evidence_n != row.evaluated_count:
             parts.append(f"n {row.evidence_n:,}")
-    return f"{grade}: {', '.join(parts)}"
+    return f"{told}: {', '.join(parts)}"
 
 
 def audit_section(report: RetrospectiveReport, money: Money) -> Section | None:

@@ -158,6 +158,8 @@ def _extremes(positions: Sequence[PositionRetrospective], money: Money) -> tuple
         return (Answer("best", "Best and worst position", "None", "there was no position in the period"),)
     if len(ranked) == 1:
         return (_extreme("best", "Only position", ranked[0], money),)
+    if not any(p.period_pnl for p in ranked):
+        return (Answer("best", "Best and worst position", "None", f"all {len(ranked):,} stood still"),)
     best = _extreme("best", "Best position", ranked[-1], money)
     return (best, _extreme("worst", "Worst position", ranked[0], money))
 

@@ -169,6 +169,8 @@ def _extremes(report: RetrospectiveReport, money: Money) -> list[Fact]:
     best, worst = ranked[-1], ranked[0]
     if best is worst:
         return [_extreme("Only position", best, money)]
+    if not any(p.period_pnl for p in ranked):
+        return [Fact("Best position", money.change(None), f"all {len(ranked):,} stood still")]
     return [_extreme("Best position", best, money), _extreme("Worst position", worst, money)]
 
 

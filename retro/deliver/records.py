@@ -250,28 +250,21 @@ def _heuristic(report: RetrospectiveReport, rows: Sequence[HeuristicReport]) -> 
     }
 
 
-def _gains(row: HeuristicReport) -> bool | None:
-    """Whether the interval of its mean lies above (True) or below (False) nothing; None: around it, or unknown."""
-    if row.interval is None:
-        return None
-    return True if row.interval[0] > 0 else False if row.interval[1] < 0 else None
-
-
 def _signal(row: HeuristicReport) -> str:
-    if row.evidence == "supported" and _gains(row):
+    if row.evidence == "supported" and row.gains:
         return "strong_signal"
     if row.recommendation.kind == "keep" and row.recommendation_without_largest in ("demote", "investigate"):
         return "overfit"
-    return "weak_signal" if row.evidence == "suggestive" and _gains(row) else "no_signal"
+    return "weak_signal" if row.evidence == "suggestive" and row.gains else "no_signal"
 
 
 def _settled(row: HeuristicReport) -> Status | None:
     """Validated: supported, and it would be kept; refuted: supported, and demoted; neither: inconclusive."""
     if row.evidence != "supported" or row.recommendation.kind == "insufficient_data":
         return None
-    if row.recommendation.kind == "keep" and _gains(row) is not False:
+    if row.recommendation.kind == "keep" and row.gains is not False:
         return "validated"
-    if row.recommendation.kind == "demote" and _gains(row) is not True:
+    if row.recommendation.kind == "demote" and row.gains is not True:
         return "refuted"
     return "inconclusive"
 

@@ -36,7 +36,7 @@ __all__ = ["read"]
 TRADES_A_BATCH: Final = 500
 BEFORE: Final = DAY
 AFTER: Final = 31 * DAY
-"""Marks are taken from this long before the first entry to this long after the last exit."""
+"""Marks are taken from this long before the first entry to this long after the last exit; of what is open, to now."""
 _AGENT: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _NOT_AGENT: Final = re.compile(r"[^A-Za-z0-9._-]")
 _MAGIC: Final = b"SQLite format 3\0"
@@ -63,7 +63,8 @@ class _Seen:
     first: int | None = None
     last: int = 0
     touched: int = 0
-    running: bool = False
+    held: set[str] = field(default_factory=set)
+    """The pairs of trades that are open."""
 
     def add(self, trade: Trade, rows: list[Row]) -> None:
         """Take in a trade and those of its facts that are told."""
@@ -75,7 +76,8 @@ class _Seen:
         times = [row.at for row in rows]
         self.first = min(times if self.first is None else [self.first, *times])
         self.last = max(self.last, *times)
-        self.running |= rows[-1].type != "exit"
+        if rows[-1].type != "exit":
+            self.held.add(trade.pair)
 
 
 def read(
@@ -95,9 +97,10 @@ def read(
     with _opened(path, agent) as source:
         yield from _facts(source, agent, seen, str(path), as_of=as_of, now=now)
     if candles is not None and seen.first is not None:
-        last = max(seen.last, seen.touched if as_of is None else as_of) if seen.running else seen.last
+        last = max(seen.last, seen.touched if as_of is None else as_of) if seen.held else seen.last
         for pair, timeframes in sorted(seen.pairs.items()):
-            yield _marks(candles, files, pair, timeframes, seen.first - BEFORE, min(last + AFTER, now))
+            end = now if as_of is None and pair in seen.held else min(last + AFTER, now)
+            yield _marks(candles, files, pair, timeframes, seen.first - BEFORE, end)
 
 
 @contextmanager

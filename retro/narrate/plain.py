@@ -147,8 +147,16 @@ def _heuristic(row: HeuristicReport, money: Money) -> str:
     won = f", winning {percent(row.win_rate)}" if row.win_rate is not None else ""
     return (
         f"{row.heuristic_id} ({row.role}) averaged {money.change(row.avg_pnl_per_citation)} over"
-        f" {count(row.evaluated_count, 'outcome')}{won}: {verdict}, by the thresholds; {_EVIDENCE[row.evidence]}."
+        f" {count(row.evaluated_count, 'outcome')}{won}: {verdict}, by the thresholds; {_evidence(row)}."
     )
+
+
+def _evidence(row: HeuristicReport) -> str:
+    """What all outcomes say of the period's verdict; where they say the opposite, that is the news."""
+    if not row.contradicted:
+        return _EVIDENCE[row.evidence]
+    verb = "shows" if row.evidence == "supported" else "suggests"
+    return f"but the evidence of all {count(row.evidence_n, 'outcome')} {verb} that it {'earns' if row.gains else 'loses'}"
 
 
 def _named(p: PositionRetrospective) -> str:

@@ -250,7 +250,7 @@ def _groups(slots: Slots, report: RetrospectiveReport, money: Money) -> None:
 
 
 def _heuristic(slots: Slots, prefix: str, row: HeuristicReport, money: Money) -> None:
-    standing = Standing(row.evidence, row.recommendation.kind)
+    standing = Standing("none" if row.contradicted else row.evidence, row.recommendation.kind)
 
     def put(name: str, text: str | None) -> None:
         why = row.reasons.get({"avg": "avg_pnl_per_citation", "pnl": "associated_pnl"}.get(name, name), "")
@@ -272,7 +272,7 @@ def _heuristic(slots: Slots, prefix: str, row: HeuristicReport, money: Money) ->
     put("citations", count(row.citation_count, "citation"))
     put("resolved", count(row.evaluated_count, "resolved citation"))
     grade = "no evidence yet" if row.evidence == "none" else f"{row.evidence} evidence"
-    put("evidence", f"{grade} (n = {row.evidence_n:,})")
+    put("evidence", f"{grade}{' against it' if row.contradicted else ''} (n = {row.evidence_n:,})")
     put("recommendation", row.recommendation.kind.replace("_", " "))
     put("q_value", None if row.q_value is None else f"q = {ratio(row.q_value)}")
 

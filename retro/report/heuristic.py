@@ -64,3 +64,18 @@ class HeuristicReport(Document):
     recommendation_without_largest: str | None
     inseparable_from: list[Partner]
     reasons: Reasons
+
+    @property
+    def gains(self) -> bool | None:
+        """Whether the interval of its mean lies above (True) or below (False) nothing; None: around it, or unknown."""
+        if self.interval is None:
+            return None
+        return True if self.interval[0] > 0 else False if self.interval[1] < 0 else None
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether all outcomes speak against the period's recommendation: what would be kept loses, or the reverse."""
+        if self.evidence not in ("suggestive", "supported"):
+            return False
+        kind = self.recommendation.kind
+        return (kind == "keep" and self.gains is False) or (kind == "demote" and self.gains is True)

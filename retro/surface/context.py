@@ -133,10 +133,12 @@ class Call:
             stream.buffer.write(data)
 
     def out_json(self, data: Any) -> None:
-        """The result as JSON."""
+        """The result as JSON; what a screen would not show stands there as an escape."""
         import json
 
-        self.out(json.dumps(data, ensure_ascii=False, allow_nan=False, indent=2))
+        from retro.safe import visible
+
+        self.out(visible(json.dumps(data, ensure_ascii=False, allow_nan=False, indent=2)))
 
     def close(self) -> None:
         """Let go of the database."""

@@ -22,6 +22,19 @@ __all__ = ["AgentName", "add_to", "experience_of", "situation"]
 
 _DAY = 86_400_000_000
 _SHOWN = 20
+_SHARES = frozenset(
+    {"confidence", "risk_appetite", "drawdown", "drawdown_state", "win_rate", "kelly", "stability"}
+    | {"entry_timing", "exit_timing"}
+)
+_EQUITIES = frozenset({"equity", "peak_equity"})
+_UNITS = {
+    "window": " trades",
+    "drawdown_state": " of what is tolerated",
+    "kelly": " of equity at one R",
+    "mean_r": " R",
+    "disposition": ", losers held / winners held",
+    "loss_aversion": ", median loss / median win",
+}
 
 AgentName = Annotated[str | None, typer.Option("--agent", metavar="A", help="needed when there are several")]
 AsOf = Annotated[str | None, typer.Option("--as-of", metavar="T", help="know nothing after T")]
@@ -199,7 +212,10 @@ def kelly(
         return
     known = found["fraction"]
     call.out("unknown" if known is None else f"{known:.2%} of equity at one R")
-    call.out(found["why"])
+    size = found["effective_n"]
+    call.out(
+        found["why"] if known is None or size is None else f"{found['why']}; {size:.1f} effective outcomes"
+    )
 
 
 def state(agent: AgentName = None, as_of: AsOf = None) -> None:
@@ -208,11 +224,23 @@ def state(agent: AgentName = None, as_of: AsOf = None) -> None:
     Example: retro state --agent sample
     """
     experience = experience_of()
-    found = experience.get_agent_state(experience.agent(agent), as_of=_as_of(as_of))
+    name = experience.agent(agent)
+    found = experience.get_agent_state(name, as_of=_as_of(as_of))
     if call.json:
         call.out_json(found)
         return
-    _print_figures(found, skip=("agent", "history", "reasons"), reasons=found["reasons"])
+    skip = ("agent", "history", "reasons")
+    _print_figures(found, skip=skip, reasons=found["reasons"], currency=_currency(name))
+
+
+def _currency(name: str) -> str:
+    """What the agent's money is counted in; one that is known from memory alone has the owner's."""
+    from retro.pipeline.settings import base_currency_of
+    from retro.store.agents import agents
+
+    with call.store.read() as conn:
+        known = next((one for one in agents(conn) if one.name == name), None)
+    return call.config.owner.base_currency if known is None else base_currency_of(call.config, known)
 
 
 def habits(
@@ -285,10 +313,16 @@ def markers(
         call.out_json(found)
     elif not found:
         call.say(f"{name} has no markers: no review found a decision that felt better than it was")
+    if found and not call.json:
+        call.out("Marker      Sure  Judged      Decision, and the situation it was made in")
     for one in () if call.json else found:
         where = ", ".join(f"{field} {value}" for field, value in one["context"].items())
         sure = f"{one['outcome']:<10}  {one['confidence']:>4.0%}"
         call.out(_plain(f"{sure}  {one['at'][:10]}  {one['episode']}  {where or 'no situation was stated'}"))
+    if found and not call.json:
+        call.say(
+            f"Regret: lost to doing nothing; MissedExit: left at the wrong moment; 100% from 10 {_currency(name)} up"
+        )
 
 
 def plans(
@@ -318,13 +352,34 @@ def _plain(text: str) -> str:
     return plain_text(text)
 
 
-def _print_figures(found: dict[str, Any], *, skip: Sequence[str], reasons: dict[str, str]) -> None:
-    """One figure a line; one that is not known says why."""
+def _print_figures(
+    found: dict[str, Any], *, skip: Sequence[str], reasons: dict[str, str], currency: str = ""
+) -> None:
+    """One figure a line, with its unit; one that is not known says why."""
     names = [name for name in found if name not in skip]
-    width = max(map(len, names))
+    labels = {name: name.replace("_hold_s_", "_hold_").replace("_", " ") for name in names}
+    width = max(map(len, labels.values()))
     for name in names:
-        value = found[name]
-        shown = f"{value:,.4g}" if isinstance(value, float) else str(value)
-        if value is None:
+        shown = _shown(name, found[name], currency)
+        if found[name] is None:
             shown = f"unknown: {reasons[name]}" if name in reasons else "none"
-        call.out(_plain(f"  {name.replace('_', ' '):<{width}}  {shown}"))
+        call.out(_plain(f"  {labels[name]:<{width}}  {shown}"))
+
+
+def _shown(name: str, value: Any, currency: str) -> str:
+    """A figure as people read it: shares in percent, times as times, money with its currency."""
+    from retro.figures import duration, interval, money_of, percent, ratio
+
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return interval(*value)
+    if not isinstance(value, float):
+        return f"{value}{_UNITS.get(name, '')}"
+    if name in _SHARES:
+        return percent(value, 1) + _UNITS.get(name, "")
+    if name in _EQUITIES:
+        return money_of(currency, [value]).amount(value)
+    if "_hold_s_" in name:
+        return duration(value)
+    return ratio(value) + _UNITS.get(name, "")

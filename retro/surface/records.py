@@ -83,6 +83,7 @@ def _print_experiments(records: Sequence[dict[str, Any]]) -> None:
         Column("Experiment", right=False, cut=28),
         Column("When", right=False),
         Column("Strategy", right=False, cut=12),
+        Column("About", right=False, cut=10),
         Column("Verdict", right=False),
     ]
     rows = [
@@ -90,11 +91,19 @@ def _print_experiments(records: Sequence[dict[str, Any]]) -> None:
             Cell(str(one["id"]), "strong"),
             Cell(str(one.get("timestamp") or "")[:10]),
             Cell(str(one.get("strategy_name") or "")),
+            Cell(_about(one)),
             Cell(str(one["assessment"].get("verdict") or "")),
         ]
         for one in records
     ]
     print_table(columns, rows)
+
+
+def _about(record: dict[str, Any]) -> str:
+    """The heuristic that a review tested, else the review's horizon; nothing of an agent's own experiment."""
+    context = record.get("context")
+    told = context if isinstance(context, dict) else {}
+    return str(told.get("heuristic") or told.get("horizon") or "")
 
 
 @experiments_app.command("prompt")
@@ -260,4 +269,8 @@ def _print_hypotheses(records: Sequence[dict[str, Any]]) -> None:
         tests = one.get("tested_by")
         count = len(tests) if isinstance(tests, list) else 0
         call.out(plain_text(f"{one['id']}  {one.get('status') or 'untested'}  {one['text']}"))
-        call.out(f"       tested by {count} experiment{'' if count == 1 else 's'}")
+        word = f"{count} experiment{'' if count == 1 else 's'}"
+        is_open = (one.get("status") or "untested") == "untested"
+        call.out(
+            f"       in {word} so far, none decided it" if count and is_open else f"       tested by {word}"
+        )
