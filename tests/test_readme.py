@@ -16,6 +16,8 @@ import pytest
 from commands import ROOT, checkout, process, round_trip
 from freqtrade_databases import Order, Trade, write
 
+import playbook
+from retro.config import load
 from retro.report import PositionRetrospective, RetrospectiveReport
 from retro.validation import FIELDS, check
 
@@ -185,6 +187,18 @@ def test_the_writer_of_the_journal_page_writes(tmp_path: Path, monkeypatch: pyte
     monkeypatch.chdir(tmp_path)
     exec(compile(block, "docs/journal.md", "exec"), {})  # noqa: S102  the page is ours
     assert len(Path("agent.jsonl").read_text().splitlines()) == 3
+
+
+def test_the_page_of_the_playbook_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (ROOT / "docs" / "playbook.md").read_text(encoding="utf-8")
+    shown = dict(re.findall(r"```(\w+)\n(.*?)```", text, re.DOTALL))
+    book = playbook.parse(shown["markdown"])
+    assert [one.id for one in book.heuristics] == ["H-1", "H-2", "H-3", "H-4"]
+    assert not book.faults
+    monkeypatch.chdir(tmp_path)
+    Path("config.toml").write_text(shown["toml"])
+    assert load(Path("config.toml"), {}).playbook.slug == "ada/agent"
+    exec(compile(shown["python"], "docs/playbook.md", "exec"), {})  # noqa: S102  the page is ours
 
 
 def test_the_page_of_numbers_uses_the_names_that_reports_use() -> None:
