@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import fsum, sqrt
 
 import pytest
 from living import agent_of, settings_for
-from oracle import DAY, WEEK, Life, student_p
+from oracle import DAY, WEEK, Life, instant, student_p
 
+from retro.assemble.citations import Rule
 from retro.pipeline.review import audit_life
 
 
@@ -138,3 +139,31 @@ def test_an_exit_through_zero_is_judged_by_what_each_fill_closed(tmp_path):
     life.until(60)
     rows = {row.heuristic_id: row for row in life.week().heuristic_performance}
     assert rows["H-4"].associated_pnl == approx(-12 + 16)
+
+
+def test_an_increase_that_adds_no_rule_is_counted_in_the_week_its_position_resolves(tmp_path):
+    life = Life(tmp_path)
+    life.open(1, "p")
+    life.fill(1, "p", "buy", 1, 100)
+    life.tell(1, "decision", action="enter", position="p", cites=["H-1"])
+    life.fill(3, "p", "buy", 1, 104)
+    life.tell(3, "decision", action="increase", position="p", cites=["H-1"])
+    life.fill(WEEK + 9, "p", "sell", 2, 106)
+    life.until(2 * WEEK)
+    for week in (0, 1):
+        rows = {row.heuristic_id: row for row in life.week(week).heuristic_performance}
+        assert (rows["H-1"].citation_count, rows["H-1"].evaluated_count) == (2, week)
+
+
+def test_a_rule_stands_on_its_own_citation_and_not_on_one_before_its_text_changed(tmp_path):
+    """H-1 brought the position in before both texts changed, H-2 kept it afterwards: only H-2 gains evidence."""
+    rules = {name: Rule(name, "as it now stands", since=instant(2)) for name in ("H-1", "H-2")}
+    life = Life(tmp_path)
+    life.trade("p", (1, 100), (9, 105), cites=["H-1"])
+    life.tell(4, "decision", action="hold", position="p", cites=["H-2"])
+    life.until(WEEK)
+    agent = agent_of(life.store, life.name)
+    settings = settings_for()(agent)
+    ruled = replace(settings.options, rules=replace(settings.options.rules, rules=rules))
+    rows = {row.heuristic_id: row for row in audit_life(life.store, agent, replace(settings, options=ruled))}
+    assert (rows["H-1"].evidence_n, rows["H-2"].evidence_n) == (0, 1)

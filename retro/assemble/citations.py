@@ -94,8 +94,13 @@ class Outcome(NamedTuple):
     told_at: int
 
 
-def outcomes_of(items: Iterable[Item]) -> list[Outcome]:
+def outcomes_of(items: Iterable[Item], claims: Mapping[str, str]) -> list[Outcome]:
     """One outcome per heuristic, role and position: several of one heuristic are added."""
+
+    def told_at(heuristic: str, item: Item) -> int:
+        citing = (c.at for c in item.decisions if heuristic in resolve(c.cites, claims))
+        return min(citing, default=item.resolved_at or 0)
+
     sums: dict[tuple[str, Role, str], tuple[Item, list[float]]] = {}
     for item in items:
         if item.value is not None and item.resolved_at is not None:
@@ -109,7 +114,7 @@ def outcomes_of(items: Iterable[Item]) -> list[Outcome]:
             item.day,
             fsum(values),
             item.resolved_at or 0,
-            min((c.at for c in item.decisions), default=item.resolved_at or 0),
+            told_at(heuristic, item),
         )
         for (heuristic, role, position), (item, values) in sums.items()
     ]
@@ -151,7 +156,9 @@ def items_of(row: BookRow, rules: AuditRules, claims: Mapping[str, str]) -> list
     entries = tuple(c for c in row.decisions if c.action in ENTRY_ACTIONS)
     main = tuple(c for c in entries if c.action != "increase")
     exits = tuple(c for c in row.decisions if c.action in EXIT_ACTIONS)
-    items = [item("entry", resolve((x for c in main for x in c.cites), claims), outcome, row.closed_at, main)]
+    items = [
+        item("entry", resolve((x for c in main for x in c.cites), claims), outcome, row.closed_at, entries)
+    ]
     beaten = set(items[0].cites)
     for cites, pnl in row.increases:
         own = tuple(cite for cite in resolve(cites, claims) if cite not in beaten)

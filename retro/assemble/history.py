@@ -88,7 +88,7 @@ def history_from(rows: Iterable[BookRow], rules: AuditRules) -> History:
     told = [
         outcome
         for row in rows
-        for outcome in (*_of_all(row, rules), *outcomes_of(items_of(row, rules, claims)))
+        for outcome in (*_of_all(row, rules), *outcomes_of(items_of(row, rules, claims), claims))
     ]
     names = sorted({outcome.heuristic for outcome in told})
     index = {name: i for i, name in enumerate(names)}
