@@ -78,6 +78,13 @@ class Amendment:
         content = json.dumps([self.op, *_content(self)], ensure_ascii=True)
         return hashlib.sha256(content.encode("ascii")).hexdigest()[:16]
 
+    @property
+    def resolved(self) -> int:
+        """How many resolved citations it rests on."""
+        evidence = self.grounds.evidence
+        told = evidence.get("resolved", evidence.get("its_resolved"))
+        return min(told, 10**9 - 1) if isinstance(told, int) and told > 0 else 0
+
 
 def _content(amendment: Amendment) -> list[str]:
     new = parse(amendment.new).heuristics

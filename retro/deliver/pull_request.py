@@ -33,7 +33,6 @@ __all__ = [
     "message_of",
     "patch_of",
     "read_marker",
-    "resolved_of",
     "title_of",
 ]
 
@@ -137,13 +136,6 @@ def read_marker(body: str) -> dict[str, int]:
     return {name: int(count) for name, count in pairs}
 
 
-def resolved_of(amendment: Amendment) -> int:
-    """How many resolved citations an amendment rests on."""
-    evidence = amendment.grounds.evidence
-    told = evidence.get("resolved", evidence.get("its_resolved"))
-    return min(told, 10**9 - 1) if isinstance(told, int) and told > 0 else 0
-
-
 def patch_of(message: str, at_s: int, old: str, new: str, file: str) -> str:
     """The same change as a file that `git am`, `git apply` and `patch` take."""
     subject, _, rest = message.partition("\n")
@@ -242,7 +234,7 @@ def _grounds_in_words(amendment: Amendment) -> str:
     if average == DASH:
         return "no resolved citation yet"
     unit = re.sub(r"[^A-Za-z]", "", str(evidence.get("unit") or ""))
-    return f"average {average} {unit} over {resolved_of(amendment)} resolved {_name(str(evidence.get('role')))} citations"
+    return f"average {average} {unit} over {amendment.resolved} resolved {_name(str(evidence.get('role')))} citations"
 
 
 def _falsifier(amendment: Amendment) -> str:
@@ -264,7 +256,7 @@ def _quote(amendment: Amendment) -> str:
 
 
 def _marker(amendments: Sequence[Amendment]) -> str:
-    told = ",".join(f"{amendment.id}:{resolved_of(amendment)}" for amendment in amendments)
+    told = ",".join(f"{amendment.id}:{amendment.resolved}" for amendment in amendments)
     return f"<!-- retro:proposal={told} -->"
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import playbook
 from playbook.amendment import next_id
 from playbook.errors import AmendmentError
-from retro.deliver import pull_request as words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -82,7 +81,7 @@ def _may(amendment: Amendment, life: Proposal | None, elsewhere: set[str]) -> bo
     if life.state != "rejected" and is_further:  # merged: the same way once more
         return True
     # rejected, or taken back after it was merged
-    return words.resolved_of(amendment) >= max(2 * life.resolved, 1)
+    return amendment.resolved >= max(2 * life.resolved, 1)
 
 
 def _numbered(book: Playbook, wanted: Iterable[Amendment], taken: set[str]) -> Iterator[Amendment]:

@@ -287,7 +287,7 @@ def _bring(
 
 
 def _plan(conn: Connection, desk: _Desk, branch: str, chosen: Sequence[Amendment]) -> None:
-    told = [(playbook.to_json(one), words.resolved_of(one)) for one in chosen]
+    told = [(playbook.to_json(one), one.resolved) for one in chosen]
     shelf.plan(conn, desk.agent.name, branch, desk.way.channel, told, known_until(desk.agent), desk.now)
 
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 import playbook
 from playbook.errors import PlaybookError
 from retro.assemble.citations import items_of
-from retro.deliver.pull_request import resolved_of
 from retro.pipeline.choice import allowed, prompt_of
 from retro.pipeline.justified import is_applied
 from retro.pipeline.outcomes import verdicts
@@ -74,7 +73,7 @@ def suggest(
             shelf.adopted(conn, agent.name, life.id, now)
         elif _is_over(life, prompts):
             shelf.withdraw(conn, agent.name, life.id)
-    rows = [(playbook.to_json(one), resolved_of(one)) for one in found]
+    rows = [(playbook.to_json(one), one.resolved) for one in found]
     shelf.suggest(conn, agent.name, rows, known_until(agent), now)
 
 

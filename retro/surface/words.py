@@ -6,7 +6,6 @@ import re
 from datetime import date
 
 from retro.errors import UsageError
-from retro.periods import midnight, parse_instant, zone
 from retro.surface.context import call
 
 __all__ = ["instant"]
@@ -14,6 +13,8 @@ __all__ = ["instant"]
 
 def instant(text: str, option: str) -> int:
     """An RFC 3339 instant with offset, or a date (its midnight in the owner's time zone), in microseconds."""
+    from retro.periods import midnight, parse_instant, zone
+
     try:
         if re.fullmatch(r"\d{4}-\d\d-\d\d", text):
             return midnight(date.fromisoformat(text), zone(call.config.owner.time_zone))
