@@ -51,7 +51,8 @@ _CHOICES: Final = """\
 - Change: commit to this branch; from then on it is left alone.
 - Reject: close it unmerged. Each proposal is remembered, and comes back only when its evidence has doubled."""
 _LEGEND: Final = (
-    "Cited, Resolved and Won are counts since the day named last. Average, its 95 % interval and what it made beyond"
+    "Cited, Resolved and Won are counts from the day named last to the newest fact known when this was brought up to"
+    " date, which may lie after the week reviewed. Average, its 95 % interval and what it made beyond"
     " doing nothing are per resolved citation, in the unit of the average (usd: the agent's base currency; R: its risk;"
     " bps of notional). q: how often luck alone would show such an average, corrected for the number of heuristics"
     " audited."
