@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from retro.kernels import inaction, regret, series
+from retro.kernels import regret, series
 from retro.kernels.regret import INSUFFICIENT, NO_MARK, NOT_HELD
 from retro.kernels.series import DAY, HOUR, Marks
 from retro.kernels.trajectory import Positions
@@ -365,25 +365,3 @@ def test_a_short_regrets_what_the_mirrored_long_does(seed):
     one, other = regret.regrets(marks, p, final, costs), regret.regrets(mirrored, turned, final, costs)
     for i in range(len(final)):
         assert_same(one.row(i), other.row(i))
-
-
-# doing nothing
-
-
-def test_funded_with_the_base_currency_doing_nothing_makes_nothing():
-    assert inaction.vs_inaction(-5.8, [1000.0], [1.0], [1.0]) == -5.8
-    assert inaction.vs_cash(-5.8) == -5.8
-    assert inaction.vs_cash(3.0, base_yield=1.0) == 2.0
-
-
-def test_assets_given_up_go_on_without_us():
-    """2 ETH given up at 2000 are worth 2100 each at the exit: 200 that inaction makes."""
-    assert inaction.vs_inaction(50.0, [2.0, 100.0], [2000.0, 1.0], [2100.0, 1.0]) == -150.0
-    assert inaction.vs_inaction(200.0, [2.0], [2000.0], [2100.0]) == 0.0
-    assert inaction.bundle_pnl([2.0, -3000.0], [2000.0, 1.0], [2100.0, 1.0]) == 200.0
-
-
-def test_a_missing_mark_leaves_the_comparison_out_unless_nothing_is_held():
-    assert inaction.vs_inaction(1.0, [2.0], [None], [2100.0]) is None
-    assert inaction.vs_hold(1.0, [2.0], [2000.0], [None]) is None
-    assert inaction.vs_hold(1.0, [0.0, 5.0], [None, 1.0], [None, 1.0]) == 1.0
