@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator
 from email import policy
 from email.parser import BytesParser
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
+from commands import Said
 from jsonschema import Draft202012Validator
 from service_world import life, line, lines_of
 
@@ -28,16 +29,6 @@ from retro.surface.cli import run
 FIELDS = [
     "id", "agent", "kind", "subject", "period_start", "period_end", "state", "revision", "attempts", "backfill", "reason",
 ]  # fmt: skip
-
-
-class Said(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-    @property
-    def data(self) -> Any:
-        return json.loads(self.out)
 
 
 Retro = Callable[..., Said]

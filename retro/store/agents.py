@@ -15,7 +15,16 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-__all__ = ["Agent", "agents", "extend_life", "key_of", "key_query", "note_agent", "remeasure_life"]
+__all__ = [
+    "Agent",
+    "agents",
+    "extend_life",
+    "key_of",
+    "key_query",
+    "known_key",
+    "note_agent",
+    "remeasure_life",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +81,13 @@ def note_agent(
 def key_query(agent: str) -> ScalarSelect[int]:
     """The agent's key, as part of a larger query."""
     return select(tables.agents.c.key).where(tables.agents.c.name == name_of(agent)).scalar_subquery()
+
+
+def known_key(conn: Connection, agent: str) -> int:
+    """The key of an agent that is there."""
+    return int(
+        conn.execute(select(tables.agents.c.key).where(tables.agents.c.name == name_of(agent))).scalar_one()
+    )
 
 
 def key_of(conn: Connection, agent: str) -> int:

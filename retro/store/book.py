@@ -24,8 +24,8 @@ from sqlalchemy import (
     update,
 )
 
-from retro.store.agents import key_query
-from retro.store.tables import agents, metadata, name_of, within
+from retro.store.agents import key_query, known_key
+from retro.store.tables import metadata, within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -182,7 +182,7 @@ def book_of(conn: Connection, agent: str) -> tuple[int | None, str, dict[str, An
 def state(conn: Connection, agent: str, settings: str, opening: Mapping[str, Any]) -> None:
     """Note that the book is up to date under these settings."""
     conn.execute(delete(book).where(book.c.agent == key_query(agent)))
-    key = conn.execute(select(agents.c.key).where(agents.c.name == name_of(agent))).scalar_one()
+    key = known_key(conn, agent)
     conn.execute(
         insert(book).values(agent=key, dirty_from=None, settings=settings, opening=json.dumps(opening))
     )
@@ -211,7 +211,7 @@ def save_positions(conn: Connection, agent: str, rows: Sequence[Mapping[str, Any
     """Replace the rows of these positions."""
     if not rows:
         return
-    key = _key(conn, agent)
+    key = known_key(conn, agent)
     names = within(conn, book_positions.c.position, [str(row["position"]) for row in rows])
     conn.execute(delete(book_positions).where(book_positions.c.agent == key, names))
     conn.execute(insert(book_positions), [{**row, "agent": key} for row in rows])
@@ -224,17 +224,13 @@ def save_days(
     statements: Iterable[tuple[int, float]],
 ) -> None:
     """Add wallet days and discrepancies of statements."""
-    key = _key(conn, agent)
+    key = known_key(conn, agent)
     wallet_days = [{"agent": key, "at": at, "wallet": json.dumps(wallet)} for at, wallet in days]
     if wallet_days:
         conn.execute(insert(book_days), wallet_days)
     stated = [{"agent": key, "at": at, "discrepancy": gap} for at, gap in statements]
     if stated:
         conn.execute(insert(book_statements), stated)
-
-
-def _key(conn: Connection, agent: str) -> int:
-    return int(conn.execute(select(agents.c.key).where(agents.c.name == name_of(agent))).scalar_one())
 
 
 def sizes(conn: Connection, agent: str, before: int) -> list[Any]:

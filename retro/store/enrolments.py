@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import func, or_, select, update
 
-from retro.store.agents import key_query
+from retro.store.agents import key_query, known_key
 from retro.store.book import book
 from retro.store.review_tables import enrolments, reviews
 from retro.store.reviews import IS_LATE, IS_OPEN, NEVER
@@ -40,7 +40,7 @@ _QUERY = select(enrolments.c.enrolled_at, enrolments.c.next_at, enrolments.c.los
 
 def enrol(conn: Connection, agent: str, now: int) -> Enrolment:
     """Watch an agent from now on, unless it already is. A clock that was ahead at the time is set right."""
-    key = conn.execute(select(key_query(agent))).scalar_one()
+    key = known_key(conn, agent)
     row = insert_into(conn, enrolments).values(agent=key, enrolled_at=now, losses_from=-(1 << 62))
     conn.execute(row.on_conflict_do_nothing())
     ahead = update(enrolments).where(enrolments.c.agent == key, enrolments.c.enrolled_at > now)

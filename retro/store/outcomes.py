@@ -9,8 +9,8 @@ import numpy as np
 from sqlalchemy import BigInteger, Column, ForeignKey, LargeBinary, Table, Text, delete, insert, select
 
 from retro.assemble.history import RECORD, History, joined
-from retro.store.agents import key_query
-from retro.store.tables import agents, metadata, name_of
+from retro.store.agents import key_query, known_key
+from retro.store.tables import metadata
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -46,7 +46,7 @@ def replace_outcomes(
     conn: Connection, agent: str, positions: Iterable[str], days: Iterable[int], new: History
 ) -> None:
     """Put the outcomes of these positions in the place of what was kept of them, which entered on `days`."""
-    c, key = book_outcomes.c, _key(conn, agent)
+    c, key = book_outcomes.c, known_key(conn, agent)
     touched = {day // _DAYS for day in days} | set(np.unique(new.records["day"] // _DAYS).tolist())
     positions = list(positions)
     for block in sorted(touched):
@@ -65,7 +65,3 @@ def replace_outcomes(
 def forget_outcomes(conn: Connection, agent: str) -> None:
     """Drop everything."""
     conn.execute(delete(book_outcomes).where(book_outcomes.c.agent == key_query(agent)))
-
-
-def _key(conn: Connection, agent: str) -> int:
-    return int(conn.execute(select(agents.c.key).where(agents.c.name == name_of(agent))).scalar_one())

@@ -26,7 +26,7 @@ from sqlalchemy import (
     update,
 )
 
-from retro.store.agents import key_query
+from retro.store.agents import key_query, known_key
 from retro.store.tables import agents, insert_into, metadata
 
 if TYPE_CHECKING:
@@ -216,7 +216,7 @@ def requests(
 
 def begin(conn: Connection, agent: str, branch: str, channel: str, now: int) -> None:
     """A request on this branch is planned, unless one is known."""
-    key = conn.execute(select(key_query(agent))).scalar_one()
+    key = known_key(conn, agent)
     fresh = insert_into(conn, pull_requests).values(
         agent=key, branch=branch, channel=channel, state="planned", commented=0, changed_at=now
     )
@@ -237,20 +237,8 @@ def plan(
     What stood on the branch and is proposed no more has no branch any more.
     """
     begin(conn, agent, branch, channel, now)
-    key = conn.execute(select(key_query(agent))).scalar_one()
-    rows = [
-        {
-            "agent": key,
-            "id": told["id"],
-            "state": "proposed",
-            "body": json.dumps(told, sort_keys=True),
-            "resolved": resolved,
-            "told_until": told_until,
-            "branch": branch,
-            "changed_at": now,
-        }
-        for told, resolved in amendments
-    ]
+    key = known_key(conn, agent)
+    rows = _rows(key, amendments, told_until, branch, now)
     waiting = and_(proposals.c.agent == key, proposals.c.branch == branch)
     left = and_(
         waiting,
@@ -267,6 +255,29 @@ def plan(
         conn.execute(made.on_conflict_do_update(index_elements=["agent", "id"], set_=told), rows)
 
 
+def _rows(
+    agent: int,
+    amendments: Iterable[tuple[Mapping[str, Any], int]],
+    told_until: int,
+    branch: str | None,
+    now: int,
+) -> list[dict[str, Any]]:
+    """What is proposed, (proposal, resolved citations) each, as rows."""
+    return [
+        {
+            "agent": agent,
+            "id": told["id"],
+            "state": "proposed",
+            "body": json.dumps(told, sort_keys=True),
+            "resolved": resolved,
+            "told_until": told_until,
+            "branch": branch,
+            "changed_at": now,
+        }
+        for told, resolved in amendments
+    ]
+
+
 def suggest(
     conn: Connection,
     agent: str,
@@ -275,20 +286,8 @@ def suggest(
     now: int,
 ) -> None:
     """A review proposes (proposal, resolved citations) each; what anybody was asked about already stays as it is."""
-    key = conn.execute(select(key_query(agent))).scalar_one()
-    rows = [
-        {
-            "agent": key,
-            "id": told["id"],
-            "state": "proposed",
-            "body": json.dumps(told, sort_keys=True),
-            "resolved": resolved,
-            "told_until": told_until,
-            "branch": None,
-            "changed_at": now,
-        }
-        for told, resolved in amendments
-    ]
+    key = known_key(conn, agent)
+    rows = _rows(key, amendments, told_until, None, now)
     if rows:
         made = insert_into(conn, proposals)
         told = {name: made.excluded[name] for name in ("body", "resolved", "told_until", "changed_at")}

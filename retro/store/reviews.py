@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from sqlalchemy import ColumnElement, Select, and_, func, or_, select, text, update
 
 from retro.errors import UnknownError, UsageError
-from retro.store.agents import key_query
+from retro.store.agents import key_query, known_key
 from retro.store.book import book_positions
 from retro.store.review_tables import documents, reviews
 from retro.store.tables import agents, events, insert_into, name_of
@@ -140,7 +140,7 @@ def review_of(row: Row[Any]) -> Review:
 
 def insert(conn: Connection, agent: str, owed: Iterable[Owed]) -> None:
     """Add the obligations that are not there yet; those that are stay as they are."""
-    key = conn.execute(select(key_query(agent))).scalar_one()
+    key = known_key(conn, agent)
     rows = [
         {
             "agent": key,
