@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from memory.settings import Settings
     from memory.sizing import Kelly, kelly
     from memory.soundness import Health, health
-    from memory.store.tables import MIGRATIONS
+    from memory.store.migrations.runner import MIGRATIONS
     from memory.suggestions import suggest_plans
     from memory.validation import Validation, validate
 
@@ -100,7 +100,7 @@ _HOME: Final = {
     "remembering": ("Disputed", "Remembered", "remember"),
     "settings": ("Settings",),
     "affect": ("State", "halt", "resume", "state"),
-    "store.tables": ("MIGRATIONS",),
+    "store.migrations.runner": ("MIGRATIONS",),
     "suggestions": ("suggest_plans",),
     "validation": ("Validation", "validate"),
 }

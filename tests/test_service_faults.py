@@ -19,8 +19,8 @@ from service_world import MONDAY, Recorder, World, life, line, trade
 from retro.deliver.channel import Retry, Sent
 from retro.errors import NewerSchemaError, StoreError
 from retro.periods import DAY, HOUR, SECOND, parse_instant
-from retro.store import migrations
 from retro.store.engine import Store, open_store
+from retro.store.migrations.runner import MIGRATIONS
 
 FORK = multiprocessing.get_context("fork")
 
@@ -251,10 +251,10 @@ def test_23_a_migration_killed_halfway_is_whole_or_absent(tmp_path: Path):
     while True:
         moment += 1
         path = tmp_path / f"{moment}.db"
-        older = open_store(str(path), components={"retro": migrations.MIGRATIONS[:2]})
+        older = open_store(str(path), components={"retro": MIGRATIONS[:2]})
         points = Points(moment)
 
-        def step(conn: Any, inner: Any = migrations.MIGRATIONS[2], seen: Points = points) -> None:
+        def step(conn: Any, inner: Any = MIGRATIONS[2], seen: Points = points) -> None:
             from sqlalchemy import event
 
             def die(*_: Any) -> None:
@@ -264,7 +264,7 @@ def test_23_a_migration_killed_halfway_is_whole_or_absent(tmp_path: Path):
             inner(conn)
 
         try:
-            open_store(str(path), components={"retro": (*migrations.MIGRATIONS[:2], step)}).close()
+            open_store(str(path), components={"retro": (*MIGRATIONS[:2], step)}).close()
         except Killed:
             with older.read() as conn:
                 tables = set(

@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 from retro.errors import NewerSchemaError, StoreError
 from retro.store import tables
 from retro.store.engine import Store, open_store
-from retro.store.migrations import COMPONENTS
+from retro.store.migrations.runner import COMPONENTS
 
 
 def _one(conn: Connection) -> None:

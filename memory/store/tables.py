@@ -1,4 +1,4 @@
-"""The tables, and the ordered migrations that make them.
+"""The tables as queries see them; `migrations` makes them, and a test holds the two descriptions together.
 
 Two ledgers per agent are append-only and chained by digest: episodes as told, and what reviews later found out about
 them. Blocks are column copies of full stretches of either ledger; they hold nothing of their own and may be deleted.
@@ -7,13 +7,9 @@ Beliefs, habits and the state are not stored: they are functions of the ledgers 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import sqlalchemy as sa
-from sqlalchemy import Connection
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 metadata: Final = sa.MetaData()
 
@@ -125,11 +121,3 @@ halts: Final = sa.Table(
     sa.Column("reason", sa.Text, nullable=False),
 )
 """The explicit halt flag, set and lifted."""
-
-
-def _first(conn: Connection) -> None:
-    metadata.create_all(conn)
-
-
-MIGRATIONS: Final[list[tuple[int, Callable[[Connection], None]]]] = [(1, _first)]
-"""Ordered (version, step) pairs of the component `memory`; the store runs each in a transaction of its own."""

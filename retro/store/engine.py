@@ -18,7 +18,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, ProgrammingError
 
 from retro.errors import StoreError
-from retro.store.migrations import APPLICATION_ID, COMPONENTS, Migration, apply, pending
+from retro.store.migrations.runner import APPLICATION_ID, COMPONENTS, Migration, apply, pending
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -42,7 +42,6 @@ __all__ = [
     "begin",
     "claim_comment",
     "commented",
-    "create",
     "judged",
     "note_request",
     "plan",
@@ -57,36 +56,6 @@ __all__ = [
 
 LIVE: Final = ("planned", "open", "blocked")
 """The states of a request that may still change."""
-
-_STATEMENTS: Final = (
-    """CREATE TABLE proposals (
-        key {key},
-        agent BIGINT NOT NULL REFERENCES agents (key),
-        id {name} NOT NULL,
-        state {name} NOT NULL,
-        body TEXT NOT NULL,
-        resolved BIGINT NOT NULL,
-        told_until BIGINT NOT NULL,
-        branch {name},
-        changed_at BIGINT NOT NULL,
-        UNIQUE (agent, id)
-    )""",
-    """CREATE TABLE pull_requests (
-        key {key},
-        agent BIGINT NOT NULL REFERENCES agents (key),
-        branch {name} NOT NULL,
-        channel {name} NOT NULL,
-        state {name} NOT NULL,
-        head TEXT,
-        number BIGINT,
-        url TEXT,
-        comment_at BIGINT,
-        commented INTEGER NOT NULL,
-        changed_at BIGINT NOT NULL,
-        reason TEXT,
-        UNIQUE (agent, branch)
-    )""",
-)
 
 proposals: Final = Table(
     "proposals",
@@ -153,12 +122,6 @@ class Request(NamedTuple):
     url: str | None
     commented: int
     reason: str | None
-
-
-def create(conn: Connection, spelling: Mapping[str, str]) -> None:
-    """Make the tables."""
-    for statement in _STATEMENTS:
-        conn.exec_driver_sql(statement.format_map(spelling))
 
 
 def stored(conn: Connection, agent: str | None = None, *, as_of: int | None = None) -> list[Proposal]:

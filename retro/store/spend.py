@@ -41,53 +41,16 @@ __all__ = [
     "answered",
     "calls_of",
     "costs_of",
-    "create",
     "exchanges",
     "reserve",
     "settle",
     "spent",
 ]
 
-_STATEMENTS: Final = (
-    """CREATE TABLE spend (
-        key {key},
-        agent {name} NOT NULL,
-        review {name} NOT NULL,
-        revision INTEGER NOT NULL,
-        at BIGINT NOT NULL,
-        tier TEXT NOT NULL,
-        model TEXT NOT NULL,
-        worst {money} NOT NULL,
-        cost {money},
-        tokens_in BIGINT,
-        cache_read BIGINT,
-        cache_write BIGINT,
-        tokens_out BIGINT
-    )""",
-    "CREATE INDEX spend_by_time ON spend (at)",
-    "CREATE INDEX spend_by_review ON spend (review)",
-    "CREATE INDEX spend_by_agent ON spend (agent, at)",
-    """CREATE TABLE exchanges (
-        spend BIGINT NOT NULL PRIMARY KEY REFERENCES spend (key),
-        digest TEXT NOT NULL,
-        prompt TEXT NOT NULL,
-        request TEXT NOT NULL,
-        answer TEXT,
-        status INTEGER,
-        outcome TEXT,
-        request_id TEXT
-    )""",
-)
 _SPEND_LOCK: Final = 0x52455452_02
 _ZERO: Final = Decimal(0)
 _OF_SPEND: Final = ("at", "revision", "model", "cost", "worst")
 _OF_EXCHANGE: Final = ("prompt", "request", "answer", "status", "outcome", "request_id")
-
-
-def create(conn: Connection, spellings: Mapping[str, str]) -> None:
-    """Make the tables."""
-    for statement in _STATEMENTS:
-        conn.exec_driver_sql(statement.format_map(spellings))
 
 
 spend: Final = Table(

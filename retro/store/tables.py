@@ -1,6 +1,6 @@
 """The tables as queries see them, and the idioms in which the two databases differ.
 
-`migrations.py` makes these tables; a test holds the two descriptions together.
+`migrations` makes these tables; a test holds the two descriptions together.
 """
 
 from __future__ import annotations

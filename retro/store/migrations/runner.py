@@ -1,18 +1,19 @@
 """The steps that make the tables, in order. A step that has been released is never edited; a change is a new step.
 
 A migration is a function of a Connection; its number is its place in the list. Each runs in its own transaction
-together with the note that it ran, so that a process killed halfway leaves it whole or absent.
+together with the note that it ran, so that a process killed halfway leaves it whole or absent. Ours are files of SQL
+and no code, so that a change of today's tables cannot change what a step of last year made.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import select
 
 from retro.errors import NewerSchemaError, StoreError
-from retro.store import book, proposals, review_tables, spend
 from retro.store.tables import schema_version
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ __all__ = [
     "COMPONENTS",
     "MEMORY_STEPS",
     "MIGRATIONS",
+    "SPELLINGS",
     "Migration",
     "apply",
     "pending",
@@ -34,7 +36,7 @@ Migration = Callable[["Connection"], None]
 APPLICATION_ID: Final = 0x52455452
 """`RETR`: how a SQLite file of ours is told from a stranger's, and the key of PostgreSQL's migration lock."""
 
-_SPELLINGS: Final = {
+SPELLINGS: Final = {
     "sqlite": {
         "key": "INTEGER PRIMARY KEY",
         "serial": "INTEGER PRIMARY KEY",
@@ -52,105 +54,31 @@ _SPELLINGS: Final = {
         "bytes": "BYTEA",
     },
 }
+"""What a {word} of a step becomes on each database: as frozen as the steps that use it."""
 
 _VERSIONS: Final = (
     "CREATE TABLE IF NOT EXISTS schema_version (component TEXT PRIMARY KEY, version INTEGER NOT NULL)"
 )
 
-_FACTS_AND_MARKS: Final = (
-    """CREATE TABLE agents (
-        key {key},
-        name {name} NOT NULL UNIQUE,
-        first_at BIGINT,
-        last_at BIGINT,
-        as_of BIGINT,
-        capital {money},
-        base_currency TEXT,
-        events BIGINT NOT NULL DEFAULT 0
-    )""",
-    """CREATE TABLE events (
-        seq {serial},
-        agent BIGINT NOT NULL REFERENCES agents (key),
-        type {name} NOT NULL,
-        id {name} NOT NULL,
-        at BIGINT NOT NULL,
-        position {name},
-        body TEXT NOT NULL
-    )""",
-    "CREATE UNIQUE INDEX events_identity ON events (agent, type, id)",
-    "CREATE INDEX events_by_type ON events (agent, type, at)",
-    "CREATE INDEX events_by_position ON events (agent, position, at)",
-    """CREATE TABLE corrections (
-        seq {key},
-        agent BIGINT NOT NULL REFERENCES agents (key),
-        type {name} NOT NULL,
-        id {name} NOT NULL,
-        at BIGINT NOT NULL,
-        position {name},
-        body TEXT NOT NULL,
-        place TEXT NOT NULL,
-        reason TEXT NOT NULL
-    )""",
-    """CREATE TABLE mark_series (
-        key {key},
-        owner {name} NOT NULL,
-        instrument {name} NOT NULL,
-        first_at BIGINT NOT NULL,
-        last_at BIGINT NOT NULL,
-        UNIQUE (owner, instrument)
-    )""",
-    """CREATE TABLE mark_blocks (
-        series BIGINT NOT NULL REFERENCES mark_series (key),
-        day BIGINT NOT NULL,
-        at_ms {bytes} NOT NULL,
-        price {bytes} NOT NULL,
-        low {bytes},
-        high {bytes},
-        PRIMARY KEY (series, day)
-    )""",
-    """CREATE TABLE mark_corrections (
-        seq {key},
-        series BIGINT NOT NULL REFERENCES mark_series (key),
-        at_ms BIGINT NOT NULL,
-        price {float} NOT NULL,
-        low {float},
-        high {float},
-        place TEXT NOT NULL,
-        reason TEXT NOT NULL
-    )""",
-    """CREATE TABLE faults (
-        key {name} NOT NULL PRIMARY KEY,
-        seq BIGINT NOT NULL,
-        source TEXT NOT NULL,
-        place TEXT NOT NULL,
-        line BIGINT,
-        reason TEXT NOT NULL
-    )""",
+
+def _step(name: str) -> Migration:
+    """The step in a file, read when it is applied: opening a database that is up to date reads none."""
+
+    def step(conn: Connection) -> None:
+        text = Path(__file__).with_name("steps").joinpath(f"{name}.sql").read_text(encoding="utf-8")
+        for statement in filter(str.strip, text.split(";")):
+            conn.exec_driver_sql(statement.strip().format_map(SPELLINGS[conn.dialect.name]))
+
+    return step
+
+
+MIGRATIONS: Final[tuple[Migration, ...]] = (
+    _step("0001_facts_and_marks"),
+    _step("0002_book"),
+    _step("0003_reviews"),
+    _step("0004_spend"),
+    _step("0005_proposals"),
 )
-
-
-def _facts_and_marks(conn: Connection) -> None:
-    for statement in _FACTS_AND_MARKS:
-        conn.exec_driver_sql(statement.format_map(_SPELLINGS[conn.dialect.name]))
-
-
-def _book(conn: Connection) -> None:
-    book.create(conn, _SPELLINGS[conn.dialect.name])
-
-
-def _reviews(conn: Connection) -> None:
-    review_tables.create(conn, _SPELLINGS[conn.dialect.name])
-
-
-def _spend(conn: Connection) -> None:
-    spend.create(conn, _SPELLINGS[conn.dialect.name])
-
-
-def _proposals(conn: Connection) -> None:
-    proposals.create(conn, _SPELLINGS[conn.dialect.name])
-
-
-MIGRATIONS: Final[tuple[Migration, ...]] = (_facts_and_marks, _book, _reviews, _spend, _proposals)
 """The steps of the component `retro`."""
 
 MEMORY_STEPS: Final = 1
@@ -162,7 +90,7 @@ def _memory(number: int) -> Migration:
 
     def step(conn: Connection) -> None:
         try:
-            from memory.store.tables import MIGRATIONS as STEPS  # noqa: PLC0415  only a new database needs it
+            from memory.store.migrations.runner import MIGRATIONS as STEPS  # noqa: PLC0415  a new database only
         except ImportError as error:
             raise StoreError(
                 "another package named `memory` hides the one of slow-mirror; install it in an environment of its own"
