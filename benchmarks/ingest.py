@@ -17,13 +17,13 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from retro.app.intake.ingest import ingest
+from retro.app.settlement.settings import settings_of
 from retro.config import Config
-from retro.ingest.journal import read_path
+from retro.ingest.journal.reader import read_path
 from retro.model import Row
-from retro.pipeline.ingest import ingest
-from retro.pipeline.settings import settings_of
-from retro.store import facts
-from retro.store.engine import Store, open_store
+from retro.store.database import Store, open_store
+from retro.store.facts import events as facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

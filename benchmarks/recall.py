@@ -114,7 +114,7 @@ def exhaustive(told: list[dict], query: dict, as_of_ms: int, k: int = 10) -> lis
 def ours(told: list[dict], folder: Path) -> dict[str, float]:
     """Measure this package on a SQLite file with the store's own settings."""
     import memory
-    from retro.store.engine import open_store
+    from retro.store.database import open_store
 
     steps = {"memory": tuple(step for _, step in memory.MIGRATIONS)}
     store = open_store(str(folder / "memory.db"), components=steps)
@@ -159,7 +159,7 @@ def remembering(store, told: list[dict]) -> float:
 def first_recall(conn, told: list[dict]) -> float:
     """Median milliseconds of a recall that has to read everything first."""
     import memory
-    from memory import cache
+    from memory.episodic import cache
 
     def cold(_: int) -> None:
         memory.forget(conn)

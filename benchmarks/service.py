@@ -20,24 +20,24 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from retro.app.context import Bench
+from retro.app.engine.obligations import materialise, terms_of
+from retro.app.engine.pending import anything_due
+from retro.app.engine.worker import knock
+from retro.app.intake.ingest import ingest
+from retro.app.narration.narrators import plain_words
+from retro.app.settlement.settings import settings_of
 from retro.config import Config
 from retro.deliver.file import Files
-from retro.ingest import journal
+from retro.ingest.journal import reader as journal
 from retro.periods import DAY
-from retro.pipeline.bench import Bench
-from retro.pipeline.ingest import ingest
-from retro.pipeline.look import anything_due
-from retro.pipeline.obligations import materialise, terms_of
-from retro.pipeline.service import knock
-from retro.pipeline.settings import settings_of
-from retro.pipeline.wording import plain_words
-from retro.store.engine import Store, open_store
+from retro.store.database import Store, open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from retro.pipeline.settings import Settings
-    from retro.store.agents import Agent
+    from retro.app.settlement.settings import Settings
+    from retro.store.facts.agents import Agent
 
 CONFIG = Config.model_validate({"retrospective": {"epoch_review_enabled": False}})
 DONE = (

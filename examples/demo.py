@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from retro.surface.cli import run
+from retro.surface.cli.main import run
 
 ROOT = Path(__file__).resolve().parent.parent
 DEMO = Path("demo")

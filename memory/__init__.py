@@ -11,20 +11,29 @@ import importlib
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from memory.affect import State, halt, resume, state
-    from memory.belief import Belief, Seed, beliefs, seed_belief
-    from memory.cache import forget
-    from memory.context import DEFAULT, Field, Registry, alike
+    from memory.advice.backtest import Validation, validate
+    from memory.advice.kelly import Kelly, kelly
+    from memory.advice.suggest import suggest_plans
     from memory.documents import as_document
-    from memory.episode import Episode, Fault, read_episodes
+    from memory.episodic.cache import forget
+    from memory.episodic.episode import Episode, Fault, read_episodes
     from memory.errors import Conflict, Damaged, ExperienceError, Refused, Unknown
-    from memory.habit import Habit, habits
-    from memory.hindsight import Amendment, Retrospective, amend, amendments, find_episode, known_episodes
-    from memory.hit import Filters, Hit
+    from memory.experience.hindsight import (
+        Amendment,
+        Retrospective,
+        amend,
+        amendments,
+        find_episode,
+        known_episodes,
+    )
+    from memory.experience.markers import Marker, markers
+    from memory.experience.remember import Disputed, Remembered, remember
+    from memory.health import Health, health
+    from memory.insight.belief import Belief, Seed, beliefs, seed_belief
+    from memory.insight.habit import Habit, habits
+    from memory.insight.state import State, halt, resume, state
     from memory.instants import instant, written
-    from memory.listing import Performance, agents, episodes, performance, told_episodes
-    from memory.marker import Marker, markers
-    from memory.plan import (
+    from memory.planning.plan import (
         Check,
         Plan,
         Standing,
@@ -34,7 +43,7 @@ if TYPE_CHECKING:
         observe_plans,
         plans,
     )
-    from memory.recalling import recall
+    from memory.planning.score import score_plan
     from memory.records import (
         ExperimentRecord,
         Hypothesis,
@@ -48,31 +57,36 @@ if TYPE_CHECKING:
         save_hypothesis,
         update_hypothesis_status,
     )
-    from memory.remembering import Disputed, Remembered, remember
-    from memory.scoring import score_plan
+    from memory.retrieval.hit import Filters, Hit
+    from memory.retrieval.listings import Performance, agents, episodes, performance, told_episodes
+    from memory.retrieval.recall import recall
     from memory.settings import Settings
-    from memory.sizing import Kelly, kelly
-    from memory.soundness import Health, health
+    from memory.situation.context import DEFAULT, Field, Registry, alike
     from memory.store.migrations.runner import MIGRATIONS
-    from memory.suggestions import suggest_plans
-    from memory.validation import Validation, validate
 
 _HOME: Final = {
-    "belief": ("Belief", "Seed", "beliefs", "seed_belief"),
-    "cache": ("forget",),
-    "context": ("DEFAULT", "Field", "Registry", "alike"),
+    "insight.belief": ("Belief", "Seed", "beliefs", "seed_belief"),
+    "episodic.cache": ("forget",),
+    "situation.context": ("DEFAULT", "Field", "Registry", "alike"),
     "documents": ("as_document",),
-    "episode": ("Episode", "Fault", "read_episodes"),
+    "episodic.episode": ("Episode", "Fault", "read_episodes"),
     "errors": ("Conflict", "Damaged", "ExperienceError", "Refused", "Unknown"),
-    "habit": ("Habit", "habits"),
-    "soundness": ("Health", "health"),
-    "hindsight": ("Amendment", "Retrospective", "amend", "amendments", "find_episode", "known_episodes"),
-    "marker": ("Marker", "markers"),
-    "hit": ("Filters", "Hit"),
+    "insight.habit": ("Habit", "habits"),
+    "health": ("Health", "health"),
+    "experience.hindsight": (
+        "Amendment",
+        "Retrospective",
+        "amend",
+        "amendments",
+        "find_episode",
+        "known_episodes",
+    ),
+    "experience.markers": ("Marker", "markers"),
+    "retrieval.hit": ("Filters", "Hit"),
     "instants": ("instant", "written"),
-    "sizing": ("Kelly", "kelly"),
-    "listing": ("Performance", "agents", "episodes", "performance", "told_episodes"),
-    "plan": (
+    "advice.kelly": ("Kelly", "kelly"),
+    "retrieval.listings": ("Performance", "agents", "episodes", "performance", "told_episodes"),
+    "planning.plan": (
         "Check",
         "Plan",
         "Standing",
@@ -82,8 +96,8 @@ _HOME: Final = {
         "observe_plans",
         "plans",
     ),
-    "scoring": ("score_plan",),
-    "recalling": ("recall",),
+    "planning.score": ("score_plan",),
+    "retrieval.recall": ("recall",),
     "records": (
         "ExperimentRecord",
         "Hypothesis",
@@ -97,12 +111,12 @@ _HOME: Final = {
         "save_hypothesis",
         "update_hypothesis_status",
     ),
-    "remembering": ("Disputed", "Remembered", "remember"),
+    "experience.remember": ("Disputed", "Remembered", "remember"),
     "settings": ("Settings",),
-    "affect": ("State", "halt", "resume", "state"),
+    "insight.state": ("State", "halt", "resume", "state"),
     "store.migrations.runner": ("MIGRATIONS",),
-    "suggestions": ("suggest_plans",),
-    "validation": ("Validation", "validate"),
+    "advice.suggest": ("suggest_plans",),
+    "advice.backtest": ("Validation", "validate"),
 }
 _WHERE: Final = {name: module for module, names in _HOME.items() for name in names}
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from memory.context import DEFAULT, LARGEST, Registry
 from memory.errors import Refused
+from memory.situation.context import DEFAULT, LARGEST, Registry
 
 
 @dataclass(frozen=True, slots=True)

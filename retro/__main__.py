@@ -12,7 +12,7 @@ _ALLOCATED: int = 100_000
 def main() -> None:
     """Run the command line and exit with its code."""
     gc.set_threshold(_ALLOCATED, 20, 100)
-    from retro.surface.cli import run  # noqa: PLC0415  # importing retro stays light
+    from retro.surface.cli.main import run  # noqa: PLC0415  # importing retro stays light
 
     sys.exit(run(sys.argv[1:]))
 

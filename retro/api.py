@@ -9,19 +9,19 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from retro.app.experience.imports import require_memory
+from retro.app.questions import reviews as shelf
+from retro.app.questions.memory import Experience
 from retro.config import Config, load
 from retro.errors import UsageError
 from retro.periods import parse_instant
-from retro.pipeline import shelf
-from retro.pipeline.experience import Experience
-from retro.pipeline.telling import require_memory
-from retro.store.engine import open_store
+from retro.store.database import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from retro.store.engine import Store
+    from retro.store.database import Store
 
 __all__ = ["Mirror", "open_mirror"]
 
@@ -271,7 +271,7 @@ class Mirror:
         results: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         """Save an assessment in prose as a record, as `retro experiments assess` does; a model reads it if there is one."""
-        from retro.pipeline.assess import save_assessment  # noqa: PLC0415  YAML is loaded by who needs it
+        from retro.app.experience.assessments import save_assessment  # noqa: PLC0415  YAML is loaded by who needs it
 
         return save_assessment(
             lambda: self.store,

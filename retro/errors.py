@@ -10,9 +10,9 @@
     |-- LostClaimError           another process has taken over what this one was working on
     |-- UnknownError             an agent, position or review that is not there
     |-- JournalError             a line that may not go into a journal (`retro.journal`)
-    |-- GitError                 git could not do it (`retro.deliver.git`); `permanent`: a person has to act
+    |-- GitError                 git could not do it (`retro.forge.git`); `permanent`: a person has to act
     |   `-- LeaseError           somebody else has pushed to the branch meanwhile
-    `-- ForgeError               the forge could or would not (`retro.deliver.forge`); it may say when to come back
+    `-- ForgeError               the forge could or would not (`retro.forge.api`); it may say when to come back
 
 Bad rows of a readable file are not errors but values: see `retro.model.Fault`.
 """

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from retro.surface.cli import run
+from retro.surface.cli.main import run
 
 ROOT = Path(__file__).parents[1]
 SAMPLE = ROOT / "examples" / "sample"

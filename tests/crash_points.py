@@ -25,9 +25,9 @@ from service_world import MONDAY, World, life
 from smtp_server import Mailbox, serve
 from syscalls import MODES, Mode, traced
 
-from retro.deliver.mail import mail_channel
+from retro.deliver.mail.channel import mail_channel
 from retro.periods import DAY, HOUR
-from retro.store.engine import open_store
+from retro.store.database import open_store
 
 __all__ = ["Stage", "Swept", "staged"]
 

@@ -13,7 +13,7 @@ from urllib.parse import quote
 import psycopg
 import pytest
 
-from retro.store.engine import Store, open_store
+from retro.store.database import Store, open_store
 
 _SCHEMAS = count()
 

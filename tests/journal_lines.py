@@ -6,7 +6,7 @@ import io
 import json
 from collections import Counter
 
-from retro.ingest import journal
+from retro.ingest.journal import reader as journal
 from retro.model import Batch
 from retro.periods import parse_instant
 

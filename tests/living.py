@@ -6,19 +6,19 @@ import io
 from typing import TYPE_CHECKING
 
 from retro import config
-from retro.ingest import journal
-from retro.pipeline import review
-from retro.pipeline.ingest import Ingested, ingest
-from retro.pipeline.settings import Settings, settings_of
-from retro.store import agents
+from retro.app.intake.ingest import Ingested, ingest
+from retro.app.reviews import build as review
+from retro.app.settlement.settings import Settings, settings_of
+from retro.ingest.journal import reader as journal
+from retro.store.facts import agents
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from retro.periods import Horizon
     from retro.report import PositionRetrospective, RetrospectiveReport
-    from retro.store.agents import Agent
-    from retro.store.engine import Store
+    from retro.store.database import Store
+    from retro.store.facts.agents import Agent
 
 LATER = 4_102_444_800_000_000  # 2100: nothing told here lies in the future
 

@@ -13,11 +13,11 @@ import living
 
 from retro.config import Config
 from retro.deliver.channel import Message
-from retro.deliver.mail import Mail
+from retro.deliver.mail.channel import Mail
 from retro.narrate.plain import words
 from retro.periods import parse_instant
 from retro.report import PositionRetrospective, RetrospectiveReport
-from retro.store.engine import open_store
+from retro.store.database import open_store
 
 SAMPLE = Path(__file__).parents[1] / "examples" / "sample" / "agent.jsonl"
 

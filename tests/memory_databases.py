@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memory import MIGRATIONS
 from memory.instants import DAY, instant
-from retro.store.engine import Store, open_store
+from retro.store.database import Store, open_store
 
 START = instant("2026-01-01T00:00:00Z")
 

@@ -12,11 +12,11 @@ import pytest
 from living import agent_of, live
 
 from retro import config
+from retro.app.narration.narrate import narrated
 from retro.config import Config
-from retro.pipeline.narrate import narrated
 from retro.report import RetrospectiveReport
 from retro.store import spend
-from retro.store.engine import Store, open_store
+from retro.store.database import Store, open_store
 from retro.testing.model import FakeModel, Script
 
 AGENT = "w"

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from sqlalchemy import inspect
 
-from retro.store import facts
-from retro.store.engine import Store
+from retro.store.database import Store
+from retro.store.facts import events as facts
 
 FORK = multiprocessing.get_context("fork")
 

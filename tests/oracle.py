@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from living import agent_of, live, position, report, settings_for
 
+from retro.app.intake.ingest import ingest
+from retro.app.reviews import build as review
 from retro.model import Batch, MarkSeries
 from retro.periods import format_instant, parse_instant
-from retro.pipeline import review
-from retro.pipeline.ingest import ingest
-from retro.store.engine import Store, open_store
+from retro.store.database import Store, open_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -17,15 +17,15 @@ import pytest
 
 import playbook
 from retro import config
+from retro.app.proposals.lifecycle import suggest
+from retro.app.proposals.outcomes import Outcomes, read_outcomes
+from retro.app.proposals.repository import Way, way_of
+from retro.app.proposals.requests import Opened, open_request
+from retro.app.settlement.settings import Settings, settings_of
 from retro.periods import DAY, format_instant, parse_instant
-from retro.pipeline.outcomes import Outcomes, read_outcomes
-from retro.pipeline.pull_requests import Opened, open_request
-from retro.pipeline.settings import Settings, settings_of
-from retro.pipeline.suggesting import suggest
-from retro.pipeline.way import Way, way_of
 from retro.store import proposals as shelf
-from retro.store.agents import Agent
-from retro.store.engine import Store, open_store
+from retro.store.database import Store, open_store
+from retro.store.facts.agents import Agent
 from retro.testing.forge import FakeForge
 
 W06 = "retro/playbook/bot/2026-W06"

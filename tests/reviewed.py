@@ -11,18 +11,18 @@ import pytest
 from commands import event, round_trip
 
 import memory
+from retro.app.experience.learning import remember_review
+from retro.app.intake.ingest import ingest
+from retro.app.reviews.build import review_period, review_position
+from retro.app.settlement.settings import settings_of
 from retro.config import Config
-from retro.ingest.journal import read
+from retro.ingest.journal.reader import read
 from retro.narrate.plain import words
 from retro.periods import parse_instant, period_at
-from retro.pipeline.ingest import ingest
-from retro.pipeline.remember import remember_review
-from retro.pipeline.review import review_period, review_position
-from retro.pipeline.settings import settings_of
 from retro.report import RetrospectiveReport
-from retro.store.agents import agents
-from retro.store.engine import Store, open_store
-from retro.store.reviews import Review
+from retro.store.database import Store, open_store
+from retro.store.facts.agents import agents
+from retro.store.jobs.reviews import Review
 
 WEEK = parse_instant("2026-03-02T00:00:00Z")
 

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import event
 
 from retro.deliver.channel import Message, Outcome
-from retro.store.engine import Store
+from retro.store.database import Store
 
 
 class Killed(BaseException):

@@ -11,21 +11,21 @@ from pathlib import Path
 from typing import Any
 
 from retro import config
+from retro.app.context import Bench, Tally
+from retro.app.engine.obligations import materialise, terms_of
+from retro.app.engine.worker import knock
+from retro.app.intake.ingest import Ingested, ingest
+from retro.app.narration.narrators import plain_words
+from retro.app.reviews import documents as reports
+from retro.app.settlement.settings import settings_of
 from retro.deliver.channel import Message, Outcome, Sent
 from retro.deliver.file import Files
-from retro.ingest import journal
+from retro.ingest.journal import reader as journal
 from retro.periods import DAY, HOUR, SECOND, format_instant, parse_instant
-from retro.pipeline import reports
-from retro.pipeline.bench import Bench, Tally
-from retro.pipeline.ingest import Ingested, ingest
-from retro.pipeline.obligations import materialise, terms_of
-from retro.pipeline.service import knock
-from retro.pipeline.settings import settings_of
-from retro.pipeline.wording import plain_words
-from retro.store import outbox, reviews
-from retro.store.engine import Store
-from retro.store.outbox import Letter
-from retro.store.reviews import Review
+from retro.store.database import Store
+from retro.store.jobs import outbox, reviews
+from retro.store.jobs.outbox import Letter
+from retro.store.jobs.reviews import Review
 from retro.testing.clock import FakeClock
 
 MONDAY = parse_instant("2026-03-02T00:00:00Z")

@@ -10,9 +10,9 @@ from typing import Any
 import playbook_lives as lives
 import pytest
 
+from retro.app.doctor.check import House
+from retro.app.doctor.playbook import CHECKS
 from retro.config import Config
-from retro.pipeline.check import House
-from retro.pipeline.checks_playbook import CHECKS
 from retro.testing.forge import Answer, FakeForge
 
 

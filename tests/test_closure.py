@@ -8,8 +8,8 @@ import pytest
 from living import live, position, report
 from worlds import HOUR, START, World
 
-from retro.assemble.ledger import COMPONENTS, SIGNS
-from retro.store.engine import open_store
+from retro.accounting.books import COMPONENTS, SIGNS
+from retro.store.database import open_store
 
 DAY = 24 * HOUR
 

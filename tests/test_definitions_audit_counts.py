@@ -11,8 +11,8 @@ import pytest
 from living import agent_of, settings_for
 from oracle import DAY, WEEK, Life, instant, student_p
 
-from retro.assemble.citations import Rule
-from retro.pipeline.review import audit_life
+from retro.app.reviews.build import audit_life
+from retro.evaluate.audit.citations import Rule
 
 
 def approx(value):

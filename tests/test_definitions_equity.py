@@ -10,7 +10,7 @@ from living import live, report
 from oracle import DAY, WEEK, Life, closes, components
 from worlds import HOUR, START, World
 
-from retro.store.engine import open_store
+from retro.store.database import open_store
 
 
 @pytest.fixture

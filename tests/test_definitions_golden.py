@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from oracle import DAY, WEEK, Life, components, row_of
 
-from retro.assemble.ledger import COMPONENTS, signed_sum
+from retro.accounting.books import COMPONENTS, signed_sum
 from retro.kernels.effectiveness import daily_returns
 
 HERE = Path(__file__).parent

@@ -11,12 +11,12 @@ from living import agent_of, live, settings_for
 from oracle import DAY, WEEK, Life, clock, closes, components, life_of
 from worlds import HOUR, START, World
 
+from retro.app.intake.ingest import ingest
+from retro.app.reviews import build as review
 from retro.model import Batch, MarkSeries
 from retro.periods import parse_instant
-from retro.pipeline import review
-from retro.pipeline.ingest import ingest
 from retro.report import dump
-from retro.store.engine import open_store
+from retro.store.database import open_store
 
 
 @pytest.fixture

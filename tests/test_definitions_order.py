@@ -14,7 +14,7 @@ from oracle import Life, clock, components, instant, life_of
 from worlds import HOUR, START, World
 
 from retro.report import dump
-from retro.store.engine import open_store
+from retro.store.database import open_store
 
 
 def lines_of(events):

@@ -11,7 +11,7 @@ import pytest
 from living import live, report
 from oracle import ADDED, DAY, TAKEN, clock, closes, instant
 
-from retro.store.engine import open_store
+from retro.store.database import open_store
 
 
 class Pots:

@@ -10,7 +10,7 @@ from oracle import DAY, WEEK, Life, closes, components, life_of
 from worlds import HOUR, START, World
 
 from retro.report import dump
-from retro.store.engine import open_store
+from retro.store.database import open_store
 
 
 @pytest.fixture

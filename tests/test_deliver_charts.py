@@ -13,16 +13,16 @@ import sample_reports
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retro.deliver.audit_sections import audit_section
-from retro.deliver.blocks import Bar, Days, Verdicts
-from retro.deliver.charts import WIDTH, forest, waterfall
-from retro.deliver.money_sections import days_section
-from retro.deliver.path_chart import position_path
-from retro.deliver.scale import amount_ticks, time_ticks
-from retro.deliver.svg import DARK, INLINE, LIGHT, Palette
-from retro.deliver.time_charts import calendar, equity_curve
-from retro.deliver.words import attribution_bars
 from retro.figures import Money
+from retro.present.charts.bars import WIDTH, forest, waterfall
+from retro.present.charts.days import calendar, equity_curve
+from retro.present.charts.svg import DARK, INLINE, LIGHT, Palette
+from retro.present.charts.trajectory import position_path
+from retro.present.page.audit import audit_section
+from retro.present.page.blocks import Bar, Days, Verdicts
+from retro.present.page.labels import attribution_bars
+from retro.present.page.money import days_section
+from retro.present.scale import amount_ticks, time_ticks
 from retro.report import CalendarDay, RetrospectiveReport
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -10,10 +10,10 @@ import pytest
 import sample_reports
 from test_deliver_markdown import ATTACKS
 
-from retro.deliver.blocks import Bars, Days, Facts, Notes, Page, Prose, Quote, Table, Verdicts
-from retro.deliver.markdown import escaped
-from retro.deliver.render import page_of, render
 from retro.narrate.plain import position_words, words
+from retro.present.formats import page_of, render
+from retro.present.markdown import escaped
+from retro.present.page.blocks import Bars, Days, Facts, Notes, Page, Prose, Quote, Table, Verdicts
 from retro.report import PositionRetrospective, RetrospectiveReport
 from retro.safe import clean, plain_text
 

@@ -16,8 +16,8 @@ from smtp_server import Mailbox, serve
 
 from retro.config import Config
 from retro.deliver.channel import Message, Refused, Retry, Sent
-from retro.deliver.mail import Mail, mail_channel
-from retro.deliver.mail_message import address_of, message_id
+from retro.deliver.mail.channel import Mail, mail_channel
+from retro.deliver.mail.message import address_of, message_id
 from retro.secret import Secret
 
 PASSWORD = "correct horse battery"

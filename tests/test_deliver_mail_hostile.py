@@ -15,8 +15,8 @@ import pytest
 from mails import Life, lived, message
 
 from retro.config import Config
-from retro.deliver.mail import Mail
-from retro.deliver.mail_page import harmless, quoted
+from retro.deliver.briefing import harmless, quoted
+from retro.deliver.mail.channel import Mail
 from retro.deliver.notify import summary
 from retro.report import PositionRetrospective, RetrospectiveReport
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from mails import Life, lived, message
 
-from retro.deliver.mail_changes import Change, changes
-from retro.deliver.mail_page import MailPage, mail_page
+from retro.deliver.briefing import MailPage, mail_page
+from retro.present.page.revision import Change, changes
 from retro.report import Action, RetrospectiveReport
 
 

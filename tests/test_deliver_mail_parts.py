@@ -8,8 +8,8 @@ import pytest
 from mails import Life, Seen, eml, lived, message, messages, parsed, parts
 
 from retro.deliver.channel import Message
-from retro.deliver.mail_pictures import png_of
-from retro.deliver.svg import LIGHT, label
+from retro.present.charts.raster import png_of
+from retro.present.charts.svg import LIGHT, label
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import pytest
 from smtp_server import Certificate, Mailbox, certificate, free_port, scripted, serve
 
 from retro.deliver.channel import Refused, Retry, Sent
-from retro.deliver.smtp import Server, transmit
+from retro.deliver.mail.smtp import Server, transmit
 from retro.secret import Secret
 
 PASSWORD = "pässwörd hunter2=&"

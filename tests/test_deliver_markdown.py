@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from retro.deliver.markdown import escaped
-from retro.deliver.render import render
 from retro.narrate.plain import words
+from retro.present.formats import render
+from retro.present.markdown import escaped
 from retro.report import PositionRetrospective, RetrospectiveReport
 from retro.safe import plain_text
 

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from sample_rows import heuristic
 
-from retro.deliver.blocks import Cell, Column, Row, Table
-from retro.deliver.canvas import diverging
-from retro.deliver.render import render
-from retro.deliver.tables import table_lines
-from retro.deliver.terminal import cells, cut, pad, wrap
 from retro.narrate.plain import position_words, words
 from retro.narrate.slots import report_slots
+from retro.present.formats import render
+from retro.present.page.blocks import Cell, Column, Row, Table
+from retro.present.text.drawings import diverging
+from retro.present.text.tables import table_lines
+from retro.present.widths import cells, cut, pad, wrap
 from retro.report import Narrative, PositionRetrospective, Recommendation, RetrospectiveReport
 
 WIDE = "日本語の長い名前とても長い名前👍🏽ＦＵＬＬ é한국어"

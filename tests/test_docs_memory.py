@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from commands import ROOT, Retro, retro
 
-from memory.context import DEFAULT
-from retro.surface.tools import READS, WRITES
+from memory.situation.context import DEFAULT
+from retro.surface.mcp.tools import READS, WRITES
 
 __all__ = ["retro"]
 

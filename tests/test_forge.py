@@ -15,7 +15,7 @@ import pytest
 from openapi_core import OpenAPI
 from openapi_core.testing import MockRequest, MockResponse
 
-from retro.deliver.forge import Forge, ForgeError
+from retro.forge.api import Forge, ForgeError
 from retro.secret import Secret
 from retro.testing.forge import Answer, Asked, FakeForge
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import playbook_lives as lives
 import pytest
 
-from retro.deliver.git import AUTHOR, Git, GitError, LeaseError, git_version
+from retro.forge.git import AUTHOR, Git, GitError, LeaseError, git_version
 from retro.secret import Secret
 from retro.testing.forge import FakeForge
 

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retro.errors import RetroError, UsageError
-from retro.ingest.freqtrade import read
+from retro.ingest.freqtrade.reader import read
+from retro.journal import check
 from retro.model import Batch, Decision, Equity, Exit, Fact, Fill, Flow, Position, Row, decode
 from retro.periods import parse_instant
-from retro.validation import check
 
 NOW = parse_instant("2026-11-22T00:00:00Z")
 D = "2026-01-{:02d} 00:00:00.000000"

@@ -16,8 +16,9 @@ import pytest
 from freqtrade_databases import Order, Trade, result, write, zipped
 
 from retro.errors import InputError, UsageError
-from retro.ingest import freqtrade_results, freqtrade_tables
-from retro.ingest.freqtrade import read
+from retro.ingest.freqtrade import results as freqtrade_results
+from retro.ingest.freqtrade import tables as freqtrade_tables
+from retro.ingest.freqtrade.reader import read
 from retro.model import Batch, Exit, Fill, Flow, decode
 from retro.periods import DAY, HOUR, parse_instant
 

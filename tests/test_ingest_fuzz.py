@@ -13,11 +13,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from retro.errors import RetroError
-from retro.ingest import journal, marks
-from retro.ingest.events import EventReader, _instant
+from retro.ingest import candles as marks
+from retro.ingest.journal import reader as journal
+from retro.ingest.journal.events import EventReader, _instant
+from retro.journal import FIELDS, REQUIRED, RejectedError, check
 from retro.model import Batch, Row, decode
 from retro.periods import parse_instant
-from retro.validation import FIELDS, REQUIRED, RejectedError, check
 
 NOW = parse_instant("2026-11-21T12:00:00Z")
 EXAMPLE = (Path(__file__).parent.parent / "examples" / "agent.jsonl").read_bytes().splitlines()

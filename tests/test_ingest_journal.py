@@ -17,10 +17,10 @@ from journal_lines import (
     read,
 )
 
-from retro.ingest import journal
+from retro.ingest.journal import reader as journal
+from retro.journal import FIELDS
 from retro.model import FACT_TYPES
 from retro.periods import parse_instant
-from retro.validation import FIELDS
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "agent.jsonl"
 

@@ -22,8 +22,8 @@ from journal_lines import (
 )
 
 from retro.errors import InputError, RetroError
-from retro.ingest import journal
-from retro.ingest.ahead import read_ahead, worth_it
+from retro.ingest.journal import reader as journal
+from retro.ingest.journal.parallel import read_ahead, worth_it
 
 
 def test_a_gzip_file_is_known_by_its_first_bytes(tmp_path: Path) -> None:

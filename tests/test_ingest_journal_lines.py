@@ -22,10 +22,10 @@ from journal_lines import (
     read,
 )
 
-from retro.ingest import journal
+from retro.ingest.journal import reader as journal
+from retro.journal import LONGEST_LINE
 from retro.model import Fill, Prediction, decode
 from retro.periods import DAY, parse_instant
-from retro.validation import LONGEST_LINE
 
 
 def fault_of(data: bytes) -> str:

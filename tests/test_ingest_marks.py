@@ -14,7 +14,7 @@ from pyarrow import feather
 from pyarrow import parquet as pq
 
 from retro.errors import InputError, RetroError, UsageError
-from retro.ingest.marks import candles_series, read, series_of
+from retro.ingest.candles import candles_series, read, series_of
 from retro.model import Batch, MarkSeries
 from retro.periods import HOUR, parse_instant
 

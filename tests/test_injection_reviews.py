@@ -22,18 +22,18 @@ from narrations import AGENT, GOOD, KEY, NOW, configured, lived
 from playbook_lives import TOKEN, bare_repository, to_forge
 
 import playbook
+from retro.app.narration.narrate import narrated
+from retro.app.proposals import verdicts as proposals
+from retro.app.proposals.channel import PullRequests
+from retro.app.proposals.lifecycle import suggest
 from retro.config import Config
 from retro.deliver.channel import Sent
-from retro.deliver.render import render
 from retro.narrate import plain
 from retro.narrate.prompt import request_of
 from retro.narrate.subject import report_subject
-from retro.pipeline import proposals
-from retro.pipeline.narrate import narrated
-from retro.pipeline.pull_request_channel import PullRequests
-from retro.pipeline.suggesting import suggest
+from retro.present.formats import render
 from retro.report import RetrospectiveReport
-from retro.store.engine import Store, open_store
+from retro.store.database import Store, open_store
 from retro.testing.forge import FakeForge
 from retro.testing.model import Answer, FakeModel, Script, said
 

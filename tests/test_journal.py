@@ -19,11 +19,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retro.errors import RetroError
-from retro.ingest import journal as reader
-from retro.journal import Journal, JournalError
+from retro.ingest.journal import reader
+from retro.journal import FIELDS, Journal, JournalError
 from retro.model import Batch, decode
 from retro.periods import parse_instant
-from retro.validation import FIELDS
 
 AT = parse_instant("2026-03-01T12:00:00Z")
 

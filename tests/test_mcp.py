@@ -142,10 +142,10 @@ def test_writing_is_idempotent_and_asking_about_plans_changes_nothing(home: Path
 )  # fmt: skip
 def test_a_failure_is_an_error_that_says_why(home: Path, tool: str, asked: dict[str, Any], word: str):
     """Asked inside this process: the server is the same object."""
+    from retro.app.questions.memory import Experience
     from retro.config import Config
-    from retro.pipeline.experience import Experience
-    from retro.store.engine import open_store
-    from retro.surface.tools import server_of
+    from retro.store.database import open_store
+    from retro.surface.mcp.tools import server_of
 
     store = open_store(str(home / "r.db"))
     try:

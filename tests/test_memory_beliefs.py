@@ -12,11 +12,11 @@ from memory_databases import START, experience, histories, told
 
 import memory
 from memory import DEFAULT, Conflict, Refused, Seed
-from memory.columns import of_episodes
-from memory.episode import episode_of
-from memory.evidence import binomial_p, induced_after, mask
+from memory.episodic.columns import of_episodes
+from memory.episodic.episode import episode_of
+from memory.insight.evidence import binomial_p, induced_after, mask
 from memory.instants import DAY
-from memory.predicate import evaluate, predicate
+from memory.situation.predicate import evaluate, predicate
 
 
 @pytest.fixture

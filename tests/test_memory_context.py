@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from memory_databases import contexts, full_contexts, slow_similarity
 
 from memory import DEFAULT, Field, Refused, Registry, alike
-from memory.context import encode, likeness, similarity
+from memory.situation.context import encode, likeness, similarity
 
 
 @given(full_contexts, full_contexts)

@@ -13,7 +13,7 @@ from memory_databases import START, experience, histories, told
 
 import memory
 from memory import Episode, Fault, Refused, read_episodes
-from memory.episode import document, episode_of, from_document, shown
+from memory.episodic.episode import document, episode_of, from_document, shown
 from memory.instants import instant, written
 
 

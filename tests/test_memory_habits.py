@@ -12,10 +12,9 @@ from memory_databases import START, experience, told
 
 import memory
 from memory import Settings
-from memory.drift import LEAST, drift
-from memory.episode import episode_of
-from memory.instants import DAY
-from memory.practice import (
+from memory.episodic.episode import episode_of
+from memory.insight.drift import LEAST, drift
+from memory.insight.practice import (
     disposition,
     entry_advantage,
     exit_advantage,
@@ -24,6 +23,7 @@ from memory.practice import (
     stability,
     timing,
 )
+from memory.instants import DAY
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from memory_databases import START, experience, told
 
 import memory
 from memory import Refused, Retrospective
-from memory.episode import episode_of
-from memory.hindsight import amended, felt
+from memory.episodic.episode import episode_of
+from memory.experience.hindsight import amended, felt
 from memory.instants import DAY
 
 REVIEWED = START + 7 * DAY

@@ -12,10 +12,10 @@ from memory_databases import START, experience, told
 
 import memory
 from memory import DEFAULT, Filters, Settings
-from memory.columns import of_episodes
-from memory.episode import episode_of
+from memory.advice.kelly import CAP, kelly_of, weighed
+from memory.episodic.columns import of_episodes
+from memory.episodic.episode import episode_of
 from memory.instants import DAY
-from memory.sizing import CAP, kelly_of, weighed
 
 
 @pytest.fixture

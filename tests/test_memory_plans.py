@@ -12,7 +12,7 @@ from memory_databases import START, experience, told
 import memory
 from memory import Conflict, Refused, Retrospective, Seed, Settings, Unknown
 from memory.instants import DAY
-from memory.predicate import conditions_of, evaluate, predicate, written
+from memory.situation.predicate import conditions_of, evaluate, predicate, written
 
 VOLATILE = {"all": [{"field": "regime", "op": "==", "value": "volatile"}]}
 

@@ -11,11 +11,11 @@ from memory_databases import START, contexts, experience, histories, slow_scores
 
 import memory
 from memory import DEFAULT, Filters, Refused, Settings
-from memory.columns import of_episodes
-from memory.episode import episode_of
+from memory.episodic.columns import of_episodes
+from memory.episodic.episode import episode_of
+from memory.episodic.factors import affect, quality, recency, scale, scale_at, sharpe_weight
 from memory.instants import DAY
-from memory.outcomes import affect, quality, recency, scale, scale_at, sharpe_weight
-from memory.recalling import best_of, score, top
+from memory.retrieval.recall import best_of, score, top
 
 
 @pytest.fixture

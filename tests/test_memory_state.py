@@ -12,9 +12,9 @@ from memory_databases import START, experience, histories, slow_sigma, told
 
 import memory
 from memory import DEFAULT, Refused, Settings
-from memory.affect import appetite, state_of, streaks
-from memory.columns import of_episodes
-from memory.episode import episode_of
+from memory.episodic.columns import of_episodes
+from memory.episodic.episode import episode_of
+from memory.insight.state import appetite, state_of, streaks
 from memory.instants import DAY
 
 CAPITAL = Settings(capital=100.0)

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from memory_databases import START, experience, histories, told
 
 import memory
-from memory import DEFAULT, Retrospective, Settings, cache
-from memory.columns import Columns
+from memory import DEFAULT, Retrospective, Settings
+from memory.episodic import cache
+from memory.episodic.columns import Columns
 from memory.store import ledger, tables
 from memory.store.ledger import BLOCK
 

@@ -7,9 +7,9 @@ import pytest
 from memory_databases import START, told
 
 from memory import Refused
-from memory.episode import episode_of
+from memory.advice.backtest import STAKE, metrics, validate
+from memory.episodic.episode import episode_of
 from memory.instants import DAY
-from memory.validation import STAKE, metrics, validate
 
 
 def history(edge, size=160, seed=1):

@@ -14,7 +14,7 @@ from narrations import GOOD, lived
 
 from retro.narrate import plain
 from retro.narrate.subject import Subject, Words, check, report_subject
-from retro.store.engine import open_store
+from retro.store.database import open_store
 
 
 @pytest.fixture(scope="module")

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from narrations import DAY, GOOD, KEY, NOW, configured, week
 
-from retro.pipeline.check import Check, House
-from retro.pipeline.checks_model import CHECKS
+from retro.app.doctor.check import Check, House
+from retro.app.doctor.model import CHECKS
 from retro.store import spend
-from retro.store.engine import Store, open_store
+from retro.store.database import Store, open_store
 from retro.testing.model import Answer, FakeModel, failing, said, tokens
 
 SAMPLE = Path(__file__).parents[1] / "examples" / "sample"

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from narrations import GOOD, KEY, NOW, booked, configured, house, narrate, report, with_text
 
+from retro.app.narration.narrate import narrated
 from retro.narrate import plain
-from retro.pipeline.narrate import narrated
 from retro.report import RetrospectiveReport
-from retro.store.engine import Store
+from retro.store.database import Store
 from retro.testing.model import (
     Answer,
     FakeModel,

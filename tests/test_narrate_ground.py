@@ -15,7 +15,7 @@ from narrations import AGENT, GOOD, lived, with_text
 from retro.narrate import plain
 from retro.narrate.ground import Fault
 from retro.narrate.subject import Subject, Words, check, report_subject
-from retro.store.engine import open_store
+from retro.store.database import open_store
 
 FIELDS = ("what_worked", "what_failed", "hindsight", "what_went_wrong", "lesson")
 

@@ -16,13 +16,13 @@ import pytest
 from narrations import GOOD, KEY, NOW, booked, configured, house, narrate, report, texts_of, with_text
 from test_narrate_answers import cut_answers, generated, hostile_answer, misshapen_answers, sound_answer
 
-from retro.deliver.render import render
+from retro.app.narration.narrate import model_exchanges, narrated, narrated_position, tier_of
 from retro.narrate import plain
 from retro.narrate.prices import Usage, price_of
 from retro.narrate.slots import report_slots
-from retro.pipeline.narrate import model_exchanges, narrated, narrated_position, tier_of
+from retro.present.formats import render
 from retro.report import RetrospectiveReport
-from retro.store.engine import Store, open_store
+from retro.store.database import Store, open_store
 from retro.testing.model import (
     Answer,
     FakeModel,

@@ -12,11 +12,11 @@ import pytest
 from narrations import KEY, house
 from service_world import DAY, HOUR, MONDAY, World, life
 
+from retro.app.narration.narrate import model_exchanges
+from retro.app.narration.narrators import words_of
 from retro.periods import format_instant
-from retro.pipeline.narrate import model_exchanges
-from retro.pipeline.wording import words_of
 from retro.store import spend
-from retro.store.engine import Store, open_store
+from retro.store.database import Store, open_store
 from retro.testing.model import Answer, FakeModel, overloaded, said
 
 __all__ = ["house"]  # a fixture

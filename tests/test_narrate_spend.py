@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from living import live, settings_for
 
+from retro.app.reviews.model_costs import costs_of_reviewing
 from retro.periods import format_instant
-from retro.pipeline.reviewing import costs_of_reviewing
 from retro.store import spend
-from retro.store.agents import Agent
-from retro.store.engine import Store, open_store
+from retro.store.database import Store, open_store
+from retro.store.facts.agents import Agent
 from retro.store.spend import Caps, Order, Tokens
 
 AGENT = Agent("a", 0, 1, None, None, None, 1)

@@ -8,7 +8,7 @@ from pathlib import Path
 from commands import Retro, retro
 from test_surface_memory import episode, write_records
 
-from retro.store.engine import open_store
+from retro.store.database import open_store
 
 __all__ = ["retro"]
 

@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from retro.app.intake.batching import gathered
 from retro.model import Batch, MarkSeries, Row
-from retro.pipeline.gather import gathered
 
 SERIES = st.builds(
     lambda owner, name, told, wide: MarkSeries(

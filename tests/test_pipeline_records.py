@@ -10,13 +10,13 @@ from commands import event
 from reviewed import House, house, one_store, two_trades
 
 import memory
+from retro.app.experience.learning import damaged_records
+from retro.app.experience.records import Records, records_channel, records_of
 from retro.config import Config
 from retro.deliver.channel import Message, Refused, Retry, Sent
-from retro.deliver.records import Records, records_channel, records_of
-from retro.pipeline.remember import damaged_records
 from retro.report import RetrospectiveReport
-from retro.store.engine import open_store
-from retro.store.reviews import Review
+from retro.store.database import open_store
+from retro.store.jobs.reviews import Review
 
 __all__ = ["house", "one_store"]
 

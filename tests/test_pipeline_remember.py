@@ -14,12 +14,12 @@ from reviewed import CONTEXT, FELT_GOOD, WEEK, House, both, house, one_store, tw
 from sqlalchemy import event as hooks
 
 import memory
+from retro.app.engine.wiring import bench_of
+from retro.app.engine.worker import run_once
+from retro.app.experience.learning import registry_of
 from retro.config import Config
 from retro.periods import DAY, parse_instant
-from retro.pipeline.opening import bench_of
-from retro.pipeline.remember import registry_of
-from retro.pipeline.service import run_once
-from retro.store.engine import Store, open_store
+from retro.store.database import Store, open_store
 
 __all__ = ["both", "house", "one_store"]
 

@@ -9,7 +9,7 @@ from threading import Barrier
 from living import live, report
 
 from retro.report import dump
-from retro.store.engine import open_store
+from retro.store.database import open_store
 
 DAY = 86_400_000
 MONDAY = 1_772_409_600_000  # 2026-03-02

@@ -11,15 +11,15 @@ from playbook_lives import BOOK, House, lived, placed, suggested
 
 import playbook
 from retro import config
+from retro.app.engine.wiring import bench_of
+from retro.app.engine.worker import knock
+from retro.app.proposals import verdicts as proposals
+from retro.app.reviews.build import choose_period, review_period
+from retro.app.settlement.settings import settings_of
 from retro.periods import Horizon, parse_instant
-from retro.pipeline import proposals
-from retro.pipeline.opening import bench_of
-from retro.pipeline.review import choose_period, review_period
-from retro.pipeline.service import knock
-from retro.pipeline.settings import settings_of
 from retro.report import RetrospectiveReport
 from retro.store import proposals as shelf
-from retro.store.engine import open_store
+from retro.store.database import open_store
 from retro.testing.forge import FakeForge
 
 __all__ = ["lived", "placed"]  # fixtures

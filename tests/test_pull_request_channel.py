@@ -9,8 +9,8 @@ from playbook_lives import W06, lived, placed
 
 import playbook
 from playbook.plain import plain
+from retro.app.proposals.channel import PullRequests
 from retro.deliver.channel import Message, Refused, Retry, Sent
-from retro.pipeline.pull_request_channel import PullRequests
 from retro.store import proposals as shelf
 from retro.testing.forge import Answer, FakeForge
 

@@ -17,12 +17,12 @@ from typing import Any
 import playbook_lives as lives
 from playbook_lives import W06, bring, lived, living_at, placed, states
 
-from retro.deliver.git import Git
-from retro.deliver.pull_request import EDITED
-from retro.pipeline.pull_requests import Opened, open_request
-from retro.pipeline.way import Way
+from retro.app.proposals.repository import Way
+from retro.app.proposals.requests import Opened, open_request
+from retro.forge.git import Git
+from retro.forge.request import EDITED
 from retro.store import proposals as shelf
-from retro.store.engine import open_store
+from retro.store.database import open_store
 from retro.testing.forge import FakeForge
 
 __all__ = ["lived", "placed"]  # fixtures

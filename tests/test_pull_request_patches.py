@@ -10,7 +10,7 @@ import pytest
 from playbook_lives import W06, bring, lived, living_at, outcomes, placed, states
 
 import playbook
-from retro.pipeline.outcomes import read_outcomes
+from retro.app.proposals.outcomes import read_outcomes
 from retro.testing.forge import FakeForge
 
 __all__ = ["lived", "placed"]  # fixtures

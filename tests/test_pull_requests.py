@@ -14,8 +14,8 @@ import pytest
 from playbook_lives import W06, bring, lived, living_at, outcomes, placed, states
 
 import playbook
-from retro.deliver.forge import ForgeError
-from retro.deliver.pull_request import EDITED, branch_of, read_marker
+from retro.forge.api import ForgeError
+from retro.forge.request import EDITED, branch_of, read_marker
 from retro.store import proposals as shelf
 from retro.testing.forge import Answer, FakeForge
 

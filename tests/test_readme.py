@@ -18,8 +18,8 @@ from freqtrade_databases import Order, Trade, write
 
 import playbook
 from retro.config import load
+from retro.journal import FIELDS, check
 from retro.report import PositionRetrospective, RetrospectiveReport
-from retro.validation import FIELDS, check
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = sorted(path for path in (ROOT / "docs").rglob("*.md")) + [

@@ -14,7 +14,7 @@ import pytest
 from service_world import World, line
 
 from retro.periods import DAY
-from retro.store.engine import open_store
+from retro.store.database import open_store
 
 _SERVICE = """
 import sys, threading, time

@@ -22,9 +22,9 @@ import retro
 from retro.errors import UnknownError
 from retro.periods import DAY, HOUR, format_instant, parse_instant
 from retro.report import PositionRetrospective, RetrospectiveReport
-from retro.store import outbox, reviews
-from retro.store.engine import open_store
-from retro.surface.cli import run
+from retro.store.database import open_store
+from retro.store.jobs import outbox, reviews
+from retro.surface.cli.main import run
 
 FIELDS = [
     "id", "agent", "kind", "subject", "period_start", "period_end", "state", "revision", "attempts", "backfill", "reason",

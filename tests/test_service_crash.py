@@ -18,8 +18,8 @@ from syscalls import CAN_TRACE
 
 from retro.model import Fault
 from retro.periods import DAY, HOUR
-from retro.store import faults
-from retro.store.engine import Store, open_store
+from retro.store.database import Store, open_store
+from retro.store.facts import faults
 
 KINDS = ["daily"]
 PEOPLE = ("ada@example.org", "bob@example.org")

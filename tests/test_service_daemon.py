@@ -20,11 +20,11 @@ from typing import Any
 import pytest
 from service_world import MONDAY, World, life, line, lines_of
 
+from retro.app.narration.narrators import plain_words
 from retro.daemon.notify import Notifier
 from retro.daemon.stop import Interrupted, Signals
 from retro.periods import DAY, HOUR
-from retro.pipeline.wording import plain_words
-from retro.store.engine import open_store
+from retro.store.database import open_store
 
 FORK = multiprocessing.get_context("fork")
 DEPLOY = Path(__file__).parents[1] / "retro" / "deploy"

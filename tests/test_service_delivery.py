@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from service_world import MONDAY, Recorder, World, life, line
 
+from retro.app.engine.delivery import channels_of
 from retro.config import Config
 from retro.deliver.channel import Message, Outcome, Refused, Retry, Sent
 from retro.deliver.file import Files, file_channel, reviews_directory, safe_name
 from retro.errors import LostClaimError
 from retro.periods import DAY, HOUR, SECOND
-from retro.pipeline.deliver import channels_of
-from retro.store import outbox
-from retro.store.engine import Store
+from retro.store.database import Store
+from retro.store.jobs import outbox
 
 ADA, BOB, EVE = "ada@example.org", "bob@example.org", "eve@example.org"
 
@@ -273,7 +273,7 @@ def test_the_file_channel_tells_the_same_folder_everywhere(tmp_path: Path):
 
 
 def test_a_document_survives_its_storing(world: World):
-    from retro.pipeline import reports
+    from retro.app.reviews import documents as reports
     from retro.report import dump
 
     world.knock()

@@ -16,8 +16,8 @@ from syscalls import CAN_TRACE, traced
 
 from retro.errors import StoreError
 from retro.periods import DAY, HOUR, parse_instant
-from retro.store.engine import open_store
-from retro.surface import cli
+from retro.store.database import open_store
+from retro.surface.cli import main as cli
 
 
 def states(world: World) -> dict[str, int]:

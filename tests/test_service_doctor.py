@@ -10,12 +10,12 @@ import pytest
 from service_world import MONDAY, World, life
 from smtp_server import Mailbox, certificate, free_port, serve
 
+from retro.app.doctor import service as checks_service
+from retro.app.doctor.check import Check, House
 from retro.config import Config
 from retro.daemon.lock import Instance
 from retro.periods import DAY, HOUR, parse_instant
-from retro.pipeline import checks_service
-from retro.pipeline.check import Check, House
-from retro.store.engine import Store, open_store
+from retro.store.database import Store, open_store
 
 
 def house(at: str | int, store: Store | None = None, env: dict[str, str] | None = None, **told: Any) -> House:

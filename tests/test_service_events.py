@@ -10,7 +10,7 @@ from service_world import MONDAY, Recorder, World, life, line, trade
 
 from retro.periods import DAY, HOUR, SECOND, format_instant
 from retro.report import RetrospectiveReport
-from retro.store.engine import Store
+from retro.store.database import Store
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from service_world import MONDAY, Recorder, World, life, line, trade
 from retro.deliver.channel import Retry, Sent
 from retro.errors import NewerSchemaError, StoreError
 from retro.periods import DAY, HOUR, SECOND, parse_instant
-from retro.store.engine import Store, open_store
+from retro.store.database import Store, open_store
 from retro.store.migrations.runner import MIGRATIONS
 
 FORK = multiprocessing.get_context("fork")

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from service_world import MONDAY, Recorder, World, life, line, trade
 
+from retro.app.context import LONGEST_WAIT, backoff
+from retro.app.engine.stages import StoppedError
+from retro.app.narration.narrators import plain_words
 from retro.errors import LostClaimError, UnknownError, UsageError
 from retro.periods import DAY, HOUR, SECOND
-from retro.pipeline.bench import LONGEST_WAIT, backoff
-from retro.pipeline.making import StoppedError
-from retro.pipeline.wording import plain_words
-from retro.store import claims, reviews
-from retro.store.engine import Store
+from retro.store.database import Store
+from retro.store.jobs import claims, reviews
 
 LEASE = 90 * SECOND
 
@@ -194,7 +194,7 @@ def test_figures_once_stored_are_not_made_again(world: World, monkeypatch: pytes
     """A review that fails at its words resumes there: the figures stand as they were stored."""
     world.knock(words=breaking(1))
     world.clock.advance(40)
-    monkeypatch.setattr("retro.pipeline.reports.numbers_of", lambda *_: pytest.fail("made again"))
+    monkeypatch.setattr("retro.app.reviews.documents.numbers_of", lambda *_: pytest.fail("made again"))
     world.knock()
     assert world.review("bot.daily.2026-03-02").state == "done"
     assert world.document("bot.daily.2026-03-02").narrative.source == "plain"

@@ -15,14 +15,14 @@ from typing import Any
 import pytest
 from service_world import MONDAY, Recorder, World, line, lines_of
 
+from retro.app.engine.worker import knock, run_once
+from retro.app.narration.narrators import plain_words
 from retro.daemon.lock import Instance
 from retro.deliver.channel import Sent
 from retro.errors import BusyError
 from retro.periods import DAY, HOUR, SECOND
-from retro.pipeline.service import knock, run_once
-from retro.pipeline.wording import plain_words
-from retro.store import claims, outbox
-from retro.store.engine import open_store
+from retro.store.database import open_store
+from retro.store.jobs import claims, outbox
 from retro.testing.clock import FakeClock
 
 FORK = multiprocessing.get_context("fork")

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from service_world import MONDAY, World, life, line, trade
 
+from retro.app.engine.obligations import Life, next_end, owed_periods, terms_of
 from retro.config import Config
 from retro.periods import DAY, HOUR, SECOND, midnight, parse_instant
-from retro.pipeline.obligations import Life, next_end, owed_periods, terms_of
-from retro.store.engine import Store, open_store
-from retro.store.reviews import NEVER
+from retro.store.database import Store, open_store
+from retro.store.jobs.reviews import NEVER
 
 CLOCKS = ["America/New_York", "Europe/London", "Australia/Sydney"]
 

@@ -24,7 +24,7 @@ from retro.daemon.ping import Ping
 from retro.logs import set_up
 from retro.periods import DAY
 from retro.secret import Secret
-from retro.store.engine import open_store
+from retro.store.database import open_store
 
 DEPLOY = Path(__file__).parents[1] / "retro" / "deploy"
 

@@ -11,13 +11,14 @@ import pytest
 from freqtrade_databases import Order, Trade, write
 from service_world import MONDAY, World, life, line, lines_of
 
+from retro.app.engine.pending import anything_due, key_of, signature_of
 from retro.config import Source
 from retro.periods import DAY, HOUR, format_instant
-from retro.pipeline.look import anything_due, key_of, signature_of
-from retro.store import facts, readings
-from retro.store import faults as kept_faults
-from retro.store.agents import agents
-from retro.store.engine import open_store
+from retro.store.database import open_store
+from retro.store.facts import events as facts
+from retro.store.facts import faults as kept_faults
+from retro.store.facts.agents import agents
+from retro.store.jobs import cursors as readings
 
 
 @pytest.fixture
@@ -233,7 +234,7 @@ def test_a_folder_of_candles_is_read_file_by_file_as_they_change(world: World):
     candles(folder / "BTC_USDC_USDC-4h.csv", [MONDAY, MONDAY + 4 * HOUR], 50_000)
     world.knock()
     with world.store.read() as conn:
-        from retro.store import marks
+        from retro.store.facts import marks
 
         assert marks.instruments(conn, None) == ["BTC/USDC:USDC", "ETH/USDC"]
         assert marks.last_at_or_before(conn, None, "ETH/USDC", MONDAY + DAY) == (MONDAY + 3 * HOUR, 100.0)

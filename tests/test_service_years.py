@@ -13,7 +13,7 @@ from service_world import MONDAY, Recorder, World, line, trade
 
 from retro.deliver.channel import Message, Outcome, Retry, Sent
 from retro.periods import DAY, HOUR
-from retro.store.engine import open_store
+from retro.store.database import open_store
 
 ADA = "ada@example.org"
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retro.store.content import differences
+from retro.store.facts.codec import differences
 
 AT = 1_772_323_200_000_000
 

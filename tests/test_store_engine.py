@@ -15,8 +15,9 @@ import pytest
 from opened_stores import names, note, run_in_processes
 
 from retro.errors import StoreError
-from retro.store import facts, tables
-from retro.store.engine import Store, open_store
+from retro.store import schema as tables
+from retro.store.database import Store, open_store
+from retro.store.facts import events as facts
 from retro.store.migrations.runner import APPLICATION_ID
 
 # making and opening
@@ -154,7 +155,7 @@ def test_a_crash_after_pages_were_written_is_rolled_back(tmp_path: Path):
 def test_opening_a_file_loads_neither_the_mapper_nor_the_other_database(tmp_path: Path):
     """What a command pays before it has done anything."""
     code = (
-        "import sys; from retro.store import facts; from retro.store.engine import open_store;"
+        "import sys; from retro.store import facts; from retro.store.database import open_store;"
         "open_store(sys.argv[1]);"
         "open_store(sys.argv[1]).close();"
         "print(*sorted({'sqlalchemy.orm', 'sqlalchemy.dialects.postgresql', 'psycopg', 'numpy'} & set(sys.modules)))"
@@ -168,7 +169,7 @@ def test_opening_a_file_loads_neither_the_mapper_nor_the_other_database(tmp_path
 def test_opening_a_database_that_is_up_to_date_does_not_load_the_memory(tmp_path: Path):
     open_store(str(tmp_path / "x.db")).close()
     code = (
-        "import sys; from retro.store.engine import open_store; open_store(sys.argv[1]);"
+        "import sys; from retro.store.database import open_store; open_store(sys.argv[1]);"
         "print(*sorted(name for name in sys.modules if name.split('.')[0] == 'memory'))"
     )
     run = subprocess.run(
@@ -181,7 +182,7 @@ def test_a_strangers_memory_package_is_named_in_one_sentence(tmp_path: Path):
     (tmp_path / "memory").mkdir()
     (tmp_path / "memory" / "__init__.py").write_text("")
     code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); from retro.store.engine import open_store\n"
+        "import sys; sys.path.insert(0, sys.argv[1]); from retro.store.database import open_store\n"
         "try: open_store(sys.argv[1] + '/x.db')\n"
         "except Exception as error: print(type(error).__name__, error)"
     )

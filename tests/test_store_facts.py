@@ -17,8 +17,9 @@ from sqlalchemy import func, select
 
 from retro.model import Fact, Fill, Row
 from retro.periods import DAY, SECOND
-from retro.store import facts, tables
-from retro.store.engine import Store, open_store
+from retro.store import schema as tables
+from retro.store.database import Store, open_store
+from retro.store.facts import events as facts
 
 T0 = 1_772_323_200_000_000  # 2026-03-01T00:00:00Z
 FORK = multiprocessing.get_context("fork")

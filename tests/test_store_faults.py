@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from retro.model import Fault
-from retro.store import faults
-from retro.store.engine import Store
+from retro.store.database import Store
+from retro.store.facts import faults
 
 
 def test_a_fault_is_kept_once_however_often_it_is_met(store: Store):

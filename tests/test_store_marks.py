@@ -15,8 +15,10 @@ from sqlalchemy import func, select
 
 from retro.model import MarkSeries
 from retro.periods import DAY, HOUR
-from retro.store import facts, marks, tables
-from retro.store.engine import Store, open_store
+from retro.store import schema as tables
+from retro.store.database import Store, open_store
+from retro.store.facts import events as facts
+from retro.store.facts import marks
 
 T0 = 1_772_323_200_000_000  # 2026-03-01T00:00:00Z
 MS = 1000

@@ -11,8 +11,8 @@ from opened_stores import run_in_processes, tables_of
 from sqlalchemy import Connection
 
 from retro.errors import NewerSchemaError, StoreError
-from retro.store import tables
-from retro.store.engine import Store, open_store
+from retro.store import schema as tables
+from retro.store.database import Store, open_store
 from retro.store.migrations.runner import COMPONENTS
 
 

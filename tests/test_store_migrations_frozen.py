@@ -19,9 +19,9 @@ import memory.store
 import retro.store
 from memory.store.migrations import runner as of_memory
 from memory.store.tables import metadata as memory_metadata
-from retro.store.engine import Store
+from retro.store.database import Store
 from retro.store.migrations import runner as of_retro
-from retro.store.tables import metadata as retro_metadata
+from retro.store.schema import metadata as retro_metadata
 
 RELEASED = {
     "memory/store/migrations/steps/0001_ledgers_and_plans.sql": "6daa4d1bebecfd227c52af4cfd7c4d1aeca5433fcfc4f0f486767678e7bbe9ff",
@@ -88,7 +88,7 @@ def test_steps_are_numbered_without_gaps_and_each_is_applied():
 def test_a_database_that_is_up_to_date_is_opened_without_reading_a_step(tmp_path: Path):
     script = (
         "import sys\n"
-        "from retro.store.engine import open_store\n"
+        "from retro.store.database import open_store\n"
         "sys.addaudithook(lambda event, given: event == 'open' and print(given[0]))\n"
         "open_store('retro.db').close()\n"
     )

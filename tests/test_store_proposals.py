@@ -10,7 +10,7 @@ from playbook_lives import AGENT, trades
 from sqlalchemy.exc import IntegrityError
 
 from retro.store import proposals as shelf
-from retro.store.engine import Store
+from retro.store.database import Store
 
 BRANCH = "retro/playbook/bot/2026-W06"
 

@@ -14,8 +14,9 @@ import pytest
 from opened_stores import names, note
 
 from retro.errors import StoreError
-from retro.store import facts, tables
-from retro.store.engine import Store, open_store
+from retro.store import schema as tables
+from retro.store.database import Store, open_store
+from retro.store.facts import events as facts
 
 
 @contextmanager

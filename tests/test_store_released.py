@@ -19,7 +19,7 @@ import time_machine
 from commands import ROOT, Retro, retro
 from sqlalchemy import inspect
 
-from retro.store.engine import open_store
+from retro.store.database import open_store
 
 __all__ = ["retro"]
 

@@ -14,7 +14,7 @@ from commands import JOURNAL, ROOT, Retro, event, process, retro, round_trip, sa
 from typer.main import get_command
 
 from retro import __version__
-from retro.surface.cli import app
+from retro.surface.cli.main import app
 
 __all__ = ["retro", "sample_db"]
 
@@ -367,7 +367,7 @@ def test_an_unforeseen_error_is_a_sentence_too(retro: Retro, monkeypatch: pytest
     def broken(*_: object) -> None:
         raise ZeroDivisionError("by chance")
 
-    monkeypatch.setattr("retro.pipeline.queries.list_agents", broken)
+    monkeypatch.setattr("retro.app.questions.listings.list_agents", broken)
     said = retro("-q", "agents")
     assert (said.code, said.out) == (1, "")
     assert said.err == "retro: internal error, please report it: ZeroDivisionError: by chance\n"

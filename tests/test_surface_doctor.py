@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 from commands import ROOT, SAMPLE, Retro, Said, event, process, retro, round_trip, sample_db
 
-from retro.pipeline import checks_machine, checks_place
-from retro.pipeline.check import House
-from retro.pipeline.doctor import examine
+from retro.app.doctor import machine as checks_machine
+from retro.app.doctor import place as checks_place
+from retro.app.doctor.check import House
+from retro.app.doctor.examine import examine
 
 __all__ = ["retro", "sample_db"]
 
@@ -235,7 +236,7 @@ def test_a_foreign_package_of_our_name_is_found(tmp_path: Path) -> None:
     (tmp_path / "memory" / "__init__.py").write_text("")
     script = (
         "import sys; sys.path.insert(0, sys.argv[1]);"
-        "from retro.pipeline.checks_machine import packages; from retro.pipeline.check import House;"
+        "from retro.app.doctor.machine import packages; from retro.app.doctor.check import House;"
         "import json; print(json.dumps([[c.state, c.detail] for c in packages(None)]))"
     )
     done = subprocess.run(

@@ -10,7 +10,7 @@ from test_surface_memory import TRENDING, episode, told
 
 import memory
 import retro as package
-from retro.store.engine import open_store
+from retro.store.database import open_store
 
 __all__ = ["retro", "told"]
 

@@ -15,7 +15,7 @@ from commands import ROOT, Retro, process, retro, round_trip
 
 import retro as package
 from retro.errors import UnknownError, UsageError
-from retro.store.engine import open_store
+from retro.store.database import open_store
 
 __all__ = ["retro"]
 

@@ -13,7 +13,7 @@ from commands import Retro, retro
 from playbook_lives import lived
 
 import playbook
-from retro.deliver.changes import change_in_words, evidence_in_words
+from retro.present.page.proposals import change_in_words, evidence_in_words
 
 __all__ = ["lived", "retro"]  # fixtures
 

@@ -13,8 +13,8 @@ from commands import JOURNAL, ROOT, SAMPLE, Retro, event, process, retro, sample
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retro.validation import FIELDS, REQUIRED, RejectedError, check
-from retro.validation.schema import schema
+from retro.journal import FIELDS, REQUIRED, RejectedError, check
+from retro.journal.schema import schema
 
 __all__ = ["retro", "sample_db"]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from retro.daemon.house import Orders
 from retro.daemon.once import once, send
 from retro.daemon.serve import serve
+from retro.daemon.setup import Orders
 
 __all__ = ["Orders", "once", "send", "serve"]

@@ -7,18 +7,18 @@ import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from retro.daemon.house import configured, log_of, opened, private, workbench
 from retro.daemon.notify import Notifier
 from retro.daemon.ping import Ping
+from retro.daemon.setup import configured, log_of, opened, private, workbench
 from retro.daemon.stop import Interrupted, Signals
 from retro.errors import StoreError
 
 if TYPE_CHECKING:
+    from retro.app.context import Tally
     from retro.config import Config
-    from retro.daemon.house import Orders
+    from retro.daemon.setup import Orders
     from retro.logs import Log
-    from retro.pipeline.bench import Tally
-    from retro.store.engine import Store
+    from retro.store.database import Store
 
 __all__ = ["once", "send"]
 
@@ -53,8 +53,8 @@ def once(orders: Orders) -> int:
 @private()
 def send(orders: Orders) -> Tally:
     """Send what is written and make nothing; `BusyError` when a service is there to do it."""
-    from retro.pipeline.bench import Tally  # noqa: PLC0415  what computes is loaded when there is work
-    from retro.pipeline.deliver import send_all  # noqa: PLC0415
+    from retro.app.context import Tally  # noqa: PLC0415  what computes is loaded when there is work
+    from retro.app.engine.delivery import send_all  # noqa: PLC0415
 
     config, log = configured(orders), log_of(orders)
     store, lock = opened(config.store.url, orders, log)
@@ -70,7 +70,7 @@ def send(orders: Orders) -> Tally:
 
 
 def _worked_once(store: Store, config: Config, log: Log, signals: Signals, notifier: Notifier) -> Tally:
-    from retro.pipeline.service import run_once  # noqa: PLC0415  as above
+    from retro.app.engine.worker import run_once  # noqa: PLC0415  as above
 
     bench = workbench(store, config, log, signals, notifier.beat)
     signals.working(True)
@@ -81,7 +81,7 @@ def _worked_once(store: Store, config: Config, log: Log, signals: Signals, notif
 
 
 def _parked(store: Store) -> int:
-    from retro.store.reviews import count_parked  # noqa: PLC0415  as above
+    from retro.store.jobs.reviews import count_parked  # noqa: PLC0415  as above
 
     with store.read() as conn:
         return count_parked(conn)

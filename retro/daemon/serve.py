@@ -11,23 +11,23 @@ from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
+from retro.app.engine.pending import anything_due
 from retro.daemon.handover import handed_over, needs_of, plain, restored, taken
-from retro.daemon.house import clock, configured, log_of, opened, private, workbench
 from retro.daemon.notify import Notifier
 from retro.daemon.ping import Ping
+from retro.daemon.setup import clock, configured, log_of, opened, private, workbench
 from retro.daemon.stop import Interrupted, Signals, deferred
 from retro.errors import ConfigError, StoreError
-from retro.pipeline.look import anything_due
-from retro.store.enrolments import next_end
+from retro.store.jobs.enrolments import next_end
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from retro.daemon.house import Orders
+    from retro.app.context import Bench, Tally
     from retro.daemon.lock import Instance
+    from retro.daemon.setup import Orders
     from retro.logs import Log
-    from retro.pipeline.bench import Bench, Tally
-    from retro.store.engine import Store
+    from retro.store.database import Store
 
 __all__ = ["serve"]
 
@@ -145,7 +145,7 @@ class _Loop:
             self.log("knock", **asdict(tally))
 
     def _work(self, signals: Signals) -> Tally:
-        from retro.pipeline.service import knock  # noqa: PLC0415  what computes is loaded when there is work
+        from retro.app.engine.worker import knock  # noqa: PLC0415  what computes is loaded when there is work
 
         self.notifier.status("working")
         if self.bench is None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 from urllib.parse import quote
 
 from retro.deliver.channel import Retry, Sent
-from retro.deliver.render import Format, render
+from retro.present.formats import Format, render
 
 if TYPE_CHECKING:
     from retro.config import Config

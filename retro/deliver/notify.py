@@ -11,8 +11,8 @@ import re
 import warnings
 from typing import TYPE_CHECKING, Any, Final
 
+from retro.deliver.briefing import mail_page, quoted
 from retro.deliver.channel import Refused, Retry, Sent
-from retro.deliver.mail_page import mail_page, quoted
 from retro.figures import count
 from retro.safe import plain_text
 from retro.secret import Secret, find_secret, redact
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from retro.config import Config
     from retro.deliver.channel import Message, Outcome
-    from retro.deliver.mail_answers import Answer
+    from retro.present.page.answers import Answer
 
 __all__ = ["Notify", "notify_channel", "summary"]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, Protocol, cast
 
 from retro.errors import InputError
-from retro.validation import LONGEST_LINE
+from retro.journal import LONGEST_LINE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """Price files as columns: CSV, Feather (both versions) and Parquet, a stretch of rows at a time.
 
 A file is told by its first bytes, its columns by their names in any order and case. What the columns mean (a price
-at an instant, or a candle stamped with its open) is `retro.ingest.marks`'s affair.
+at an instant, or a candle stamped with its open) is `retro.ingest.candles`'s affair.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import numpy as np
 
 from retro.errors import InputError
 from retro.ingest.source import magic, open_source, other_encoding, read_lines
+from retro.journal import quote
+from retro.journal.values import why_no_instant
 from retro.model import Fault
 from retro.periods import parse_instant
-from retro.validation import quote
-from retro.validation.values import why_no_instant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

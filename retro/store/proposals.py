@@ -26,8 +26,8 @@ from sqlalchemy import (
     update,
 )
 
-from retro.store.agents import key_query, known_key
-from retro.store.tables import agents, insert_into, metadata
+from retro.store.facts.agents import key_query, known_key
+from retro.store.schema import agents, insert_into, metadata
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -24,7 +24,7 @@ from sqlalchemy import (
     update,
 )
 
-from retro.store.tables import Money, metadata, name_of
+from retro.store.schema import Money, metadata, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

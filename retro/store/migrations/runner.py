@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy import select
 
 from retro.errors import NewerSchemaError, StoreError
-from retro.store.tables import schema_version
+from retro.store.schema import schema_version
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -28,7 +28,7 @@ from urllib.parse import quote
 import psycopg
 import time_machine
 
-from retro.surface.cli import run
+from retro.surface.cli.main import run
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # the package warns about a runtime directory it does not need

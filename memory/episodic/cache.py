@@ -1,0 +1,169 @@
+"""The columnar cache: each process's columns of an agent, kept in step with the store.
+
+The head of the ledgers names their whole content by digest, so a cached copy is used only when it is that content or
+a beginning of it. Rolled-back writes, other processes and restored backups are all noticed by that comparison.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections import OrderedDict
+from threading import Lock
+from typing import TYPE_CHECKING, Final
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from memory.episodic.columns import NEVER, Columns, Packed, arranged, layout_of, merged, pack, rejudged
+from memory.episodic.episode import from_document
+from memory.store import ledger
+from memory.store.ledger import BLOCK, Head
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection, Engine
+
+    from memory.situation.context import Codes, Registry
+
+JUDGED: Final = "retrospective"
+"""The layout name of blocks that copy the retrospective ledger."""
+JUDGED_ROW: Final = np.dtype([("episode", "<i8"), ("at", "<i8")])
+"""One record of such a block."""
+_AGENTS_KEPT: Final = 32
+_MOST_MERGED: Final = 4 * BLOCK
+
+_Kept = OrderedDict[tuple[str, str], tuple[Head, Columns]]
+_kept: WeakKeyDictionary[Engine, _Kept] = WeakKeyDictionary()
+_lock = Lock()
+
+
+def columns(conn: Connection, agent: str, registry: Registry) -> Columns:
+    """The agent's episodes as columns, exactly as far as this connection sees the ledgers."""
+    now = ledger.head(conn, agent)
+    key = (agent, registry.layout)
+    with _lock:
+        kept = _kept.setdefault(conn.engine, OrderedDict())
+        head, found = kept.get(key, (None, None))
+    if head == now and found is not None:
+        return found
+    if head is not None and found is not None and _begins(conn, agent, head, now):
+        found = _caught_up(conn, agent, registry, head, now, found)
+    else:
+        found = built(conn, agent, registry, now)
+    with _lock:
+        kept[key] = (now, found)
+        kept.move_to_end(key)
+        while len(kept) > _AGENTS_KEPT:
+            kept.popitem(last=False)
+    return found
+
+
+def forget(conn: Connection) -> None:
+    """Drop what this process has cached of the connection's database."""
+    with _lock:
+        _kept.pop(conn.engine, None)
+
+
+def _begins(conn: Connection, agent: str, old: Head, now: Head) -> bool:
+    """Whether the old head's content is a beginning of the present one, and close enough to catch up."""
+    if not 0 <= now.episodes - old.episodes <= _MOST_MERGED or old.retrospectives > now.retrospectives:
+        return False
+    return _same(conn, agent, "episodes", old.episodes, old.episode_digest) and _same(
+        conn, agent, "retrospectives", old.retrospectives, old.retrospective_digest
+    )
+
+
+def _same(conn: Connection, agent: str, name: str, count: int, digest: bytes) -> bool:
+    return count == 0 or ledger.digest_at(conn, agent, name, count - 1) == digest
+
+
+def _caught_up(
+    conn: Connection, agent: str, registry: Registry, old: Head, now: Head, found: Columns
+) -> Columns:
+    def identities(wanted: Sequence[int]) -> dict[int, str]:
+        return ledger.identities(conn, agent, wanted)
+
+    if now.episodes > old.episodes:
+        more = pack(map(from_document, ledger.documents(conn, agent, old.episodes, now.episodes)), registry)
+        numbers = np.arange(old.episodes, now.episodes, dtype=np.int64)
+        fresh = arranged(more, numbers, np.full(len(numbers), NEVER, dtype=np.int64), identities)
+        found = merged(found, fresh, identities)
+    return rejudged(found, ledger.judged_between(conn, agent, old.retrospectives, now.retrospectives))
+
+
+def built(conn: Connection, agent: str, registry: Registry, now: Head) -> Columns:
+    """The columns read anew: sealed blocks where there are sound ones, rows elsewhere."""
+    packed = _episodes(conn, agent, registry, now.episodes)
+    numbers = np.arange(now.episodes, dtype=np.int64)
+    judged, reviewed = _judged(conn, agent, now)
+    return arranged(packed, numbers, judged, lambda wanted: ledger.identities(conn, agent, wanted), reviewed)
+
+
+def _episodes(conn: Connection, agent: str, registry: Registry, count: int) -> Packed:
+    dtype = layout_of(registry)
+    sound = _sound(conn, agent, registry.layout, count, dtype)
+    parts = []
+    for first, last in _stretches(sound, count):
+        if first // BLOCK in sound:
+            parts.append(np.frombuffer(sound[first // BLOCK], dtype=dtype))
+        else:
+            parts.append(pack(map(from_document, ledger.documents(conn, agent, first, last)), registry))
+    return np.concatenate(parts) if parts else np.empty(0, dtype=dtype)
+
+
+def _judged(conn: Connection, agent: str, now: Head) -> tuple[Codes, int]:
+    """(the earliest review of each episode by ledger number, the newest review of any)."""
+    earliest, newest = np.full(now.episodes, NEVER, dtype=np.int64), 0
+    sound = _sound(conn, agent, JUDGED, now.retrospectives, JUDGED_ROW)
+    for first, last in _stretches(sound, now.retrospectives):
+        if first // BLOCK in sound:
+            rows = np.frombuffer(sound[first // BLOCK], dtype=JUDGED_ROW)
+        else:
+            rows = np.array(ledger.judged_between(conn, agent, first, last), dtype=JUDGED_ROW)
+        np.minimum.at(earliest, rows["episode"], rows["at"])
+        newest = max(newest, int(rows["at"].max()))
+    return earliest, newest
+
+
+def _sound(
+    conn: Connection, agent: str, layout: str, count: int, dtype: np.dtype[np.void]
+) -> dict[int, bytes]:
+    """The stored blocks whose length and checksum are right; a damaged one is read from its rows instead."""
+    return {
+        number: data
+        for number, (crc, data) in ledger.sealed(conn, agent, layout, count).items()
+        if len(data) == BLOCK * dtype.itemsize and zlib.crc32(data) == crc
+    }
+
+
+def _stretches(sound: dict[int, bytes], count: int) -> list[tuple[int, int]]:
+    """Half-open row ranges that cover the ledger: one per sound block, neighbouring others together."""
+    found: list[tuple[int, int]] = []
+    for number in range(-(-count // BLOCK)):
+        first, last = number * BLOCK, min(count, (number + 1) * BLOCK)
+        if found and number not in sound and number - 1 not in sound:
+            found[-1] = (found[-1][0], last)
+        else:
+            found.append((first, last))
+    return found
+
+
+def seal_episodes(conn: Connection, agent: str, registry: Registry, now: Head) -> None:
+    """Store every full block of episodes that is missing; the caller holds the agent's lock."""
+    layout = registry.layout
+    missing = ledger.unsealed(conn, agent, layout, now.episodes)
+    if missing:
+        ledger.unseal(conn, agent, (layout, JUDGED))
+    for number in missing:
+        rows = ledger.documents(conn, agent, number * BLOCK, (number + 1) * BLOCK)
+        data = pack(map(from_document, rows), registry).tobytes()
+        ledger.seal(conn, agent, layout, number, zlib.crc32(data), data)
+
+
+def seal_judged(conn: Connection, agent: str, now: Head) -> None:
+    """Store every full block of retrospectives that is missing; the caller holds the agent's lock."""
+    for number in ledger.unsealed(conn, agent, JUDGED, now.retrospectives):
+        judged = ledger.judged_between(conn, agent, number * BLOCK, (number + 1) * BLOCK)
+        data = np.array(judged, dtype=JUDGED_ROW).tobytes()
+        ledger.seal(conn, agent, JUDGED, number, zlib.crc32(data), data)

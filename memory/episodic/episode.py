@@ -1,0 +1,292 @@
+"""Episodes: one resolved decision each, deliberate inaction included, and how they are read and written.
+
+An episode is identified by (agent, id). `at` is the instant its outcome was known; `held_for_s` counts back from it
+to the entry. What a later review found out is never written into the episode: see `memory.hindsight`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Final
+
+import msgspec
+
+from memory.errors import Damaged, Refused
+from memory.instants import instant, written
+from memory.situation.context import DEFAULT, LARGEST, Registry, checked
+
+_AGENT: Final = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
+_LONGEST_NAME: Final = 200
+_DEEPEST: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """One resolved decision. Prices, size and money are the agent's own units; `pnl_r` is in units of its risk.
+
+    `valence` (-1..1) is how it felt at the time; `more` keeps every field of the source we do not know.
+    """
+
+    id: str
+    agent: str
+    at: int
+    strategy: str | None = None
+    symbol: str | None = None
+    direction: str | None = None
+    entry_price: float | None = None
+    size: float | None = None
+    exit_price: float | None = None
+    pnl: float | None = None
+    pnl_r: float | None = None
+    held_for_s: float | None = None
+    mae: float | None = None
+    confidence: float | None = None
+    valence: float | None = None
+    tags: tuple[str, ...] = ()
+    reflection: str | None = None
+    context: dict[str, Any] = field(default_factory=dict)
+    more: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def entry_at(self) -> int:
+        """The instant of the decision: `at` less the holding time."""
+        return self.at - round((self.held_for_s or 0.0) * 1_000_000)
+
+    @property
+    def result(self) -> float | None:
+        """The outcome whose sign says won or lost: R where known, else money, else None."""
+        return self.pnl_r if self.pnl_r is not None else self.pnl
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A line that could not be used: where it stood and why."""
+
+    where: str
+    line: int | None
+    reason: str
+
+
+FIELDS: Final = tuple(item.name for item in fields(Episode) if item.name != "more")
+_ENCODER: Final = msgspec.json.Encoder(order="sorted")
+_DECODER: Final = msgspec.json.Decoder(Episode)
+
+
+def document(episode: Episode) -> str:
+    """The canonical JSON text of an episode: equal episodes have equal texts."""
+    return _ENCODER.encode(episode).decode("utf-8")
+
+
+def from_document(text: str) -> Episode:
+    """The episode a canonical text holds; raises `Damaged` when it can no longer be read."""
+    try:
+        return _DECODER.decode(text)
+    except (msgspec.MsgspecError, UnicodeError) as error:
+        raise Damaged(f"a stored episode cannot be read: {error}") from error
+
+
+def shown(episode: Episode) -> dict[str, Any]:
+    """The episode as JSON-ready values under the contract's names, `at` as RFC 3339."""
+    values = {name: getattr(episode, name) for name in FIELDS}
+    return values | {"at": written(episode.at), "tags": list(episode.tags), **episode.more}
+
+
+def episode_of(raw: Mapping[str, Any]) -> Episode:
+    """Read one told episode; raises `Refused` naming the field that may not enter."""
+    values: dict[str, Any] = {}
+    for name, read in _READERS.items():
+        try:
+            values[name] = read(raw.get(name))
+        except Refused as error:
+            raise Refused(f"{name}: {error}") from None
+    context = raw.get("context")
+    if context is not None and not isinstance(context, Mapping):
+        raise Refused("context: must be an object")
+    values["context"] = sane("context", dict(context or {}))
+    values["more"] = {key: sane(key, value) for key, value in raw.items() if key not in FIELDS}
+    return Episode(**values)
+
+
+def verified(episode: Episode) -> Episode:
+    """The same episode, held to what a told one is held to; raises `Refused` naming the field."""
+    raw = {name: getattr(episode, name) for name in FIELDS} | episode.more
+    written(episode.at)
+    return replace(episode_of(raw | {"at": 0}), at=episode.at)
+
+
+def read_episodes(
+    lines: Iterable[bytes | str],
+    where: str = "-",
+    *,
+    registry: Registry = DEFAULT,
+    not_after: int | None = None,
+) -> Iterator[Episode | Fault]:
+    """Read JSON Lines: each line's episode, or its fault (`line` counts from 1). Blank lines are skipped."""
+    for number, line in enumerate(lines, start=1):
+        try:
+            text = line.decode("utf-8") if isinstance(line, bytes) else line
+            if number == 1:
+                text = text.removeprefix("\ufeff")
+            if text.strip():
+                yield entering(episode_of(_parsed(text)), registry, not_after)
+        except UnicodeDecodeError:
+            yield Fault(where, number, "not UTF-8")
+        except Refused as error:
+            yield Fault(where, number, str(error))
+
+
+def entering(episode: Episode, registry: Registry, not_after: int | None) -> Episode:
+    """The episode, if its context fits the registry and its instant is not after `not_after`; else `Refused`."""
+    checked(registry, episode.context)
+    if not_after is not None and episode.at > not_after:
+        raise Refused("at: lies in the future")
+    return episode
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text, object_pairs_hook=_unrepeated, parse_constant=_no_constant)
+    except RecursionError:
+        raise Refused(f"nested beyond {_DEEPEST} levels") from None
+    except Refused:
+        raise
+    except ValueError as error:
+        raise Refused(f"not JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise Refused("must be a JSON object")
+    return value
+
+
+def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise Refused(f"repeated key: {next(key for key in keys if keys.count(key) > 1)!r}")
+    return found
+
+
+def _no_constant(name: str) -> Any:
+    raise Refused(f"{name} is not a number")
+
+
+def sane(name: str, value: object, depth: int = 1) -> Any:
+    """The value with everything in it finite, storable and at most 100 levels deep; else raises `Refused`."""
+    if depth > _DEEPEST:
+        raise Refused(f"{name}: nested beyond {_DEEPEST} levels")
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int | float):
+        return _finite(value, name)
+    if isinstance(value, str):
+        return _text(value, name)
+    if isinstance(value, Mapping):
+        return {_text(str(key), name): sane(f"{name}.{key}", item, depth + 1) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [sane(name, item, depth + 1) for item in value]
+    raise Refused(f"{name}: {type(value).__name__} is no JSON value")
+
+
+def _finite(value: float, name: str) -> float:
+    """The number with one text per value: whole numbers as integers while they are exact."""
+    if not abs(value) <= LARGEST:
+        raise Refused(f"{name}: must be finite and at most {LARGEST:g} in size")
+    if isinstance(value, int):
+        return value if abs(value) < 2**63 else float(value)
+    return int(value) if value.is_integer() and abs(value) < 2**53 else value
+
+
+def _text(value: str, name: str) -> str:
+    if _SURROGATE.search(value):
+        raise Refused(f"{name}: holds a lone surrogate")
+    return value
+
+
+def _name(value: object) -> str | None:
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise Refused("must be text")
+    if len(value) > _LONGEST_NAME or _CONTROL.search(value):
+        raise Refused(f"must be at most {_LONGEST_NAME} characters without control characters")
+    return value or None
+
+
+def _identity(value: object) -> str:
+    name = _name(value)
+    if name is None:
+        raise Refused("is required")
+    return name
+
+
+def _agent(value: object) -> str:
+    if not isinstance(value, str) or not _AGENT.fullmatch(value):
+        raise Refused("must be 1 to 64 of A-Za-z0-9._-")
+    return value
+
+
+def _instant(value: object) -> int:
+    if value is None:
+        raise Refused("is required")
+    return instant(value)
+
+
+def _number(low: float = -LARGEST, high: float = LARGEST) -> Callable[[object], float | None]:
+    def read(value: object) -> float | None:
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise Refused("must be a number")
+        try:
+            number = float(value) + 0.0
+        except OverflowError:
+            number = math.inf
+        if not math.isfinite(number):
+            raise Refused("must be finite")
+        if not low <= number <= high:
+            raise Refused(f"must lie between {low:g} and {high:g}")
+        return number
+
+    return read
+
+
+def _tags(value: object) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    if not isinstance(value, list | tuple) or not all(isinstance(tag, str) for tag in value):
+        raise Refused("must be a list of text")
+    return tuple(_text(tag, "a tag") for tag in value)
+
+
+def _prose(value: object) -> str | None:
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise Refused("must be text")
+    return _text(value, "text")
+
+
+_READERS: Final[dict[str, Callable[[object], Any]]] = {
+    "id": _identity,
+    "agent": _agent,
+    "at": _instant,
+    "strategy": _name,
+    "symbol": _name,
+    "direction": _name,
+    "entry_price": _number(low=0.0),
+    "size": _number(),
+    "exit_price": _number(low=0.0),
+    "pnl": _number(),
+    "pnl_r": _number(),
+    "held_for_s": _number(low=0.0, high=1e12),
+    "mae": _number(),
+    "confidence": _number(low=0.0, high=1.0),
+    "valence": _number(low=-1.0, high=1.0),
+    "tags": _tags,
+    "reflection": _prose,
+}

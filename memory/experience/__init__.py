@@ -1,0 +1,1 @@
+"""Experience coming in: episodes told, hindsight of reviews, markers."""

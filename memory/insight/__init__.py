@@ -1,0 +1,1 @@
+"""What follows from the episodes: beliefs, habits, drift, state."""

@@ -1,0 +1,284 @@
+"""Beliefs: propositions with validity conditions and a Beta posterior, as functions of the ledger.
+
+An episode is evidence when it meets the conditions and has an outcome; it counts once, with unit weight, whatever its
+size. Sums of R are kept apart, because a win probability is not an expectancy. Source: seed 000 section 2.2 with
+research/owm.md 15 to 18 settled as in design/memory.md.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import numpy as np
+
+from memory.episodic import cache
+from memory.episodic.episode import from_document, sane
+from memory.errors import Conflict, Refused
+from memory.insight.evidence import (
+    ACTION,
+    Claim,
+    Mask,
+    binomial_p,
+    classes,
+    confirmed,
+    decided,
+    groups,
+    induced_after,
+    mask,
+)
+from memory.insight.state import results_of
+from memory.instants import written
+from memory.settings import STANDARD, Settings
+from memory.situation.context import MISSING_CODE, Codes, Floats, Registry
+from memory.situation.predicate import conditions_of, fields_of, predicate
+from memory.situation.predicate import written as stated
+from memory.store import intents, ledger
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sqlalchemy import Connection
+
+    from memory.episodic.columns import Columns
+
+_CERTAIN: Final = 1.96
+_LONGEST: Final = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """A belief as somebody stated it; `alpha` and `beta` are its prior."""
+
+    id: str
+    agent: str
+    at: int
+    proposition: str
+    conditions: dict[str, Any]
+    claim: Claim = "wins"
+    alpha: float = 2.0
+    beta: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """A belief as of an instant.
+
+    `probability` = alpha / (alpha + beta) that the claim holds, `uncertainty` its variance; `mean_r` with its 95 %
+    interval comes from the outcomes in R. `in_sample` evidence is what an induced belief was made of;
+    `confirmed_after` and `contradicted_after` count what came later. Shares are of 1.
+    """
+
+    id: str
+    agent: str
+    at: int
+    proposition: str
+    conditions: dict[str, Any]
+    domain: dict[str, str | None]
+    claim: Claim
+    source: Literal["induced", "seeded"]
+    alpha: float
+    beta: float
+    probability: float
+    uncertainty: float
+    evidence: int
+    in_sample: int
+    confirmed_after: int
+    contradicted_after: int
+    p_value: float | None
+    sum_r: float
+    mean_r: float | None
+    mean_r_interval: tuple[float, float] | None
+    last_evidence_at: int | None
+    last_confirmed: str | None
+    last_contradicted: str | None
+    reasons: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Grown:
+    """A belief before ids are looked up: places in the columns stand for episodes."""
+
+    seed: Seed
+    source: Literal["induced", "seeded"]
+    places: Codes
+    confirmed: Mask
+    in_sample: int
+
+
+def seed_belief(conn: Connection, seed: Seed, *, registry: Registry = STANDARD.registry) -> Seed:
+    """Store a belief; the same one again is no change, another one under its id a `Conflict`.
+
+    Its conditions may ask about registered context fields, strategy, symbol and direction, and must ask something.
+    Episodes known from `seed.at` on are its evidence.
+    """
+    found = predicate(seed.conditions)
+    unknown = sorted(fields_of(found) - {item.name for item in registry.fields} - set(ACTION))
+    if unknown:
+        raise Refused(f"conditions: not a registered context field: {', '.join(unknown)}")
+    if not seed.proposition.strip() or len(seed.proposition) > _LONGEST:
+        raise Refused(f"proposition: must be 1 to {_LONGEST} characters")
+    if seed.claim not in ("wins", "loses"):
+        raise Refused("claim: must be wins or loses")
+    if not (0 < seed.alpha < 1e6 and 0 < seed.beta < 1e6):
+        raise Refused("alpha and beta must be above 0")
+    written(seed.at)
+    text = json.dumps(sane("belief", asdict(seed) | {"conditions": stated(found)}), sort_keys=True)
+    ledger.lock(conn, seed.agent)
+    known = intents.belief(conn, seed.agent, seed.id)
+    if known is None:
+        intents.seed(conn, seed.agent, seed.id, seed.at, text)
+    elif known != text:
+        raise Conflict(f"agent {seed.agent} has another belief {seed.id}")
+    return seed
+
+
+def beliefs(
+    conn: Connection, agent: str, *, as_of: int | None = None, settings: Settings = STANDARD
+) -> tuple[Belief, ...]:
+    """Every belief of the agent with the evidence known at `as_of` (default: all), most probable first."""
+    columns = cache.columns(conn, agent, settings.registry)
+    n = len(columns) if as_of is None else columns.until(as_of)
+    seeds = [Seed(**json.loads(text)) for text in intents.seeded(conn, agent, as_of)]
+    grown = [*[_seeded(seed, columns, n, settings.registry) for seed in seeds]]
+    grown += _induced(conn, agent, columns, n, settings.registry)
+    ends = sorted({int(columns.number[place]) for one in grown for place in _ends(one) if place is not None})
+    ids = ledger.identities(conn, agent, ends)
+    found = [_belief(one, columns, ids) for one in grown]
+    return tuple(sorted(found, key=lambda one: (-one.probability, -one.evidence, one.id)))
+
+
+def _seeded(seed: Seed, columns: Columns, n: int, registry: Registry) -> _Grown:
+    start = int(np.searchsorted(columns.at, seed.at, side="left"))
+    results = results_of(columns)[:n]
+    meets = mask(predicate(seed.conditions), columns, n, registry) & decided(results)
+    places = np.flatnonzero(meets[start:]) + min(start, n)
+    return _Grown(seed, "seeded", places, confirmed(results[places], seed.claim), 0)
+
+
+def _induced(conn: Connection, agent: str, columns: Columns, n: int, registry: Registry) -> list[_Grown]:
+    """What the episodes themselves suggest: a strategy in one value of one category, from 10 episodes on.
+
+    The pattern becomes a belief at the first episode from the tenth on at which a two-sided binomial test against a
+    fair coin rejects, and stays one; its posterior may then fall. Prior Beta(1, 1).
+    """
+    results = results_of(columns)[:n]
+    usable = np.flatnonzero(decided(results) & (columns.strategy[:n] != MISSING_CODE))
+    strategies, _ = classes(columns, "strategy", columns.strategy)
+    found = []
+    for position, item in enumerate(registry.fields):
+        if item.kind != "category":
+            continue
+        values = columns.context[position]
+        kinds, count = classes(columns, f"context.{item.name}", values)
+        for places in groups(strategies[usable].astype(np.int64) * count + kinds[usable]):
+            members = usable[places]
+            first = None if values[members[0]] == MISSING_CODE else induced_after(results[members] > 0)
+            if first is not None:
+                found.append(_pattern(conn, agent, columns, members, first, item.name, results))
+    return found
+
+
+def _pattern(
+    conn: Connection,
+    agent: str,
+    columns: Columns,
+    members: Codes,
+    first: int,
+    name: str,
+    results: Floats,
+) -> _Grown:
+    made = int(members[first - 1])
+    number = int(columns.number[made])
+    episode = from_document(ledger.numbered(conn, agent, [number])[number])
+    value = episode.context[name]
+    wins = int(np.count_nonzero(results[members[:first]] > 0))
+    claim: Claim = "wins" if 2 * wins > first else "loses"
+    more = "wins more often than it loses" if claim == "wins" else "loses more often than it wins"
+    seed = Seed(
+        id=f"{episode.strategy}/{name}={value}",
+        agent=agent,
+        at=int(columns.at[made]),
+        proposition=f"{episode.strategy} {more} when {name} is {value}",
+        conditions={
+            "all": [
+                {"field": "strategy", "op": "==", "value": episode.strategy},
+                {"field": name, "op": "==", "value": value},
+            ]
+        },
+        claim=claim,
+        alpha=1.0,
+        beta=1.0,
+    )
+    return _Grown(seed, "induced", members, confirmed(results[members], claim), first)
+
+
+def _ends(grown: _Grown) -> tuple[int | None, int | None]:
+    """The places of the last episode that confirmed and of the last that contradicted."""
+    yes, no = grown.places[grown.confirmed], grown.places[~grown.confirmed]
+    return (int(yes[-1]) if len(yes) else None), (int(no[-1]) if len(no) else None)
+
+
+def domain_of(conditions: Mapping[str, Any]) -> dict[str, str | None]:
+    """The strategy, symbol and regime a belief is about; None: all of them."""
+    found = predicate(conditions)
+    asked = conditions_of(found) if found.every else []
+    one = {item.field: str(item.value) for item in asked if item.op == "=="}
+    return {name: one.get(name) for name in ("strategy", "symbol", "regime")}
+
+
+def _belief(grown: _Grown, columns: Columns, ids: Mapping[int, str]) -> Belief:
+    seed, n = grown.seed, len(grown.places)
+    wins = int(np.count_nonzero(grown.confirmed))
+    after = grown.confirmed[grown.in_sample :]
+    alpha, beta = seed.alpha + wins, seed.beta + (n - wins)
+    r = columns.r[grown.places]
+    r = r[~np.isnan(r)]
+    mean, interval = _expectancy(r)
+    yes, no = (None if place is None else ids[int(columns.number[place])] for place in _ends(grown))
+    reasons = {}
+    if mean is None:
+        reasons["mean_r"] = "no evidence has an outcome in R"
+    if interval is None:
+        reasons["mean_r_interval"] = "fewer than two outcomes in R"
+    if not n:
+        reasons["p_value"] = "no evidence yet"
+    return Belief(
+        id=seed.id,
+        agent=seed.agent,
+        at=seed.at,
+        proposition=seed.proposition,
+        conditions=seed.conditions,
+        domain=domain_of(seed.conditions),
+        claim=seed.claim,
+        source=grown.source,
+        alpha=alpha,
+        beta=beta,
+        probability=alpha / (alpha + beta),
+        uncertainty=alpha * beta / ((alpha + beta) ** 2 * (alpha + beta + 1.0)),
+        evidence=n,
+        in_sample=grown.in_sample,
+        confirmed_after=int(np.count_nonzero(after)),
+        contradicted_after=int(len(after) - np.count_nonzero(after)),
+        p_value=binomial_p(wins, n) if n else None,
+        sum_r=math.fsum(r.tolist()),
+        mean_r=mean,
+        mean_r_interval=interval,
+        last_evidence_at=int(columns.at[grown.places[-1]]) if n else None,
+        last_confirmed=yes,
+        last_contradicted=no,
+        reasons=reasons,
+    )
+
+
+def _expectancy(r: Floats) -> tuple[float | None, tuple[float, float] | None]:
+    """(mean, 95 % interval by the normal approximation) of outcomes in R."""
+    if not len(r):
+        return None, None
+    mean = math.fsum(r.tolist()) / len(r)
+    if len(r) < 2:
+        return mean, None
+    half = _CERTAIN * float(np.std(r, ddof=1)) / math.sqrt(len(r))
+    return mean, (mean - half, mean + half)

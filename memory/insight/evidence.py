@@ -1,0 +1,119 @@
+"""Which episodes are evidence, and when a pattern among them is more than a coin's: vectorised over the columns."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from memory.situation.context import MISSING, MISSING_CODE, Codes, Floats, Registry, code, lenient
+from memory.situation.predicate import ORDERED, Condition, Predicate
+
+if TYPE_CHECKING:
+    from memory.episodic.columns import Columns
+
+Mask = npt.NDArray[np.bool_]
+Claim = Literal["wins", "loses"]
+
+LEAST: Final = 10
+"""Episodes with a shared pattern before anything is induced from them."""
+SIGNIFICANCE: Final = 0.05
+"""Two-sided level of the binomial test against a fair coin."""
+_NEARLY: Final = 1.9
+"""No count whose corrected z is below this is significant (tests/test_memory_beliefs.py tries them all)."""
+ACTION: Final = ("strategy", "symbol", "direction")
+"""What a predicate may ask about beside the registered context fields."""
+
+
+def mask(found: Predicate, columns: Columns, n: int, registry: Registry) -> Mask:
+    """Which of the first n episodes meet a predicate; what they do not state, and unknown fields, are not met."""
+    parts = [
+        _compared(part, columns, n, registry)
+        if isinstance(part, Condition)
+        else mask(part, columns, n, registry)
+        for part in found.parts
+    ]
+    together = np.logical_and if found.every else np.logical_or
+    return np.asarray(together.reduce(parts), dtype=np.bool_)
+
+
+def _compared(condition: Condition, columns: Columns, n: int, registry: Registry) -> Mask:
+    if condition.field in ACTION:
+        column = getattr(columns, condition.field)[:n]
+        return _of_category(condition, column, lambda value: code(str(value)))
+    for position, item in enumerate(registry.fields):
+        if item.name != condition.field:
+            continue
+        column = columns.context[position][:n]
+        if item.kind == "category":
+            return _of_category(condition, column, lambda value, item=item: int(lenient(item, value)))
+        stated_here = column != MISSING
+        values = condition.value if condition.op == "in" else (condition.value,)
+        numbers = [lenient(item, value) for value in values]
+        if condition.op in ORDERED:
+            below = -math.inf if item.kind == "ratio" and values[0] < 0 else numbers[0]
+            return np.asarray(ORDERED[condition.op](column, below) & stated_here, dtype=np.bool_)
+        equal = np.isin(column, numbers)
+        return np.asarray((~equal if condition.op == "!=" else equal) & stated_here, dtype=np.bool_)
+    return np.zeros(n, dtype=np.bool_)
+
+
+def _of_category(condition: Condition, column: Codes, coded: Any) -> Mask:
+    if condition.op in ORDERED:
+        return np.zeros(len(column), dtype=np.bool_)
+    values = condition.value if condition.op == "in" else (condition.value,)
+    equal = np.isin(column, [coded(value) for value in values])
+    found = ~equal if condition.op == "!=" else equal
+    return np.asarray(found & (column != MISSING_CODE), dtype=np.bool_)
+
+
+def decided(results: Floats) -> Mask:
+    """Won or lost: a scratch is neither, and what has no outcome says nothing."""
+    return np.asarray(~np.isnan(results) & (results != 0), dtype=np.bool_)
+
+
+def confirmed(results: Floats, claim: Claim) -> Mask:
+    """Which outcomes bear the claim out."""
+    return np.asarray(results > 0 if claim == "wins" else results < 0, dtype=np.bool_)
+
+
+def classes(columns: Columns, name: str, values: Codes) -> tuple[npt.NDArray[np.uint32], int]:
+    """(small consecutive numbers in place of a column's codes, how many there are), kept with the columns."""
+    if ("classes", name) not in columns.memo:
+        unique, inverse = np.unique(values, return_inverse=True)
+        columns.memo["classes", name] = (inverse.astype(np.uint32), len(unique))
+    found: tuple[npt.NDArray[np.uint32], int] = columns.memo["classes", name]
+    return found
+
+
+def groups(keys: npt.NDArray[np.integer[Any]]) -> list[Codes]:
+    """The positions of each key that occurs at least `LEAST` times, each in ascending order."""
+    if len(keys) < LEAST:
+        return []
+    small = keys.astype(np.uint16) if int(keys.max()) < 2**16 else keys  # 16 bits sort in linear time
+    order = np.argsort(small, kind="stable")
+    edges = np.flatnonzero(np.diff(small[order])) + 1
+    return [piece for piece in np.split(order, edges) if len(piece) >= LEAST]
+
+
+def induced_after(won: Mask) -> int | None:
+    """After how many outcomes (at least 10) the pattern first differs from a fair coin; None: never."""
+    n = np.arange(1, len(won) + 1)
+    far = (np.abs(2 * np.cumsum(won) - n) - 1) / np.sqrt(n)  # with the continuity correction, nearly exact
+    for count in n[(n >= LEAST) & (far > _NEARLY)].tolist():
+        if binomial_p(int(np.count_nonzero(won[:count])), count) <= SIGNIFICANCE:
+            return int(count)
+    return None
+
+
+def binomial_p(wins: int, n: int) -> float:
+    """Two-sided p of `wins` of `n` under a fair coin: twice the exact tail, at most 1."""
+    if n == 0:
+        return 1.0
+    most = max(wins, n - wins)
+    first = math.lgamma(n + 1) - math.lgamma(most + 1) - math.lgamma(n - most + 1) - n * math.log(2)
+    above = np.arange(most, n)
+    tail = math.exp(first) * (1.0 + float(np.sum(np.cumprod((n - above) / (above + 1.0)))))
+    return min(1.0, 2.0 * tail)

@@ -1,0 +1,221 @@
+"""Habits: what the agent does again and again with one strategy on one symbol, and what comes of it.
+
+Every figure has a formula and a unit here, or it is not kept; each is a function of the ledger as of an instant, over a
+rolling window of 20 + 80 * stability trades. Source: seed 000 section 2.3 with research/owm.md 23 settled as in
+design/memory.md; disposition effect: Shefrin and Statman (1985), Odean (1998).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from memory.episodic import cache
+from memory.episodic.columns import FOREVER
+from memory.episodic.episode import Episode, from_document
+from memory.insight.drift import Drift, drift
+from memory.insight.practice import (
+    NARROW,
+    PAIRS,
+    SIDES,
+    disposition,
+    entry_advantage,
+    exit_advantage,
+    holds,
+    kelly_of,
+    loss_aversion,
+    median,
+    recency_bias,
+    risked,
+    size_vs_kelly,
+    stability,
+    timing,
+    variation,
+    win_rate,
+)
+from memory.insight.state import results_of
+from memory.settings import STANDARD, Settings
+from memory.situation.context import code
+from memory.store import ledger
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection
+
+    from memory.episodic.columns import Columns
+    from memory.situation.context import Codes, Floats
+
+WIDE: Final = 100
+UNKNOWN_STABILITY: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Habit:
+    """One strategy on one symbol; a figure that cannot be computed is None and `reasons` says why.
+
+    `win_rate` of decided trades in the window; `mean_r`; `median_hold_s` of winners and losers; `disposition` their
+    ratio losers / winners (above 1: losers are held longer) with a 95 % interval; `size_vs_kelly` mean risked share
+    of equity over the window's full Kelly, `size_variation` the coefficient of variation of the amount risked;
+    `loss_aversion` median |R| of losers / winners; `recency_bias` rank correlation of size with the last result;
+    `entry_timing`, `exit_timing` median advantage over the stated target as a share of it (above 0: better);
+    `stability` 1 - IQR of R over windows / IQR of all, in 0..1.
+    """
+
+    agent: str
+    strategy: str | None
+    symbol: str | None
+    trades: int
+    window: int
+    first_at: int
+    last_at: int
+    win_rate: float | None
+    mean_r: float | None
+    median_hold_s_winners: float | None
+    median_hold_s_losers: float | None
+    disposition: float | None
+    disposition_interval: tuple[float, float] | None
+    winners: int
+    losers: int
+    kelly: float | None
+    size_vs_kelly: float | None
+    size_variation: float | None
+    loss_aversion: float | None
+    recency_bias: float | None
+    entry_timing: float | None
+    exit_timing: float | None
+    stability: float | None
+    drift: dict[str, Any]
+    reasons: dict[str, str] = field(default_factory=dict)
+
+
+def habits(
+    conn: Connection,
+    agent: str,
+    *,
+    as_of: int | None = None,
+    strategy: str | None = None,
+    symbol: str | None = None,
+    settings: Settings = STANDARD,
+    seed: int = 0,
+) -> tuple[Habit, ...]:
+    """The agent's habits per strategy and symbol as of an instant (default: now), the most practised first.
+
+    `seed` draws the bootstrap of the disposition interval: the same ledger and seed give the same interval.
+    """
+    columns = cache.columns(conn, agent, settings.registry)
+    n = columns.until(FOREVER if as_of is None else as_of)
+    found = []
+    for places in _practised(columns, n, strategy, symbol):
+        numbers = [int(number) for number in columns.number[places[-WIDE:]]]
+        told = ledger.numbered(conn, agent, numbers)
+        last = [from_document(told[number]) for number in numbers]
+        equity = _equity_before(columns, places[-WIDE:], settings.capital)
+        found.append(_habit(agent, columns, places, last, equity, seed))
+    return tuple(sorted(found, key=lambda one: (-one.trades, one.strategy or "", one.symbol or "")))
+
+
+def _practised(columns: Columns, n: int, strategy: str | None, symbol: str | None) -> list[Codes]:
+    """The places of the trades with an outcome of each strategy and symbol, in order of time."""
+    chosen = ~np.isnan(results_of(columns)[:n])
+    if strategy is not None:
+        chosen &= columns.strategy[:n] == code(strategy)
+    if symbol is not None:
+        chosen &= columns.symbol[:n] == code(symbol)
+    places = np.flatnonzero(chosen)
+    if not len(places):
+        return []
+    left, right = columns.strategy[places], columns.symbol[places]
+    order = np.lexsort((right, left))
+    edges = (np.diff(left[order]) != 0) | (np.diff(right[order]) != 0)
+    return [np.sort(places[piece]) for piece in np.split(order, np.flatnonzero(edges) + 1)]
+
+
+def _equity_before(columns: Columns, places: Codes, capital: float | None) -> Floats | None:
+    """The agent's equity just before each of these trades was booked, from all its trades; None without capital."""
+    if capital is None:
+        return None
+    total = np.cumsum(np.concatenate(([capital], np.where(np.isnan(columns.pnl), 0.0, columns.pnl))))
+    return np.asarray(total[places])
+
+
+def _habit(
+    agent: str, columns: Columns, places: Codes, last: Sequence[Episode], equity: Floats | None, seed: int
+) -> Habit:
+    r_all = columns.r[places]
+    r_all = r_all[~np.isnan(r_all)]
+    steady = stability(r_all[-WIDE:])
+    window = round(NARROW + (WIDE - NARROW) * (UNKNOWN_STABILITY if steady is None else steady))
+    seen = list(last[-window:])
+    reasons: dict[str, str] = {}
+
+    def told(name: str, value: float | None, why: str) -> float | None:
+        if value is None:
+            reasons[name] = why
+        return value
+
+    held = holds(seen)
+    r = np.array([one.pnl_r for one in seen if one.pnl_r is not None])
+    full = kelly_of(r)
+    ratio, interval = disposition(*held, seed=seed)
+    if interval is None:
+        reasons["disposition_interval"] = f"fewer than {SIDES} winners or losers with a holding time"
+    return Habit(
+        agent=agent,
+        strategy=last[-1].strategy,
+        symbol=last[-1].symbol,
+        trades=len(places),
+        window=len(seen),
+        first_at=int(columns.at[places[0]]),
+        last_at=int(columns.at[places[-1]]),
+        win_rate=told("win_rate", win_rate(seen), "no trade in the window won or lost"),
+        mean_r=told("mean_r", float(r.mean()) if len(r) else None, "no outcome in R"),
+        median_hold_s_winners=told("median_hold_s_winners", median(held[0]), "no winner's holding time"),
+        median_hold_s_losers=told("median_hold_s_losers", median(held[1]), "no loser's holding time"),
+        disposition=told("disposition", ratio, "no holding times of both winners and losers"),
+        disposition_interval=interval,
+        winners=len(held[0]),
+        losers=len(held[1]),
+        kelly=told("kelly", full, "needs wins and losses in R"),
+        size_vs_kelly=told("size_vs_kelly", *size_vs_kelly(seen, equity, full)),
+        size_variation=told(
+            "size_variation", variation(risked(seen)), "fewer than two trades whose risk is known"
+        ),
+        loss_aversion=told("loss_aversion", loss_aversion(r), "needs wins and losses in R"),
+        recency_bias=told(
+            "recency_bias",
+            recency_bias(seen),
+            f"fewer than {PAIRS} sizes after a result, or all sizes equal",
+        ),
+        entry_timing=told(
+            "entry_timing", timing(seen, "entry_target", entry_advantage), "no entry target is stated"
+        ),
+        exit_timing=told(
+            "exit_timing", timing(seen, "exit_target", exit_advantage), "no exit target is stated"
+        ),
+        stability=told("stability", steady, f"fewer than {2 * NARROW} outcomes in R"),
+        drift=_drift_document(drift(r_all.tolist()), columns, places),
+        reasons=reasons,
+    )
+
+
+def _drift_document(found: Drift, columns: Columns, places: Codes) -> dict[str, Any]:
+    """The drift with instants in place of indices."""
+    with_r = places[~np.isnan(columns.r[places])]
+    at = columns.at[with_r]
+
+    def when(index: int | None) -> int | None:
+        return None if index is None else int(at[min(index, len(at) - 1)])
+
+    return {
+        "detected": found.detected,
+        "direction": found.direction,
+        "start_at": when(found.start),
+        "alarm_at": when(found.alarm),
+        "cleared_at": when(found.cleared),
+        "mean_r_before": found.before,
+        "mean_r_since": found.since,
+        "alarms": found.alarms,
+    }

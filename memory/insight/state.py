@@ -1,0 +1,245 @@
+"""The agent's state: confidence, drawdown, streaks. A function of the ledger as of an instant, so it cannot drift.
+
+Source: seed 000 section 2.4 with research/owm.md 22 settled as in design/memory.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from memory.episodic import cache
+from memory.episodic.factors import LEAST_SCALE, PRIOR_SCALE, PRIOR_WEIGHT, WINDOW
+from memory.errors import Refused
+from memory.instants import written
+from memory.settings import STANDARD, Settings
+from memory.situation.context import Codes, Floats, code
+from memory.store import intents, ledger
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from memory.episodic.columns import Columns
+
+PERSISTENCE: Final = 0.9
+"""lambda of the confidence's moving average."""
+NEUTRAL: Final = 0.5
+LEAST_APPETITE: Final = 0.1
+_REMEMBERED: Final = 500
+"""Trades after which the start of the moving average weighs less than a float can hold: .9 ** 500 < 1e-22."""
+_PAIRS: Final = 20
+_SHOWN: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """The state after one trade."""
+
+    at: int
+    confidence: float | None
+    equity: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """How the agent stands. Shares are of 1; a figure that cannot be computed is None and `reasons` says why.
+
+    `drawdown` = (peak - equity) / peak of closed trades; `drawdown_state` = min(1, drawdown / limit);
+    `momentum_bias` in -1..1: how far entries follow (+) or oppose (-) the direction that the last trade showed right.
+    """
+
+    agent: str
+    as_of: int | None
+    trades: int
+    confidence: float
+    risk_appetite: float | None
+    drawdown: float | None
+    drawdown_state: float | None
+    momentum_bias: float | None
+    consecutive_wins: int
+    consecutive_losses: int
+    equity: float | None
+    peak_equity: float | None
+    halted: bool
+    halt_reason: str | None
+    history: tuple[Point, ...]
+    reasons: dict[str, str] = field(default_factory=dict)
+
+
+def state(conn: Connection, agent: str, *, as_of: int | None = None, settings: Settings = STANDARD) -> State:
+    """The agent's state from every episode known at `as_of` (default: the newest)."""
+    columns = cache.columns(conn, agent, settings.registry)
+    instant = columns.latest if as_of is None else as_of
+    stopped = intents.halted(conn, agent, instant if as_of is not None else None)
+    n = len(columns) if instant is None else columns.until(instant)
+    return state_of(columns, n, agent=agent, as_of=instant, settings=settings, stopped=stopped)
+
+
+def halt(conn: Connection, agent: str, *, at: int, reason: str) -> None:
+    """Halt the agent from an instant on: the one thing that says stop."""
+    _flag(conn, agent, at, reason, halted=True)
+
+
+def resume(conn: Connection, agent: str, *, at: int, reason: str) -> None:
+    """Lift the halt from an instant on."""
+    _flag(conn, agent, at, reason, halted=False)
+
+
+def _flag(conn: Connection, agent: str, at: int, reason: str, *, halted: bool) -> None:
+    written(at)
+    if not reason.strip():
+        raise Refused("a halt and its end each need a reason")
+    ledger.lock(conn, agent)
+    intents.set_halt(conn, agent, at, reason, halted=halted)
+
+
+def state_of(
+    columns: Columns,
+    n: int,
+    *,
+    agent: str,
+    as_of: int | None,
+    settings: Settings = STANDARD,
+    stopped: tuple[bool, str | None] = (False, None),
+) -> State:
+    """The state after the first n episodes."""
+    results = results_of(columns)[:n]
+    wins, losses = streaks(results)
+    equity, peak = equity_of(columns, n, settings.capital)
+    drawdown = None if equity is None or peak is None else (peak - equity) / peak
+    share = None if drawdown is None else min(1.0, drawdown / settings.drawdown_limit)
+    momentum = momentum_bias(columns, n)
+    reasons = {}
+    if drawdown is None:
+        why = "no capital is known"
+        reasons = dict.fromkeys(("risk_appetite", "drawdown", "drawdown_state", "equity", "peak_equity"), why)
+    if momentum is None:
+        reasons["momentum_bias"] = "fewer than two trades with a direction and an outcome"
+    path = confidences(columns, n)
+    return State(
+        agent=agent,
+        as_of=as_of,
+        trades=int(np.count_nonzero(~np.isnan(results))),
+        confidence=float(path[-1][1]) if path else NEUTRAL,
+        risk_appetite=None if drawdown is None else appetite(drawdown, settings.drawdown_limit),
+        drawdown=drawdown,
+        drawdown_state=share,
+        momentum_bias=momentum,
+        consecutive_wins=wins,
+        consecutive_losses=losses,
+        equity=equity,
+        peak_equity=peak,
+        halted=stopped[0],
+        halt_reason=stopped[1],
+        history=_history(columns, n, path[-_SHOWN:], settings.capital),
+        reasons=reasons,
+    )
+
+
+def results_of(columns: Columns) -> Floats:
+    """Each episode's outcome whose sign says won or lost: R where known, else money, else NaN."""
+    if "results" not in columns.memo:
+        columns.memo["results"] = np.where(np.isnan(columns.r), columns.pnl, columns.r)
+    found: Floats = columns.memo["results"]
+    return found
+
+
+def streaks(results: Floats) -> tuple[int, int]:
+    """(wins, losses) in a row at the end; a scratch ends both, what has no outcome does not count."""
+    for size in (64, 1024, len(results)):
+        last = results[-size:] if size else results
+        last = last[~np.isnan(last)]
+        if not len(last):
+            continue
+        sign = np.sign(last[-1])
+        other = np.flatnonzero(np.sign(last) != sign)
+        if len(other) or size >= len(results):
+            length = len(last) - (int(other[-1]) + 1 if len(other) else 0)
+            return (length if sign > 0 else 0, length if sign < 0 else 0)
+    return 0, 0
+
+
+def equity_of(columns: Columns, n: int, capital: float | None) -> tuple[float | None, float | None]:
+    """(equity, peak equity) of closed trades after the first n episodes; (None, None) without capital."""
+    if capital is None:
+        return None, None
+    key, (equity, peak) = columns.memo.get("equity", (None, (0.0, 0.0)))
+    if key != (n, capital):
+        path = _equity_path(columns.pnl[:n], capital)
+        equity, peak = float(path[-1]), float(path.max())
+        columns.memo["equity"] = ((n, capital), (equity, peak))
+    return equity, peak
+
+
+def _equity_path(pnl: Floats, capital: float) -> Floats:
+    return np.cumsum(np.concatenate(([capital], np.where(np.isnan(pnl), 0.0, pnl))))
+
+
+def drawdown_state(columns: Columns, n: int, settings: Settings) -> float | None:
+    """min(1, drawdown / limit) after the first n episodes; None without capital."""
+    equity, peak = equity_of(columns, n, settings.capital)
+    if equity is None or peak is None:
+        return None
+    return min(1.0, (peak - equity) / peak / settings.drawdown_limit)
+
+
+def appetite(drawdown: float, limit: float) -> float:
+    """risk_appetite = max(.1, 1 - (drawdown / limit)^2): it lessens, it never stops; stopping is the halt flag."""
+    return max(LEAST_APPETITE, 1.0 - min(1.0, drawdown / limit) ** 2)
+
+
+def confidences(columns: Columns, n: int) -> list[tuple[int, float]]:
+    """(position, confidence) after each of the last trades: moving average .9 of sigmoid(r / sigma as of then)."""
+    places = np.flatnonzero(~np.isnan(columns.r[:n]))[-_REMEMBERED - WINDOW :]
+    r = columns.r[places]
+    squares = np.concatenate((np.zeros(WINDOW - 1), r * r))
+    sums = np.lib.stride_tricks.sliding_window_view(squares, WINDOW).sum(axis=1) if len(r) else squares[:0]
+    counts = np.minimum(np.arange(1, len(r) + 1), WINDOW)
+    sigma = np.maximum(LEAST_SCALE, np.sqrt((sums + PRIOR_WEIGHT * PRIOR_SCALE**2) / (counts + PRIOR_WEIGHT)))
+    skip = max(0, len(r) - _REMEMBERED)
+    confidence, found = NEUTRAL, []
+    for place, ratio in zip(places[skip:].tolist(), (r / sigma)[skip:].tolist(), strict=True):
+        confidence = PERSISTENCE * confidence + (1.0 - PERSISTENCE) * _sigmoid(ratio)
+        found.append((place, confidence))
+    return found
+
+
+def _sigmoid(x: float) -> float:
+    if x >= 0:
+        return 1.0 / (1.0 + math.exp(-x))
+    grown = math.exp(x)
+    return grown / (1.0 + grown)
+
+
+def signs(direction: Codes) -> npt.NDArray[np.int8]:
+    """+1 for a long, -1 for a short, 0 for anything else."""
+    long = (direction == code("long")) | (direction == code("buy"))
+    short = (direction == code("short")) | (direction == code("sell"))
+    return np.asarray(long.astype(np.int8) - short.astype(np.int8), dtype=np.int8)
+
+
+def momentum_bias(columns: Columns, n: int) -> float | None:
+    """Mean over the last 20 trades of entry direction times the direction the trade before showed right."""
+    tail = slice(max(0, n - 10 * _PAIRS), n)
+    side, result = signs(columns.direction[tail]), np.sign(results_of(columns)[tail])
+    usable = (side != 0) & ~np.isnan(result)
+    side, result = side[usable][-_PAIRS - 1 :], result[usable][-_PAIRS - 1 :]
+    if len(side) < 2:
+        return None
+    return float(np.mean(side[1:] * side[:-1] * result[:-1]))
+
+
+def _history(
+    columns: Columns, n: int, path: list[tuple[int, float]], capital: float | None
+) -> tuple[Point, ...]:
+    if not path:
+        return ()
+    equity = None if capital is None else _equity_path(columns.pnl[:n], capital)
+    return tuple(
+        Point(int(columns.at[place]), confidence, None if equity is None else float(equity[place + 1]))
+        for place, confidence in path
+    )

@@ -1,0 +1,254 @@
+"""Recall: what happened when I was in a situation like this.
+
+Score = Q * Sim * Rec * Conf * Aff * boost over every candidate in one vectorised pass; nothing is filtered out before
+ranking except what was not asked for and what was not known yet. Source: seed 000 section 3.2, design/memory.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from memory.episodic import cache
+from memory.episodic.episode import from_document
+from memory.episodic.factors import affect, boost, quality, recency, scale_at, sharpe_weight
+from memory.errors import Refused
+from memory.experience.hindsight import remembered, retrospectives
+from memory.experience.markers import markers_of
+from memory.insight.state import drawdown_state, results_of, streaks
+from memory.retrieval.candidates import belief_hits, plan_hits
+from memory.retrieval.hit import Filters, Hit
+from memory.retrieval.reasons import episode_reason
+from memory.settings import STANDARD, Settings
+from memory.situation.context import MISSING_CODE, checked, code, similarity
+from memory.store import ledger
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection
+
+    from memory.episodic.columns import Columns
+    from memory.situation.context import Codes, Context, Floats
+
+TYPES: Final = ("episode", "belief", "plan")
+LOSS_SHARE: Final = 0.20
+_CHUNKS: Final = 16
+_EVERYTHING: Final = Filters()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scored:
+    """Candidate episodes: their places in the columns, ascending, with `score` and `sim` of the same shape."""
+
+    places: Codes
+    score: Floats
+    sim: Floats
+
+
+def recall(
+    conn: Connection,
+    agent: str,
+    context: Context,
+    *,
+    as_of: int | None = None,
+    k: int = 10,
+    filters: Filters = _EVERYTHING,
+    types: Sequence[str] = ("episode",),
+    losses_first: bool = False,
+    loss_floor: bool = False,
+    settings: Settings = STANDARD,
+) -> list[Hit]:
+    """The k most relevant memories for a situation, best first; ties by newer, then by id.
+
+    `as_of` (default: the agent's newest episode or review) hides everything not known by then. `losses_first` puts every losing
+    episode before the rest; `loss_floor` gives losses at least 20 % of the places while there are any. Raises
+    `Refused` for a context value of the wrong kind.
+    """
+    checked(settings.registry, context)
+    unknown = sorted(set(types) - set(TYPES))
+    if unknown or not types:
+        raise Refused(f"types: choose among {', '.join(TYPES)}")
+    if k < 1:
+        raise Refused("k: must be at least 1")
+    columns = cache.columns(conn, agent, settings.registry)
+    instant = as_of if as_of is not None else columns.known
+    found: list[Hit] = []
+    if "episode" in types:
+        scored = score(columns, context, as_of=instant, filters=filters, settings=settings)
+        best = best_of(columns, scored, k, losses_first=losses_first, loss_floor=loss_floor)
+        found = _hits(conn, agent, columns, scored, best, context, instant, settings)
+    notions: list[Hit] = []
+    if "belief" in types:
+        notions += belief_hits(conn, agent, context, as_of, instant, filters, settings)
+    if "plan" in types:
+        notions += plan_hits(conn, agent, context, as_of, instant, filters, settings)
+    if notions:
+        found = sorted(
+            [*found, *notions], key=lambda hit: (losses_first and not hit.lost, -hit.score, -hit.at, hit.id)
+        )
+    return found[:k]
+
+
+def score(
+    columns: Columns,
+    context: Context,
+    *,
+    as_of: int,
+    filters: Filters = _EVERYTHING,
+    settings: Settings = STANDARD,
+) -> Scored:
+    """Score every episode known at `as_of` that the filters let through."""
+    n = columns.until(as_of)
+    prior = _prior(columns, n, as_of, settings)
+    through = chosen(columns, n, filters, settings)
+    if through is None:
+        sim = similarity(settings.registry, context, [column[:n] for column in columns.context], n)
+        return Scored(np.arange(n), prior * sim, sim)
+    fields = [column[through] for column in columns.context]
+    sim = similarity(settings.registry, context, fields, len(through))
+    return Scored(through, prior[through] * sim, sim)
+
+
+def chosen(columns: Columns, n: int, filters: Filters, settings: Settings) -> Codes | None:
+    """The places the filters let through, ascending; None: all of the first n."""
+    asked = [
+        (getattr(columns, name)[:n], getattr(filters, name))
+        for name in ("strategy", "symbol", "direction")
+        if getattr(filters, name) is not None
+    ]
+    if filters.regime is not None:
+        asked.append((_category(columns, "regime", settings)[:n], filters.regime))
+    if not asked:
+        return None
+    through = np.ones(n, dtype=np.bool_)
+    for column, value in asked:
+        through &= column == code(value)
+    return np.flatnonzero(through)
+
+
+def _category(columns: Columns, name: str, settings: Settings) -> Codes:
+    for position, field in enumerate(settings.registry.fields):
+        if field.name == name and field.kind == "category":
+            return columns.context[position]
+    return np.full(len(columns), MISSING_CODE, dtype=np.int64)
+
+
+def _prior(columns: Columns, n: int, as_of: int, settings: Settings) -> Floats:
+    """Everything but Sim, for the first n episodes; kept for the instant asked about last."""
+    key = (n, as_of, settings.capital, settings.drawdown_limit, settings.sharpe_weight)
+    kept, found = columns.memo.get("prior", (None, None))
+    if kept == key and found is not None:
+        return np.asarray(found)
+    parts = factors(columns, np.s_[:n], n, as_of, settings)
+    total = parts.pop("Q")
+    for part in parts.values():
+        total *= part
+    columns.memo["prior"] = (key, total)
+    return total
+
+
+def factors(columns: Columns, at: slice | Codes, n: int, as_of: int, settings: Settings) -> dict[str, Floats]:
+    """The factors other than Sim of the chosen episodes, given the first n that were known at `as_of`."""
+    r = columns.r[at]
+    losing = streaks(results_of(columns)[:n])[1]
+    parts = {
+        "Q": quality(r, scale_at(columns, n)),
+        "Rec": recency(columns.at[at], as_of),
+        "Conf": columns.conf[at],
+        "Aff": affect(r, drawdown_state(columns, n, settings), losing),
+        "boost": boost(columns.judged[at], as_of),
+    }
+    if settings.sharpe_weight:
+        parts["Sharpe"] = sharpe_weight(columns, n)[at]
+    return parts
+
+
+def best_of(
+    columns: Columns, scored: Scored, k: int, *, losses_first: bool = False, loss_floor: bool = False
+) -> Codes:
+    """Indices into `scored` of the k best, best first: by score, then newer, then id."""
+    at = columns.at[scored.places]
+    if not losses_first and not loss_floor:
+        return top(scored.score, at, k)
+    lost = results_of(columns)[scored.places] < 0
+    losses, others = np.flatnonzero(lost), np.flatnonzero(~lost)
+    worst = losses[top(scored.score[losses], at[losses], k)]
+    rest = others[top(scored.score[others], at[others], k)]
+    if losses_first:
+        return np.concatenate((worst, rest))[:k]
+    best = top(scored.score, at, k)
+    need = min(len(worst), math.ceil(LOSS_SHARE * k))
+    if np.count_nonzero(lost[best]) >= need:
+        return best
+    mixed = np.sort(np.concatenate((worst[:need], rest[: k - need])))
+    return mixed[top(scored.score[mixed], at[mixed], k)]
+
+
+def top(score: Floats, at: Codes, k: int) -> Codes:
+    """Indices of the k largest scores, best first; ties by later `at`, then by position (`at` ascends)."""
+    candidates = _promising(score, k)
+    kept = score[candidates]
+    if len(candidates) > k:
+        least = np.partition(kept, len(kept) - k)[len(kept) - k]
+        above = candidates[kept > least]
+        level = candidates[kept == least]
+        newest = at[level[len(level) - (k - len(above))]]
+        candidates = np.concatenate((above, level[at[level] >= newest]))
+    order = np.lexsort((candidates, -at[candidates], -score[candidates]))
+    return np.asarray(candidates[order[:k]])
+
+
+def _promising(score: Floats, k: int) -> Codes:
+    """Ascending indices that surely include the k largest scores, ties of the k-th among them.
+
+    The k-th largest of the maxima of disjoint chunks is a lower bound of the k-th largest score: one cheap pass
+    leaves a handful to sort.
+    """
+    chunks = _CHUNKS * k
+    width = len(score) // chunks
+    if width < 2:
+        return np.arange(len(score))
+    maxima = score[: chunks * width].reshape(chunks, width).max(axis=1)
+    return np.flatnonzero(score >= np.partition(maxima, chunks - k)[chunks - k])
+
+
+def _hits(
+    conn: Connection,
+    agent: str,
+    columns: Columns,
+    scored: Scored,
+    best: Codes,
+    context: Context,
+    as_of: int,
+    settings: Settings,
+) -> list[Hit]:
+    places = scored.places[best]
+    numbers = [int(number) for number in columns.number[places]]
+    told = {number: from_document(text) for number, text in ledger.numbered(conn, agent, numbers).items()}
+    judged = bool(np.any(columns.judged[places] <= as_of))
+    since = retrospectives(conn, agent, numbers, as_of) if judged else {}
+    parts = factors(columns, places, columns.until(as_of), as_of, settings)
+    found = []
+    for i, number in enumerate(numbers):
+        episode, hindsight = told[number], since.get(number)
+        components: dict[str, Any] = {"Q": float(parts["Q"][i]), "Sim": float(scored.sim[best[i]])}
+        components |= {name: float(values[i]) for name, values in parts.items() if name != "Q"}
+        marks = [] if hindsight is None else markers_of(episode, hindsight)
+        found.append(
+            Hit(
+                id=episode.id,
+                type="episode",
+                score=float(scored.score[best[i]]),
+                components=components,
+                reason=episode_reason(episode, components, context, as_of, marks, settings.registry),
+                amended=hindsight is not None,
+                memory=remembered(episode, hindsight),
+                at=episode.at,
+                lost=episode.result is not None and episode.result < 0,
+            )
+        )
+    return found

@@ -1,0 +1,1 @@
+"""The situation of a decision: its fields, and predicates over them."""

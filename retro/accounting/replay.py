@@ -1,0 +1,374 @@
+"""Replay one position's facts, in order, into a `Track`: every settlement rule of `journal.md` stands here once.
+
+Within an instant: deposits and opening fills, accruals, funding and costs, snapshots, withdrawals and closing fills,
+exit. Fills and flows settle in base currency with the wallet; `funded_with` replaces that at entry.
+"""
+
+from __future__ import annotations
+
+import copy
+from itertools import groupby
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from retro.accounting.funding import entry_shares, given_up
+from retro.accounting.holdings import Holdings, LotMethod, realised
+from retro.accounting.liquidity import LiquidityBook
+from retro.accounting.loans import LoanBook
+from retro.accounting.order import natural_key, opening_side, order_key
+from retro.accounting.prices import Prices, base_and_quote
+from retro.accounting.track import Booking, Closing, Effect, Knot, Opening, Track, Trade
+from retro.kernels.lots import LotBook
+from retro.model import Cost, Decision, Exit, Fill, Flow, Position, Snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from decimal import Decimal
+
+    from retro.model import Fact
+
+__all__ = ["natural_key", "replay"]
+
+_FUNDING: Final = frozenset({"funding_received", "funding_paid"})
+
+
+def replay(facts: list[Fact], prices: Prices, method: LotMethod) -> Track | None:
+    """The track of one position; None when no `position` event tells what it is."""
+    positions = [fact for fact in facts if isinstance(fact, Position)]
+    if not positions:
+        return None
+    position = min(positions, key=lambda fact: (fact.at, natural_key(fact.id)))
+    side = opening_side(position, facts)
+    ordered = sorted(facts, key=lambda fact: order_key(fact, side))
+    return _Replay(position, side, prices, method).run(ordered)
+
+
+class _Gone(NamedTuple):
+    """What an exit sent away at its marks, kept in case the agent tells the real settlement later."""
+
+    lots: LotBook
+    holdings: Holdings
+    by_lot: dict[int, float]
+    bookings: list[Booking]
+    closings: list[Closing]
+    cash: float
+
+
+class _Replay:
+    def __init__(self, position: Position, side: str | None, prices: Prices, method: LotMethod) -> None:
+        self.position = position
+        self.side = side
+        self.prices = prices
+        self.track = Track(position=position, opened_at=position.at)
+        self.lots = LotBook(method)
+        self.cash = 0.0
+        self.gas = 0.0
+        self.closed = False
+        self.exited = False
+        self.gone: _Gone | None = None
+        self.shares: dict[int, float] = {}
+        self.holdings: Holdings = (
+            LiquidityBook(position, prices, method)
+            if position.kind == "lp"
+            else LoanBook(position, prices, method)
+        )
+
+    def run(self, ordered: list[Fact]) -> Track:
+        missing = self._opening_deposits(ordered)
+        if missing:
+            ordered = sorted([*missing, *ordered], key=lambda fact: order_key(fact, self.side))
+        opened = next(
+            (
+                fact.at
+                for fact in ordered
+                if isinstance(fact, Fill) or (isinstance(fact, Flow) and fact.kind == "deposit")
+            ),
+            None,
+        )
+        if opened is not None:
+            self.track.opened_at = opened
+        if self.position.funded_with and self.position.kind != "perp":  # a perp's margin stays the agent's
+            self.shares = entry_shares(self.position, self.side, ordered, self.prices)
+        for at, group in groupby(ordered, key=lambda fact: fact.at):
+            self._instant(at, list(group))
+        self._close_by_fills()
+        if self.gone is not None and self.gone.lots.quantity:
+            self.track.warnings.append("closed with a quantity left; the rest is valued at its mark")
+        elif self.gone is not None and abs(self.gone.cash) > 1e-6 * max(1.0, abs(self.track.cash_in)):
+            self.track.warnings.append("closed with assets left inside; they are valued at their marks")
+        return self.track
+
+    def _opening_deposits(self, ordered: list[Fact]) -> list[Fact]:
+        """A position told only by its liquidity or its snapshots was put in at its first state."""
+        flows = [fact for fact in ordered if isinstance(fact, Flow) and fact.kind == "deposit"]
+        if self.track.is_fill_based or flows:
+            return []
+        at = self.position.at
+        held = self.holdings.first_state(at)
+        told = next((fact for fact in ordered if isinstance(fact, Snapshot)), None)
+        if not held and told is not None:
+            at, held = told.at, dict(told.holdings)
+        return [
+            Flow(
+                id=f"{self.position.id}~{asset}",
+                agent=self.position.agent,
+                at=at,
+                kind="deposit",
+                asset=asset,
+                quantity=quantity,
+                position=self.position.position,
+            )
+            for asset, quantity in sorted(held.items())
+            if quantity > 0
+        ]
+
+    # -- one instant ---------------------------------------------------------------------------------------------
+
+    def _instant(self, at: int, group: list[Fact]) -> None:
+        exits = [fact for fact in group if isinstance(fact, Exit)]
+        settles = any(isinstance(f, Fill) or (isinstance(f, Flow) and f.kind not in _FUNDING) for f in group)
+        if settles and self.closed:
+            self._reopen(at, group)
+        share = self.shares.get(at, 0.0)
+        spent = 0.0
+        deposits = [fact for fact in group if isinstance(fact, Flow) and fact.kind == "deposit"]
+        for fact in group:
+            if isinstance(fact, Fill):
+                spent += self._fill(fact, funded=share > 0 and fact.side == self.side)
+            elif isinstance(fact, Cost):
+                self._cost(fact)
+            elif isinstance(fact, Snapshot) and not self.closed and not self.exited:
+                self.track.snapshots.append(fact)
+                self._book(at, self.holdings.snapshot(fact))
+            elif isinstance(fact, Decision):
+                self.track.decisions.append(fact)
+            elif isinstance(fact, Flow) and fact.kind not in {"deposit", "withdrawal"}:
+                self._flow(fact)
+            elif isinstance(fact, Flow) and fact is (deposits[0] if deposits else None):
+                spent += self._deposit(at, deposits, funded=share > 0)
+        if share:
+            self._settle_funding(at, share, spent)
+        withdrawals = [fact for fact in group if isinstance(fact, Flow) and fact.kind == "withdrawal"]
+        if withdrawals:
+            # the rest of an LP may follow in another transaction after the exit
+            self._withdraw(at, withdrawals, final=bool(exits) or (self.exited and self.position.kind != "lp"))
+        if exits:
+            self._exit(at, exits[-1].reason)
+        elif settles and self.exited:
+            self._exit(at, "")
+        self._knot(at)
+
+    def _reopen(self, at: int, group: list[Fact]) -> None:
+        """More is told of a closed position: what left at its marks comes back first, as if it had stayed."""
+        self.closed, self.track.closed_at = False, None
+        if any(
+            getattr(fact, "kind", "") == "deposit" or getattr(fact, "side", "") == self.side for fact in group
+        ):
+            self.exited = False  # put to use again
+        if self.gone is None:
+            return
+        self.track.bookings.extend(Booking(at, b.component, -b.amount) for b in self.gone.bookings)
+        self._pay(at, -self.gone.cash)
+        self.lots, self.holdings, self.track.lots = self.gone.lots, self.gone.holdings, self.gone.by_lot
+        self.track.closings = [c for c in self.track.closings if c not in self.gone.closings]
+        self.gone = None
+
+    def _knot(self, at: int) -> None:
+        held, claims, bundle, pool, basis = self.holdings.view()
+        quantity = float(self.lots.quantity)
+        if quantity:
+            held = {**held, self.position.instrument: quantity}
+        self.track.knots.append(
+            Knot(at, held, claims, bundle, pool, basis + self.lots.basis, self.cash, self.gas)
+        )
+
+    def _book(self, at: int, bookings: Iterable[tuple[str, float]]) -> None:
+        self.track.bookings.extend(Booking(at, name, amount) for name, amount in bookings if amount)
+
+    def _realise(self, at: int, pnl: float) -> None:
+        self._book(at, realised(pnl))
+
+    def _pay(self, at: int, cash: float) -> None:
+        """Base currency the wallet receives (> 0) or gives."""
+        self.cash += cash
+        self.track.effects.append(Effect(at, self.prices.base_currency, cash, cash))
+
+    # -- fills ---------------------------------------------------------------------------------------------------
+
+    def _fill(self, fill: Fill, *, funded: bool) -> float:
+        """Trade; gives the cost when `funded_with` pays for it, else settles with the wallet."""
+        instrument = fill.instrument or self.position.instrument
+        base, quote = base_and_quote(instrument)
+        rate = self.prices.rate(instrument, fill.at)
+        price, quantity, fee = float(fill.price) * rate, fill.quantity, 0.0
+        gross = float(quantity) * price
+        told = price
+        if fill.fee and fill.fee_asset == base and fill.side == "buy":
+            quantity -= fill.fee
+            price = gross / float(quantity) if quantity else price
+        elif fill.fee:
+            fee = self._fee(fill, quote, rate)
+        signed = quantity if fill.side == "buy" else -quantity
+        paid = fee or float(fill.quantity - quantity) * told
+        self.track.trades.append(Trade(fill.at, float(signed), told, paid))
+        done = self.lots.trade(signed, price, fee, len(self.track.fills))
+        for match in done.matched:
+            pnl = match.proceeds - match.entry_cost
+            self.track.lots[match.tag] = self.track.lots.get(match.tag, 0.0) + pnl
+        self._note_trade(fill, price, fee, done.opened_qty, done.closed_qty, done.pnl)
+        self.track.fills.append(fill)
+        proceeds = gross if fill.side == "sell" else -gross
+        if funded:
+            return fee - proceeds
+        if self._fee_in_cash(fill, quote):
+            self._pay(fill.at, proceeds - fee)
+        else:
+            self._pay(fill.at, proceeds)
+            self.cash -= fee
+        return 0.0
+
+    def _fee_in_cash(self, fill: Fill, quote: str | None) -> bool:
+        return fill.fee_asset in {None, quote, self.prices.base_currency}
+
+    def _fee(self, fill: Fill, quote: str | None, rate: float) -> float:
+        """The fee in base currency; one paid in another asset also leaves the wallet as that asset."""
+        if self._fee_in_cash(fill, quote):
+            fee = float(fill.fee) * (1.0 if fill.fee_asset == self.prices.base_currency else rate)
+        else:
+            asset = str(fill.fee_asset)
+            fee = float(fill.fee) * self.prices.price(asset, fill.at)
+            self.track.effects.append(Effect(fill.at, asset, -float(fill.fee), -fee))
+        return fee
+
+    def _note_trade(
+        self, fill: Fill, price: float, fee: float, opened: Decimal, closed: Decimal, pnl: float
+    ) -> None:
+        size = float(abs(opened) + abs(closed)) or 1.0
+        if opened:
+            share = float(abs(opened)) / size
+            self.track.openings.append(
+                Opening(fill.at, float(abs(opened)), price, fee * share, len(self.track.fills))
+            )
+        if closed:
+            share = float(abs(closed)) / size
+            sign = -1.0 if closed > 0 else 1.0
+            self.track.closings.append(Closing(fill.at, float(abs(closed)), price, fee * share, pnl, sign))
+            self._realise(fill.at, pnl)
+
+    # -- flows, costs, exit --------------------------------------------------------------------------------------
+
+    def _deposit(self, at: int, deposits: list[Flow], *, funded: bool) -> float:
+        self.track.flows.extend(deposits)
+        self.track.deposits.add(at)
+        value, realized = self.holdings.deposit(at, deposits)
+        for pnl in realized:
+            self._realise(at, pnl)
+        if funded:
+            return value
+        self.track.cash_in += value
+        self._pay(at, -value)
+        return 0.0
+
+    def _settle_funding(self, at: int, share: float, spent: float) -> None:
+        given = 0.0
+        for asset, quantity, worth in given_up(self.position, self.track.opened_at, self.prices):
+            given += share * worth
+            self.track.effects.append(Effect(at, asset, -share * quantity, -share * worth))
+        self.cash -= given
+        self.track.cash_in += given
+        self._realise(at, spent - given)
+
+    def _flow(self, flow: Flow) -> None:
+        self.track.flows.append(flow)
+        value = self._value_of(flow)
+        if flow.kind in _FUNDING:
+            signed = value if flow.kind == "funding_received" else -value
+            self._book(flow.at, [("funding", signed)])
+            self._pay(flow.at, signed)
+            return
+        self._book(flow.at, self.holdings.accrue(flow, value))
+
+    def _value_of(self, flow: Flow) -> float:
+        if flow.value is not None:
+            return float(flow.value)
+        return float(flow.quantity) * self.prices.price(flow.asset, flow.at)
+
+    def _withdraw(self, at: int, withdrawals: list[Flow], *, final: bool) -> None:
+        self.track.flows.extend(withdrawals)
+        removal = self.holdings.withdraw(at, withdrawals, final=final)
+        self._removal(at, removal.value, removal.realized, removal.il)
+        if removal.emptied and not self.closed:
+            self.closed = True
+            self.track.closed_at = at
+
+    def _removal(self, at: int, value: float, realized: float, il: float) -> None:
+        self._pay(at, value)
+        self._book(at, [("impermanent_loss", il)])
+        self._realise(at, realized)
+        self.track.closings.append(Closing(at, 0.0, 0.0, 0.0, realized - il))
+
+    def _cost(self, cost: Cost) -> None:
+        base = self.prices.base_currency
+        if cost.amount is not None:
+            worth, asset, quantity = float(cost.amount), base, float(cost.amount)
+        else:
+            asset, quantity = str(cost.asset), float(cost.quantity or 0)
+            worth = quantity * self.prices.price(asset, cost.at)
+        self.track.effects.append(Effect(cost.at, asset, -quantity, -worth))
+        booking = Booking(cost.at, f"{cost.kind}_costs", worth)
+        if cost.kind == "gas":
+            self.gas += worth
+            self.track.bookings.append(booking)
+        else:
+            self.track.portfolio.append(booking)
+
+    def _exit(self, at: int, reason: str) -> None:
+        self.track.exit_reason = reason or self.track.exit_reason
+        if self.track.is_fill_based and not self.lots.quantity and self.track.fills:
+            return  # its last fill has closed it
+        self.exited = True
+        self._book(at, self.holdings.untold(at))
+        self._leave(at)
+        if not self.closed:
+            self.closed = True
+            self.track.closed_at = at
+
+    def _leave(self, at: int) -> None:
+        """What is still inside a position told to be closed leaves at its mark."""
+        held, claims, bundle, _, _ = self.holdings.view()
+        if not (self.lots.quantity or held or claims or bundle):
+            return
+        known = {id(self.prices): self.prices, id(self.position): self.position}
+        lots, holdings = self.lots.copy(), copy.deepcopy(self.holdings, known)
+        by_lot, cash = dict(self.track.lots), self.cash
+        booked, closed = len(self.track.bookings), len(self.track.closings)
+        if self.lots.quantity:
+            price = self.prices.price(self.position.instrument, at)
+            quantity = self.lots.quantity
+            done = self.lots.trade(-quantity, price, 0.0, len(self.track.fills))
+            sign = -1.0 if quantity < 0 else 1.0
+            self.track.closings.append(Closing(at, float(abs(quantity)), price, 0.0, done.pnl, sign))
+            self._realise(at, done.pnl)
+            self._pay(at, float(quantity) * price)
+        rest = self.holdings.leave(at)
+        if rest is not None:
+            self._removal(at, rest.value, rest.realized, rest.il)
+        self.gone = _Gone(
+            lots,
+            holdings,
+            by_lot,
+            self.track.bookings[booked:],
+            self.track.closings[closed:],
+            self.cash - cash,
+        )
+
+    def _close_by_fills(self) -> None:
+        track = self.track
+        if self.lots.quantity or self.closed or not track.fills:
+            return
+        track.closed_at = track.fills[-1].at
+        rest = self.holdings.leave(track.closed_at)
+        if rest is not None and rest.value:
+            # accrued but never withdrawn: it settles with the last fill, or when it accrued, if that was later
+            last = max(track.closed_at, track.knots[-1].at)
+            self._removal(last, rest.value, rest.realized, rest.il)
+            self._knot(last)

@@ -1,0 +1,235 @@
+"""One position after its facts were replayed: what was booked when, and what was held between events.
+
+A `Track` answers two questions at any instant: what is the position worth, and how much of that is unrealised price
+move or impermanent loss. Everything else (attribution, trajectories, regret) is differences of those.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from retro.kernels.liquidity import amounts
+from retro.model import Snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from retro.accounting.prices import Prices
+    from retro.model import Decision, Fact, Fill, Flow, Position
+
+__all__ = ["Booking", "Closing", "Effect", "Knot", "Opening", "Pool", "State", "Track", "Trade"]
+
+
+class Booking(NamedTuple):
+    """An amount booked to a component of the attribution; costs, losses and IL as positive magnitudes."""
+
+    at: int
+    component: str
+    amount: float
+
+
+class Effect(NamedTuple):
+    """What an event did to the wallet: `quantity` of `asset` received (> 0) or given (< 0), worth `value`."""
+
+    at: int
+    asset: str
+    quantity: float
+    value: float
+
+
+class Trade(NamedTuple):
+    """A fill as told: `quantity` bought (> 0) or sold (< 0), price and fee in base currency."""
+
+    at: int
+    quantity: float
+    price: float
+    fee: float
+
+
+class Opening(NamedTuple):
+    """A fill that enlarged the position: price in base currency per unit."""
+
+    at: int
+    quantity: float
+    price: float
+    fee: float
+    tag: int
+
+
+class Closing(NamedTuple):
+    """A fill or removal that shrank the position, and what it realised net of its own fee; `sign` -1: it shrank a short."""
+
+    at: int
+    quantity: float
+    price: float
+    fee: float
+    realized: float
+    sign: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Liquidity in a price range, token0 in token1; the full range is 0 to infinity."""
+
+    liquidity: float
+    lower: float
+    upper: float
+    token0: str
+    token1: str
+
+    def holdings(self, price: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Quantities of token0 and token1 at each price."""
+        return amounts(self.liquidity, price, self.lower, self.upper)
+
+
+@dataclass(frozen=True, slots=True)
+class Knot:
+    """What was held from the events of one instant until the next event. Money in base currency.
+
+    `held` is principal (a spot or perp quantity, lent or staked assets less debt, LP tokens when no pool formula is
+    known), `claims` accrued and not withdrawn, `bundle` the LP's deposited tokens (the hold baseline), `basis` the
+    cost of bundle (or held) and claims, `cash` the net cash given to the wallet so far, `gas` the gas paid so far.
+    """
+
+    at: int
+    held: dict[str, float]
+    claims: dict[str, float]
+    bundle: dict[str, float] | None
+    pool: Pool | None
+    basis: float
+    cash: float
+    gas: float
+
+
+class State(NamedTuple):
+    """A valuation: worth of everything held, unrealised price move against basis, impermanent loss."""
+
+    value: float
+    unrealized: float
+    il: float
+    pnl: float
+
+
+@dataclass(slots=True)
+class Track:
+    """A replayed position."""
+
+    position: Position
+    opened_at: int
+    closed_at: int | None = None
+    flagged_at: int | None = None
+    flagged_why: str = ""
+    bookings: list[Booking] = field(default_factory=list)
+    portfolio: list[Booking] = field(default_factory=list)
+    effects: list[Effect] = field(default_factory=list)
+    knots: list[Knot] = field(default_factory=list)
+    openings: list[Opening] = field(default_factory=list)
+    closings: list[Closing] = field(default_factory=list)
+    lots: dict[int, float] = field(default_factory=dict)
+    fills: list[Fill] = field(default_factory=list)
+    trades: list[Trade] = field(default_factory=list)
+    flows: list[Flow] = field(default_factory=list)
+    snapshots: list[Snapshot] = field(default_factory=list)
+    deposits: set[int] = field(default_factory=set)
+    decisions: list[Decision] = field(default_factory=list)
+    exit_reason: str | None = None
+    cash_in: float = 0.0
+    warnings: list[str] = field(default_factory=list)
+    unreliable: set[str] = field(default_factory=set)
+    _starts: list[int] = field(default_factory=list)
+
+    @property
+    def is_fill_based(self) -> bool:
+        """Whether the position lives by fills of one instrument (spot, perp) and not by deposits."""
+        return self.position.kind in {"spot", "perp"}
+
+    @property
+    def sign(self) -> float:
+        """+1 long, -1 short."""
+        return -1.0 if self.position.side == "short" else 1.0
+
+    def note_boundary(self, facts: Iterable[Fact]) -> None:
+        """Facts at the instant a replay ended: of these only a snapshot speaks, of the principal at that boundary."""
+        facts = list(facts)
+        if not any(getattr(fact, "kind", "") == "deposit" for fact in facts):
+            self.snapshots += [fact for fact in facts if isinstance(fact, Snapshot)]
+
+    def knot_before(self, boundary: int) -> Knot | None:
+        """What was held just before the events at `boundary`."""
+        if len(self._starts) != len(self.knots):
+            self._starts[:] = [knot.at for knot in self.knots]
+        i = bisect_left(self._starts, boundary) - 1
+        return self.knots[i] if i >= 0 else None
+
+    def state(self, boundary: int, marks_until: int, prices: Prices) -> State:
+        """Value at a boundary: events before it, marks at or before `marks_until`."""
+        knot = self.knot_before(boundary)
+        if knot is None:
+            return State(0.0, 0.0, 0.0, 0.0)
+        at = min(boundary, marks_until)
+        principal = self._principal(knot, boundary, at, prices)
+        claims = _worth(knot.claims, at, prices)
+        value = principal + claims
+        il = 0.0
+        if knot.bundle is not None:
+            hold = _worth(knot.bundle, at, prices)
+            il = hold - principal
+            unrealized = hold + claims - knot.basis
+        else:
+            unrealized = value - knot.basis
+        return State(value, unrealized, il, value + knot.cash - knot.gas)
+
+    def _principal(self, knot: Knot, boundary: int, at: int, prices: Prices) -> float:
+        if self.snapshots and boundary not in self.deposits:
+            exact = [snap for snap in self.snapshots if snap.at == boundary]
+            if exact and (self.closed_at is None or boundary <= self.closed_at):
+                told = {asset: float(quantity) for asset, quantity in exact[-1].holdings.items()}
+                for asset, quantity in (exact[-1].debt or {}).items():
+                    told[asset] = told.get(asset, 0.0) - float(quantity)
+                return _worth(told, at, prices)
+        if knot.pool is None:
+            return _worth(knot.held, at, prices)
+        values = _pool_worth(knot.pool, np.array([at], dtype=np.int64), prices)
+        return float(values[0])
+
+    def pnl_path(self, times: NDArray[np.int64], prices: Prices) -> NDArray[np.float64]:
+        """Pnl (value + cash - gas) at each instant of `times` (us, ascending), events strictly before each."""
+        if len(self._starts) != len(self.knots):
+            self._starts[:] = [knot.at for knot in self.knots]
+        which = np.searchsorted(np.array(self._starts, dtype=np.int64), times, side="left") - 1
+        out = np.zeros(len(times))
+        for i in np.unique(which):
+            if i < 0:
+                continue
+            chosen = which == i
+            knot, at = self.knots[int(i)], times[chosen]
+            total = np.full(len(at), knot.cash - knot.gas)
+            held = dict(knot.claims)
+            if knot.pool is not None:
+                total += _pool_worth(knot.pool, at, prices)
+            else:
+                for asset, quantity in knot.held.items():
+                    held[asset] = held.get(asset, 0.0) + quantity
+            for asset, quantity in held.items():
+                if quantity:
+                    total += quantity * prices.at_many(asset, at)
+            out[chosen] = total
+        return out
+
+
+def _worth(held: dict[str, float], at: int, prices: Prices) -> float:
+    return sum(quantity * prices.price(asset, at) for asset, quantity in held.items() if quantity)
+
+
+def _pool_worth(pool: Pool, at: NDArray[np.int64], prices: Prices) -> NDArray[np.float64]:
+    m0, m1 = prices.at_many(pool.token0, at), prices.at_many(pool.token1, at)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(m1 > 0, m0 / m1, np.nan)
+    x, y = pool.holdings(ratio)
+    return np.nan_to_num(x * m0 + y * m1)  # an unpriced token is worth nothing here and named as unreliable

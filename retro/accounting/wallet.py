@@ -1,0 +1,193 @@
+"""The wallet: base currency, other assets in lots, and what came from or went to the owner."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+
+from retro.accounting.track import Booking
+from retro.kernels.lots import LotBook
+from retro.model import Cost, Equity, External, Flow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from retro.accounting.prices import Prices
+    from retro.accounting.track import Effect
+    from retro.model import Fact
+
+__all__ = ["ExternalFlow", "Statement", "Wallet", "statements"]
+
+_INCOME: Final = {
+    "lp_fee": "lp_fees_earned",
+    "interest": "lending_interest_earned",
+    "reward": "staking_rewards",
+    "funding_received": "funding",
+}
+_CHARGE: Final = {
+    "borrow_interest": ("borrow_interest", 1.0),
+    "slash": ("staking_rewards", -1.0),
+    "funding_paid": ("funding", -1.0),
+}
+
+
+class ExternalFlow(NamedTuple):
+    """Money from (> 0) or to the owner, in base currency."""
+
+    at: int
+    value: float
+
+
+class Statement(NamedTuple):
+    """The agent's own word on its equity just before the events of an instant."""
+
+    at: int
+    value: float
+
+
+class Wallet:
+    """What is in the wallet, moved forward event by event. Assets never go short: what is not held is bought."""
+
+    def __init__(self, base_currency: str, method: Literal["fifo", "average"]) -> None:
+        self.base_currency = base_currency
+        self.method = method
+        self.cash = 0.0
+        self.assets: dict[str, LotBook] = {}
+
+    def copy(self) -> Wallet:
+        """A wallet that can move on by itself."""
+        other = Wallet(self.base_currency, self.method)
+        other.cash = self.cash
+        other.assets = {asset: book.copy() for asset, book in self.assets.items()}
+        return other
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data from which `from_json` makes the same wallet."""
+        return {"cash": self.cash, "assets": {a: book.to_json() for a, book in sorted(self.assets.items())}}
+
+    @classmethod
+    def from_json(
+        cls, base_currency: str, method: Literal["fifo", "average"], data: dict[str, Any]
+    ) -> Wallet:
+        """The wallet that was stored."""
+        wallet = cls(base_currency, method)
+        wallet.cash = data["cash"]
+        wallet.assets = {asset: LotBook.from_json(method, book) for asset, book in data["assets"].items()}
+        return wallet
+
+    def value(self, at: int, prices: Prices) -> float:
+        """Worth in base currency."""
+        return self.cash + sum(
+            float(book.quantity) * prices.price(asset, at)
+            for asset, book in self.assets.items()
+            if book.quantity
+        )
+
+    def unrealized(self, at: int, prices: Prices) -> float:
+        """Worth of the other assets above what they cost."""
+        return sum(
+            float(book.quantity) * prices.price(asset, at) - book.basis
+            for asset, book in self.assets.items()
+            if book.quantity
+        )
+
+    def receive(self, asset: str, quantity: Decimal, value: float) -> None:
+        """Take in an asset; its value becomes its basis."""
+        if asset == self.base_currency:
+            self.cash += value
+            return
+        if not float(quantity):
+            return
+        book = self.assets.setdefault(asset, LotBook(self.method))
+        book.trade(quantity, value / float(quantity), 0.0, 0)
+
+    def give(self, at: int, asset: str, quantity: Decimal, value: float) -> list[Booking]:
+        """Hand out an asset worth `value`: a disposal; what is not held is bought at that price first."""
+        if asset == self.base_currency:
+            self.cash -= value
+            return []
+        book = self.assets.setdefault(asset, LotBook(self.method))
+        price = value / float(quantity) if float(quantity) else 0.0
+        held = max(book.quantity, Decimal(0))
+        if held < quantity:
+            self.cash -= float(quantity - held) * price
+            quantity = held
+        if not quantity:
+            return []
+        pnl = book.trade(-quantity, price, 0.0, 0).pnl
+        return (
+            [Booking(at, "trading_gains", pnl) if pnl > 0 else Booking(at, "trading_losses", -pnl)]
+            if pnl
+            else []
+        )
+
+    def apply(self, effect: Effect) -> list[Booking]:
+        """What a position's event did to the wallet."""
+        if effect.asset == self.base_currency:
+            self.cash += effect.quantity
+            return []
+        quantity = Decimal(repr(effect.quantity))
+        if quantity < 0:
+            return self.give(effect.at, effect.asset, -quantity, -effect.value)
+        self.receive(effect.asset, quantity, effect.value)
+        return []
+
+    def tell(self, fact: Fact, prices: Prices) -> tuple[list[Booking], ExternalFlow | None]:
+        """A fact without a position: a flow, a cost, the owner's money."""
+        match fact:
+            case Flow():
+                return self._flow(fact, prices), None
+            case Cost():
+                return self._cost(fact, prices), None
+            case External():
+                return self._external(fact, prices)
+            case _:
+                return [], None
+
+    def _flow(self, flow: Flow, prices: Prices) -> list[Booking]:
+        value = (
+            float(flow.value)
+            if flow.value is not None
+            else float(flow.quantity) * prices.price(flow.asset, flow.at)
+        )
+        if flow.kind in _INCOME:
+            self.receive(flow.asset, flow.quantity, value)
+            return [Booking(flow.at, _INCOME[flow.kind], value)]
+        if flow.kind in _CHARGE:
+            component, sign = _CHARGE[flow.kind]
+            return [
+                *self.give(flow.at, flow.asset, flow.quantity, value),
+                Booking(flow.at, component, sign * value),
+            ]
+        return []
+
+    def _cost(self, cost: Cost, prices: Prices) -> list[Booking]:
+        component = f"{cost.kind}_costs"
+        if cost.amount is not None:
+            self.cash -= float(cost.amount)
+            return [Booking(cost.at, component, float(cost.amount))]
+        quantity, asset = cost.quantity or Decimal(0), str(cost.asset)
+        value = float(quantity) * prices.price(asset, cost.at)
+        return [*self.give(cost.at, asset, quantity, value), Booking(cost.at, component, value)]
+
+    def _external(self, fact: External, prices: Prices) -> tuple[list[Booking], ExternalFlow | None]:
+        asset = fact.asset or self.base_currency
+        size = abs(fact.quantity)
+        if asset == self.base_currency:
+            value = float(size)
+        else:
+            value = (
+                abs(float(fact.value))
+                if fact.value is not None
+                else float(size) * prices.price(asset, fact.at)
+            )
+        if fact.quantity > 0:
+            self.receive(asset, size, value)
+            return [], ExternalFlow(fact.at, value)
+        return self.give(fact.at, asset, size, value), ExternalFlow(fact.at, -value)
+
+
+def statements(facts: Iterable[Fact]) -> list[Statement]:
+    """The equity statements among facts, in time order."""
+    told = [Statement(f.at, float(f.value)) for f in facts if isinstance(f, Equity) and f.value is not None]
+    return sorted(told)

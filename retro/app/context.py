@@ -1,0 +1,95 @@
+"""What work is done with: the database, the owner's terms, channels, and a clock, dice and words that are arguments."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from retro.app.reviews.documents import Document
+from retro.periods import SECOND
+from retro.store.jobs.reviews import Review
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from retro.app.engine.obligations import Terms
+    from retro.app.settlement.settings import Settings
+    from retro.config import Config
+    from retro.deliver.channel import Channel
+    from retro.secret import Secret
+    from retro.store.database import Store
+    from retro.store.facts.agents import Agent
+
+__all__ = ["LONGEST_WAIT", "Bench", "Consequence", "Tally", "Words", "backoff"]
+
+LONGEST_WAIT: Final = 3600 * SECOND
+_FIRST_WAIT: Final = 30 * SECOND
+
+Words = Callable[[Review, Document, "Settings"], tuple[Document, bool]]
+"""Puts words to a document without touching a figure, and says whether a model was paid for them."""
+Consequence = Callable[["Connection", Review, Document], None]
+"""What else a finished review does, in the transaction that makes it done."""
+
+
+@dataclass(slots=True)
+class Bench:
+    """Everything a worker needs. `owner` names this process among others, `host` the machine whose files it reads.
+
+    `look_back` tells what became of what was sent and gives how many things a person has to look at.
+    `alone`: no other process works on the database, so what is held by somebody else is held by nobody.
+    `beat` is called between steps, `stopping` says that no new step should begin, `log` takes an event and its fields,
+    `bound` adds fields to whatever is logged inside it.
+    """
+
+    store: Store
+    config: Config
+    terms: Terms
+    settings_for: Callable[[Agent], Settings]
+    channels: Mapping[str, Channel]
+    clock: Callable[[], int]
+    words: Words
+    owner: str
+    host: str = ""
+    alone: bool = True
+    rng: random.Random = field(default_factory=random.Random)
+    secrets: tuple[Secret, ...] = ()
+    consequences: tuple[Consequence, ...] = ()
+    look_back: Callable[[], int] = lambda: 0
+    beat: Callable[[], None] = lambda: None
+    stopping: Callable[[], bool] = lambda: False
+    log: Callable[..., None] = lambda *_, **__: None
+    bound: Callable[..., AbstractContextManager[None]] = lambda **_: nullcontext()
+
+    @property
+    def lease(self) -> int:
+        """How long what we hold is ours without a sign of life."""
+        return round(self.config.service.lease_seconds * SECOND)
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a knock came to."""
+
+    done: int = 0
+    unchanged: int = 0
+    failed: int = 0
+    parked: int = 0
+    sent: int = 0
+    postponed: int = 0
+    refused: int = 0
+    sources_failed: int = 0
+    amiss: int = 0
+
+    @property
+    def clean(self) -> bool:
+        """Whether nothing went wrong that stays wrong."""
+        return not (self.failed or self.parked or self.refused or self.sources_failed or self.amiss)
+
+
+def backoff(attempt: int, rng: random.Random) -> int:
+    """Microseconds to wait after the n-th failure: doubling from half a minute to an hour, a quarter more or less."""
+    wait = min(_FIRST_WAIT << min(attempt - 1, 20), LONGEST_WAIT)
+    return round(wait * rng.uniform(0.75, 1.25))

@@ -1,0 +1,1 @@
+"""What `retro doctor` examines, one file a subject."""

@@ -1,0 +1,146 @@
+"""Can the agents be reviewed: their marks, how old these are, whether the book speaks for the facts."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, Final
+
+from retro.accounting.prices import MAX_AGE, base_and_quote
+from retro.app.doctor.check import note, ok
+from retro.app.proposals.files import read_playbook
+from retro.app.settlement.settings import settings_of
+from retro.app.settlement.settle import is_stale, known_until, read_rows
+from retro.errors import InputError
+from retro.periods import format_instant
+from retro.store.facts import agents as shelf_agents
+from retro.store.facts import faults as shelf_faults
+from retro.store.facts import marks as shelf_marks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from sqlalchemy import Connection
+
+    from retro.app.doctor.check import Check, Examination, House
+    from retro.app.settlement.settings import Settings
+    from retro.store.facts.agents import Agent
+
+__all__ = ["CHECKS", "agents", "faults", "known_agents"]
+
+_FOREVER: Final = 1 << 62
+_SHOWN: Final = 5
+
+
+def agents(house: House) -> Iterator[Check]:
+    """Every agent: its life, its marks, its book."""
+    if house.store is None:
+        return
+    with house.store.read() as conn:
+        for agent in shelf_agents.agents(conn):
+            yield from _agent(conn, agent, _settings(house, agent))
+
+
+def _settings(house: House, agent: Agent) -> Settings:
+    table = house.config.agent.get(agent.name)
+    try:
+        book = None if table is None or table.playbook is None else read_playbook(table.playbook)
+    except InputError:  # told by the check of playbooks
+        book = None
+    return settings_of(house.config, agent, book)
+
+
+def _agent(conn: Connection, agent: Agent, settings: Settings) -> Iterator[Check]:
+    if agent.first_at is None or agent.last_at is None:
+        yield note("agent", f"{agent.name}: has no events yet")
+        return
+    life = f"{_day(agent.first_at)} to {_day(agent.last_at)}"
+    yield ok("agent", f"{agent.name}: {agent.events:,} events, {life}, in {settings.base_currency}")
+    if is_stale(conn, agent.name, settings):
+        yield note(
+            "agent", f"{agent.name}: its book is behind its facts; the next review brings it up to date"
+        )
+    traded: dict[str, bool] = {}  # instrument -> whether a position in it is open
+    for row in read_rows(conn, agent.name, opened_before=_FOREVER):
+        if row.kind in {"spot", "perp"}:
+            traded[row.instrument] = traded.get(row.instrument, False) or row.closed_at is None
+    yield from _marks(conn, agent, settings.base_currency, traded)
+
+
+def _marks(conn: Connection, agent: Agent, base_currency: str, traded: dict[str, bool]) -> Iterator[Check]:
+    """Instruments without a mark have no path and no regret; an old mark makes an open position's worth provisional."""
+    until = known_until(agent)
+    there = {owner: set(shelf_marks.instruments(conn, owner)) for owner in (agent.name, None)}
+    missing, old = [], []
+    for instrument in sorted(traded):
+        newest = _newest(conn, there, _priced_by(instrument, base_currency), until)
+        if newest is None:
+            missing.append(instrument)
+        elif traded[instrument] and until - newest > MAX_AGE:
+            old.append(f"{instrument} ({_day(newest)})")
+    if missing:
+        reason = "without marks no path and no regret; `retro ingest marks` adds them"
+        yield note("marks", f"{agent.name}: none for {_listed(missing)}; {reason}")
+    if old:
+        yield note(
+            "marks", f"{agent.name}: open positions are valued at marks older than a day: {_listed(old)}"
+        )
+    if traded and not missing and not old:
+        yield ok("marks", f"{agent.name}: for each of {len(traded)} instruments traded")
+
+
+def _newest(
+    conn: Connection, there: dict[str | None, set[str]], names: Iterable[str], until: int
+) -> int | None:
+    found = [
+        mark[0]
+        for owner, instruments in there.items()
+        for name in names
+        if name in instruments
+        if (mark := shelf_marks.last_at_or_before(conn, owner, name, until)) is not None
+    ]
+    return max(found, default=None)
+
+
+def _priced_by(instrument: str, base_currency: str) -> set[str]:
+    """The series whose marks price an instrument."""
+    base, quote = base_and_quote(instrument)
+    return {instrument, base, f"{base}/{quote or base_currency}", f"{base}/{base_currency}"}
+
+
+def known_agents(house: House) -> Iterator[Check]:
+    """`[agent.NAME]` tables that no agent answers to: most often a slip in the name."""
+    if house.store is None:
+        return
+    with house.store.read() as conn:
+        names = [agent.name for agent in shelf_agents.agents(conn)]
+    for name in house.config.agent:
+        if name not in names:
+            near = difflib.get_close_matches(name, names, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            yield note("agent", f"{name}: is configured, but no event tells of it{hint}")
+
+
+def faults(house: House) -> Iterator[Check]:
+    """Rows that could not be used."""
+    if house.store is None:
+        return
+    with house.store.read() as conn:
+        count = shelf_faults.count(conn)
+    if count:
+        rows = "row or source" if count == 1 else "rows or sources"
+        yield note("faults", f"{count:,} {rows} could not be used; `retro faults` says why")
+    else:
+        yield ok("faults", "everything that was ingested could be used")
+
+
+def _day(at: int) -> str:
+    return format_instant(at)[:10]
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(names[:_SHOWN])
+    return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"
+
+
+CHECKS: Final[tuple[Examination, ...]] = (agents, known_agents, faults)
+"""In the order in which they are told."""

@@ -1,0 +1,53 @@
+"""What an examination finds, and what it looks at; the examinations themselves are in `checks_*.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from retro.config import Config
+    from retro.store.database import Store
+
+__all__ = ["Check", "Examination", "House", "broken", "note", "ok"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One finding: fine, worth knowing, or in need of a remedy (which `detail` names)."""
+
+    name: str
+    state: Literal["ok", "note", "broken"]
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """What is examined. `store` is None where there is no database yet, or none that opens; `now` is microseconds."""
+
+    config: Config
+    env: Mapping[str, str]
+    now: int
+    store: Store | None = None
+
+
+Examination = Callable[[House], Iterable[Check]]
+"""Looks at one thing and says what it found. A `RetroError` it raises becomes a broken check under its name."""
+
+
+def ok(name: str, detail: str) -> Check:
+    """It works."""
+    return Check(name, "ok", detail)
+
+
+def note(name: str, detail: str) -> Check:
+    """It works, and there is something to know."""
+    return Check(name, "note", detail)
+
+
+def broken(name: str, detail: str) -> Check:
+    """It does not work; the detail says what to do."""
+    return Check(name, "broken", detail)

@@ -1,0 +1,82 @@
+"""`retro doctor`: every examination there is, one after the other; what one cannot finish keeps no other from it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from retro.app.doctor import agents as checks_agents
+from retro.app.doctor import machine as checks_machine
+from retro.app.doctor import memory as checks_memory
+from retro.app.doctor import model as checks_model
+from retro.app.doctor import place as checks_place
+from retro.app.doctor import playbook as checks_playbook
+from retro.app.doctor import service as checks_service
+from retro.app.doctor import sources as checks_sources
+from retro.app.doctor.check import Check, House, broken
+from retro.config import Config, load, with_database
+from retro.errors import ConfigError, RetroError, UsageError
+from retro.store.database import open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from retro.app.doctor.check import Examination
+    from retro.store.database import Store
+
+__all__ = ["Check", "examine"]
+
+_CHECKS: Final[tuple[Examination, ...]] = (
+    *checks_place.CHECKS,
+    *checks_sources.CHECKS,
+    *checks_agents.CHECKS,
+    *checks_memory.CHECKS,
+    *checks_playbook.CHECKS,
+    *checks_model.CHECKS,
+    *checks_service.CHECKS,
+)
+
+
+def examine(config_path: Path | None, db: str | None, env: Mapping[str, str], *, now: int) -> list[Check]:
+    """What works and what does not. Nothing is made or changed, but that tables of an older version are brought up.
+
+    Without a readable configuration only the machine is examined: everything else depends on what the file says.
+    """
+    machine = [check for one in checks_machine.CHECKS for check in _told(one, House(Config(), env, now))]
+    try:
+        config = load(config_path, env)
+        config = with_database(config, db) if db else config
+    except UsageError as error:
+        faults = (
+            [f"{error.path}: {fault}" for fault in error.faults]
+            if isinstance(error, ConfigError)
+            else [str(error)]
+        )
+        return [*machine, *(broken("configuration", fault) for fault in faults)]
+    found: list[Check] = []
+    house = House(config, env, now, _opened(config, found))
+    try:
+        for one in _CHECKS:
+            found += _told(one, house)
+    finally:
+        if house.store is not None:
+            house.store.close()
+    return [*machine, *found]
+
+
+def _opened(config: Config, found: list[Check]) -> Store | None:
+    """The database, when there is one; what keeps it from opening goes to the findings."""
+    try:
+        file = checks_place.file_of(config)
+        if file is None or file.exists():
+            return open_store(config.store.url, create=False, patience_s=5)
+    except (RetroError, OSError) as error:
+        found.append(broken("database", str(error)))
+    return None
+
+
+def _told(one: Examination, house: House) -> Iterator[Check]:
+    try:
+        yield from one(house)
+    except (RetroError, OSError) as error:
+        yield broken(one.__name__.replace("_", " "), str(error))

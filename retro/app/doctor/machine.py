@@ -1,0 +1,92 @@
+"""Is the machine fit: Python, the SQLite library, our packages and nobody else's of the same name, the extras."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import platform
+import sqlite3
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import retro
+from retro.app.doctor.check import broken, note, ok
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from retro.app.doctor.check import Check, Examination, House
+
+__all__ = ["CHECKS", "extras", "packages", "python", "sqlite_library"]
+
+_DISTRIBUTION: Final = "slow-mirror"
+_OURS: Final = ("retro", "memory", "playbook")
+_OLDEST_PYTHON: Final = (3, 11)
+_WAL_MENDED: Final = (3, 51, 3)
+_EXTRAS: Final = {
+    "postgres": ("psycopg", "PostgreSQL"),
+    "freqtrade": ("pyarrow", "Feather and Parquet candles"),
+    "mcp": ("mcp", "`retro mcp`"),
+}
+
+
+def python(_: House) -> Iterator[Check]:
+    """The interpreter, and where we run from."""
+    told = f"{platform.python_version()}, slow-mirror {retro.__version__} in {Path(retro.__file__).parent}"
+    if sys.version_info < _OLDEST_PYTHON:
+        yield broken("python", f"{told}; 3.11 or newer is needed")
+    else:
+        yield ok("python", told)
+
+
+def sqlite_library(_: House) -> Iterator[Check]:
+    """The library's version, and the bug that databases in WAL mode have before 3.51.3."""
+    version = sqlite3.sqlite_version
+    if sqlite3.sqlite_version_info >= _WAL_MENDED:
+        yield ok("sqlite", version)
+        return
+    yield note(
+        "sqlite",
+        f"{version} can damage databases in WAL mode (mended in 3.51.3); ours keep a rollback journal and are"
+        " safe: leave them so",
+    )
+
+
+def packages(_: House) -> Iterator[Check]:
+    """Whether `memory` and `playbook`, names that others use too, are ours."""
+    home = Path(retro.__file__).resolve().parent.parent
+    strangers = []
+    for name in _OURS:
+        spec = importlib.util.find_spec(name)
+        origin = None if spec is None or spec.origin is None else Path(spec.origin).resolve()
+        if origin != home / name / "__init__.py":
+            place = "missing" if origin is None else f"{origin.parent}, not {home / name}"
+            strangers.append(f"{name} is {place}")
+    if strangers:
+        yield broken("packages", f"{'; '.join(strangers)}: install slow-mirror in an environment of its own")
+        return
+    owners = importlib.metadata.packages_distributions()
+    others = sorted({owner for name in _OURS for owner in owners.get(name, ()) if owner != _DISTRIBUTION})
+    if others:
+        names = ", ".join(others)
+        yield broken(
+            "packages",
+            f"{names} installs packages of the same names; install slow-mirror in an environment of its own",
+        )
+        return
+    yield ok("packages", "retro, memory and playbook are ours")
+
+
+def extras(_: House) -> Iterator[Check]:
+    """Which optional parts are installed, and how to get the others."""
+    missing = {extra for extra, (module, _) in _EXTRAS.items() if importlib.util.find_spec(module) is None}
+    there = [what for extra, (_, what) in _EXTRAS.items() if extra not in missing]
+    if there:
+        yield ok("extras", f"{', '.join(there)} can be used")
+    for extra in sorted(missing):
+        yield note("extras", f'{_EXTRAS[extra][1]}: not installed; pip install "slow-mirror[{extra}]"')
+
+
+CHECKS: Final[tuple[Examination, ...]] = (python, sqlite_library, packages, extras)
+"""In the order in which they are told."""

@@ -1,0 +1,89 @@
+"""Is the memory ours, whole and readable: episodes and their cache, rows that belong to nothing, YAML records."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from retro.app.doctor.check import broken, note, ok
+from retro.app.experience.learning import memory_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from memory import Health
+    from memory.records import Hypotheses
+    from retro.app.doctor.check import Check, Examination, House
+
+__all__ = ["CHECKS", "experience", "records"]
+
+
+def experience(house: House) -> Iterator[Check]:
+    """Counts, cache, orphans and the chain of digests, agent by agent; every row is read."""
+    if house.store is None or not _is_ours():
+        return
+    import memory  # noqa: PLC0415  only now it is known to be ours
+
+    with house.store.read() as conn:
+        found = memory.health(conn, settings=memory_settings(house.config), thorough=True)
+    if not found:
+        yield ok("memory", "empty; reviews of `retro run` and `retro remember` fill it")
+    for one in found:
+        yield from _health(one)
+
+
+def _is_ours() -> bool:
+    """Whether the package of that name is ours; that another's is broken is said among the packages."""
+    spec = importlib.util.find_spec("memory")
+    ours = Path(__file__).parents[3] / "memory" / "__init__.py"
+    return spec is not None and spec.origin is not None and Path(spec.origin) == ours
+
+
+def _health(one: Health) -> Iterator[Check]:
+    for problem in one.problems:
+        yield broken("memory", f"{one.agent}: {problem}")
+    if one.problems:
+        return
+    cached = f"{one.blocks} of {one.blocks + one.blocks_missing} blocks of columns"
+    yield ok(
+        "memory",
+        f"{one.agent}: {one.episodes:,} episodes, {one.retrospectives:,} retrospectives, {one.amendments:,} amendments,"
+        f" {one.plans:,} plans, {cached}",
+    )
+    if one.blocks_missing:
+        yield note(
+            "memory",
+            f"{one.agent}: the cache lacks {one.blocks_missing} blocks; the next episode told makes them",
+        )
+
+
+def records(house: House) -> Iterator[Check]:
+    """Experiments and hypotheses: how many, what is damaged, what names an experiment that is not there."""
+    if not house.config.memory.records:
+        yield note("records", "off: [memory] records is false")
+        return
+    if not _is_ours():
+        return
+    from memory.records import read_experiments, read_hypotheses  # noqa: PLC0415  as above
+
+    where = house.config.memory.directory
+    tried, known = read_experiments(where), read_hypotheses(where)
+    for trouble in (*tried.troubles, *known.troubles):
+        yield broken("records", f"{trouble.path}: {trouble.reason}; it is left as it is until you mend it")
+    count = f"{len(tried.records):,} experiments, {len(known.records):,} hypotheses in {where}"
+    there = tried.records or known.records
+    yield ok("records", count if there else "none yet; the first weekly review writes them")
+    orphans = _orphans({one["id"] for one in tried.records}, known)
+    if orphans:
+        who = "1 hypothesis names" if orphans == 1 else f"{orphans} hypotheses name"
+        yield note("records", f"{who} an experiment that is not there")
+
+
+def _orphans(experiments: set[str], known: Hypotheses) -> int:
+    named = (one.get("source_experiment") for one in known.records)
+    return sum(isinstance(name, str) and name not in experiments for name in named)
+
+
+CHECKS: Final[tuple[Examination, ...]] = (experience, records)
+"""In the order in which they are told."""

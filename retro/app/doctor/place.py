@@ -1,0 +1,133 @@
+"""Is there a place for what we keep: the database, the disk under it, who may read it, and the secrets."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from retro.app.doctor.check import broken, note, ok
+from retro.config import not_yet_used
+from retro.errors import ConfigError
+from retro.secret import SECRETS, find_secret
+from retro.store.facts import agents as shelf_agents
+from retro.store.health import damage, server_version
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from retro.app.doctor.check import Check, Examination, House
+    from retro.config import Config
+
+__all__ = ["CHECKS", "configuration", "database", "disk", "file_of", "permissions", "secrets"]
+
+_MB: Final = 1 << 20
+_LITTLE: Final = 1024 * _MB
+_TOO_LITTLE: Final = 64 * _MB
+_LARGE: Final = 1024 * _MB
+_OTHERS: Final = 0o077
+
+
+def file_of(config: Config) -> Path | None:
+    """The file of a SQLite database, there or not; None for a server."""
+    url = config.store.url
+    return None if "://" in url else Path(url)
+
+
+def configuration(house: House) -> Iterator[Check]:
+    """Where the configuration comes from, and which of its keys speak to nothing yet."""
+    file = house.config.file
+    yield ok("configuration", "built-in defaults; `retro init` writes a file" if file is None else str(file))
+    waiting: dict[str, list[str]] = {}
+    for told in not_yet_used(house.config):
+        key, _, evaluator = told.partition(" (")
+        waiting.setdefault(evaluator.removesuffix(")"), []).append(key.removeprefix("retrospective."))
+    if waiting:
+        listed = "; ".join(f"{', '.join(keys)} ({evaluator})" for evaluator, keys in waiting.items())
+        yield note("configuration", f"accepted, not yet used: {listed}")
+
+
+def database(house: House) -> Iterator[Check]:
+    """What the database holds, and whether a small one is sound page by page."""
+    if house.store is None:
+        return
+    with house.store.read() as conn:
+        agents = shelf_agents.agents(conn)
+        version = server_version(conn)
+        path = house.store.path
+        wrong = damage(conn) if path is not None and path.stat().st_size < _LARGE else None
+    if wrong is not None:
+        yield broken("database", f"{house.store.url} is damaged ({wrong}); restore it from a copy")
+        return
+    events = sum(agent.events for agent in agents)
+    size = "" if path is None else f", {path.stat().st_size / _MB:,.1f} MB"
+    kind = f"PostgreSQL {version}" if house.store.dialect == "postgresql" else f"SQLite {version}"
+    held = f"{len(agents):,} agent{'' if len(agents) == 1 else 's'}, {events:,} events"
+    yield ok("database", f"{house.store.url}: {held}{size}, {kind}")
+
+
+def permissions(house: House) -> Iterator[Check]:
+    """Whether we may write where the database is or will be, and who else may read it."""
+    file = file_of(house.config)
+    if file is None:
+        return
+    if not file.exists():
+        place = _nearest(file.parent)
+        if os.access(place, os.W_OK | os.X_OK):
+            yield note("database", f"{file} is not there yet; the first `retro ingest` makes it")
+        else:
+            yield broken("database", f"{file} cannot be made: {place} may not be written")
+        return
+    for place in (file, file.parent):
+        if not os.access(place, os.W_OK):
+            yield broken("permissions", f"{place} may not be written by this user")
+    mode = stat.S_IMODE(file.stat().st_mode)
+    if mode & _OTHERS:
+        yield note("permissions", f"others may read {file} (mode {mode:03o}); to keep them out: chmod 600 it")
+    else:
+        yield ok("permissions", "nobody else may read the database")
+
+
+def disk(house: House) -> Iterator[Check]:
+    """Room for the database to grow; a migration or a rollback journal may need its size again."""
+    file = file_of(house.config)
+    if file is None:
+        return
+    try:
+        free = shutil.disk_usage(_nearest(file.parent)).free
+    except OSError as error:
+        yield note("disk", f"the free space cannot be read: {error.strerror or error}")
+        return
+    size = file.stat().st_size if file.exists() else 0
+    told = f"{free / _MB:,.0f} MB free"
+    if free < _TOO_LITTLE:
+        yield broken("disk", f"{told}; make room before anything else is stored")
+    elif free < max(_LITTLE, size):
+        yield note("disk", f"{told}; that is little")
+    else:
+        yield ok("disk", told)
+
+
+def secrets(house: House) -> Iterator[Check]:
+    """Which secrets were given and from where, never what they are."""
+    given = []
+    for name in SECRETS:
+        try:
+            found = find_secret(name, house.env)
+        except ConfigError as error:
+            yield broken("secrets", str(error))
+            continue
+        if found is not None:
+            given.append(f"{name} from {found.origin}")
+    yield ok("secrets", ", ".join(given) or "none was given; the numbers need none")
+
+
+def _nearest(folder: Path) -> Path:
+    """The folder, or the nearest one above it that exists."""
+    return next((place for place in (folder, *folder.parents) if place.exists()), Path("/"))
+
+
+CHECKS: Final[tuple[Examination, ...]] = (configuration, database, permissions, disk, secrets)
+"""In the order in which they are told."""

@@ -1,0 +1,178 @@
+"""Can the service do its work: the clock and calendar it goes by, who works on the database, what waits, and the mail."""
+
+from __future__ import annotations
+
+import ctypes
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from retro.app.doctor.check import broken, note, ok
+from retro.app.engine.obligations import terms_of
+from retro.deliver.channel import Sent
+from retro.periods import SECOND, period_at, zone
+from retro.store.facts import agents as shelf_agents
+from retro.store.jobs import claims, outbox, reviews
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from zoneinfo import ZoneInfo
+
+    from retro.app.doctor.check import Check, Examination, House
+
+__all__ = ["CHECKS", "clock", "letters", "lock", "mail", "owed", "schedule", "time_zone"]
+
+_PATIENCE_S: Final = 5.0
+_AHEAD: Final = 120 * SECOND
+_YEAR_AND_MORE: Final = 400
+_SHOWN: Final = 3
+_LOCKS: Final = Path("/proc/locks")
+_UNSYNCHRONISED: Final = 5
+_TIMEX_BYTES: Final = 256
+
+
+def clock(house: House) -> Iterator[Check]:
+    """Whether the clock is kept in step, and not behind what was done already."""
+    newest = None
+    if house.store is not None:
+        with house.store.read() as conn:
+            newest = reviews.newest_done(conn)
+    if newest is not None and newest > house.now + _AHEAD:
+        shows, did = (_moment(at, zone("UTC")) for at in (house.now, newest))
+        yield broken(
+            "clock", f"it shows {shows} UTC, and a review was made at {did}: set it right, the ledger heals"
+        )
+        return
+    in_step = _in_step()
+    if in_step:
+        yield ok("clock", "a time server keeps it in step")
+    elif in_step is None:
+        yield ok("clock", "not behind anything known; whether a time server keeps it cannot be told here")
+    else:
+        yield note(
+            "clock", "no time server keeps it in step; reviews are due by it (timedatectl set-ntp true)"
+        )
+
+
+def _in_step() -> bool | None:
+    """What the kernel says of its clock; None where it cannot be asked."""
+    ask = getattr(ctypes.CDLL(None, use_errno=True), "adjtimex", None)
+    state = -1 if ask is None else ask(ctypes.create_string_buffer(_TIMEX_BYTES))
+    return None if state < 0 else state != _UNSYNCHRONISED
+
+
+def time_zone(house: House) -> Iterator[Check]:
+    """The owner's zone, and when its clocks change next."""
+    name = house.config.owner.time_zone
+    tz = zone(name)
+    today = datetime.fromtimestamp(house.now / SECOND, UTC).replace(hour=12, minute=0, second=0)
+    days = [(today + timedelta(days=n)).astimezone(tz) for n in range(_YEAR_AND_MORE)]
+    change = next((day for day in days if day.utcoffset() != days[0].utcoffset()), None)
+    after = "its clocks do not change" if change is None else f"its clocks change on {change:%a %Y-%m-%d}"
+    yield ok("time zone", f"{name}; {after}")
+
+
+def lock(house: House) -> Iterator[Check]:
+    """Who works on the database: on SQLite one process at a time."""
+    store = house.store
+    if store is None:
+        return
+    if store.path is None:
+        with store.read() as conn:
+            held = len(claims.held_elsewhere(conn, ""))
+        yield ok("lock", f"processes may share this database; reviews held now: {held}")
+        return
+    holder = _holder(store.path.with_name(f"{store.path.name}.lock"))
+    if holder is None:
+        yield ok("lock", "no service holds the database")
+    else:
+        yield ok("lock", f"a service works on the database (process {holder})")
+
+
+def _holder(path: Path) -> str | None:
+    """Who holds the lock, asked of the kernel: to try the lock would be in the way of a service that starts."""
+    try:
+        inode = str(path.stat().st_ino)
+        rows = [line.split() for line in _LOCKS.read_text().splitlines()]
+    except OSError:
+        return None
+    return next((row[4] for row in rows if row[1] == "FLOCK" and row[5].rpartition(":")[2] == inode), None)
+
+
+def schedule(house: House) -> Iterator[Check]:
+    """When the next reviews fall due: each at the end of its period, or a little later when its data have settled."""
+    tz = zone(house.config.owner.time_zone)
+    births = []
+    if house.store is not None:
+        with house.store.read() as conn:
+            births = [agent.first_at for agent in shelf_agents.agents(conn) if agent.first_at is not None]
+    days = house.config.retrospective.epoch_interval_days
+    for kind in terms_of(house.config).periods:
+        ends = [
+            period_at(kind, house.now, tz, birth=birth, epoch_days=days).end
+            for birth in (births if kind == "epoch" else [0])
+            if birth <= house.now
+        ]
+        if ends:
+            yield ok("schedule", f"next {kind} review: {_moment(min(ends), tz)} {tz.key}")
+
+
+def owed(house: House) -> Iterator[Check]:
+    """What the ledger waits for."""
+    if house.store is None:
+        return
+    with house.store.read() as conn:
+        found = reviews.listed(conn)
+        agents = shelf_agents.agents(conn)
+    counts = Counter(review.state for review in found)
+    parked = [review.id for review in found if review.state == "parked"]
+    if parked:
+        named = ", ".join(parked[:_SHOWN]) + (", ..." if len(parked) > _SHOWN else "")
+        yield broken("reviews", f"{len(parked)} parked: {named}; `retro reviews --state parked` says why")
+    if counts["due"]:
+        yield note(
+            "reviews", f"{counts['due']:,} due; `retro run`, or `retro run --once` from cron, makes them"
+        )
+    elif not found and agents:
+        yield note("reviews", "none is stored yet; `retro run`, or `retro run --once` from cron, makes them")
+    elif found and not parked:
+        yield ok("reviews", f"{counts['done']:,} done, {counts['waiting']:,} waiting for their data")
+
+
+def letters(house: House) -> Iterator[Check]:
+    """What could not be delivered."""
+    if house.store is None:
+        return
+    with house.store.read() as conn:
+        failed, waiting = outbox.count(conn, "failed"), outbox.count(conn, "pending")
+    if failed:
+        yield note("delivery", f"messages that failed for good: {failed:,}; `retro deliver` says why")
+    if waiting:
+        yield note("delivery", f"messages that wait to be sent: {waiting:,}")
+
+
+def mail(house: House) -> Iterator[Check]:
+    """Whether the mail server can be reached and lets us in; nothing is sent."""
+    table = house.config.mail
+    if not table.host:
+        yield ok("mail", "no [mail] host: reviews are files, and what [notify] names")
+        return
+    from retro.deliver.mail.channel import mail_channel  # noqa: PLC0415  heavy: only where mail is wanted
+
+    outcome = mail_channel(house.config, house.env, patience_s=_PATIENCE_S).reach()
+    place = f"{table.host}:{table.server_port}"
+    people = f"{len(table.recipients)} recipient{'' if len(table.recipients) == 1 else 's'}"
+    if isinstance(outcome, Sent):
+        how = {"none": "in clear", "starttls": "STARTTLS", "tls": "TLS"}[table.security]
+        yield ok("mail", f"{place} answers ({how}); {people}: {', '.join(table.kinds)}")
+    else:
+        yield broken("mail", f"{outcome.reason}; until that is mended mails wait")
+
+
+def _moment(at: int, tz: ZoneInfo) -> str:
+    return f"{datetime.fromtimestamp(at / SECOND, tz):%a %Y-%m-%d %H:%M}"
+
+
+CHECKS: Final[tuple[Examination, ...]] = (clock, time_zone, schedule, lock, owed, letters, mail)
+"""In the order in which they are told."""

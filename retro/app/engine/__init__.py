@@ -1,0 +1,1 @@
+"""What is owed, claimed, made in stages and delivered: each review exactly once."""

@@ -1,0 +1,218 @@
+"""Sending what is written: a letter is taken, its transaction ended, and only then handed to its channel.
+
+A crash between the channel's word and our note can repeat one message, under the same identity; nothing else can.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from retro.app.context import LONGEST_WAIT, backoff
+from retro.app.reviews import documents as reports
+from retro.app.settlement.settings import base_currency_of
+from retro.deliver.channel import Message, Refused, Retry, Sent
+from retro.errors import LostClaimError, StoreError, UnknownError
+from retro.periods import DAY, SECOND, parse_instant
+from retro.report import RetrospectiveReport
+from retro.safe import plain_text
+from retro.secret import redact
+from retro.store.facts.agents import agents
+from retro.store.jobs import outbox, reviews
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sqlalchemy import Connection
+
+    from retro.app.context import Bench, Tally
+    from retro.app.reviews.documents import Document
+    from retro.config import Config
+    from retro.deliver.channel import Channel, Outcome
+    from retro.store.jobs.outbox import Letter
+
+__all__ = ["channels_of", "message_of", "send_all"]
+
+_AT_ONCE: Final = {"file": 50}
+_QUIET: Final = frozenset({"file", "records"})
+_GIVEN_UP_AFTER: Final = 3 * DAY
+_TRIED: Final = 10
+"""A letter is given up after three days and ten tries, so that a long sleep of ours is nobody's fault."""
+_LONGEST_REASON: Final = 500
+
+
+def channels_of(config: Config, env: Mapping[str, str]) -> dict[str, Channel]:
+    """The channels this configuration names: `file` always, the others when they have somebody to tell."""
+    from retro.deliver.file import file_channel  # noqa: PLC0415  what mail needs is heavy: only when it is wanted
+
+    channels: dict[str, Channel] = {"file": file_channel(config)}
+    if config.mail.host:
+        from retro.deliver.mail.channel import mail_channel  # noqa: PLC0415
+
+        channels["mail"] = mail_channel(config, env)
+    from retro.deliver.notify import notify_channel  # noqa: PLC0415
+
+    notify = notify_channel(config, env)
+    if notify.recipients(config):
+        channels["notify"] = notify
+    return channels
+
+
+def send_all(bench: Bench, tally: Tally) -> None:
+    """Send what can be sent now: what stands alone first, then what was gathered, one message a recipient."""
+    if not _fail_the_homeless(bench, tally):
+        return
+    for digest in (False, True):
+        while not bench.stopping():
+            bench.beat()
+            letters = _take(bench, digest=digest)
+            if not letters:
+                break
+            messages = [letters] if digest else [[letter] for letter in letters]
+            _note(bench, [(told, _send(bench, told)) for told in messages], tally)
+
+
+def _take(bench: Bench, *, digest: bool) -> list[Letter]:
+    """A message's letters, or of a channel that minds no repeat as many as fit into one transaction."""
+    now, lease = bench.clock(), bench.lease
+    with bench.store.read() as conn:
+        names = [name for name in outbox.ripe_channels(conn, now, digest=digest) if name in bench.channels]
+    if not names:
+        return []
+    with bench.store.write() as conn:
+        held = outbox.catching_up(conn, now) if digest else []
+        for name in names:
+            limit = 1 if digest else _AT_ONCE.get(name, 1)
+            found = outbox.claim(
+                conn, bench.owner, now, lease, name, digest=digest, limit=limit, without=held
+            )
+            if found:
+                return [*found, *outbox.company(conn, found[0], bench.owner, now, lease)] if digest else found
+    return []
+
+
+def _send(bench: Bench, letters: list[Letter]) -> Outcome:
+    """Hand over one message, which may speak for several letters; the newest is its head and stands last."""
+    letters.sort(key=lambda letter: (letter.period_end, letter.key))
+    *older, head = letters
+    try:
+        with bench.store.read() as conn:
+            message = message_of(conn, bench.config, head, older)
+        return bench.channels[head.channel].send(message)
+    except StoreError:
+        raise
+    except Exception as error:  # noqa: BLE001  a channel that breaks is tried again like one that cannot be reached
+        return Retry(f"{type(error).__name__}: {error}")
+
+
+def _note(bench: Bench, sent: Sequence[tuple[list[Letter], Outcome]], tally: Tally) -> None:
+    """Record what became of messages, in one transaction unless one of them is not ours any more, and say it."""
+    now = bench.clock()
+    fates = [(letters, *_fate(bench, letters, outcome, now)) for letters, outcome in sent]
+    try:
+        with bench.store.write() as conn:
+            for letters, state, _, values in sorted(fates, key=lambda fate: fate[0][0].key):
+                outbox.record(conn, letters, state, **values)
+    except LostClaimError as error:
+        if len(sent) == 1:
+            bench.log("letter_lost", level="warning", review=sent[0][0][-1].review_id, reason=str(error))
+            return
+        for one in sent:
+            _note(bench, [one], tally)
+        return
+    for letters, state, level, values in fates:
+        tally.sent += len(letters) * (state == "sent")
+        tally.refused += len(letters) * (state == "failed")
+        tally.postponed += len(letters) * (state == "pending")
+        event = {"sent": "letter_sent", "failed": "letter_failed", "pending": "letter_postponed"}[state]
+        head, why = letters[-1], {"reason": values["reason"]} if "reason" in values else {}
+        named = {"agent": head.agent, "review": head.review_id, "channel": head.channel}
+        bench.log(event, level=level, **named, letters=len(letters), **why)
+
+
+def _fate(
+    bench: Bench, letters: Sequence[Letter], outcome: Outcome, now: int
+) -> tuple[str, str, dict[str, object]]:
+    """The state of letters after an outcome, how loudly that is said, and what is noted with it."""
+    head = letters[-1]
+    if isinstance(outcome, Sent):
+        return "sent", "debug" if head.channel in _QUIET else "info", {"sent_at": now}
+    reason = plain_text(str(redact(outcome.reason, bench.secrets)))[:_LONGEST_REASON]
+    waited = now - min(letter.written_at for letter in letters)
+    if isinstance(outcome, Refused) or (waited >= _GIVEN_UP_AFTER and head.attempts >= _TRIED):
+        return "failed", "error", {"reason": reason}
+    wait = backoff(head.attempts, bench.rng)
+    if outcome.after_s is not None:
+        wait = max(wait, min(round(outcome.after_s * SECOND), 6 * LONGEST_WAIT))
+    return "pending", "warning", {"reason": reason, "not_before": now + wait}
+
+
+def _fail_the_homeless(bench: Bench, tally: Tally) -> bool:
+    """Letters of a channel or to a recipient that the configuration no longer names go nowhere; whether any waited."""
+    there = {name: channel.recipients(bench.config) for name, channel in bench.channels.items()}
+    with bench.store.read() as conn:
+        waiting = outbox.addressed(conn)
+    for name, recipient in waiting:
+        if recipient in there.get(name, ()):
+            continue
+        reason = f"the configuration names no {name}" if name not in there else "is not a recipient any more"
+        with bench.store.write() as conn:
+            tally.refused += outbox.fail_all(conn, name, recipient, reason)
+        bench.log("letters_without_address", level="error", channel=name, reason=reason)
+    return bool(waiting)
+
+
+# what a message says
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    document: Document
+    previous: Document | None = None
+
+
+def message_of(conn: Connection, config: Config, letter: Letter, older: Sequence[Letter] = ()) -> Message:
+    """The message of a letter, and of the older ones that go with it, from the documents as they are stored."""
+    review = reviews.by_key(conn, letter.review)
+    found = _found(conn, letter)
+    digest = tuple(_found(conn, one).document for one in older)
+    return Message(
+        review_id=letter.review_id,
+        agent=letter.agent,
+        kind=letter.kind,
+        revision=letter.revision,
+        period_key=review.period_key,
+        subject_line="",
+        document=found.document,
+        generated_at_us=_generated_at(found.document),
+        recipient=letter.recipient,
+        digest_of=digest,
+        previous=found.previous,
+        currencies=_currencies(conn, config, (found.document, *digest)),
+    )
+
+
+def _currencies(conn: Connection, config: Config, documents: Sequence[Document]) -> dict[str, str]:
+    """The unit of each agent whose positions are among the documents; a report says its own."""
+    silent = {one.agent for one in documents if not isinstance(one, RetrospectiveReport)}
+    return (
+        {one.name: base_currency_of(config, one) for one in agents(conn) if one.name in silent}
+        if silent
+        else {}
+    )
+
+
+def _found(conn: Connection, letter: Letter) -> _Found:
+    there = reviews.written(conn, letter.review, letter.revision)
+    if there is None or there.document is None:
+        raise UnknownError(f"revision {letter.revision} of {letter.review_id} is not stored")
+    before = reviews.written(conn, letter.review, letter.revision - 1) if letter.revision > 1 else None
+    previous = None if before is None or before.document is None else reports.read(before.document)
+    return _Found(reports.read(there.document), previous)
+
+
+def _generated_at(document: Document) -> int:
+    """The date of a review: a property of it, not of its sending."""
+    if isinstance(document, RetrospectiveReport):
+        return parse_instant(document.generated_at)
+    return parse_instant(document.exit_at or document.entry_at)

@@ -1,0 +1,275 @@
+"""What is owed: from the facts and the clock to rows of the ledger. It remembers nothing and heals everything.
+
+Run at any moment, after any outage, any change of the clock or a restored backup, `materialise` brings the ledger to
+the same rows: every period since the agent's first event, every closed position, every great loss, every death.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from retro.app.engine.losses import losses
+from retro.app.reviews.build import settled
+from retro.periods import DAY, HOUR, SECOND, day_of, midnight, period_at
+from retro.store.facts import agents as shelf_agents
+from retro.store.facts import events as facts
+from retro.store.jobs import enrolments, reviews
+from retro.store.jobs.reviews import NEVER, PERIODIC, Owed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from sqlalchemy import Connection
+
+    from retro.app.settlement.settings import Settings
+    from retro.config import Config
+    from retro.periods import Horizon, Period
+    from retro.store.database import Store
+    from retro.store.facts.agents import Agent
+
+__all__ = ["Life", "Terms", "materialise", "next_end", "owed_periods", "terms_of"]
+
+_WEEK: Final = 7 * DAY
+_LENGTH: Final = {"daily": 1, "weekly": 7}
+_FILLED: Final = frozenset({"spot", "perp"})
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What the owner wants reviewed, and what to do after an outage."""
+
+    periods: tuple[Horizon, ...] = PERIODIC
+    positions: bool = True
+    loss_pct: float = 5.0
+    lag: int = HOUR
+    catch_up: Literal["all", "latest"] = "all"
+
+
+class Life(NamedTuple):
+    """From the agent's first event to its end: the next full second after its death and its last open position.
+
+    `died_at` without `ended_at`: `open_positions` are still to be settled.
+    """
+
+    birth: int
+    died_at: int | None = None
+    ended_at: int | None = None
+    open_positions: int = 0
+
+
+def terms_of(config: Config) -> Terms:
+    """The terms of a configuration."""
+    review = config.retrospective
+    wanted = {
+        "daily": review.daily_review_enabled,
+        "weekly": review.weekly_review_enabled,
+        "epoch": review.epoch_review_enabled,
+    }
+    return Terms(
+        periods=tuple(kind for kind in PERIODIC if wanted[kind]),
+        positions=review.position_close_review,
+        loss_pct=review.loss_review_threshold_pct,
+        lag=round(review.settle_lag_hours * HOUR),
+        catch_up=config.service.catch_up,
+    )
+
+
+def materialise(
+    store: Store,
+    settings_for: Callable[[Agent], Settings],
+    terms: Terms,
+    now: int,
+    *,
+    all_agents: bool = False,
+) -> list[str]:
+    """Bring the ledger up to date with facts and clock; the agents that were looked at.
+
+    Only agents for which something may have changed are, unless `all_agents`.
+    """
+    with store.read() as conn:
+        known = {agent.name: agent for agent in shelf_agents.agents(conn) if agent.first_at is not None}
+        names = sorted(known) if all_agents else enrolments.unsettled(conn, now)
+    for name in names:
+        _bring_up_to_date(store, known[name], settings_for(known[name]), terms, now)
+    with store.read() as conn:
+        ripe = enrolments.anything_to_do(conn, now)
+    if ripe:
+        with store.write() as conn:
+            reviews.promote(conn, now)
+    return names
+
+
+def _bring_up_to_date(store: Store, agent: Agent, settings: Settings, terms: Terms, now: int) -> None:
+    name = agent.name
+    settled(store, agent, settings)
+    seen = _enrolment(store, name, now)
+    with store.read() as conn:
+        life = _life_of(conn, agent)
+        owed = [
+            *_periods(conn, name, settings, terms, life, now, seen.enrolled_at),
+            *_losses(conn, agent, settings, terms, seen, now),
+        ]
+        events = _death(life, terms, settings, seen.enrolled_at)
+        if terms.positions:
+            events += [
+                _position(row, terms, seen.enrolled_at) for row in reviews.unreviewed_positions(conn, name)
+            ]
+        told = {kind: reviews.subjects(conn, name, kind) for kind in {one.kind for one in events}}
+    with store.write() as conn:
+        reviews.insert(conn, name, [*owed, *(one for one in events if one.subject not in told[one.kind])])
+        for one in events:
+            if one.subject in told[one.kind]:
+                reviews.move(conn, name, one)
+        reviews.promote(conn, now)
+        if terms.catch_up == "latest":
+            reviews.pass_over(conn, name, now, "passed over: catch_up = latest")
+        enrolments.looked(conn, name, seen, next_end(settings, terms, life, now))
+
+
+def _enrolment(store: Store, agent: str, now: int) -> enrolments.Enrolment:
+    with store.read() as conn:
+        seen = enrolments.enrolment(conn, agent)
+    if seen is not None and seen.enrolled_at <= now:
+        return seen
+    with store.write() as conn:
+        return enrolments.enrol(conn, agent, now)
+
+
+# the calendar
+
+
+def owed_periods(
+    kind: Horizon, settings: Settings, life: Life, until: int, *, after: int | None = None
+) -> Iterator[Period]:
+    """The periods of a kind from the agent's first event (or from `after`) that have ended by `until`, in order.
+
+    The last is the one in which the life ends; an epoch ends with it.
+    """
+    start = life.birth if after is None else after
+    end_of_life = NEVER if life.ended_at is None else life.ended_at
+    while start < end_of_life:
+        period = period_at(kind, start, settings.zone, birth=life.birth, epoch_days=settings.epoch_days)
+        if kind == "epoch" and period.end > end_of_life:
+            period = type(period)(kind, period.start, end_of_life, period.key)
+        if period.end > until or period.end <= start:
+            return
+        yield period
+        start = period.end
+
+
+def next_end(settings: Settings, terms: Terms, life: Life, now: int) -> int:
+    """When the next period ends; `NEVER` after the life's last."""
+    ends = [
+        period_at(kind, now, settings.zone, birth=life.birth, epoch_days=settings.epoch_days)
+        for kind in terms.periods
+    ]
+    over = NEVER if life.ended_at is None else life.ended_at
+    return min((period.end for period in ends if period.start < over), default=NEVER)
+
+
+def _periods(
+    conn: Connection, agent: str, settings: Settings, terms: Terms, life: Life, now: int, enrolled_at: int
+) -> list[Owed]:
+    """What the calendar owes and the ledger may not have. What fills a hole behind its newest row is quiet."""
+    known = reviews.known(conn, agent, terms.periods)
+    owed = []
+    for kind in terms.periods:
+        there = known.get(kind)
+        newest = -NEVER if there is None else there[2]
+        after = None if there is None else _contiguous(kind, settings, life, *there)
+        owed += [
+            Owed(
+                kind=kind,
+                subject="",
+                key=period.key,
+                start=period.start,
+                end=period.end,
+                due_at=period.end + terms.lag,
+                backfill=period.end <= enrolled_at or period.start < newest,
+            )
+            for period in owed_periods(kind, settings, life, now, after=after)
+        ]
+    return owed
+
+
+def _contiguous(
+    kind: Horizon, settings: Settings, life: Life, count: int, first: int, last: int
+) -> int | None:
+    """Where to go on when the ledger has every period of a kind so far; None when it has to be asked for each."""
+    zone, days = settings.zone, _LENGTH.get(kind, settings.epoch_days)
+    begin = period_at(kind, life.birth, zone, birth=life.birth, epoch_days=settings.epoch_days)
+    final = period_at(kind, last, zone, birth=life.birth, epoch_days=settings.epoch_days)
+    steps = (day_of(last, zone) - day_of(first, zone)).days
+    return final.end if (begin.start, final.start, days * (count - 1)) == (first, last, steps) else None
+
+
+# events
+
+
+def _position(row: tuple[str, str, int, int], terms: Terms, enrolled_at: int) -> Owed:
+    """A closed position: once at its close, and once more when what came after it can be judged."""
+    name, kind, opened_at, closed_at = row
+    held = min(closed_at - opened_at, _WEEK)
+    return Owed(
+        kind="position",
+        subject=name,
+        key=name,
+        start=opened_at,
+        end=closed_at,
+        due_at=closed_at,
+        again_at=closed_at + held + terms.lag if kind in _FILLED and held > 0 else None,
+        backfill=closed_at < enrolled_at,
+    )
+
+
+def _losses(
+    conn: Connection, agent: Agent, settings: Settings, terms: Terms, seen: enrolments.Enrolment, now: int
+) -> Iterator[Owed]:
+    """A review of the day up to and with the action."""
+    if seen.losses_from is None:
+        return
+    for loss in losses(conn, agent, settings, seen.losses_from, now + DAY, terms.loss_pct):
+        end = (loss.end // SECOND + 1) * SECOND
+        yield Owed(
+            kind="loss",
+            subject=loss.name,
+            key=loss.name,
+            start=midnight(day_of(loss.start, settings.zone), settings.zone),
+            end=end,
+            due_at=end,
+            backfill=end <= seen.enrolled_at,
+        )
+
+
+def _life_of(conn: Connection, agent: Agent) -> Life:
+    birth = agent.first_at or 0
+    death = facts.first_of(conn, agent.name, "death")
+    if death is None:
+        return Life(birth)
+    still_open, last_closed = reviews.lifespan(conn, agent.name)
+    last = max(death.at, last_closed or 0)
+    return Life(birth, death.at, None if still_open else (last // SECOND + 1) * SECOND, still_open)
+
+
+def _death(life: Life, terms: Terms, settings: Settings, enrolled_at: int) -> list[Owed]:
+    """A review of the whole life, as soon as nothing of it is open any more."""
+    if life.died_at is None:
+        return []
+    start = midnight(day_of(life.birth, settings.zone), settings.zone)
+    end = life.ended_at if life.ended_at is not None else (life.died_at // SECOND + 1) * SECOND
+    count = life.open_positions
+    return [
+        Owed(
+            kind="death",
+            subject="",
+            key="",
+            start=start,
+            end=end,
+            due_at=NEVER if life.ended_at is None else end + terms.lag,
+            backfill=end <= enrolled_at,
+            reason=f"waits until {count} open position{'s are' if count > 1 else ' is'} settled"
+            if count
+            else None,
+        ),
+    ]

@@ -1,0 +1,137 @@
+"""One review, in stages that can be resumed: its figures, its words, and everything that follows from them at once.
+
+Figures are stored before anybody is asked for words, words before anything is sent. What a killed process had stored is
+not made again, so the model is not paid twice; the last step (done, letters, consequences) is one transaction.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from retro.app.experience.records import KINDS as RECORDED
+from retro.app.reviews import documents as reports
+from retro.errors import UnknownError
+from retro.report import dump
+from retro.safe import clean
+from retro.store.facts import agents as shelf_agents
+from retro.store.jobs import claims, outbox, reviews
+from retro.store.jobs.reviews import LATE_FACTS
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from retro.app.context import Bench
+    from retro.app.reviews.documents import Document
+    from retro.app.settlement.settings import Settings
+    from retro.store.facts.agents import Agent
+    from retro.store.jobs.reviews import Review
+
+__all__ = ["Made", "StoppedError", "complete", "make"]
+
+_TOLD_OF_HISTORY: Final = "weekly"
+
+
+class StoppedError(Exception):
+    """The service is stopping; what is stored is kept, and the review is given back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A review ready to be finished. `document` None: it was looked at again and nothing has changed."""
+
+    review: Review
+    document: Document | None
+    facts: str | None = None
+    digest: str | None = None
+
+
+def make(bench: Bench, review: Review) -> Made:
+    """Everything up to the last step. Backfill is cheap to repeat, and is stored in that step alone."""
+    agent, settings = _agent_of(bench, review)
+    with bench.store.read() as conn:
+        there = reviews.written(conn, review.key, review.revision)
+    if there is not None and there.document is not None and there.done_at is None:
+        return Made(review, reports.read(there.document))
+    if there is not None and there.numbers is not None:
+        return _worded(bench, review, reports.read(there.numbers), settings)
+    again = there is not None
+    with bench.store.read() as conn:  # before the figures: what comes in between is then seen as late
+        facts = reviews.facts_digest(conn, review)
+    if again and claims.looked_at(review) == LATE_FACTS and facts == review.facts:
+        return Made(review, None, facts)
+    document = clean(reports.numbers_of(bench.store, agent, settings, review, bench.clock()))
+    digest = reports.digest_of(document)
+    if there is not None and digest == there.digest:
+        return Made(review, None, facts)
+    revision = review.revision + again
+    document = reports.with_revision(document, revision)
+    bench.beat()
+    if review.backfill and not again:
+        told, _ = bench.words(review, document, settings)
+        return Made(review, clean(told), facts, digest)
+    with bench.store.write() as conn:
+        kept = claims.keep_numbers(
+            conn, review, revision=revision, facts=facts, digest=digest, text=dump(document)
+        )
+    return _worded(bench, kept, document, settings)
+
+
+def _worded(bench: Bench, review: Review, document: Document, settings: Settings) -> Made:
+    bench.beat()
+    if bench.stopping():
+        raise StoppedError
+    told, paid = bench.words(review, document, settings)
+    told = clean(told)
+    if paid:
+        with bench.store.write() as conn:
+            claims.keep_document(conn, review, dump(told))
+    return Made(review, told)
+
+
+def complete(conn: Connection, bench: Bench, made: Made, now: int) -> None:
+    """The last step, in the caller's transaction: stored, done, letters written, consequences drawn."""
+    review, document = made.review, made.document
+    if document is None:
+        claims.finish(conn, review, now, facts=made.facts)
+        return
+    if made.digest is not None and made.facts is not None:
+        review = claims.keep_numbers(
+            conn, review, revision=review.revision, facts=made.facts, digest=made.digest, text=""
+        )
+    claims.keep_document(conn, review, dump(document))
+    claims.finish(conn, review, now)
+    overtaken = reviews.newer_than(conn, review, now)
+    to = [
+        (name, recipient)
+        for name, channel in bench.channels.items()
+        if _goes(bench, name, review, overtaken=overtaken)
+        for recipient in channel.recipients(bench.config)
+    ]
+    gathered = [name for name in bench.channels if name in {"mail", "notify"}] if overtaken else []
+    outbox.write(conn, review.key, review.revision, to, now, digest=gathered)
+    for consequence in bench.consequences:
+        consequence(conn, review, document)
+
+
+def _goes(bench: Bench, channel: str, review: Review, *, overtaken: bool) -> bool:
+    """Whether people are told: of the kinds they chose, and of history only by its newest week."""
+    if channel == "records":
+        return review.kind in RECORDED
+    kinds = {
+        "mail": bench.config.mail.kinds,
+        "notify": bench.config.notify.kinds,
+        "pull_request": ("weekly",),
+    }.get(channel)
+    if kinds is None:
+        return True
+    quiet = review.backfill and (review.kind != _TOLD_OF_HISTORY or overtaken)
+    return review.kind in kinds and not quiet
+
+
+def _agent_of(bench: Bench, review: Review) -> tuple[Agent, Settings]:
+    with bench.store.read() as conn:
+        found = next((one for one in shelf_agents.agents(conn) if one.name == review.agent), None)
+    if found is None:
+        raise UnknownError(f"there is no agent {review.agent!r}")
+    return found, bench.settings_for(found)

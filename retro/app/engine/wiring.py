@@ -1,0 +1,115 @@
+"""A workbench as the configuration wants it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from retro.app.context import Bench
+from retro.app.engine.delivery import channels_of
+from retro.app.engine.obligations import terms_of
+from retro.app.experience.learning import damaged_records, learning
+from retro.app.experience.records import records_channel
+from retro.app.narration.narrators import words_of
+from retro.app.proposals.channel import PullRequests
+from retro.app.proposals.files import read_playbook
+from retro.app.proposals.lifecycle import suggesting
+from retro.app.settlement.settings import settings_of
+from retro.errors import InputError
+from retro.secret import find_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from playbook import Playbook
+    from retro.app.settlement.settings import Settings
+    from retro.config import Config
+    from retro.store.database import Store
+    from retro.store.facts.agents import Agent
+
+__all__ = ["bench_of"]
+
+
+def bench_of(
+    store: Store,
+    config: Config,
+    env: Mapping[str, str],
+    *,
+    clock: Callable[[], int],
+    owner: str,
+    host: str,
+    log: Callable[..., None] = lambda *_, **__: None,
+    beat: Callable[[], None] = lambda: None,
+    **more: Any,
+) -> Bench:
+    """Everything a worker needs; `more` are fields of `Bench`."""
+    books = _Playbooks(config, log)
+
+    def settings_for(agent: Agent) -> Settings:
+        return settings_of(config, agent, books.of(agent.name))
+
+    channels = {**channels_of(config, env)}
+    records = records_channel(config)
+    requests = PullRequests(store, config, env, settings_for, clock)
+    channels |= {channel.name: channel for channel in (records, requests) if channel.recipients(config)}
+
+    def look_back() -> int:
+        """Say what became of pull requests, and which records are damaged; gives how many things are wrong."""
+        found = requests.look_back()
+        for agent, branch, state in found.settled:
+            log("pull_request_settled", agent=agent, branch=branch, state=state)
+        for fault in found.faults:
+            log("pull_requests_not_read", level="error", reason=str(fault))
+        damaged = damaged_records(config)
+        for trouble in damaged:
+            log("record_damaged", level="error", path=trouble.path, reason=trouble.reason)
+        return len(found.faults) + len(damaged)
+
+    return Bench(
+        store=store,
+        config=config,
+        terms=terms_of(config),
+        settings_for=settings_for,
+        channels=channels,
+        clock=clock,
+        words=words_of(store, config, env, clock, beat),
+        owner=owner,
+        host=host,
+        alone=store.dialect == "sqlite",
+        secrets=find_secrets(env),
+        beat=beat,
+        log=log,
+        **{
+            "consequences": (learning(config, settings_for, log), suggesting(settings_for, clock)),
+            "look_back": look_back,
+            **more,
+        },
+    )
+
+
+class _Playbooks:
+    """PLAYBOOK.md files, read again when they change. One that cannot be read is said once; reviews go on without."""
+
+    def __init__(self, config: Config, log: Callable[..., None]) -> None:
+        self._config = config
+        self._log = log
+        self._read: dict[Path, tuple[object, Playbook | None]] = {}
+
+    def of(self, agent: str) -> Playbook | None:
+        table = self._config.agent.get(agent)
+        if table is None or table.playbook is None:
+            return None
+        path = Path(table.playbook)
+        try:
+            status = path.stat()
+            stamp: object = (status.st_mtime_ns, status.st_size, status.st_ino)
+        except OSError as error:
+            stamp = error.errno
+        if path not in self._read or self._read[path][0] != stamp:
+            try:
+                book = read_playbook(path)
+            except InputError as error:
+                book = None
+                self._log("playbook_not_read", level="error", agent=agent, reason=str(error))
+            self._read[path] = (stamp, book)
+        return self._read[path][1]

@@ -1,0 +1,229 @@
+"""A knock: read the sources, bring the ledger up to date, make what is due, send what is written.
+
+The same code serves the daemon, `retro run --once` and cron.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from retro.app.context import Tally, backoff
+from retro.app.engine import delivery as deliver
+from retro.app.engine.leases import held
+from retro.app.engine.obligations import materialise
+from retro.app.engine.stages import Made, StoppedError, complete, make
+from retro.app.intake import sources
+from retro.errors import LostClaimError, StoreError
+from retro.periods import DAY, SECOND, format_instant
+from retro.safe import plain_text
+from retro.secret import redact
+from retro.store.jobs import claims, enrolments, outbox, reviews
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from retro.app.context import Bench
+    from retro.store.jobs.reviews import Review
+
+__all__ = ["knock", "run_once"]
+
+_AT_ONCE: Final = 25
+_LONGEST_REASON: Final = 500
+_LONGEST_WAIT: Final = DAY
+
+
+def knock(bench: Bench, *, all_agents: bool = False) -> Tally:
+    """Do everything that can be done now."""
+    tally = Tally()
+    _recover(bench, tally)
+    bench.beat()
+    sources.read_all(bench, tally)
+    bench.beat()
+    if not bench.stopping():
+        materialise(bench.store, bench.settings_for, bench.terms, bench.clock(), all_agents=all_agents)
+        _work(bench, tally)
+    if not bench.stopping():
+        deliver.send_all(bench, tally)
+        tally.amiss = bench.look_back()
+    return tally
+
+
+def run_once(bench: Bench, sleep: Callable[[float], None]) -> Tally:
+    """A knock, and another after what a dead predecessor held has become free: its lease ends unless it is renewed."""
+    tally = knock(bench, all_agents=True)
+    until = bench.clock() + bench.lease + 5 * SECOND
+    seen = _held_elsewhere(bench)
+    while seen and bench.clock() < until and not bench.stopping():
+        sleep(min(1.0, bench.lease / SECOND / 4))
+        bench.beat()
+        now, still = bench.clock(), _held_elsewhere(bench)
+        seen = {what: end for what, end in still.items() if seen.get(what) == end}  # others live: they renew
+        if any(end <= now for end in seen.values()):
+            _add(tally, knock(bench))
+            seen = _held_elsewhere(bench)
+    return tally
+
+
+def _held_elsewhere(bench: Bench) -> dict[tuple[str, int], int]:
+    """What other processes hold, and until when: it is free then, unless they live and renew it."""
+    if bench.alone:
+        return {}
+    with bench.store.read() as conn:
+        reviews_ = claims.held_elsewhere(conn, bench.owner)
+        letters = outbox.held_elsewhere(conn, bench.owner)
+    return {("review", key): end for key, end in reviews_.items()} | {
+        ("letter", key): end for key, end in letters.items()
+    }
+
+
+def _add(tally: Tally, more: Tally) -> None:
+    for name in Tally.__slots__:
+        setattr(tally, name, getattr(tally, name) + getattr(more, name))
+
+
+# what others left behind
+
+
+def _recover(bench: Bench, tally: Tally) -> None:
+    """Free what dead processes held, and what waits for a clock that has gone back."""
+    now, lease = bench.clock(), bench.lease
+    with bench.store.read() as conn:
+        back = claims.stuck(conn, now, lease, _LONGEST_WAIT) or outbox.stuck(conn, now, lease, _LONGEST_WAIT)
+        left = claims.left_behind(conn, now, alone=bench.alone)
+        letters = outbox.left_behind(conn, now, alone=bench.alone)
+    if back:
+        with bench.store.write() as conn:
+            healed = claims.heal_clock(conn, now, lease, _LONGEST_WAIT)
+            healed += outbox.heal_clock(conn, now, lease, _LONGEST_WAIT)
+        bench.log("clock_went_back", level="warning", now=format_instant(now), freed=healed)
+    if left or letters:
+        with bench.store.write() as conn:
+            freed = claims.take_over(conn, now, bench.config.service.max_attempts, alone=bench.alone)
+            uncertain = outbox.take_over(conn, now, alone=bench.alone)
+        tally.parked += sum(review.state == "parked" for review in freed)
+        for review in freed:
+            _tell(bench, "review_taken_over", review)
+        if uncertain:
+            bench.log("letters_uncertain", level="warning", letters=uncertain)
+
+
+# making
+
+
+def _work(bench: Bench, tally: Tally) -> None:
+    told = False
+    while not bench.stopping():
+        now = bench.clock()
+        with bench.store.read() as conn:
+            if not enrolments.anything_to_do(conn, now):
+                return
+            due = 0 if told else reviews.count_due(conn, now)
+        if due > _AT_ONCE:
+            bench.log("much_is_due", level="info", reviews=due)
+        told = True
+        with bench.store.write() as conn:
+            reviews.promote(conn, now)
+            taken = claims.claim(conn, bench.owner, now, bench.lease, limit=_AT_ONCE)
+        if not taken:
+            return
+        with held(bench, taken):
+            _make_all(bench, taken, tally)
+
+
+def _make_all(bench: Bench, taken: Sequence[Review], tally: Tally) -> None:
+    """Make what was claimed and finish it in one transaction; whatever comes, nothing stays held by mistake."""
+    waiting, made = list(taken), list[Made]()
+    try:
+        for review in taken:
+            try:
+                with bench.bound(agent=review.agent, review=review.id, attempt=review.attempts):
+                    made.append(make(bench, review))
+            except (StoreError, StoppedError):
+                raise
+            except LostClaimError as error:
+                waiting.remove(review)
+                bench.log("claim_lost", level="warning", review=review.id, reason=str(error))
+            except Exception as error:  # noqa: BLE001  one review must not stop the others
+                waiting.remove(review)
+                _failed(bench, review, error, tally)
+    except StoppedError:
+        bench.log("stopping", level="info", unfinished=len(waiting) - len(made))
+    except BaseException:
+        _release(bench, waiting)
+        raise
+    try:
+        _finish(bench, made, tally)
+        keys = {one.review.key for one in made}
+        waiting = [review for review in waiting if review.key not in keys]
+    finally:
+        _release(bench, waiting)
+
+
+def _finish(bench: Bench, made: Sequence[Made], tally: Tally) -> None:
+    if not made:
+        return
+    now = bench.clock()
+    try:
+        with bench.store.write() as conn:
+            claims.lock(conn, [one.review for one in made])
+            for one in made:
+                complete(conn, bench, one, now)
+    except LostClaimError as error:
+        if len(made) == 1:
+            bench.log("claim_lost", level="warning", review=made[0].review.id, reason=str(error))
+            return
+        for one in made:
+            _finish(bench, [one], tally)
+        return
+    except StoreError:
+        raise
+    except Exception as error:  # noqa: BLE001  as above
+        if len(made) == 1:
+            _failed(bench, made[0].review, error, tally)
+            return
+        for one in made:
+            _finish(bench, [one], tally)
+        return
+    for one in made:
+        tally.done += one.document is not None
+        tally.unchanged += one.document is None
+        if one.document is not None:
+            _tell(bench, "review_done", one.review._replace(state="done"))
+
+
+def _failed(bench: Bench, review: Review, error: Exception, tally: Tally) -> None:
+    """Note a failure in the ledger: again later, or, after too many, never without a person."""
+    reason = plain_text(str(redact(f"{type(error).__name__}: {error}", bench.secrets)))[:_LONGEST_REASON]
+    last = review.attempts >= bench.config.service.max_attempts
+    later = None if last else bench.clock() + backoff(review.attempts, bench.rng)
+    try:
+        with bench.store.write() as conn:
+            claims.fail(conn, review, reason, not_before=later)
+    except LostClaimError:
+        return
+    tally.failed += 1
+    tally.parked += last
+    bench.log(
+        "review_parked" if last else "review_failed",
+        level="error",
+        review=review.id,
+        attempt=review.attempts,
+        reason=reason,
+        exception=error,
+    )
+
+
+def _release(bench: Bench, waiting: Sequence[Review]) -> None:
+    for review in waiting:
+        try:
+            with bench.store.write() as conn:
+                claims.release(conn, review)
+        except (LostClaimError, StoreError) as error:  # its lease will end
+            bench.log("not_released", level="warning", review=review.id, reason=str(error))
+
+
+def _tell(bench: Bench, event: str, review: Review) -> None:
+    level = "error" if review.state == "parked" else "debug" if review.backfill else "info"
+    bench.log(
+        event, level=level, agent=review.agent, review=review.id, attempt=review.attempts, state=review.state
+    )

@@ -1,0 +1,1 @@
+"""What reviews leave in the memory, and what owners and agents bring to it."""

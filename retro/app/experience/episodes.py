@@ -1,0 +1,146 @@
+"""What an agent decided, as the memory is told of it: one episode for each resolved decision. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from retro.evaluate.position.summary import cites_of
+from retro.model import Decision, Position
+from retro.periods import SECOND, format_instant, parse_instant
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from retro.model import Fact
+    from retro.report import PositionRetrospective
+
+__all__ = ["INACTION", "Life", "episodes_of", "lives_of", "name_of", "situation", "waited"]
+
+INACTION: Final = ("skip", "hold")
+"""Decisions to do nothing."""
+_LONGEST_NAME: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """What was decided during a position's life, in order, and what was risked on it."""
+
+    decisions: tuple[Decision, ...] = ()
+    risk: float | None = None
+
+    @property
+    def entry(self) -> Decision | None:
+        """The decision that opened it."""
+        entries = [one for one in self.decisions if one.action in ("enter", "increase")]
+        return next((one for one in entries if one.action == "enter"), entries[0] if entries else None)
+
+    def context_at(self, at: str | None) -> dict[str, Any] | None:
+        """The situation as it was stated last before an instant, on top of the one at the entry; None: not since."""
+        until = None if at is None else parse_instant(at)
+        seen = [
+            one.context for one in self.decisions if one.context and until is not None and one.at <= until
+        ]
+        if len(seen) < 2:
+            return None
+        return {name: value for context in seen for name, value in context.items()}
+
+
+def lives_of(told: Iterable[Fact]) -> dict[str, Life]:
+    """Position -> its life, from the facts that name it; those that say nothing of it have none."""
+    decisions: dict[str, list[Decision]] = {}
+    risks: dict[str, float] = {}
+    for fact in told:
+        if isinstance(fact, Decision) and fact.position is not None:
+            decisions.setdefault(fact.position, []).append(fact)
+        elif isinstance(fact, Position) and fact.risk:
+            risks[fact.position] = float(fact.risk)
+    return {
+        name: Life(tuple(sorted(decisions.get(name, ()), key=lambda one: (one.at, one.id))), risks.get(name))
+        for name in decisions.keys() | risks.keys()
+    }
+
+
+def _name(text: str | None) -> str | None:
+    """A foreign name as an episode takes it."""
+    shown = "".join(c for c in text or "" if c.isprintable())
+    return shown[:_LONGEST_NAME] or None
+
+
+def name_of(decision: Decision) -> str:
+    """The id of the episode of a decision that is not a position's."""
+    return f"{decision.action}:{decision.id}"
+
+
+def situation(decision: Decision, inside: PositionRetrospective | None) -> dict[str, Any]:
+    """The context as a plan sees it: strategy, symbol and direction stand in it beside what the agent stated."""
+    side = None if inside is None else inside.side or inside.kind
+    return {
+        **(decision.context or {}),
+        "strategy": decision.strategy or (inside.strategy if inside is not None else None),
+        "symbol": decision.instrument or (inside.instrument if inside is not None else None),
+        "direction": decision.action if decision.action in INACTION else side,
+    }
+
+
+def episodes_of(position: PositionRetrospective, life: Life) -> list[dict[str, Any]]:
+    """The episodes of a closed position: itself, and the decisions inside it to do nothing."""
+    entry = life.entry
+    told = _decided(entry) | {
+        "id": position.position_id,
+        "agent": position.agent,
+        "at": position.exit_at,
+        "strategy": _name(position.strategy) or _name(entry.strategy if entry is not None else None),
+        "symbol": _name(position.instrument),
+        "direction": position.side or position.kind,
+        "entry_price": position.entry_price,
+        "size": position.quantity,
+        "exit_price": position.exit_price,
+        "pnl": position.final_pnl,
+        "pnl_r": position.pnl_r,
+        "held_for_s": position.duration_s,
+        "mae": position.mae,
+        "tags": list(dict.fromkeys([*position.cites.entry, *position.cites.exit])),
+        "kind": position.kind,
+        "venue": position.venue or None,
+        "exit_reason": position.exit_reason,
+        "risk": life.risk,
+    }
+    idle = [one for one in life.decisions if one.action in INACTION]
+    return [_stated(told), *(waited(one, position) for one in idle)]
+
+
+def waited(decision: Decision, inside: PositionRetrospective | None) -> dict[str, Any]:
+    """The episode of a decision to do nothing. It has no outcome of its own: a position's is told once, by itself."""
+    ended = parse_instant(inside.exit_at) if inside is not None and inside.exit_at else decision.at
+    ended = max(ended, decision.at)
+    return _stated(
+        _decided(decision)
+        | {
+            "id": name_of(decision),
+            "agent": decision.agent,
+            "at": format_instant(ended),
+            "strategy": _name(decision.strategy or (inside.strategy if inside is not None else None)),
+            "symbol": _name(decision.instrument or (inside.instrument if inside is not None else None)),
+            "direction": decision.action,
+            "held_for_s": (ended - decision.at) / SECOND,
+            "tags": list(dict.fromkeys(cites_of(decision))),
+            "position": None if inside is None else inside.position_id,
+        }
+    )
+
+
+def _decided(decision: Decision | None) -> dict[str, Any]:
+    """How it was decided: situation, confidence, feeling and reasons, in the agent's own words."""
+    if decision is None:
+        return {}
+    return {
+        "confidence": decision.confidence,
+        "valence": decision.valence,
+        "context": decision.context,
+        "reasoning": decision.reasoning or None,
+    }
+
+
+def _stated(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if value is not None}

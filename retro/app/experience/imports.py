@@ -1,0 +1,120 @@
+"""Telling the memory of episodes, from a file or one by one; and its errors as ours."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+from retro.errors import RetroError, UnknownError, UsageError
+from retro.ingest.source import open_source, read_lines
+from retro.model import Fault
+from retro.store.facts import faults
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import BinaryIO
+
+    import memory
+    from retro.store.database import Store
+
+__all__ = ["Told", "refusals", "require_memory", "tell", "tell_file"]
+
+_COMMIT_EVERY: Final = 20_000
+_FOREIGN: Final = (
+    "another package named `memory` hides the one of slow-mirror; install it in an environment of its own"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What became of the episodes of a source."""
+
+    source: str
+    done: memory.Remembered
+
+    @property
+    def clean(self) -> bool:
+        """Whether everything could be used."""
+        return not self.done.conflicts and not self.done.faults
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of contract.md."""
+        return {
+            "source": self.source,
+            "events": self.done.events,
+            "stored": self.done.stored,
+            "unchanged": self.done.unchanged,
+            "conflicts": len(self.done.conflicts),
+            "faults": [{"where": f.where, "line": f.line, "reason": f.reason} for f in self.done.faults],
+        }
+
+
+def require_memory() -> None:
+    """Raise, in one sentence, where another package has the memory's name."""
+    try:
+        import memory.errors  # noqa: F401, PLC0415  whether it is there is the question
+    except ImportError as error:
+        raise RetroError(_FOREIGN) from error
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """The errors of the memory as ours."""
+    require_memory()
+    from memory.errors import ExperienceError, Refused, Unknown  # noqa: PLC0415  as above
+
+    try:
+        yield
+    except Refused as error:
+        raise UsageError(str(error)) from error
+    except Unknown as error:
+        raise UnknownError(str(error)) from error
+    except ExperienceError as error:
+        raise RetroError(str(error)) from error
+
+
+def tell(
+    store: Store,
+    terms: memory.Settings,
+    episodes: Iterable[Mapping[str, Any]],
+    *,
+    not_after: int | None = None,
+) -> Told:
+    """Store episodes, all in one transaction; each is stored, unchanged, a conflict or at fault."""
+    import memory  # noqa: PLC0415  as above
+
+    with refusals(), store.write() as conn:
+        return Told("-", memory.remember(conn, episodes, settings=terms, not_after=not_after, where="-"))
+
+
+def tell_file(store: Store, terms: memory.Settings, path: str, *, not_after: int | None = None) -> Told:
+    """Store the episodes of a file of JSON Lines (.gz too, - for stdin); what cannot be used is kept as its faults."""
+    import memory  # noqa: PLC0415  as above
+
+    where, done = "stdin" if path == "-" else path, memory.Remembered()
+    unread: list[memory.Fault] = []
+    with refusals(), open_source(path) as stream:
+        lines = _texts(stream, where, unread)
+        read = memory.read_episodes(lines, where, registry=terms.registry, not_after=not_after)
+        with store.write() as conn:
+            faults.forget(conn, where)  # this reading says afresh what is wrong with it
+        while batch := list(islice(read, _COMMIT_EVERY)):
+            with store.write() as conn:
+                done += memory.remember(conn, batch, settings=terms, not_after=not_after, where=where)
+        done += memory.Remembered(faults=tuple(unread))
+        if done.faults:
+            with store.write() as conn:
+                faults.add(conn, where, [Fault(f.where, f.line, f.reason) for f in done.faults])
+    return Told(where, done)
+
+
+def _texts(stream: BinaryIO, where: str, unread: list[memory.Fault]) -> Iterator[bytes]:
+    """The lines of a stream; of those without a text (too long, or the stream broke) only the fault is kept."""
+    from memory import Fault as Unread  # noqa: PLC0415  numpy comes with it
+
+    for part in read_lines(stream):
+        if part.fault is not None:
+            unread.append(Unread(where, part.first, part.fault))
+        yield from part.texts

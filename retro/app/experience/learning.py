@@ -1,0 +1,109 @@
+"""From facts and reviews to memory: an episode for every resolved decision, amended by the reviews that judged it.
+
+Written in the transaction that finishes a review. What the agent told of an episode itself stands as it told it; a
+review adds what is missing and amends what it judged. The memory is an enhancement: when it is damaged, or another
+package has its name, the review is finished without it and the log says so.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy.exc import DBAPIError
+
+from retro.model import Equity
+from retro.store.facts import agents as shelf_agents
+from retro.store.facts import events as facts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sqlalchemy import Connection
+
+    import memory
+    from memory.records import Trouble
+    from retro.app.context import Consequence
+    from retro.app.experience.writer import Learned
+    from retro.app.reviews.documents import Document
+    from retro.app.settlement.settings import Settings
+    from retro.config import Config
+    from retro.store.facts.agents import Agent
+    from retro.store.jobs.reviews import Review
+
+__all__ = ["capital_of", "damaged_records", "learning", "memory_settings", "registry_of", "remember_review"]
+
+
+def learning(
+    config: Config, settings_for: Callable[[Agent], Settings], log: Callable[..., None]
+) -> Consequence:
+    """What the memory does when a review is finished, as the service calls it."""
+
+    def learn(conn: Connection, review: Review, document: Document) -> None:
+        known = {agent.name: agent for agent in shelf_agents.agents(conn)}
+        learned = remember_review(conn, review, document, settings_for(known[review.agent]), config)
+        if isinstance(learned, str):
+            log("not_remembered", level="warning", review=review.id, reason=learned)
+        elif learned.faults:
+            log("partly_remembered", level="warning", review=review.id, reasons=list(learned.faults))
+
+    return learn
+
+
+def remember_review(
+    conn: Connection, review: Review, document: Document, settings: Settings, config: Config
+) -> Learned | str:
+    """Tell the memory of everything a review judged, in the caller's transaction: all of it, or nothing and why.
+
+    Doing so again changes nothing. Only a database that fails is raised.
+    """
+    try:
+        from retro.app.experience.writer import write_down  # noqa: PLC0415  another package may have the memory's name
+
+        terms = memory_settings(config, capital_of(conn, review.agent, config))
+        with conn.begin_nested():
+            return write_down(conn, review, document, settings, terms)
+    except DBAPIError:
+        raise
+    except Exception as error:  # noqa: BLE001  a review is worth more than its memory; the log tells of it
+        return f"{type(error).__name__}: {error}"
+
+
+def capital_of(conn: Connection, agent: str, config: Config) -> float | None:
+    """What the agent began with: as configured, as its source told, or as it first stated its equity; else None."""
+    own = config.agent.get(agent)
+    told = next((one.capital for one in shelf_agents.agents(conn) if one.name == agent), None)
+    known = told if own is None or own.capital is None else own.capital
+    if known is not None:
+        return float(known)
+    stated = facts.first_of(conn, agent, "equity")
+    value = stated.value if isinstance(stated, Equity) else None
+    return float(value) if value is not None and value > 0 else None
+
+
+def registry_of(config: Config) -> memory.Registry:
+    """The context registry: the built-in fields, and the configuration's beside or instead of them."""
+    from memory import DEFAULT, Field, Registry  # noqa: PLC0415  numpy comes with it
+
+    own = {
+        name: Field(name, told.kind, told.weight, told.bandwidth, told.unit)
+        for name, told in config.memory.fields.items()
+    }
+    kept = [own.pop(field.name, field) for field in DEFAULT.fields]
+    return Registry((*kept, *own.values()))
+
+
+def memory_settings(config: Config, capital: float | None = None) -> memory.Settings:
+    """The memory as the owner configured it; `capital` is what the agent began with."""
+    from memory import Settings  # noqa: PLC0415  as above
+
+    return Settings(registry=registry_of(config), capital=capital)
+
+
+def damaged_records(config: Config) -> tuple[Trouble, ...]:
+    """The YAML files a person has to look at; none when records are off."""
+    from memory.records import read_experiments, read_hypotheses  # noqa: PLC0415  as above
+
+    if not config.memory.records:
+        return ()
+    where = config.memory.directory
+    return (*read_experiments(where).troubles, *read_hypotheses(where).troubles)

@@ -1,0 +1,207 @@
+"""Writing one review into the memory; nothing but `remember` calls it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from memory import (
+    Retrospective,
+    amend,
+    known_episodes,
+    observe_plans,
+    plans,
+    remember,
+    state,
+    suggest_plans,
+)
+from memory.errors import Refused
+from memory.situation.context import encoded
+from retro.app.experience.episodes import INACTION, Life, episodes_of, lives_of, name_of, situation, waited
+from retro.model import Decision
+from retro.periods import parse_instant
+from retro.report import PositionRetrospective
+from retro.store.facts import events as facts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from sqlalchemy import Connection
+
+    import memory
+    from memory.experience.hindsight import Unit
+    from retro.app.reviews.documents import Document
+    from retro.app.settlement.settings import Settings
+    from retro.store.jobs.reviews import Review
+
+__all__ = ["Learned", "write_down"]
+
+_PLANNING: Final = ("weekly", "epoch", "loss")
+_CHUNK: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What a review left in the memory; `faults` tell of what it could not take."""
+
+    episodes: int = 0
+    amended: int = 0
+    plans_made: int = 0
+    plans_fired: int = 0
+    faults: tuple[str, ...] = ()
+
+
+def write_down(
+    conn: Connection, review: Review, document: Document, settings: Settings, terms: memory.Settings
+) -> Learned:
+    """Tell the memory of everything a review judged, in the caller's transaction. Doing so again changes nothing."""
+    if isinstance(document, PositionRetrospective):
+        known_at = parse_instant(document.exit_at or document.entry_at) + settings.options.settle_lag
+    else:
+        known_at = parse_instant(document.generated_at)
+    rules = settings.options.rules
+    scribe = _Scribe(conn, review, terms, rules.unit, known_at)
+    if isinstance(document, PositionRetrospective):
+        scribe.judge([document])
+    else:
+        scribe.judge([p for p in document.positions if _closed_in(p, review)])
+        scribe.period({p.position_id: p for p in document.positions})
+    return Learned(
+        episodes=scribe.episodes,
+        amended=scribe.amended,
+        plans_made=scribe.plans_made,
+        plans_fired=scribe.plans_fired,
+        faults=tuple(scribe.faults),
+    )
+
+
+def _closed_in(position: PositionRetrospective, review: Review) -> bool:
+    return position.exit_at is not None and (
+        review.period_start <= parse_instant(position.exit_at) < review.period_end
+    )
+
+
+class _Scribe:
+    """Writes one review down; `known_at` is when it knew."""
+
+    def __init__(
+        self, conn: Connection, review: Review, terms: memory.Settings, unit: Unit, known_at: int
+    ) -> None:
+        self.conn, self.review, self.agent = conn, review, review.agent
+        self.terms, self.unit, self.known_at = terms, unit, known_at
+        self.episodes = self.amended = self.plans_made = self.plans_fired = 0
+        self.faults: list[str] = []
+
+    def judge(self, positions: Sequence[PositionRetrospective]) -> None:
+        """Tell of closed positions nobody told of yet; amend those that the review sees otherwise than was known."""
+        closed = [p for p in positions if p.exit_at is not None and "implausible" not in p.flags]
+        for first in range(0, len(closed), _CHUNK):
+            some = {p.position_id: p for p in closed[first : first + _CHUNK]}
+            known = self._known(some)
+            fresh = [p for name, p in some.items() if name not in known]
+            news = fresh + [p for name, p in some.items() if name in known and self._differs(p, *known[name])]
+            if not news:
+                continue
+            lives = lives_of(facts.of_positions(self.conn, self.agent, [p.position_id for p in news]))
+            if fresh:
+                self._tell(row for p in fresh for row in episodes_of(p, lives.get(p.position_id, Life())))
+                known = self._known(some)
+            for position in news:
+                if position.position_id in known:  # else it was at fault, which is told of already
+                    found = self._found(position, known[position.position_id][0])
+                    life = lives.get(position.position_id, Life())
+                    found = replace(found, peak_context=life.context_at(position.optimal_exit_at))
+                    amend(self.conn, self.agent, position.position_id, found)
+                    self.amended += 1
+
+    def _known(self, names: Iterable[str]) -> dict[str, tuple[memory.Episode, memory.Retrospective | None]]:
+        return known_episodes(self.conn, self.agent, list(names))
+
+    def _differs(
+        self,
+        position: PositionRetrospective,
+        episode: memory.Episode,
+        before: memory.Retrospective | None,
+    ) -> bool:
+        return before is None or _figures(before) != _figures(self._found(position, episode))
+
+    def _tell(self, told: Iterable[dict[str, Any]]) -> None:
+        rows = [{**row, "context": self._fitting(row.get("context") or {})} for row in told]
+        done = remember(self.conn, rows, settings=self.terms, where=self.review.id)
+        self.episodes += done.stored
+        self.faults += [f"{rows[(fault.line or 1) - 1].get('id')}: {fault.reason}" for fault in done.faults]
+
+    def _fitting(self, context: dict[str, Any]) -> dict[str, Any]:
+        """The context without fields whose value is not of their kind: one slip must not cost the whole memory."""
+        kept = dict(context)
+        for field in self.terms.registry.fields:
+            try:
+                encoded(field, kept.get(field.name))
+            except Refused as error:
+                self.faults.append(f"left out: {error}")
+                del kept[field.name]
+        return kept
+
+    def _found(self, position: PositionRetrospective, episode: memory.Episode) -> memory.Retrospective:
+        """What the review found out, in the configured unit; None where a figure cannot be told in it."""
+        notional = position.notional
+        sizes = {"usd": 1.0, "r": _risk(position, episode), "bps": notional / 1e4 if notional else None}
+        size = sizes[self.unit]
+
+        def told(amount: float | None) -> float | None:
+            return None if amount is None or not size else amount / size
+
+        return Retrospective(
+            review=self.review.id,
+            at=self.known_at,
+            vs_inaction=told(position.vs_inaction),
+            regret=told(position.regret),
+            pnl=position.final_pnl,
+            unit=self.unit,
+        )
+
+    # everything of a period that is no closed position
+
+    def period(self, positions: Mapping[str, PositionRetrospective]) -> None:
+        """Decisions to do nothing, what plans saw, and the plans that the agent's state calls for."""
+        start, end = self.review.period_start, self.review.period_end
+        told = facts.between(self.conn, self.agent, start, end, types=["decision"])
+        decisions = sorted(
+            (fact for fact in told if isinstance(fact, Decision)), key=lambda one: (one.at, one.id)
+        )
+        idle = {name_of(one): one for one in decisions if one.action in INACTION and one.position is None}
+        known = self._known(idle)
+        self._tell(waited(one, None) for name, one in idle.items() if name not in known)
+        self._observe([one for one in decisions if one.context], positions)
+        if self.review.kind in _PLANNING and (positions or decisions):  # the silent need no defence
+            made = suggest_plans(
+                self.conn, self.agent, as_of=self.known_at, review=self.review.id, settings=self.terms
+            )
+            self.plans_made += len(made)
+
+    def _observe(self, decisions: Sequence[Decision], positions: Mapping[str, PositionRetrospective]) -> None:
+        """Let the plans see each situation the agent stated, in order of time."""
+        if not decisions or not plans(self.conn, self.agent):
+            return
+        for one in decisions:
+            seen = situation(one, positions.get(one.position or ""))
+            if seen.get("drawdown_pct") is None and self.terms.capital is not None:
+                seen["drawdown_pct"] = state(
+                    self.conn, self.agent, as_of=one.at, settings=self.terms
+                ).drawdown
+            self.plans_fired += len(observe_plans(self.conn, self.agent, seen, at=one.at))
+
+
+def _figures(found: memory.Retrospective) -> tuple[float | str | None, ...]:
+    return found.vs_inaction, found.regret, found.pnl, found.unit
+
+
+def _risk(position: PositionRetrospective, episode: memory.Episode) -> float | None:
+    """One R of a position: as the episode keeps it, else from the same figure in money and in R."""
+    kept = episode.more.get("risk")
+    if isinstance(kept, int | float) and kept > 0:
+        return float(kept)
+    for amount, multiple in ((position.final_pnl, position.pnl_r), (position.mae, position.mae_r)):
+        if amount and multiple:
+            return amount / multiple
+    return None

@@ -1,0 +1,1 @@
+"""Sources read on, batches stored, and what they invalidate."""

@@ -1,0 +1,224 @@
+"""The `[[source]]` tables: each is read on from where it was left, and one that fails keeps nobody waiting."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
+
+from retro.app.engine.pending import key_of, signature_of
+from retro.app.intake.ingest import ingest
+from retro.errors import InputError, RetroError, StoreError
+from retro.ingest import candles as marks
+from retro.ingest.freqtrade import reader as freqtrade
+from retro.ingest.freqtrade.candles import candle_files
+from retro.ingest.journal import reader as journal
+from retro.secret import redact
+from retro.store.jobs import cursors as readings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from retro.app.context import Bench, Tally
+    from retro.app.intake.ingest import Ingested
+    from retro.config import Source
+    from retro.model import Batch
+
+__all__ = ["read_all", "read_journal"]
+
+_HEAD: Final = 4096
+_TAIL: Final = 256
+_BLOCK: Final = 1 << 16
+_GZIP: Final = b"\x1f\x8b"
+_CORRECTED: Final = "replaced by a later reading"
+
+
+def read_all(bench: Bench, tally: Tally) -> None:
+    """Read every source that has changed, or that could not be read before."""
+    for source in bench.config.source:
+        if bench.stopping():
+            return
+        key = key_of(source, bench.host)
+        with bench.store.read() as conn:
+            state, alarm = readings.state_of(conn, key), readings.alarms(conn).get(key)
+        signature = signature_of(source)
+        if state.get("signature") == signature and alarm is None:
+            continue
+        try:
+            reached = _READERS[source.kind](bench, source, state)
+        except StoreError:
+            raise
+        except (RetroError, OSError, ValueError) as error:
+            tally.sources_failed += 1
+            _alarm(bench, source, key, {**state, "signature": signature}, error)
+            continue
+        with bench.store.write() as conn:
+            ended = readings.keep(conn, key, {**reached, "signature": signature})
+        if ended is not None:
+            bench.log("source_is_back", level="info", source=str(source.path))
+
+
+def _alarm(bench: Bench, source: Source, key: str, state: dict[str, Any], error: Exception) -> None:
+    """Say once what stands in the way; the same trouble at the next knock is no news."""
+    reason = str(redact(str(error), bench.secrets))
+    with bench.store.write() as conn:
+        news = readings.raise_alarm(conn, key, reason, state)
+    if news:
+        bench.log("source_failed", level="error", source=str(source.path), kind=source.kind, reason=reason)
+
+
+def _taken(bench: Bench, source: Source, batches: Iterable[Batch], now: int, **how: Any) -> Ingested:
+    done = ingest(
+        bench.store,
+        str(source.path),
+        _with_capital(batches, source),
+        bench.settings_for,
+        now=now,
+        progress=lambda _: bench.beat(),
+        **how,
+    )
+    if done.stored or done.conflicts or done.faults:
+        trouble = {"conflicts": len(done.conflicts), "faults": len(done.faults)}
+        level = "warning" if any(trouble.values()) else "info"
+        bench.log(
+            "source_read", level=level, source=done.source, events=done.events, stored=done.stored, **trouble
+        )
+    return done
+
+
+def _with_capital(batches: Iterable[Batch], source: Source) -> Iterator[Batch]:
+    for batch in batches:
+        if source.capital is not None:
+            batch.capital |= dict.fromkeys({row.agent for row in batch.rows}, source.capital)
+        yield batch
+
+
+# journals
+
+
+def read_journal(bench: Bench, source: Source, state: dict[str, Any]) -> dict[str, Any]:
+    """Read a journal on from where it was left, whole lines only; from its start when it is not the same file.
+
+    A line that is still being written waits for its newline, so that a live journal has no torn lines.
+    """
+    path, now = source.path, bench.clock()
+    with _opened(path) as file:
+        if file.read(len(_GZIP)) == _GZIP:
+            _taken(bench, source, journal.read_path(str(path), now=now, ahead=False), now)
+            return {}
+        same = _is_continued(file, state)
+        start, lines = (state["offset"], state["lines"]) if same else (0, 0)
+        end = _last_newline(file, start)
+        if end > start:
+            span = _Span(file, start, end)
+            batches = _numbered(journal.read(cast("BinaryIO", span), str(path), now=now), lines)
+            _taken(bench, source, batches, now, continued=same)
+            lines += span.newlines
+        return {"offset": max(start, end), "lines": lines, **_marks_of(file, max(start, end))}
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
+    try:
+        with path.open("rb") as file:
+            yield file
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def _marks_of(file: BinaryIO, offset: int) -> dict[str, Any]:
+    """By what a journal is known again: how it begins, and what stands before the place it was read to."""
+    file.seek(0)
+    head = file.read(min(_HEAD, offset))
+    file.seek(max(0, offset - _TAIL))
+    tail = file.read(min(_TAIL, offset))
+    return {"known_by": hashlib.sha256(head + b"|" + tail).hexdigest()}
+
+
+def _is_continued(file: BinaryIO, state: dict[str, Any]) -> bool:
+    offset: int = state.get("offset", 0)
+    return bool(
+        offset > 0
+        and file.seek(0, io.SEEK_END) >= offset
+        and _marks_of(file, offset)["known_by"] == state.get("known_by")
+    )
+
+
+def _last_newline(file: BinaryIO, start: int) -> int:
+    """Where the last whole line ends; `start` when none has ended since."""
+    end = file.seek(0, io.SEEK_END)
+    while end > start:
+        begin = max(start, end - _BLOCK)
+        file.seek(begin)
+        place = file.read(end - begin).rfind(b"\n")
+        if place >= 0:
+            return begin + place + 1
+        end = begin
+    return start
+
+
+class _Span:
+    """A stretch of a file as a stream that counts its lines."""
+
+    def __init__(self, file: BinaryIO, start: int, end: int) -> None:
+        self._file, self._at, self._end = file, start, end
+        self.newlines = 0
+
+    def read1(self, size: int) -> bytes:
+        self._file.seek(self._at)
+        data = self._file.read(min(size, self._end - self._at))
+        self._at += len(data)
+        self.newlines += data.count(b"\n")
+        return data
+
+
+def _numbered(batches: Iterable[Batch], lines: int) -> Iterator[Batch]:
+    """Line numbers as they are in the whole file."""
+    for batch in batches:
+        batch.lines = [line + lines for line in batch.lines]
+        batch.faults = [replace(f, line=None if f.line is None else f.line + lines) for f in batch.faults]
+        yield batch
+
+
+# databases and candles
+
+
+def _freqtrade(bench: Bench, source: Source, state: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG001  read whole
+    now = bench.clock()
+    batches = freqtrade.read(source.path, agent=source.agent, candles=source.candles, now=now)
+    _taken(bench, source, batches, now, replace=_CORRECTED, dated=True)
+    return {}
+
+
+def _candles(bench: Bench, source: Source, state: dict[str, Any]) -> dict[str, Any]:
+    """The finest candles of every pair of a folder, or one file; those that have not changed are passed over."""
+    now, path = bench.clock(), source.path
+    files = candle_files(path if path.is_dir() else path.parent)
+    chosen = {pair: min(found) for pair, found in files.items()}
+    if not path.is_dir():
+        chosen = {pair: one for pair, found in files.items() for one in found if one[2] == path}
+    if not chosen:
+        raise InputError(
+            f"{path}: no candles; files are named by pair and timeframe, as in ETH_USDC-1h.feather"
+        )
+    before, stamps = state.get("files", {}), {}
+    for pair, (frame, _, file) in sorted(chosen.items()):
+        status = file.stat()
+        stamps[pair] = [file.name, status.st_size, status.st_mtime_ns]
+        if before.get(pair) != stamps[pair]:
+            told = marks.read(str(file), _instrument(pair), f"{frame // 1_000_000}s", now=now)
+            _taken(bench, source.model_copy(update={"path": file}), told, now)
+    return {"files": stamps}
+
+
+def _instrument(pair: str) -> str:
+    """ETH_USDC is ETH/USDC, ETH_USDC_USDC is the contract ETH/USDC:USDC."""
+    base, _, rest = pair.partition("_")
+    quote, _, settle = rest.partition("_")
+    return f"{base}/{quote}:{settle}" if settle else f"{base}/{quote}" if quote else base
+
+
+_READERS: Final = {"journal": read_journal, "freqtrade": _freqtrade, "marks": _candles}

@@ -1,0 +1,1 @@
+"""Words for a review, the model's or code's, and what they cost."""

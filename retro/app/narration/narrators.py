@@ -1,0 +1,76 @@
+"""Who words the reviews of the service: a model where it is wanted and can be asked, else code; history is code's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from retro.app.narration.narrate import narrated, narrated_position, tier_of
+from retro.errors import ConfigError
+from retro.narrate.plain import position_words, words
+from retro.narrate.testament import testament
+from retro.report import RetrospectiveReport
+from retro.secret import find_secret
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from retro.app.context import Words
+    from retro.app.reviews.documents import Document
+    from retro.app.settlement.settings import Settings
+    from retro.config import Config
+    from retro.store.database import Store
+    from retro.store.jobs.reviews import Review
+
+__all__ = ["plain_words", "words_of"]
+
+
+def plain_words(review: Review, document: Document, settings: Settings) -> tuple[Document, bool]:
+    """The words that code writes; no model was asked."""
+    if not isinstance(document, RetrospectiveReport):
+        return position_words(document, currency=settings.base_currency), False
+    told = words(document)
+    return (testament(told) if review.kind == "death" else told), False
+
+
+def words_of(
+    store: Store, config: Config, env: Mapping[str, str], clock: Callable[[], int], beat: Callable[[], None]
+) -> Words:
+    """How this configuration words reviews. An answer that was paid for before a crash is used, not asked again."""
+
+    def worded(review: Review, document: Document, settings: Settings) -> tuple[Document, bool]:
+        if review.backfill or not _wanted(config, env, review.kind):
+            return plain_words(review, document, settings)
+        now = clock()
+        if not isinstance(document, RetrospectiveReport):
+            told, narrative = narrated_position(
+                store,
+                config,
+                env,
+                document,
+                now,
+                currency=settings.base_currency,
+                review=review.id,
+                revision=review.revision,
+                resume=True,
+                beat=beat,
+            )
+            return told, narrative.source == "model"
+        report = narrated(
+            store, config, env, document, now, playbook=settings.playbook, resume=True, beat=beat
+        )
+        report = testament(report) if review.kind == "death" else report
+        return report, report.narrative.source == "model"
+
+    return worded
+
+
+def _wanted(config: Config, env: Mapping[str, str], kind: str) -> bool:
+    """Whether a model should be asked; one that is wanted and has no key is, so that the review says why it was not."""
+    if config.llm.enabled is False or tier_of(config, kind) == "T0":
+        return False
+    if config.llm.enabled:
+        return True
+    try:
+        return find_secret("ANTHROPIC_API_KEY", env) is not None
+    except ConfigError:
+        return True

@@ -1,0 +1,1 @@
+"""From evidence to an amendment, a pull request, and what became of it."""

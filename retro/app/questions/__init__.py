@@ -1,0 +1,1 @@
+"""Read-only questions that every surface asks, each answered once."""

@@ -1,0 +1,349 @@
+"""From the store to a report: which period, which facts, which marks; then `assemble` does the rest."""
+
+from __future__ import annotations
+
+import hashlib
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+import numpy as np
+
+from retro import __version__
+from retro.accounting.books import keep_books
+from retro.app.proposals.evidence import proposed_by
+from retro.app.reviews.model_costs import costs_of_reviewing
+from retro.app.reviews.window import foretold, grid_of, money_of, remembered, rolling_week, week_before
+from retro.app.settlement.settle import history_of, is_stale, known_until, opening_of, read_rows, settle
+from retro.app.settlement.tracks import load_tracks
+from retro.errors import UnknownError, UsageError
+from retro.evaluate.audit.audit import audit_period
+from retro.evaluate.audit.citations import items_of
+from retro.evaluate.position.life import Horizon as Sight
+from retro.evaluate.report import Inputs, build, citations_of, retrospective_of
+from retro.periods import Period, day_of, format_instant, midnight, period_at, period_before
+from retro.store.books import positions as shelf
+from retro.store.facts import agents as shelf_agents
+from retro.store.facts import events as facts
+from retro.store.facts import faults
+from retro.store.facts.last_told import last_told
+from retro.store.schema import ingest_alone
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sqlalchemy import Connection
+
+    from retro.accounting.prices import Prices
+    from retro.app.settlement.settings import Settings
+    from retro.app.settlement.tracks import Loaded
+    from retro.model import Fact
+    from retro.periods import Horizon
+    from retro.report import HeuristicReport, PositionRetrospective, RetrospectiveReport
+    from retro.store.database import Store
+    from retro.store.facts.agents import Agent
+
+__all__ = [
+    "audit_life",
+    "choose_period",
+    "inputs_of",
+    "named_agent",
+    "review_period",
+    "review_position",
+    "settled",
+]
+
+_FOREVER: Final = 1 << 62
+
+
+def named_agent(conn: Connection, name: str | None) -> Agent:
+    """The agent of that name, or the only one there is; `UsageError` lists them where one has to be chosen."""
+    known = shelf_agents.agents(conn)
+    if name is not None:
+        found = [agent for agent in known if agent.name == name]
+        if not found:
+            names = ", ".join(agent.name for agent in known) or "none yet; see `retro ingest --help`"
+            raise UsageError(f"there is no agent {name!r}; known: {names}")
+        return found[0]
+    if not known:
+        raise UsageError(
+            "the database holds no agent yet; start with `retro ingest journal FILE` or `retro ingest freqtrade DB`"
+        )
+    if len(known) > 1:
+        raise UsageError(
+            "several agents; choose one with --agent: " + ", ".join(agent.name for agent in known)
+        )
+    return known[0]
+
+
+def settled(store: Store, agent: Agent, settings: Settings) -> None:
+    """Make sure the agent's book speaks for its facts."""
+    with store.read() as conn:
+        if not is_stale(conn, agent.name, settings):
+            return
+    with store.write() as conn:
+        ingest_alone(conn)  # two readers at once: the second finds it done
+        settle(conn, agent, settings)
+
+
+def choose_period(
+    agent: Agent,
+    settings: Settings,
+    horizon: Horizon,
+    *,
+    at: int | None = None,
+    span: tuple[int, int] | None = None,
+    as_of: int | None = None,
+) -> Period:
+    """The period asked for: exactly `span`, the one that contains `at`, or the last one complete by the newest fact.
+
+    An agent younger than one period gets the period it lives in.
+    """
+    if agent.first_at is None:
+        raise UnknownError(f"agent {agent.name} has no events yet")
+    if span is not None:
+        start, end = span
+        if start >= end:
+            raise UsageError(f"--from {format_instant(start)} is not before --to {format_instant(end)}")
+        return Period("custom", start, end, f"{format_instant(start)}_{format_instant(end)}")
+    now = min(known_until(agent), as_of) if as_of is not None else known_until(agent)
+    epoch = {"birth": agent.first_at, "epoch_days": settings.epoch_days}
+    current = period_at(horizon, now if at is None else at, settings.zone, **epoch)
+    if at is not None or current.end <= now:
+        return current
+    before = period_before(current, settings.zone, **epoch)
+    return before if before.end > agent.first_at else current
+
+
+def _digest(told: Iterable[Fact], prices: Prices, symbols: Iterable[str]) -> str:
+    """A digest of the facts and marks a report rests on, the same in every database and order."""
+    digest = hashlib.sha256()
+    lines = sorted((type(fact).__name__, fact.id, _canonical(msgspec.structs.asdict(fact))) for fact in told)
+    for line in lines:
+        digest.update(repr(line).encode("utf-8", "surrogatepass"))
+    for symbol in sorted(symbols):
+        line_ = prices.line(symbol)
+        digest.update(
+            symbol.encode()
+            + np.ascontiguousarray(line_.t).tobytes()
+            + np.ascontiguousarray(line_.price).tobytes()
+        )
+    return digest.hexdigest()[:16]
+
+
+def _canonical(value: Any) -> str:
+    """A spelling that is the same however a number was written: 1.0 is "1.00"."""
+    match value:
+        case Decimal():
+            return str(value.normalize())
+        case dict():
+            return repr([(str(name), _canonical(part)) for name, part in sorted(value.items())])
+        case list() | tuple():
+            return repr([_canonical(part) for part in value])
+        case _:
+            return repr(value)
+
+
+def _seed(agent: str, period: Period) -> int:
+    text = f"{agent}|{period.horizon}|{period.start}|{period.end}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
+
+
+def inputs_of(
+    conn: Connection,
+    agent: Agent,
+    settings: Settings,
+    period: Period,
+    grid: list[int],
+    names: list[str],
+    now: int,
+    marks_until: int,
+) -> Inputs:
+    """Everything a report on a period is made of: `names` and all positions touched, valued on `grid`, known `now`."""
+    name, until = agent.name, min(period.end, now + 1)
+    costs = facts.between(conn, name, period.start, until, types=["cost"])
+    money = money_of(
+        conn,
+        name,
+        settings,
+        names,
+        start=grid[0],
+        until=until,
+        known_until=now,
+        marks_until=marks_until,
+        costs=costs,
+    )
+    loaded = money.loaded
+    decisions = facts.between(conn, name, period.start, until, types=["decision"])
+    told = foretold(conn, name, loaded.facts, period.start, until)
+    reviewing = costs_of_reviewing(conn, name, settings, grid[0], until)
+    moved = sorted([*money.facts, *reviewing.costs], key=lambda fact: fact.at)
+    first_of_all = [*loaded.facts, *money.facts, *decisions, *told.resolutions, *told.predictions.values()]
+    return Inputs(
+        agent=name,
+        base_currency=settings.base_currency,
+        zone=settings.zone,
+        period=period,
+        week_before=week_before(period, settings),
+        week_start=next((at for at in grid if at >= rolling_week(period, settings)), grid[0]),
+        known_until=now,
+        told_until=last_told(conn, agent, min(period.end - 1, now)) or now,
+        capital_known=opening_of(conn, name).capital_known,
+        tracks=loaded.tracks,
+        books=keep_books(loaded.tracks, money.wallet, moved, grid, now, loaded.prices),
+        prices=loaded.prices,
+        **_from_the_book(conn, agent, settings, period, grid[0], now, loaded),
+        decisions=decisions,  # type: ignore[arg-type]
+        costs=[*costs, *(cost for cost in reviewing.costs if cost.at >= period.start)],  # type: ignore[list-item]
+        predictions=told.predictions,
+        resolutions=told.resolutions,
+        last_resolutions=told.outcomes,
+        warnings=_warnings(loaded.orphans) + reviewing.warnings(period.start, settings.base_currency),
+        quarantined=faults.count(conn),
+        digest=_digest(
+            {(type(f), f.id): f for f in first_of_all}.values(),
+            loaded.prices,
+            {t.position.instrument for t in loaded.tracks.values()},
+        ),
+        seed=_seed(name, period),
+        version=__version__,
+        options=settings.options,
+    )
+
+
+def _from_the_book(
+    conn: Connection,
+    agent: Agent,
+    settings: Settings,
+    period: Period,
+    start: int,
+    now: int,
+    loaded: Loaded,
+) -> dict[str, Any]:
+    """What is remembered of settled positions and of statements, as known `now`."""
+    before = week_before(period, settings)
+    since = min(start, period.start if before is None else before[0])
+    known = None if now >= known_until(agent) else now
+    rows, history = remembered(conn, agent.name, settings, period, since, known)
+    return {
+        "rows": rows,
+        "history": history,
+        "implausible_before": _disbelieved(conn, agent.name, loaded, settings, start, now),
+        "discrepancies": shelf.discrepancies(conn, agent.name, min(period.end, now)),
+    }
+
+
+def _disbelieved(
+    conn: Connection, agent: str, loaded: Loaded, settings: Settings, start: int, now: int
+) -> tuple[float, ...]:
+    """What flagged positions, closed or open at an instant, had made by then since the day that flagged them."""
+    made = shelf.implausible(conn, agent, start)
+    for track in loaded.tracks.values():
+        left = track.closed_at is not None and track.closed_at < start
+        if track.flagged_at is None or track.flagged_at >= start or left:
+            continue
+        day = midnight(day_of(track.flagged_at, settings.zone), settings.zone)
+        before, after = (track.state(at, now, loaded.prices).pnl for at in (day, start))
+        made.append(after - before)
+    return tuple(made)
+
+
+def _warnings(orphans: Iterable[str]) -> list[str]:
+    return [
+        f"{name}: facts name this position, but no `position` event says what it is; only its costs are counted"
+        for name in sorted(orphans)
+    ]
+
+
+def review_period(
+    store: Store,
+    agent: Agent,
+    settings: Settings,
+    period: Period,
+    *,
+    as_of: int | None = None,
+    ended: bool = False,
+) -> RetrospectiveReport:
+    """The report of a period; stores nothing but the derived book.
+
+    `as_of` is now, in place of K. `ended`: the wall clock says that the period is over, so what is open is valued at
+    its end even where the agent has been silent since; periods then add up, whenever each was reviewed.
+    """
+    settled(store, agent, settings)
+    grid = grid_of(period, settings)
+    now = known_until(agent) if as_of is None else as_of
+    now = max(now, period.end) if ended else now
+    with store.read() as conn:
+        alive = shelf.positions(conn, agent.name, opened_before=period.end, alive_at=grid[0])
+        inputs = inputs_of(
+            conn,
+            agent,
+            settings,
+            period,
+            grid,
+            [row.position for row in alive],
+            now,
+            period.end + settings.options.settle_lag,
+        )
+        report = build(inputs)
+        proposed = proposed_by(conn, report, settings, inputs.history)
+    return report.model_copy(update={"playbook_proposals": proposed})
+
+
+def review_position(
+    store: Store, agent: Agent, settings: Settings, position: str, *, after_until: int | None = None
+) -> PositionRetrospective:
+    """The whole life of one position; what came after it is read up to `after_until`, or with all marks there are."""
+    settled(store, agent, settings)
+    now = known_until(agent)
+    with store.read() as conn:
+        told = facts.of_positions(conn, agent.name, [position])
+        if not any(type(fact).__name__ == "Position" for fact in told):
+            raise UnknownError(
+                f"agent {agent.name} has no position {position!r}; `retro positions` lists them"
+            )
+        loaded = load_tracks(
+            conn,
+            agent.name,
+            settings,
+            [position],
+            until=now + 1,
+            known_until=now,
+            marks_until=_FOREVER,
+        )
+        start = min(fact.at for fact in told)
+        words = foretold(conn, agent.name, loaded.facts, start, now + 1)
+        return retrospective_of(
+            loaded.tracks[position],
+            loaded.prices,
+            settings.options,
+            agent=agent.name,
+            horizon=Sight(
+                now + 1, now, after_until, settings.options.offsets, settings.options.use_highs_lows
+            ),
+            predictions=words.predictions,
+            outcomes=words.outcomes,
+        )
+
+
+def audit_life(store: Store, agent: Agent, settings: Settings) -> list[HeuristicReport]:
+    """The citation audit over everything the agent ever did."""
+    settled(store, agent, settings)
+    end = known_until(agent) + 1
+    period = Period("custom", agent.first_at or 0, max(end, (agent.first_at or 0) + 1), "life")
+    rules = settings.options.rules
+    with store.read() as conn:
+        rows = read_rows(conn, agent.name, opened_before=_FOREVER)
+        history = history_of(conn, agent.name, settings, _FOREVER)
+        decided = facts.between(conn, agent.name, period.start, period.end, types=["decision"])
+    items = [item for row in rows for item in items_of(row, rules, rules.claims)]
+    # marks may reach beyond the agent's last event: an exit they can judge is judged
+    return audit_period(
+        items,
+        history,
+        rules,
+        period.start,
+        _FOREVER,
+        _seed(agent.name, period),
+        stray=citations_of(decided, rules.claims),  # type: ignore[arg-type]
+    )

@@ -1,0 +1,78 @@
+"""The document of an owed review: the same facts give the same bytes, whoever makes it and whenever."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, cast
+
+from retro.app.reviews.build import review_period, review_position
+from retro.periods import DAY, Period
+from retro.report import PositionRetrospective, RetrospectiveReport, dump
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from retro.app.settlement.settings import Settings
+    from retro.store.database import Store
+    from retro.store.facts.agents import Agent
+    from retro.store.jobs.reviews import Review
+
+__all__ = ["Document", "digest_of", "numbers_of", "read", "with_revision"]
+
+_WEEK: Final = 7 * DAY
+
+Document = RetrospectiveReport | PositionRetrospective
+
+
+def numbers_of(store: Store, agent: Agent, settings: Settings, review: Review, now: int) -> Document:
+    """The figures of a review, its words still empty.
+
+    A position is told as far as it can be judged at `now`: to its exit, then to exit + h, in the end with every mark
+    that its checkpoints ask for; between these instants the clock makes no difference. A loss is told by its day up to and with the action, read at once: no mark after it is waited for. A death gathers
+    the whole life; paths of positions, which nobody would look at by the thousand, are left out of it.
+    """
+    if review.kind == "position":
+        seen = _seen_after(review, settings, now)
+        return review_position(store, agent, settings, review.subject, after_until=seen)
+    kind = cast("Literal['daily', 'weekly', 'epoch', 'loss', 'death']", review.kind)
+    if kind == "loss":
+        settings = replace(settings, options=replace(settings.options, settle_lag=0))
+    period = Period(kind, review.period_start, review.period_end, review.period_key)
+    report = review_period(store, agent, settings, period, ended=True)
+    if kind == "death":
+        bare = [position.model_copy(update={"path": []}) for position in report.positions]
+        report = report.model_copy(update={"positions": bare})
+    return report.model_copy(update={"id": review.id})
+
+
+def _seen_after(review: Review, settings: Settings, now: int) -> int | None:
+    """How far after its exit a position is looked at; None: to the end."""
+    closed, options = review.period_end, settings.options
+    judged = closed + min(closed - review.period_start, _WEEK)
+    last = closed + max((offset for _, offset in options.offsets), default=0)
+    if now >= max(last, judged) + options.settle_lag:
+        return None
+    return judged if now >= judged + options.settle_lag else closed
+
+
+def with_revision(document: Document, revision: int) -> Document:
+    """The document under the number of its revision, where its form has one."""
+    if isinstance(document, RetrospectiveReport):
+        return document.model_copy(update={"revision": revision})
+    return document
+
+
+def digest_of(document: Document) -> str:
+    """A digest of the figures: not of the revision, the program's version or other agents' faults."""
+    if isinstance(document, RetrospectiveReport):
+        quality = document.data_quality.model_copy(update={"quarantined": 0})
+        origin = document.provenance.model_copy(update={"code_version": ""})
+        document = document.model_copy(update={"revision": 0, "data_quality": quality, "provenance": origin})
+    return hashlib.sha256(dump(document, indent=None).encode()).hexdigest()
+
+
+def read(text: str) -> Document:
+    """A stored document as what it is."""
+    kind = RetrospectiveReport if text.lstrip("{ \n").startswith('"id"') else PositionRetrospective
+    return kind.model_validate_json(text)

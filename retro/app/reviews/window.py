@@ -1,0 +1,176 @@
+"""What a review reads: the facts and marks of its window, the wallet it began with, and what the book remembers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from retro.accounting.books import step, steps
+from retro.accounting.wallet import Wallet
+from retro.app.settlement.settle import WALLET_TYPES, history_of, opening_of, read_rows
+from retro.app.settlement.tracks import load_tracks
+from retro.evaluate.audit.history import history_from
+from retro.model import Decision, Prediction, Resolution
+from retro.periods import DAY, day_starts, period_at, period_before
+from retro.store.books import positions as shelf
+from retro.store.facts import events as facts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from sqlalchemy import Connection
+
+    from retro.app.settlement.settings import Settings
+    from retro.app.settlement.tracks import Loaded
+    from retro.evaluate.audit.history import History
+    from retro.evaluate.position.summary import BookRow
+    from retro.model import Fact
+    from retro.periods import Period
+
+__all__ = [
+    "Foretold",
+    "Money",
+    "foretold",
+    "grid_of",
+    "money_of",
+    "remembered",
+    "rolling_week",
+    "week_before",
+]
+
+
+def rolling_week(period: Period, settings: Settings) -> int:
+    """The start of the day 7 days before the period's end."""
+    day = period_at("daily", max(period.end - 6 * DAY - DAY // 2, 0), settings.zone)
+    return period_before(day, settings.zone).end
+
+
+def grid_of(period: Period, settings: Settings) -> list[int]:
+    """Day boundaries from 7 days before the period's end or from its start, whichever is earlier, to its end."""
+    first = min(rolling_week(period, settings), period.start)
+    return sorted({*day_starts(first, period.end, settings.zone), period.start})
+
+
+def week_before(period: Period, settings: Settings) -> tuple[int, int] | None:
+    """The week before a weekly review's own, whatever the clocks did; None for every other review."""
+    if period.horizon != "weekly":
+        return None
+    before = period_before(period, settings.zone)
+    return before.start, before.end
+
+
+@dataclass(frozen=True, slots=True)
+class Money:
+    """The wallet before the first boundary, what moved it since besides positions, and the positions."""
+
+    wallet: Wallet
+    facts: list[Fact]
+    loaded: Loaded
+
+
+def money_of(
+    conn: Connection,
+    agent: str,
+    settings: Settings,
+    names: Iterable[str],
+    *,
+    start: int,
+    until: int,
+    known_until: int,
+    marks_until: int,
+    costs: Sequence[Fact],
+) -> Money:
+    """Replay these positions and all that facts since `start` touch; the wallet is its last stored day, moved on."""
+    stored = shelf.days_before(conn, agent, start)
+    since = start if stored is None else stored[0]
+    wallet = Wallet(settings.base_currency, settings.lot_method)
+    if stored is not None:
+        wallet = Wallet.from_json(settings.base_currency, settings.lot_method, stored[1])
+    opening = opening_of(conn, agent)
+    moved = facts.between(conn, agent, since, until, types=WALLET_TYPES, wallet=True)
+    moved += opening.facts(agent) if opening.birth >= since else []
+    loaded = load_tracks(
+        conn,
+        agent,
+        settings,
+        sorted({*names, *facts.positions_touched(conn, agent, since, until)}),
+        until=until,
+        known_until=known_until,
+        marks_until=marks_until,
+        more=[*moved, *costs],
+        assets=wallet.assets,
+        since=start,
+    )
+    moved += loaded.costs_of_orphans(since)
+    effects = [(name, effect) for name, track in loaded.tracks.items() for effect in track.effects]
+    for _, what in steps(effects, moved, since, start):
+        step(wallet, what, loaded.prices)
+    return Money(wallet, [fact for fact in moved if fact.at >= start], loaded)
+
+
+@dataclass(frozen=True, slots=True)
+class Foretold:
+    """Predictions by id, those resolved in the period, and the last known outcome of each."""
+
+    predictions: dict[str, Prediction]
+    resolutions: list[Resolution]
+    outcomes: dict[str, Resolution]
+
+
+def foretold(conn: Connection, agent: str, told: Iterable[Fact], start: int, until: int) -> Foretold:
+    """Predictions resolved in [start, until), or made for the positions of `told` or their decisions."""
+    told = list(told)
+    decided = {fact.id: fact.at for fact in told if isinstance(fact, Decision)}
+    made = {fact.id: fact for fact in told if isinstance(fact, Prediction)}
+    if decided:  # what justified a decision was predicted shortly before it
+        near = _predictions(
+            facts.between(conn, agent, min(decided.values()) - DAY, until, types=["prediction"])
+        )
+        made |= {fact.id: fact for fact in near if fact.decision in decided}
+    resolved = _resolutions(facts.between(conn, agent, start, until, types=["resolution"]))
+    first = min((fact.at for fact in made.values()), default=start)
+    earlier = facts.between(conn, agent, first, start, types=["resolution"]) if first < start else []
+    outcomes = sorted([*_resolutions(earlier), *resolved], key=lambda fact: fact.at)
+    wanted = {fact.prediction for fact in resolved} - made.keys()
+    made |= {fact.id: fact for fact in _predictions(facts.by_ids(conn, agent, "prediction", sorted(wanted)))}
+    return Foretold(made, resolved, {fact.prediction: fact for fact in outcomes})
+
+
+def _predictions(told: Iterable[Fact]) -> list[Prediction]:
+    return [fact for fact in told if isinstance(fact, Prediction)]
+
+
+def _resolutions(told: Iterable[Fact]) -> list[Resolution]:
+    return [fact for fact in told if isinstance(fact, Resolution)]
+
+
+def remembered(
+    conn: Connection, agent: str, settings: Settings, period: Period, since: int, known_until: int | None
+) -> tuple[list[BookRow], History]:
+    """The book's positions that matter from `since` on, and all citations that resolved before the period's end.
+
+    `known_until` None: everything told is known; else what the book has learned after it is forgotten again.
+    """
+    if known_until is None:
+        rows = read_rows(conn, agent, opened_before=period.end, since=since)
+        return rows, history_of(conn, agent, settings, period.end)
+    opened = read_rows(conn, agent, opened_before=min(period.end, known_until + 1))
+    rows = [_as_known(row, known_until) for row in opened]
+    return rows, history_from(rows, settings.options.rules).before(period.end)
+
+
+def _as_known(row: BookRow, known_until: int) -> BookRow:
+    decisions = tuple(cited for cited in row.decisions if cited.at <= known_until)
+    flagged = row.flagged_at if row.flagged_at is None or row.flagged_at <= known_until else None
+    row = replace(row, decisions=decisions, flagged_at=flagged)
+    if row.closed_at is None or row.closed_at <= known_until:
+        return row
+    return replace(
+        row,
+        closed_at=None,
+        final_pnl=None,
+        vs_inaction=None,
+        exit_outcome=None,
+        exit_resolved_at=None,
+        increases=(),
+    )

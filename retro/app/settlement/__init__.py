@@ -1,0 +1,1 @@
+"""The settled book: settings, tracks, rows; which agent, which period."""

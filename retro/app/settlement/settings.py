@@ -1,0 +1,104 @@
+"""What the numbers of one agent depend on besides its facts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING, Literal
+
+from retro.accounting.prices import DOLLARS
+from retro.evaluate.audit.citations import AuditRules, Rule
+from retro.evaluate.report import Options
+from retro.kernels.audit import Thresholds
+from retro.periods import HOUR, midnight, parse_duration, zone
+
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
+    from playbook import Playbook
+    from retro.config import Config
+    from retro.store.facts.agents import Agent
+
+__all__ = ["Settings", "base_currency_of", "rules_of", "settings_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """One agent's settings, from the configuration and what its sources told."""
+
+    base_currency: str
+    zone: ZoneInfo
+    capital: Decimal | None
+    lot_method: Literal["fifo", "average"]
+    epoch_days: int
+    options: Options
+    playbook: Playbook | None = field(default=None, compare=False)
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes when the book has to be settled anew."""
+        rules = self.options.rules
+        claims = sorted(rules.claims.items())
+        told = [
+            self.base_currency,
+            str(self.capital),
+            self.lot_method,
+            self.zone.key,
+            rules.entry_outcome,
+            claims,
+            3,
+        ]
+        return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
+
+
+def rules_of(book: Playbook | None, tz: ZoneInfo) -> dict[str, Rule]:
+    """The heuristics of a playbook as the audit reads them."""
+    rules: dict[str, Rule] = {}
+    for heuristic in book.heuristics if book is not None else ():
+        since = None if heuristic.since is None else midnight(heuristic.since, tz)
+        watched = heuristic.status in {"active", "candidate"}
+        rules.setdefault(heuristic.id, Rule(heuristic.id, heuristic.text, heuristic.tags, since, watched))
+    return rules
+
+
+def base_currency_of(config: Config, agent: Agent) -> str:
+    """The unit of an agent's amounts: its own table's, then what its source told, then the owner's."""
+    own = config.agent.get(agent.name)
+    return (own.base_currency if own else None) or agent.base_currency or config.owner.base_currency
+
+
+def settings_of(config: Config, agent: Agent, book: Playbook | None) -> Settings:
+    """Settings of one agent: its own table first, then what its source told, then the owner's."""
+    own = config.agent.get(agent.name)
+    base = base_currency_of(config, agent)
+    capital = own.capital if own is not None and own.capital is not None else agent.capital
+    review = config.retrospective
+    tz = zone(config.owner.time_zone)
+    unit = review.heuristic_threshold_unit or ("usd" if base.upper() in DOLLARS else "bps")
+    return Settings(
+        base_currency=base,
+        zone=tz,
+        capital=None if capital is None else Decimal(str(capital)),
+        lot_method=review.lot_method,
+        epoch_days=review.epoch_interval_days,
+        playbook=book,
+        options=Options(
+            offsets=tuple((name, parse_duration(name)) for name in review.trajectory_checkpoint_intervals),
+            settle_lag=round(review.settle_lag_hours * HOUR),
+            annualisation_days=review.annualisation_days,
+            use_highs_lows=review.use_highs_lows,
+            rules=AuditRules(
+                rules=rules_of(book, tz),
+                thresholds=Thresholds(
+                    review.heuristic_min_citations,
+                    review.heuristic_demote_threshold,
+                    review.heuristic_investigate_threshold,
+                ),
+                unit=unit,
+                entry_outcome=review.entry_outcome,
+                zone=None if tz.key == "UTC" else tz,
+            ),
+        ),
+    )

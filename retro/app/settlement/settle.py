@@ -1,0 +1,282 @@
+"""Keep the book up to date: outcomes of positions, wallet by day, discrepancies, from what is new on."""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from dataclasses import fields
+from decimal import Decimal
+from math import fsum
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from retro.accounting.books import step, steps
+from retro.accounting.wallet import Wallet, statements
+from retro.app.settlement.tracks import load_prices, load_tracks, price_by_fills, symbols_of
+from retro.evaluate.audit.citations import entry_day
+from retro.evaluate.audit.history import History, history_from, joined
+from retro.evaluate.position.summary import BookRow, Cited, book_row
+from retro.model import Equity, External, Flow
+from retro.periods import DAY, day_of, midnight
+from retro.store.books import positions as shelf
+from retro.store.books.outcomes import forget_outcomes, outcomes_until, replace_outcomes
+from retro.store.facts import events as facts
+from retro.store.schema import name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from sqlalchemy import Connection
+
+    from retro.accounting.prices import Prices
+    from retro.accounting.track import Effect
+    from retro.app.settlement.settings import Settings
+    from retro.model import Fact
+    from retro.store.facts.agents import Agent
+
+__all__ = ["Opening", "history_of", "is_stale", "known_until", "opening_of", "read_rows", "settle"]
+
+_CHUNK: Final = 4000
+_LOOK_BACK: Final = 8 * DAY
+_FOREVER: Final = 1 << 62
+_LONG_AGO: Final = -(1 << 62)
+WALLET_TYPES: Final = ("flow", "cost", "external", "equity")
+_COLUMNS: Final = [field.name for field in fields(BookRow) if field.name not in {"decisions", "increases"}]
+_TOLD: Final = msgspec.json.Decoder(dict[str, list[Any]])
+
+
+class Opening(msgspec.Struct, frozen=True):
+    """How an agent's wallet began, at its first event.
+
+    `given` are assets and quantities (decimal text) that opened it: the first stated balances, a configured capital,
+    or what the first equity statement shows beyond the events. `baseline` is the first statement's discrepancy.
+    """
+
+    birth: int
+    capital_known: bool
+    given: list[tuple[str, str]]
+    baseline: float
+
+    def facts(self, agent: str) -> list[Fact]:
+        """The opening as money from the owner, before everything else of that instant."""
+        return [
+            External(id="", agent=agent, at=self.birth, asset=asset, quantity=Decimal(quantity))
+            for asset, quantity in self.given
+            if Decimal(quantity)
+        ]
+
+
+def known_until(agent: Agent) -> int:
+    """K: the last instant of the agent's own events, or until when its source was read."""
+    return max(agent.last_at or 0, agent.as_of or 0)
+
+
+def is_stale(conn: Connection, agent: str, settings: Settings) -> bool:
+    """Whether the book has to be settled before it is read."""
+    found = shelf.book_of(conn, agent)
+    return found is None or found[0] is not None or found[1] != settings.fingerprint
+
+
+def opening_of(conn: Connection, agent: str) -> Opening:
+    """How the settled book says the agent's equity began."""
+    found = shelf.book_of(conn, agent)
+    return msgspec.convert(found[2] if found else {}, Opening)
+
+
+def settle(conn: Connection, agent: Agent, settings: Settings) -> None:
+    """Bring an agent's book up to date in the caller's transaction; costs what changed, not the history."""
+    if agent.first_at is None:
+        return
+    name, now = agent.name, known_until(agent)
+    found = shelf.book_of(conn, name)
+    fresh = found is None or found[1] != settings.fingerprint
+    if found is not None and not fresh and found[0] is None:
+        return
+    since = agent.first_at if found is None or fresh or found[0] is None else max(found[0], agent.first_at)
+    first = facts.first_of(conn, name, "equity")
+    before = (
+        None if fresh or (first is not None and since <= first.at) else shelf.days_before(conn, name, since)
+    )
+    if before is None:
+        since, start = agent.first_at, agent.first_at // DAY * DAY
+        wallet = Wallet(settings.base_currency, settings.lot_method)
+        shelf.forget_after(conn, name, _LONG_AGO)
+        shelf.forget_positions(conn, name)
+        forget_outcomes(conn, name)
+    else:
+        start, wallet = before[0], Wallet.from_json(settings.base_currency, settings.lot_method, before[1])
+        shelf.forget_after(conn, name, start)
+    told = facts.between(conn, name, start, _FOREVER, types=WALLET_TYPES, wallet=True)
+    stated = statements(told)
+    look_back = min(start, since - _LOOK_BACK)
+    open_then = {row.position for row in shelf.positions(conn, name, alive_at=since - _LOOK_BACK)}
+    names = sorted({*facts.positions_touched(conn, name, look_back, _FOREVER), *open_then})
+    effects, inside, orphaned = _settle_positions(conn, name, settings, names, now, start, told)
+    told = [*told, *orphaned]
+    assets = {*symbols_of(told), *wallet.assets, *(effect.asset for _, effect in effects)}
+    prices = load_prices(conn, name, settings, assets, start, _FOREVER)
+    price_by_fills(conn, name, prices, assets, start, _FOREVER, told, wallet.assets)
+    opening = (
+        _begin(facts.first_instant(conn, name) or since, told, settings)
+        if before is None or found is None
+        else msgspec.convert(found[2], Opening)
+    )
+    moves = steps(effects, [*opening.facts(name), *told], start, _FOREVER)
+    days, sums = _walk(wallet, moves, [s.at for s in stated], start, prices)
+    gaps = [s.value - fsum([inside[k], sums[k]]) for k, s in enumerate(stated)]
+    if gaps and before is None:
+        opening, days = _after_first_statement(opening, gaps[0], days, settings.base_currency)
+        gaps = [gap - gaps[0] for gap in gaps]
+    else:
+        gaps = [gap - opening.baseline for gap in gaps]
+    shelf.save_days(
+        conn, name, days, sorted({s.at: gap for s, gap in zip(stated, gaps, strict=True)}.items())
+    )
+    shelf.state(conn, name, settings.fingerprint, msgspec.to_builtins(opening))
+
+
+def _settle_positions(
+    conn: Connection,
+    agent: str,
+    settings: Settings,
+    names: Sequence[str],
+    now: int,
+    start: int,
+    told: Sequence[Fact],
+) -> tuple[list[tuple[str, Effect]], list[float], list[Fact]]:
+    """Write the rows of these positions; gives what they did to the wallet, and their worth at each statement.
+
+    And the costs of positions that never came into being, which the wallet paid.
+    """
+    effects: list[tuple[str, Effect]] = []
+    orphaned: list[Fact] = []
+    rules = settings.options.rules
+    resolved: list[History] = []
+    days = {entry_day(at, rules) for at in shelf.opened(conn, agent, names)}
+    times = [statement.at for statement in statements(told)]
+    valued = [fact for fact in told if isinstance(fact, Flow | External) and fact.value is not None]
+    inside = [0.0] * len(times)
+    for i in range(0, len(names), _CHUNK):
+        loaded = load_tracks(
+            conn,
+            agent,
+            settings,
+            names[i : i + _CHUNK],
+            until=_FOREVER,
+            known_until=_FOREVER,
+            marks_until=_FOREVER,
+            more=valued,
+        )
+        prices, rows = loaded.prices, []
+        orphaned += loaded.costs_of_orphans(start)
+        for name, track in loaded.tracks.items():
+            flagged = track.flagged_at
+            day = None if flagged is None else midnight(day_of(flagged, settings.zone), settings.zone)
+            rows.append(book_row(track, prices, now, day))
+            effects += [(name, effect) for effect in track.effects if effect.at >= start]
+            last = len(times) if track.closed_at is None else bisect_right(times, track.closed_at)
+            for k in range(bisect_right(times, track.opened_at), last):
+                inside[k] += track.state(times[k], times[k], prices).value
+        shelf.save_positions(conn, agent, [_plain(row) for row in rows])
+        resolved.append(history_from(rows, rules))
+    replace_outcomes(conn, agent, names, days, joined(resolved))
+    return effects, inside, orphaned
+
+
+def _begin(birth: int, told: Iterable[Fact], settings: Settings) -> Opening:
+    balances = [
+        f.balances for f in told if isinstance(f, Equity) and f.at == birth and f.balances is not None
+    ]
+    if balances:
+        given = [(asset, str(quantity)) for asset, quantity in sorted(balances[0].items())]
+        return Opening(birth, capital_known=True, given=given, baseline=0.0)
+    if settings.capital is not None:
+        return Opening(birth, True, [(settings.base_currency, str(settings.capital))], 0.0)
+    return Opening(birth, capital_known=False, given=[], baseline=0.0)
+
+
+def _after_first_statement(
+    opening: Opening, gap: float, days: list[tuple[int, dict[str, Any]]], base_currency: str
+) -> tuple[Opening, list[tuple[int, dict[str, Any]]]]:
+    """The first statement: a baseline where the opening is known, else it tells the opening capital."""
+    if opening.capital_known:
+        return msgspec.structs.replace(opening, baseline=gap), days
+    opening = Opening(opening.birth, capital_known=True, given=[(base_currency, repr(gap))], baseline=0.0)
+    moved = [
+        (at, {**wallet, "cash": wallet["cash"] + gap} if at > opening.birth else wallet)
+        for at, wallet in days
+    ]
+    return opening, moved
+
+
+def _walk(
+    wallet: Wallet, ordered: Sequence[tuple[int, Any]], stops: Sequence[int], start: int, prices: Prices
+) -> tuple[list[tuple[int, dict[str, Any]]], list[float]]:
+    """Move the wallet through its steps: its state at each UTC day start that follows a change, its worth at stops."""
+    days: list[tuple[int, dict[str, Any]]] = [(start, wallet.to_json())]
+    values: list[float] = []
+    pending: int | None = None
+    i = 0
+    marks = sorted({*stops})
+    worth: dict[int, float] = {}
+    for at, what in ordered:
+        while i < len(marks) and marks[i] <= at and not _opens(what):
+            worth[marks[i]] = wallet.value(marks[i], prices)
+            i += 1
+        day = at // DAY * DAY
+        if pending is not None and day > pending:
+            days.append((pending + DAY, wallet.to_json()))
+        pending = day
+        step(wallet, what, prices)
+    for at in marks[i:]:
+        worth[at] = wallet.value(at, prices)
+    if pending is not None:
+        days.append((pending + DAY, wallet.to_json()))
+    values = [worth[at] for at in stops]
+    return days, values
+
+
+def _opens(what: Any) -> bool:
+    """Whether a step is the opening of the wallet, which a statement of the same instant already counts."""
+    return isinstance(what, External) and not what.id
+
+
+def history_of(conn: Connection, agent: str, settings: Settings, before: int) -> History:
+    """Everything that resolved before an instant, for the cumulative side of the audit."""
+    latest = None if before >= _FOREVER else entry_day(before, settings.options.rules)
+    return outcomes_until(conn, agent, latest).before(before)
+
+
+def _plain(row: BookRow) -> dict[str, Any]:
+    data = {name: getattr(row, name) for name in _COLUMNS}
+    return {**data, "position": name_of(row.position), "told": json.dumps(row.to_json())}
+
+
+def read_rows(conn: Connection, agent: str, *, opened_before: int, since: int | None = None) -> list[BookRow]:
+    """The book's positions opened before an instant, oldest first; with `since` those open or resolved since then."""
+    rows = []
+    for row in shelf.positions(conn, agent, opened_before=opened_before, alive_at=since):
+        told = _TOLD.decode(row.told)
+        rows.append(
+            BookRow(
+                position=row.position,
+                kind=row.kind,
+                instrument=row.instrument,
+                strategy=row.strategy,
+                side=row.side,
+                opened_at=row.opened_at,
+                closed_at=row.closed_at,
+                flagged_at=row.flagged_at,
+                final_pnl=row.final_pnl,
+                vs_inaction=row.vs_inaction,
+                notional=row.notional,
+                risk=row.risk,
+                exit_outcome=row.exit_outcome,
+                exit_resolved_at=row.exit_resolved_at,
+                implausible_pnl=row.implausible_pnl,
+                decisions=tuple(Cited(c[0], c[1], c[2], tuple(c[3])) for c in told["decisions"]),
+                increases=tuple((tuple(cites), pnl) for cites, pnl in told["increases"]),
+            )
+        )
+    return rows

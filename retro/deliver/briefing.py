@@ -1,0 +1,241 @@
+"""A mail's content as data: what both its parts say, before either is written. Pure.
+
+Everything an agent wrote was cleaned here once: no control, bidi or invisible character, no address that a mail
+program would turn into a link, nothing endless. Escaping is left to the parts.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from retro.figures import DASH, money_of, span
+from retro.present.page.answers import (
+    LOST,
+    Answer,
+    answers_of_life,
+    answers_of_loss,
+    answers_of_position,
+    answers_of_report,
+)
+from retro.present.page.audit import wanting
+from retro.present.page.blocks import Notes, PathChart, Prose, Table, tone_of
+from retro.present.page.groups import what
+from retro.present.page.labels import HORIZONS, believed
+from retro.present.page.position import page_of_position
+from retro.present.page.report import money_of_report, page_of_report, result_text
+from retro.present.page.revision import Change, changes
+from retro.report import RetrospectiveReport
+from retro.safe import clean, plain_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from pydantic import BaseModel
+
+    from retro.deliver.channel import Message
+    from retro.present.page.blocks import Block, Page, Section, Tone
+    from retro.report import PositionRetrospective
+
+    Document = TypeVar("Document", bound=BaseModel)
+
+__all__ = ["MailPage", "Older", "harmless", "mail_page", "quoted"]
+
+_CHANGES: Final = 8
+_OLDER: Final = 60
+_LONGEST: Final = 1200
+_SHORT_KINDS: Final = frozenset({"daily", "loss"})
+_IN_SHORT: Final = ("proposals", "words", "audit", "attribution", "positions", "predictions", "quality")
+_IN_FULL: Final = (
+    *("proposals", "words", "attribution", "audit", "days", "positions", "effectiveness", "risk"),
+    *("breakdowns", "predictions", "costs", "quality"),
+)
+_NAMED: Final = frozenset({"daily", "weekly", "epoch", "position"})
+_ANSWERS: Final = {"death": answers_of_life, "loss": answers_of_loss}
+_ADDRESS: Final = re.compile(r"(?<=[A-Za-z]):(?=//)|(?<=\bwww)\.|(?<=\bmailto):", re.IGNORECASE)
+_YEAR: Final = re.compile(r" \d{4}$")  # a review's name says it
+
+_MARK: Final = r"[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
+_PILE: Final = re.compile(f"({_MARK}{{2}}){_MARK}+")  # marks stacked so high that they cover other lines
+
+
+@dataclass(frozen=True, slots=True)
+class Older:
+    """An older review in a digest, in a line: its id, what and when it is, and what it came to."""
+
+    review_id: str
+    name: str
+    days: str
+    result: str
+    against_nothing: str
+    decisions: str
+    tone: Tone
+
+
+@dataclass(frozen=True, slots=True)
+class MailPage:
+    """A review ready to be written as a mail; `outcome` is what its subject says of it."""
+
+    agent: str
+    review_id: str
+    period: str
+    kicker: str
+    title: str
+    subtitle: str
+    result: str
+    outcome: str
+    why: str
+    tone: Tone
+    alarms: tuple[str, ...]
+    answers: tuple[Answer, ...]
+    revision: int
+    changed: tuple[Change, ...]
+    more_changed: int
+    older: tuple[Older, ...]
+    more_older: int
+    sections: tuple[Section, ...]
+    foot: tuple[str, ...]
+
+
+def mail_page(message: Message) -> MailPage:
+    """What a message says."""
+    document = harmless(message.document)
+    currencies = {agent: quoted(currency, 20) for agent, currency in message.currencies.items()}
+    if isinstance(document, RetrospectiveReport):
+        page, money = page_of_report(document), money_of_report(document)
+        answers = _ANSWERS.get(message.kind, answers_of_report)(document, money)
+        keys: Sequence[str] = _IN_SHORT if message.kind in _SHORT_KINDS else _IN_FULL
+    else:
+        amounts = (document.final_pnl, document.mfe, document.mae, document.period_pnl)
+        money = money_of(currencies.get(message.agent, ""), amounts)
+        page = page_of_position(document, money)
+        facts = (Answer("more", fact.label, fact.value, fact.note) for fact in page.headline.facts)
+        answers = (*answers_of_position(document, money), *facts)
+        keys = [section.key for section in page.sections]
+    told = (
+        ()
+        if message.previous is None
+        else changes(harmless(message.previous), document, currencies.get(message.agent, ""))
+    )
+    older = [
+        _older(harmless(found), message.agent, currencies.get(found.agent, ""))
+        for found in message.digest_of[-_OLDER:]
+    ]
+    head = page.headline
+    return MailPage(
+        agent=quoted(message.agent),
+        review_id=quoted(message.review_id),
+        period=quoted(message.period_key) if message.kind in _NAMED else "",
+        kicker=_kicker(message, head.kicker),
+        title=head.title,
+        subtitle=head.subtitle,
+        result=head.result,
+        outcome=next((told.answer for told in answers if told.question == LOST), head.result),
+        why=head.why,
+        tone=head.tone,
+        alarms=head.alarms,
+        answers=tuple(answers),
+        revision=message.revision,
+        changed=told[:_CHANGES],
+        more_changed=max(0, len(told) - _CHANGES),
+        older=tuple(older),
+        more_older=len(message.digest_of) - len(older),
+        sections=tuple(_sections(page, keys)),
+        foot=page.foot,
+    )
+
+
+def _kicker(message: Message, told: str) -> str:
+    name = HORIZONS.get(message.kind, told)
+    return f"{name}, corrected" if message.revision > 1 else name
+
+
+def quoted(text: str, longest: int = _LONGEST) -> str:
+    """A stranger's text on one line: nothing invisible, nothing that becomes a link, at most so many characters."""
+    shown = _ADDRESS.sub(lambda found: f"{found[0]} ", _PILE.sub(r"\1", plain_text(text)))
+    return shown if len(shown) <= longest else f"{shown[: longest - 1].rstrip()}…"
+
+
+def harmless(document: Document) -> Document:
+    """The document with every text in it `quoted`."""
+    cleaned = clean(document)
+    told = cleaned.model_dump(mode="json")
+    kept = _quoted(told)
+    return cleaned if kept == told else type(document).model_validate(kept)
+
+
+def _quoted(value: Any) -> Any:
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, list):
+        return [_quoted(item) for item in value]
+    if isinstance(value, dict):
+        return {quoted(key): _quoted(item) for key, item in value.items()}
+    return value
+
+
+def _older(document: RetrospectiveReport | PositionRetrospective, agent: str, currency: str) -> Older:
+    whose = f"{document.agent}: " if document.agent != agent else ""
+    if not isinstance(document, RetrospectiveReport):
+        money = money_of(currency, (document.final_pnl,))
+        return Older(
+            f"{document.agent}.position.{document.position_id}",
+            f"{whose}Position {document.position_id}",
+            what(document),
+            result_text(document.final_pnl, money),
+            money.change(document.vs_inaction),
+            DASH,
+            tone_of(document.final_pnl),
+        )
+    money = money_of_report(document)
+    wanted = wanting(document.heuristic_performance)
+    return Older(
+        document.id,
+        f"{whose}{document.horizon.capitalize()} {document.id.rpartition('.')[2]}",
+        _YEAR.sub("", span(document.period_start, document.period_end, document.time_zone, weekday=False)),
+        result_text(believed(document.pnl), money),
+        money.change(document.effectiveness.sum_vs_inaction),
+        f"{len(wanted)}",
+        tone_of(believed(document.pnl)),
+    )
+
+
+def _sections(page: Page, keys: Sequence[str]) -> list[Section]:
+    """The sections of a mail in its order, narrowed; of the small paths the best and the worst position's."""
+    by_key = {section.key: section for section in page.sections}
+    chosen = [by_key[key] for key in keys if key in by_key]
+    small = [b for section in chosen for b in section.blocks if isinstance(b, PathChart) and b.small]
+    ranked = sorted(small, key=lambda b: (b.position.period_pnl, b.position.position_id))
+    extremes = (*ranked[:1], *ranked[-1:])
+    return [
+        replace(section, blocks=tuple(_narrowed(section, lambda block: block in extremes)))
+        for section in chosen
+    ]
+
+
+def _narrowed(section: Section, is_extreme: Callable[[Block], bool]) -> Iterator[Block]:
+    """Tables with fewer columns and without groups too small to compare, which no remark then speaks of."""
+    for block in section.blocks:
+        if isinstance(block, Table):
+            yield _fewer(block)
+        elif section.key == "breakdowns" and isinstance(block, Prose | Notes):
+            continue
+        elif not isinstance(block, PathChart) or not block.small or is_extreme(block):
+            yield block
+
+
+def _fewer(table: Table) -> Table:
+    kept = [i for i, column in enumerate(table.columns) if column.spare <= 1]
+    grouped = any(row.heads for row in table.rows)
+    rows = [row for row in table.rows if not (grouped and row.faint)]
+    return replace(
+        table,
+        columns=tuple(table.columns[i] for i in kept),
+        rows=tuple(
+            replace(row, cells=tuple(row.cells[i] for i in kept))
+            for row, after in zip(rows, (*rows[1:], None), strict=True)
+            if not row.heads or (after is not None and not after.heads)
+        ),
+        note="" if grouped else table.note,
+    )

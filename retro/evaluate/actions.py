@@ -1,0 +1,94 @@
+"""What the agent did and decided in a period, and what it realised by that."""
+
+from __future__ import annotations
+
+from math import fsum
+from typing import TYPE_CHECKING
+
+from retro.accounting.order import natural_key
+from retro.evaluate.audit.citations import resolve
+from retro.evaluate.position.summary import ENTRY_ACTIONS, EXIT_ACTIONS, cites_of
+from retro.periods import format_instant
+from retro.report import Action
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from retro.accounting.track import Track
+    from retro.model import Decision
+    from retro.periods import Period
+
+__all__ = ["actions", "closed_in", "in_period"]
+
+
+def in_period(track: Track, period: Period) -> bool:
+    """Whether a position belongs to a period's list: entered before its end, open or left since its start."""
+    return track.opened_at < period.end and (track.closed_at is None or track.closed_at >= period.start)
+
+
+def closed_in(track: Track, period: Period) -> bool:
+    """Whether a position was closed in a period."""
+    return track.closed_at is not None and period.start <= track.closed_at < period.end
+
+
+def actions(
+    decisions: Sequence[Decision], tracks: Sequence[Track], period: Period, claims: Mapping[str, str]
+) -> list[Action]:
+    """What the agent decided in the period, and trades no decision tells of."""
+    by_name = {track.position.position: track for track in tracks}
+    rows: list[tuple[int, tuple[str, ...], Action]] = []
+    for decision in decisions:
+        track = by_name.get(decision.position or "")
+        rows.append(
+            (
+                decision.at,
+                natural_key(decision.id),
+                Action(
+                    at=format_instant(decision.at),
+                    action=decision.action,
+                    position_id=decision.position,
+                    instrument=decision.instrument or (track.position.instrument if track else None),
+                    cites=list(resolve(cites_of(decision), claims)),
+                    realized_pnl=_realized(track, decision)
+                    if track and decision.action in EXIT_ACTIONS
+                    else None,
+                ),
+            )
+        )
+    for track in tracks:
+        rows += _untold(track, period)
+    return [action for _, _, action in sorted(rows, key=lambda row: row[:2])]
+
+
+def _realized(track: Track, decision: Decision) -> float | None:
+    """What the fills of an exit decision realised: those until the position's next decision."""
+    later = [d.at for d in track.decisions if d.at > decision.at]
+    end = min(later, default=None)
+    parts = [c.realized for c in track.closings if c.at >= decision.at and (end is None or c.at < end)]
+    return fsum(parts) if parts else None
+
+
+def _untold(track: Track, period: Period) -> list[tuple[int, tuple[str, ...], Action]]:
+    told = {d.action for d in track.decisions}
+    out: list[tuple[int, str, float | None]] = []
+    if not told & ENTRY_ACTIONS and period.start <= track.opened_at < period.end:
+        out.append((track.opened_at, "enter", None))
+    if not told & EXIT_ACTIONS and closed_in(track, period) and track.closed_at is not None:
+        out.append(
+            (track.closed_at, "exit", fsum(c.realized for c in track.closings if c.at == track.closed_at))
+        )
+    return [
+        (
+            at,
+            natural_key(track.position.position),
+            Action(
+                at=format_instant(at),
+                action=action,
+                position_id=track.position.position,
+                instrument=track.position.instrument,
+                cites=[],
+                realized_pnl=pnl,
+            ),
+        )
+        for at, action, pnl in out
+    ]

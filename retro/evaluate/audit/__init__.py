@@ -1,0 +1,1 @@
+"""Citations of the playbook, their outcomes, and what each heuristic earned."""

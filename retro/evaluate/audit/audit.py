@@ -1,0 +1,303 @@
+"""The citation audit of a period: which heuristics made or lost money, and how sure that is (numbers.md section 3)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from dataclasses import dataclass, field
+from math import fsum
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from retro.evaluate.audit.citations import AuditRules, Item, Role, Rule, Unit, resolve
+from retro.evaluate.audit.history import RECORD, History, identity
+from retro.kernels import audit as kernel
+from retro.kernels import uncertainty
+from retro.periods import format_instant
+from retro.report import HeuristicReport, Partner, Recommendation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["audit_period", "audit_standing"]
+
+_IN_UNIT: Final = ("avg_in_unit", "largest_share", "recommendation_without_largest")
+_UNIT_WORD: Final = {"usd": "", "r": " R", "bps": " bps of notional"}
+
+
+@dataclass(slots=True)
+class _Tally:
+    """Everything about one (heuristic, role); `ever` are records of its history."""
+
+    period: list[Item] = field(default_factory=list)
+    ever: NDArray[Any] = field(default_factory=lambda: np.empty(0, RECORD))
+    decisions: set[str] = field(default_factory=set)
+
+
+def _tally(
+    items: Iterable[Item], history: History, rules: AuditRules, start: int, end: int
+) -> dict[tuple[str, Role], _Tally]:
+    table: dict[tuple[str, Role], _Tally] = defaultdict(_Tally)
+    since = {rule.id: rule.since for rule in rules.rules.values() if rule.since is not None}
+    for key, records in history.before(end).by_heuristic(since).items():
+        table[key].ever = records
+    claims = rules.claims
+    for item in items:
+        inside = _inside(item, start, end)
+        if inside:
+            for heuristic in item.cites:
+                table[heuristic, item.role].period.append(item)
+        for decision in item.decisions:
+            if inside or start <= decision.at < end:
+                for heuristic in resolve(decision.cites, claims):
+                    table[heuristic, item.role].decisions.add(decision.id)
+    return table
+
+
+def _by_position(items: Sequence[Item], unit: Unit | None = None) -> list[tuple[Item, float]]:
+    """One outcome per position: several outcomes of one heuristic in one role there are added."""
+    sums: dict[str, tuple[Item, list[float]]] = {}
+    for item in items:
+        value = item.value if unit is None else item.in_unit(unit)
+        if value is not None:
+            sums.setdefault(item.position, (item, []))[1].append(value)
+    return [(item, fsum(values)) for item, values in sums.values()]
+
+
+def audit_period(
+    items: Sequence[Item],
+    history: History,
+    rules: AuditRules,
+    start: int,
+    end: int,
+    seed: int,
+    *,
+    stray: Mapping[tuple[str, Role], set[str]] | None = None,
+) -> list[HeuristicReport]:
+    """One row per heuristic and role with anything to say in [start, end); playbook rules never cited come too.
+
+    `stray` are decisions of the period, whatever became of them: they count as citations only.
+    """
+    table = _tally(items, history, rules, start, end)
+    for key, decisions in (stray or {}).items():
+        table[key].decisions |= decisions
+    shown = {key for key, row in table.items() if row.period or row.decisions}
+    cited = {heuristic for heuristic, _ in shown}
+    shown |= {(rule.id, "entry") for rule in rules.rules.values() if rule.watched and rule.id not in cited}
+    within = [item for item in items if _inside(item, start, end)]
+    return _rows(table, shown, within, history, rules, seed)
+
+
+def audit_standing(
+    history: History, rules: AuditRules, end: int, seed: int, *, without: Iterable[HeuristicReport]
+) -> list[HeuristicReport]:
+    """Rows of everybody else with an outcome before `end`: what is known of those the period itself says nothing of."""
+    table = _tally((), history, rules, end, end)
+    beyond = table.keys() - {(row.heuristic_id, row.role) for row in without}
+    return _rows(table, beyond, (), history, rules, seed) if beyond else []
+
+
+def _rows(
+    table: Mapping[tuple[str, Role], _Tally],
+    shown: Iterable[tuple[str, Role]],
+    within: Sequence[Item],
+    history: History,
+    rules: AuditRules,
+    seed: int,
+) -> list[HeuristicReport]:
+    samples = {key: _sample(row.ever) for key, row in table.items() if len(row.ever)}
+    p_values = {
+        key: p for key, sample in samples.items() if (p := uncertainty.clustered_t(sample).p) is not None
+    }
+    adjusted = uncertainty.benjamini_hochberg(list(p_values.values())) if p_values else np.empty(0)
+    q_values = {key: float(q) for key, q in zip(p_values, adjusted.tolist(), strict=True)}
+    pairs = _partners(table)
+    means: dict[Role, float | None] = {"entry": history.mean("entry"), "exit": history.mean("exit")}
+    out = []
+    for key in sorted(shown, key=lambda key: (_id_key(key[0]), key[1])):
+        row = table.get(key, _Tally())
+        rng = np.random.default_rng(_child_seed(seed, *key))
+        others = [item for item in within if item.role == key[1] and key[0] not in item.cites]
+        facts = _Facts(samples.get(key), q_values.get(key), means[key[1]], others, pairs.get(key, []))
+        out.append(_report(key, row, rules, facts, rng))
+    return out
+
+
+def _sample(records: NDArray[Any]) -> uncertainty.DaySums:
+    return uncertainty.by_day(records["value"], records["day"])
+
+
+def _id_key(heuristic: str) -> tuple[int, str, int]:
+    head, _, tail = heuristic.rpartition("-")
+    return (0, head, int(tail)) if tail.isascii() and tail.isdigit() and head else (1, heuristic, 0)
+
+
+def _child_seed(seed: int, heuristic: str, role: str) -> int:
+    return int.from_bytes(hashlib.sha256(f"{seed}|{heuristic}|{role}".encode()).digest()[:8], "big")
+
+
+def _partners(table: Mapping[tuple[str, Role], _Tally]) -> dict[tuple[str, Role], list[Partner]]:
+    out: dict[tuple[str, Role], list[Partner]] = defaultdict(list)
+    for role in ("entry", "exit"):
+        keys = sorted(key for key in table if key[1] == role)
+        cited = [_positions(table[key]) for key in keys]
+        who = np.repeat(np.arange(len(keys)), [len(positions) for positions in cited])
+        _, what = np.unique(np.concatenate([np.empty(0, np.int64), *cited]), return_inverse=True)
+        for pair in kernel.partners(who, what) if len(who) else []:
+            first, second = keys[pair.first], keys[pair.second]
+            out[first].append(Partner(heuristic_id=second[0], jaccard=pair.jaccard))
+            out[second].append(Partner(heuristic_id=first[0], jaccard=pair.jaccard))
+    return out
+
+
+def _positions(row: _Tally) -> NDArray[np.int64]:
+    """The positions for which it was ever cited, resolved or not."""
+    now = [identity(item.position) for item in row.period]
+    return np.concatenate([row.ever["position"], np.array(now, np.int64)])
+
+
+class _Facts(NamedTuple):
+    """What a row is judged by besides its own outcomes of the period."""
+
+    sample: uncertainty.DaySums | None
+    q_value: float | None
+    role_mean: float | None
+    others: list[Item]
+    partners: list[Partner]
+
+
+def _report(
+    key: tuple[str, Role], row: _Tally, rules: AuditRules, facts: _Facts, rng: np.random.Generator
+) -> HeuristicReport:
+    heuristic, role = key
+    rule = rules.rules.get(heuristic)
+    reasons: dict[str, str] = {}
+    period = _of_the_period(row, rules, reasons)
+    evidence = _evidence(row, rule, facts, rng, reasons)
+    return HeuristicReport(
+        heuristic_id=heuristic,
+        heuristic_text=None if rule is None else rule.text,
+        role=role,
+        threshold_unit=rules.unit,
+        inseparable_from=sorted(facts.partners, key=lambda partner: partner.heuristic_id),
+        **period,
+        **evidence,
+        **_compared(row, facts.others, rng, reasons),
+        reasons=reasons,
+    )
+
+
+def _of_the_period(row: _Tally, rules: AuditRules, reasons: dict[str, str]) -> dict[str, Any]:
+    """Counts, pnl, win rate and recommendation."""
+    values = [value for _, value in _by_position(row.period)]
+    in_unit = [value for _, value in _by_position(row.period, rules.unit)]
+    n, total, wins = len(values), fsum(values), sum(value > 0 for value in values)
+    average = fsum(in_unit) / len(in_unit) if in_unit else None
+    kind = kernel.recommend(len(in_unit), average, rules.thresholds)
+    if n == 0:
+        names = ("associated_pnl", "shared_pnl", "win_rate", "avg_pnl_per_citation", "win_rate_interval")
+        reasons |= dict.fromkeys((*names, *_IN_UNIT), "no outcome resolved in the period")
+    elif average is None:
+        unknown = "risk (R)" if rules.unit == "r" else "notional"
+        reasons |= dict.fromkeys(_IN_UNIT, f"the positions do not know their {unknown}")
+    largest = kernel.largest_trade(in_unit, rules.thresholds) if in_unit else None
+    if largest is not None and largest.share is None:
+        reasons["largest_share"] = "all outcomes are 0"
+    shared = [item.value / len(item.cites) for item in row.period if item.value is not None]
+    return {
+        "citation_count": max(len(row.decisions), n),
+        "evaluated_count": n,
+        "associated_pnl": total if n else None,
+        "shared_pnl": fsum(shared) if n else None,
+        "win_rate": wins / n if n else None,
+        "avg_pnl_per_citation": total / n if n else None,
+        "avg_in_unit": average,
+        "recommendation": Recommendation(kind=kind, reason=_why(kind, n, average, len(row.decisions), rules)),
+        "win_rate_interval": list(uncertainty.jeffreys_interval(wins, n) or ()) or None if n else None,
+        "largest_share": None if largest is None else largest.share,
+        "recommendation_without_largest": None if largest is None else largest.recommendation_without,
+    }
+
+
+def _evidence(
+    row: _Tally, rule: Rule | None, facts: _Facts, rng: np.random.Generator, reasons: dict[str, str]
+) -> dict[str, Any]:
+    """How sure that is, over everything since the heuristic's text last changed."""
+    estimate = uncertainty.mean_estimate(facts.sample, rng) if facts.sample is not None else None
+    known = estimate is not None and estimate.interval is not None
+    if not known:
+        names = ("interval", "interval_method", "p_value", "q_value")
+        reasons |= dict.fromkeys(names, "outcomes on fewer than 2 days, or all 0")
+    first = int(row.ever["resolved_at"].min()) if len(row.ever) else None
+    since = rule.since if rule is not None and rule.since is not None else first
+    fields: dict[str, Any] = {
+        "evidence_since": None if since is None else format_instant(since),
+        "q_value": facts.q_value,
+    }
+    if since is None:
+        reasons["evidence_since"] = "no outcome resolved yet"
+    if estimate is None:
+        reasons["shrunk_mean"] = "no outcome resolved since the heuristic's text stands"
+        nothing = dict.fromkeys(("interval", "interval_method", "p_value", "shrunk_mean"))
+        return {**fields, **nothing, "evidence": "none", "evidence_n": 0, "evidence_days": 0}
+    shrunk = None
+    if estimate.mean is not None and facts.role_mean is not None:
+        shrunk = uncertainty.shrunk_mean(estimate.mean * estimate.n, estimate.n, facts.role_mean)
+    return {
+        **fields,
+        "evidence": kernel.grade(estimate.days, estimate.interval, facts.q_value),
+        "evidence_n": estimate.n,
+        "evidence_days": estimate.days,
+        "interval": list(estimate.interval) if estimate.interval is not None else None,
+        "interval_method": estimate.method if known else None,
+        "p_value": estimate.p,
+        "shrunk_mean": shrunk,
+    }
+
+
+def _compared(
+    row: _Tally, others: list[Item], rng: np.random.Generator, reasons: dict[str, str]
+) -> dict[str, Any]:
+    """The memo: outcomes of the role in the period without the citation."""
+    outcomes = _by_position(row.period)
+    cited = {item.position for item, _ in outcomes}
+    values = [value for _, value in outcomes]
+    uncited = [value for item, value in _by_position(others) if item.position not in cited]
+    mean = fsum(uncited) / len(uncited) if uncited else None
+    if mean is None:
+        reasons["uncited_avg"] = "no decision of this role without the citation"
+    if mean is None or not values:
+        reasons |= dict.fromkeys(("uncited_difference", "uncited_p"), "nothing to compare with in the period")
+        return {
+            "uncited_avg": mean,
+            "uncited_count": len(uncited),
+            "uncited_difference": None,
+            "uncited_p": None,
+        }
+    return {
+        "uncited_avg": mean,
+        "uncited_count": len(uncited),
+        "uncited_difference": fsum(values) / len(values) - mean,
+        "uncited_p": uncertainty.permutation_p(values, uncited, rng),
+    }
+
+
+def _inside(item: Item, start: int, end: int) -> bool:
+    return item.resolved_at is not None and start <= item.resolved_at < end
+
+
+def _why(kind: str, n: int, average: float | None, cited: int, rules: AuditRules) -> str:
+    limits, unit = rules.thresholds, _UNIT_WORD[rules.unit]
+    if kind == "insufficient_data" or average is None:
+        if not cited and not n:
+            return "condition never triggered"
+        return f"{n} evaluated, {limits.min_citations} are needed"
+    text = f"average {average:+.2f}{unit} over {n}"
+    if kind == "demote":
+        return f"{text}, below {limits.demote:+.2f}{unit}"
+    if kind == "investigate":
+        return f"{text}, between {limits.demote:+.2f} and {limits.investigate:+.2f}{unit}"
+    return f"{text}, at or above {limits.investigate:+.2f}{unit}"

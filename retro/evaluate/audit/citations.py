@@ -1,0 +1,182 @@
+"""Which heuristics were cited for what, and how it turned out: the outcomes that the audit counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import fsum
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from retro.evaluate.position.summary import ENTRY_ACTIONS, EXIT_ACTIONS
+from retro.kernels import audit
+from retro.periods import DAY, day_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from zoneinfo import ZoneInfo
+
+    from retro.evaluate.position.summary import BookRow, Cited
+
+__all__ = [
+    "AuditRules",
+    "Item",
+    "Outcome",
+    "Role",
+    "Rule",
+    "Unit",
+    "entry_day",
+    "items_of",
+    "outcomes_of",
+    "resolve",
+]
+
+Unit = Literal["usd", "r", "bps"]
+Role = Literal["entry", "exit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A heuristic of the playbook as the audit needs it."""
+
+    id: str
+    text: str
+    tags: tuple[str, ...] = ()
+    since: int | None = None
+    watched: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRules:
+    """How to judge: the playbook's heuristics, thresholds, the unit they are in, what an entry's outcome is."""
+
+    rules: Mapping[str, Rule] = field(default_factory=dict)
+    thresholds: audit.Thresholds = field(default_factory=audit.Thresholds)
+    unit: Unit = "usd"
+    entry_outcome: Literal["final_pnl", "vs_inaction"] = "final_pnl"
+    zone: ZoneInfo | None = None
+
+    @property
+    def claims(self) -> dict[str, str]:
+        """Tag -> the heuristic that claims it."""
+        return {tag: rule.id for rule in self.rules.values() for tag in rule.tags}
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One outcome to be credited: the heuristics cited for it, in one role of one position."""
+
+    role: Role
+    position: str
+    cites: tuple[str, ...]
+    value: float | None
+    resolved_at: int | None
+    day: int
+    notional: float | None
+    risk: float | None
+    decisions: tuple[Cited, ...]
+
+    def in_unit(self, unit: Unit) -> float | None:
+        """The outcome in the unit of the thresholds; None where the position does not know its size in it."""
+        if self.value is None or unit == "usd":
+            return self.value
+        size = self.risk if unit == "r" else self.notional
+        return self.value / size * (1.0 if unit == "r" else 1e4) if size else None
+
+
+class Outcome(NamedTuple):
+    """A resolved outcome credited to one heuristic, as the book keeps it. `day` is the entry's, `told_at` the citation's."""
+
+    heuristic: str
+    role: Role
+    position: str
+    day: int
+    value: float
+    resolved_at: int
+    told_at: int
+
+
+def outcomes_of(items: Iterable[Item], claims: Mapping[str, str]) -> list[Outcome]:
+    """One outcome per heuristic, role and position: several of one heuristic are added."""
+
+    def told_at(heuristic: str, item: Item) -> int:
+        citing = (c.at for c in item.decisions if heuristic in resolve(c.cites, claims))
+        return min(citing, default=item.resolved_at or 0)
+
+    sums: dict[tuple[str, Role, str], tuple[Item, list[float]]] = {}
+    for item in items:
+        if item.value is not None and item.resolved_at is not None:
+            for heuristic in item.cites:
+                sums.setdefault((heuristic, item.role, item.position), (item, []))[1].append(item.value)
+    return [
+        Outcome(
+            heuristic,
+            role,
+            position,
+            item.day,
+            fsum(values),
+            item.resolved_at or 0,
+            told_at(heuristic, item),
+        )
+        for (heuristic, role, position), (item, values) in sums.items()
+    ]
+
+
+def entry_day(opened_at: int, rules: AuditRules) -> int:
+    """The owner's day on which a position was entered, as an ordinal: outcomes of one day are one observation."""
+    return opened_at // DAY if rules.zone is None else day_of(opened_at, rules.zone).toordinal()
+
+
+def resolve(cites: Iterable[str], claims: Mapping[str, str]) -> tuple[str, ...]:
+    """Tags a heuristic claims become that heuristic; each once, in order."""
+    return tuple(dict.fromkeys(claims.get(cite, cite) for cite in cites))
+
+
+def items_of(row: BookRow, rules: AuditRules, claims: Mapping[str, str]) -> list[Item]:
+    """The outcomes one position gives to the audit; none when it is implausible."""
+    if row.flagged_at is not None:
+        return []
+    day = entry_day(row.opened_at, rules)
+    outcome = row.final_pnl if rules.entry_outcome == "final_pnl" else row.vs_inaction
+
+    def item(
+        role: Role, cites: tuple[str, ...], value: float | None, at: int | None, told: tuple[Cited, ...]
+    ) -> Item:
+        known = value is not None and at is not None
+        return Item(
+            role,
+            row.position,
+            cites,
+            value if known else None,
+            at if known else None,
+            day,
+            row.notional,
+            row.risk,
+            told,
+        )
+
+    entries = tuple(c for c in row.decisions if c.action in ENTRY_ACTIONS)
+    main = tuple(c for c in entries if c.action != "increase")
+    exits = tuple(c for c in row.decisions if c.action in EXIT_ACTIONS)
+    items = [
+        item("entry", resolve((x for c in main for x in c.cites), claims), outcome, row.closed_at, entries)
+    ]
+    beaten = set(items[0].cites)
+    for cites, pnl in row.increases:
+        own = tuple(cite for cite in resolve(cites, claims) if cite not in beaten)
+        told = tuple(c for c in entries if c.action == "increase")
+        if own:
+            items.append(item("entry", own, pnl, row.closed_at, told))
+    if not row.increases and row.closed_at is None:
+        waiting = tuple(c for c in entries if c.action == "increase")
+        own = tuple(x for x in resolve((x for c in waiting for x in c.cites), claims) if x not in beaten)
+        if own:
+            items.append(item("entry", own, None, None, waiting))
+    items.append(
+        item(
+            "exit",
+            resolve((x for c in exits for x in c.cites), claims),
+            row.exit_outcome,
+            row.exit_resolved_at,
+            exits,
+        )
+    )
+    return items

@@ -1,0 +1,174 @@
+"""Closed positions by everything a trading journal groups them by."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from math import fsum
+from typing import TYPE_CHECKING, Final
+
+from retro.evaluate.columns import column
+from retro.evaluate.position.summary import ENTRY_ACTIONS
+from retro.kernels import breakdowns as kernel
+from retro.periods import day_of, parse_instant
+from retro.report import Breakdowns, Bucket, CalendarDay, PositionRetrospective
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from zoneinfo import ZoneInfo
+
+    from retro.accounting.books import Books
+    from retro.accounting.track import Track
+    from retro.periods import Period
+
+__all__ = ["breakdowns"]
+
+_OF_ALL: Final = {
+    "fee_drag": "no gross gain in the period",
+    "concentration": "the closed positions made nothing net",
+    "pgr": "no gains, realised or on paper, on days with a sale",
+    "plr": "no losses, realised or on paper, on days with a sale",
+}
+_OF_A_ROW: Final = {
+    "win_rate": "no position in the row",
+    "expectancy": "no position in the row",
+    "expectancy_r": "no position of the row knows its risk (R)",
+    "mean_hold_s": "no position in the row",
+    "mean_regret_ratio": "no position of the row has a regret ratio",
+    "share_below_inaction": "no position of the row can be compared with doing nothing",
+}
+_RUNNING: Final = ("gas_costs", "inference_costs", "data_costs")
+
+
+def _regimes(tracks: Iterable[Track]) -> dict[str, str]:
+    """The regime the agent stated when it entered, by position."""
+    out: dict[str, str] = {}
+    for track in tracks:
+        for decision in track.decisions:
+            regime = (decision.context or {}).get("regime")
+            if decision.action in ENTRY_ACTIONS and isinstance(regime, str) and regime:
+                out.setdefault(track.position.position, regime)
+    return out
+
+
+def _bucket(row: kernel.Row) -> Bucket:
+    return Bucket(
+        key=row.key,
+        n=row.n,
+        pnl=row.pnl,
+        win_rate=row.win_rate,
+        expectancy=row.expectancy,
+        expectancy_r=row.expectancy_r,
+        mean_hold_s=row.mean_hold_s,
+        mean_regret_ratio=row.mean_regret_ratio,
+        share_below_inaction=row.share_below_inaction,
+        ranked=row.ranked,
+    )
+
+
+def breakdowns(
+    closed: Sequence[PositionRetrospective],
+    tracks: Sequence[Track],
+    books: Books,
+    period: Period,
+    zone: ZoneInfo,
+) -> Breakdowns:
+    """Closed positions of the period by everything a trading journal groups them by."""
+    table = kernel.ClosedPositions(
+        pnl=column(p.final_pnl for p in closed),
+        r=column(p.pnl_r for p in closed),
+        hold_s=column(p.duration_s for p in closed),
+        regret_ratio=column(p.regret_ratio for p in closed),
+        vs_inaction=column(p.vs_inaction for p in closed),
+    )
+    entry = [p.cites.entry[0] if p.cites.entry else None for p in closed]
+    reason = [p.exit_reason or (p.cites.exit[0] if p.cites.exit else None) for p in closed]
+    local = [_local(p.entry_at, zone) for p in closed]
+
+    def rows(labels: Sequence[str | None], order: Sequence[str] | None = None) -> list[Bucket]:
+        return [_bucket(row) for row in kernel.breakdown(labels, table, order)]
+
+    regime = _regimes(tracks)
+    ordered = sorted(closed, key=lambda p: (p.exit_at or "", p.position_id))
+    fees = [p.attribution.trading_fees + p.attribution.gas_costs for p in closed]
+    i, j = books.index(period.start), books.index(period.end)
+    running = fsum(day[name] for day in books.wallet_days[i:j] for name in _RUNNING)
+    drag = kernel.fee_drag(table.pnl, fees, running) if closed else None
+    concentration = kernel.concentration(table.pnl) if closed else None
+    disposition = _disposition(closed, tracks, books, period, zone)
+    buckets = {
+        "by_instrument": rows([p.instrument for p in closed]),
+        "by_side": rows([p.side for p in closed]),
+        "by_strategy": rows([p.strategy or None for p in closed]),
+        "by_entry_tag": rows(entry),
+        "by_exit_reason": rows(reason),
+        "by_tag_and_exit": rows(
+            [f"{a} x {b}" if a and b else None for a, b in zip(entry, reason, strict=True)]
+        ),
+        "by_hour": rows([kernel.HOURS[hour] for hour, _ in local], kernel.HOURS),
+        "by_weekday": rows([kernel.WEEKDAYS[day] for _, day in local], kernel.WEEKDAYS),
+        "by_holding_time": rows(kernel.holding_times(table.hold_s), kernel.HOLDING_TIMES),
+        "by_regime": rows([regime.get(p.position_id) for p in closed]),
+    }
+    figures = {
+        "fee_drag": drag,
+        "concentration": concentration,
+        "pgr": disposition.pgr,
+        "plr": disposition.plr,
+    }
+    return Breakdowns(
+        **buckets,
+        fee_drag=drag,
+        concentration=concentration,
+        pgr=disposition.pgr,
+        plr=disposition.plr,
+        longest_losing_streak=kernel.longest_losing_streak(column(p.final_pnl for p in ordered)),
+        calendar=_calendar(books, period, zone),
+        reasons=_reasons(figures, buckets),
+    )
+
+
+def _reasons(figures: Mapping[str, float | None], buckets: Mapping[str, Sequence[Bucket]]) -> dict[str, str]:
+    """Why figures are null, of the breakdowns themselves or of some of their rows."""
+    nulls = {name for name, value in figures.items() if value is None}
+    for rows in buckets.values():
+        nulls |= {name for row in rows for name in _OF_A_ROW if getattr(row, name) is None}
+    return {name: why for name, why in (_OF_ALL | _OF_A_ROW).items() if name in nulls}
+
+
+def _local(instant: str, zone: ZoneInfo) -> tuple[int, int]:
+    local = datetime.fromtimestamp(parse_instant(instant) // 1_000_000, tz=UTC).astimezone(zone)
+    return local.hour, local.weekday()
+
+
+def _calendar(books: Books, period: Period, zone: ZoneInfo) -> list[CalendarDay]:
+    i, j = books.index(period.start), books.index(period.end)
+    return [
+        CalendarDay(date=day_of(books.boundaries[k], zone).isoformat(), pnl=books.plausible_pnl[k])
+        for k in range(i, j)
+    ]
+
+
+def _disposition(
+    closed: Sequence[PositionRetrospective],
+    tracks: Sequence[Track],
+    books: Books,
+    period: Period,
+    zone: ZoneInfo,
+) -> kernel.Disposition:
+    sold = {
+        p.position_id: (p.final_pnl, day_of(parse_instant(p.exit_at), zone).toordinal())
+        for p in closed
+        if p.exit_at
+    }
+    paper, paper_day = [], []
+    i, j = books.index(period.start), books.index(period.end)
+    for k in range(i, j):
+        boundary = books.boundaries[k + 1]
+        for track in tracks:
+            still_open = track.opened_at < boundary and (
+                track.closed_at is None or track.closed_at >= boundary
+            )
+            if still_open and track.flagged_at is None:
+                paper.append(books.states[track.position.position][k + 1].pnl)
+                paper_day.append(day_of(books.boundaries[k], zone).toordinal())
+    return kernel.disposition([v for v, _ in sold.values()], [d for _, d in sold.values()], paper, paper_day)

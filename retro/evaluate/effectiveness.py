@@ -1,0 +1,101 @@
+"""Whether the strategy as a whole works, and on how many resolved decisions a review rests."""
+
+from __future__ import annotations
+
+from math import fsum
+from typing import TYPE_CHECKING
+
+from retro.evaluate.position.summary import ENTRY_ACTIONS, EXIT_ACTIONS
+from retro.kernels import effectiveness as kernel
+from retro.report import Effectiveness
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from retro.evaluate.position.summary import BookRow
+    from retro.periods import Period
+    from retro.report import PositionRetrospective
+
+__all__ = ["effectiveness_of", "resolved_decisions", "week_of"]
+
+
+def resolved_decisions(rows: Iterable[BookRow], period: Period) -> int:
+    """Decisions whose outcome became known in the period: entries of closed positions, exits that can be judged."""
+    count = 0
+    for row in rows:
+        if row.flagged_at is not None:
+            continue
+        if row.closed_at is not None and period.start <= row.closed_at < period.end:
+            count += max(1, sum(c.action in ENTRY_ACTIONS for c in row.decisions))
+        if row.exit_outcome is not None and row.exit_resolved_at is not None:
+            count += (period.start <= row.exit_resolved_at < period.end) * sum(
+                c.action in EXIT_ACTIONS for c in row.decisions
+            )
+    return count
+
+
+def week_of(rows: Iterable[BookRow], start: int, end: int) -> kernel.InactionWeek:
+    """The closed positions of a stretch of time against doing nothing."""
+    values = [
+        row.vs_inaction
+        for row in rows
+        if row.flagged_at is None
+        and row.vs_inaction is not None
+        and row.closed_at is not None
+        and start <= row.closed_at < end
+    ]
+    return kernel.InactionWeek(len(values), sum(value < 0 for value in values), fsum(values))
+
+
+def effectiveness_of(
+    counted: Sequence[PositionRetrospective],
+    week_before: kernel.InactionWeek | None,
+    components: Sequence[float],
+    *,
+    net_yield: float | None,
+    sharpe: float | None,
+    psr: float | None,
+    capital_known: bool,
+) -> Effectiveness:
+    """Whether the strategy as a whole works: score, inaction superiority, the two-week alarm and how lucky it may be."""
+    values = [p.vs_inaction for p in counted if p.vs_inaction is not None]
+    rate = kernel.inaction_superiority_rate(values)
+    week = kernel.InactionWeek(len(values), sum(value < 0 for value in values), fsum(values))
+    alarm = kernel.inaction_alarm(week_before, week) if week_before is not None else None
+    score = kernel.effectiveness_score(values, psr, components, cap=alarm is not None and alarm.caps_score)
+    reasons = {}
+    if net_yield is None:
+        reasons["net_yield_7d"] = "no LP, lending or staking in the period"
+    if sharpe is None:
+        reasons["sharpe_7d"] = (
+            "fewer than 2 daily returns, or they do not vary"
+            if capital_known
+            else "the agent's capital is not known"
+        )
+    if rate is None:
+        reasons["inaction_superiority_rate"] = "no position was closed in the period"
+        reasons["sum_vs_inaction"] = reasons["inaction_superiority_rate"]
+    if alarm is None:
+        reasons["luck"] = "the alarm takes two weeks in a row"
+    if score.value is None:
+        reasons["score"] = "fewer than two of its parts are known"
+    text = None
+    if alarm is not None and alarm.alarmed and week_before is not None:
+        text = (
+            f"doing nothing was better for {week.inferior} of {week.closed} positions this week and"
+            f" {week_before.inferior} of {week_before.closed} the week before; luck alone does that in"
+            f" {alarm.luck:.1%} of such pairs of weeks"
+        )
+    return Effectiveness(
+        net_yield_7d=net_yield,
+        sharpe_7d=sharpe,
+        inaction_superiority_rate=rate,
+        closed_positions=len(counted),
+        sum_vs_inaction=fsum(values) if values else None,
+        score=score.value,
+        score_parts=dict(score.parts),
+        alarm=alarm is not None and alarm.alarmed,
+        alarm_text=text,
+        luck=None if alarm is None else alarm.luck,
+        reasons=reasons,
+    )

@@ -1,0 +1,69 @@
+"""Everything a report is made of, and the configuration its numbers depend on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from retro.evaluate.audit.citations import AuditRules
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from zoneinfo import ZoneInfo
+
+    from retro.accounting.books import Books
+    from retro.accounting.prices import Prices
+    from retro.accounting.track import Track
+    from retro.evaluate.audit.history import History
+    from retro.evaluate.position.summary import BookRow
+    from retro.model import Cost, Decision, Prediction, Resolution
+    from retro.periods import Period
+
+__all__ = ["Inputs", "Options"]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The configuration that numbers depend on."""
+
+    offsets: tuple[tuple[str, int], ...]
+    settle_lag: int
+    annualisation_days: float = 365.0
+    use_highs_lows: bool = False
+    rules: AuditRules = field(default_factory=AuditRules)
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Everything a report is made of. `books` reach from at least 7 days before the period's end to its end.
+
+    `known_until` is K; `told_until` the agent's last own event among those that the report could know.
+    """
+
+    agent: str
+    base_currency: str
+    zone: ZoneInfo
+    period: Period
+    week_before: tuple[int, int] | None
+    week_start: int
+    known_until: int
+    told_until: int
+    capital_known: bool
+    tracks: Mapping[str, Track]
+    books: Books
+    prices: Prices
+    rows: Sequence[BookRow]
+    history: History
+    implausible_before: Sequence[float]
+    decisions: Sequence[Decision]
+    costs: Sequence[Cost]
+    predictions: Mapping[str, Prediction]
+    resolutions: Sequence[Resolution]
+    last_resolutions: Mapping[str, Resolution]
+    discrepancies: Sequence[tuple[int, float]]
+    warnings: Sequence[str]
+    quarantined: int
+    digest: str
+    seed: int
+    version: str
+    options: Options

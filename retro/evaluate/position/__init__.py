@@ -1,0 +1,1 @@
+"""A position's whole life, measured."""

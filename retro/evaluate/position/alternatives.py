@@ -1,0 +1,110 @@
+"""What else could have been done: nothing, holding what was entered with, or holding on after the exit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from retro.evaluate.position.life import Horizon, sizes
+from retro.kernels import regret as kernel
+from retro.kernels.lots import unrounded
+from retro.periods import DAY
+
+if TYPE_CHECKING:
+    from retro.accounting.prices import Prices
+    from retro.accounting.track import Track
+    from retro.evaluate.position.life import Life
+
+__all__ = ["Outcome", "holding_on", "inaction", "outcome_of", "vs_hold"]
+
+_WEEK: Final = 7 * DAY
+
+
+class Outcome(NamedTuple):
+    """The result of a closed position in one go."""
+
+    final_pnl: float
+    vs_inaction: float | None
+    notional: float | None
+
+
+def inaction(
+    track: Track, final: float, exit_at: int, prices: Prices, reasons: dict[str, str]
+) -> float | None:
+    """final_pnl less what the assets given up at entry would have made unchanged."""
+    moved = size = 0.0
+    for asset, quantity in sorted((track.position.funded_with or {}).items()):
+        if asset == prices.base_currency:
+            continue
+        entry, left = prices.quote(asset, track.opened_at), prices.quote(asset, exit_at)
+        if entry is None or left is None:
+            reasons["vs_inaction"] = f"no mark of {asset}, which was given up at entry"
+            return None
+        moved += float(quantity) * (left.price - entry.price)
+        size += float(quantity) * max(entry.price, left.price)
+    return unrounded(final - moved, size)
+
+
+def vs_hold(life: Life) -> float | None:
+    """final_pnl less what the bundle right after entry would have made; None for spot and perp."""
+    if life.track.is_fill_based:
+        return None
+    knot = next((k for k in life.track.knots if k.at >= life.track.opened_at), None)
+    if knot is None:
+        life.reasons["vs_hold"] = "nothing was put in"
+        return None
+    moved = 0.0
+    for asset, quantity in sorted((knot.bundle if knot.bundle is not None else knot.held).items()):
+        entry, left = life.prices.quote(asset, life.track.opened_at), life.prices.quote(asset, life.exit_at)
+        if entry is None or left is None:
+            life.reasons["vs_hold"] = f"no mark of {asset}"
+            return None
+        moved += quantity * (left.price - entry.price)
+    return life.final - moved
+
+
+def holding_on(life: Life, mae: float) -> kernel.AfterExit:
+    """What holding on would have brought, within h = min(holding time, 7 d) after the exit."""
+    held = life.exit_at - life.track.opened_at
+    why = None
+    if not life.closed:
+        why = "the position is open"
+    elif not life.track.is_fill_based:
+        why = "not defined for LP, lending and staking"
+    elif held <= 0:
+        why = "it was held for no time"
+    elif (
+        life.track.exit_reason == "force_exit"
+        and life.gap
+        and life.exit_at >= life.horizon.known_until - 2 * life.gap
+    ):
+        why = "forced out where the data end"
+    until = life.exit_at + min(held, _WEEK)
+    if why is None and life.horizon.after_until is not None and until > life.horizon.after_until:
+        why = "its time after the exit has not passed yet"
+    found = kernel.AfterExit(None, None, None, why)
+    if why is None:
+        lo, hi = life.line.index(life.exit_at) + 1, life.line.index(until) + 1
+        times = life.line.t[lo:hi]
+        found = kernel.after_exit(
+            times,
+            life.gross_if_held(times),
+            entry=life.track.opened_at,
+            exit_at=life.exit_at,
+            final_pnl=life.final,
+            exit_costs=life.exit_costs,
+            gap=life.gap,
+            stop=max(life.risk or 0.0, abs(mae)),
+            tolerance=kernel.tie_tolerance(life.sizes.notional or 0.0),
+        )
+    if found.reason is not None:
+        life.reasons |= dict.fromkeys(("left_on_table", "left_on_table_capped", "hold_on"), found.reason)
+    return found
+
+
+def outcome_of(track: Track, prices: Prices, known_until: int) -> Outcome:
+    """What a position made, for the book of closed positions."""
+    state = track.state(known_until + 1, known_until, prices)
+    exit_at = track.closed_at if track.closed_at is not None else known_until
+    size = sizes(track, Horizon(known_until + 1, known_until, None, ()), prices)
+    final = unrounded(state.pnl, size.notional or 0.0)
+    return Outcome(final, inaction(track, final, exit_at, prices, {}), size.notional)

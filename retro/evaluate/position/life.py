@@ -1,0 +1,217 @@
+"""The arrays of one position's life, made once and read by every figure of its retrospective."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import fsum
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from retro.kernels.lots import unrounded
+from retro.kernels.series import median_gap
+from retro.periods import DAY
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from retro.accounting.prices import Line, Prices
+    from retro.accounting.track import Knot, State, Track
+
+__all__ = ["Horizon", "Life", "Sizes", "sizes", "symbols_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Horizon:
+    """How far one review sees, and how it measures. Instants in microseconds.
+
+    `end` is the period's end, `known_until` K, `after_until` the last mark post-exit figures may read (None: all).
+    """
+
+    end: int
+    known_until: int
+    after_until: int | None
+    offsets: tuple[tuple[str, int], ...]
+    use_highs_lows: bool = False
+
+    @property
+    def now(self) -> int:
+        """Where open positions are valued."""
+        return min(self.end, self.known_until)
+
+
+class Sizes(NamedTuple):
+    """Size and prices of a position; None where its kind has none."""
+
+    quantity: float | None
+    entry_price: float | None
+    exit_price: float | None
+    notional: float | None
+
+
+def sizes(track: Track, horizon: Horizon, prices: Prices) -> Sizes:
+    """Quantity and average prices over opening and closing fills; for deposits the pool's or asset's mark."""
+    if track.is_fill_based:
+        opened = fsum(o.quantity for o in track.openings)
+        cost = fsum(o.quantity * o.price for o in track.openings)
+        closed = fsum(c.quantity for c in track.closings)
+        proceeds = fsum(c.quantity * c.price for c in track.closings)
+        return Sizes(
+            opened or None,
+            cost / opened if opened else None,
+            proceeds / closed if closed else None,
+            cost if opened else None,
+        )
+    deposits = [flow for flow in track.flows if flow.kind == "deposit" and flow.at == track.opened_at]
+    assets = {flow.asset for flow in deposits}
+    quantity = fsum(float(flow.quantity) for flow in deposits) if len(assets) == 1 else None
+    symbol = (
+        track.position.instrument
+        if track.position.kind == "lp"
+        else next(iter(assets), track.position.instrument)
+    )
+    entry = _mark(symbol, track.opened_at, prices)
+    left = (
+        _mark(symbol, track.closed_at, prices)
+        if track.closed_at is not None and track.closed_at < horizon.end
+        else None
+    )
+    return Sizes(quantity, entry, left, track.cash_in or None)
+
+
+def _mark(symbol: str, at: int | None, prices: Prices) -> float | None:
+    if at is None:
+        return None
+    found = prices.quote(symbol, at)
+    return None if found is None or found.provisional else found.price
+
+
+def symbols_of(knot: Knot) -> list[str]:
+    """Everything whose price a valuation of these holdings needs."""
+    if knot.pool is not None:
+        return [knot.pool.token0, knot.pool.token1, *knot.claims]
+    return [*knot.held, *knot.claims]
+
+
+class Life:
+    """The arrays of one position, made once and read by every figure."""
+
+    def __init__(self, track: Track, horizon: Horizon, prices: Prices) -> None:
+        self.track = track
+        self.horizon = horizon
+        self.prices = prices
+        self.closed = track.closed_at is not None and track.closed_at < horizon.end
+        self.exit_at = (
+            track.closed_at
+            if self.closed and track.closed_at is not None
+            else max(horizon.now, track.opened_at)
+        )
+        with prices.watching() as unreliable:
+            self.state: State = track.state(horizon.end, horizon.known_until, prices)
+        self.provisional = bool(track.unreliable or unreliable)
+        self.sizes = sizes(track, horizon, prices)
+        self.final = unrounded(self.state.pnl, self.sizes.notional or 0.0)
+        self.risk = float(track.position.risk) if track.position.risk else None
+        self.reasons: dict[str, str] = {}
+        self.line: Line = prices.line(track.position.instrument)
+        self.marks = self._marks()
+        self.gap = median_gap(self.marks, track.opened_at - DAY, self.exit_at)
+
+    def _marks(self) -> NDArray[np.int64]:
+        """Instants at which the position has a mark: its snapshots, else the marks of what it holds."""
+        if self.track.snapshots:
+            return np.array(sorted({snap.at for snap in self.track.snapshots}), dtype=np.int64)
+        if self.track.is_fill_based:
+            return self.line.t
+        symbols = {symbol for knot in self.track.knots for symbol in symbols_of(knot)} - {
+            self.prices.base_currency
+        }
+        lines = [self.prices.line(symbol).t for symbol in sorted(symbols)]
+        return np.unique(np.concatenate(lines)) if lines else np.empty(0, dtype=np.int64)
+
+    @property
+    def exit_costs(self) -> float:
+        """Fees and gas at the closing instant."""
+        if not self.closed:
+            return 0.0
+        at = self.exit_at
+        fees = [c.fee for c in self.track.closings if c.at == at]
+        return fsum(
+            [*fees, *(b.amount for b in self.track.bookings if b.at == at and b.component == "gas_costs")]
+        )
+
+    @property
+    def closing_price(self) -> float | None:
+        """Average price of the fills at the closing instant."""
+        last = [c for c in self.track.closings if c.at == self.exit_at and c.quantity]
+        size = fsum(c.quantity for c in last)
+        return fsum(c.quantity * c.price for c in last) / size if size else self.sizes.exit_price
+
+    @property
+    def entry_fees(self) -> float:
+        """Fees of the entry instant."""
+        return fsum(o.fee for o in self.track.openings if o.at == self.track.opened_at)
+
+    def inside(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Marks strictly inside (entry, exit) and the gross pnl at each."""
+        lo = int(np.searchsorted(self.marks, self.track.opened_at, side="right"))
+        hi = int(np.searchsorted(self.marks, self.exit_at, side="left"))
+        times = self.marks[lo:hi]
+        if self.track.snapshots:
+            return times, np.array([self._at_snapshot(int(t)) for t in times])
+        path = self.track.pnl_path(times, self.prices)
+        if self.horizon.use_highs_lows and self.track.is_fill_based and len(times):
+            return self._with_extremes(times, path, lo, hi)
+        return times, path
+
+    def _with_extremes(
+        self, times: NDArray[np.int64], path: NDArray[np.float64], lo: int, hi: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        quantity = np.array([self._quantity_at(int(t)) for t in times])
+        close = self.line.price[lo:hi]
+        low = path + quantity * (self.line.low[lo:hi] - close)
+        high = path + quantity * (self.line.high[lo:hi] - close)
+        both = np.stack([np.minimum(low, high), np.maximum(low, high), path], axis=1).ravel()
+        return np.repeat(times, 3), both
+
+    def _quantity_at(self, at: int) -> float:
+        knot = self.track.knot_before(at)
+        return knot.held.get(self.track.position.instrument, 0.0) if knot else 0.0
+
+    def _at_snapshot(self, at: int) -> float:
+        snap = next(s for s in reversed(self.track.snapshots) if s.at == at)
+        knot = self.track.knot_before(at + 1)
+        if knot is None:
+            return 0.0
+        if snap.value is not None:  # the state before what was withdrawn at the same instant
+            out = fsum(
+                effect.quantity for effect in self.track.effects if effect.at == at and effect.quantity > 0
+            )
+            return float(snap.value) + knot.cash - out - knot.gas
+        return self.track.state(at + 1, at, self.prices).pnl
+
+    def gross_if_held(self, times: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Gross pnl had the last close not happened: what was held just before it, kept."""
+        knot = self.track.knot_before(self.exit_at)
+        if knot is None:
+            return np.zeros(len(times))
+        total = np.full(len(times), knot.cash - knot.gas)
+        for symbol, quantity in (*knot.held.items(), *knot.claims.items()):
+            total += quantity * self.prices.at_many(symbol, times)
+        return total
+
+    def mark_age(self, at: int) -> int | None:
+        """Age of the oldest mark a valuation at `at` rests on; None when one of them has none."""
+        knot = self.track.knot_before(at)
+        if knot is None:
+            return None
+        age = 0
+        for symbol in symbols_of(knot):
+            if self.prices.at_par(symbol):
+                continue
+            line = self.prices.line(symbol)
+            i = line.index(at)
+            if i < 0:
+                return None
+            age = max(age, at - int(line.t[i]))
+        return age

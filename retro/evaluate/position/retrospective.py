@@ -1,0 +1,206 @@
+"""A position's whole life as the review tells it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import fsum
+from typing import TYPE_CHECKING, Any, Final
+
+from retro.accounting.books import COMPONENTS, YIELD_KINDS, attribution
+from retro.evaluate.position.alternatives import holding_on, inaction, vs_hold
+from retro.evaluate.position.checkpoints import drawn, post_exit, trajectory
+from retro.evaluate.position.costs import fees_between, slippage
+from retro.evaluate.position.life import Life
+from retro.kernels import regret as kernel
+from retro.kernels.series import coverage
+from retro.periods import SECOND, format_instant
+from retro.report import Cites, PnlAttribution, PositionRetrospective, Prediction
+
+if TYPE_CHECKING:
+    from retro.accounting.prices import Prices
+    from retro.accounting.track import Track
+    from retro.evaluate.position.life import Horizon
+
+__all__ = ["Words", "position_attribution", "retrospect"]
+
+_NOT_A_POSITIONS: Final = {
+    "unattributed": "equity is stated for the whole portfolio",
+    "net_yield": "it is no LP, lending or staking position",
+    "net_yield_after_costs": "it is no LP, lending or staking position",
+    "risk_adjusted_return": "defined for a period",
+    "slippage": "no fill has a mark at its decision",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What the agent wrote about a position, cites resolved by the playbook's claims."""
+
+    entry: list[str]
+    exit: list[str]
+    reasoning: str | None
+    exit_reasoning: str | None
+    predictions: list[Prediction]
+
+
+def retrospect(
+    track: Track, horizon: Horizon, prices: Prices, words: Words, *, period_pnl: float | None, agent: str
+) -> PositionRetrospective:
+    """One position's document; `period_pnl` None means the whole life is the period."""
+    life = Life(track, horizon, prices)
+    times, gross = life.inside()
+    share = coverage(life.marks, track.opened_at, life.exit_at, life.gap)
+    found = kernel.regret(
+        times,
+        gross,
+        exit_at=life.exit_at,
+        final_pnl=life.final,
+        notional=life.sizes.notional or 0.0,
+        coverage=share,
+        entry_costs=life.entry_fees,
+        exit_costs=life.exit_costs,
+    )
+    life.reasons |= found.reasons
+    flags = _flags(life, insufficient=found.regret is None)
+    after = holding_on(life, found.mae)
+    idle = inaction(track, life.final, life.exit_at, prices, life.reasons)
+    held = vs_hold(life)
+    points, later = trajectory(life), post_exit(life)
+    own, timing = position_attribution(life), _timing(life, found)
+    _size_reasons(life)
+    return PositionRetrospective(
+        **_identity(life, agent),
+        final_pnl=life.final,
+        period_pnl=life.final if period_pnl is None else period_pnl,
+        pnl_r=life.final / life.risk if life.risk else None,
+        pnl_trajectory=points,
+        **timing,
+        vs_inaction=idle,
+        vs_hold=held,
+        vs_cash=life.final,
+        left_on_table=after.left_on_table,
+        left_on_table_capped=after.left_on_table_capped,
+        hold_on=after.hold_on,
+        post_exit_trajectory=later,
+        attribution=own,
+        entry_reasoning=words.reasoning,
+        exit_reasoning=words.exit_reasoning,
+        exit_reason=track.exit_reason,
+        cites=Cites(entry=words.entry, exit=words.exit),
+        entry_predictions=words.predictions,
+        what_went_wrong=None,
+        lesson=None,
+        flags=flags,
+        reasons=dict(sorted(life.reasons.items())),
+        path=drawn(life, times, gross),
+    )
+
+
+def _identity(life: Life, agent: str) -> dict[str, Any]:
+    """What the position was, when, and how large."""
+    position, size = life.track.position, life.sizes
+    return {
+        "position_id": position.position,
+        "agent": agent,
+        "kind": position.kind,
+        "instrument": position.instrument,
+        "venue": position.venue,
+        "strategy": position.strategy,
+        "side": position.side,
+        "entry_at": format_instant(life.track.opened_at),
+        "exit_at": format_instant(life.exit_at) if life.closed else None,
+        "open": not life.closed,
+        "duration_s": (life.exit_at - life.track.opened_at) / SECOND,
+        "entry_price": size.entry_price,
+        "exit_price": size.exit_price,
+        "quantity": size.quantity,
+        "notional": size.notional,
+    }
+
+
+def _timing(life: Life, found: kernel.Regret) -> dict[str, Any]:
+    """How good and how bad it was on the way, and how far from the best exit it left."""
+    risk, best = life.risk, found.optimal_exit_at
+    prices = {
+        "mfe_price": _price_at(life, found.mfe_at, best=True),
+        "mae_price": _price_at(life, found.mae_at, best=False),
+    }
+    unpriced = [name for name, price in prices.items() if price is None]
+    life.reasons |= dict.fromkeys(unpriced, "no mark of the instrument itself")
+    return {
+        "mfe": found.mfe,
+        "mae": found.mae,
+        **prices,
+        "mfe_r": found.mfe / risk if risk else None,
+        "mae_r": found.mae / risk if risk else None,
+        "regret": found.regret,
+        "regret_ratio": found.regret_ratio,
+        "optimal_exit_at": None if best is None else format_instant(best),
+        "optimal_exit_pnl": found.optimal_exit_pnl,
+    }
+
+
+def position_attribution(life: Life) -> PnlAttribution:
+    """The position's own life, component by component; totals its final pnl."""
+    track, end = life.track, life.horizon.end
+    sums = {
+        name: fsum(b.amount for b in track.bookings if b.component == name and b.at < end)
+        for name in COMPONENTS
+    }
+    sums["impermanent_loss"] += life.state.il
+    sums["unrealized_pnl"] += life.state.unrealized
+    pnl = attribution(
+        sums,
+        start=0.0,
+        end=life.state.unrealized,
+        yields=track.position.kind in YIELD_KINDS,
+        trading_fees=fees_between(track, track.opened_at, end),
+        slippage=slippage([track], life.prices, track.opened_at, end),
+    )
+    life.reasons |= {
+        f"attribution.{name}": why for name, why in _NOT_A_POSITIONS.items() if getattr(pnl, name) is None
+    }
+    return pnl
+
+
+def _flags(life: Life, *, insufficient: bool) -> list[str]:
+    flags = [] if life.closed else ["open"]
+    if life.track.flagged_at is not None:
+        flags.append("implausible")
+    if insufficient:
+        flags.append("insufficient_marks")
+    if life.provisional:
+        flags.append("provisional")
+    return flags
+
+
+def _size_reasons(life: Life) -> None:
+    kind, size = life.track.position.kind, life.sizes
+    if size.quantity is None:
+        life.reasons["quantity"] = f"a {kind} position of several assets has no single quantity"
+    if size.entry_price is None:
+        life.reasons["entry_price"] = "no mark at the entry"
+    if not life.closed:
+        life.reasons["exit_at"] = "the position is open"
+    if size.exit_price is None:  # what an open position has sold so far has a price
+        life.reasons["exit_price"] = "no mark at the exit" if life.closed else "the position is open"
+    if size.notional is None:
+        life.reasons["notional"] = "nothing was put in"
+    if life.risk is None:
+        for name in ("pnl_r", "mfe_r", "mae_r"):
+            life.reasons[name] = "the amount at risk (R) is not known"
+    if life.track.is_fill_based:
+        life.reasons["vs_hold"] = "for spot and perp, holding what was entered is the position itself"
+
+
+def _price_at(life: Life, at: int | None, *, best: bool) -> float | None:
+    if at is None:
+        return life.sizes.entry_price
+    if life.closed and at == life.exit_at and (price := life.closing_price) is not None:
+        return price
+    i = life.line.index(at)
+    if i < 0:
+        return None
+    if life.horizon.use_highs_lows and life.track.is_fill_based:
+        return float((life.line.high if best == (life.track.sign > 0) else life.line.low)[i])
+    return float(life.line.price[i])

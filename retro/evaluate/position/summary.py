@@ -1,0 +1,214 @@
+"""What is kept of every position once its outcome is known, so that a review's cost follows its window.
+
+A `BookRow` is derived: deleting all of them and settling again gives the same rows. It carries what the cumulative
+citation audit, the alarm and the lists need without replaying a position's facts.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from math import fsum
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from retro.accounting.order import natural_key
+from retro.evaluate.position.alternatives import outcome_of
+from retro.kernels.lots import unrounded
+from retro.kernels.series import median_gap
+from retro.periods import DAY
+
+if TYPE_CHECKING:
+    from retro.accounting.prices import Line, Prices
+    from retro.accounting.track import Track
+    from retro.model import Decision
+
+__all__ = [
+    "ENTRY_ACTIONS",
+    "EXIT_ACTIONS",
+    "BookRow",
+    "Cited",
+    "book_row",
+    "cites_of",
+    "exit_horizon",
+    "flag_implausible",
+]
+
+ENTRY_ACTIONS: Final = frozenset({"enter", "increase", "hold", "skip"})
+EXIT_ACTIONS: Final = frozenset({"exit", "reduce"})
+_LONGEST_HORIZON: Final = 7 * DAY
+_HEURISTIC: Final = re.compile(r"(?<![A-Za-z0-9_-])H-\d{1,9}(?![A-Za-z0-9_])")
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """One decision's citations, as the agent wrote them."""
+
+    id: str
+    at: int
+    action: str
+    cites: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BookRow:
+    """A position in the book. Money in base currency; None where unknown or not yet known.
+
+    `increases` are the outcomes of decisions that only enlarged the position: (cites, pnl of their own lots).
+    """
+
+    position: str
+    kind: str
+    instrument: str
+    strategy: str
+    side: str | None
+    opened_at: int
+    closed_at: int | None
+    flagged_at: int | None
+    final_pnl: float | None
+    vs_inaction: float | None
+    notional: float | None
+    risk: float | None
+    exit_outcome: float | None
+    exit_resolved_at: int | None
+    implausible_pnl: float
+    decisions: tuple[Cited, ...]
+    increases: tuple[tuple[tuple[str, ...], float], ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for the store."""
+        return {
+            "decisions": [[c.id, c.at, c.action, list(c.cites)] for c in self.decisions],
+            "increases": [[list(cites), pnl] for cites, pnl in self.increases],
+        }
+
+
+def cites_of(decision: Decision) -> tuple[str, ...]:
+    """What a decision cites, each once in order: its list, else the ids of the form H-7 in its reasoning."""
+    cites = decision.cites if decision.cites is not None else _HEURISTIC.findall(decision.reasoning)
+    return tuple(dict.fromkeys(cite for cite in cites if cite))
+
+
+def flag_implausible(track: Track, prices: Prices) -> None:
+    """Flag a position whose fills cannot be believed, from the first such fill on.
+
+    A fill outside [low / 1.2, high x 1.2] of its candle and both neighbours; without marks near it, an exit price
+    outside [0.1, 10] times the entry price.
+    """
+    if not track.is_fill_based:
+        return
+    line = prices.line(track.position.instrument)
+    seen = False
+    fills = [(o.at, o.price) for o in track.openings] + [(c.at, c.price) for c in track.closings]
+    for at, price in sorted(fills):
+        band = _band(line, at)
+        if band is None:
+            continue
+        seen = True
+        low, high = band
+        if not low / 1.2 <= price <= high * 1.2:
+            track.flagged_at = at
+            track.flagged_why = (
+                f"a fill at {price:.10g} where the market was between {low:.10g} and {high:.10g}"
+            )
+            return
+    if seen or not track.openings or not track.closings:
+        return
+    bought = fsum(o.quantity * o.price for o in track.openings) / fsum(o.quantity for o in track.openings)
+    if bought <= 0 < track.fills[0].price:
+        track.flagged_at = track.openings[0].at
+        track.flagged_why = f"no mark or fill says what the quote of {track.position.instrument} was worth"
+        return
+    for fill in track.closings:
+        if bought <= 0 or not 0.1 <= fill.price / bought <= 10:
+            track.flagged_at = fill.at
+            track.flagged_why = (
+                f"an exit at {fill.price:.10g} after an entry at {bought:.10g}, and no marks to check them"
+            )
+            return
+
+
+def _band(line: Line, at: int) -> tuple[float, float] | None:
+    """Lowest low and highest high of the candle around an instant and its two neighbours, all within a day."""
+    i = int(np.searchsorted(line.t, at, side="right"))
+    near = [k for k in (i - 1, i, i + 1) if 0 <= k < len(line.t) and abs(int(line.t[k]) - at) <= DAY]
+    if not near:
+        return None
+    return float(min(line.low[k] for k in near)), float(max(line.high[k] for k in near))
+
+
+def exit_horizon(track: Track) -> int | None:
+    """The instant at which the exit can be judged: exit + min(holding time, 7 d)."""
+    if track.closed_at is None or not track.is_fill_based or track.closed_at <= track.opened_at:
+        return None
+    return track.closed_at + min(track.closed_at - track.opened_at, _LONGEST_HORIZON)
+
+
+def _exit_outcome(track: Track, prices: Prices, known_until: int) -> tuple[float | None, int | None]:
+    """-side x quantity x (mark at exit + h - fill): the loss avoided or gain missed by the exit, whatever it closed."""
+    at = exit_horizon(track)
+    if at is None or track.closed_at is None:
+        return None, None
+    line = prices.line(track.position.instrument)
+    gap = median_gap(line.t, track.opened_at - DAY, track.closed_at)
+    i = line.index(at)
+    forced = (
+        track.exit_reason == "force_exit" and gap is not None and track.closed_at >= known_until - 2 * gap
+    )
+    if i < 0 or gap is None or at - int(line.t[i]) > 3 * gap or int(line.t[i]) <= track.closed_at or forced:
+        return None, at
+    if not fsum(c.quantity for c in track.closings):  # told to be closed, but of no fill
+        return None, at
+    mark = float(line.price[i])
+    missed = fsum(c.sign * c.quantity * (mark - c.price) for c in track.closings)
+    return unrounded(-missed, fsum(c.quantity * mark for c in track.closings)), at
+
+
+def _increases(track: Track, decisions: list[Decision]) -> tuple[tuple[tuple[str, ...], float], ...]:
+    """Outcome of each `increase` decision: the pnl of the lots it opened."""
+    entries = [d for d in decisions if d.action in {"enter", "increase"}]
+    lots: dict[str, float] = {}
+    for opening in track.openings:
+        before = [d for d in entries if d.at <= opening.at]
+        if before and before[-1].action == "increase" and opening.at > track.opened_at:
+            made = unrounded(track.lots.get(opening.tag, 0.0), opening.quantity * opening.price)
+            lots[before[-1].id] = lots.get(before[-1].id, 0.0) + made
+    beaten = {cite for d in decisions if d.action in {"enter", "hold", "skip"} for cite in cites_of(d)}
+    out = []
+    for decision in entries:
+        cites = tuple(cite for cite in cites_of(decision) if cite not in beaten)
+        if decision.action == "increase" and cites and decision.id in lots:
+            out.append((cites, lots[decision.id]))
+    return tuple(out)
+
+
+def book_row(track: Track, prices: Prices, known_until: int, day_start: int | None) -> BookRow:
+    """The row of one replayed position. `day_start`: start of the day that flagged it, for what it made since."""
+    closed = track.closed_at is not None
+    outcome = outcome_of(track, prices, known_until)
+    exit_outcome, resolved = _exit_outcome(track, prices, known_until)
+    decisions = sorted(track.decisions, key=lambda d: (d.at, natural_key(d.id)))
+    position = track.position
+    implausible = 0.0
+    if track.flagged_at is not None and day_start is not None:
+        implausible = outcome.final_pnl - track.state(day_start, known_until, prices).pnl
+    return BookRow(
+        position=position.position,
+        kind=position.kind,
+        instrument=position.instrument,
+        strategy=position.strategy,
+        side=position.side,
+        opened_at=track.opened_at,
+        closed_at=track.closed_at,
+        flagged_at=track.flagged_at,
+        final_pnl=outcome.final_pnl if closed else None,
+        vs_inaction=outcome.vs_inaction if closed else None,
+        notional=outcome.notional,
+        risk=float(position.risk) if position.risk else None,
+        exit_outcome=exit_outcome,
+        exit_resolved_at=resolved,
+        implausible_pnl=implausible,
+        decisions=tuple(Cited(d.id, d.at, d.action, cites) for d in decisions if (cites := cites_of(d))),
+        increases=_increases(track, decisions) if closed else (),
+    )

@@ -1,0 +1,241 @@
+"""One period's report: the books, lives and citations of an agent, written down in `report`'s form. Pure."""
+
+from __future__ import annotations
+
+from math import fsum
+from typing import TYPE_CHECKING
+
+from retro.accounting.books import COMPONENTS, SIGNS, attribution
+from retro.evaluate.actions import actions, closed_in, in_period
+from retro.evaluate.audit.audit import audit_period
+from retro.evaluate.audit.citations import Role, items_of, resolve
+from retro.evaluate.breakdowns import breakdowns
+from retro.evaluate.effectiveness import effectiveness_of, resolved_decisions, week_of
+from retro.evaluate.inputs import Inputs, Options
+from retro.evaluate.performance import equity_curve, period_attribution, returns, risk_of, yielding
+from retro.evaluate.position.costs import costs
+from retro.evaluate.position.life import Horizon
+from retro.evaluate.position.retrospective import retrospect
+from retro.evaluate.position.summary import ENTRY_ACTIONS, EXIT_ACTIONS, cites_of
+from retro.evaluate.predictions import accuracy, words_of
+from retro.kernels import effectiveness as kernel
+from retro.periods import format_instant
+from retro.report import (
+    DataQuality,
+    Effectiveness,
+    HeuristicReport,
+    Implausible,
+    Narrative,
+    PnlAttribution,
+    PositionRetrospective,
+    Provenance,
+    RetrospectiveReport,
+    Risk,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from retro.accounting.prices import Prices
+    from retro.accounting.track import Track
+    from retro.model import Decision, Prediction, Resolution
+
+__all__ = ["Inputs", "Options", "build", "citations_of", "retrospective_of"]
+
+
+def retrospective_of(
+    track: Track,
+    prices: Prices,
+    options: Options,
+    *,
+    agent: str,
+    horizon: Horizon,
+    predictions: Mapping[str, Prediction],
+    outcomes: Mapping[str, Resolution],
+    period_pnl: float | None = None,
+) -> PositionRetrospective:
+    """One position's document; without a `period_pnl` its life is the period."""
+    words = words_of(track, predictions, outcomes, options.rules.claims)
+    return retrospect(track, horizon, prices, words, period_pnl=period_pnl, agent=agent)
+
+
+def _lives(inputs: Inputs, shown: Sequence[Track]) -> list[PositionRetrospective]:
+    period, options = inputs.period, inputs.options
+    horizon = Horizon(
+        end=period.end,
+        known_until=inputs.known_until,
+        after_until=period.end + options.settle_lag,
+        offsets=options.offsets,
+        use_highs_lows=options.use_highs_lows,
+    )
+    return [
+        retrospective_of(
+            track,
+            inputs.prices,
+            options,
+            agent=inputs.agent,
+            horizon=horizon,
+            predictions=inputs.predictions,
+            outcomes=inputs.last_resolutions,
+            period_pnl=inputs.books.position_pnl(track.position.position, period.start, period.end),
+        )
+        for track in shown
+    ]
+
+
+def citations_of(
+    decisions: Iterable[Decision], claims: Mapping[str, str]
+) -> dict[tuple[str, Role], set[str]]:
+    """Which decisions cite a heuristic, by role: those count even where no outcome is theirs, as for a skip."""
+    out: dict[tuple[str, Role], set[str]] = {}
+    for decision in decisions:
+        role: Role | None = (
+            "entry"
+            if decision.action in ENTRY_ACTIONS
+            else "exit"
+            if decision.action in EXIT_ACTIONS
+            else None
+        )
+        if role is not None:
+            for heuristic in resolve(cites_of(decision), claims):
+                out.setdefault((heuristic, role), set()).add(decision.id)
+    return out
+
+
+def _quality(inputs: Inputs, pnl: PnlAttribution, shown: Sequence[Track]) -> DataQuality:
+    warnings = list(inputs.warnings)
+    size = fsum(abs(SIGNS[name] * getattr(pnl, name)) for name in COMPONENTS)
+    if pnl.unattributed is not None and abs(pnl.unattributed) > max(0.01, 0.001 * size):
+        warnings.append(
+            f"the agent's stated equity and its events differ by {pnl.unattributed:+.2f} {inputs.base_currency}"
+            " that no event explains: look for a missing event or wrong decimals"
+        )
+    by_name = sorted((track.position.position, track) for track in shown)
+    warnings += [f"{name}: {warning}" for name, track in by_name for warning in track.warnings]
+    warnings += _outside_their_lives(inputs, {name for name, _ in by_name})
+    flagged = [
+        Implausible(
+            position_id=name,
+            reason=track.flagged_why,
+            pnl=inputs.books.position_pnl(name, inputs.period.start, inputs.period.end),
+        )
+        for name, track in by_name
+        if track.flagged_at is not None
+    ]
+    missing = [f"{symbol}: {why}" for symbol, why in sorted(inputs.prices.unreliable.items())]
+    return DataQuality(
+        warnings=warnings,
+        implausible=flagged,
+        quarantined=inputs.quarantined,
+        missing_marks=missing,
+        provisional=bool(missing),
+    )
+
+
+def _outside_their_lives(inputs: Inputs, shown: set[str]) -> list[str]:
+    """What positions cost or brought in the period before they were entered or after they were left."""
+    period, out = inputs.period, []
+    for name, track in sorted(inputs.tracks.items()):
+        pnl = 0.0 if name in shown else inputs.books.position_pnl(name, period.start, period.end)
+        if pnl:
+            was = "left" if track.opened_at < period.start else "entered"
+            at = track.closed_at if track.opened_at < period.start else track.opened_at
+            out.append(
+                f"{name}: {pnl:+.2f} {inputs.base_currency} of this period, gas or funding, is in the total but in no"
+                f" position listed: it was {was} {format_instant(at or 0)[:10]}"
+            )
+    return out
+
+
+def _audit(inputs: Inputs) -> list[HeuristicReport]:
+    period, rules = inputs.period, inputs.options.rules
+    items = [item for row in inputs.rows for item in items_of(row, rules, rules.claims)]
+    stray = citations_of(inputs.decisions, rules.claims)
+    return audit_period(items, inputs.history, rules, period.start, period.end, inputs.seed, stray=stray)
+
+
+def _reasons(inputs: Inputs, pnl: PnlAttribution) -> dict[str, str]:
+    """Why figures of the report itself are null."""
+    reasons: dict[str, str] = {}
+    if pnl.net_yield is None:
+        names = ("net_yield", "net_yield_after_costs", "risk_adjusted_return")
+        reasons |= dict.fromkeys((f"pnl.{name}" for name in names), "no LP, lending or staking in the period")
+    elif pnl.risk_adjusted_return is None:
+        reasons["pnl.risk_adjusted_return"] = "fewer than 2 days, or daily pnl does not vary"
+    if pnl.unattributed is None:
+        reasons["pnl.unattributed"] = "the agent has not stated its equity"
+    if pnl.slippage is None:
+        reasons["pnl.slippage"] = "no fill has a mark at its decision"
+    reasons["equity.pnl"] = "the first boundary ends no day"
+    if not inputs.capital_known:
+        reasons["equity"] = "the agent's capital is not known"
+    return reasons
+
+
+def build(inputs: Inputs) -> RetrospectiveReport:
+    """The report of a period, words still empty."""
+    period = inputs.period
+    pnl, risk = period_attribution(inputs), risk_of(inputs)
+    shown = [track for track in inputs.tracks.values() if in_period(track, period)]
+    shown.sort(key=lambda track: (track.opened_at, track.position.position))
+    positions = _lives(inputs, shown)
+    counted = [
+        position
+        for position, track in zip(positions, shown, strict=True)
+        if closed_in(track, period) and track.flagged_at is None
+    ]
+    resolved = resolved_decisions(inputs.rows, period)
+    return RetrospectiveReport(
+        id=f"{inputs.agent}.{period.horizon}.{period.key}",
+        agent=inputs.agent,
+        horizon=period.horizon,
+        period_start=format_instant(period.start),
+        period_end=format_instant(period.end),
+        generated_at=format_instant(period.end + inputs.options.settle_lag),
+        revision=1,
+        base_currency=inputs.base_currency,
+        time_zone=inputs.zone.key or "UTC",
+        known_until=format_instant(inputs.told_until),
+        pnl=pnl,
+        risk=risk,
+        equity=equity_curve(inputs),
+        prediction_accuracy=accuracy(inputs.predictions, inputs.resolutions),
+        actions_taken=actions(inputs.decisions, shown, period, inputs.options.rules.claims),
+        positions=positions,
+        heuristic_performance=_audit(inputs),
+        costs=costs(pnl, inputs.costs, inputs.prices),
+        breakdowns=breakdowns(counted, shown, inputs.books, period, inputs.zone),
+        effectiveness=_effectiveness(inputs, pnl, risk, counted),
+        what_worked="",
+        what_failed="",
+        hindsight="",
+        playbook_proposals=[],
+        confidence=resolved / (resolved + 10),
+        resolved_decisions=resolved,
+        narrative=Narrative(source="plain"),
+        data_quality=_quality(inputs, pnl, shown),
+        provenance=Provenance(code_version=inputs.version, data_digest=inputs.digest, seed=inputs.seed),
+        reasons=_reasons(inputs, pnl),
+    )
+
+
+def _effectiveness(
+    inputs: Inputs, pnl: PnlAttribution, risk: Risk, counted: Sequence[PositionRetrospective]
+) -> Effectiveness:
+    start, end = inputs.week_start, inputs.period.end
+    components = inputs.books.between(start, end)
+    weekly = attribution(components, start=0.0, end=0.0, yields=yielding(inputs, start, end))
+    sharpe = None
+    if inputs.capital_known:
+        days = inputs.options.annualisation_days
+        sharpe = kernel.return_metrics(returns(inputs, start, end), days).sharpe
+    signed = [SIGNS[name] * getattr(pnl, name) for name in COMPONENTS if name != "implausible_pnl"]
+    return effectiveness_of(
+        counted,
+        None if inputs.week_before is None else week_of(inputs.rows, *inputs.week_before),
+        signed,
+        net_yield=weekly.net_yield_after_costs,
+        sharpe=sharpe,
+        psr=risk.psr,
+        capital_known=inputs.capital_known,
+    )

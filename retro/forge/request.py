@@ -1,0 +1,288 @@
+"""The words of a pull request on PLAYBOOK.md: branch, title, commit message, body and patch. Pure.
+
+Above the line in the body stand figures and words of code; whatever an agent, a model or the owner worded stands below
+it, as a quotation, escaped: no image, link, mention, HTML or command can come of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from datetime import UTC, datetime
+from email.utils import format_datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from playbook import diff, parse
+from retro.figures import DASH
+from retro.forge.git import AUTHOR
+from retro.present.markdown import escaped
+from retro.safe import plain_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from playbook import Amendment, Heuristic
+
+__all__ = [
+    "EDITED",
+    "LABEL",
+    "body_of",
+    "branch_of",
+    "comment_on_edit",
+    "message_of",
+    "patch_of",
+    "read_marker",
+    "title_of",
+]
+
+LABEL: Final = "retro"
+EDITED: Final = "<!-- retro:edited -->"
+
+_MARKER: Final = re.compile(r"<!-- retro:proposal=([0-9a-f]{16}:[0-9]{1,9}(?:,[0-9a-f]{16}:[0-9]{1,9})*) -->")
+_STRANGE: Final = re.compile(r"[^A-Za-z0-9_-]+|(?i:\bgh(?=-[0-9]))")
+_UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]")
+_LONGEST: Final = 40
+_NAMED: Final = 3
+_QUOTED: Final = 600
+_LARGEST: Final = 60_000  # GitHub takes 65,536 characters
+_CHOICES: Final = """\
+- Accept: merge. Later citations then tell whether the change was right.
+- Change: commit to this branch; from then on it is left alone.
+- Reject: close it unmerged. Each proposal is remembered, and comes back only when its evidence has doubled."""
+_LEGEND: Final = (
+    "Cited, Resolved and Won are counts from the day named last to the newest fact known when this was brought up to"
+    " date, which may lie after the week reviewed. Average, its 95 % interval and what it made beyond"
+    " doing nothing are per resolved citation, in the unit of the average (usd: the agent's base currency; R: its risk;"
+    " bps of notional). q: how often luck alone would show such an average, corrected for the number of heuristics"
+    " audited."
+)
+_BELOW: Final = (
+    "Text below this line was worded by a model from the agent's notes, by the agent or by you: quotations, not"
+    " instructions. Nothing above it depends on their words."
+)
+
+
+def branch_of(agent: str, week: str, number: int = 1) -> str:
+    """The branch of a week's proposals: `retro/playbook/AGENT/2026-W47`; `number` when an earlier one was settled."""
+    name = _UNSAFE.sub("-", agent).strip(".-")[:_LONGEST].replace("..", ".-")
+    name = f"{name[:-5]}-lock" if name.endswith(".lock") else name
+    if name != agent:  # two agents must not share a branch
+        name = f"{name.rstrip('.') or 'agent'}-{hashlib.sha256(agent.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+    return f"retro/playbook/{name}/{week}" + (f"-{number}" if number > 1 else "")
+
+
+def title_of(agent: str, week: str, amendments: Sequence[Amendment]) -> str:
+    """One line, of plain names only: a forge reads titles and subjects for mentions and issues."""
+    changes = [_change(amendment) for amendment in amendments]
+    more = f" and {len(changes) - _NAMED} more" if len(changes) > _NAMED else ""
+    return f"playbook({_name(agent)}): {', '.join(changes[:_NAMED])}{more} ({week})"
+
+
+def message_of(agent: str, week: str, amendments: Sequence[Amendment], reviews: Iterable[str]) -> str:
+    """The commit's message, with its trailers."""
+    lines = [f"* {_change(amendment)}: {_grounds_in_words(amendment)}" for amendment in amendments]
+    trailers = [
+        *(f"Retro-Review: {_name(review, 120)}" for review in reviews),
+        *(f"Retro-Proposal: {amendment.id}" for amendment in amendments),
+    ]
+    return "\n".join([title_of(agent, week, amendments), "", *lines, "", *trailers, ""])
+
+
+def body_of(agent: str, week: str, amendments: Sequence[Amendment], reviews: Sequence[str], file: str) -> str:
+    """The description, in Markdown. What a forge would not take for its length is left out, and says so."""
+    shown = len(amendments)
+    while len(body := _body(agent, week, amendments, shown, reviews, file)) > _LARGEST and shown:
+        shown //= 2
+    return body
+
+
+def _body(
+    agent: str, week: str, amendments: Sequence[Amendment], shown: int, reviews: Sequence[str], file: str
+) -> str:
+    count = f"{len(amendments)} change{'s' if len(amendments) > 1 else ''}"
+    named = ", ".join(_text(review) for review in reviews) or f"the review of {escaped(week)}"
+    told = amendments[:shown]
+    left_out = f"Shown are {shown}; the others stand in the diff." if shown < len(amendments) else ""
+    parts = [
+        f"{count} to {escaped(file)} of agent {_text(agent)}, proposed by {named}. {left_out}".rstrip(),
+        "### What changes",
+        _changes(told),
+        "### Evidence",
+        _evidence(told),
+        "### What would falsify it",
+        "\n".join(f"- {_bold(one)}: {_falsifier(one)}" for one in told),
+        "### How to accept, change or reject it",
+        _CHOICES,
+        "---",
+        f"*{_BELOW}*",
+        "\n\n".join(_quote(one) for one in told),
+        _marker(amendments),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def comment_on_edit(branch: str) -> str:
+    """What is said once when a person has committed to the branch."""
+    return (
+        f"A commit on {escaped(branch)} is not ours, so nothing here will be overwritten: from now on this pull request"
+        " is yours to merge or close. Newer evidence comes in a pull request of a later week."
+    )
+
+
+def read_marker(body: str) -> dict[str, int]:
+    """Proposal -> how many resolved citations it rested on, as the hidden marker keeps them; none without one."""
+    found = _MARKER.search(body)
+    pairs = (pair.split(":") for pair in found[1].split(",")) if found else ()
+    return {name: int(count) for name, count in pairs}
+
+
+def patch_of(message: str, at_s: int, old: str, new: str, file: str) -> str:
+    """The same change as a file that `git am`, `git apply` and `patch` take."""
+    subject, _, rest = message.partition("\n")
+    date = format_datetime(datetime.fromtimestamp(at_s, tz=UTC))
+    head = f"From: {AUTHOR}\nDate: {date}\nSubject: [PATCH] {subject}\n"
+    return f"{head}{rest.rstrip()}\n---\n\n{diff(old, new, file)}-- \nslow-mirror\n"
+
+
+# What changes
+
+
+def _sides(amendment: Amendment) -> tuple[list[Heuristic], list[Heuristic]]:
+    return list(parse(amendment.old or "").heuristics), list(parse(amendment.new).heuristics)
+
+
+def _subject(amendment: Amendment) -> str:
+    """The heuristic by its id; one that is new by the id it gets."""
+    _, new = _sides(amendment)
+    return new[0].id if amendment.old is None and new else amendment.heuristic
+
+
+def _change(amendment: Amendment) -> str:
+    name = _name(_subject(amendment))
+    old, new = _sides(amendment)
+    match amendment.op:
+        case "set_confidence" if old and new:
+            verb = "raise" if (new[0].confidence or 0) > (old[0].confidence or 0) else "lower"
+            return f"{verb} {name} to {new[0].confidence or 0:.2f}"
+        case "merge" if len(old) > 1:
+            return f"merge {_name(old[1].id)} into {name}"
+        case op:
+            return f"{op.replace('_', ' ')} {name}"
+
+
+def _standing(heuristic: Heuristic | None) -> str:
+    if heuristic is None:
+        return DASH
+    rated = "" if heuristic.confidence is None else f" at {heuristic.confidence:.2f}"
+    return f"{heuristic.status}{rated}"
+
+
+def _changes(amendments: Sequence[Amendment]) -> str:
+    rows = []
+    for amendment in amendments:
+        old, new = _sides(amendment)
+        before = [*old, *[None] * (len(new) - len(old))]
+        for was, now in zip(before, new, strict=False):
+            name = now.id if now.id != _subject(amendment) else ""
+            rows.append([_bold(amendment), _text(name), _standing(was), _standing(now)])
+    return _grid(["Change", "", "Before", "After"], rows)
+
+
+# Evidence
+
+
+def _evidence(amendments: Sequence[Amendment]) -> str:
+    titles = ["Heuristic", "Role", "Cited", "Resolved", "Won", "Average", "95 %", "q", "Evidence", "Since"]
+    more = [
+        key for key in ("vs_inaction", "regret") if any(key in one.grounds.evidence for one in amendments)
+    ]
+    rows = [[_bold_name(one), *_figures(one.grounds.evidence, more)] for one in amendments]
+    told = _grid([*titles, *(key.replace("_", " ") for key in more)], rows)
+    return f"{told}\n\n{_LEGEND}"
+
+
+def _figures(evidence: Mapping[str, Any], more: Sequence[str]) -> list[str]:
+    unit = str(evidence.get("unit") or "")
+    interval = evidence.get("interval")
+    bounds = interval if isinstance(interval, list) and len(interval) == 2 else [None, None]
+    span = DASH if None in bounds else f"{_signed(bounds[0])} to {_signed(bounds[1])}"
+    average = _signed(evidence.get("average"))
+    q = evidence.get("q")
+    cells = [
+        evidence.get("role"),
+        evidence.get("citations"),
+        evidence.get("resolved"),
+        evidence.get("wins"),
+        average if average == DASH else f"{average} {unit}",
+        span,
+        f"{q:.3g}" if isinstance(q, float | int) else None,
+        evidence.get("grade"),
+        evidence.get("since"),
+        *(_signed(evidence.get(key)) for key in more),
+    ]
+    return [DASH if cell is None else _text(str(cell)) for cell in cells]
+
+
+def _signed(value: Any) -> str:
+    known = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return f"{value:+,.2f}" if known else DASH
+
+
+def _grounds_in_words(amendment: Amendment) -> str:
+    evidence = amendment.grounds.evidence
+    average = _signed(evidence.get("average"))
+    if average == DASH:
+        return "no resolved citation yet"
+    unit = re.sub(r"[^A-Za-z]", "", str(evidence.get("unit") or ""))
+    return f"average {average} {unit} over {amendment.resolved} resolved {_name(str(evidence.get('role')))} citations"
+
+
+def _falsifier(amendment: Amendment) -> str:
+    if amendment.grounds.origin == "model":
+        return "see below the line"
+    return f"wrong if {_text(amendment.grounds.falsified_by)}" if amendment.grounds.falsified_by else DASH
+
+
+def _quote(amendment: Amendment) -> str:
+    """The heuristic's words, and who worded the change."""
+    old, new = _sides(amendment)
+    lines = [f"> **{_text(one.id)}** {_text(one.text)}" for one in new]
+    reworded = old and new and old[0].text != new[0].text
+    if reworded:
+        lines.insert(0, f"> **{_text(old[0].id)}** {_text(old[0].text)} *(so far)*")
+    if amendment.grounds.origin == "model":
+        lines.append(f"> *worded by a model; wrong if {_text(amendment.grounds.falsified_by)}*")
+    return "\n>\n".join(lines)
+
+
+def _marker(amendments: Sequence[Amendment]) -> str:
+    told = ",".join(f"{amendment.id}:{amendment.resolved}" for amendment in amendments)
+    return f"<!-- retro:proposal={told} -->"
+
+
+# Strangers' words
+
+
+def _name(text: str, longest: int = _LONGEST) -> str:
+    """Letters, digits and `. _ -` only, for where nothing can be escaped."""
+    kept = ".".join(_STRANGE.sub("_", part) for part in plain_text(text).split("."))
+    return kept[:longest] or "_"
+
+
+def _text(text: str) -> str:
+    shown = plain_text(text)
+    return escaped(shown if len(shown) <= _QUOTED else f"{shown[: _QUOTED - 1]}\u2026")
+
+
+def _bold(amendment: Amendment) -> str:
+    return f"**{escaped(_change(amendment))}**"
+
+
+def _bold_name(amendment: Amendment) -> str:
+    return f"**{_text(_subject(amendment))}**"
+
+
+def _grid(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [f"| {' | '.join(titles)} |", f"|{'|'.join(' --- ' for _ in titles)}|"]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])

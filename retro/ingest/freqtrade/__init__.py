@@ -1,0 +1,1 @@
+"""The adapter of freqtrade: databases, backtest results, candles."""

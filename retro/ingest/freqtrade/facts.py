@@ -1,0 +1,105 @@
+"""The facts a freqtrade trade tells, as lines of our journal.
+
+An id is built from the trade's id and the exchange's order id, never from a place in a table, so that a database read
+again later, or a copy of it made earlier, tells the same facts under the same names.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from math import isfinite
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from retro.journal import LARGEST
+from retro.model import Row
+from retro.periods import format_instant
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from retro.ingest.freqtrade.legs import Legs
+    from retro.ingest.freqtrade.trades import Leg, Trade
+
+__all__ = ["equity_fact", "facts_of"]
+
+_ENCODE: Final = msgspec.json.Encoder()
+
+
+def facts_of(trade: Trade, legs: Legs, agent: str) -> Iterator[Row]:
+    """Position, fills, funding, decisions and exit of one trade; nothing when nothing of it was filled."""
+    if not legs:
+        return
+    position = f"ft-{trade.id}"
+    derivative = trade.mode == "FUTURES" or trade.short or trade.leveraged
+    first, last = legs[0], legs[-1]
+    risk = first.quantity * abs(first.price - trade.stop) if trade.stop else None
+    yield _row(
+        agent, "position", position, first.at, position,
+        kind="perp" if derivative else "spot",
+        instrument=trade.pair,
+        venue=trade.exchange,
+        side="short" if trade.short else "long",
+        strategy=trade.strategy,
+        **({"risk": risk} if risk else {}),
+    )  # fmt: skip
+    for leg in legs:
+        name = f"{position}-{leg.key}"
+        yield _row(
+            agent, "fill", name, leg.at, position,
+            instrument=trade.pair,
+            side="sell" if leg.entry == trade.short else "buy",
+            quantity=leg.quantity,
+            price=leg.price,
+            fee=leg.fee,
+            **({"order": leg.order} if leg.order else {}),
+        )  # fmt: skip
+        if leg.funding:
+            yield _row(
+                agent, "flow", name, leg.at, position,
+                kind="funding_received" if leg.funding > 0 else "funding_paid",
+                asset=trade.stake,
+                quantity=abs(leg.funding),
+                value=abs(leg.funding),
+            )  # fmt: skip
+        yield _row(
+            agent, "decision", name, leg.at, position,
+            instrument=trade.pair,
+            strategy=trade.strategy,
+            **_decision(trade, leg, first=leg is first, last=leg is last and not trade.open),
+        )  # fmt: skip
+    if not trade.open:
+        yield _row(agent, "exit", position, last.at, position, reason=trade.exit_reason)
+
+
+def _decision(trade: Trade, leg: Leg, *, first: bool, last: bool) -> dict[str, Any]:
+    """What the bot decided with an order, why, and which of its own tags it cites."""
+    if first:
+        action, tag, words = "enter", trade.enter_tag, trade.notes
+    elif leg.entry:
+        action, tag, words = "increase", leg.tag, ()
+    elif last:
+        action, tag, words = "exit", trade.exit_reason, trade.later_notes
+    else:
+        return {"action": "reduce", "reasoning": leg.tag, "cites": []}
+    cites = {"cites": [tag]} if tag else {}
+    return {"action": action, "reasoning": "\n".join((tag, *words) if tag else words), **cites}
+
+
+def equity_fact(agent: str, at: int, value: Decimal) -> Row:
+    """What the bot recorded as the worth of everything it manages."""
+    return _row(agent, "equity", f"ft-wallet-{format_instant(at)}", at, None, value=value)
+
+
+def _row(agent: str, type_: str, name: str, at: int, position: str | None, **fields: Any) -> Row:
+    event = {"type": type_, "id": name, "agent": agent, "at": format_instant(at)}
+    if position is not None:
+        event["position"] = position
+    if any(
+        isinstance(value, Decimal) and not (isfinite(value) and abs(value) <= LARGEST)
+        for value in fields.values()
+    ):
+        raise ValueError("its figures are too large to reckon with")
+    told = {key: f"{value:f}" if isinstance(value, Decimal) else value for key, value in fields.items()}
+    return Row(agent, type_, name, at, position, _ENCODE.encode(event | told).decode())

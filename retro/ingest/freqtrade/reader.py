@@ -1,0 +1,237 @@
+"""`retro ingest freqtrade`: a bot's database or a backtest result becomes facts, its candle folder becomes marks."""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final
+
+from retro.errors import InputError, UsageError
+from retro.ingest.freqtrade import results as freqtrade_results
+from retro.ingest.freqtrade import tables as freqtrade_tables
+from retro.ingest.freqtrade.candles import CandleFile, candle_files, choose, series
+from retro.ingest.freqtrade.facts import equity_fact, facts_of
+from retro.ingest.freqtrade.legs import settled
+from retro.ingest.freqtrade.trades import ZERO, Trade, instant_of, number_of, owner_of, positive_of, trade_of
+from retro.model import Batch, Fault, Row
+from retro.periods import DAY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from retro.ingest.freqtrade.tables import Fields, RawTrade
+
+__all__ = ["read"]
+
+TRADES_A_BATCH: Final = 500
+BEFORE: Final = DAY
+AFTER: Final = 31 * DAY
+"""Marks are taken from this long before the first entry to this long after the last exit; of what is open, to now."""
+_AGENT: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_NOT_AGENT: Final = re.compile(r"[^A-Za-z0-9._-]")
+_MAGIC: Final = b"SQLite format 3\0"
+
+
+@dataclass(slots=True)
+class _Source:
+    """What a database and a backtest result have in common."""
+
+    owners: Iterable[Fields]
+    trades: Iterable[RawTrade]
+    wallet: Iterable[tuple[str, str, list[Fields]]] = ()
+    capital: dict[str, Decimal | None] = field(default_factory=dict)
+    """Strategy -> what it started with, where the source says so."""
+    faults: list[Fault] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What the facts so far span: agents with their base currency, pairs with their timeframes, first and last."""
+
+    agents: dict[str, str] = field(default_factory=dict)
+    pairs: dict[str, set[str]] = field(default_factory=dict)
+    first: int | None = None
+    last: int = 0
+    touched: int = 0
+    held: set[str] = field(default_factory=set)
+    """The pairs of trades that are open."""
+
+    def add(self, trade: Trade, rows: list[Row]) -> None:
+        """Take in a trade and those of its facts that are told."""
+        self.touched = max(self.touched, trade.touched)
+        if not rows:
+            return
+        self.agents[rows[0].agent] = trade.stake
+        self.pairs.setdefault(trade.pair, set()).add(trade.timeframe)
+        times = [row.at for row in rows]
+        self.first = min(times if self.first is None else [self.first, *times])
+        self.last = max(self.last, *times)
+        if rows[-1].type != "exit":
+            self.held.add(trade.pair)
+
+
+def read(
+    path: Path, *, agent: str | None = None, candles: Path | None = None, as_of: int | None = None, now: int
+) -> Iterator[Batch]:
+    """The facts of a freqtrade database (or backtest result), then the marks of the pairs traded, pair by pair.
+
+    `agent` names whose life it is (default: the strategy's name; with several stake currencies each gets its own
+    agent, NAME-USDT). `candles` is freqtrade's data folder. `as_of` keeps only what is at or before it; the last
+    batch of facts says how far the source was seen. `now` is the ingest clock: later times are faults, and candles
+    that end later are not complete. Raises `InputError` when the source cannot be read at all.
+    """
+    if agent is not None and not _AGENT.fullmatch(agent):
+        raise UsageError(f"agent {agent!r}: a name is 1 to 64 of A-Z a-z 0-9 . _ -")
+    files = candle_files(candles) if candles is not None else {}
+    seen = _Seen()
+    with _opened(path, agent) as source:
+        yield from _facts(source, agent, seen, str(path), as_of=as_of, now=now)
+    if candles is not None and seen.first is not None:
+        last = max(seen.last, seen.touched if as_of is None else as_of) if seen.held else seen.last
+        for pair, timeframes in sorted(seen.pairs.items()):
+            end = now if as_of is None and pair in seen.held else min(last + AFTER, now)
+            yield _marks(candles, files, pair, timeframes, seen.first - BEFORE, end)
+
+
+@contextmanager
+def _opened(path: Path, agent: str | None) -> Iterator[_Source]:
+    if path.is_dir():
+        raise InputError(
+            f"{path} is a folder: give the bot's database (tradesv3.sqlite) or a backtest result"
+        )
+    try:
+        with path.open("rb") as file:
+            head = file.read(len(_MAGIC))
+    except FileNotFoundError as error:
+        raise InputError(f"{path} does not exist; check the path") from error
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+    if not head:
+        raise InputError(f"{path} is empty; give the bot's database or a backtest result")
+    if head == _MAGIC:
+        with freqtrade_tables.open_copy(path) as connection:
+            yield _Source(
+                freqtrade_tables.owners(connection),
+                freqtrade_tables.trades(connection),
+                freqtrade_tables.wallet_states(connection),
+            )
+    elif head.startswith(b"PK") or head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
+        yield _result(path, agent)
+    else:
+        raise InputError(f"{path} is neither a freqtrade database nor a backtest result (.zip or .json)")
+
+
+def _result(path: Path, agent: str | None) -> _Source:
+    found = freqtrade_results.result(path)
+    if agent is not None and len(found) > 1:
+        raise UsageError(f"{path} holds {len(found)} strategies, each its own agent: leave --agent out")
+    trades = [raw for name, one in found.items() for raw in freqtrade_results.trades(name, one)]
+    source = _Source([raw.row for raw in trades], trades)
+    for name, one in found.items():
+        try:
+            source.capital[name] = positive_of(one, "starting_balance") or None
+        except ValueError as error:
+            source.faults.append(Fault(f"{path}, strategy {name}", None, f"{error}; --capital can tell it"))
+    return source
+
+
+def _facts(
+    source: _Source, agent: str | None, seen: _Seen, where: str, *, as_of: int | None, now: int
+) -> Iterator[Batch]:
+    names = _names(source.owners, agent)
+    batch, pending = Batch(faults=source.faults), 0
+    for raw in source.trades:
+        place = f"{where}, trade {raw.row.get('id')}"
+        try:
+            trade = trade_of(raw, latest=now + DAY)
+            legs, misfit = settled(trade)
+            rows = list(facts_of(trade, legs, names[trade.strategy, trade.stake]))
+        except ValueError as error:
+            batch.faults.append(Fault(place, None, str(error)))
+            continue
+        if misfit:
+            batch.faults.append(Fault(place, None, misfit))
+        rows = [row for row in rows if as_of is None or row.at <= as_of]
+        seen.add(trade, rows)
+        batch.rows += rows
+        pending += 1
+        if pending == TRADES_A_BATCH:
+            yield _labelled(batch, seen)
+            batch, pending = Batch(), 0
+    horizon = seen.touched if as_of is None else as_of
+    _add_equity(batch, source, seen, where, horizon)
+    batch.as_of = dict.fromkeys(seen.agents, horizon)
+    started = ((name, source.capital.get(owner[0])) for owner, name in names.items() if name in seen.agents)
+    batch.capital = {name: capital for name, capital in started if capital is not None}
+    yield _labelled(batch, seen)
+
+
+def _labelled(batch: Batch, seen: _Seen) -> Batch:
+    batch.events = len(batch.rows)
+    batch.base_currency = dict(seen.agents)
+    return batch
+
+
+def _add_equity(batch: Batch, source: _Source, seen: _Seen, where: str, horizon: int) -> None:
+    """The bot's own totals, up to the horizon; one total for several agents of one currency cannot be divided."""
+    for written, quote, rows in source.wallet:
+        agents = sorted(name for name, base in seen.agents.items() if base == quote)
+        place = f"{where}, wallet_history {written}"
+        if len(agents) > 1:
+            reason = f"one total for {' and '.join(agents)} together (--agent NAME takes them as one)"
+            batch.faults.append(Fault(f"{where}, wallet_history", None, reason))
+            return
+        try:
+            at = instant_of({"timestamp": written}, "timestamp")
+            value = sum((_worth(row, quote) for row in rows), ZERO)
+        except ValueError as error:
+            batch.faults.append(Fault(place, None, str(error)))
+            continue
+        if agents and at is not None and at <= horizon:
+            batch.rows.append(equity_fact(agents[0], at, value))
+
+
+def _worth(row: Fields, quote: str) -> Decimal:
+    total, balance = number_of(row, "total_quote"), number_of(row, "balance") or ZERO
+    if total is not None:
+        return total
+    rate = Decimal(1) if row.get("currency") == quote else number_of(row, "rate")
+    if rate is None and balance:
+        raise ValueError(f"{row.get('currency')} has no value in {quote}, so the total is not known")
+    return balance * (rate or ZERO)
+
+
+def _marks(
+    folder: Path, files: dict[str, list[CandleFile]], pair: str, timeframes: set[str], start: int, end: int
+) -> Batch:
+    found = choose(files, pair, timeframes)
+    if found is None:
+        return Batch(
+            faults=[Fault(str(folder), None, f"no candles for {pair}; freqtrade download-data fetches them")]
+        )
+    path, timeframe = found
+    faults: list[Fault] = []
+    try:
+        marks = series(path, pair, timeframe, start, end, faults)
+    except InputError as error:
+        return Batch(faults=[Fault(str(path), None, str(error))])
+    if not len(marks.t):
+        return Batch(
+            faults=[*faults, Fault(str(path), None, f"no candles for {pair} in the time it was traded")]
+        )
+    return Batch(marks=[marks], faults=faults, events=len(marks.t))
+
+
+def _names(rows: Iterable[Fields], agent: str | None) -> dict[tuple[str, str], str]:
+    """(strategy, stake currency) -> agent: the strategy, and the stake too where one name has several."""
+    plain = {key: agent or _NOT_AGENT.sub("-", key[0])[:64] or "freqtrade" for key in map(owner_of, rows)}
+    stakes: dict[str, set[str]] = {}
+    for (_, stake), name in plain.items():
+        stakes.setdefault(name, set()).add(stake)
+    return {
+        key: name if len(stakes[name]) == 1 else f"{name[:50]}-{_NOT_AGENT.sub('-', key[1])[:13]}"
+        for key, name in plain.items()
+    }

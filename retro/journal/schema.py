@@ -1,0 +1,114 @@
+"""The journal's JSON Schema, made from the same tables that reading checks by.
+
+It says what a schema can say of one line. What it cannot (time beyond the ingest clock, `lower` below `upper`, a key
+given twice) the reader says.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from retro.journal.fields import FIELDS, REQUIRED
+from retro.journal.values import LARGEST, LONGEST_NAME
+
+__all__ = ["schema"]
+
+_Schema = dict[str, Any]
+
+_UNSIGNED: Final = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+_NAME: Final = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": LONGEST_NAME,
+    "pattern": r"^[^\u0000-\u001f\u007f-\u009f]*$",
+}
+_MOMENT: Final = {
+    "description": "RFC 3339 with offset, or Unix milliseconds",
+    "anyOf": [{"type": "string", "format": "date-time", "maxLength": 40}, {"type": "integer"}],
+}
+
+
+def _decimal(pattern: str, **limits: float) -> _Schema:
+    """A number, or the same as digits in quotes."""
+    return {
+        "anyOf": [
+            {"type": "number", "minimum": -LARGEST, "maximum": LARGEST, **limits},
+            {"type": "string", "pattern": f"^{pattern}$"},
+        ]
+    }
+
+
+_AMOUNT: Final = _decimal(rf"\+?{_UNSIGNED}", minimum=0)
+
+_OF_CHECK: Final[dict[str, _Schema]] = {
+    "name": _NAME,
+    "agent": {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$"},
+    "at": _MOMENT,
+    "instant": _MOMENT,
+    "integer": {"type": "integer"},
+    "count": {"type": "integer", "minimum": 0},
+    "text": {"type": "string"},
+    "texts": {"type": "array", "items": {"type": "string"}},
+    "reference": {"type": ["string", "integer"]},
+    "number": _decimal(rf"[+-]?{_UNSIGNED}"),
+    "positive": _decimal(rf"\+?{_UNSIGNED}", exclusiveMinimum=0),
+    "nonzero": {**_decimal(rf"[+-]?{_UNSIGNED}"), "not": {"const": 0}},
+    "amount": _AMOUNT,
+    "amounts": {"type": "object", "propertyNames": _NAME, "additionalProperties": _AMOUNT},
+    "share": {"type": "number", "minimum": 0, "maximum": 1},
+    "valence": {"type": "number", "minimum": -1, "maximum": 1},
+    "map": {"type": "object"},
+    "flag": {"type": "boolean"},
+    "any": {},
+}
+
+
+def _given(*names: str) -> _Schema:
+    """All of these fields are there; a null counts as absent."""
+    return {"required": [*names], "properties": {name: {"not": {"type": "null"}} for name in names}}
+
+
+def _when(name: str, *words: str) -> _Schema:
+    return {"required": [name], "properties": {name: {"enum": [*words]}}}
+
+
+_TOGETHER: Final[dict[str, _Schema]] = {
+    "position": {"if": _when("kind", "lp"), "then": _given("token0", "token1")},
+    "flow": {"if": _when("kind", "deposit", "withdrawal"), "then": _given("position")},
+    "mark": {"oneOf": [_given("instrument"), _given("asset")]},
+    "cost": {
+        "oneOf": [
+            {"allOf": [_given("amount"), {"not": {"anyOf": [_given("asset"), _given("quantity")]}}]},
+            {"allOf": [_given("asset", "quantity"), {"not": _given("amount")}]},
+        ]
+    },
+    "resolution": {"anyOf": [_given("actual"), _given("correct")]},
+    "equity": {"anyOf": [_given("value"), _given("balances")]},
+}
+
+
+def schema() -> _Schema:
+    """The JSON Schema of one line of a journal."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "One line of a journal",
+        "description": "One event of an agent's life. Fields that are not named here are kept.",
+        "type": "object",
+        "oneOf": [{"$ref": f"#/$defs/{kind}"} for kind in FIELDS],
+        "$defs": {kind: _event(kind) for kind in FIELDS},
+    }
+
+
+def _event(kind: str) -> _Schema:
+    needed = ["type", *REQUIRED[kind]]
+    fields = {
+        name: {"const": kind} if name == "type" else _field(check, needed=name in needed)
+        for name, check in FIELDS[kind].items()
+    }
+    return {"type": "object", "properties": fields, "required": needed, **_TOGETHER.get(kind, {})}
+
+
+def _field(check: str | tuple[str, ...], *, needed: bool) -> _Schema:
+    """What a field holds; one that may be left out may be null as well."""
+    told: _Schema = {"enum": [*check]} if isinstance(check, tuple) else _OF_CHECK[check]
+    return told if needed or not told else {"anyOf": [told, {"type": "null"}]}

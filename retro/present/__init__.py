@@ -1,0 +1,1 @@
+"""A report as a page, and the formats that draw it."""

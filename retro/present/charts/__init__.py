@@ -1,0 +1,1 @@
+"""A page's charts as SVG and PNG."""

@@ -1,0 +1,147 @@
+"""Charts as SVG text: pure functions of figures and a palette, the same bytes for the same figures.
+
+All are drawn 380 wide, so that they read on a phone and stand two abreast on a desk.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import TYPE_CHECKING, Final
+
+from retro.present.charts.svg import INLINE, Palette, circle, document, label, rect, stroke
+from retro.present.widths import cells, cut
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from retro.present.page.blocks import Bar, Verdict
+
+__all__ = ["WIDTH", "forest", "waterfall"]
+
+WIDTH: Final = 380.0
+_ROW: Final = 26.0
+_NAMES: Final = 146.0
+_VALUES: Final = 66.0
+_NAME: Final = 18  # characters of a heuristic in its chart
+
+
+def waterfall(
+    rows: Sequence[Bar], total: Bar, *, unit: str = "", palette: Palette = INLINE, ident: str = "waterfall"
+) -> str:
+    """An attribution as steps from nothing to the total; each line starts where the one above it ended."""
+    ends = list(accumulate(row.amount for row in rows))
+    low, high = min([0.0, total.amount, *ends]), max([0.0, total.amount, *ends])
+    room = WIDTH - _NAMES - _VALUES - 16
+    scale = room / (high - low) if high > low else 0.0
+
+    def x(amount: float) -> float:
+        return _NAMES + 8 + (amount - low) * scale
+
+    height = (len(rows) + 1) * _ROW + 8
+    body = [stroke(x(0), 2, x(0), height - 2, palette.rule)]
+    start = 0.0
+    for i, (row, end) in enumerate(zip(rows, ends, strict=True)):
+        y = i * _ROW + 4
+        colour = palette.of(row.amount)
+        body += [
+            label(0, y + 14, row.label, palette.ink),
+            rect(min(x(start), x(end)), y + 2, max(abs(x(end) - x(start)), 1.5), _ROW - 10, colour, round_=2),
+            stroke(x(end), y + _ROW - 8, x(end), y + _ROW + 2, palette.quiet, width=0.8),
+            label(WIDTH, y + 14, row.shown, colour, anchor="end"),
+        ]
+        start = end
+    y = len(rows) * _ROW + 4
+    body += [
+        stroke(0, y - 2, WIDTH, y - 2, palette.rule),
+        label(0, y + 14, total.label, palette.ink, weight=600),
+        rect(
+            min(x(0), x(total.amount)),
+            y + 2,
+            max(abs(total.amount) * scale, 1.5),
+            _ROW - 10,
+            palette.ink,
+            round_=2,
+        ),
+        label(WIDTH, y + 14, total.shown, palette.ink, anchor="end", weight=600),
+    ]
+    told = ", ".join(f"{row.label} {row.shown}" for row in (*rows, total))
+    return document(
+        WIDTH,
+        height,
+        body,
+        ident=ident,
+        title="Where the money came from",
+        desc=f"{told} {unit}".strip(),
+        font=palette.font,
+    )
+
+
+def forest(
+    rows: Sequence[Verdict], *, unit: str = "", palette: Palette = INLINE, ident: str = "forest"
+) -> str:
+    """Heuristics with their average in the period (dot) and the 95 % interval of their mean so far (bar)."""
+    names, values = 118.0, 82.0
+    reach = _reach(rows)
+    left, right = names + 10, WIDTH - values - 8
+    middle, scale = (left + right) / 2, (right - left) / 2 / reach
+    height = len(rows) * _ROW + 24
+    body = [stroke(middle, 2, middle, height - 18, palette.quiet, width=0.8)]
+    for i, row in enumerate(rows):
+        y = i * _ROW + 14
+        colour = {"up": palette.up, "down": palette.down, "warn": palette.warn}.get(row.tone, palette.quiet)
+        body.append(label(0, y + 4, _named(row), palette.ink))
+        if row.low is not None and row.high is not None:
+            body += _whisker(y, (row.low, row.high), (middle, scale, reach), colour)
+        if row.average is not None:
+            dot = middle + max(-reach, min(reach, row.average)) * scale
+            body.append(circle(dot, y, 4.2, colour, palette.paper, width=1.2))
+        body.append(
+            label(
+                WIDTH, y + 4, row.shown or "no outcome", colour if row.shown else palette.quiet, anchor="end"
+            )
+        )
+    y = height - 4
+    body += [
+        label(left, y, f"-{_short(reach)}", palette.quiet, size=10.5),
+        label(middle, y, "0", palette.quiet, anchor="middle", size=10.5),
+        label(right, y, f"+{_short(reach)}", palette.quiet, anchor="end", size=10.5),
+    ]
+    told = "; ".join(
+        f"{row.name} {row.role}: {row.verdict} ({row.doubt}), {row.shown or 'no outcome'}" for row in rows
+    )
+    title = f"Heuristics: average and 95 % interval{f' in {unit}' if unit else ''}"
+    return document(WIDTH, height, body, ident=ident, title=title, desc=told, font=palette.font)
+
+
+def _named(row: Verdict) -> str:
+    """Name and role, or as much of the name as there is room for."""
+    told = f"{row.name} {row.role}"
+    return told if cells(told) <= _NAME else cut(row.name, _NAME)
+
+
+def _reach(rows: Sequence[Verdict]) -> float:
+    """How far the axis goes on either side: all averages, and intervals unless a few dwarf the rest."""
+    ends = sorted(
+        max(abs(row.low), abs(row.high)) for row in rows if row.low is not None and row.high is not None
+    )
+    averages = [abs(row.average) for row in rows if row.average is not None]
+    most = max([*averages, *ends], default=0.0)
+    usual = max([1.15 * max(averages, default=0.0), 3 * ends[len(ends) // 2] if ends else 0.0])
+    return min(most * 1.05, usual) or 1.0
+
+
+def _whisker(
+    y: float, interval: tuple[float, float], axis: tuple[float, float, float], colour: str
+) -> list[str]:
+    """An interval as a bar with caps; an end beyond the axis has none."""
+    middle, scale, reach = axis
+    low, high = (middle + max(-reach, min(reach, end)) * scale for end in interval)
+    parts = [rect(low, y - 2.5, high - low, 5, colour, opacity=0.3, round_=1)]
+    for end, x in zip(interval, (low, high), strict=True):
+        if abs(end) <= reach:
+            parts.append(stroke(x, y - 5, x, y + 5, colour, width=1.4))
+    return parts
+
+
+def _short(value: float) -> str:
+    return f"{value:.3g}" if value < 1e4 else f"{value:.2e}"

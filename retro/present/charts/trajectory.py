@@ -1,0 +1,146 @@
+"""The chart of a position's path: entry, checkpoints, best exit, exit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from retro.figures import money_of, seconds_between
+from retro.present.charts.bars import WIDTH
+from retro.present.charts.plane import Plane, amount_axis, plane_of
+from retro.present.charts.svg import INLINE, Palette, circle, document, label, polygon, polyline, rect, stroke
+from retro.present.scale import time_ticks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from retro.report import PositionRetrospective
+
+__all__ = ["position_path"]
+
+_NEAR: Final = 0.2  # share of a life, before its exit, that the exit's label must not cover
+
+
+def position_path(
+    position: PositionRetrospective,
+    *,
+    unit: str = "",
+    palette: Palette = INLINE,
+    ident: str = "path",
+    small: bool = False,
+) -> str:
+    """A position's pnl from entry to exit, with its checkpoints, its best exit and its exit marked."""
+    height, bottom = (132.0, 110.0) if small else (212.0, 184.0)
+    whole = max(seconds_between(position.entry_at, position.path[-1].at), 1.0)
+    points = [(seconds_between(position.entry_at, p.at) / whole, p.pnl) for p in position.path]
+    best = None
+    if position.optimal_exit_at is not None and position.optimal_exit_pnl is not None:
+        at = seconds_between(position.entry_at, position.optimal_exit_at) / whole
+        best = (at, position.optimal_exit_pnl)
+    amounts = [0.0, *(pnl for _, pnl in points), *([best[1]] if best else [])]
+    low, high = min(amounts), max(amounts)
+    plane = plane_of(low, high, 14 if small else 28, bottom - (10 if small else 24))
+    body = [*amount_axis(plane, low, high, palette, unit), *_areas(points, plane, palette, ident)]
+    body.append(polyline([(plane.x(share), plane.y(pnl)) for share, pnl in points], palette.ink))
+    for seconds, name in time_ticks(whole, 6):
+        x = plane.x(seconds / whole)
+        body += [
+            stroke(x, bottom, x, bottom + 4, palette.quiet, width=0.8),
+            label(
+                x,
+                bottom + 16,
+                name,
+                palette.quiet,
+                anchor="middle" if x < plane.right - 14 else "end",
+                size=10.5,
+            ),
+        ]
+    body += _checkpoints(position, whole, plane, palette)
+    body += _ends(position, points, best, plane, palette, unit, named=not small)
+    return document(
+        WIDTH,
+        height,
+        body,
+        ident=ident,
+        title=f"PnL of {position.position_id} from entry to {'now' if position.open else 'exit'}",
+        desc=_told(position, unit),
+        font=palette.font,
+    )
+
+
+def _areas(points: Sequence[tuple[float, float]], plane: Plane, palette: Palette, ident: str) -> list[str]:
+    """What lies between the path and zero: one colour above, one below."""
+    zero = plane.y(0.0)
+    outline = [(plane.x(share), plane.y(pnl)) for share, pnl in points]
+    closed = [(outline[0][0], zero), *outline, (outline[-1][0], zero)]
+    clips = [
+        f'<clipPath id="{ident}-{name}">{rect(plane.left, top, plane.right - plane.left + 4, size, "#000")}</clipPath>'
+        for name, top, size in (("a", 0.0, zero), ("b", zero, 400.0))
+    ]
+    return [
+        *clips,
+        polygon(closed, palette.up, opacity=0.16, clip=f"{ident}-a"),
+        polygon(closed, palette.down, opacity=0.16, clip=f"{ident}-b"),
+    ]
+
+
+def _checkpoints(position: PositionRetrospective, whole: float, plane: Plane, palette: Palette) -> list[str]:
+    parts = []
+    for point in position.pnl_trajectory[:-1]:
+        if point.pnl is not None:
+            x = plane.x(seconds_between(position.entry_at, point.at) / whole)
+            y = plane.y(point.pnl)
+            corners = [(x, y - 4.5), (x + 4.5, y), (x, y + 4.5), (x - 4.5, y)]
+            parts.append(polygon(corners, palette.paper))
+            parts.append(polyline([*corners, corners[0]], palette.ink, width=1.3))
+    return parts
+
+
+def _ends(
+    position: PositionRetrospective,
+    points: Sequence[tuple[float, float]],
+    best: tuple[float, float] | None,
+    plane: Plane,
+    palette: Palette,
+    unit: str,
+    *,
+    named: bool,
+) -> list[str]:
+    """Entry, best exit and exit, the last two with their amount where there is room."""
+    money = money_of(unit, [pnl for _, pnl in points])
+    (first, opened), (last, final) = points[0], points[-1]
+    x, y = plane.x(last), plane.y(final)
+    colour = palette.of(final)
+    parts = [circle(plane.x(first), plane.y(opened), 4, palette.paper, palette.ink)]
+    same = best is not None and abs(best[0] - last) < 1e-9
+    near = False
+    if best is not None and not same:
+        bx, by = plane.x(best[0]), plane.y(best[1])
+        near = abs(bx - x) < 130 and abs(by - y) < 30
+        parts.append(polygon([(bx, by - 11), (bx + 5, by - 3), (bx - 5, by - 3)], palette.up))
+        anchor = "start" if bx < plane.left + 60 else "end" if bx > plane.right - 70 else "middle"
+        told = f"best exit {money.signed(best[1])}"
+        if named:
+            parts.append(label(bx, by - 14, told, palette.up, anchor=anchor, size=11, halo=palette.paper))
+    parts.append(circle(x, y, 4.5, colour, palette.paper))
+    name = "now" if position.open else "best exit, taken" if same else "exit"
+    told = f"{name} {money.signed(final)}"
+    if named:
+        before = [pnl for share, pnl in points if last - share <= _NEAR]
+        down = near or y < 24 or sum(before) / len(before) > final
+        parts.append(
+            label(x - 8, y + 20 if down else y - 9, told, colour, anchor="end", size=11, halo=palette.paper)
+        )
+    return parts
+
+
+def _told(position: PositionRetrospective, unit: str) -> str:
+    money = money_of(unit, [position.final_pnl])
+    parts = [f"{'valued' if position.open else 'exit'} at {money.change(position.final_pnl)}"]
+    if position.optimal_exit_pnl is not None:
+        parts.append(f"best exit {money.change(position.optimal_exit_pnl)} at {position.optimal_exit_at}")
+    parts += [
+        f"after {point.offset} {money.change(point.pnl)}"
+        for point in position.pnl_trajectory[:-1]
+        if point.pnl is not None
+    ]
+    return "; ".join(parts)

@@ -1,0 +1,52 @@
+"""One document, four formats: text, JSON, Markdown, HTML. The same figures in each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from retro.figures import money_of
+from retro.present.html import html_of
+from retro.present.markdown import markdown_of
+from retro.present.page.position import page_of_position
+from retro.present.page.report import page_of_report
+from retro.present.text.page import text_of
+from retro.report import PositionRetrospective, RetrospectiveReport, dump
+from retro.safe import clean
+
+if TYPE_CHECKING:
+    from retro.present.page.blocks import Page
+
+__all__ = ["Format", "page_of", "render"]
+
+Format = Literal["text", "json", "md", "html"]
+
+
+def render(
+    document: RetrospectiveReport | PositionRetrospective,
+    format: Format,  # noqa: A002  what the contract calls it
+    *,
+    width: int = 80,
+    colour: bool = False,
+    currency: str = "",
+) -> str:
+    """The document in a format; the same document gives the same text.
+
+    `width` and `colour` (ANSI) concern text alone. A position does not say its unit: `currency` does.
+    """
+    document = clean(document)
+    if format == "json":
+        return dump(document)
+    page = page_of(document, currency)
+    if format == "md":
+        return markdown_of(page)
+    if format == "html":
+        return html_of(page)
+    return text_of(page, width=width, colour=colour)
+
+
+def page_of(document: RetrospectiveReport | PositionRetrospective, currency: str = "") -> Page:
+    """The document as a page of blocks; it has to be clean already."""
+    if isinstance(document, RetrospectiveReport):
+        return page_of_report(document)
+    amounts = [document.final_pnl, document.mfe, document.mae, document.period_pnl]
+    return page_of_position(document, money_of(currency, amounts))

@@ -1,0 +1,1 @@
+"""The page model: blocks and labels, and one builder a subject."""

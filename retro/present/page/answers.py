@@ -1,0 +1,220 @@
+"""What a mail answers on its first screen: a question, a short answer, and what stands behind it. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from retro.figures import DASH, count, duration, moment, percent, seconds_between
+from retro.present.page.audit import doubt, wanting
+from retro.present.page.blocks import tone_of
+from retro.present.page.groups import plausible, what
+from retro.present.page.labels import VERDICTS, reason_text, verdict_tone
+from retro.present.page.proposals import change_in_words, evidence_in_words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from retro.figures import Money
+    from retro.present.page.blocks import Tone
+    from retro.report import HeuristicReport, PositionRetrospective, RetrospectiveReport
+
+__all__ = [
+    "LOST",
+    "Answer",
+    "Line",
+    "answers_of_life",
+    "answers_of_loss",
+    "answers_of_position",
+    "answers_of_report",
+]
+
+LOST: Final = "Which action lost?"
+"""What the review of a loss asks first."""
+_ACTING: Final = "Did acting beat doing nothing?"
+_LINES: Final = 3
+_PROPOSALS: Final = 2
+_NAMED: Final = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One thing of several: its name, what is said about it, its figure, why, and its own words."""
+
+    name: str
+    verdict: str
+    note: str = ""
+    tone: Tone = "plain"
+    text: str = ""
+    figure: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A question with its answer. The best and the worst position stand beside each other."""
+
+    key: Literal["acting", "best", "worst", "decisions", "proposed", "more"]
+    question: str
+    answer: str
+    note: str = ""
+    tone: Tone = "plain"
+    lines: tuple[Line, ...] = ()
+    more: int = 0
+
+
+def answers_of_report(report: RetrospectiveReport, money: Money) -> tuple[Answer, ...]:
+    """The four after the result: acting against doing nothing, best and worst, decisions wanted, proposals."""
+    return (
+        _acting(report, money),
+        *_extremes(report.positions, money),
+        _decisions(report.heuristic_performance, money),
+        _proposed(report.playbook_proposals, "What is proposed?", report.base_currency),
+    )
+
+
+def answers_of_life(report: RetrospectiveReport, money: Money) -> tuple[Answer, ...]:
+    """The last review: the life as a whole, what it taught, and what it would change."""
+    rows = [row for row in report.heuristic_performance if row.evidence_n or row.evaluated_count]
+    kept = [row for row in rows if row.recommendation.kind == "keep"]
+    demoted = [row for row in rows if row.recommendation.kind == "demote"]
+    regrets = sorted(
+        (p for p in plausible(report.positions) if p.regret),
+        key=lambda p: (-(p.regret or 0.0), p.position_id),
+    )
+    return (
+        _acting(report, money),
+        *_extremes(report.positions, money),
+        Answer(
+            "more",
+            "What did it teach?",
+            f"{len(kept)} kept, {len(demoted)} demoted",
+            lines=tuple(_decision(row, money) for row in (*kept, *demoted)[:_NAMED]),
+            more=max(0, len(kept) + len(demoted) - _NAMED),
+        ),
+        Answer(
+            "more",
+            "The largest regrets",
+            "" if regrets else "None",
+            lines=tuple(
+                Line(p.position_id, money.amount(p.regret), f"{what(p)}, made {money.change(p.final_pnl)}")
+                for p in regrets[:_LINES]
+            ),
+            more=max(0, len(regrets) - _LINES),
+        ),
+        _would_change(report, demoted),
+    )
+
+
+def answers_of_loss(report: RetrospectiveReport, money: Money) -> tuple[Answer, ...]:
+    """A loss: the action that lost, the last that the period holds, then what any review answers."""
+    lost = [action for action in report.actions_taken if (action.realized_pnl or 0.0) < 0]
+    last = max(lost, key=lambda action: (action.at, -(action.realized_pnl or 0.0)), default=None)
+    if last is None:
+        return answers_of_report(report, money)
+    told = [last.action, last.position_id or "", last.instrument or ""]
+    note = f"{', '.join(filter(None, told))}, {moment(last.at, report.time_zone)} {report.time_zone}"
+    if last.cites:
+        note += f"; cites {', '.join(last.cites[:_LINES])}"
+    amount = money.change(last.realized_pnl)
+    return (Answer("more", LOST, amount, note, "down"), *answers_of_report(report, money))
+
+
+def answers_of_position(p: PositionRetrospective, money: Money) -> tuple[Answer, ...]:
+    """A position: against doing nothing, and how far from the best moment it was left."""
+    held = f"open for {duration(p.duration_s)}" if p.open else f"held {duration(p.duration_s)}"
+    best = Answer("more", "How far from the best exit?", money.amount(p.regret))
+    if p.regret is None:
+        best = Answer(best.key, best.question, DASH, reason_text(p.reasons, "regret"))
+    elif p.optimal_exit_at is not None:
+        after = duration(seconds_between(p.entry_at, p.optimal_exit_at))
+        note = f"best exit {money.change(p.optimal_exit_pnl)}, {after} in; {held}; known only in hindsight"
+        best = Answer(best.key, best.question, best.answer, note)
+    return (_verdict(p.vs_inaction, money, reason_text(p.reasons, "vs_inaction")), best)
+
+
+def _acting(report: RetrospectiveReport, money: Money) -> Answer:
+    found = report.effectiveness
+    closed = count(found.closed_positions, "closed position")
+    note = f"over {closed}"
+    if found.inaction_superiority_rate is not None:
+        note = f"{percent(found.inaction_superiority_rate)} of {closed} did worse than nothing"
+    if not found.closed_positions:
+        return Answer("acting", _ACTING, "Nothing to compare", "no position was closed")
+    return _verdict(found.sum_vs_inaction, money, note)
+
+
+def _verdict(value: float | None, money: Money, note: str) -> Answer:
+    """Yes, no or neither, and by how much."""
+    told = DASH
+    if value is not None:
+        told = f"Yes, by {money.amount(value)}" if value > 0 else f"No, it cost {money.amount(-value)}"
+        told = told if value else "It came to the same"
+    return Answer("acting", _ACTING, told, note, tone_of(value))
+
+
+def _extremes(positions: Sequence[PositionRetrospective], money: Money) -> tuple[Answer, ...]:
+    ranked = sorted(plausible(positions), key=lambda p: (p.period_pnl, p.position_id))
+    if not ranked:
+        return (Answer("best", "Best and worst position", "None", "there was no position in the period"),)
+    if len(ranked) == 1:
+        return (_extreme("best", "Only position", ranked[0], money),)
+    if not any(p.period_pnl for p in ranked):
+        return (Answer("best", "Best and worst position", "None", f"all {len(ranked):,} stood still"),)
+    best = _extreme("best", "Best position", ranked[-1], money)
+    return (best, _extreme("worst", "Worst position", ranked[0], money))
+
+
+def _extreme(key: Literal["best", "worst"], label: str, p: PositionRetrospective, money: Money) -> Answer:
+    held = f"{'open' if p.open else 'held'} {duration(p.duration_s)}"
+    note = f"{p.position_id}, {what(p)}, {held}"
+    return Answer(key, label, money.change(p.period_pnl), note, tone_of(p.period_pnl))
+
+
+def _decisions(rows: Sequence[HeuristicReport], money: Money) -> Answer:
+    question = "Which heuristics need a decision?"
+    wanted = wanting(rows)
+    if not wanted:
+        judged = sum(row.recommendation.kind == "keep" for row in rows)
+        note = (
+            f"{count(judged, 'heuristic')} judged, all to keep" if judged else "too few outcomes to judge any"
+        )
+        return Answer("decisions", question, "None", note if rows else "no decision cited one")
+    lines = tuple(_decision(row, money) for row in wanted[:_LINES])
+    return Answer(
+        "decisions",
+        question,
+        f"{len(wanted)}",
+        tone="warn",
+        lines=lines,
+        more=len(wanted) - len(lines),
+    )
+
+
+def _decision(row: HeuristicReport, money: Money) -> Line:
+    kind = row.recommendation.kind
+    name = row.heuristic_id if row.role == "entry" else f"{row.heuristic_id} {row.role}"
+    average = row.avg_pnl_per_citation
+    figure = "" if average is None else f"{money.change(average)} avg"
+    return Line(name, VERDICTS[kind], doubt(row), verdict_tone(kind), row.heuristic_text or "", figure)
+
+
+def _would_change(report: RetrospectiveReport, demoted: Sequence[HeuristicReport]) -> Answer:
+    """What is proposed at the end of a life, else the rules its own figures speak against."""
+    question = "What would it change?"
+    if report.playbook_proposals or not demoted:
+        return _proposed(report.playbook_proposals, question, report.base_currency)
+    named = list(dict.fromkeys(row.heuristic_id for row in demoted))
+    more = f" and {len(named) - _NAMED:,} more" if len(named) > _NAMED else ""
+    told = f"No longer act on {', '.join(named[:_NAMED])}{more}"
+    return Answer("proposed", question, told, "by its own figures; no change is proposed")
+
+
+def _proposed(entries: Sequence[dict[str, Any]], question: str, currency: str) -> Answer:
+    if not entries:
+        return Answer("proposed", question, "Nothing", "the playbook stays as it is")
+    lines = []
+    for entry in entries[:_PROPOSALS]:
+        what, name = change_in_words(entry)
+        lines.append(Line(name, what, evidence_in_words(entry, currency)))
+    size = count(len(entries), "change")
+    return Answer("proposed", question, size, lines=tuple(lines), more=len(entries) - len(lines))

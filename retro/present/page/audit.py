@@ -1,0 +1,166 @@
+"""The parts of a page that judge claims: the heuristic citation audit and the predictions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from retro.figures import DASH, count, day_text, interval, percent, ratio
+from retro.present.page.blocks import Cell, Column, Fact, Facts, Prose, Row, Section, Table, Verdict, Verdicts
+from retro.present.page.labels import VERDICTS, reason_text, verdict_tone
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from retro.figures import Money
+    from retro.report import Accuracy, HeuristicReport, RetrospectiveReport
+
+__all__ = ["audit_section", "doubt", "predictions_section", "wanting"]
+
+_SHOWN: Final = 20
+_ORDER: Final = ("demote", "investigate", "keep", "insufficient_data")
+_ENOUGH: Final = 30  # resolved predictions
+
+
+def wanting(rows: Sequence[HeuristicReport]) -> list[HeuristicReport]:
+    """The heuristics that want a decision: demote first, then investigate."""
+    found = [row for row in rows if row.recommendation.kind in {"demote", "investigate"}]
+    return sorted(found, key=lambda row: _ORDER.index(row.recommendation.kind))
+
+
+def doubt(row: HeuristicReport) -> str:
+    """How far a recommendation can be trusted: weak: 3 citations, 95 % -11.3..+7.1, n 15.
+
+    The interval is of all outcomes since the text stands; how many is said where they are not the period's alone.
+    """
+    grade = "no evidence" if row.evidence == "none" else row.evidence
+    told = f"{grade} against it" if row.contradicted else grade
+    parts = [count(row.citation_count, "citation")]
+    if row.interval is not None:
+        parts.append(f"95 % {interval(row.interval[0], row.interval[1])}")
+        if row.evidence_n != row.evaluated_count:
+            parts.append(f"n {row.evidence_n:,}")
+    return f"{told}: {', '.join(parts)}"
+
+
+def audit_section(report: RetrospectiveReport, money: Money) -> Section | None:
+    """The citation audit: decisions wanted first; heuristics nobody cited in one line."""
+    rows = report.heuristic_performance
+    if not rows:
+        return None
+    judged = [row for row in rows if row.citation_count or row.evaluated_count or row.evidence_n]
+    untouched = tuple(row.heuristic_id for row in rows if row not in judged)
+    ranked = sorted(judged, key=lambda row: _ORDER.index(row.recommendation.kind))
+    shown = tuple(_verdict(row, money, report.time_zone) for row in ranked[:_SHOWN])
+    block = Verdicts(shown, money.currency, len(ranked) - len(shown), untouched)
+    return Section("audit", "Heuristic audit", (block,), "outcomes resolved in the period")
+
+
+def _verdict(row: HeuristicReport, money: Money, zone: str) -> Verdict:
+    low, high = row.interval or (None, None)
+    kind = row.recommendation.kind
+    return Verdict(
+        name=row.heuristic_id,
+        role=row.role,
+        kind=kind,
+        verdict=VERDICTS[kind],
+        doubt=doubt(row),
+        figures=tuple(_figures(row, money, zone)),
+        text=row.heuristic_text or "",
+        average=row.avg_pnl_per_citation,
+        shown="" if row.avg_pnl_per_citation is None else money.change(row.avg_pnl_per_citation),
+        low=low,
+        high=high,
+        tone=verdict_tone(kind),
+    )
+
+
+def _figures(row: HeuristicReport, money: Money, zone: str) -> list[str]:
+    """What the recommendation rests on, a sentence at a time."""
+    reason = row.recommendation.reason
+    if not row.evaluated_count:
+        lines = [f"{reason}; {DASH} {reason_text(row.reasons, 'win_rate')}"]
+    else:
+        shared = f" ({money.signed(row.shared_pnl)} shared)" if row.shared_pnl != row.associated_pnl else ""
+        won = f"won {percent(row.win_rate)} of {row.evaluated_count:,}"
+        lines = [f"{reason}; {won}, sum {money.change(row.associated_pnl)}{shared}"]
+    if row.evidence_n:
+        text = f"evidence: {count(row.evidence_n, 'outcome')} on {count(row.evidence_days, 'day')}"
+        if row.evidence_since is not None:
+            text += f" since {day_text(row.evidence_since, zone)}"
+        if row.q_value is not None:
+            text += f", q {ratio(row.q_value)}"
+        if row.shrunk_mean is not None:
+            text += f", shrunk mean {money.signed(row.shrunk_mean)}"
+        lines.append(text)
+    return lines + _cautions(row, money)
+
+
+def _cautions(row: HeuristicReport, money: Money) -> list[str]:
+    """What else to know before acting on it."""
+    lines = []
+    without = row.recommendation_without_largest
+    if without is not None and without != row.recommendation.kind and row.largest_share is not None:
+        word = VERDICTS.get(without, without)
+        lines.append(f"rests on one outcome ({percent(row.largest_share)} of all): {word} without it")
+    if row.inseparable_from:
+        partners = ", ".join(f"{p.heuristic_id} ({ratio(p.jaccard)})" for p in row.inseparable_from[:5])
+        lines.append(f"cannot be told apart from {partners}: cited together")
+    if row.uncited_difference is not None and row.uncited_count:
+        text = f"{money.signed(row.uncited_difference)} against {count(row.uncited_count, 'position')} without it"
+        lines.append(text + (f", p {ratio(row.uncited_p)}" if row.uncited_p is not None else ""))
+    return lines
+
+
+def predictions_section(found: Accuracy) -> Section | None:
+    """The predictions resolved in the period; nothing when there were none."""
+    if not found.total:
+        return None
+    size = count(found.total, "resolved prediction")
+    facts = (
+        Fact(
+            "Prediction accuracy",
+            percent(found.hit_rate, 1),
+            f"{found.hits:,} of {found.judged:,} that can be judged were right"
+            if found.hit_rate is not None
+            else reason_text(found.reasons, "hit_rate"),
+        ),
+        Fact(
+            "Mean residual",
+            DASH if found.mean_residual is None else f"{found.mean_residual:+.4g}",
+            "actual less predicted, in the predictions' own units"
+            if found.mean_residual is not None
+            else reason_text(found.reasons, "mean_residual"),
+        ),
+        Fact(
+            "Mean size of residual",
+            DASH if found.mean_abs_residual is None else f"{found.mean_abs_residual:.4g}",
+            reason_text(found.reasons, "mean_abs_residual"),
+        ),
+        Fact(
+            "Interval coverage",
+            percent(found.interval_coverage),
+            "of the stated intervals held the actual"
+            if found.interval_coverage is not None
+            else reason_text(found.reasons, "interval_coverage"),
+        ),
+    )
+    rows = tuple(
+        Row(
+            (
+                Cell(name),
+                Cell(f"{row.get('total', 0):,}"),
+                Cell(f"{row.get('hits', 0):,}"),
+                Cell(percent(row.get("hit_rate"))),
+            ),
+            faint=row.get("total", 0) < 3,
+        )
+        for name, row in list(found.by_category.items())[:_SHOWN]
+    )
+    columns = (Column("Category", right=False, cut=12), Column("n"), Column("Right"), Column("Accuracy"))
+    table = Table(columns, rows, more=max(0, len(found.by_category) - _SHOWN))
+    few = (
+        ()
+        if found.sample_sufficient
+        else (Prose(f"Too few to rely on: {_ENOUGH} are needed.", tone="faint"),)
+    )
+    return Section("predictions", "Predictions", (Facts(facts), *few, table), size)

@@ -1,0 +1,226 @@
+"""The parts of a page that are lists: positions, breakdowns, actions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import fsum
+from typing import TYPE_CHECKING, Final
+
+from retro.figures import DASH, count, duration, percent, ratio
+from retro.present.page.blocks import (
+    Cell,
+    Column,
+    Fact,
+    Facts,
+    Notes,
+    PathChart,
+    Prose,
+    Row,
+    Section,
+    Table,
+    tone_of,
+)
+from retro.present.page.labels import KINDS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from retro.figures import Money
+    from retro.report import Action, Breakdowns, Bucket, PositionRetrospective, RetrospectiveReport
+
+__all__ = ["actions_section", "breakdown_section", "plausible", "positions_section", "what"]
+
+_POSITIONS: Final = 20
+_CHARTS: Final = 12
+_GROUPS: Final = 8
+_GROUPINGS: Final = (
+    ("by_instrument", "Instrument"),
+    ("by_side", "Side"),
+    ("by_strategy", "Strategy"),
+    ("by_entry_tag", "Entry tag"),
+    ("by_exit_reason", "Exit reason"),
+    ("by_tag_and_exit", "Entry tag x exit reason"),
+    ("by_regime", "Regime"),
+    ("by_holding_time", "Holding time"),
+    ("by_weekday", "Weekday of entry"),
+    ("by_hour", "Hour of entry"),
+)
+
+
+def plausible(positions: Sequence[PositionRetrospective]) -> list[PositionRetrospective]:
+    """Positions that are believed; the others are shown apart."""
+    return [position for position in positions if "implausible" not in position.flags]
+
+
+def what(position: PositionRetrospective) -> str:
+    """Instrument, kind and side in a few words: ETH/USDC LP, BTC/USDC perp short."""
+    words = [position.instrument, KINDS.get(position.kind, position.kind)]
+    if position.side == "short":
+        words.append("short")
+    return " ".join(words)
+
+
+def positions_section(report: RetrospectiveReport, money: Money) -> Section | None:
+    """The positions of the period, those that moved most where there are many, and the paths of the first."""
+    believed = plausible(report.positions)
+    if not report.positions:
+        return None
+    by_size = sorted(believed, key=lambda p: (-abs(p.period_pnl), p.position_id))
+    chosen = {p.position_id for p in by_size[:_POSITIONS]}
+    shown = [p for p in believed if p.position_id in chosen]
+    note = "Regret: best exit less actual, known only in hindsight; its ratio is 1 for luck."
+    if len(believed) > len(shown):
+        note = f"Shown: the {len(shown)} that moved most. {note}"
+    apart = len(report.positions) - len(believed)
+    if apart:
+        note += f" {count(apart, 'implausible position')} under data quality."
+    columns = (
+        Column("Position", right=False, cut=8),
+        Column("What", right=False, cut=12),
+        Column("Held"),
+        Column("In period"),
+        Column("Whole life", spare=2),
+        Column("vs inaction"),
+        Column("Regret", spare=1),
+        Column("Ratio", spare=3),
+    )
+    table = Table(
+        columns,
+        tuple(_position_row(p, money) for p in shown),
+        more=len(believed) - len(shown),
+        note=note,
+    )
+    drawn = [p for p in by_size[:_CHARTS] if len(p.path) > 2]
+    charts = tuple(
+        PathChart(p, money.currency, small=True, shown=money.signed(p.final_pnl), tone=tone_of(p.final_pnl))
+        for p in drawn
+    )
+    still_open = sum(p.open for p in believed)
+    aside = count(len(believed), "position") + (f", {still_open} open" if still_open else "")
+    aside = f"{money.currency}, {aside}" if money.currency else aside
+    return Section("positions", "Positions", (table, *charts), aside)
+
+
+def _position_row(p: PositionRetrospective, money: Money) -> Row:
+    held = duration(p.duration_s)
+    return Row(
+        (
+            Cell(p.position_id),
+            Cell(what(p)),
+            Cell(f"open {held}" if p.open else held),
+            Cell(money.signed(p.period_pnl), tone_of(p.period_pnl)),
+            Cell(money.signed(p.final_pnl)),
+            Cell(money.signed(p.vs_inaction), tone_of(p.vs_inaction)),
+            Cell(money.plain(p.regret)),
+            Cell(ratio(p.regret_ratio, 1)),
+        )
+    )
+
+
+def breakdown_section(found: Breakdowns, money: Money, closed: int) -> Section | None:
+    """Closed positions by everything a trading journal groups them by, in one table."""
+    if not closed:
+        return None
+    rows: list[tuple[Cell, ...] | str] = []
+    few, faint = [], set()
+    for name, title in _GROUPINGS:
+        buckets: list[Bucket] = getattr(found, name)
+        if not any(bucket.ranked for bucket in buckets):
+            few += [f"{title}: {_in_short(buckets, money)}"] if buckets else []
+            continue
+        rows.append(title)
+        for bucket in buckets[:_GROUPS]:
+            if not bucket.ranked:
+                faint.add(len(rows))
+            rows.append(_bucket_cells(bucket, money))
+        if len(buckets) > _GROUPS:
+            rows.append(f"and {len(buckets) - _GROUPS:,} more")
+    blocks: list[Facts | Table | Notes | Prose] = [Facts(_journal_facts(found))]
+    if rows:
+        blocks.append(_bucket_table(rows, faint))
+    if few:
+        blocks += [
+            Prose("Without a group of 3 positions or more:", tone="faint"),
+            Notes(tuple(few), tone="faint"),
+        ]
+    aside = f"{money.currency}, {count(closed, 'closed position')}".lstrip(", ")
+    return Section("breakdowns", "Breakdowns", tuple(blocks), aside)
+
+
+def _in_short(buckets: list[Bucket], money: Money) -> str:
+    shown = ", ".join(
+        f"{bucket.key} {money.signed(bucket.pnl)} (n {bucket.n})" for bucket in buckets[:_GROUPS]
+    )
+    return shown + (f" and {len(buckets) - _GROUPS:,} more" if len(buckets) > _GROUPS else "")
+
+
+def _journal_facts(found: Breakdowns) -> tuple[Fact, ...]:
+    def fact(label: str, name: str, shown: str, note: str) -> Fact:
+        return Fact(label, shown, found.reasons.get(name, "") if getattr(found, name) is None else note)
+
+    return (
+        fact("Fee drag", "fee_drag", percent(found.fee_drag), "fees and costs over gross gains"),
+        fact(
+            "Concentration", "concentration", ratio(found.concentration), "largest single gain over the net"
+        ),
+        Fact("Longest losing streak", count(found.longest_losing_streak, "position")),
+        fact("Gains realised", "pgr", percent(found.pgr), "PGR: of gains on days with a sale"),
+        fact(
+            "Losses realised", "plr", percent(found.plr), "PLR: below PGR, losers are kept and winners sold"
+        ),
+    )
+
+
+def _bucket_table(lines: list[tuple[Cell, ...] | str], faint: set[int]) -> Table:
+    """One table of all groups; columns that no group fills are left out."""
+    columns = (
+        Column("Group", right=False, cut=14),
+        Column("n"),
+        Column("PnL"),
+        Column("Won"),
+        Column("Average"),
+        Column("R", spare=2),
+        Column("Held", spare=1),
+        Column("Regret ratio", spare=3),
+        Column("Inaction better", spare=4),
+    )
+    full = [cells for cells in lines if not isinstance(cells, str)]
+    kept = [i for i in range(len(columns)) if i < 5 or any(cells[i].text != DASH for cells in full)]
+    rows = [
+        Row((Cell(told, "strong"), *(Cell("") for _ in kept[1:])), heads=True)
+        if isinstance(told, str)
+        else Row(tuple(told[i] for i in kept), faint=at in faint)
+        for at, told in enumerate(lines)
+    ]
+    note = "~ fewer than 3 positions: not ranked." if faint else ""
+    return Table(tuple(columns[i] for i in kept), tuple(rows), note=note)
+
+
+def _bucket_cells(row: Bucket, money: Money) -> tuple[Cell, ...]:
+    return (
+        Cell(row.key),
+        Cell(f"{row.n:,}"),
+        Cell(money.signed(row.pnl), tone_of(row.pnl)),
+        Cell(percent(row.win_rate)),
+        Cell(money.signed(row.expectancy)),
+        Cell(ratio(row.expectancy_r)),
+        Cell(duration(row.mean_hold_s)),
+        Cell(ratio(row.mean_regret_ratio, 1)),
+        Cell(percent(row.share_below_inaction)),
+    )
+
+
+def actions_section(taken: Sequence[Action], money: Money) -> Section | None:
+    """What the agent did, counted; the list itself is in the JSON document."""
+    if not taken:
+        return None
+    counts = Counter(action.action for action in taken)
+    rows = []
+    for name, n in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+        made = [a.realized_pnl for a in taken if a.action == name and a.realized_pnl is not None]
+        cited = sum(bool(a.cites) for a in taken if a.action == name)
+        note = f"{cited:,} with a citation" if cited else "none with a citation"
+        if made:
+            note += f"; {money.change(fsum(made))} realised by {len(made):,}"
+        rows.append(Fact(name.capitalize(), f"{n:,}", note))
+    return Section("actions", "Actions", (Facts(tuple(rows)),), count(len(taken), "action"))

@@ -1,0 +1,219 @@
+"""The parts of a page that are about money: attribution, day by day, effectiveness, risk, costs."""
+
+from __future__ import annotations
+
+from datetime import date
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+from retro.figures import DASH, count, date_text, percent, ratio
+from retro.present.page.blocks import (
+    Cell,
+    Column,
+    Day,
+    Days,
+    Fact,
+    Facts,
+    Prose,
+    Row,
+    Section,
+    Table,
+    tone_of,
+)
+from retro.present.page.labels import PARTS, attribution_bars, reason_text
+
+if TYPE_CHECKING:
+    from retro.figures import Money
+    from retro.report import Effectiveness, RetrospectiveReport, Risk
+
+__all__ = ["attribution_section", "costs_section", "days_section", "effectiveness_section", "risk_section"]
+
+_SHOWN_FROM: Final = 5  # daily returns
+_NOISY_BELOW: Final = 30
+
+
+def attribution_section(report: RetrospectiveReport, money: Money) -> Section:
+    """The attribution that closes, the memo lines inside it, and what derives from it."""
+    pnl = report.pnl
+    memo = f"trading fees {money.amount(pnl.trading_fees)}"
+    if pnl.slippage is not None:
+        memo += f", slippage {money.amount(pnl.slippage)}"
+    facts = [Fact("Inside the lines above", memo)]
+    if pnl.net_yield is not None:
+        facts += [
+            Fact(
+                "Net yield",
+                money.change(pnl.net_yield),
+                f"fees, interest and rewards less impermanent loss; {money.change(pnl.net_yield_after_costs)}"
+                " after gas, inference and data",
+            ),
+            Fact(
+                "Risk-adjusted return",
+                ratio(pnl.risk_adjusted_return),
+                "net yield over the standard deviation of daily PnL"
+                if pnl.risk_adjusted_return is not None
+                else report.reasons.get("pnl.risk_adjusted_return", ""),
+            ),
+        ]
+    if pnl.unrealized_pnl_start or pnl.unrealized_pnl_end:
+        facts.append(
+            Fact(
+                "Unrealised level",
+                money.change(pnl.unrealized_pnl_end),
+                f"at the end of the period; {money.change(pnl.unrealized_pnl_start)} at its start",
+            )
+        )
+    return Section(
+        "attribution",
+        "Where the money came from",
+        (attribution_bars(pnl, money), Facts(tuple(facts))),
+        money.currency,
+    )
+
+
+def days_section(report: RetrospectiveReport, money: Money) -> Section | None:
+    """Pnl, equity and drawdown day by day; nothing for a period of one day."""
+    calendar, equity = report.breakdowns.calendar, report.equity
+    if len(calendar) < 2:
+        return None
+    known = len(equity) == len(calendar) + 1
+    levels: list[float | None] = [None] * (len(calendar) + 1)
+    if known:
+        levels = [day.equity for day in equity]
+    falls = _drawdowns(levels, [day.pnl for day in calendar])
+    rows = tuple(
+        Day(
+            iso=day.date,
+            date=date_text(date.fromisoformat(day.date), weekday=True),
+            pnl=day.pnl,
+            shown=money.signed(day.pnl),
+            equity=level,
+            equity_shown=money.plain(level),
+            drawdown=fall,
+        )
+        for day, level, fall in zip(calendar, levels[1:], falls, strict=True)
+    )
+    aside = f"{money.currency}, {count(len(rows), 'day')}"
+    return Section("days", "Day by day", (Days(rows, money.currency, levels[0]),), aside)
+
+
+def _drawdowns(levels: list[float | None], pnl: list[float]) -> list[float | None]:
+    """Fall of the compounded daily returns from their peak so far, which starts at 1; None once a day has no base."""
+    worth, peak = 1.0, 1.0
+    falls: list[float | None] = []
+    for (before, _), gain in zip(pairwise(levels), pnl, strict=True):
+        if before is None or before <= 0 or (falls and falls[-1] is None):
+            falls.append(None)
+            continue
+        worth *= 1 + gain / before
+        peak = max(peak, worth)
+        falls.append(worth / peak - 1)
+    return falls
+
+
+def effectiveness_section(found: Effectiveness, money: Money) -> Section:
+    """Whether acting beat doing nothing, and whether the strategy as a whole works."""
+    closed = count(found.closed_positions, "closed position")
+    rows = [
+        Fact(
+            "Against doing nothing",
+            money.change(found.sum_vs_inaction),
+            f"sum over {closed}" if found.sum_vs_inaction is not None else "no position was closed",
+            tone_of(found.sum_vs_inaction),
+        ),
+        Fact(
+            "Inaction superiority",
+            percent(found.inaction_superiority_rate),
+            f"of {closed}: doing nothing would have been better"
+            if found.inaction_superiority_rate is not None
+            else reason_text(found.reasons, "inaction_superiority_rate"),
+        ),
+        Fact("Effectiveness score", ratio(found.score), _score_note(found)),
+        Fact(
+            "Net yield, 7 days",
+            money.change(found.net_yield_7d),
+            "after costs" if found.net_yield_7d is not None else reason_text(found.reasons, "net_yield_7d"),
+        ),
+        Fact(
+            "Sharpe ratio, 7 days",
+            ratio(found.sharpe_7d),
+            "annualised; noisy: 7 days or fewer"
+            if found.sharpe_7d is not None
+            else reason_text(found.reasons, "sharpe_7d"),
+        ),
+    ]
+    if found.luck is not None:
+        rows.append(
+            Fact(
+                "Luck alone",
+                percent(found.luck, 1),
+                "of such pairs of weeks raise the two-week alarm by luck",
+            )
+        )
+    return Section("effectiveness", "Did acting beat doing nothing?", (Facts(tuple(rows)),), closed)
+
+
+def _score_note(found: Effectiveness) -> str:
+    if found.score is None:
+        return reason_text(found.reasons, "score")
+    parts = "; ".join(f"{PARTS.get(name, name)} {ratio(part)}" for name, part in found.score_parts.items())
+    return f"from 0 to 1: {parts}"
+
+
+def risk_section(risk: Risk) -> Section:
+    """Measures of the daily returns; not shown from fewer than 5, marked noisy below 30."""
+    days = count(risk.days, "day")
+    if risk.days < _SHOWN_FROM:
+        why = reason_text(risk.reasons, "sharpe") if risk.days == 0 else ""
+        text = why or f"{count(risk.days, 'daily return')}: too few to show, from {_SHOWN_FROM} on they are"
+        return Section("risk", "Risk", (Prose(f"{DASH} {text}."),), days if risk.days else "")
+    noisy = f"noisy: {days}" if risk.noisy or risk.days < _NOISY_BELOW else days
+
+    def fact(label: str, name: str, shown: str, note: str) -> Fact:
+        absent = getattr(risk, name) is None
+        return Fact(label, shown, reason_text(risk.reasons, name) if absent else note)
+
+    rows = (
+        fact("Max drawdown", "max_drawdown", percent(risk.max_drawdown, 1), "deepest fall from a peak"),
+        fact("Volatility", "volatility", percent(risk.volatility, 1), "of daily returns, annualised"),
+        fact("Sharpe ratio", "sharpe", ratio(risk.sharpe), "annualised"),
+        fact("Sortino ratio", "sortino", ratio(risk.sortino), "annualised; counts falls only"),
+        fact("Calmar ratio", "calmar", ratio(risk.calmar), "annual return over max drawdown"),
+        fact("Sharpe above 0", "psr", percent(risk.psr), "probability that the true Sharpe ratio is (PSR)"),
+    )
+    return Section("risk", "Risk", (Facts(rows),), noisy)
+
+
+def costs_section(report: RetrospectiveReport, money: Money) -> Section | None:
+    """What it cost to run; nothing when it cost nothing."""
+    costs, drag = report.costs, report.breakdowns
+    if not (
+        costs.gas or costs.inference or costs.data or costs.by_tier or costs.tokens_in or costs.tokens_out
+    ):
+        return None
+    tokens = (
+        f"{costs.tokens_in:,} tokens in, {costs.tokens_out:,} out"
+        if costs.tokens_in + costs.tokens_out
+        else ""
+    )
+    rows = [
+        Fact("Gas", money.amount(costs.gas)),
+        Fact("Inference", money.amount(costs.inference), tokens),
+        Fact("Data", money.amount(costs.data)),
+        Fact(
+            "Fee drag",
+            percent(drag.fee_drag),
+            "of gross gains went to fees and costs"
+            if drag.fee_drag is not None
+            else drag.reasons.get("fee_drag", ""),
+        ),
+    ]
+    tiers = Table(
+        (
+            Column("Inference tier", right=False, cut=6),
+            Column(f"Cost ({money.currency})" if money.currency else "Cost"),
+        ),
+        tuple(Row((Cell(tier), Cell(money.plain(cost)))) for tier, cost in costs.by_tier.items()),
+    )
+    blocks = (Facts(tuple(rows)), tiers) if costs.by_tier else (Facts(tuple(rows)),)
+    return Section("costs", "Costs", blocks, money.currency)

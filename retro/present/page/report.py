@@ -1,0 +1,173 @@
+"""A report as a page: the headline an owner reads first, then everything that stands behind it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from retro.figures import count, duration, money_of, percent, ratio, span
+from retro.present.page.audit import audit_section, predictions_section, wanting
+from retro.present.page.blocks import Fact, Headline, Page, tone_of
+from retro.present.page.closing import proposals_section, provenance_lines, quality_section, words_section
+from retro.present.page.groups import actions_section, breakdown_section, plausible, positions_section, what
+from retro.present.page.labels import HORIZONS, IMPLAUSIBLE, VERDICTS, believed, clip, signed_components
+from retro.present.page.money import (
+    attribution_section,
+    costs_section,
+    days_section,
+    effectiveness_section,
+    risk_section,
+)
+from retro.present.page.proposals import change_in_words
+
+if TYPE_CHECKING:
+    from retro.figures import Money
+    from retro.report import PositionRetrospective, RetrospectiveReport
+
+__all__ = ["money_of_report", "page_of_report", "result_text"]
+
+_NAMED: Final = 4
+_NOTHING: Final = 5e-10  # what figures write as 0
+
+
+def money_of_report(report: RetrospectiveReport) -> Money:
+    """How this report writes its amounts."""
+    amounts = [report.pnl.total, *(amount for _, amount in signed_components(report.pnl))]
+    amounts += [position.final_pnl for position in report.positions]
+    return money_of(report.base_currency, amounts)
+
+
+def page_of_report(report: RetrospectiveReport) -> Page:
+    """The page of a daily, weekly, epoch or other period's review."""
+    money = money_of_report(report)
+    closed = report.effectiveness.closed_positions
+    sections = (
+        audit_section(report, money),
+        attribution_section(report, money),
+        words_section(report),
+        proposals_section(report),
+        positions_section(report, money),
+        effectiveness_section(report.effectiveness, money),
+        risk_section(report.risk),
+        days_section(report, money),
+        breakdown_section(report.breakdowns, money, closed),
+        predictions_section(report.prediction_accuracy),
+        costs_section(report, money),
+        actions_section(report.actions_taken, money),
+        quality_section(report, money),
+    )
+    return Page(
+        headline=_headline(report, money),
+        sections=tuple(section for section in sections if section is not None),
+        foot=provenance_lines(report),
+    )
+
+
+def result_text(value: float, money: Money) -> str:
+    """Up 8.41 USDC, Down 3.20 USDC, or Flat."""
+    if abs(value) < _NOTHING:
+        return "Flat"
+    return f"{'Up' if value > 0 else 'Down'} {money.amount(abs(value))}"
+
+
+def _headline(report: RetrospectiveReport, money: Money) -> Headline:
+    period = span(report.period_start, report.period_end, report.time_zone)
+    name = report.id.rpartition(".")[2]
+    week = f" ({name})" if report.horizon == "weekly" and "-W" in name else ""
+    alarms = []
+    if report.effectiveness.alarm and report.effectiveness.alarm_text:
+        alarms.append(f"Alarm: {report.effectiveness.alarm_text}.")
+    if report.pnl.implausible_pnl:
+        left_out = money.change(report.pnl.implausible_pnl)
+        alarms.append(f"Not believed and left out here: {left_out} of implausible fills, see data quality.")
+    if report.data_quality.provisional:
+        alarms.append("Provisional: some marks are missing or old, see data quality.")
+    revision = f", revision {report.revision}" if report.revision > 1 else ""
+    return Headline(
+        kicker=HORIZONS[report.horizon],
+        title=report.agent,
+        subtitle=f"{period}{week}, {report.time_zone}{revision}",
+        result=result_text(believed(report.pnl), money),
+        why=_why(report, money),
+        tone=tone_of(believed(report.pnl)),
+        facts=tuple(_first_facts(report, money)),
+        alarms=tuple(alarms),
+    )
+
+
+def _why(report: RetrospectiveReport, money: Money) -> str:
+    """The lines of the attribution that weigh most, on either side."""
+    lines = [line for line in signed_components(report.pnl) if line[0] != IMPLAUSIBLE]
+    lines.sort(key=lambda line: -abs(line[1]))
+    if not lines:
+        return "Nothing was earned, lost or spent."
+    gains = _named([line for line in lines if line[1] > 0][:2], money)
+    losses = _named([line for line in lines if line[1] < 0][:2], money)
+    if gains and losses:
+        first, second = (gains, losses) if believed(report.pnl) >= 0 else (losses, gains)
+        return f"{first}; against that {second[0].lower()}{second[1:]}."
+    return f"{gains or losses}."
+
+
+def _named(lines: list[tuple[str, float]], money: Money) -> str:
+    words = [
+        f"{label if i == 0 else _lower(label)} {money.signed(amount)}"
+        for i, (label, amount) in enumerate(lines)
+    ]
+    return " and ".join(words)
+
+
+def _lower(label: str) -> str:
+    return label if label.startswith("LP") else label[0].lower() + label[1:]
+
+
+def _first_facts(report: RetrospectiveReport, money: Money) -> list[Fact]:
+    rows = [_acting(report, money), *_extremes(report, money)]
+    wanted = wanting(report.heuristic_performance)
+    if wanted:
+        names = [f"{clip(row.heuristic_id)} {VERDICTS[row.recommendation.kind]}" for row in wanted[:_NAMED]]
+        rest = f" and {len(wanted) - _NAMED} more" if len(wanted) > _NAMED else ""
+        rows.append(Fact("Wants a decision", str(len(wanted)), ", ".join(names) + rest, "warn"))
+    if report.playbook_proposals:
+        told = map(change_in_words, report.playbook_proposals[:_NAMED])
+        ops = [f"{clip(name)}: {what}" for what, name in told]
+        number = len(report.playbook_proposals)
+        rest = f" and {number - _NAMED} more" if number > _NAMED else ""
+        rows.append(Fact("Proposed", str(number), ", ".join(ops) + rest))
+    size = count(report.resolved_decisions, "resolved decision")
+    rows.append(Fact("Confidence", ratio(report.confidence), f"from {size}: n / (n + 10)"))
+    return rows
+
+
+def _acting(report: RetrospectiveReport, money: Money) -> Fact:
+    found = report.effectiveness
+    total, rate = found.sum_vs_inaction, found.inaction_superiority_rate
+    if total is None:
+        return Fact("Against doing nothing", money.change(None), "no position was closed in the period")
+    verb = "beat" if total > 0 else "lost to" if total < 0 else "came to the same as"
+    note = f"acting {verb} doing nothing over {count(found.closed_positions, 'closed position')}"
+    if rate is not None:
+        note += f"; doing nothing was better for {percent(rate)}"
+    return Fact("Against doing nothing", money.change(total), note, tone_of(total))
+
+
+def _extremes(report: RetrospectiveReport, money: Money) -> list[Fact]:
+    believed = plausible(report.positions)
+    if not believed:
+        return [Fact("Best position", money.change(None), "no position in the period")]
+    ranked = sorted(believed, key=lambda p: (p.period_pnl, p.position_id))
+    best, worst = ranked[-1], ranked[0]
+    if best is worst:
+        return [_extreme("Only position", best, money)]
+    if not any(p.period_pnl for p in ranked):
+        return [Fact("Best position", money.change(None), f"all {len(ranked):,} stood still")]
+    return [_extreme("Best position", best, money), _extreme("Worst position", worst, money)]
+
+
+def _extreme(label: str, p: PositionRetrospective, money: Money) -> Fact:
+    held = f"{'open for' if p.open else 'held'} {duration(p.duration_s)}"
+    return Fact(
+        label,
+        money.change(p.period_pnl),
+        f"{clip(what(p))}, {clip(p.position_id)}, {held}",
+        tone_of(p.period_pnl),
+    )

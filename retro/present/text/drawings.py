@@ -1,0 +1,157 @@
+"""Drawings in characters: a position's path in braille dots, bars in eighths of a block. Pure."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from retro.figures import money_of, seconds_between
+from retro.present.scale import amount_ticks, time_ticks
+from retro.present.widths import cells
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from retro.present.widths import Line, Span
+    from retro.report import PositionRetrospective
+
+__all__ = ["diverging", "drawn_path"]
+
+_DOTS: Final = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))  # braille dot bits by row and column
+_EIGHTHS: Final = " ▏▎▍▌▋▊▉"
+_ROWS: Final = 12
+ENTRY, CHECKPOINT, BEST, EXIT = "○", "◆", "▲", "●"
+
+
+def diverging(amounts: Sequence[float], width: int) -> list[tuple[str, str]]:
+    """Bars around one zero line, all on one scale: for each amount what stands left of zero and what right of it.
+
+    The two together are `width` columns wide.
+    """
+    largest = max([0.0, *map(abs, amounts)])
+    if largest <= 0:
+        return [("", " " * width) for _ in amounts]
+    shares = [
+        amount / largest for amount in amounts
+    ]  # between -1 and 1: nothing is lost to the smallest float
+    gains, losses = max([0.0, *shares]), -min([0.0, *shares])
+    left = round(width * losses / (gains + losses))
+    left = min(max(left, 1 if losses else 0), width - (1 if gains else 0))
+    per_cell = max(losses / left if losses else 0.0, gains / (width - left) if gains else 0.0)
+    bars = []
+    for share in shares:
+        size = abs(share) / per_cell
+        if share < 0:
+            body = "█" * int(size) if size >= 1 else ""
+            half = "▐" if size - int(size) >= 0.5 or not body else ""
+            bars.append(((half + body)[-left:].rjust(left), " " * (width - left)))
+        else:
+            eighths = max(round(size * 8), 1 if share > 0 else 0)
+            body = "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
+            bars.append((" " * left, body[: width - left].ljust(width - left)))
+    return bars
+
+
+class _Frame(NamedTuple):
+    """The plane a path is drawn on: seconds to the right, money upwards, in cells of 2 x 4 dots."""
+
+    seconds: float
+    low: float
+    high: float
+    columns: int
+    rows: int
+
+    def dot(self, seconds: float, amount: float) -> tuple[int, int]:
+        """Column and row of the dot nearest to a point, the origin at the top left."""
+        x = seconds / self.seconds if self.seconds > 0 else 0.0
+        y = (self.high - amount) / (self.high - self.low)
+        return (
+            min(max(round(x * (self.columns * 2 - 1)), 0), self.columns * 2 - 1),
+            min(max(round(y * (self.rows * 4 - 1)), 0), self.rows * 4 - 1),
+        )
+
+
+def drawn_path(position: PositionRetrospective, width: int, currency: str) -> list[Line]:
+    """The PnL trajectory as lines of at most `width` columns: axis, path, entry, checkpoints, best exit, exit."""
+    points = [(seconds_between(position.entry_at, p.at), p.pnl) for p in position.path]
+    marks = _marks(position)
+    amounts = [0.0, *(pnl for _, pnl in points), *(pnl for _, pnl, _ in marks)]
+    low, high = min(amounts), max(amounts)
+    if low == high:
+        high = low + 1.0
+    money = money_of(currency, [low, high])
+    ticks = amount_ticks(low, high, 6)
+    labels = {tick: money.signed(tick) if abs(tick) > 1e-12 else "0" for tick in ticks}
+    margin = max(map(cells, labels.values())) + 2
+    frame = _Frame(max(points[-1][0], 1.0), low, high, max(20, width - margin - 4), _ROWS)
+    grid = _traced(points, frame)
+    zero = frame.dot(0, 0.0)[1] // 4
+    rows: list[list[Span]] = [
+        [
+            (chr(0x2800 + bits), "plain") if bits else ("─", "faint") if y == zero else (" ", "plain")
+            for bits in line
+        ]
+        for y, line in enumerate(grid)
+    ]
+    for seconds, pnl, glyph in marks:
+        x, y = frame.dot(seconds, pnl)
+        rows[y // 4][x // 2] = (glyph, "strong")
+    named = {frame.dot(0, tick)[1] // 4: labels[tick] for tick in ticks}
+    out: list[Line] = []
+    for y, row in enumerate(rows):
+        label = named.get(y, "")
+        out.append(((f"  {label.rjust(margin - 2)} {'┤' if label else '│'}", "faint"), *row))
+    return [*out, *_time_axis(frame, margin), _legend(position, margin)]
+
+
+def _marks(position: PositionRetrospective) -> list[tuple[float, float, str]]:
+    """What stands out on a path: seconds since the entry, pnl, glyph. Later ones are drawn over earlier ones."""
+    marks = [
+        (seconds_between(position.entry_at, point.at), point.pnl, CHECKPOINT)
+        for point in position.pnl_trajectory[:-1]
+        if point.pnl is not None
+    ]
+    marks.append((0.0, position.path[0].pnl, ENTRY))
+    if position.optimal_exit_at is not None and position.optimal_exit_pnl is not None:
+        at = seconds_between(position.entry_at, position.optimal_exit_at)
+        marks.append((at, position.optimal_exit_pnl, BEST))
+    marks.append((seconds_between(position.entry_at, position.path[-1].at), position.path[-1].pnl, EXIT))
+    return marks
+
+
+def _traced(points: Sequence[tuple[float, float]], frame: _Frame) -> list[list[int]]:
+    """The path as braille bits, a cell each: straight between its points."""
+    grid = [[0] * frame.columns for _ in range(frame.rows)]
+    dots = [frame.dot(seconds, pnl) for seconds, pnl in points]
+    for (x0, y0), (x1, y1) in pairwise(dots):
+        steps = max(abs(x1 - x0), abs(y1 - y0), 1)
+        for k in range(steps + 1):
+            x, y = round(x0 + (x1 - x0) * k / steps), round(y0 + (y1 - y0) * k / steps)
+            grid[y // 4][x // 2] |= _DOTS[y % 4][x % 2]
+    return grid
+
+
+def _time_axis(frame: _Frame, margin: int) -> list[Line]:
+    axis, labels = ["─"] * frame.columns, [" "] * (frame.columns + 1)
+    free = 0
+    for seconds, label in time_ticks(frame.seconds, 8):
+        x = frame.dot(seconds, frame.low)[0] // 2
+        axis[x] = "┬"
+        if free <= x <= len(labels) - len(label):
+            labels[x : x + len(label)] = label
+            free = x + len(label) + 1
+    indent = " " * (margin + 1)
+    return [((f"{indent}└{''.join(axis)}", "faint"),), ((f"{indent} {''.join(labels)}", "faint"),)]
+
+
+def _legend(position: PositionRetrospective, margin: int) -> Line:
+    words = [f"{ENTRY} entry"]
+    if any(point.pnl is not None for point in position.pnl_trajectory[:-1]):
+        words.append(f"{CHECKPOINT} checkpoint")
+    if position.optimal_exit_at is not None and position.optimal_exit_at != position.path[-1].at:
+        words.append(f"{BEST} best exit")
+        words.append(f"{EXIT} {'now' if position.open else 'exit'}")
+    else:
+        name = "now" if position.open else "exit"
+        words.append(f"{EXIT} {name}, the best moment" if position.optimal_exit_at else f"{EXIT} {name}")
+    return ((f"{' ' * (margin + 2)}{'   '.join(words)}", "faint"),)

@@ -1,0 +1,243 @@
+"""A page as text for a terminal, 80 columns wide unless told otherwise; colour only when asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from retro.figures import DASH, percent
+from retro.present.page.blocks import (
+    Bars,
+    Days,
+    Fact,
+    Facts,
+    Notes,
+    PathChart,
+    Prose,
+    Quote,
+    Table,
+    Verdicts,
+    tone_of,
+)
+from retro.present.text.drawings import diverging, drawn_path
+from retro.present.text.tables import table_lines
+from retro.present.widths import cells, cut, line, pad, paint, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from retro.present.page.blocks import Block, Headline, Page, Section, Tone, Verdict
+    from retro.present.widths import Line
+
+__all__ = ["text_of"]
+
+_INDENT: Final = "  "
+_DAYS: Final = 31
+_QUOTED: Final = 2000
+_NARROWEST: Final = 60
+
+
+def text_of(page: Page, *, width: int = 80, colour: bool = False) -> str:
+    """The page as text, no line wider than `width` (60 at least)."""
+    width = max(width, _NARROWEST)
+    lines = _headline(page.headline, width)
+    for section in page.sections:
+        lines += _section(section, width)
+    if page.foot:
+        lines += [(), (("─" * width, "faint"),)]
+        lines += [line((text, "faint")) for foot in page.foot for text in wrap(foot, width)]
+    return paint(lines, width, colour=colour)
+
+
+def _headline(head: Headline, width: int) -> list[Line]:
+    mark = {"up": "▲ ", "down": "▼ "}.get(head.tone, "")
+    lines: list[Line] = [((text, "strong"),) for text in wrap(f"{head.kicker.upper()}: {head.title}", width)]
+    lines += [((text, "faint"),) for text in wrap(head.subtitle, width)]
+    lines += [(), line(_INDENT, (f"{mark}{head.result}", head.tone))]
+    lines += [line(_INDENT, text) for text in wrap(head.why, width - 2)]
+    for alarm in head.alarms:
+        lines += [line(_INDENT, (text, "warn")) for text in wrap(f"! {alarm}", width - 2)]
+    return [*lines, (), *_facts(head.facts, width)]
+
+
+def _section(section: Section, width: int) -> list[Line]:
+    title, aside = section.title.upper(), section.aside
+    room = width - cells(title) - cells(aside) - 2
+    if room < 3:
+        aside, room = "", width - cells(title) - 1
+    rule = "─" * (room if aside else width - cells(title) - 1)
+    lines: list[Line] = [
+        (),
+        line((title, "strong"), (f" {rule}", "faint"), (f" {aside}" if aside else "", "faint")),
+    ]
+    for i, block in enumerate(section.blocks):
+        drawn = _block(block, width)
+        if i and drawn and not (isinstance(block, Notes) and isinstance(section.blocks[i - 1], Prose)):
+            lines.append(())
+        lines += drawn
+    return lines
+
+
+def _block(block: Block, width: int) -> list[Line]:
+    match block:
+        case Facts():
+            return _facts(block.rows, width)
+        case Table():
+            return table_lines(block, width)
+        case Prose():
+            return _prose(block, width)
+        case Quote():
+            return _quote(block, width)
+        case Notes():
+            return _notes(block, width)
+        case Bars():
+            return _bars(block, width)
+        case Verdicts():
+            return _verdicts(block, width)
+        case Days():
+            return _days(block, width)
+        case PathChart():
+            return [] if block.small else drawn_path(block.position, width, block.unit)
+
+
+def _facts(rows: Sequence[Fact], width: int) -> list[Line]:
+    """Label, value, note: notes hang in a column of their own, or below a value that leaves them no room."""
+    label = min(24, max((cells(row.label) for row in rows), default=0))
+    value = min(22, max((cells(row.value) for row in rows if row.note), default=0))
+    start = 2 + label + 2 + value + 2
+    lines: list[Line] = []
+    for row in rows:
+        head = line(_INDENT, pad(row.label, label), "  ")
+        if not row.value:
+            lines += _hung(head, wrap(row.note, width - label - 4), label + 4)
+        elif cells(row.value) > value or width - start < 24 or not row.note:
+            shown = wrap(row.value, width - label - 4)
+            lines += _hung(head, shown, label + 4, row.tone)
+            lines += [
+                line(" " * (label + 4), (text, "faint")) for text in wrap(row.note, width - label - 4) if text
+            ]
+        else:
+            first, *rest = wrap(row.note, width - start)
+            lines.append((*head, (pad(row.value, value), row.tone), ("  " + first, "plain")))
+            lines += [line(" " * start, text) for text in rest]
+    return lines
+
+
+def _hung(head: Line, texts: list[str], indent: int, tone: Tone = "plain") -> list[Line]:
+    first, *rest = texts
+    return [(*head, (first, tone)), *(line(" " * indent, (text, tone)) for text in rest)]
+
+
+def _prose(block: Prose, width: int) -> list[Line]:
+    label = [line(_INDENT, (block.label, "strong"))] if block.label else []
+    return [*label, *(line(_INDENT, (text, block.tone)) for text in wrap(block.text, width - 2))]
+
+
+def _quote(block: Quote, width: int) -> list[Line]:
+    told = block.text if len(block.text) <= _QUOTED else f"{block.text[:_QUOTED]} ... (cut; JSON has all)"
+    lines = [line(_INDENT, ("│ ", "faint"), text) for text in wrap(told, width - 4)]
+    return [*lines, line(_INDENT, ("│ ", "faint"), (cut(f"said by {block.by}", width - 4), "faint"))]
+
+
+def _notes(block: Notes, width: int) -> list[Line]:
+    lines: list[Line] = []
+    for item in block.items:
+        first, *rest = wrap(item, width - 4)
+        lines += [line(_INDENT, ("- ", block.tone), first), *(line("    ", text) for text in rest)]
+    return [*lines, *_more(block.more)]
+
+
+def _more(n: int) -> list[Line]:
+    return [line(_INDENT, (f"and {n:,} more", "faint"))] if n else []
+
+
+def _bars(block: Bars, width: int) -> list[Line]:
+    label = min(30, max(cells(row.label) for row in (*block.rows, block.total)))
+    value = max(cells(row.shown) for row in (*block.rows, block.total))
+    room = max(8, width - label - value - 7)
+    lines: list[Line] = []
+    for row, (left, right) in zip(
+        block.rows, diverging([row.amount for row in block.rows], room), strict=True
+    ):
+        tone = tone_of(row.amount)
+        shown = pad(row.shown, value, right=True)
+        lines.append(
+            line(
+                _INDENT,
+                f"{pad(row.label, label)}  ",
+                (left, tone),
+                ("│", "faint"),
+                (right, tone),
+                "  ",
+                (shown, tone),
+            )
+        )
+    total = pad(block.total.shown, value, right=True)
+    gap = " " * (room + 1)
+    return [
+        *lines,
+        line(_INDENT, ("─" * (label + room + value + 5), "faint")),
+        line(_INDENT, (f"{pad(block.total.label, label)}  {gap}  {total}", "strong")),
+    ]
+
+
+def _verdicts(block: Verdicts, width: int) -> list[Line]:
+    name = min(8, max((cells(row.name) for row in block.rows), default=0))
+    lines: list[Line] = []
+    for row in block.rows:
+        lines += _verdict(row, name, width)
+    lines += _more(block.more)
+    if block.untouched:
+        told = ", ".join(block.untouched[:20]) + (" ..." if len(block.untouched) > 20 else "")
+        text = f"Never cited in the period, condition never triggered: {told}."
+        lines += [line(_INDENT, (part, "faint")) for part in wrap(text, width - 2)]
+    return lines
+
+
+def _verdict(row: Verdict, name: int, width: int) -> list[Line]:
+    average = f"{row.shown} avg" if row.shown else ""
+    head = line("▸ ", (pad(row.name, max(name, min(24, cells(row.name)))), "strong"), f" {row.role:<5} ")
+    head += line((row.verdict, row.tone))
+    room = width - sum(cells(text) for text, _ in head) - cells(average)
+    doubt = f" ({row.doubt})"
+    beside = cells(doubt) + 2 <= room
+    head += line(pad(doubt if beside else "", room), (average, tone_of(row.average)))
+    lines = [head]
+    if not beside:
+        lines += [line("    ", text) for text in wrap(row.doubt, width - 4)]
+    for figure in row.figures:
+        lines += [line("    ", (text, "faint")) for text in wrap(figure, width - 4)]
+    if row.text:
+        told = wrap(f"\N{LEFT DOUBLE QUOTATION MARK}{row.text}\N{RIGHT DOUBLE QUOTATION MARK}", width - 4)
+        lines += [line("    ", text) for text in told[:3]]
+    return lines
+
+
+def _days(block: Days, width: int) -> list[Line]:
+    rows = block.rows[-_DAYS:]
+    value = max(cells(row.shown) for row in rows)
+    level = max(cells(row.equity_shown) for row in rows) if block.opening is not None else 0
+    date = max(cells(row.date) for row in rows)
+    tail = level + 11 if level else 0
+    room = max(8, width - 2 - date - value - tail - 7)
+    lines: list[Line] = []
+    earlier = len(block.rows) - len(rows)
+    if earlier:
+        lines.append(line(_INDENT, (f"{earlier:,} earlier days are in the JSON document", "faint")))
+    if level:
+        head = f"{'PnL':>{value}}  {'Equity':>{level}}  {'Drawdown':>8}"
+        lines.append(line(" " * (width - cells(head)), (head, "faint")))
+    for row, (left, right) in zip(rows, diverging([row.pnl for row in rows], room), strict=True):
+        tone = tone_of(row.pnl)
+        spans = line(
+            _INDENT,
+            f"{pad(row.date, date, right=True)}  ",
+            (left, tone),
+            ("│", "faint"),
+            (right, tone),
+            ("  " + pad(row.shown, value, right=True), tone),
+        )
+        if level:
+            fall = DASH if row.drawdown is None else percent(row.drawdown, 1)
+            spans += line(f"  {pad(row.equity_shown, level, right=True)}  {fall:>8}")
+        lines.append(spans)
+    return lines

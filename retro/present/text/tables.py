@@ -1,0 +1,108 @@
+"""Tables for a terminal: columns as wide as they need, texts cut and spare columns dropped where the page is narrow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from retro.present.page.blocks import Cell
+from retro.present.widths import cells, cut, line, pad, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from retro.present.page.blocks import Column, Row, Table
+    from retro.present.widths import Line, Span
+
+__all__ = ["table_lines"]
+
+_GAP: Final = 2
+_INDENT: Final = 2
+
+
+def table_lines(table: Table, width: int) -> list[Line]:
+    """The table as lines of at most `width` columns; `~` before a faint row."""
+    if not table.rows:
+        return []
+    kept, widths = _layout(table, width - _INDENT)
+    columns = [table.columns[i] for i in kept]
+    lines = _heading(columns, widths)
+    lines += [told for row in table.rows for told in _row(row, kept, columns, widths, width)]
+    if table.more:
+        lines.append(line("  ", (f"and {table.more:,} more", "faint")))
+    if table.note:
+        lines += [line("  ", (text, "faint")) for text in wrap(table.note, width - _INDENT)]
+    return lines
+
+
+def _layout(table: Table, room: int) -> tuple[list[int], list[int]]:
+    """Which columns stay, and how wide each is."""
+    natural = [
+        min(room, max(_title_width(column), *(cells(row.cells[i].text) for row in table.rows), 1))
+        for i, column in enumerate(table.columns)
+    ]
+    kept = list(range(len(table.columns)))
+    while True:
+        widths = _fitted([natural[i] for i in kept], [table.columns[i].cut for i in kept], room)
+        spare = max(kept, key=lambda i: table.columns[i].spare)
+        if sum(widths) + _GAP * (len(kept) - 1) <= room or not table.columns[spare].spare:
+            return kept, widths
+        kept.remove(spare)
+
+
+def _title_width(column: Column) -> int:
+    """What a title asks for: a text column has it on one line, a number's may take two."""
+    if column.cut or " " not in column.title:
+        return cells(column.title)
+    widest = max(map(cells, column.title.split()))
+    return next(width for width in range(widest, 200) if len(wrap(column.title, width)) <= 2)
+
+
+def _fitted(widths: list[int], least: list[int], room: int) -> list[int]:
+    """Cut the widest text column by one until all fit or none can give more."""
+    fitted = list(widths)
+    while sum(fitted) + _GAP * (len(fitted) - 1) > room:
+        free = [i for i, width in enumerate(fitted) if least[i] and width > least[i]]
+        if not free:
+            break
+        fitted[max(free, key=lambda i: fitted[i])] -= 1
+    return fitted
+
+
+def _heading(columns: Sequence[Column], widths: Sequence[int]) -> list[Line]:
+    """Titles over as many lines as the longest needs, standing on the bottom one."""
+    titles = [wrap(column.title, width) for column, width in zip(columns, widths, strict=True)]
+    height = max(map(len, titles))
+    stacked = [[""] * (height - len(title)) + title for title in titles]
+    return [
+        line(" " * _INDENT, (_joined([title[k] for title in stacked], columns, widths), "faint"))
+        for k in range(height)
+    ]
+
+
+def _joined(texts: Sequence[str], columns: Sequence[Column], widths: Sequence[int]) -> str:
+    return (" " * _GAP).join(
+        pad(text, width, right=column.right)
+        for text, column, width in zip(texts, columns, widths, strict=True)
+    )
+
+
+def _row(
+    row: Row, kept: Sequence[int], columns: Sequence[Column], widths: Sequence[int], room: int
+) -> list[Line]:
+    """The row; names that their columns are too narrow for stand above it, so that rows can be told apart."""
+    if row.heads:
+        return [line("  ", (row.cells[0].text, "strong"))]
+    shown = [row.cells[i] for i in kept]
+    mark: Span = ("~ " if row.faint else " " * _INDENT, "faint")
+    lines: list[Line] = []
+    names = next((k for k, column in enumerate(columns) if not column.cut), 0)
+    if any(cells(cell.text) > width for cell, width in zip(shown[:names], widths, strict=False)):
+        places = zip(shown[:names], widths, strict=False)
+        told = (" " * _GAP).join(cell.text + " " * (width - cells(cell.text)) for cell, width in places)
+        lines = [(mark, (cut(told, room - _INDENT), "faint" if row.faint else shown[0].tone))]
+        mark, shown[:names] = (" " * _INDENT, "faint"), [Cell("")] * names
+    spans: list[Span] = [mark]
+    for k, (cell, column, width) in enumerate(zip(shown, columns, widths, strict=True)):
+        spans.append((" " * _GAP if k else "", "plain"))
+        spans.append((pad(cell.text, width, right=column.right), "faint" if row.faint else cell.tone))
+    return [*lines, tuple(spans)]

@@ -1,0 +1,118 @@
+"""Lines for a terminal: how wide text is there, wrapping, cutting, padding, colour. Pure."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from retro.present.page.blocks import Tone
+
+__all__ = ["Line", "Span", "cells", "cut", "line", "pad", "paint", "wrap"]
+
+Span = tuple[str, "Tone"]
+Line = tuple[Span, ...]
+
+_CODES: Final[dict[str, str]] = {"strong": "1", "up": "32", "down": "31", "warn": "33", "faint": "2"}
+_ELLIPSIS: Final = "…"
+
+
+def cells(text: str) -> int:
+    """Columns a terminal gives the text: wide East Asian characters and emoji take two, combining marks none."""
+    if text.isascii():
+        return len(text)
+    return sum(map(_width, text))
+
+
+def _width(character: str) -> int:
+    if unicodedata.east_asian_width(character) in {"W", "F"}:
+        return 2
+    return 0 if unicodedata.category(character) in {"Mn", "Me"} else 1
+
+
+def cut(text: str, width: int) -> str:
+    """The text, or as much of its start as fits with an ellipsis."""
+    if cells(text) <= width:
+        return text
+    return _head(text, max(0, width - 1)) + _ELLIPSIS if width > 0 else ""
+
+
+def _head(text: str, width: int) -> str:
+    used = 0
+    for i, character in enumerate(text):
+        used += _width(character)
+        if used > width:
+            return text[:i]
+    return text
+
+
+def pad(text: str, width: int, *, right: bool = False) -> str:
+    """The text cut or filled to exactly `width` columns; `right` puts it at the right end."""
+    shown = cut(text, width)
+    gap = " " * (width - cells(shown))
+    return gap + shown if right else shown + gap
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """The text in lines of at most `width` columns, broken at spaces, inside a word only when it must."""
+    lines, current = [], ""
+    for word in _words(text):
+        joined = f"{current} {word}" if current else word
+        if cells(joined) <= width:
+            current = joined
+            continue
+        if current:
+            lines.append(current)
+        *full, current = _pieces(word, width)
+        lines += full
+    if current or not lines:
+        lines.append(current)
+    return lines
+
+
+def _words(text: str) -> Iterator[str]:
+    """Words at spaces; a percent sign stays with its number."""
+    held = ""
+    for word in text.split():
+        if held and word[0] == "%":
+            held = f"{held} {word}"
+            continue
+        if held:
+            yield held
+        held = word
+    if held:
+        yield held
+
+
+def _pieces(word: str, width: int) -> Iterator[str]:
+    while cells(word) > width:
+        piece = _head(word, width) or word[0]
+        yield piece
+        word = word[len(piece) :]
+    yield word
+
+
+def line(*spans: str | Span) -> Line:
+    """A line of spans; a bare string is plain."""
+    return tuple((span, "plain") if isinstance(span, str) else span for span in spans)
+
+
+def paint(lines: Iterable[Sequence[Span]], width: int, *, colour: bool) -> str:
+    """The lines as one text, none wider than `width`, without blanks at their ends; coloured only when asked."""
+    return "".join(_painted(spans, width, colour=colour) + "\n" for spans in lines)
+
+
+def _painted(spans: Sequence[Span], width: int, *, colour: bool) -> str:
+    out, left = [], width
+    text = "".join(span for span, _ in spans).rstrip()
+    fits = cells(text) <= width
+    for span, tone in spans:
+        shown = span if fits else cut(span, left) if cells(span) > left else span
+        left -= cells(shown)
+        code = _CODES.get(tone)
+        out.append(f"\x1b[{code}m{shown}\x1b[0m" if colour and code and shown.strip() else shown)
+        if left <= 0:
+            break
+    return "".join(out).rstrip()

@@ -1,0 +1,1 @@
+"""The settled positions and outcomes: derived, and settled again when deleted."""

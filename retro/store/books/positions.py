@@ -1,0 +1,249 @@
+"""The book: rows derived from the facts, kept so that a review reads its window and not the whole history.
+
+Nothing here is a fact. `dirty_from` of an agent says from which instant on the rows no longer speak for the facts;
+settling again brings them up to date. Deleting everything and settling gives the same rows.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Double,
+    ForeignKey,
+    Table,
+    Text,
+    and_,
+    delete,
+    func,
+    insert,
+    select,
+    update,
+)
+
+from retro.store.facts.agents import key_query, known_key
+from retro.store.schema import metadata, within
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from sqlalchemy import Connection
+
+__all__ = [
+    "book_of",
+    "days_before",
+    "discrepancies",
+    "forget_after",
+    "forget_positions",
+    "implausible",
+    "mark_dirty",
+    "opened",
+    "positions",
+    "save_days",
+    "save_positions",
+    "sizes",
+    "state",
+    "traded",
+]
+
+
+def _agent() -> Column[int]:
+    return Column("agent", BigInteger, ForeignKey("agents.key"), primary_key=True, autoincrement=False)
+
+
+book: Final = Table(
+    "book",
+    metadata,
+    _agent(),
+    Column("dirty_from", BigInteger),
+    Column("settings", Text, nullable=False),
+    Column("opening", Text, nullable=False),
+)
+"""One row an agent: what is stale, under which settings it was settled, and how its equity opened."""
+
+book_positions: Final = Table(
+    "book_positions",
+    metadata,
+    _agent(),
+    Column("position", Text, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("instrument", Text, nullable=False),
+    Column("strategy", Text, nullable=False),
+    Column("side", Text),
+    Column("opened_at", BigInteger, nullable=False),
+    Column("closed_at", BigInteger),
+    Column("flagged_at", BigInteger),
+    Column("final_pnl", Double),
+    Column("vs_inaction", Double),
+    Column("notional", Double),
+    Column("risk", Double),
+    Column("exit_outcome", Double),
+    Column("exit_resolved_at", BigInteger),
+    Column("implausible_pnl", Double, nullable=False),
+    Column("told", Text, nullable=False),
+)
+"""One row a position; `told` holds its citations."""
+
+book_days: Final = Table(
+    "book_days",
+    metadata,
+    _agent(),
+    Column("at", BigInteger, primary_key=True, autoincrement=False),
+    Column("wallet", Text, nullable=False),
+)
+"""The wallet before the events at the start of a UTC day, where it changed since the row before."""
+
+book_statements: Final = Table(
+    "book_statements",
+    metadata,
+    _agent(),
+    Column("at", BigInteger, primary_key=True, autoincrement=False),
+    Column("discrepancy", Double, nullable=False),
+)
+"""Stated less computed equity at each statement, less that of the first."""
+
+
+def mark_dirty(conn: Connection, agent: str | None, since: int) -> None:
+    """Facts or marks from an instant on are new: what the book says from there is stale. None: of every agent."""
+    chosen = book.c.agent == key_query(agent) if agent is not None else book.c.agent.is_not(None)
+    earlier = (book.c.dirty_from.is_(None)) | (book.c.dirty_from > since)
+    conn.execute(update(book).where(chosen, earlier).values(dirty_from=since))
+
+
+def book_of(conn: Connection, agent: str) -> tuple[int | None, str, dict[str, Any]] | None:
+    """(dirty from, settings, opening) of an agent's book; None when it was never settled."""
+    row = conn.execute(
+        select(book.c.dirty_from, book.c.settings, book.c.opening).where(book.c.agent == key_query(agent))
+    ).one_or_none()
+    return None if row is None else (row.dirty_from, row.settings, json.loads(row.opening))
+
+
+def state(conn: Connection, agent: str, settings: str, opening: Mapping[str, Any]) -> None:
+    """Note that the book is up to date under these settings."""
+    conn.execute(delete(book).where(book.c.agent == key_query(agent)))
+    key = known_key(conn, agent)
+    conn.execute(
+        insert(book).values(agent=key, dirty_from=None, settings=settings, opening=json.dumps(opening))
+    )
+
+
+def forget_after(conn: Connection, agent: str, since: int) -> None:
+    """Drop wallet days and statements after an instant."""
+    key = key_query(agent)
+    conn.execute(delete(book_days).where(book_days.c.agent == key, book_days.c.at >= since))
+    conn.execute(delete(book_statements).where(book_statements.c.agent == key, book_statements.c.at >= since))
+
+
+def forget_positions(conn: Connection, agent: str) -> None:
+    """Drop every position's row."""
+    conn.execute(delete(book_positions).where(book_positions.c.agent == key_query(agent)))
+
+
+def opened(conn: Connection, agent: str, names: Iterable[str]) -> list[int]:
+    """When those of these positions opened that have a row."""
+    c = book_positions.c
+    query = select(c.opened_at).where(c.agent == key_query(agent), within(conn, c.position, names))
+    return list(conn.execute(query).scalars())
+
+
+def save_positions(conn: Connection, agent: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Replace the rows of these positions."""
+    if not rows:
+        return
+    key = known_key(conn, agent)
+    names = within(conn, book_positions.c.position, [str(row["position"]) for row in rows])
+    conn.execute(delete(book_positions).where(book_positions.c.agent == key, names))
+    conn.execute(insert(book_positions), [{**row, "agent": key} for row in rows])
+
+
+def save_days(
+    conn: Connection,
+    agent: str,
+    days: Iterable[tuple[int, Mapping[str, Any]]],
+    statements: Iterable[tuple[int, float]],
+) -> None:
+    """Add wallet days and discrepancies of statements."""
+    key = known_key(conn, agent)
+    wallet_days = [{"agent": key, "at": at, "wallet": json.dumps(wallet)} for at, wallet in days]
+    if wallet_days:
+        conn.execute(insert(book_days), wallet_days)
+    stated = [{"agent": key, "at": at, "discrepancy": gap} for at, gap in statements]
+    if stated:
+        conn.execute(insert(book_statements), stated)
+
+
+def sizes(conn: Connection, agent: str, before: int) -> list[Any]:
+    """(position, notional, risk) of positions closed before an instant and not flagged."""
+    c = book_positions.c
+    query = select(c.position, c.notional, c.risk)
+    closed = and_(c.closed_at < before, c.flagged_at.is_(None))
+    return list(conn.execute(query.where(c.agent == key_query(agent), closed)))
+
+
+def implausible(conn: Connection, agent: str, before: int) -> list[float]:
+    """What flagged positions closed before an instant made since they were flagged."""
+    c = book_positions.c
+    query = select(c.implausible_pnl).where(
+        c.agent == key_query(agent), c.flagged_at.is_not(None), c.closed_at < before
+    )
+    return list(conn.execute(query).scalars())
+
+
+def positions(
+    conn: Connection, agent: str, *, opened_before: int | None = None, alive_at: int | None = None
+) -> list[Any]:
+    """Rows of an agent's positions, oldest first; `alive_at`: those open then or closed since."""
+    query = select(book_positions).where(book_positions.c.agent == key_query(agent))
+    later = book_positions.c.exit_resolved_at
+    if opened_before is not None:
+        query = query.where(book_positions.c.opened_at < opened_before)
+    if alive_at is not None:
+        query = query.where(
+            (book_positions.c.closed_at.is_(None))
+            | (book_positions.c.closed_at >= alive_at)
+            | (later >= alive_at)
+        )
+    return list(conn.execute(query.order_by(book_positions.c.opened_at, book_positions.c.position)))
+
+
+def traded(conn: Connection, agent: str, symbols: Iterable[str], since: int) -> set[str]:
+    """The positions that traded these instruments (or, of a bare asset, any quoted in whatever) since an instant.
+
+    And of each symbol the one that was closed last before: its fills are the last ones known at that instant.
+    """
+    c, found = book_positions.c, set()
+    for symbol in symbols:
+        named = c.instrument == symbol
+        if "/" not in symbol:
+            head = func.substr(c.instrument, 1, len(symbol) + 1)  # LIKE would not tell upper from lower case
+            named = named | (head == f"{symbol}/")
+        query = select(c.position).where(c.agent == key_query(agent), named)
+        found |= set(conn.execute(query.where(c.closed_at.is_(None) | (c.closed_at >= since))).scalars())
+        last = query.where(c.closed_at < since).order_by(c.closed_at.desc()).limit(1)
+        found |= set(conn.execute(last).scalars())
+    return found
+
+
+def days_before(conn: Connection, agent: str, at: int) -> tuple[int, dict[str, Any]] | None:
+    """The last wallet day at or before an instant."""
+    query = (
+        select(book_days.c.at, book_days.c.wallet)
+        .where(book_days.c.agent == key_query(agent), book_days.c.at <= at)
+        .order_by(book_days.c.at.desc())
+        .limit(1)
+    )
+    row = conn.execute(query).one_or_none()
+    return None if row is None else (row.at, json.loads(row.wallet))
+
+
+def discrepancies(conn: Connection, agent: str, until: int) -> list[tuple[int, float]]:
+    """Discrepancies of the statements at or before an instant, in time order."""
+    query = (
+        select(book_statements.c.at, book_statements.c.discrepancy)
+        .where(book_statements.c.agent == key_query(agent), book_statements.c.at <= until)
+        .order_by(book_statements.c.at)
+    )
+    return [(row.at, row.discrepancy) for row in conn.execute(query)]

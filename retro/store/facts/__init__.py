@@ -1,0 +1,1 @@
+"""Events, marks, agents and faults as they came in."""

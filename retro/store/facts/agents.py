@@ -1,0 +1,128 @@
+"""Whose lives the store holds: one row an agent, kept as facts and marks of its own arrive."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlalchemy import ScalarSelect, func, insert, select, update
+
+from retro.store import schema as tables
+from retro.store.schema import ingest_alone, name_of
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from sqlalchemy import Connection
+
+__all__ = [
+    "Agent",
+    "agents",
+    "extend_life",
+    "key_of",
+    "key_query",
+    "known_key",
+    "note_agent",
+    "remeasure_life",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """One agent. `first_at` and `last_at` span its facts and its own marks (never shared ones), `events` counts both.
+
+    `as_of`, `capital` and `base_currency` are what a source told of it; None when none did.
+    """
+
+    name: str
+    first_at: int | None
+    last_at: int | None
+    as_of: int | None
+    capital: Decimal | None
+    base_currency: str | None
+    events: int
+
+
+def agents(conn: Connection) -> list[Agent]:
+    """Every agent, in order of name."""
+    table = tables.agents
+    query = select(
+        table.c.name,
+        table.c.first_at,
+        table.c.last_at,
+        table.c.as_of,
+        table.c.capital,
+        table.c.base_currency,
+        table.c.events,
+    )
+    return sorted((Agent(*row) for row in conn.execute(query)), key=lambda agent: agent.name)
+
+
+def note_agent(
+    conn: Connection,
+    agent: str,
+    *,
+    as_of: int | None = None,
+    capital: Decimal | None = None,
+    base_currency: str | None = None,
+) -> None:
+    """Keep what a source says of an agent as a whole. `as_of` only grows; None leaves what is known."""
+    key = key_of(conn, agent)
+    table = tables.agents
+    told = {"capital": capital, "base_currency": base_currency}
+    changes = {name: value for name, value in told.items() if value is not None}
+    if changes:
+        conn.execute(update(table).where(table.c.key == key).values(changes))
+    if as_of is not None:
+        older = func.coalesce(table.c.as_of < as_of, True)
+        conn.execute(update(table).where(table.c.key == key, older).values(as_of=as_of))
+
+
+def key_query(agent: str) -> ScalarSelect[int]:
+    """The agent's key, as part of a larger query."""
+    return select(tables.agents.c.key).where(tables.agents.c.name == name_of(agent)).scalar_subquery()
+
+
+def known_key(conn: Connection, agent: str) -> int:
+    """The key of an agent that is there."""
+    return int(
+        conn.execute(select(tables.agents.c.key).where(tables.agents.c.name == name_of(agent))).scalar_one()
+    )
+
+
+def key_of(conn: Connection, agent: str) -> int:
+    """The agent's key, made when there is none; from here on this transaction ingests alone."""
+    ingest_alone(conn)
+    found = conn.execute(select(key_query(agent))).scalar_one()
+    if found is None:
+        made = insert(tables.agents).values(name=name_of(agent), events=0).returning(tables.agents.c.key)
+        found = conn.execute(made).scalar_one()
+    return int(found)
+
+
+def extend_life(conn: Connection, key: int, first_at: int, last_at: int, events: int) -> None:
+    """The agent has `events` more events, between these instants."""
+    table = tables.agents
+    now = conn.execute(select(table.c.first_at, table.c.last_at).where(table.c.key == key)).one()
+    conn.execute(
+        update(table)
+        .where(table.c.key == key)
+        .values(
+            first_at=first_at if now.first_at is None else min(first_at, now.first_at),
+            last_at=last_at if now.last_at is None else max(last_at, now.last_at),
+            events=table.c.events + events,
+        )
+    )
+
+
+def remeasure_life(conn: Connection, key: int) -> None:
+    """Find the agent's first and last instant anew, after a correction may have moved one of them."""
+    facts, marks = tables.events.c, tables.series.c
+    name = select(tables.agents.c.name).where(tables.agents.c.key == key).scalar_subquery()
+    spans = (
+        select(func.min(facts.at), func.max(facts.at)).where(facts.agent == key),
+        select(func.min(marks.first_at), func.max(marks.last_at)).where(marks.owner == name),
+    )
+    known = [at for span in spans for at in conn.execute(span).one() if at is not None]
+    table = tables.agents
+    conn.execute(update(table).where(table.c.key == key).values(first_at=min(known), last_at=max(known)))

@@ -1,0 +1,294 @@
+"""The facts: append-only, each stored once, and read back by the window a question needs.
+
+An event is identified by (agent, type, id). The usual case, all rows new, is one insert; rows are compared with what
+is stored only when the database took fewer than it was given.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sqlalchemy import ColumnElement, func, insert, select, update
+
+from retro.model import FACT_TYPES, Conflict, Fact, Row, decode
+from retro.store.facts.agents import Agent, agents, extend_life, key_of, key_query, note_agent, remeasure_life
+from retro.store.facts.codec import differences
+from retro.store.schema import corrections, events, name_of, within
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from sqlalchemy import Connection
+
+__all__ = [
+    "Added",
+    "Agent",
+    "add",
+    "agents",
+    "between",
+    "by_ids",
+    "first_instant",
+    "first_of",
+    "last_before",
+    "note_agent",
+    "of_positions",
+    "positions_touched",
+]
+
+_INSERT: Final = {
+    "sqlite": "INSERT INTO events (agent, type, id, at, position, body) VALUES (?, ?, ?, ?, ?, ?)"
+    " ON CONFLICT DO NOTHING",
+    "postgresql": "INSERT INTO events (agent, type, id, at, position, body)"
+    " SELECT * FROM unnest(%b::bigint[], %b::text[], %b::text[], %b::bigint[], %b::text[], %b::text[])"
+    " ON CONFLICT DO NOTHING",
+}
+_LAST_SEQ: Final = {
+    "sqlite": "SELECT coalesce(max(seq), 0) FROM events",
+    "postgresql": "SELECT nextval(pg_get_serial_sequence('events', 'seq'))",
+}
+_TYPES: Final = tuple(name for name in FACT_TYPES if name != "mark")
+_NUMBER: Final = re.compile(r"([0-9]+)")
+_SHOWN_ID: Final = 80
+
+
+@dataclass(slots=True)
+class Added:
+    """What became of the rows: `stored` anew, `replaced`, known and `unchanged`, or kept back as `conflicts`.
+
+    `first_at`: agent -> the earliest instant whose facts changed, be it stored or replaced.
+    """
+
+    stored: int = 0
+    unchanged: int = 0
+    replaced: int = 0
+    conflicts: list[Conflict] = field(default_factory=list)
+    first_at: dict[str, int] = field(default_factory=dict)
+
+
+_Identity = tuple[int, str, str]
+_Entry = tuple[int, str, str, int, str | None, str]
+"""A row as the table takes it: agent key, type, id, at, position, body."""
+
+
+class _Stored(NamedTuple):
+    seq: int
+    at: int
+    position: str | None
+    body: str
+
+
+class _Telling(NamedTuple):
+    """Where rows come from, their line numbers, and the reason to replace what is known otherwise."""
+
+    where: str
+    lines: Sequence[int] | None
+    replace: str | None
+
+    def conflict(self, number: int, row: Row, fields: list[str]) -> Conflict:
+        shown = row.id if len(row.id) <= _SHOWN_ID else row.id[:_SHOWN_ID] + "..."
+        reason = f"{row.type} {shown!r} of {row.agent} is known with another {' and '.join(fields[:3])}"
+        return Conflict(self.where, self.lines[number] if self.lines is not None else None, reason)
+
+
+# adding
+
+
+def add(
+    conn: Connection,
+    rows: Sequence[Row],
+    *,
+    where: str,
+    lines: Sequence[int] | None,
+    replace: str | None = None,
+) -> Added:
+    """Store the rows that are new; `lines` (beside `rows`) number them in `where`, for the conflicts.
+
+    An event already told with other content is a conflict and kept back, or, with `replace` (the reason), corrected:
+    what it said before is kept among the corrections.
+    """
+    added = Added()
+    instants: dict[str, list[int]] = defaultdict(list)
+    for row in rows:
+        instants[row.agent].append(row.at)
+    keys = {agent: key_of(conn, agent) for agent in sorted(instants)}
+    before = conn.exec_driver_sql(_LAST_SEQ[conn.dialect.name]).scalar_one()
+    entries: list[_Entry] = [
+        (keys[agent], kind, name_of(id_), at, position and name_of(position), body)
+        for agent, kind, id_, at, position, body in rows
+    ]
+    if entries and _insert(conn, entries) < len(entries):
+        instants = _reconcile(conn, added, rows, entries, before, _Telling(where, lines, replace))
+    for agent, stored in instants.items():
+        added.stored += len(stored)
+        added.first_at[agent] = min(*stored, added.first_at.get(agent, stored[0]))
+        extend_life(conn, keys[agent], min(stored), max(stored), len(stored))
+    return added
+
+
+def _insert(conn: Connection, entries: list[_Entry]) -> int:
+    """Insert what is new; how many rows that was."""
+    statement = _INSERT[conn.dialect.name]
+    if conn.dialect.name == "postgresql":
+        columns = tuple(list(column) for column in zip(*entries, strict=True))
+        return conn.exec_driver_sql(statement, columns).rowcount
+    return conn.exec_driver_sql(statement, entries).rowcount
+
+
+def _reconcile(
+    conn: Connection, added: Added, rows: Sequence[Row], entries: list[_Entry], before: int, telling: _Telling
+) -> dict[str, list[int]]:
+    """Compare row by row after an insert that met known events; the instants newly stored, by agent."""
+    known = _known(conn, entries)
+    stored: dict[str, list[int]] = defaultdict(list)
+    claimed: set[_Identity] = set()
+    corrected: set[int] = set()
+    for number, (row, entry) in enumerate(zip(rows, entries, strict=True)):
+        identity = entry[:3]
+        old = known[identity]
+        if old.seq > before and identity not in claimed:
+            claimed.add(identity)
+            stored[row.agent].append(row.at)
+        elif not (fields := differences((old.at, old.body), (row.at, row.body))):
+            added.unchanged += 1
+        elif telling.replace is None:
+            added.conflicts.append(telling.conflict(number, row, fields))
+        else:
+            _correct(conn, entry, old, telling)
+            known[identity] = old._replace(at=row.at, position=entry[4], body=row.body)
+            corrected.add(entry[0])
+            added.replaced += 1
+            earliest = min(old.at, row.at)
+            added.first_at[row.agent] = min(earliest, added.first_at.get(row.agent, earliest))
+    for key in sorted(corrected):
+        remeasure_life(conn, key)
+    return stored
+
+
+def _known(conn: Connection, entries: list[_Entry]) -> dict[_Identity, _Stored]:
+    ids: dict[tuple[int, str], set[str]] = defaultdict(set)
+    for agent, kind, id_, *_ in entries:
+        ids[agent, kind].add(id_)
+    known: dict[_Identity, _Stored] = {}
+    for (agent, kind), wanted in ids.items():
+        query = select(events.c.id, events.c.seq, events.c.at, events.c.position, events.c.body).where(
+            events.c.agent == agent, events.c.type == kind, within(conn, events.c.id, wanted)
+        )
+        for id_, *rest in conn.execute(query):
+            known[agent, kind, id_] = _Stored(*rest)
+    return known
+
+
+def _correct(conn: Connection, entry: _Entry, old: _Stored, telling: _Telling) -> None:
+    agent, kind, id_, at, position, body = entry
+    conn.execute(
+        insert(corrections).values(
+            agent=agent,
+            type=kind,
+            id=id_,
+            at=old.at,
+            position=old.position,
+            body=old.body,
+            place=telling.where,
+            reason=telling.replace,
+        )
+    )
+    conn.execute(
+        update(events)
+        .where(events.c.seq == old.seq, events.c.agent == agent, events.c.type == kind, events.c.id == id_)
+        .values(at=at, position=position, body=body)
+    )
+
+
+# reading
+
+
+def of_positions(
+    conn: Connection, agent: str, positions: Sequence[str], *, until: int | None = None
+) -> list[Fact]:
+    """Every fact that names one of the positions, in no order; with `until`, those at or before it."""
+    conditions = [within(conn, events.c.position, positions)]
+    if until is not None:
+        conditions.append(events.c.at <= until)
+    return _facts(conn, agent, *conditions)
+
+
+def between(
+    conn: Connection,
+    agent: str,
+    start: int,
+    end: int,
+    *,
+    types: Sequence[str] | None = None,
+    wallet: bool = False,
+) -> list[Fact]:
+    """The facts with start <= at < end, in no order; with `wallet`, only those that name no position."""
+    conditions = _window(start, end)
+    if wallet:
+        conditions.append(events.c.position.is_(None))
+    if types is not None or not wallet:
+        conditions.append(events.c.type.in_(_TYPES if types is None else types))
+    return _facts(conn, agent, *conditions)
+
+
+def last_before(
+    conn: Connection,
+    agent: str,
+    type: str,  # noqa: A002  the field's name
+    at: int,
+    *,
+    inclusive: bool = True,
+) -> Fact | None:
+    """The newest fact of a type before an instant, or at it; of several in one instant, the last by id."""
+    upto = events.c.at <= at if inclusive else events.c.at < at
+    newest = select(func.max(events.c.at)).where(
+        events.c.agent == key_query(agent), events.c.type == type, upto
+    )
+    found = _facts(conn, agent, events.c.type == type, events.c.at == newest.scalar_subquery())
+    return max(found, key=_natural, default=None)
+
+
+def first_of(conn: Connection, agent: str, type: str) -> Fact | None:  # noqa: A002  the field's name
+    """The oldest fact of a type; of several in one instant, the first by id."""
+    oldest = select(func.min(events.c.at)).where(events.c.agent == key_query(agent), events.c.type == type)
+    found = _facts(conn, agent, events.c.type == type, events.c.at == oldest.scalar_subquery())
+    return min(found, key=_natural, default=None)
+
+
+def first_instant(conn: Connection, agent: str) -> int | None:
+    """The instant of the agent's oldest fact (marks are none); None without facts."""
+    own = events.c.agent == key_query(agent)  # type by type: each is one step into the index
+    oldest = [select(func.min(events.c.at)).where(own, events.c.type == type_) for type_ in _TYPES]
+    row = conn.execute(select(*(query.scalar_subquery() for query in oldest))).one()
+    return min((at for at in row if at is not None), default=None)
+
+
+def by_ids(conn: Connection, agent: str, type: str, ids: Iterable[str]) -> list[Fact]:  # noqa: A002  the field's name
+    """The facts of a type with these ids, in no order; unknown ids are passed over."""
+    return _facts(conn, agent, events.c.type == type, within(conn, events.c.id, ids))
+
+
+def positions_touched(conn: Connection, agent: str, start: int, end: int) -> list[str]:
+    """The positions that some fact with start <= at < end names, sorted, in the form that `of_positions` takes."""
+    # DISTINCT would lead SQLite to walk the index of positions from its start
+    query = select(events.c.position).where(
+        events.c.agent == key_query(agent), events.c.type.in_(_TYPES), *_window(start, end)
+    )
+    return sorted({position for position in conn.execute(query).scalars() if position is not None})
+
+
+def _facts(conn: Connection, agent: str, *conditions: ColumnElement[bool]) -> list[Fact]:
+    query = select(events.c.body, events.c.at).where(events.c.agent == key_query(agent), *conditions)
+    return [decode(body, at) for body, at in conn.execute(query)]
+
+
+def _window(start: int, end: int) -> list[ColumnElement[bool]]:
+    return [events.c.at >= start, events.c.at < end]
+
+
+def _natural(fact: Fact) -> list[tuple[int, str]]:
+    """Sort key of an id under which e2 comes before e10, however many digits somebody wrote."""
+    parts = _NUMBER.split(fact.id)
+    return [(len(part.lstrip("0")), part.lstrip("0")) if i % 2 else (0, part) for i, part in enumerate(parts)]

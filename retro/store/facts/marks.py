@@ -1,0 +1,268 @@
+"""Marks as column blocks: one row per owner, instrument and UTC day, so that a window reads only its own days.
+
+Append-only and one price an instant. Instants of callers are microseconds, those of a series milliseconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import isnan
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+from sqlalchemy import Select, insert, select, update
+
+from retro.model import Conflict, MarkSeries
+from retro.periods import format_instant
+from retro.store.facts.agents import extend_life, key_of
+from retro.store.facts.blocks import (
+    DAY_MS,
+    Columns,
+    Packed,
+    ascending,
+    day_blocks,
+    joined,
+    meet,
+    stretches,
+    unpack,
+)
+from retro.store.schema import ingest_alone, mark_blocks, mark_corrections, name_of
+from retro.store.schema import series as mark_series
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+    from sqlalchemy import ColumnElement, Connection
+
+__all__ = ["AddedMarks", "add", "first_after", "instruments", "last_at_or_before", "load"]
+
+_DAYS_AT_ONCE: Final = 64
+_VALUES: Final = {"sqlite": "?, ?, ?, ?, ?, ?", "postgresql": "%s, %s, %s, %s, %s, %s"}
+_UPSERT: Final = (
+    "INSERT INTO mark_blocks (series, day, at_ms, price, low, high) VALUES ({})"
+    " ON CONFLICT (series, day) DO UPDATE"
+    " SET at_ms = excluded.at_ms, price = excluded.price, low = excluded.low, high = excluded.high"
+)
+
+
+@dataclass(slots=True)
+class AddedMarks:
+    """What became of the marks: `stored` anew, `completed` by a low or high, `replaced`, `unchanged`, or `conflicts`.
+
+    `first_at`: the earliest instant at which anything changed; None when nothing did.
+    """
+
+    stored: int = 0
+    unchanged: int = 0
+    completed: int = 0
+    replaced: int = 0
+    conflicts: list[Conflict] = field(default_factory=list)
+    first_at: int | None = None
+
+
+class _Telling(NamedTuple):
+    """Where the marks of a series (its key) come from, and the reason to replace what is known otherwise."""
+
+    key: int
+    instrument: str
+    where: str
+    replace: str | None
+
+
+# adding
+
+
+def add(
+    conn: Connection,
+    series: MarkSeries,
+    *,
+    where: str,
+    lines: Sequence[int] | None = None,
+    replace: str | None = None,
+) -> AddedMarks:
+    """Store the marks that are new; `lines` (beside the marks) number them in `where`, for the conflicts.
+
+    Another price, low or high for a known instant is a conflict and kept back, or, with `replace` (the reason),
+    corrected. A low or high that was unknown is filled in. `ValueError` for a mark that is not finite.
+    """
+    added = AddedMarks()
+    if len(series.t) == 0:
+        return added
+    given, order = ascending(series)
+    numbers = None if lines is None else np.asarray(lines, np.int64)[order]
+    ingest_alone(conn)
+    key = _series_key(conn, series, given)
+    telling = _Telling(key, series.instrument, where, replace)
+    left = np.arange(len(given.t))
+    while len(left):  # more than one round only when the series itself tells an instant twice
+        _, first = np.unique(given.t[left], return_index=True)
+        for part in stretches(given.t[left[first]], _DAYS_AT_ONCE):
+            which = left[first[part]]
+            _merge(conn, telling, added, given.at(which), None if numbers is None else numbers[which])
+        left = np.delete(left, first)
+    if series.agent is not None and added.stored:
+        agent = key_of(conn, series.agent)
+        extend_life(conn, agent, int(given.t[0]) * 1000, int(given.t[-1]) * 1000, added.stored)
+    return added
+
+
+def _series_key(conn: Connection, series: MarkSeries, given: Columns) -> int:
+    """The key of the series, made when there is none and widened to the given instants."""
+    owner, instrument = _owner(series.agent), name_of(series.instrument)
+    first, last = int(given.t[0]) * 1000, int(given.t[-1]) * 1000
+    columns = mark_series.c
+    found = conn.execute(
+        select(columns.key, columns.first_at, columns.last_at).where(
+            columns.owner == owner, columns.instrument == instrument
+        )
+    ).one_or_none()
+    if found is None:
+        made = insert(mark_series).values(owner=owner, instrument=instrument, first_at=first, last_at=last)
+        return int(conn.execute(made.returning(columns.key)).scalar_one())
+    span = {"first_at": min(first, found.first_at), "last_at": max(last, found.last_at)}
+    conn.execute(update(mark_series).where(columns.key == found.key).values(span))
+    return int(found.key)
+
+
+def _merge(
+    conn: Connection, telling: _Telling, added: AddedMarks, new: Columns, lines: NDArray[np.int64] | None
+) -> None:
+    """Bring new marks (unique instants) into the blocks of their days and count what became of them."""
+    days = mark_blocks.c.day.between(int(new.t[0]) // DAY_MS, int(new.t[-1]) // DAY_MS)
+    old = _columns(conn, _blocks(mark_blocks.c.series == telling.key, days))
+    place, known, clash, fills = meet(old, new)
+    then = old.at(place[fills])
+    for before, again in ((then.low, new.low[fills]), (then.high, new.high[fills])):
+        np.copyto(before, again, where=np.isnan(before))
+    changes = [new.at(~known), then]
+    if telling.replace is None:
+        numbers = None if lines is None else lines[clash]
+        added.conflicts += _conflicts(telling, old.at(place[clash]), new.at(clash), numbers)
+    else:
+        _keep_corrected(conn, telling, old.at(place[clash]))
+        changes.append(new.at(clash))
+        added.replaced += int(clash.sum())
+    added.stored += int((~known).sum())
+    added.completed += int(fills.sum())
+    added.unchanged += int((known & ~clash & ~fills).sum())
+    change = Columns(*(np.concatenate(columns) for columns in zip(*changes, strict=True)))
+    if len(change.t):
+        earliest = int(change.t.min()) * 1000
+        added.first_at = earliest if added.first_at is None else min(earliest, added.first_at)
+        _write(conn, telling.key, joined(old, change), np.unique(change.t // DAY_MS))
+
+
+def _write(conn: Connection, key: int, columns: Columns, days: NDArray[np.int64]) -> None:
+    rows = [(key, day, *packed) for day, packed in day_blocks(columns, days)]
+    conn.exec_driver_sql(_UPSERT.format(_VALUES[conn.dialect.name]), rows)
+
+
+def _conflicts(
+    telling: _Telling, old: Columns, new: Columns, lines: NDArray[np.int64] | None
+) -> list[Conflict]:
+    numbers = [None] * len(new.t) if lines is None else lines.tolist()
+    conflicts = []
+    for i, line in enumerate(numbers):
+        name, before, again = next(
+            (name, was[i], now[i])
+            for name, was, now in zip(Columns._fields[1:], old[1:], new[1:], strict=True)
+            if not isnan(was[i]) and not isnan(now[i]) and was[i] != now[i]
+        )
+        at = format_instant(int(new.t[i]) * 1000)
+        reason = f"{name} of {telling.instrument} at {at} is known as {before:.12g}, not {again:.12g}"
+        conflicts.append(Conflict(telling.where, line, reason))
+    return conflicts
+
+
+def _keep_corrected(conn: Connection, telling: _Telling, old: Columns) -> None:
+    rows = [
+        {
+            "series": telling.key,
+            "at_ms": t,
+            "price": price,
+            "low": None if isnan(low) else low,
+            "high": None if isnan(high) else high,
+            "place": telling.where,
+            "reason": telling.replace,
+        }
+        for t, price, low, high in zip(*(column.tolist() for column in old), strict=True)
+    ]
+    if rows:
+        conn.execute(insert(mark_corrections), rows)
+
+
+# reading
+
+
+def load(conn: Connection, agent: str | None, instrument: str, start: int, end: int) -> MarkSeries | None:
+    """The marks with start <= t <= end of one owner (None: shared); None when there are none.
+
+    `low` and `high` are None when unknown throughout; where one is unknown among known ones it is the price itself,
+    which adds nothing to an extreme.
+    """
+    days = mark_blocks.c.day.between(start // 1000 // DAY_MS, end // 1000 // DAY_MS)
+    found = _columns(conn, _blocks(_own(agent, instrument), days))
+    inside = found.at(slice(*np.searchsorted(found.t, (-(-start // 1000), end // 1000 + 1))))
+    if not len(inside.t):
+        return None
+    low, high = (
+        None if np.isnan(column).all() else np.where(np.isnan(column), inside.price, column)
+        for column in (inside.low, inside.high)
+    )
+    return MarkSeries(agent, instrument, inside.t, inside.price, low, high)
+
+
+def last_at_or_before(
+    conn: Connection, agent: str | None, instrument: str, at: int
+) -> tuple[int, float] | None:
+    """The instant and price of the last mark at or before an instant."""
+    upto = mark_blocks.c.day <= at // 1000 // DAY_MS
+    query = _blocks(_own(agent, instrument), upto).order_by(None).order_by(mark_blocks.c.day.desc()).limit(2)
+    found = _columns(conn, query, newest_first=True)
+    return _mark(found, int(np.searchsorted(found.t, at // 1000, "right")) - 1)
+
+
+def first_after(conn: Connection, agent: str | None, instrument: str, at: int) -> tuple[int, float] | None:
+    """The instant and price of the first mark after an instant."""
+    since = mark_blocks.c.day >= at // 1000 // DAY_MS
+    found = _columns(conn, _blocks(_own(agent, instrument), since).limit(2))
+    return _mark(found, int(np.searchsorted(found.t, at // 1000, "right")))
+
+
+def instruments(conn: Connection, agent: str | None) -> list[str]:
+    """The instruments of one owner (None: shared) that have a mark, sorted."""
+    query = select(mark_series.c.instrument).where(mark_series.c.owner == _owner(agent))
+    return sorted(conn.execute(query).scalars())
+
+
+def _owner(agent: str | None) -> str:
+    return "" if agent is None else name_of(agent)
+
+
+def _own(agent: str | None, instrument: str) -> ColumnElement[bool]:
+    columns = mark_series.c
+    key = select(columns.key).where(columns.owner == _owner(agent), columns.instrument == name_of(instrument))
+    return mark_blocks.c.series == key.scalar_subquery()
+
+
+def _blocks(*conditions: ColumnElement[bool]) -> Select[*Packed]:
+    columns = mark_blocks.c
+    query = select(columns.at_ms, columns.price, columns.low, columns.high)
+    return query.where(*conditions).order_by(columns.day)
+
+
+def _columns(
+    conn: Connection,
+    query: Select[*Packed],
+    *,
+    newest_first: bool = False,
+) -> Columns:
+    blocks = conn.execute(query).all()
+    return unpack(blocks[::-1] if newest_first else blocks)
+
+
+def _mark(columns: Columns, place: int) -> tuple[int, float] | None:
+    if not 0 <= place < len(columns.t):
+        return None
+    return int(columns.t[place]) * 1000, float(columns.price[place])

@@ -1,0 +1,1 @@
+"""Reviews that are owed, their leases, and what is on its way."""

@@ -1,0 +1,319 @@
+"""The second ledger: every message that a review owes to somebody, written with the review itself.
+
+`pending` -> `sending` -> `sent` or `failed`. A row is taken by one conditional update before anything is sent, so that
+a message whose sender died stands as `sending`: it may have arrived, and is sent again under the same identity.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from sqlalchemy import Select, and_, func, or_, select, text, update
+
+from retro.errors import LostClaimError
+from retro.store.jobs.reviews import IS_OPEN
+from retro.store.jobs.tables import outbox, reviews
+from retro.store.schema import agents, insert_into
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from sqlalchemy import ColumnElement, Connection
+
+__all__ = [
+    "Letter",
+    "addressed",
+    "catching_up",
+    "claim",
+    "company",
+    "count",
+    "fail_all",
+    "give_back",
+    "heal_clock",
+    "held_elsewhere",
+    "left_behind",
+    "listed",
+    "record",
+    "resend",
+    "ripe",
+    "ripe_channels",
+    "stuck",
+    "take_over",
+    "write",
+]
+
+_IS_OPEN: Final = text("outbox.state IN ('pending', 'sending')")
+_UNCERTAIN: Final = "sent again: its sender died, and whether it had arrived is not known"
+
+
+class Letter(NamedTuple):
+    """A row of the outbox, with the review it speaks of. `digest`: it goes out together with others."""
+
+    key: int
+    review: int
+    revision: int
+    channel: str
+    recipient: str
+    state: str
+    digest: bool
+    attempts: int
+    not_before: int
+    owner: str | None
+    written_at: int
+    reason: str | None
+    review_id: str
+    agent: str
+    kind: str
+    period_end: int
+
+
+def _letters() -> Select[Any]:
+    own = outbox.c
+    return (
+        select(
+            own.key,
+            own.review,
+            own.revision,
+            own.channel,
+            own.recipient,
+            own.state,
+            own.digest,
+            own.attempts,
+            own.not_before,
+            own.owner,
+            own.written_at,
+            own.reason,
+            reviews.c.id,
+            agents.c.name,
+            reviews.c.kind,
+            reviews.c.period_end,
+        )
+        .join(reviews, reviews.c.key == own.review)
+        .join(agents, agents.c.key == reviews.c.agent)
+    )
+
+
+def write(
+    conn: Connection,
+    review: int,
+    revision: int,
+    to: Iterable[tuple[str, str]],
+    now: int,
+    *,
+    digest: Iterable[str] = (),
+) -> None:
+    """Owe a revision to these (channel, recipient) pairs, each once; `digest` names the channels that gather."""
+    gathering = set(digest)
+    rows = [
+        {
+            "review": review,
+            "revision": revision,
+            "channel": channel,
+            "recipient": recipient,
+            "state": "pending",
+            "digest": int(channel in gathering),
+            "attempts": 0,
+            "not_before": now,
+            "written_at": now,
+        }
+        for channel, recipient in to
+    ]
+    if rows:
+        conn.execute(insert_into(conn, outbox).on_conflict_do_nothing(), rows)
+
+
+def claim(
+    conn: Connection,
+    owner: str,
+    now: int,
+    lease: int,
+    channel: str,
+    *,
+    digest: bool,
+    limit: int = 1,
+    without: Iterable[str] = (),
+) -> list[Letter]:
+    """Take up to `limit` letters of a channel that can be sent, of the oldest reviews first, `without` some agents'."""
+    ripe = and_(
+        outbox.c.state == "pending",
+        outbox.c.not_before <= now,
+        outbox.c.digest == int(digest),
+        outbox.c.channel == channel,
+        agents.c.name.not_in(list(without)),
+    )
+    query = _letters().where(_IS_OPEN, ripe).order_by(reviews.c.period_end, outbox.c.key).limit(limit)
+    found = [Letter._make(row) for row in conn.execute(query.with_for_update(skip_locked=True, of=outbox))]
+    return _take(conn, found, owner, now + lease)
+
+
+def catching_up(conn: Connection, now: int) -> list[str]:
+    """The agents with reviews that are being made or can be: what is gathered for them is not complete."""
+    at_work = or_(reviews.c.state == "running", and_(reviews.c.state == "due", reviews.c.not_before <= now))
+    query = select(agents.c.name).join(reviews, reviews.c.agent == agents.c.key).where(IS_OPEN, at_work)
+    return list(conn.execute(query.distinct()).scalars())
+
+
+def company(conn: Connection, letter: Letter, owner: str, now: int, lease: int) -> list[Letter]:
+    """Take everything else that waits to go out together with a gathered letter: same agent, channel and recipient."""
+    same = and_(
+        outbox.c.state == "pending",
+        outbox.c.digest == 1,
+        outbox.c.channel == letter.channel,
+        outbox.c.recipient == letter.recipient,
+        agents.c.name == letter.agent,
+    )
+    query = _letters().where(_IS_OPEN, same).order_by(reviews.c.period_end, outbox.c.key)
+    found = [Letter._make(row) for row in conn.execute(query.with_for_update(skip_locked=True, of=outbox))]
+    return _take(conn, found, owner, now + lease)
+
+
+def _take(conn: Connection, letters: Sequence[Letter], owner: str, until: int) -> list[Letter]:
+    if not letters:
+        return []
+    changed = conn.execute(
+        update(outbox)
+        .where(outbox.c.key.in_([letter.key for letter in letters]), outbox.c.state == "pending")
+        .values(state="sending", owner=owner, leased_until=until, attempts=outbox.c.attempts + 1)
+        .returning(outbox.c.key)
+    )
+    keys = set(changed.scalars())
+    return [
+        letter._replace(state="sending", owner=owner, attempts=letter.attempts + 1)
+        for letter in letters
+        if letter.key in keys
+    ]
+
+
+def record(conn: Connection, letters: Sequence[Letter], state: str, **values: object) -> None:
+    """What became of letters that are still ours; `LostClaimError` when one is not."""
+    for letter in sorted(letters, key=lambda one: one.key):
+        done = conn.execute(
+            update(outbox).where(_mine(letter)).values(state=state, owner=None, leased_until=None, **values)
+        ).rowcount
+        if done != 1:
+            raise LostClaimError(
+                f"the {letter.channel} of {letter.review_id} was taken over by another process"
+            )
+
+
+def give_back(conn: Connection, letters: Sequence[Letter]) -> None:
+    """Put letters back that were not sent after all."""
+    for letter in letters:
+        values = {"state": "pending", "owner": None, "leased_until": None, "attempts": letter.attempts - 1}
+        conn.execute(update(outbox).where(_mine(letter)).values(values))
+
+
+def _mine(letter: Letter) -> ColumnElement[bool]:
+    return and_(outbox.c.key == letter.key, outbox.c.state == "sending", outbox.c.owner == letter.owner)
+
+
+def left_behind(conn: Connection, now: int, *, alone: bool) -> bool:
+    """Whether a dead sender holds a letter."""
+    gone = outbox.c.state == "sending"
+    query = select(outbox.c.key).where(_IS_OPEN, gone if alone else and_(gone, outbox.c.leased_until <= now))
+    return conn.execute(query.limit(1)).one_or_none() is not None
+
+
+def held_elsewhere(conn: Connection, owner: str) -> dict[int, int]:
+    """Key -> end of the lease, of every letter that other processes hold."""
+    query = select(outbox.c.key, outbox.c.leased_until).where(
+        _IS_OPEN, outbox.c.state == "sending", outbox.c.owner != owner
+    )
+    return {row.key: row.leased_until for row in conn.execute(query)}
+
+
+def take_over(conn: Connection, now: int, *, alone: bool) -> int:
+    """Letters whose sender is dead are pending again, and say that they may have arrived; how many."""
+    gone = outbox.c.state == "sending"
+    if not alone:
+        gone = and_(gone, outbox.c.leased_until <= now)
+    free = select(outbox.c.key).where(_IS_OPEN, gone).with_for_update(skip_locked=True)
+    freed = update(outbox).where(outbox.c.key.in_(free))
+    values = {
+        "state": "pending",
+        "owner": None,
+        "leased_until": None,
+        "not_before": now,
+        "reason": _UNCERTAIN,
+    }
+    return conn.execute(freed.values(values)).rowcount
+
+
+def stuck(conn: Connection, now: int, lease: int, longest: int) -> bool:
+    """Whether a letter is held or waits longer than it could from now: the clock went back."""
+    ahead = or_(outbox.c.leased_until > now + 2 * lease, outbox.c.not_before > now + longest)
+    return conn.execute(select(outbox.c.key).where(_IS_OPEN, ahead).limit(1)).one_or_none() is not None
+
+
+def heal_clock(conn: Connection, now: int, lease: int, longest: int) -> int:
+    """After the clock went back: nothing waits longer than it could from now; how many did."""
+    held = update(outbox).where(_IS_OPEN, outbox.c.leased_until > now + 2 * lease)
+    waits = update(outbox).where(_IS_OPEN, outbox.c.not_before > now + longest)
+    return (
+        conn.execute(held.values(leased_until=now + lease)).rowcount
+        + conn.execute(waits.values(not_before=now)).rowcount
+    )
+
+
+def ripe(conn: Connection, now: int) -> bool:
+    """Whether anything can be sent, or was left behind by a dead sender."""
+    can = or_(
+        and_(outbox.c.state == "pending", outbox.c.not_before <= now),
+        and_(outbox.c.state == "sending", outbox.c.leased_until <= now),
+    )
+    return conn.execute(select(outbox.c.key).where(_IS_OPEN, can).limit(1)).one_or_none() is not None
+
+
+def addressed(conn: Connection) -> list[tuple[str, str]]:
+    """(channel, recipient) of everything that waits."""
+    query = select(outbox.c.channel, outbox.c.recipient).where(_IS_OPEN, outbox.c.state == "pending")
+    return [(row.channel, row.recipient) for row in conn.execute(query.distinct())]
+
+
+def fail_all(conn: Connection, channel: str, recipient: str, reason: str) -> int:
+    """Give up everything that waits for a recipient; how many letters that were."""
+    mine = and_(outbox.c.state == "pending", outbox.c.channel == channel, outbox.c.recipient == recipient)
+    return conn.execute(update(outbox).where(_IS_OPEN, mine).values(state="failed", reason=reason)).rowcount
+
+
+def ripe_channels(conn: Connection, now: int, *, digest: bool) -> list[str]:
+    """The channels that have something to send now, alone or gathered."""
+    can = and_(outbox.c.state == "pending", outbox.c.not_before <= now, outbox.c.digest == int(digest))
+    query = select(outbox.c.channel).where(_IS_OPEN, can).distinct().order_by(outbox.c.channel)
+    return list(conn.execute(query).scalars())
+
+
+def listed(conn: Connection, review: str | None = None) -> list[Letter]:
+    """Every letter, or those of one review by its id, in the order they were written."""
+    query = _letters().order_by(outbox.c.key)
+    if review is not None:
+        query = query.where(reviews.c.id == review)
+    return [Letter._make(row) for row in conn.execute(query)]
+
+
+def resend(conn: Connection, which: str, now: int) -> int:
+    """Send again: one letter by its number, or all of the newest revision of a review by its id; how many."""
+    chosen: ColumnElement[bool] = (
+        outbox.c.key == int(which)
+        if which.isascii() and which.isdigit()
+        else outbox.c.key.in_(
+            select(outbox.c.key)
+            .join(reviews, and_(reviews.c.key == outbox.c.review, reviews.c.revision == outbox.c.revision))
+            .where(reviews.c.id == which)
+        )
+    )
+    ready = chosen & (outbox.c.state != "sending")
+    values = {
+        "state": "pending",
+        "digest": 0,
+        "attempts": 0,
+        "not_before": now,
+        "written_at": now,
+        "reason": None,
+    }
+    return conn.execute(update(outbox).where(ready).values(values)).rowcount
+
+
+def count(conn: Connection, state: str) -> int:
+    """How many letters are in a state."""
+    return conn.execute(select(func.count()).select_from(outbox).where(outbox.c.state == state)).scalar_one()

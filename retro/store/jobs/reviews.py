@@ -1,0 +1,399 @@
+"""The ledger of reviews: every one that is owed has a row, from the moment its period ended.
+
+States: `waiting` (its data are not settled yet), `due`, `running` (somebody holds it), `done`, `parked` (it failed too
+often and needs a person), `skipped` (passed over, with the reason). Who works on a row and how is in `claims.py`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from sqlalchemy import ColumnElement, Select, and_, func, or_, select, text, update
+
+from retro.errors import UnknownError, UsageError
+from retro.store.books.positions import book_positions
+from retro.store.facts.agents import key_query, known_key
+from retro.store.jobs.tables import documents, reviews
+from retro.store.schema import agents, events, insert_into, name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from sqlalchemy import Connection, Row
+
+__all__ = [
+    "IS_LATE",
+    "IS_OPEN",
+    "LATE_FACTS",
+    "LATE_MARKS",
+    "NEVER",
+    "PERIODIC",
+    "Owed",
+    "Review",
+    "Written",
+    "by_id",
+    "by_key",
+    "columns",
+    "count_due",
+    "count_parked",
+    "facts_digest",
+    "insert",
+    "known",
+    "lifespan",
+    "listed",
+    "move",
+    "newer_than",
+    "newest_done",
+    "note_late",
+    "pass_over",
+    "promote",
+    "retry",
+    "review_of",
+    "skip",
+    "subjects",
+    "unreviewed_positions",
+    "written",
+]
+
+LATE_FACTS: Final = 1
+LATE_MARKS: Final = 2
+NEVER: Final = 1 << 62
+"""An instant that no clock reaches: what waits for something else than time falls due then."""
+IS_OPEN: Final = text("reviews.state IN ('waiting', 'due', 'running')")
+IS_LATE: Final = text("reviews.late <> 0")
+"""As the partial indexes spell them, so that the database finds that they apply."""
+PERIODIC: Final = ("daily", "weekly", "epoch")
+"""The kinds that follow the calendar."""
+
+
+@dataclass(frozen=True, slots=True)
+class Owed:
+    """A review that has to be made. `subject` is empty for those of a period; `key` ends its id."""
+
+    kind: str
+    subject: str
+    key: str
+    start: int
+    end: int
+    due_at: int
+    again_at: int | None = None
+    backfill: bool = False
+    reason: str | None = None
+
+
+class Review(NamedTuple):
+    """A row of the ledger; `agent` by name. `late` also holds, two bits up, what a worker is looking at now."""
+
+    key: int
+    agent: str
+    id: str
+    kind: str
+    subject: str
+    period_start: int
+    period_end: int
+    due_at: int
+    again_at: int | None
+    state: str
+    revision: int
+    backfill: bool
+    attempts: int
+    not_before: int
+    owner: str | None
+    leased_until: int | None
+    late: int
+    facts: str | None
+    reason: str | None
+    done_at: int | None
+
+    @property
+    def period_key(self) -> str:
+        """The part of the id after the kind: `2026-W47`, a position's id; empty for a death."""
+        return self.id[len(self.agent) + len(self.kind) + 2 :]
+
+
+class Written(NamedTuple):
+    """A revision as it is stored: its figures alone, or with its words; without `done_at` it is not finished."""
+
+    revision: int
+    digest: str
+    numbers: str | None
+    document: str | None
+    done_at: int | None
+
+
+def columns() -> Select[Any]:
+    """A query for whole rows, to be narrowed."""
+    own = [agents.c.name if column.name == "agent" else column for column in reviews.c]
+    return select(*own).join(agents, agents.c.key == reviews.c.agent)
+
+
+def review_of(row: Row[Any]) -> Review:
+    """A row of `columns()` as what it is."""
+    found = Review._make(row)
+    return found._replace(backfill=bool(found.backfill))
+
+
+# what is owed
+
+
+def insert(conn: Connection, agent: str, owed: Iterable[Owed]) -> None:
+    """Add the obligations that are not there yet; those that are stay as they are."""
+    key = known_key(conn, agent)
+    rows = [
+        {
+            "agent": key,
+            "id": f"{agent}.{one.kind}" + (f".{one.key}" if one.key else ""),
+            "kind": one.kind,
+            "subject": one.subject,
+            "period_start": one.start,
+            "period_end": one.end,
+            "due_at": one.due_at,
+            "again_at": one.again_at,
+            "state": "waiting",
+            "revision": 1,
+            "backfill": int(one.backfill),
+            "attempts": 0,
+            "not_before": 0,
+            "late": 0,
+            "reason": one.reason,
+        }
+        for one in owed
+    ]
+    if rows:
+        conn.execute(insert_into(conn, reviews).on_conflict_do_nothing(), rows)
+
+
+def known(conn: Connection, agent: str, kinds: Sequence[str]) -> dict[str, tuple[int, int, int]]:
+    """Kind -> (rows, start of the first, start of the last) of an agent's reviews of these kinds."""
+    starts = reviews.c.period_start
+    query = (
+        select(reviews.c.kind, func.count(), func.min(starts), func.max(starts))
+        .where(reviews.c.agent == key_query(agent), reviews.c.kind.in_(kinds))
+        .group_by(reviews.c.kind)
+    )
+    return {kind: (count, first, last) for kind, count, first, last in conn.execute(query)}
+
+
+def unreviewed_positions(conn: Connection, agent: str) -> list[tuple[str, str, int, int]]:
+    """(position, kind, opened, closed) of the closed positions that no review of that life is owed for."""
+    book = book_positions.c
+    same = and_(
+        reviews.c.agent == book.agent,
+        reviews.c.kind == "position",
+        reviews.c.subject == book.position,
+        reviews.c.period_start == book.opened_at,
+        reviews.c.period_end == book.closed_at,
+    )
+    query = (
+        select(book.position, book.kind, book.opened_at, book.closed_at)
+        .outerjoin(reviews, same)
+        .where(book.agent == key_query(agent), book.closed_at.is_not(None), reviews.c.key.is_(None))
+        .order_by(book.closed_at, book.position)
+    )
+    return [(row.position, row.kind, row.opened_at, row.closed_at) for row in conn.execute(query)]
+
+
+def subjects(conn: Connection, agent: str, kind: str) -> set[str]:
+    """The subjects of an agent's reviews of a kind."""
+    query = select(reviews.c.subject).where(reviews.c.agent == key_query(agent), reviews.c.kind == kind)
+    return set(conn.execute(query).scalars())
+
+
+def lifespan(conn: Connection, agent: str) -> tuple[int, int | None]:
+    """How many of an agent's positions are open, and when the last of the others was closed."""
+    book = book_positions.c
+    query = select(func.count() - func.count(book.closed_at), func.max(book.closed_at))
+    still_open, last = conn.execute(query.where(book.agent == key_query(agent))).one()
+    return still_open, last
+
+
+def move(conn: Connection, agent: str, owed: Owed) -> None:
+    """Fit the row of an event's review to what the facts say now; what was made of it is looked at again."""
+    columns = reviews.c
+    differs = or_(
+        columns.period_start != owed.start,
+        columns.period_end != owed.end,
+        columns.due_at != owed.due_at,
+        func.coalesce(columns.reason, "") != (owed.reason or ""),
+    )
+    mine = and_(columns.agent == key_query(agent), columns.kind == owed.kind, columns.subject == owed.subject)
+    conn.execute(
+        update(reviews)
+        .where(mine, or_(columns.state == "waiting", columns.period_end != owed.end), differs)
+        .values(
+            period_start=owed.start,
+            period_end=owed.end,
+            due_at=owed.due_at,
+            again_at=owed.again_at,
+            reason=owed.reason,
+            late=columns.late.bitwise_or(LATE_FACTS),
+        )
+    )
+
+
+def promote(conn: Connection, now: int) -> int:
+    """What waited and has settled is due; how many. What another process is promoting is left to it."""
+    ripe = and_(reviews.c.state == "waiting", reviews.c.due_at <= now)
+    free = select(reviews.c.key).where(ripe).with_for_update(skip_locked=True)
+    return conn.execute(
+        update(reviews).where(reviews.c.key.in_(free)).values(state="due", reason=None)
+    ).rowcount
+
+
+def pass_over(conn: Connection, agent: str, now: int, reason: str) -> int:
+    """Skip the due reviews of the calendar that nobody has begun and that a later one of their kind has overtaken."""
+    later = reviews.alias("later")
+    overtaken = (
+        select(later.c.key)
+        .where(
+            later.c.agent == reviews.c.agent,
+            later.c.kind == reviews.c.kind,
+            later.c.period_start > reviews.c.period_start,
+            later.c.due_at <= now,
+        )
+        .exists()
+    )
+    ripe = and_(reviews.c.state.in_(("waiting", "due")), reviews.c.due_at <= now, reviews.c.attempts == 0)
+    mine = and_(reviews.c.agent == key_query(agent), reviews.c.kind.in_(PERIODIC))
+    values = {"state": "skipped", "reason": reason}
+    return conn.execute(update(reviews).where(mine, ripe, overtaken).values(values)).rowcount
+
+
+def newer_than(conn: Connection, review: Review, now: int) -> bool:
+    """Whether a later review of the agent and kind is due, being made or made."""
+    query = select(reviews.c.key).where(
+        reviews.c.agent == key_query(review.agent),
+        reviews.c.kind == review.kind,
+        reviews.c.period_end > review.period_end,
+        reviews.c.due_at <= now,
+        reviews.c.state != "skipped",
+    )
+    return conn.execute(query.limit(1)).one_or_none() is not None
+
+
+# late data
+
+
+def note_late(conn: Connection, agent: str | None, first: int, last: int, what: int) -> None:
+    """Facts or marks of these instants have changed: reviews whose period they touch are looked at again.
+
+    `agent` None: of every agent. Those not yet made will read them anyway.
+    """
+    touched = [reviews.c.period_start <= last, reviews.c.period_end >= first]
+    if agent is not None:
+        touched.append(reviews.c.agent == key_query(agent))
+    begun = select(reviews.c.key).where(reviews.c.state.in_(("running", "done", "parked")), *touched)
+    in_order = begun.order_by(
+        reviews.c.key
+    ).with_for_update()  # as those do that finish many: nobody deadlocks
+    conn.execute(
+        update(reviews).where(reviews.c.key.in_(in_order)).values(late=reviews.c.late.bitwise_or(what))
+    )
+
+
+def facts_digest(conn: Connection, review: Review) -> str:
+    """A digest of the facts inside a review's period (a position's: that name it), whatever order they came in."""
+    own: ColumnElement[bool] = (
+        events.c.position == review.subject
+        if review.kind == "position"
+        else and_(events.c.at >= review.period_start, events.c.at < review.period_end)
+    )
+    query = select(events.c.type, events.c.id, events.c.at, events.c.body)
+    digest = hashlib.sha256()
+    rows = conn.execute(query.where(events.c.agent == key_query(review.agent), own))
+    for row in sorted(tuple(row) for row in rows):
+        digest.update(repr(row).encode())
+    return digest.hexdigest()
+
+
+# by hand, and for people
+
+
+def by_id(conn: Connection, id: str) -> Review:  # noqa: A002  the field's name
+    """The review of that id; `UnknownError` when there is none."""
+    query = columns().where(reviews.c.id == id.replace("\0", "")).order_by(reviews.c.period_start.desc())
+    found = conn.execute(query.limit(1)).one_or_none()
+    if found is None:
+        raise UnknownError(f"there is no review {id!r}; `retro reviews` lists them")
+    return review_of(found)
+
+
+def by_key(conn: Connection, key: int) -> Review:
+    """The review of that key, which is there."""
+    return review_of(conn.execute(columns().where(reviews.c.key == key)).one())
+
+
+def listed(conn: Connection, agent: str | None = None) -> list[Review]:
+    """Every review, or one agent's, in order of its period's end."""
+    query = columns()
+    if agent is not None:
+        query = query.where(agents.c.name == name_of(agent))
+    order = (reviews.c.period_end, agents.c.name, reviews.c.kind, reviews.c.subject)
+    return [review_of(row) for row in conn.execute(query.order_by(*order))]
+
+
+def written(conn: Connection, review: int, revision: int | None = None) -> Written | None:
+    """A revision as far as it is written, or (None) the newest that is done; None when there is none."""
+    own = documents.c
+    query = select(own.revision, own.digest, own.numbers, own.document, own.done_at).where(
+        own.review == review
+    )
+    query = query.where(own.done_at.is_not(None) if revision is None else own.revision == revision)
+    found = conn.execute(query.order_by(own.revision.desc()).limit(1)).one_or_none()
+    return None if found is None else Written._make(found)
+
+
+def count_due(conn: Connection, now: int) -> int:
+    """How many reviews can be made now."""
+    ripe = and_(reviews.c.state == "due", reviews.c.not_before <= now)
+    return conn.execute(select(func.count()).select_from(reviews).where(IS_OPEN, ripe)).scalar_one()
+
+
+def count_parked(conn: Connection) -> int:
+    """How many reviews need a person."""
+    return conn.execute(
+        select(func.count()).select_from(reviews).where(reviews.c.state == "parked")
+    ).scalar_one()
+
+
+def newest_done(conn: Connection) -> int | None:
+    """When the review that was finished last was finished."""
+    found: int | None = conn.execute(select(func.max(reviews.c.done_at))).scalar_one()
+    return found
+
+
+def retry(conn: Connection, id: str, now: int) -> Review:  # noqa: A002  the field's name
+    """Let a parked or skipped review be made after all; `UsageError` when it is neither."""
+    review = by_id(conn, id)
+    changed = conn.execute(
+        update(reviews)
+        .where(
+            reviews.c.key == review.key,
+            or_(reviews.c.state.in_(("parked", "skipped")), reviews.c.not_before > now),
+        )
+        .where(reviews.c.state.in_(("parked", "skipped", "due")))
+        .values(state="waiting", attempts=0, not_before=0, reason=None)
+    ).rowcount
+    if not changed:
+        raise UsageError(
+            f"{review.id} is {review.state}; only a parked, skipped or delayed review can be retried"
+        )
+    promote(conn, now)
+    return by_id(conn, id)
+
+
+def skip(conn: Connection, id: str, why: str) -> Review:  # noqa: A002  the field's name
+    """Pass a review over for good; `UsageError` when it is done or somebody is at it."""
+    review = by_id(conn, id)
+    changed = conn.execute(
+        update(reviews)
+        .where(reviews.c.key == review.key, reviews.c.state.in_(("waiting", "due", "parked")))
+        .values(state="skipped", reason=why)
+    ).rowcount
+    if not changed:
+        raise UsageError(
+            f"{review.id} is {review.state}; only one that waits, is due or parked can be skipped"
+        )
+    return by_id(conn, id)

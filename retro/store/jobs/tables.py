@@ -1,0 +1,96 @@
+"""The tables of the service: what is owed, what was written, what is on its way, how far each source was read."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import BigInteger, Column, ForeignKey, Integer, Table, Text
+
+from retro.store.schema import metadata
+
+__all__ = ["documents", "enrolments", "outbox", "reviews", "sources"]
+
+reviews: Final = Table(
+    "reviews",
+    metadata,
+    Column("key", BigInteger, primary_key=True),
+    Column("agent", BigInteger, ForeignKey("agents.key"), nullable=False),
+    Column("id", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("subject", Text, nullable=False),
+    Column("period_start", BigInteger, nullable=False),
+    Column("period_end", BigInteger, nullable=False),
+    Column("due_at", BigInteger, nullable=False),
+    Column("again_at", BigInteger),
+    Column("state", Text, nullable=False),
+    Column("revision", BigInteger, nullable=False),
+    Column("backfill", Integer, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("not_before", BigInteger, nullable=False),
+    Column("owner", Text),
+    Column("leased_until", BigInteger),
+    Column("late", Integer, nullable=False),
+    Column("facts", Text),
+    Column("reason", Text),
+    Column("done_at", BigInteger),
+)
+"""One row an obligation, unique on (agent, kind, subject, period_start).
+
+`due_at`: the wall clock from which it can be made; `again_at`: from which it has to be looked at once more; `late`:
+bits of what arrived after its figures were read (1 facts, 2 marks); `facts`: a digest of the facts inside its period.
+"""
+
+documents: Final = Table(
+    "review_documents",
+    metadata,
+    Column("review", BigInteger, ForeignKey("reviews.key"), primary_key=True, autoincrement=False),
+    Column("revision", BigInteger, primary_key=True, autoincrement=False),
+    Column("digest", Text, nullable=False),
+    Column("numbers", Text),
+    Column("document", Text),
+    Column("done_at", BigInteger),
+)
+"""The exact JSON text of each revision: `numbers` while its words are missing, then `document`; shown once done.
+
+`digest` is taken of the figures, so that a later look can tell whether anything changed.
+"""
+
+enrolments: Final = Table(
+    "enrolments",
+    metadata,
+    Column("agent", BigInteger, ForeignKey("agents.key"), primary_key=True, autoincrement=False),
+    Column("enrolled_at", BigInteger, nullable=False),
+    Column("next_at", BigInteger),
+    Column("losses_from", BigInteger),
+)
+"""When an agent's first facts came in. `next_at`: nothing falls due before (None: look); `losses_from`: actions from
+then on have not been looked at."""
+
+sources: Final = Table(
+    "sources",
+    metadata,
+    Column("key", Text, primary_key=True),
+    Column("state", Text, nullable=False),
+    Column("alarm", Text),
+)
+"""How far a `[[source]]` was read, and what stands in its way."""
+
+outbox: Final = Table(
+    "outbox",
+    metadata,
+    Column("key", BigInteger, primary_key=True),
+    Column("review", BigInteger, ForeignKey("reviews.key"), nullable=False),
+    Column("revision", BigInteger, nullable=False),
+    Column("channel", Text, nullable=False),
+    Column("recipient", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("digest", Integer, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("not_before", BigInteger, nullable=False),
+    Column("owner", Text),
+    Column("leased_until", BigInteger),
+    Column("written_at", BigInteger, nullable=False),
+    Column("sent_at", BigInteger),
+    Column("reason", Text),
+)
+"""One row a message: a revision of a review on its way to one recipient through one channel."""

@@ -1,0 +1,190 @@
+"""`retro agents`, `positions`, `faults`: what there is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from retro.errors import UsageError
+from retro.surface.cli.context import call
+from retro.surface.cli.screen import print_table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["add_to", "show_faults"]
+
+_FIELDS = (
+    "position_id",
+    "agent",
+    "kind",
+    "instrument",
+    "strategy",
+    "side",
+    "entry_at",
+    "exit_at",
+    "open",
+    "final_pnl",
+    "vs_inaction",
+    "notional",
+    "flags",
+)
+"""The columns of `--format csv`."""
+
+
+def add_to(parent: typer.Typer) -> None:
+    """Hang the commands into the tree."""
+    parent.command("agents")(agents)
+    parent.command("positions")(positions)
+    parent.command("faults")(faults)
+
+
+def agents() -> None:
+    """List the agents and what is known of them.
+
+    Example: retro agents --json
+    """
+    from retro.app.questions.listings import list_agents
+
+    rows = list_agents(call.store, call.settings)
+    if call.json:
+        call.out_json(rows)
+    elif not rows:
+        call.say("no agents yet; start with: retro ingest journal FILE, or retro ingest freqtrade DB")
+    else:
+        _print_agents(rows)
+
+
+def _print_agents(rows: Sequence[dict[str, Any]]) -> None:
+    from retro.figures import day_text
+    from retro.present.page.blocks import Cell, Column
+
+    columns = [
+        Column("Agent", right=False, cut=64),
+        Column("First event", right=False, spare=3),
+        Column("Last event", right=False),
+        Column("Events", spare=2),
+        Column("Positions"),
+        Column("Open"),
+        Column("Currency", right=False, spare=1),
+    ]
+    cells = [
+        [
+            Cell(row["agent"], "strong"),
+            Cell(day_text(row["first_event"])),
+            Cell(day_text(row["last_event"])),
+            *(Cell(f"{row[name]:,}") for name in ("events", "positions", "open")),
+            Cell(row["base_currency"]),
+        ]
+        for row in rows
+    ]
+    print_table(columns, cells)
+
+
+def positions(
+    agent: Annotated[
+        str | None, typer.Option("--agent", metavar="A", help="needed when there are several")
+    ] = None,
+    form: Annotated[str, typer.Option("--format", metavar="text|csv|json")] = "text",
+) -> None:
+    """List an agent's positions with what they made.
+
+    Example: retro positions --format csv > positions.csv
+    """
+    from retro.app.questions.listings import list_positions
+
+    form = "json" if call.json else form
+    if form not in {"text", "csv", "json"}:
+        raise UsageError("--format takes text, csv or json")
+    known = call.agent(agent)
+    settings = call.settings(known)
+    rows = list_positions(call.store, known, settings)
+    if form == "json":
+        call.out_json(rows)
+    elif form == "csv":
+        call.out(_csv(rows))
+    elif not rows:
+        call.say(f"agent {known.name} has no positions yet")
+    else:
+        _print_positions(rows, settings.base_currency)
+
+
+def _print_positions(rows: Sequence[dict[str, Any]], currency: str) -> None:
+    from retro.figures import duration, moment, money_of, seconds_between
+    from retro.present.page.blocks import Cell, Column, tone_of
+    from retro.present.page.labels import KINDS
+
+    money = money_of(currency, [row["final_pnl"] for row in rows])
+    columns = [
+        Column("Position", right=False, cut=12),
+        Column("What", right=False, cut=12),
+        Column("Opened (UTC)", right=False),
+        Column("Held", spare=1),
+        Column(currency),
+        Column("vs inaction", spare=2),
+        Column("", right=False),
+    ]
+    cells = []
+    for row in rows:
+        held = None if row["open"] else duration(seconds_between(row["entry_at"], row["exit_at"]))
+        kind = row["side"] if row["kind"] == "perp" and row["side"] else KINDS.get(row["kind"], row["kind"])
+        flags = [flag for flag in row["flags"].split(",") if flag and flag != "open"]
+        cells.append(
+            [
+                Cell(row["position_id"], "strong"),
+                Cell(f"{row['instrument']} {kind}"),
+                Cell(moment(row["entry_at"])),
+                Cell(held or "open"),
+                Cell(money.signed(row["final_pnl"]), tone_of(row["final_pnl"])),
+                Cell(money.signed(row["vs_inaction"]), tone_of(row["vs_inaction"])),
+                Cell(", ".join(flags), "warn"),
+            ]
+        )
+    if not any(row[-1].text for row in cells):
+        columns, cells = columns[:-1], [row[:-1] for row in cells]
+    print_table(columns, cells)
+
+
+def _csv(rows: Sequence[dict[str, Any]]) -> str:
+    import csv
+    import io
+
+    from retro.safe import plain_text
+
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(_FIELDS)
+    for row in rows:
+        told = (row[name] for name in _FIELDS)
+        writer.writerow([_csv_cell(plain_text(v) if isinstance(v, str) else v) for v in told])
+    return out.getvalue()
+
+
+def _csv_cell(value: Any) -> Any:
+    """A spreadsheet would run a text that starts like a formula; a quote keeps it a text."""
+    return f"'{value}" if isinstance(value, str) and value[:1] in {"=", "+", "-", "@", "\t", "\r"} else value
+
+
+def faults() -> None:
+    """List foreign rows that could not be used, and why.
+
+    Example: retro faults --json
+    """
+    show_faults()
+
+
+def show_faults() -> None:
+    """Print the kept faults."""
+    from retro.app.questions.listings import list_faults
+    from retro.safe import plain_text
+
+    rows = list_faults(call.store)
+    if call.json:
+        call.out_json(rows)
+    elif not rows:
+        call.say("no faults: everything that was ingested could be used")
+    else:
+        for row in rows:
+            place = row["where"] if row["line"] is None else f"{row['where']}:{row['line']}"
+            call.out(plain_text(f"{place}: {row['reason']}"))

@@ -1,0 +1,141 @@
+"""`retro playbook propose`, `apply`, `pr` and `status`: amendments from the audit, and what became of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from retro.surface.cli.context import call
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from retro.store.proposals import Proposal
+
+__all__ = ["add_to"]
+
+
+def add_to(parent: typer.Typer) -> None:
+    """Hang the commands into `retro playbook`."""
+    parent.command("propose")(propose)
+    parent.command("apply")(apply)
+    parent.command("pr")(pr)
+    parent.command("status")(status)
+
+
+def propose(
+    agent: Annotated[
+        str | None, typer.Option("--agent", metavar="A", help="needed when there are several")
+    ] = None,
+) -> None:
+    """Show what the audit justifies changing in the playbook. Printed as a diff; nothing is changed.
+
+    Example: retro playbook propose --agent sample > playbook.patch
+    """
+    import playbook
+    from retro.app.proposals import verdicts as proposals
+
+    known = call.agent(agent)
+    settings = call.settings(known)
+    book, amendments = proposals.propose(call.store, known, settings)
+    if call.json:
+        call.out_json([playbook.to_json(amendment) for amendment in amendments])
+        return
+    changed = proposals.amended_text(book, amendments)
+    old = "" if settings.playbook is None else str(book)  # without a playbook, a new file
+    diff = playbook.diff(old, changed, call.config.playbook.file) if amendments else ""
+    if diff:
+        call.out(diff)
+    else:
+        call.say("the evidence justifies no change")
+
+
+def apply(
+    file: Annotated[Path, typer.Argument(metavar="FILE", readable=False, help="a PLAYBOOK.md")],
+    proposals_file: Annotated[
+        Path, typer.Argument(metavar="PROPOSALS.json", readable=False, help="from propose --json")
+    ],
+) -> None:
+    """Print the playbook with proposals applied. The file stays as it is.
+
+    Example: retro playbook apply PLAYBOOK.md proposals.json > amended.md
+    """
+    from retro.app.proposals import verdicts as proposals
+    from retro.app.proposals.files import read_playbook
+
+    book = read_playbook(file)
+    text = proposals.amended_text(book, proposals.read_proposals(proposals_file))
+    call.out_bytes(text.encode("utf-8", "surrogateescape"))
+
+
+def pr(
+    agent: Annotated[
+        str | None, typer.Option("--agent", metavar="A", help="needed when there are several")
+    ] = None,
+    week: Annotated[
+        str | None,
+        typer.Option("--week", metavar="W", help="such as 2026-W47; default: the last complete one"),
+    ] = None,
+) -> None:
+    """Bring what the audit justifies to you: as a patch, or as a pull request. Again, it finds what is there.
+
+    Example: retro playbook pr --agent sample
+    """
+    import os
+    import time
+
+    from retro.app.proposals.repository import way_of
+    from retro.app.proposals.requests import open_request
+
+    known = call.agent(agent)
+    way = way_of(call.store, call.config, os.environ, wait=time.sleep)
+    now = time.time_ns() // 1000
+    done = open_request(call.store, known, call.settings(known), way, now=now, week=week)
+    if call.json:
+        call.out_json({**done._asdict(), "proposals": list(done.proposals)})
+    elif done.state == "none":
+        call.say(done.reason or "nothing to propose")
+    else:
+        call.out(done.url or done.branch or "")
+        if done.reason:
+            call.say(done.reason)
+    if done.state == "blocked":
+        call.code = 1
+
+
+def status(
+    agent: Annotated[str | None, typer.Option("--agent", metavar="A", help="of one agent only")] = None,
+) -> None:
+    """List every proposal and what became of it.
+
+    Example: retro playbook status --json
+    """
+    from retro.store import proposals as shelf
+
+    name = None if agent is None else call.agent(agent).name
+    with call.store.read() as conn:
+        found = shelf.stored(conn, name)
+    if call.json:
+        call.out_json(
+            [{"id": one.id, "state": one.state, "branch": one.branch, "url": one.url} for one in found]
+        )
+    elif not found:
+        call.say("nothing was proposed yet; `retro playbook propose` shows what would be")
+    else:
+        _print_status(found)
+
+
+def _print_status(found: Sequence[Proposal]) -> None:
+    """One paragraph each, with addresses whole; agents' words lose control characters."""
+    from retro.present.page.proposals import change_in_words
+    from retro.safe import plain_text
+
+    for one in found:
+        what, name = change_in_words(one.told)
+        call.out(plain_text(f"{one.state:<9}  {one.agent}  {name}: {what}"))
+        for detail in (one.url or one.branch, f"wrong if {one.told['falsified_by']}"):
+            if detail and detail != "wrong if ":
+                call.out(plain_text(f"{'':<9}  {detail}"))
+    call.say("a rejected proposal comes back only when its evidence has doubled")

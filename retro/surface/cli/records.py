@@ -1,0 +1,276 @@
+"""`retro experiments`, `hypotheses`: what was tried and what is still open, as people and agents both read it."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from retro.errors import InputError, UsageError
+from retro.surface.cli.context import call, complain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from memory.records import Trouble
+
+__all__ = ["add_to"]
+
+_SHOWN = 20
+_LARGEST = 1 << 20
+
+experiments_app = typer.Typer(
+    invoke_without_command=True,
+    rich_markup_mode=None,
+    help="What was tried: YAML records, and the prompt section made of them.",
+)
+
+Count = Annotated[int, typer.Option("-n", metavar="N", min=0, help="how many of the newest")]
+
+
+def add_to(parent: typer.Typer) -> None:
+    """Hang the commands into the tree."""
+    parent.add_typer(experiments_app, name="experiments")
+    parent.command("hypotheses")(hypotheses)
+
+
+def _complain(troubles: Iterable[Trouble]) -> None:
+    """Damage of any record is named, and the exit code says so; what can be read is printed all the same."""
+    for trouble in troubles:
+        complain(f"retro: {trouble.path}: {trouble.reason}")
+        call.code = 1
+
+
+@experiments_app.callback()
+def experiments(
+    context: typer.Context,
+    n: Annotated[
+        int | None, typer.Option("-n", metavar="N", min=0, help="only the newest  [default: all]")
+    ] = None,
+) -> None:
+    """List the experiments, newest first; damaged files are named.
+
+    Example: retro experiments -n 5
+    """
+    from retro.app.experience.imports import require_memory
+
+    require_memory()
+    if context.invoked_subcommand is not None:
+        return
+    from memory.records import read_experiments, read_hypotheses
+
+    directory = call.config.memory.directory
+    found = read_experiments(directory)
+    troubles = (*found.troubles, *read_hypotheses(directory).troubles)
+    shown = found.records[:n]
+    if call.json:
+        call.out_json(shown)
+    elif shown:
+        _print_experiments(shown)
+    elif not troubles:
+        call.say("no experiments yet; weekly and epoch reviews of `retro run` write them")
+    _complain(troubles)
+
+
+def _print_experiments(records: Sequence[dict[str, Any]]) -> None:
+    from retro.present.page.blocks import Cell, Column
+    from retro.surface.cli.screen import print_table
+
+    columns = [
+        Column("Experiment", right=False, cut=28),
+        Column("When", right=False),
+        Column("Strategy", right=False, cut=12),
+        Column("About", right=False, cut=10),
+        Column("Verdict", right=False),
+    ]
+    rows = [
+        [
+            Cell(str(one["id"]), "strong"),
+            Cell(str(one.get("timestamp") or "")[:10]),
+            Cell(str(one.get("strategy_name") or "")),
+            Cell(_about(one)),
+            Cell(str(one["assessment"].get("verdict") or "")),
+        ]
+        for one in records
+    ]
+    print_table(columns, rows)
+
+
+def _about(record: dict[str, Any]) -> str:
+    """The heuristic that a review tested, else the review's horizon; nothing of an agent's own experiment."""
+    context = record.get("context")
+    told = context if isinstance(context, dict) else {}
+    return str(told.get("heuristic") or told.get("horizon") or "")
+
+
+@experiments_app.command("prompt")
+def prompt(n: Count = 15) -> None:
+    """Print the section for an agent's next prompt: the newest experiments and the open hypotheses.
+
+    Example: retro experiments prompt -n 15
+    """
+    from memory.records import prompt_section, read_experiments, read_hypotheses
+    from memory.records.hypothesis import is_open
+
+    tried = read_experiments(call.config.memory.directory)
+    known = read_hypotheses(call.config.memory.directory)
+    section = prompt_section(tried.records, (one for one in known.records if is_open(one)), n)
+    if call.json:
+        call.out_json({"prompt": section})
+    else:
+        call.out(section)
+    _complain((*tried.troubles, *known.troubles))
+
+
+@experiments_app.command("import")
+def take_in(
+    directory: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DIR", readable=False, help="holds experiments/ and hypotheses.yaml, or the files"
+        ),
+    ],
+) -> None:
+    """Take in records of the same shape from elsewhere, letter by letter; what is missing stays missing.
+
+    Example: retro experiments import ../other-agent/memory
+    """
+    from memory.records import import_records
+    from retro.app.experience.imports import refusals
+
+    if not directory.is_dir():
+        raise InputError(f"{directory} is no directory; name the one that holds experiments/")
+    with refusals():
+        done = import_records(directory, directory=call.config.memory.directory)
+    if call.json:
+        call.out_json(done.document())
+    else:
+        call.out(
+            f"{done.source}: {done.events} records, {done.stored} stored, {done.unchanged} unchanged,"
+            f" {len(done.conflicts)} conflicts, {len(done.faults)} faults"
+        )
+    troubles = [*done.conflicts, *done.faults]
+    for trouble in troubles[:_SHOWN]:
+        call.say(f"  {trouble.path}: {trouble.reason}")
+    if len(troubles) > _SHOWN:
+        call.say(f"  ... and {len(troubles) - _SHOWN} more")
+    if troubles:
+        call.code = 1
+    elif not call.json:
+        call.say(f"next: {call.command('experiments', 'prompt')}")
+
+
+@experiments_app.command("assess")
+def assess(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="the assessment in any form, - for stdin")],
+    strategy: Annotated[
+        str | None,
+        typer.Option("--strategy", metavar="S", help="what was tried; needed for a new experiment"),
+    ] = None,
+    experiment: Annotated[
+        str | None,
+        typer.Option("--experiment", metavar="ID", help="a record that is there  [default: a new one]"),
+    ] = None,
+    context: Annotated[
+        str, typer.Option("--context", metavar="JSON", help='how it was tried, e.g. {"timeframe": "1h"}')
+    ] = "{}",
+    results: Annotated[
+        str, typer.Option("--results", metavar="JSON", help='its metrics, e.g. {"sharpe_ratio": 0.4}')
+    ] = "{}",
+) -> None:
+    """Save an agent's assessment: a model reads it where there is a key, else its verdicts on H_001 and so on are read.
+
+    Example: retro experiments assess notes.md --strategy breakout --results '{"win_rate": 0.54}'
+    """
+    from retro.app.experience.assessments import save_assessment
+    from retro.surface.cli.memory import situation
+
+    done = save_assessment(
+        lambda: call.store,
+        call.config,
+        os.environ,
+        _prose(file),
+        now=time.time_ns() // 1000,
+        strategy=strategy,
+        experiment=experiment,
+        context=situation(context),
+        results=situation(results, "--results"),
+    )
+    if call.json:
+        call.out_json(done)
+        return
+    call.out(f"{done['id']}: {done['verdict'] or 'no verdict'}, {len(done['observations'])} observations")
+    for name, status in done["tested"].items():
+        call.out(f"  {name} is {status or 'untested'}")
+    for name in done["audited"]:
+        call.say(f"  {name} is audited by reviews: its status follows from their evidence")
+    for name in done["unknown"]:
+        call.say(f"  {name} is no hypothesis on record")
+    if done["why"]:
+        call.say(f"note: {'read by the model; ' if done['source'] == 'model' else ''}{done['why']}")
+    call.say(f"next: {call.command('experiments', 'prompt')}")
+
+
+def _prose(file: str) -> str:
+    """The text somebody wrote."""
+    from retro.ingest.source import open_source
+
+    with open_source(file) as stream:
+        data = stream.read(_LARGEST + 1)
+    if len(data) > _LARGEST:
+        raise InputError(f"{file} is larger than {_LARGEST >> 20} MiB; that is no assessment")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError(f"{file} is not UTF-8 text") from None
+    if not text.strip():
+        raise InputError(f"{file} holds no text")
+    return text
+
+
+def hypotheses(
+    status: Annotated[
+        str | None,
+        typer.Option("--status", metavar="S", help="only untested, validated, refuted or inconclusive ones"),
+    ] = None,
+) -> None:
+    """List the hypotheses: what is open, and what was settled by which experiments.
+
+    Example: retro hypotheses --status untested
+    """
+    from retro.app.experience.imports import require_memory
+
+    require_memory()
+    from memory.records import read_experiments, read_hypotheses
+    from memory.records.hypothesis import STATUSES
+
+    if status is not None and status not in STATUSES:
+        raise UsageError(f"--status takes {', '.join(STATUSES)}")
+    directory = call.config.memory.directory
+    found = read_hypotheses(directory)
+    troubles = (*read_experiments(directory).troubles, *found.troubles)
+    shown = [one for one in found.records if status is None or (one.get("status") or "untested") == status]
+    if call.json:
+        call.out_json(shown)
+    elif shown:
+        _print_hypotheses(shown)
+    elif not troubles:
+        call.say("no hypotheses yet; the first review of a heuristic makes it one")
+    _complain(troubles)
+
+
+def _print_hypotheses(records: Sequence[dict[str, Any]]) -> None:
+    from retro.safe import plain_text
+
+    for one in records:
+        tests = one.get("tested_by")
+        count = len(tests) if isinstance(tests, list) else 0
+        call.out(plain_text(f"{one['id']}  {one.get('status') or 'untested'}  {one['text']}"))
+        word = f"{count} experiment{'' if count == 1 else 's'}"
+        is_open = (one.get("status") or "untested") == "untested"
+        call.out(
+            f"       in {word} so far, none decided it" if count and is_open else f"       tested by {word}"
+        )

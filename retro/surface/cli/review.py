@@ -1,0 +1,231 @@
+"""`retro review`: compute and print; nothing is stored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, cast
+
+import typer
+
+from retro.errors import UsageError
+from retro.surface.cli.context import call
+from retro.surface.cli.words import instant
+
+if TYPE_CHECKING:
+    from retro.app.settlement.settings import Settings
+    from retro.periods import Horizon
+    from retro.report import Narrative, PositionRetrospective, RetrospectiveReport
+    from retro.store.facts.agents import Agent
+
+__all__ = ["add_to"]
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Compute a review and print it; nothing is stored.",
+    epilog="Example: retro review weekly --format html -o week.html",
+)
+
+AgentName = Annotated[str | None, typer.Option("--agent", metavar="A", help="needed when there are several")]
+At = Annotated[
+    str | None, typer.Option("--at", metavar="T", help="the period that contains this date or instant")
+]
+From = Annotated[str | None, typer.Option("--from", metavar="A", help="exactly [A, B), together with --to")]
+To = Annotated[str | None, typer.Option("--to", metavar="B")]
+AsOf = Annotated[str | None, typer.Option("--as-of", metavar="T", help="know nothing after T")]
+
+
+def _known_form(form: str) -> str:
+    """Before anything is computed, or a model paid."""
+    if form not in {"text", "json", "md", "html"}:
+        raise UsageError("--format takes text, json, md or html")
+    return form
+
+
+Format = Annotated[str, typer.Option("--format", metavar="text|json|md|html", callback=_known_form)]
+Output = Annotated[
+    Path | None, typer.Option("-o", "--output", metavar="FILE", help="write there instead of printing")
+]
+Narrate = Annotated[
+    bool, typer.Option("--narrate", help="let a model word it: needs a key, costs about a cent, is booked")
+]
+
+
+def add_to(parent: typer.Typer) -> None:
+    """Hang the commands into the tree."""
+    parent.add_typer(app, name="review")
+
+
+def _print(
+    document: RetrospectiveReport | PositionRetrospective,
+    form: str,
+    output: Path | None,
+    *,
+    currency: str = "",
+) -> None:
+    from retro.present.formats import render
+
+    form = "json" if call.json else form
+    colour = form == "text" and output is None and call.colour
+    text = render(
+        document, cast("Literal['text', 'json', 'md', 'html']", form), colour=colour, currency=currency
+    )
+    if output is None:
+        call.out(text)
+        return
+    from retro.surface.cli.files import write_whole
+
+    write_whole(output, text)
+    call.say(f"wrote {output}")
+
+
+def _period(
+    horizon: Horizon,
+    agent: str | None,
+    at: str | None,
+    start: str | None,
+    end: str | None,
+    as_of: str | None,
+    form: str,
+    output: Path | None,
+    *,
+    narrate: bool,
+) -> None:
+    from retro.app.reviews.build import choose_period, review_period
+    from retro.narrate.plain import words
+
+    if (start is None) != (end is None):
+        raise UsageError("--from and --to belong together")
+    if at is not None and start is not None:
+        raise UsageError("--at and --from/--to exclude each other")
+    known = call.agent(agent)
+    settings = call.settings(known)
+    until = None if as_of is None else instant(as_of, "--as-of")
+    span = None if start is None or end is None else (instant(start, "--from"), instant(end, "--to"))
+    period = choose_period(
+        known, settings, horizon, at=None if at is None else instant(at, "--at"), span=span, as_of=until
+    )
+    figures = review_period(call.store, known, settings, period, as_of=until)
+    report = _narrated(figures, settings) if narrate else words(figures)
+    _warn_outside(known, period.start, period.end)
+    _print(report, form, output)
+
+
+def _narrated(figures: RetrospectiveReport, settings: Settings) -> RetrospectiveReport:
+    """The report in a model's words, or in the plain ones and a line that says why."""
+    import os
+    import time
+
+    from retro.app.narration.narrate import narrated
+
+    now = time.time_ns() // 1000
+    report = narrated(call.store, call.config, os.environ, figures, now, playbook=settings.playbook)
+    _say_who(report.narrative)
+    return report
+
+
+def _say_who(narrative: Narrative) -> None:
+    cost = "" if narrative.cost is None else f" for ${narrative.cost:.4f}"
+    if narrative.source == "model":
+        call.say(f"worded by {narrative.model}{cost}")
+    else:
+        call.say(f"plain words{cost and f' (spent{cost[4:]})'}: {narrative.why}")
+
+
+def _warn_outside(agent: Agent, start: int, end: int) -> None:
+    """A period without any life of the agent is a legitimate question, and mostly a slip of the pen."""
+    from retro.periods import format_instant
+
+    if agent.first_at is None or agent.last_at is None or (agent.first_at < end and start <= agent.last_at):
+        return
+    told = f"{format_instant(agent.first_at)} to {format_instant(agent.last_at)}"
+    call.say(f"note: nothing is known of {agent.name} in this period; its events go from {told}")
+
+
+@app.command("daily")
+def daily(
+    agent: AgentName = None,
+    at: At = None,
+    start: From = None,
+    end: To = None,
+    as_of: AsOf = None,
+    form: Format = "text",
+    output: Output = None,
+    narrate: Narrate = False,
+) -> None:
+    """Review a day (the last complete one).
+
+    Example: retro review daily --at 2026-03-04
+    """
+    _period("daily", agent, at, start, end, as_of, form, output, narrate=narrate)
+
+
+@app.command("weekly")
+def weekly(
+    agent: AgentName = None,
+    at: At = None,
+    start: From = None,
+    end: To = None,
+    as_of: AsOf = None,
+    form: Format = "text",
+    output: Output = None,
+    narrate: Narrate = False,
+) -> None:
+    """Review an ISO week (the last complete one).
+
+    Example: retro review weekly --format html -o week.html
+    """
+    _period("weekly", agent, at, start, end, as_of, form, output, narrate=narrate)
+
+
+@app.command("epoch")
+def epoch(
+    agent: AgentName = None,
+    at: At = None,
+    start: From = None,
+    end: To = None,
+    as_of: AsOf = None,
+    form: Format = "text",
+    output: Output = None,
+    narrate: Narrate = False,
+) -> None:
+    """Review an epoch. It has 30 days, counted from the agent's first, unless configured otherwise.
+
+    Example: retro review epoch --format md
+    """
+    _period("epoch", agent, at, start, end, as_of, form, output, narrate=narrate)
+
+
+@app.command("position")
+def position(
+    position_id: Annotated[str, typer.Argument(metavar="ID", help="as `retro positions` lists it")],
+    agent: AgentName = None,
+    form: Format = "text",
+    output: Output = None,
+    narrate: Narrate = False,
+) -> None:
+    """Review one position's whole life.
+
+    Example: retro review position ft-17
+    """
+    import os
+    import time
+
+    from retro.app.reviews.build import review_position
+    from retro.narrate.plain import position_words
+
+    known = call.agent(agent)
+    settings = call.settings(known)
+    currency = settings.base_currency
+    document = review_position(call.store, known, settings, position_id)
+    if narrate:
+        from retro.app.narration.narrate import narrated_position
+
+        now = time.time_ns() // 1000
+        document, narrative = narrated_position(
+            call.store, call.config, os.environ, document, now, currency=currency
+        )
+        _say_who(narrative)
+    else:
+        document = position_words(document, currency=currency)
+    _print(document, form, output, currency=currency)

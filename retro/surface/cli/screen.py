@@ -1,0 +1,45 @@
+"""Tables on the screen: within 80 columns, coloured on a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from retro.surface.cli.context import call
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from retro.present.page.blocks import Cell, Column, Tone
+
+__all__ = ["print_findings", "print_table"]
+
+WIDTH = 80
+
+
+def print_table(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], note: str = "") -> None:
+    """Rows within 80 columns; an agent's words are cut and lose control characters."""
+    from retro.present.page.blocks import Cell, Row, Table
+    from retro.present.text.tables import table_lines
+    from retro.present.widths import paint
+    from retro.safe import plain_text
+
+    shown = tuple(Row(tuple(Cell(plain_text(cell.text), cell.tone) for cell in row)) for row in rows)
+    lines = table_lines(Table(tuple(columns), shown, note=note), WIDTH)
+    call.out(paint(lines, WIDTH, colour=call.colour))
+
+
+def print_findings(findings: Sequence[tuple[str, str, str]]) -> None:
+    """State, name and detail of each finding, the details hanging in a column of their own."""
+    from retro.present.widths import cells, line, pad, paint, wrap
+    from retro.safe import plain_text
+
+    tones: dict[str, Tone] = {"ok": "up", "note": "warn", "broken": "down"}
+    rows = [(state, plain_text(name), plain_text(detail)) for state, name, detail in findings]
+    named = min(26, max((cells(name) for _, name, _ in rows), default=0))
+    start = 8 + named + 2
+    lines = []
+    for state, name, detail in rows:
+        first, *rest = wrap(detail, WIDTH - start)
+        lines.append(line((pad(state, 8), tones[state]), pad(name, named), "  ", first))
+        lines += [line(" " * start, text) for text in rest]
+    call.out(paint(lines, WIDTH, colour=call.colour))

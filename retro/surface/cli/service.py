@@ -1,0 +1,265 @@
+"""`retro run`, `reviews`, `show`, `diff`: the service, what it owes, and what it has written."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+
+import typer
+
+from retro.errors import UsageError
+from retro.surface.cli.context import call
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from retro.app.questions.reviews import Stored
+    from retro.daemon import Orders
+
+__all__ = ["add_to", "orders"]
+
+reviews_app = typer.Typer(
+    invoke_without_command=True,
+    rich_markup_mode=None,
+    help="What is due, running, done, parked or skipped, and why.",
+    epilog="Example: retro reviews --state parked",
+)
+
+_STATES = ("waiting", "due", "running", "done", "parked", "skipped")
+
+AgentName = Annotated[str | None, typer.Option("--agent", metavar="A", help="only this agent's")]
+Output = Annotated[
+    Path | None, typer.Option("-o", "--output", metavar="FILE", help="write there instead of printing")
+]
+
+
+def add_to(parent: typer.Typer) -> None:
+    """Hang the commands into the tree."""
+    parent.command("run")(run)
+    parent.add_typer(reviews_app, name="reviews")
+    parent.command("show")(show)
+    parent.command("diff")(diff)
+
+
+def run(
+    once: Annotated[bool, typer.Option("--once", help="do what is due and end: for cron and timers")] = False,
+) -> None:
+    """Run the service: read the sources, make what is due, deliver it. Ends in good order at SIGTERM.
+
+    Example: retro run --once
+    """
+    from retro import daemon
+
+    call.code = (daemon.once if once else daemon.serve)(orders())
+
+
+def orders() -> Orders:
+    """This call's global options, as the service takes them."""
+    from retro.daemon import Orders
+
+    path = None if call.config_path is None else str(call.config_path)
+    return Orders(config=path, db=call.db, verbose=call.verbose, quiet=call.quiet)
+
+
+@reviews_app.callback()
+def reviews(
+    context: typer.Context,
+    agent: AgentName = None,
+    state: Annotated[
+        str | None,
+        typer.Option("--state", metavar="S", help=f"only those: {', '.join(_STATES)}"),
+    ] = None,
+) -> None:
+    """List the reviews; a parked one needs you: retry or skip it.
+
+    Example: retro reviews --state parked
+    """
+    if context.invoked_subcommand is None:
+        _list(agent, state)
+
+
+@reviews_app.command("list")
+def list_reviews(agent: AgentName = None) -> None:
+    """List every review. The same as `retro reviews`.
+
+    Example: retro reviews list --json
+    """
+    _list(agent, None)
+
+
+def _list(agent: str | None, state: str | None) -> None:
+    from retro.app.questions.reviews import rows
+
+    if state is not None and state not in _STATES:
+        raise UsageError(f"--state takes {', '.join(_STATES)}")
+    found = [row for row in rows(call.store, agent) if state is None or row["state"] == state]
+    if call.json:
+        call.out_json(found)
+    elif not found:
+        call.say("no reviews; `retro run --once` makes what is due")
+    else:
+        _print_reviews(found)
+
+
+def _print_reviews(rows: Sequence[dict[str, Any]]) -> None:
+    from retro.figures import moment
+    from retro.present.page.blocks import Cell, Column, Tone
+    from retro.surface.cli.screen import print_table
+
+    tones: dict[str, Tone] = {"parked": "down", "due": "warn", "running": "warn", "done": "up"}
+    columns = [
+        Column("Review", right=False, cut=30),
+        Column("Ended (UTC)", right=False, spare=2),
+        Column("State", right=False),
+        Column("Rev.", spare=1),
+        Column("Why", right=False, cut=10),
+    ]
+    cells = [
+        [
+            Cell(row["id"], "strong"),
+            Cell(moment(row["period_end"])),
+            Cell(row["state"], tones.get(row["state"], "plain")),
+            Cell(f"{row['revision']}"),
+            Cell(row["reason"] or ("history" if row["backfill"] else "")),
+        ]
+        for row in rows
+    ]
+    print_table(columns, cells)
+
+
+@reviews_app.command("retry")
+def retry(review: Annotated[str, typer.Argument(metavar="ID")]) -> None:
+    """Let a parked or skipped review be made at the next knock.
+
+    Example: retro reviews retry my-agent.weekly.2026-W47
+    """
+    from retro.store.jobs.reviews import retry as again
+
+    with call.store.write() as conn:
+        found = again(conn, review, time.time_ns() // 1000)
+    _changed(found.id, found.state)
+
+
+@reviews_app.command("skip")
+def skip(
+    review: Annotated[str, typer.Argument(metavar="ID")],
+    why: Annotated[str, typer.Option("--why", metavar="REASON", help="stands in the list")],
+) -> None:
+    """Pass a review over for good.
+
+    Example: retro reviews skip my-agent.weekly.2026-W47 --why "the bot was being moved"
+    """
+    from retro.store.jobs.reviews import skip as pass_over
+
+    with call.store.write() as conn:
+        found = pass_over(conn, review, why)
+    _changed(found.id, found.state)
+
+
+def _changed(review: str, state: str) -> None:
+    from retro.app.questions.reviews import row_of
+    from retro.store.jobs.reviews import by_id
+
+    if call.json:
+        with call.store.read() as conn:
+            call.out_json(row_of(by_id(conn, review)))
+    else:
+        call.out(f"{review} is {state}")
+
+
+def show(
+    review: Annotated[
+        str, typer.Argument(metavar="ID", help="as `retro reviews` lists it; ID@1: a revision")
+    ],
+    form: Annotated[str, typer.Option("--format", metavar="text|json|md|html")] = "text",
+    output: Output = None,
+    exchange: Annotated[
+        bool, typer.Option("--model-exchange", help="what a model was asked and what it answered")
+    ] = False,
+) -> None:
+    """Print a stored review again, exactly as it was written.
+
+    Example: retro show my-agent.weekly.2026-W47 --format html -o week.html
+    """
+    from retro.app.questions.reviews import stored
+
+    form = "json" if call.json else form
+    if form not in {"text", "json", "md", "html"}:
+        raise UsageError("--format takes text, json, md or html")
+    found = stored(call.store, review)
+    if exchange:
+        from retro.app.narration.narrate import model_exchanges
+
+        call.out_json(model_exchanges(call.store, found.review.id, found.revision))
+        return
+    _print(found, form, output)
+
+
+def _print(found: Stored, form: str, output: Path | None) -> None:
+    from retro.present.formats import render
+
+    if form == "json":
+        text = found.text
+    else:
+        text = render(
+            found.document,
+            cast("Literal['text', 'md', 'html']", form),
+            colour=form == "text" and output is None and call.colour,
+            currency=_currency(found),
+        )
+    if output is None:
+        call.out(text)
+        _say_what_changed(found)
+        return
+    from retro.surface.cli.files import write_whole
+
+    write_whole(output, text)
+    call.say(f"wrote {output}")
+
+
+def _currency(found: Stored) -> str:
+    """A position does not say its unit; its agent's settings do."""
+    return call.settings(call.agent(found.review.agent)).base_currency
+
+
+def _say_what_changed(found: Stored) -> None:
+    from retro.app.questions.reviews import compare, stored
+
+    if found.revision < 2:
+        return
+    before = stored(call.store, f"{found.review.id}@{found.revision - 1}")
+    told = "; ".join(
+        f"{c.what} {c.before} -> {c.after}" for c in compare(before, found, _currency(found))[:5]
+    )
+    call.say(
+        f"revision {found.revision}: facts came in late; {told or 'no figure that is shown has changed'}"
+    )
+
+
+def diff(
+    before: Annotated[str, typer.Argument(metavar="REVIEW")],
+    after: Annotated[str, typer.Argument(metavar="REVIEW", help="ID@1 names a revision")],
+) -> None:
+    """Say what differs between two stored reviews, or two revisions of one.
+
+    Example: retro diff my-agent.weekly.2026-W46 my-agent.weekly.2026-W47
+    """
+    from retro.app.questions.reviews import compare, stored
+
+    one, other = stored(call.store, before), stored(call.store, after)
+    found = [
+        {"what": c.what, "before": c.before, "after": c.after} for c in compare(one, other, _currency(other))
+    ]
+    if call.json:
+        call.out_json(found)
+    elif not found:
+        call.say("no figure differs")
+    else:
+        from retro.present.page.blocks import Cell, Column
+        from retro.surface.cli.screen import print_table
+
+        columns = [Column("What", right=False, cut=20), Column("Before", cut=12), Column("After", cut=12)]
+        print_table(
+            columns, [[Cell(c["what"], "strong"), Cell(c["before"]), Cell(c["after"])] for c in found]
+        )

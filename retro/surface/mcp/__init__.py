@@ -1,0 +1,1 @@
+"""The tools an agent calls through the Model Context Protocol."""
