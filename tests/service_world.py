@@ -16,12 +16,12 @@ from retro.app.engine.obligations import materialise, terms_of
 from retro.app.engine.worker import knock
 from retro.app.intake.ingest import Ingested, ingest
 from retro.app.narration.narrators import plain_words
-from retro.app.reviews import documents as reports
 from retro.app.settlement.settings import settings_of
 from retro.deliver.channel import Message, Outcome, Sent
 from retro.deliver.file import Files
 from retro.ingest.journal import reader as journal
 from retro.periods import DAY, HOUR, SECOND, format_instant, parse_instant
+from retro.report.document import read
 from retro.store.database import Store
 from retro.store.jobs import outbox, reviews
 from retro.store.jobs.outbox import Letter
@@ -169,7 +169,7 @@ class World:
         return found.document
 
     def document(self, name: str, revision: int | None = None) -> Any:
-        return reports.read(self.text(name, revision))
+        return read(self.text(name, revision))
 
     def files(self) -> dict[str, bytes]:
         """Every file of the folder of reviews, by its path in it."""

@@ -15,6 +15,7 @@ from retro.deliver.channel import Message, Outcome, Refused, Retry, Sent
 from retro.deliver.file import Files, file_channel, reviews_directory, safe_name
 from retro.errors import LostClaimError
 from retro.periods import DAY, HOUR, SECOND
+from retro.report.document import read
 from retro.store.database import Store
 from retro.store.jobs import outbox
 
@@ -273,13 +274,12 @@ def test_the_file_channel_tells_the_same_folder_everywhere(tmp_path: Path):
 
 
 def test_a_document_survives_its_storing(world: World):
-    from retro.app.reviews import documents as reports
     from retro.report import dump
 
     world.knock()
     for review in world.reviews():
         text = world.text(review.id)
-        assert dump(reports.read(text)) == text
+        assert dump(read(text)) == text
 
 
 def test_what_an_agent_wrote_is_stored_without_control_and_bidi_characters(store: Store, tmp_path: Path):

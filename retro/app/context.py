@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from retro.app.reviews.documents import Document
 from retro.periods import SECOND
+from retro.report.document import Document
 from retro.store.jobs.reviews import Review
 
 if TYPE_CHECKING:

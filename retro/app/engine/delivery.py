@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from retro.app.context import LONGEST_WAIT, backoff
-from retro.app.reviews import documents as reports
 from retro.app.settlement.settings import base_currency_of
 from retro.deliver.channel import Message, Refused, Retry, Sent
 from retro.errors import LostClaimError, StoreError, UnknownError
 from retro.periods import DAY, SECOND, parse_instant
 from retro.report import RetrospectiveReport
+from retro.report.document import read
 from retro.safe import plain_text
 from retro.secret import redact
 from retro.store.facts.agents import agents
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from retro.app.context import Bench, Tally
-    from retro.app.reviews.documents import Document
     from retro.config import Config
     from retro.deliver.channel import Channel, Outcome
+    from retro.report.document import Document
     from retro.store.jobs.outbox import Letter
 
 __all__ = ["channels_of", "message_of", "send_all"]
@@ -207,8 +207,8 @@ def _found(conn: Connection, letter: Letter) -> _Found:
     if there is None or there.document is None:
         raise UnknownError(f"revision {letter.revision} of {letter.review_id} is not stored")
     before = reviews.written(conn, letter.review, letter.revision - 1) if letter.revision > 1 else None
-    previous = None if before is None or before.document is None else reports.read(before.document)
-    return _Found(reports.read(there.document), previous)
+    previous = None if before is None or before.document is None else read(before.document)
+    return _Found(read(there.document), previous)
 
 
 def _generated_at(document: Document) -> int:

@@ -13,6 +13,7 @@ from retro.app.experience.records import KINDS as RECORDED
 from retro.app.reviews import documents as reports
 from retro.errors import UnknownError
 from retro.report import dump
+from retro.report.document import digest_of, read, with_revision
 from retro.safe import clean
 from retro.store.facts import agents as shelf_agents
 from retro.store.jobs import claims, outbox, reviews
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from retro.app.context import Bench
-    from retro.app.reviews.documents import Document
     from retro.app.settlement.settings import Settings
+    from retro.report.document import Document
     from retro.store.facts.agents import Agent
     from retro.store.jobs.reviews import Review
 
@@ -52,20 +53,20 @@ def make(bench: Bench, review: Review) -> Made:
     with bench.store.read() as conn:
         there = reviews.written(conn, review.key, review.revision)
     if there is not None and there.document is not None and there.done_at is None:
-        return Made(review, reports.read(there.document))
+        return Made(review, read(there.document))
     if there is not None and there.numbers is not None:
-        return _worded(bench, review, reports.read(there.numbers), settings)
+        return _worded(bench, review, read(there.numbers), settings)
     again = there is not None
     with bench.store.read() as conn:  # before the figures: what comes in between is then seen as late
         facts = reviews.facts_digest(conn, review)
     if again and claims.looked_at(review) == LATE_FACTS and facts == review.facts:
         return Made(review, None, facts)
     document = clean(reports.numbers_of(bench.store, agent, settings, review, bench.clock()))
-    digest = reports.digest_of(document)
+    digest = digest_of(document)
     if there is not None and digest == there.digest:
         return Made(review, None, facts)
     revision = review.revision + again
-    document = reports.with_revision(document, revision)
+    document = with_revision(document, revision)
     bench.beat()
     if review.backfill and not again:
         told, _ = bench.words(review, document, settings)

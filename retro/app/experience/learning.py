@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from memory.records import Trouble
     from retro.app.context import Consequence
     from retro.app.experience.writer import Learned
-    from retro.app.reviews.documents import Document
     from retro.app.settlement.settings import Settings
     from retro.config import Config
+    from retro.report.document import Document
     from retro.store.facts.agents import Agent
     from retro.store.jobs.reviews import Review
 

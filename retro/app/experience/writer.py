@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     import memory
     from memory.experience.hindsight import Unit
-    from retro.app.reviews.documents import Document
     from retro.app.settlement.settings import Settings
+    from retro.report.document import Document
     from retro.store.jobs.reviews import Review
 
 __all__ = ["Learned", "write_down"]

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from retro.app.context import Words
-    from retro.app.reviews.documents import Document
     from retro.app.settlement.settings import Settings
     from retro.config import Config
+    from retro.report.document import Document
     from retro.store.database import Store
     from retro.store.jobs.reviews import Review
 

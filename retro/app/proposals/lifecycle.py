@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from playbook import Amendment, Playbook
     from retro.app.context import Consequence
-    from retro.app.reviews.documents import Document
     from retro.app.settlement.settings import Settings
+    from retro.report.document import Document
     from retro.store.facts.agents import Agent
     from retro.store.jobs.reviews import Review
     from retro.store.proposals import Proposal

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from retro.app.engine.delivery import message_of
-from retro.app.reviews import documents as reports
 from retro.errors import UnknownError, UsageError
 from retro.periods import format_instant
 from retro.present.page.revision import changes
+from retro.report.document import read
 from retro.store.jobs import outbox, reviews
 
 if TYPE_CHECKING:
-    from retro.app.reviews.documents import Document
     from retro.config import Config
     from retro.deliver.channel import Message
     from retro.present.page.revision import Change
+    from retro.report.document import Document
     from retro.store.database import Store
     from retro.store.jobs.outbox import Letter
     from retro.store.jobs.reviews import Review
@@ -67,7 +67,7 @@ def stored(store: Store, id: str) -> Stored:  # noqa: A002  the field's name
             raise UnknownError(f"{review.id} has no revision {revision}; the newest is {review.revision}")
         why = f": {review.reason}" if review.reason else ""
         raise UnknownError(f"{review.id} is {review.state}{why}; there is nothing to show yet")
-    return Stored(review, found.revision, found.document, reports.read(found.document))
+    return Stored(review, found.revision, found.document, read(found.document))
 
 
 def compare(before: Stored, after: Stored, currency: str = "") -> tuple[Change, ...]:

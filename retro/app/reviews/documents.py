@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, cast
 
 from retro.app.reviews.build import review_period, review_position
 from retro.periods import DAY, Period
-from retro.report import PositionRetrospective, RetrospectiveReport, dump
 
 if TYPE_CHECKING:
     from typing import Literal
 
     from retro.app.settlement.settings import Settings
+    from retro.report.document import Document
     from retro.store.database import Store
     from retro.store.facts.agents import Agent
     from retro.store.jobs.reviews import Review
 
-__all__ = ["Document", "digest_of", "numbers_of", "read", "with_revision"]
+__all__ = ["numbers_of"]
 
 _WEEK: Final = 7 * DAY
-
-Document = RetrospectiveReport | PositionRetrospective
 
 
 def numbers_of(store: Store, agent: Agent, settings: Settings, review: Review, now: int) -> Document:
@@ -54,25 +51,3 @@ def _seen_after(review: Review, settings: Settings, now: int) -> int | None:
     if now >= max(last, judged) + options.settle_lag:
         return None
     return judged if now >= judged + options.settle_lag else closed
-
-
-def with_revision(document: Document, revision: int) -> Document:
-    """The document under the number of its revision, where its form has one."""
-    if isinstance(document, RetrospectiveReport):
-        return document.model_copy(update={"revision": revision})
-    return document
-
-
-def digest_of(document: Document) -> str:
-    """A digest of the figures: not of the revision, the program's version or other agents' faults."""
-    if isinstance(document, RetrospectiveReport):
-        quality = document.data_quality.model_copy(update={"quarantined": 0})
-        origin = document.provenance.model_copy(update={"code_version": ""})
-        document = document.model_copy(update={"revision": 0, "data_quality": quality, "provenance": origin})
-    return hashlib.sha256(dump(document, indent=None).encode()).hexdigest()
-
-
-def read(text: str) -> Document:
-    """A stored document as what it is."""
-    kind = RetrospectiveReport if text.lstrip("{ \n").startswith('"id"') else PositionRetrospective
-    return kind.model_validate_json(text)
