@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from retro.accounting.prices import MAX_AGE, base_and_quote
 from retro.app.doctor.check import note, ok
 from retro.app.proposals.files import read_playbook
+from retro.app.settlement.book import is_stale, known_until, read_rows
 from retro.app.settlement.settings import settings_of
-from retro.app.settlement.settle import is_stale, known_until, read_rows
 from retro.errors import InputError
 from retro.periods import format_instant
 from retro.store.facts import agents as shelf_agents

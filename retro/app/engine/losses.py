@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from retro.accounting.replay import natural_key
 from retro.app.reviews.build import inputs_of
-from retro.app.settlement.settle import opening_of
+from retro.app.settlement.book import opening_of
 from retro.evaluate.position.summary import EXIT_ACTIONS
 from retro.periods import DAY, Period
 from retro.store.books import positions as shelf

@@ -15,7 +15,7 @@ from playbook.errors import PlaybookError
 from retro.app.proposals.evidence import is_applied
 from retro.app.proposals.outcomes import verdicts
 from retro.app.proposals.selection import allowed, prompt_of
-from retro.app.settlement.settle import known_until, read_rows
+from retro.app.settlement.book import known_until, read_rows
 from retro.evaluate.audit.citations import items_of
 from retro.report import RetrospectiveReport
 from retro.store import proposals as shelf

@@ -13,8 +13,8 @@ from playbook.errors import PlaybookError
 from playbook.proposal import BLANK
 from retro.app.proposals.evidence import Size, audit_rows, remembered, touched, with_adopted
 from retro.app.reviews.build import audit_life
+from retro.app.settlement.book import read_rows
 from retro.app.settlement.settings import rules_of
-from retro.app.settlement.settle import read_rows
 from retro.errors import InputError
 from retro.evaluate.audit.audit import audit_period
 from retro.evaluate.audit.citations import items_of

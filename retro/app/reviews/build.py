@@ -14,7 +14,8 @@ from retro.accounting.books import keep_books
 from retro.app.proposals.evidence import proposed_by
 from retro.app.reviews.model_costs import costs_of_reviewing
 from retro.app.reviews.window import foretold, grid_of, money_of, remembered, rolling_week, week_before
-from retro.app.settlement.settle import history_of, is_stale, known_until, opening_of, read_rows, settle
+from retro.app.settlement.book import history_of, is_stale, known_until, opening_of, read_rows
+from retro.app.settlement.settle import settle
 from retro.app.settlement.tracks import load_tracks
 from retro.errors import UnknownError, UsageError
 from retro.evaluate.audit.audit import audit_period

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from retro.accounting.books import step, steps
 from retro.accounting.wallet import Wallet
-from retro.app.settlement.settle import WALLET_TYPES, history_of, opening_of, read_rows
+from retro.app.settlement.book import WALLET_TYPES, history_of, opening_of, read_rows
 from retro.app.settlement.tracks import load_tracks
 from retro.evaluate.audit.history import history_from
 from retro.model import Decision, Prediction, Resolution

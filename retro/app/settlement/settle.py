@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from dataclasses import fields
-from decimal import Decimal
 from math import fsum
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,14 +12,15 @@ import msgspec
 
 from retro.accounting.books import step, steps
 from retro.accounting.wallet import Wallet, statements
+from retro.app.settlement.book import _FOREVER, WALLET_TYPES, Opening, known_until
 from retro.app.settlement.tracks import load_prices, load_tracks, price_by_fills, symbols_of
 from retro.evaluate.audit.citations import entry_day
 from retro.evaluate.audit.history import History, history_from, joined
-from retro.evaluate.position.summary import BookRow, Cited, book_row
+from retro.evaluate.position.summary import BookRow, book_row
 from retro.model import Equity, External, Flow
 from retro.periods import DAY, day_of, midnight
 from retro.store.books import positions as shelf
-from retro.store.books.outcomes import forget_outcomes, outcomes_until, replace_outcomes
+from retro.store.books.outcomes import forget_outcomes, replace_outcomes
 from retro.store.facts import events as facts
 from retro.store.schema import name_of
 
@@ -35,53 +35,12 @@ if TYPE_CHECKING:
     from retro.model import Fact
     from retro.store.facts.agents import Agent
 
-__all__ = ["Opening", "history_of", "is_stale", "known_until", "opening_of", "read_rows", "settle"]
+__all__ = ["settle"]
 
 _CHUNK: Final = 4000
 _LOOK_BACK: Final = 8 * DAY
-_FOREVER: Final = 1 << 62
 _LONG_AGO: Final = -(1 << 62)
-WALLET_TYPES: Final = ("flow", "cost", "external", "equity")
 _COLUMNS: Final = [field.name for field in fields(BookRow) if field.name not in {"decisions", "increases"}]
-_TOLD: Final = msgspec.json.Decoder(dict[str, list[Any]])
-
-
-class Opening(msgspec.Struct, frozen=True):
-    """How an agent's wallet began, at its first event.
-
-    `given` are assets and quantities (decimal text) that opened it: the first stated balances, a configured capital,
-    or what the first equity statement shows beyond the events. `baseline` is the first statement's discrepancy.
-    """
-
-    birth: int
-    capital_known: bool
-    given: list[tuple[str, str]]
-    baseline: float
-
-    def facts(self, agent: str) -> list[Fact]:
-        """The opening as money from the owner, before everything else of that instant."""
-        return [
-            External(id="", agent=agent, at=self.birth, asset=asset, quantity=Decimal(quantity))
-            for asset, quantity in self.given
-            if Decimal(quantity)
-        ]
-
-
-def known_until(agent: Agent) -> int:
-    """K: the last instant of the agent's own events, or until when its source was read."""
-    return max(agent.last_at or 0, agent.as_of or 0)
-
-
-def is_stale(conn: Connection, agent: str, settings: Settings) -> bool:
-    """Whether the book has to be settled before it is read."""
-    found = shelf.book_of(conn, agent)
-    return found is None or found[0] is not None or found[1] != settings.fingerprint
-
-
-def opening_of(conn: Connection, agent: str) -> Opening:
-    """How the settled book says the agent's equity began."""
-    found = shelf.book_of(conn, agent)
-    return msgspec.convert(found[2] if found else {}, Opening)
 
 
 def settle(conn: Connection, agent: Agent, settings: Settings) -> None:
@@ -242,41 +201,6 @@ def _opens(what: Any) -> bool:
     return isinstance(what, External) and not what.id
 
 
-def history_of(conn: Connection, agent: str, settings: Settings, before: int) -> History:
-    """Everything that resolved before an instant, for the cumulative side of the audit."""
-    latest = None if before >= _FOREVER else entry_day(before, settings.options.rules)
-    return outcomes_until(conn, agent, latest).before(before)
-
-
 def _plain(row: BookRow) -> dict[str, Any]:
     data = {name: getattr(row, name) for name in _COLUMNS}
     return {**data, "position": name_of(row.position), "told": json.dumps(row.to_json())}
-
-
-def read_rows(conn: Connection, agent: str, *, opened_before: int, since: int | None = None) -> list[BookRow]:
-    """The book's positions opened before an instant, oldest first; with `since` those open or resolved since then."""
-    rows = []
-    for row in shelf.positions(conn, agent, opened_before=opened_before, alive_at=since):
-        told = _TOLD.decode(row.told)
-        rows.append(
-            BookRow(
-                position=row.position,
-                kind=row.kind,
-                instrument=row.instrument,
-                strategy=row.strategy,
-                side=row.side,
-                opened_at=row.opened_at,
-                closed_at=row.closed_at,
-                flagged_at=row.flagged_at,
-                final_pnl=row.final_pnl,
-                vs_inaction=row.vs_inaction,
-                notional=row.notional,
-                risk=row.risk,
-                exit_outcome=row.exit_outcome,
-                exit_resolved_at=row.exit_resolved_at,
-                implausible_pnl=row.implausible_pnl,
-                decisions=tuple(Cited(c[0], c[1], c[2], tuple(c[3])) for c in told["decisions"]),
-                increases=tuple((tuple(cites), pnl) for cites, pnl in told["increases"]),
-            )
-        )
-    return rows
