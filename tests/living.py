@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from retro import config
 from retro.app.intake.ingest import Ingested, ingest
 from retro.app.reviews import build as review
+from retro.app.settlement.lookup import choose_period
 from retro.app.settlement.settings import Settings, settings_of
 from retro.ingest.journal import reader as journal
 from retro.store.facts import agents
@@ -59,7 +60,7 @@ def report(
     agent = agent_of(store, name)
     settings = settings_for(told)(agent)
     return review.review_period(
-        store, agent, settings, review.choose_period(agent, settings, horizon, at=at, span=span)
+        store, agent, settings, choose_period(agent, settings, horizon, at=at, span=span)
     )
 
 

@@ -17,6 +17,7 @@ from living import agent_of, live, position, report, settings_for
 
 from retro.app.intake.ingest import ingest
 from retro.app.reviews import build as review
+from retro.app.settlement.lookup import choose_period
 from retro.model import Batch, MarkSeries
 from retro.periods import format_instant, parse_instant
 from retro.store.database import Store, open_store
@@ -172,7 +173,7 @@ class Life:
         """A review of [start, end) that knows nothing after an hour."""
         agent = agent_of(self.store, self.name)
         settings = settings_for(self.told)(agent)
-        period = review.choose_period(agent, settings, "weekly", span=(instant(start), instant(end)))
+        period = choose_period(agent, settings, "weekly", span=(instant(start), instant(end)))
         return review.review_period(self.store, agent, settings, period, as_of=instant(known))
 
     def week(self, week: int = 0):

@@ -11,7 +11,7 @@ import pytest
 from living import agent_of, settings_for
 from oracle import DAY, WEEK, Life, instant, student_p
 
-from retro.app.reviews.build import audit_life
+from retro.app.settlement.audit import audit_life
 from retro.evaluate.audit.citations import Rule
 
 

@@ -13,6 +13,7 @@ from worlds import HOUR, START, World
 
 from retro.app.intake.ingest import ingest
 from retro.app.reviews import build as review
+from retro.app.settlement.lookup import choose_period
 from retro.model import Batch, MarkSeries
 from retro.periods import parse_instant
 from retro.report import dump
@@ -262,7 +263,7 @@ def test_as_of_an_event_is_knowing_no_more_than_that(tmp_path, seed):
         settings = settings_for()(agent)
         for span in ((0, 144), (48, 72), (5, 200)):
             limits = (START + span[0] * HOUR, START + span[1] * HOUR)
-            period = review.choose_period(agent, settings, "weekly", span=limits)
+            period = choose_period(agent, settings, "weekly", span=limits)
             as_of = parse_instant(known) if name == "all" else None
             documents.append(dump(review.review_period(store, agent, settings, period, as_of=as_of)))
     assert documents[:3] == documents[3:]

@@ -14,7 +14,8 @@ from retro import config
 from retro.app.engine.wiring import bench_of
 from retro.app.engine.worker import knock
 from retro.app.proposals import verdicts as proposals
-from retro.app.reviews.build import choose_period, review_period
+from retro.app.reviews.build import review_period
+from retro.app.settlement.lookup import choose_period
 from retro.app.settlement.settings import settings_of
 from retro.periods import Horizon, parse_instant
 from retro.report import RetrospectiveReport

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from retro.app.engine.losses import losses
-from retro.app.reviews.build import settled
+from retro.app.settlement.settle import settled
 from retro.periods import DAY, HOUR, SECOND, day_of, midnight, period_at
 from retro.store.facts import agents as shelf_agents
 from retro.store.facts import events as facts

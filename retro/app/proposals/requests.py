@@ -16,8 +16,8 @@ from retro.app.proposals import outcomes
 from retro.app.proposals import verdicts as proposals
 from retro.app.proposals.evidence import remembered, with_adopted
 from retro.app.proposals.selection import choose
-from retro.app.reviews.build import choose_period
 from retro.app.settlement.book import known_until
+from retro.app.settlement.lookup import choose_period
 from retro.errors import UsageError
 from retro.forge import request as words
 from retro.forge.api import ForgeError

@@ -12,7 +12,7 @@ from playbook import Amendment, AuditRow, Playbook
 from playbook.errors import PlaybookError
 from playbook.proposal import BLANK
 from retro.app.proposals.evidence import Size, audit_rows, remembered, touched, with_adopted
-from retro.app.reviews.build import audit_life
+from retro.app.settlement.audit import audit_life
 from retro.app.settlement.book import read_rows
 from retro.app.settlement.settings import rules_of
 from retro.errors import InputError

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from retro.app.reviews.build import settled
 from retro.app.settlement.book import read_rows
+from retro.app.settlement.settle import settled
 from retro.periods import format_instant
 from retro.store.facts import agents as shelf_agents
 from retro.store.facts import faults

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -14,21 +14,18 @@ from retro.accounting.books import keep_books
 from retro.app.proposals.evidence import proposed_by
 from retro.app.reviews.model_costs import costs_of_reviewing
 from retro.app.reviews.window import foretold, grid_of, money_of, remembered, rolling_week, week_before
-from retro.app.settlement.book import history_of, is_stale, known_until, opening_of, read_rows
-from retro.app.settlement.settle import settle
+from retro.app.settlement.audit import _FOREVER, _seed
+from retro.app.settlement.book import known_until, opening_of
+from retro.app.settlement.settle import settled
 from retro.app.settlement.tracks import load_tracks
-from retro.errors import UnknownError, UsageError
-from retro.evaluate.audit.audit import audit_period
-from retro.evaluate.audit.citations import items_of
+from retro.errors import UnknownError
 from retro.evaluate.position.life import Horizon as Sight
-from retro.evaluate.report import Inputs, build, citations_of, retrospective_of
-from retro.periods import Period, day_of, format_instant, midnight, period_at, period_before
+from retro.evaluate.report import Inputs, build, retrospective_of
+from retro.periods import Period, day_of, midnight
 from retro.store.books import positions as shelf
-from retro.store.facts import agents as shelf_agents
 from retro.store.facts import events as facts
 from retro.store.facts import faults
 from retro.store.facts.last_told import last_told
-from retro.store.schema import ingest_alone
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,81 +36,11 @@ if TYPE_CHECKING:
     from retro.app.settlement.settings import Settings
     from retro.app.settlement.tracks import Loaded
     from retro.model import Fact
-    from retro.periods import Horizon
-    from retro.report import HeuristicReport, PositionRetrospective, RetrospectiveReport
+    from retro.report import PositionRetrospective, RetrospectiveReport
     from retro.store.database import Store
     from retro.store.facts.agents import Agent
 
-__all__ = [
-    "audit_life",
-    "choose_period",
-    "inputs_of",
-    "named_agent",
-    "review_period",
-    "review_position",
-    "settled",
-]
-
-_FOREVER: Final = 1 << 62
-
-
-def named_agent(conn: Connection, name: str | None) -> Agent:
-    """The agent of that name, or the only one there is; `UsageError` lists them where one has to be chosen."""
-    known = shelf_agents.agents(conn)
-    if name is not None:
-        found = [agent for agent in known if agent.name == name]
-        if not found:
-            names = ", ".join(agent.name for agent in known) or "none yet; see `retro ingest --help`"
-            raise UsageError(f"there is no agent {name!r}; known: {names}")
-        return found[0]
-    if not known:
-        raise UsageError(
-            "the database holds no agent yet; start with `retro ingest journal FILE` or `retro ingest freqtrade DB`"
-        )
-    if len(known) > 1:
-        raise UsageError(
-            "several agents; choose one with --agent: " + ", ".join(agent.name for agent in known)
-        )
-    return known[0]
-
-
-def settled(store: Store, agent: Agent, settings: Settings) -> None:
-    """Make sure the agent's book speaks for its facts."""
-    with store.read() as conn:
-        if not is_stale(conn, agent.name, settings):
-            return
-    with store.write() as conn:
-        ingest_alone(conn)  # two readers at once: the second finds it done
-        settle(conn, agent, settings)
-
-
-def choose_period(
-    agent: Agent,
-    settings: Settings,
-    horizon: Horizon,
-    *,
-    at: int | None = None,
-    span: tuple[int, int] | None = None,
-    as_of: int | None = None,
-) -> Period:
-    """The period asked for: exactly `span`, the one that contains `at`, or the last one complete by the newest fact.
-
-    An agent younger than one period gets the period it lives in.
-    """
-    if agent.first_at is None:
-        raise UnknownError(f"agent {agent.name} has no events yet")
-    if span is not None:
-        start, end = span
-        if start >= end:
-            raise UsageError(f"--from {format_instant(start)} is not before --to {format_instant(end)}")
-        return Period("custom", start, end, f"{format_instant(start)}_{format_instant(end)}")
-    now = min(known_until(agent), as_of) if as_of is not None else known_until(agent)
-    epoch = {"birth": agent.first_at, "epoch_days": settings.epoch_days}
-    current = period_at(horizon, now if at is None else at, settings.zone, **epoch)
-    if at is not None or current.end <= now:
-        return current
-    before = period_before(current, settings.zone, **epoch)
-    return before if before.end > agent.first_at else current
+__all__ = ["inputs_of", "review_period", "review_position"]
 
 
 def _digest(told: Iterable[Fact], prices: Prices, symbols: Iterable[str]) -> str:
@@ -143,11 +70,6 @@ def _canonical(value: Any) -> str:
             return repr([_canonical(part) for part in value])
         case _:
             return repr(value)
-
-
-def _seed(agent: str, period: Period) -> int:
-    text = f"{agent}|{period.horizon}|{period.start}|{period.end}"
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
 
 
 def inputs_of(
@@ -325,26 +247,3 @@ def review_position(
             predictions=words.predictions,
             outcomes=words.outcomes,
         )
-
-
-def audit_life(store: Store, agent: Agent, settings: Settings) -> list[HeuristicReport]:
-    """The citation audit over everything the agent ever did."""
-    settled(store, agent, settings)
-    end = known_until(agent) + 1
-    period = Period("custom", agent.first_at or 0, max(end, (agent.first_at or 0) + 1), "life")
-    rules = settings.options.rules
-    with store.read() as conn:
-        rows = read_rows(conn, agent.name, opened_before=_FOREVER)
-        history = history_of(conn, agent.name, settings, _FOREVER)
-        decided = facts.between(conn, agent.name, period.start, period.end, types=["decision"])
-    items = [item for row in rows for item in items_of(row, rules, rules.claims)]
-    # marks may reach beyond the agent's last event: an exit they can judge is judged
-    return audit_period(
-        items,
-        history,
-        rules,
-        period.start,
-        _FOREVER,
-        _seed(agent.name, period),
-        stray=citations_of(decided, rules.claims),  # type: ignore[arg-type]
-    )

@@ -12,7 +12,7 @@ import msgspec
 
 from retro.accounting.books import step, steps
 from retro.accounting.wallet import Wallet, statements
-from retro.app.settlement.book import _FOREVER, WALLET_TYPES, Opening, known_until
+from retro.app.settlement.book import _FOREVER, WALLET_TYPES, Opening, is_stale, known_until
 from retro.app.settlement.tracks import load_prices, load_tracks, price_by_fills, symbols_of
 from retro.evaluate.audit.citations import entry_day
 from retro.evaluate.audit.history import History, history_from, joined
@@ -22,7 +22,12 @@ from retro.periods import DAY, day_of, midnight
 from retro.store.books import positions as shelf
 from retro.store.books.outcomes import forget_outcomes, replace_outcomes
 from retro.store.facts import events as facts
-from retro.store.schema import name_of
+from retro.store.schema import ingest_alone, name_of
+
+if TYPE_CHECKING:
+    from retro.app.settlement.settings import Settings
+    from retro.store.database import Store
+    from retro.store.facts.agents import Agent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -35,7 +40,7 @@ if TYPE_CHECKING:
     from retro.model import Fact
     from retro.store.facts.agents import Agent
 
-__all__ = ["settle"]
+__all__ = ["settle", "settled"]
 
 _CHUNK: Final = 4000
 _LOOK_BACK: Final = 8 * DAY
@@ -204,3 +209,13 @@ def _opens(what: Any) -> bool:
 def _plain(row: BookRow) -> dict[str, Any]:
     data = {name: getattr(row, name) for name in _COLUMNS}
     return {**data, "position": name_of(row.position), "told": json.dumps(row.to_json())}
+
+
+def settled(store: Store, agent: Agent, settings: Settings) -> None:
+    """Make sure the agent's book speaks for its facts."""
+    with store.read() as conn:
+        if not is_stale(conn, agent.name, settings):
+            return
+    with store.write() as conn:
+        ingest_alone(conn)  # two readers at once: the second finds it done
+        settle(conn, agent, settings)

@@ -95,7 +95,7 @@ class Call:
 
     def agent(self, name: str | None) -> Agent:
         """The agent of that name, or the only one."""
-        from retro.app.reviews.build import named_agent
+        from retro.app.settlement.lookup import named_agent
 
         if not self.agents():
             raise UnknownError(_EMPTY)

@@ -74,7 +74,7 @@ def audit(
 
     Example: retro playbook audit --agent sample --json
     """
-    from retro.app.reviews.build import audit_life
+    from retro.app.settlement.audit import audit_life
 
     known = call.agent(agent)
     settings = call.settings(known)

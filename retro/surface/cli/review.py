@@ -91,7 +91,8 @@ def _period(
     *,
     narrate: bool,
 ) -> None:
-    from retro.app.reviews.build import choose_period, review_period
+    from retro.app.reviews.build import review_period
+    from retro.app.settlement.lookup import choose_period
     from retro.narrate.plain import words
 
     if (start is None) != (end is None):

@@ -1,0 +1,53 @@
+"""The audit of a whole life."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Final
+
+from retro.app.settlement.book import history_of, known_until, read_rows
+from retro.evaluate.audit.audit import audit_period
+from retro.evaluate.audit.citations import items_of
+from retro.evaluate.report import citations_of
+from retro.periods import Period
+from retro.store.facts import events as facts
+
+if TYPE_CHECKING:
+    from retro.app.settlement.settings import Settings
+    from retro.report import HeuristicReport
+    from retro.store.database import Store
+    from retro.store.facts.agents import Agent
+from retro.app.settlement.settle import settled
+
+__all__ = ["audit_life"]
+
+
+_FOREVER: Final = 1 << 62
+
+
+def _seed(agent: str, period: Period) -> int:
+    text = f"{agent}|{period.horizon}|{period.start}|{period.end}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
+
+
+def audit_life(store: Store, agent: Agent, settings: Settings) -> list[HeuristicReport]:
+    """The citation audit over everything the agent ever did."""
+    settled(store, agent, settings)
+    end = known_until(agent) + 1
+    period = Period("custom", agent.first_at or 0, max(end, (agent.first_at or 0) + 1), "life")
+    rules = settings.options.rules
+    with store.read() as conn:
+        rows = read_rows(conn, agent.name, opened_before=_FOREVER)
+        history = history_of(conn, agent.name, settings, _FOREVER)
+        decided = facts.between(conn, agent.name, period.start, period.end, types=["decision"])
+    items = [item for row in rows for item in items_of(row, rules, rules.claims)]
+    # marks may reach beyond the agent's last event: an exit they can judge is judged
+    return audit_period(
+        items,
+        history,
+        rules,
+        period.start,
+        _FOREVER,
+        _seed(agent.name, period),
+        stray=citations_of(decided, rules.claims),  # type: ignore[arg-type]
+    )

@@ -1,0 +1,69 @@
+"""Which agent and which period a call means."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from retro.app.settlement.book import known_until
+from retro.errors import UnknownError, UsageError
+from retro.periods import Period, format_instant, period_at, period_before
+from retro.store.facts import agents as shelf_agents
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from retro.app.settlement.settings import Settings
+    from retro.periods import Horizon
+    from retro.store.facts.agents import Agent
+
+
+__all__ = ["choose_period", "named_agent"]
+
+
+def named_agent(conn: Connection, name: str | None) -> Agent:
+    """The agent of that name, or the only one there is; `UsageError` lists them where one has to be chosen."""
+    known = shelf_agents.agents(conn)
+    if name is not None:
+        found = [agent for agent in known if agent.name == name]
+        if not found:
+            names = ", ".join(agent.name for agent in known) or "none yet; see `retro ingest --help`"
+            raise UsageError(f"there is no agent {name!r}; known: {names}")
+        return found[0]
+    if not known:
+        raise UsageError(
+            "the database holds no agent yet; start with `retro ingest journal FILE` or `retro ingest freqtrade DB`"
+        )
+    if len(known) > 1:
+        raise UsageError(
+            "several agents; choose one with --agent: " + ", ".join(agent.name for agent in known)
+        )
+    return known[0]
+
+
+def choose_period(
+    agent: Agent,
+    settings: Settings,
+    horizon: Horizon,
+    *,
+    at: int | None = None,
+    span: tuple[int, int] | None = None,
+    as_of: int | None = None,
+) -> Period:
+    """The period asked for: exactly `span`, the one that contains `at`, or the last one complete by the newest fact.
+
+    An agent younger than one period gets the period it lives in.
+    """
+    if agent.first_at is None:
+        raise UnknownError(f"agent {agent.name} has no events yet")
+    if span is not None:
+        start, end = span
+        if start >= end:
+            raise UsageError(f"--from {format_instant(start)} is not before --to {format_instant(end)}")
+        return Period("custom", start, end, f"{format_instant(start)}_{format_instant(end)}")
+    now = min(known_until(agent), as_of) if as_of is not None else known_until(agent)
+    epoch = {"birth": agent.first_at, "epoch_days": settings.epoch_days}
+    current = period_at(horizon, now if at is None else at, settings.zone, **epoch)
+    if at is not None or current.end <= now:
+        return current
+    before = period_before(current, settings.zone, **epoch)
+    return before if before.end > agent.first_at else current
