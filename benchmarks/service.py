@@ -20,8 +20,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from retro.app.context import Bench
-from retro.app.engine.obligations import materialise, terms_of
+from retro.app.context import Bench, terms_of
+from retro.app.engine.obligations import materialise
 from retro.app.engine.pending import anything_due
 from retro.app.engine.worker import knock
 from retro.app.intake.ingest import ingest

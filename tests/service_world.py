@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from retro import config
-from retro.app.context import Bench, Tally
-from retro.app.engine.obligations import materialise, terms_of
+from retro.app.context import Bench, Tally, terms_of
+from retro.app.engine.obligations import materialise
 from retro.app.engine.worker import knock
 from retro.app.intake.ingest import Ingested, ingest
 from retro.app.narration.narrators import plain_words

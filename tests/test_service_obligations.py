@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from service_world import MONDAY, World, life, line, trade
 
-from retro.app.engine.obligations import Life, next_end, owed_periods, terms_of
+from retro.app.context import terms_of
+from retro.app.engine.obligations import Life, next_end, owed_periods
 from retro.config import Config
 from retro.periods import DAY, HOUR, SECOND, midnight, parse_instant
 from retro.store.database import Store, open_store

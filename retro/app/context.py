@@ -6,16 +6,19 @@ import random
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
-from retro.periods import SECOND
+from retro.periods import HOUR, SECOND
 from retro.report.document import Document
-from retro.store.jobs.reviews import Review
+from retro.store.jobs.reviews import PERIODIC, Review
+
+if TYPE_CHECKING:
+    from retro.config import Config
+    from retro.periods import Horizon
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from retro.app.engine.obligations import Terms
     from retro.app.settlement.settings import Settings
     from retro.config import Config
     from retro.deliver.channel import Channel
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
     from retro.store.database import Store
     from retro.store.facts.agents import Agent
 
-__all__ = ["LONGEST_WAIT", "Bench", "Consequence", "Tally", "Words", "backoff"]
+__all__ = ["LONGEST_WAIT", "Bench", "Consequence", "Tally", "Terms", "Words", "backoff", "terms_of"]
 
 LONGEST_WAIT: Final = 3600 * SECOND
 _FIRST_WAIT: Final = 30 * SECOND
@@ -93,3 +96,31 @@ def backoff(attempt: int, rng: random.Random) -> int:
     """Microseconds to wait after the n-th failure: doubling from half a minute to an hour, a quarter more or less."""
     wait = min(_FIRST_WAIT << min(attempt - 1, 20), LONGEST_WAIT)
     return round(wait * rng.uniform(0.75, 1.25))
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What the owner wants reviewed, and what to do after an outage."""
+
+    periods: tuple[Horizon, ...] = PERIODIC
+    positions: bool = True
+    loss_pct: float = 5.0
+    lag: int = HOUR
+    catch_up: Literal["all", "latest"] = "all"
+
+
+def terms_of(config: Config) -> Terms:
+    """The terms of a configuration."""
+    review = config.retrospective
+    wanted = {
+        "daily": review.daily_review_enabled,
+        "weekly": review.weekly_review_enabled,
+        "epoch": review.epoch_review_enabled,
+    }
+    return Terms(
+        periods=tuple(kind for kind in PERIODIC if wanted[kind]),
+        positions=review.position_close_review,
+        loss_pct=review.loss_review_threshold_pct,
+        lag=round(review.settle_lag_hours * HOUR),
+        catch_up=config.service.catch_up,
+    )

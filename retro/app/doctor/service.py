@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from retro.app.context import terms_of
 from retro.app.doctor.check import broken, note, ok
-from retro.app.engine.obligations import terms_of
 from retro.deliver.channel import Sent
 from retro.periods import SECOND, period_at, zone
 from retro.store.facts import agents as shelf_agents

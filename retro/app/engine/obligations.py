@@ -6,44 +6,32 @@ the same rows: every period since the agent's first event, every closed position
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from retro.app.engine.losses import losses
 from retro.app.settlement.settle import settled
-from retro.periods import DAY, HOUR, SECOND, day_of, midnight, period_at
+from retro.periods import DAY, SECOND, day_of, midnight, period_at
 from retro.store.facts import agents as shelf_agents
 from retro.store.facts import events as facts
 from retro.store.jobs import enrolments, reviews
-from retro.store.jobs.reviews import NEVER, PERIODIC, Owed
+from retro.store.jobs.reviews import NEVER, Owed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from sqlalchemy import Connection
 
+    from retro.app.context import Terms
     from retro.app.settlement.settings import Settings
-    from retro.config import Config
     from retro.periods import Horizon, Period
     from retro.store.database import Store
     from retro.store.facts.agents import Agent
 
-__all__ = ["Life", "Terms", "materialise", "next_end", "owed_periods", "terms_of"]
+__all__ = ["Life", "materialise", "next_end", "owed_periods"]
 
 _WEEK: Final = 7 * DAY
 _LENGTH: Final = {"daily": 1, "weekly": 7}
 _FILLED: Final = frozenset({"spot", "perp"})
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """What the owner wants reviewed, and what to do after an outage."""
-
-    periods: tuple[Horizon, ...] = PERIODIC
-    positions: bool = True
-    loss_pct: float = 5.0
-    lag: int = HOUR
-    catch_up: Literal["all", "latest"] = "all"
 
 
 class Life(NamedTuple):
@@ -56,23 +44,6 @@ class Life(NamedTuple):
     died_at: int | None = None
     ended_at: int | None = None
     open_positions: int = 0
-
-
-def terms_of(config: Config) -> Terms:
-    """The terms of a configuration."""
-    review = config.retrospective
-    wanted = {
-        "daily": review.daily_review_enabled,
-        "weekly": review.weekly_review_enabled,
-        "epoch": review.epoch_review_enabled,
-    }
-    return Terms(
-        periods=tuple(kind for kind in PERIODIC if wanted[kind]),
-        positions=review.position_close_review,
-        loss_pct=review.loss_review_threshold_pct,
-        lag=round(review.settle_lag_hours * HOUR),
-        catch_up=config.service.catch_up,
-    )
 
 
 def materialise(

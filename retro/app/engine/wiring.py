@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from retro.app.context import Bench
+from retro.app.context import Bench, terms_of
 from retro.app.engine.delivery import channels_of
-from retro.app.engine.obligations import terms_of
 from retro.app.experience.learning import damaged_records, learning
 from retro.app.experience.records import records_channel
 from retro.app.narration.narrators import words_of
