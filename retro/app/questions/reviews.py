@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from retro.app.engine.delivery import message_of
+from retro.app.reviews.messages import message_of
 from retro.errors import UnknownError, UsageError
 from retro.periods import format_instant
 from retro.present.page.revision import changes

@@ -1,0 +1,80 @@
+"""A stored review as the message that channels send."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from retro.app.settlement.settings import base_currency_of
+from retro.deliver.channel import Message
+from retro.errors import UnknownError
+from retro.periods import parse_instant
+from retro.report import RetrospectiveReport
+from retro.report.document import read
+from retro.store.facts.agents import agents
+from retro.store.jobs import reviews
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection
+
+    from retro.config import Config
+    from retro.report.document import Document
+    from retro.store.jobs.outbox import Letter
+
+
+__all__ = ["message_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    document: Document
+    previous: Document | None = None
+
+
+def message_of(conn: Connection, config: Config, letter: Letter, older: Sequence[Letter] = ()) -> Message:
+    """The message of a letter, and of the older ones that go with it, from the documents as they are stored."""
+    review = reviews.by_key(conn, letter.review)
+    found = _found(conn, letter)
+    digest = tuple(_found(conn, one).document for one in older)
+    return Message(
+        review_id=letter.review_id,
+        agent=letter.agent,
+        kind=letter.kind,
+        revision=letter.revision,
+        period_key=review.period_key,
+        subject_line="",
+        document=found.document,
+        generated_at_us=_generated_at(found.document),
+        recipient=letter.recipient,
+        digest_of=digest,
+        previous=found.previous,
+        currencies=_currencies(conn, config, (found.document, *digest)),
+    )
+
+
+def _currencies(conn: Connection, config: Config, documents: Sequence[Document]) -> dict[str, str]:
+    """The unit of each agent whose positions are among the documents; a report says its own."""
+    silent = {one.agent for one in documents if not isinstance(one, RetrospectiveReport)}
+    return (
+        {one.name: base_currency_of(config, one) for one in agents(conn) if one.name in silent}
+        if silent
+        else {}
+    )
+
+
+def _found(conn: Connection, letter: Letter) -> _Found:
+    there = reviews.written(conn, letter.review, letter.revision)
+    if there is None or there.document is None:
+        raise UnknownError(f"revision {letter.revision} of {letter.review_id} is not stored")
+    before = reviews.written(conn, letter.review, letter.revision - 1) if letter.revision > 1 else None
+    previous = None if before is None or before.document is None else read(before.document)
+    return _Found(read(there.document), previous)
+
+
+def _generated_at(document: Document) -> int:
+    """The date of a review: a property of it, not of its sending."""
+    if isinstance(document, RetrospectiveReport):
+        return parse_instant(document.generated_at)
+    return parse_instant(document.exit_at or document.entry_at)
