@@ -11,7 +11,8 @@ import pytest
 from freqtrade_databases import Order, Trade, write
 from service_world import MONDAY, World, life, line, lines_of
 
-from retro.app.engine.pending import anything_due, key_of, signature_of
+from retro.app.engine.pending import anything_due
+from retro.app.intake.fingerprints import key_of, signature_of
 from retro.config import Source
 from retro.periods import DAY, HOUR, format_instant
 from retro.store.database import open_store

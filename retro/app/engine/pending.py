@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from retro.app.intake.fingerprints import key_of, signature_of
 from retro.store.jobs import cursors as readings
 from retro.store.jobs import enrolments, outbox
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from retro.config import Source
     from retro.store.database import Store
 
-__all__ = ["anything_due", "key_of", "signature_of"]
+__all__ = ["anything_due"]
 
 
 def anything_due(store: Store, sources: Sequence[Source], host: str, now: int) -> bool:
@@ -31,36 +29,3 @@ def anything_due(store: Store, sources: Sequence[Source], host: str, now: int) -
                 for source in sources
             )
         )
-
-
-def key_of(source: Source, host: str) -> str:
-    """The identity of a source: what it is, where it lies, on which machine, and whose it is."""
-    told = [host, source.kind, str(source.path), str(source.candles), source.agent, str(source.capital)]
-    return hashlib.sha256(repr(told).encode()).hexdigest()[:32]
-
-
-def signature_of(source: Source) -> str:
-    """What changes when a source does: a digest of size and date of its files, a database's journals and candles."""
-    beside = ("", "-wal", "-journal") if source.kind == "freqtrade" else ("",)
-    found = [mark for end in beside for mark in _stamps(Path(f"{source.path}{end}"))]
-    if source.candles is not None:
-        found += _stamps(source.candles)
-    return hashlib.sha256(repr(found).encode()).hexdigest()
-
-
-def _stamps(path: Path) -> Iterator[list[Any]]:
-    try:
-        if path.is_dir():
-            entries = sorted(os.scandir(path), key=lambda entry: entry.name)
-            for entry in entries:
-                if entry.is_dir() and entry.name == "futures":
-                    yield from _stamps(Path(entry.path))
-                elif entry.is_file():
-                    status = entry.stat()
-                    yield [entry.name, status.st_size, status.st_mtime_ns]
-            return
-        status = path.stat()
-    except OSError as error:
-        yield [path.name, error.errno]
-        return
-    yield [path.name, status.st_size, status.st_mtime_ns, status.st_ino]

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
 
-from retro.app.engine.pending import key_of, signature_of
+from retro.app.intake.fingerprints import key_of, signature_of
 from retro.app.intake.ingest import ingest
 from retro.errors import InputError, RetroError, StoreError
 from retro.ingest import candles as marks
