@@ -14,7 +14,8 @@ import memory
 from memory import DEFAULT, Refused, Settings
 from memory.episodic.columns import of_episodes
 from memory.episodic.episode import episode_of
-from memory.insight.state import appetite, state_of, streaks
+from memory.episodic.results import appetite, streaks
+from memory.insight.state import state_of
 from memory.instants import DAY
 
 CAPITAL = Settings(capital=100.0)

@@ -15,8 +15,8 @@ import numpy.typing as npt
 from memory.advice.kelly import kelly_of, weighed
 from memory.episodic.columns import of_episodes
 from memory.episodic.factors import recency
+from memory.episodic.results import appetite, results_of
 from memory.errors import Refused
-from memory.insight.state import appetite, results_of
 from memory.instants import DAY
 from memory.retrieval.recall import score, top
 from memory.settings import STANDARD, Settings

@@ -14,7 +14,7 @@ import numpy as np
 
 from memory.episodic import cache
 from memory.episodic.factors import recency
-from memory.insight.state import appetite, equity_of
+from memory.episodic.results import appetite, equity_of
 from memory.retrieval.hit import Filters
 from memory.retrieval.recall import score
 from memory.settings import STANDARD, Settings

@@ -16,6 +16,7 @@ import numpy as np
 
 from memory.episodic import cache
 from memory.episodic.episode import from_document, sane
+from memory.episodic.results import results_of
 from memory.errors import Conflict, Refused
 from memory.insight.evidence import (
     ACTION,
@@ -29,7 +30,6 @@ from memory.insight.evidence import (
     induced_after,
     mask,
 )
-from memory.insight.state import results_of
 from memory.instants import written
 from memory.settings import STANDARD, Settings
 from memory.situation.context import MISSING_CODE, Codes, Floats, Registry

@@ -15,6 +15,7 @@ import numpy as np
 from memory.episodic import cache
 from memory.episodic.columns import FOREVER
 from memory.episodic.episode import Episode, from_document
+from memory.episodic.results import results_of
 from memory.insight.drift import Drift, drift
 from memory.insight.practice import (
     NARROW,
@@ -35,7 +36,6 @@ from memory.insight.practice import (
     variation,
     win_rate,
 )
-from memory.insight.state import results_of
 from memory.settings import STANDARD, Settings
 from memory.situation.context import code
 from memory.store import ledger

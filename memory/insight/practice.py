@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from memory.insight.state import signs
+from memory.episodic.results import signs
 from memory.situation.context import code
 
 if TYPE_CHECKING:

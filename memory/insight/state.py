@@ -10,14 +10,20 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from memory.episodic import cache
 from memory.episodic.factors import LEAST_SCALE, PRIOR_SCALE, PRIOR_WEIGHT, WINDOW
+from memory.episodic.results import (
+    _equity_path,
+    appetite,
+    equity_of,
+    results_of,
+    signs,
+    streaks,
+)
 from memory.errors import Refused
 from memory.instants import written
 from memory.settings import STANDARD, Settings
-from memory.situation.context import Codes, Floats, code
 from memory.store import intents, ledger
 
 if TYPE_CHECKING:
@@ -28,7 +34,6 @@ if TYPE_CHECKING:
 PERSISTENCE: Final = 0.9
 """lambda of the confidence's moving average."""
 NEUTRAL: Final = 0.5
-LEAST_APPETITE: Final = 0.1
 _REMEMBERED: Final = 500
 """Trades after which the start of the moving average weighs less than a float can hold: .9 ** 500 < 1e-22."""
 _PAIRS: Final = 20
@@ -140,58 +145,6 @@ def state_of(
     )
 
 
-def results_of(columns: Columns) -> Floats:
-    """Each episode's outcome whose sign says won or lost: R where known, else money, else NaN."""
-    if "results" not in columns.memo:
-        columns.memo["results"] = np.where(np.isnan(columns.r), columns.pnl, columns.r)
-    found: Floats = columns.memo["results"]
-    return found
-
-
-def streaks(results: Floats) -> tuple[int, int]:
-    """(wins, losses) in a row at the end; a scratch ends both, what has no outcome does not count."""
-    for size in (64, 1024, len(results)):
-        last = results[-size:] if size else results
-        last = last[~np.isnan(last)]
-        if not len(last):
-            continue
-        sign = np.sign(last[-1])
-        other = np.flatnonzero(np.sign(last) != sign)
-        if len(other) or size >= len(results):
-            length = len(last) - (int(other[-1]) + 1 if len(other) else 0)
-            return (length if sign > 0 else 0, length if sign < 0 else 0)
-    return 0, 0
-
-
-def equity_of(columns: Columns, n: int, capital: float | None) -> tuple[float | None, float | None]:
-    """(equity, peak equity) of closed trades after the first n episodes; (None, None) without capital."""
-    if capital is None:
-        return None, None
-    key, (equity, peak) = columns.memo.get("equity", (None, (0.0, 0.0)))
-    if key != (n, capital):
-        path = _equity_path(columns.pnl[:n], capital)
-        equity, peak = float(path[-1]), float(path.max())
-        columns.memo["equity"] = ((n, capital), (equity, peak))
-    return equity, peak
-
-
-def _equity_path(pnl: Floats, capital: float) -> Floats:
-    return np.cumsum(np.concatenate(([capital], np.where(np.isnan(pnl), 0.0, pnl))))
-
-
-def drawdown_state(columns: Columns, n: int, settings: Settings) -> float | None:
-    """min(1, drawdown / limit) after the first n episodes; None without capital."""
-    equity, peak = equity_of(columns, n, settings.capital)
-    if equity is None or peak is None:
-        return None
-    return min(1.0, (peak - equity) / peak / settings.drawdown_limit)
-
-
-def appetite(drawdown: float, limit: float) -> float:
-    """risk_appetite = max(.1, 1 - (drawdown / limit)^2): it lessens, it never stops; stopping is the halt flag."""
-    return max(LEAST_APPETITE, 1.0 - min(1.0, drawdown / limit) ** 2)
-
-
 def confidences(columns: Columns, n: int) -> list[tuple[int, float]]:
     """(position, confidence) after each of the last trades: moving average .9 of sigmoid(r / sigma as of then)."""
     places = np.flatnonzero(~np.isnan(columns.r[:n]))[-_REMEMBERED - WINDOW :]
@@ -213,13 +166,6 @@ def _sigmoid(x: float) -> float:
         return 1.0 / (1.0 + math.exp(-x))
     grown = math.exp(x)
     return grown / (1.0 + grown)
-
-
-def signs(direction: Codes) -> npt.NDArray[np.int8]:
-    """+1 for a long, -1 for a short, 0 for anything else."""
-    long = (direction == code("long")) | (direction == code("buy"))
-    short = (direction == code("short")) | (direction == code("sell"))
-    return np.asarray(long.astype(np.int8) - short.astype(np.int8), dtype=np.int8)
 
 
 def momentum_bias(columns: Columns, n: int) -> float | None:

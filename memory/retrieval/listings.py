@@ -11,8 +11,8 @@ import numpy as np
 from memory.episodic import cache
 from memory.episodic.columns import FOREVER
 from memory.episodic.episode import from_document
+from memory.episodic.results import results_of
 from memory.experience.hindsight import remembered, retrospectives
-from memory.insight.state import results_of
 from memory.retrieval.hit import Filters
 from memory.retrieval.recall import chosen
 from memory.settings import STANDARD, Settings

@@ -15,10 +15,10 @@ import numpy as np
 from memory.episodic import cache
 from memory.episodic.episode import from_document
 from memory.episodic.factors import affect, boost, quality, recency, scale_at, sharpe_weight
+from memory.episodic.results import drawdown_state, results_of, streaks
 from memory.errors import Refused
 from memory.experience.hindsight import remembered, retrospectives
 from memory.experience.markers import markers_of
-from memory.insight.state import drawdown_state, results_of, streaks
 from memory.retrieval.candidates import belief_hits, plan_hits
 from memory.retrieval.hit import Filters, Hit
 from memory.retrieval.reasons import episode_reason
