@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from retro.app.intake.ingest import ingest
 from retro.app.settlement.settings import settings_of
 from retro.config import Config
-from retro.ingest.journal.reader import read_path
+from retro.ingest.journal.parallel import read_path
 from retro.model import Row
 from retro.store.database import Store, open_store
 from retro.store.facts import events as facts

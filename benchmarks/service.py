@@ -29,7 +29,7 @@ from retro.app.narration.narrators import plain_words
 from retro.app.settlement.settings import settings_of
 from retro.config import Config
 from retro.deliver.file import Files
-from retro.ingest.journal import reader as journal
+from retro.ingest.journal.parallel import read_path
 from retro.periods import DAY
 from retro.store.database import Store, open_store
 
@@ -64,7 +64,7 @@ def history(path: Path, reviews: int, now: int) -> Store:
             for n in range((now - start) // DAY // 30 + 1)
         )
     )
-    batches = journal.read_path(str(source), now=now, ahead=False)
+    batches = read_path(str(source), now=now, ahead=False)
     ingest(store, "bench", batches, settings_for, now=now)
     materialise(store, settings_for, terms_of(CONFIG), now, all_agents=True)
     with store.write() as conn:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from playbook.document import Playbook
     from playbook.heuristic import Heuristic
 
 __all__ = ["claims", "resolve"]
@@ -26,10 +25,10 @@ def claims(heuristics: Sequence[Heuristic]) -> dict[str, str]:
     return claimed
 
 
-def resolve(playbook: Playbook, cites: Iterable[str]) -> tuple[str, ...]:
+def resolve(heuristics: Sequence[Heuristic], cites: Iterable[str]) -> tuple[str, ...]:
     """Turn cited ids and labels into heuristic ids, each once, in the order cited; unclaimed labels stay themselves."""
-    ids = {heuristic.id for heuristic in playbook.heuristics}
-    claimed = claims(playbook.heuristics)
+    ids = {heuristic.id for heuristic in heuristics}
+    claimed = claims(heuristics)
 
     def meant(cite: str) -> str:
         for name in (cite, " ".join(cite.split())):

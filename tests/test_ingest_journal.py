@@ -18,6 +18,7 @@ from journal_lines import (
 )
 
 from retro.ingest.journal import reader as journal
+from retro.ingest.journal.parallel import read_path
 from retro.journal import FIELDS
 from retro.model import FACT_TYPES
 from retro.periods import parse_instant
@@ -181,7 +182,7 @@ def test_a_bad_line_anywhere_in_a_large_file_costs_only_itself() -> None:
 
 
 def test_the_example_shows_every_type_and_every_field_of_it_is_known() -> None:
-    (batch,) = journal.read_path(str(EXAMPLE), now=NOW)
+    (batch,) = read_path(str(EXAMPLE), now=NOW)
     assert not batch.faults
     assert not batch.unknown
     told = {json.loads(text)["type"] for text in EXAMPLE.read_text().splitlines()}

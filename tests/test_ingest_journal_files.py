@@ -22,14 +22,13 @@ from journal_lines import (
 )
 
 from retro.errors import InputError, RetroError
-from retro.ingest.journal import reader as journal
-from retro.ingest.journal.parallel import read_ahead, worth_it
+from retro.ingest.journal.parallel import read_ahead, read_path, worth_it
 
 
 def test_a_gzip_file_is_known_by_its_first_bytes(tmp_path: Path) -> None:
     path = tmp_path / "journal"
     path.write_bytes(gzip.compress(line(DEATH, id="a")) + gzip.compress(line(DEATH, id="b")))
-    (batch,) = journal.read_path(str(path), now=NOW)
+    (batch,) = read_path(str(path), now=NOW)
     assert [row.id for row in batch.rows] == ["a", "b"]
 
 
@@ -40,23 +39,18 @@ def test_a_gzip_file_cut_short_keeps_what_came_before(tmp_path: Path) -> None:
     path = tmp_path / "journal.gz"
     for end in (len(packed) // 2, len(packed) - 4, 11):
         path.write_bytes(packed[:end])
-        batches = list(journal.read_path(str(path), now=NOW))
+        batches = list(read_path(str(path), now=NOW))
         rows = [row for batch in batches for row in batch.rows]
         (fault,) = [fault for batch in batches for fault in batch.faults]
         assert "gzip data end early" in fault.reason
         assert fault.line == len(rows) + 1
         assert [int(row.id) for row in rows] == list(range(len(rows)))
     path.write_bytes(packed[:-8] + bytes(8))
-    assert "gzip data are damaged" in next(
-        f.reason for b in journal.read_path(str(path), now=NOW) for f in b.faults
-    )
+    assert "gzip data are damaged" in next(f.reason for b in read_path(str(path), now=NOW) for f in b.faults)
     half = bytearray(packed)
     half[len(half) // 2] ^= 0xFF
     path.write_bytes(half)
-    assert (
-        "gzip data are damaged"
-        in [f.reason for b in journal.read_path(str(path), now=NOW) for f in b.faults][-1]
-    )
+    assert "gzip data are damaged" in [f.reason for b in read_path(str(path), now=NOW) for f in b.faults][-1]
 
 
 def test_a_gzip_bomb_stops_with_a_sentence_and_keeps_what_came_before(tmp_path: Path) -> None:
@@ -65,7 +59,7 @@ def test_a_gzip_bomb_stops_with_a_sentence_and_keeps_what_came_before(tmp_path: 
         file.write(line(DEATH, id="first"))
         for _ in range(160):
             file.write(bytes(1 << 20))
-    (batch,) = journal.read_path(str(path), now=NOW)
+    (batch,) = read_path(str(path), now=NOW)
     assert [row.id for row in batch.rows] == ["first"]
     assert "unfold more than 250-fold" in batch.faults[-1].reason
 
@@ -90,14 +84,14 @@ def test_what_is_no_journal_at_all_is_one_sentence(tmp_path: Path, make, says: s
     path = tmp_path / "source"
     make(path)
     with pytest.raises(InputError, match=says) as caught:
-        list(journal.read_path(str(path), now=NOW))
+        list(read_path(str(path), now=NOW))
     assert str(path) in str(caught.value)
     assert isinstance(caught.value, RetroError)
 
 
 def test_a_path_that_cannot_be_a_path_is_one_sentence() -> None:
     with pytest.raises(InputError, match="cannot be opened"):
-        list(journal.read_path("a\0b", now=NOW))
+        list(read_path("a\0b", now=NOW))
 
 
 def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,14 +101,14 @@ def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
         os.close(writer)
         with open(reader, "rb") as stdin:
             monkeypatch.setattr("sys.stdin", io.TextIOWrapper(stdin))
-            (batch,) = journal.read_path("-", now=NOW)
+            (batch,) = read_path("-", now=NOW)
         assert [row.id for row in batch.rows] == ["a"]
 
 
 def test_standard_input_that_is_closed_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", None)
     with pytest.raises(InputError, match="standard input is closed"):
-        list(journal.read_path("-", now=NOW))
+        list(read_path("-", now=NOW))
 
 
 def test_a_child_process_reads_exactly_what_we_would(tmp_path: Path) -> None:
@@ -126,7 +120,7 @@ def test_a_child_process_reads_exactly_what_we_would(tmp_path: Path) -> None:
         for kind in kinds
     ]
     path.write_bytes(b"".join(parts) + b"torn")
-    here = list(journal.read_path(str(path), now=NOW, size=500, ahead=False))
+    here = list(read_path(str(path), now=NOW, size=500, ahead=False))
     there = list(read_ahead(str(path), now=NOW, size=500))
     assert [b.rows for b in there] == [b.rows for b in here]
     assert [b.lines for b in there] == [b.lines for b in here]

@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retro.errors import RetroError
-from retro.ingest.journal import reader
+from retro.ingest.journal.parallel import read_path
 from retro.journal import FIELDS, Journal, JournalError
 from retro.model import Batch, decode
 from retro.periods import parse_instant
@@ -32,7 +32,7 @@ def clock() -> float:
 
 
 def read(path: Path) -> Batch:
-    batches = list(reader.read_path(str(path), now=AT))
+    batches = list(read_path(str(path), now=AT))
     assert len(batches) <= 1
     return batches[0] if batches else Batch()
 
@@ -199,7 +199,7 @@ def test_threads_and_processes_share_a_journal(path: Path) -> None:
     for thread in threads:
         thread.join()
     assert other.wait() == 0
-    batches = list(reader.read_path(str(path), now=parse_instant("2100-01-01T00:00:00Z")))
+    batches = list(read_path(str(path), now=parse_instant("2100-01-01T00:00:00Z")))
     assert not [fault for batch in batches for fault in batch.faults]
     assert len({row.id for batch in batches for row in batch.rows}) == 500
 

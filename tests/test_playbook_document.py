@@ -79,7 +79,12 @@ def test_a_heuristic_knows_its_strategy_its_day_and_why_it_was_retired() -> None
 def test_a_citation_of_a_claimed_label_is_a_citation_of_its_heuristic() -> None:
     book = parse(SAMPLE)
     assert claims(book.heuristics) == {"size_up": "H-7", "thin": "H-12", "a, b": "H-12"}
-    assert resolve(book, ["roi", "size_up", "H-7", " thin ", "H-3", "roi"]) == ("roi", "H-7", "H-12", "H-3")
+    assert resolve(book.heuristics, ["roi", "size_up", "H-7", " thin ", "H-3", "roi"]) == (
+        "roi",
+        "H-7",
+        "H-12",
+        "H-3",
+    )
 
 
 def test_a_retired_heuristic_keeps_a_label_that_no_living_one_claims() -> None:

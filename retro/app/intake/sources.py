@@ -15,6 +15,7 @@ from retro.ingest import candles as marks
 from retro.ingest.freqtrade import reader as freqtrade
 from retro.ingest.freqtrade.candles import candle_files
 from retro.ingest.journal import reader as journal
+from retro.ingest.journal.parallel import read_path
 from retro.secret import redact
 from retro.store.jobs import cursors as readings
 
@@ -107,7 +108,7 @@ def read_journal(bench: Bench, source: Source, state: dict[str, Any]) -> dict[st
     path, now = source.path, bench.clock()
     with _opened(path) as file:
         if file.read(len(_GZIP)) == _GZIP:
-            _taken(bench, source, journal.read_path(str(path), now=now, ahead=False), now)
+            _taken(bench, source, read_path(str(path), now=now, ahead=False), now)
             return {}
         same = _is_continued(file, state)
         start, lines = (state["offset"], state["lines"]) if same else (0, 0)

@@ -20,13 +20,17 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
 import numpy as np
 
 from retro.errors import InputError
-from retro.ingest.journal import reader as journal
+from retro.ingest.source import open_source
 from retro.model import Batch, Fault, MarkSeries, Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+from retro.ingest.journal.reader import read
 
-__all__ = ["read_ahead", "worth_it"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["read_ahead", "read_path", "worth_it"]
 
 _SMALL: Final = 8 << 20
 _LENGTH: Final = 8
@@ -55,13 +59,13 @@ def read_ahead(path: str, *, now: int, size: int) -> Iterator[Batch]:
     except OSError:
         child = None
     if child is None:
-        yield from journal.read_path(path, now=now, size=size, ahead=False)
+        yield from read_path(path, now=now, size=size, ahead=False)
         return
     frames = cast("BinaryIO", child.stdout)
     with child:
         try:
             if _frame(frames) != "ready":
-                yield from journal.read_path(path, now=now, size=size, ahead=False)
+                yield from read_path(path, now=now, size=size, ahead=False)
                 return
             while (frame := _frame(frames)) is not None:
                 if isinstance(frame, str):
@@ -132,7 +136,7 @@ def _main(path: str, now: int, size: int) -> None:
     out = sys.stdout.buffer
     try:
         _send(out, "ready")
-        for batch in journal.read_path(path, now=now, size=size, ahead=False):
+        for batch in read_path(path, now=now, size=size, ahead=False):
             _send(out, _packed(batch))
         _send(out, ())
     except InputError as error:
@@ -149,3 +153,16 @@ def _send(out: BinaryIO, frame: str | tuple[Any, ...]) -> None:
 
 if __name__ == "__main__":
     _main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+
+
+def read_path(path: str, *, now: int, size: int = 2000, ahead: bool = True) -> Iterator[Batch]:
+    """What `read` gives for a file, a gzip file or, for "-", standard input; `InputError` when it cannot be opened.
+
+    A large file is read in a second process while this one works on the batches; `ahead` False prevents it.
+    """
+    if ahead:
+        if worth_it(path):
+            yield from read_ahead(path, now=now, size=size)
+            return
+    with open_source(path) as stream:
+        yield from read(stream, path, now=now, size=size)

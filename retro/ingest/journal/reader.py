@@ -20,26 +20,11 @@ if TYPE_CHECKING:
 
     from retro.ingest.source import Lines
 
-__all__ = ["open_source", "read", "read_path"]
+__all__ = ["open_source", "read"]
 
 _BLANK: Final = b" \t\r"
 _SLICE: Final = 128
 _TORN: Final = "line: is torn (it has no newline at its end); complete it and ingest the file again"
-
-
-def read_path(path: str, *, now: int, size: int = 2000, ahead: bool = True) -> Iterator[Batch]:
-    """What `read` gives for a file, a gzip file or, for "-", standard input; `InputError` when it cannot be opened.
-
-    A large file is read in a second process while this one works on the batches; `ahead` False prevents it.
-    """
-    if ahead:
-        from retro.ingest.journal.parallel import read_ahead, worth_it  # noqa: PLC0415 - it runs this module in the child
-
-        if worth_it(path):
-            yield from read_ahead(path, now=now, size=size)
-            return
-    with open_source(path) as stream:
-        yield from read(stream, path, now=now, size=size)
 
 
 def read(stream: BinaryIO, where: str, *, now: int, size: int = 2000) -> Iterator[Batch]:

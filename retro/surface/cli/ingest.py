@@ -169,7 +169,7 @@ def journal(
 
     Example: retro ingest journal agent.jsonl
     """
-    from retro.ingest.journal.reader import read_path
+    from retro.ingest.journal.parallel import read_path
 
     several = len(files) > 1
     results = [
