@@ -5,13 +5,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from retro.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from pathlib import Path
     from types import ModuleType
 
     from retro.api import Mirror
-
-__version__ = "0.1.0"
 
 
 def open(url: str, config: Path | None = None) -> Mirror:  # noqa: A001  read as retro.open

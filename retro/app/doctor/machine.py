@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import retro
+from retro import version
 from retro.app.doctor.check import broken, note, ok
 
 if TYPE_CHECKING:
@@ -33,7 +33,9 @@ _EXTRAS: Final = {
 
 def python(_: House) -> Iterator[Check]:
     """The interpreter, and where we run from."""
-    told = f"{platform.python_version()}, slow-mirror {retro.__version__} in {Path(retro.__file__).parent}"
+    told = (
+        f"{platform.python_version()}, slow-mirror {version.__version__} in {Path(version.__file__).parent}"
+    )
     if sys.version_info < _OLDEST_PYTHON:
         yield broken("python", f"{told}; 3.11 or newer is needed")
     else:
@@ -55,7 +57,7 @@ def sqlite_library(_: House) -> Iterator[Check]:
 
 def packages(_: House) -> Iterator[Check]:
     """Whether `memory` and `playbook`, names that others use too, are ours."""
-    home = Path(retro.__file__).resolve().parent.parent
+    home = Path(version.__file__).resolve().parent.parent
     strangers = []
     for name in _OURS:
         spec = importlib.util.find_spec(name)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from retro import __version__
 from retro.accounting.books import keep_books
 from retro.app.proposals.evidence import proposed_by
 from retro.app.reviews.model_costs import costs_of_reviewing
@@ -26,6 +25,7 @@ from retro.store.books import positions as shelf
 from retro.store.facts import events as facts
 from retro.store.facts import faults
 from retro.store.facts.last_told import last_told
+from retro.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

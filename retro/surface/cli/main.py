@@ -47,7 +47,7 @@ app = typer.Typer(
 
 def _version(show: bool) -> None:  # the callback's form is typer's
     if show:
-        from retro import __version__
+        from retro.version import __version__
 
         call.out(f"retro {__version__}")
         raise typer.Exit

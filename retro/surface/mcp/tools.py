@@ -19,10 +19,10 @@ from pydantic import Field
 
 from memory.records import prompt_section, read_experiments, read_hypotheses
 from memory.records.hypothesis import is_open
-from retro import __version__
 from retro.app.questions import reviews as shelf
 from retro.errors import RetroError
 from retro.periods import parse_instant
+from retro.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable
