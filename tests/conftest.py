@@ -10,7 +10,7 @@ from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent))  # import-mode=importlib adds nothing by itself
 
-from databases import database_url, postgres_server, postgres_url, store
+from tests.worlds.databases import database_url, postgres_server, postgres_url, store
 
 __all__ = ["database_url", "postgres_server", "postgres_url", "store"]
 

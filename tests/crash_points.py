@@ -21,13 +21,12 @@ from typing import Any, Final
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from service_world import MONDAY, World, life
-from smtp_server import Mailbox, serve
-from syscalls import MODES, Mode, traced
-
 from retro.deliver.mail.channel import mail_channel
 from retro.periods import DAY, HOUR
 from retro.store.database import open_store
+from tests.syscalls import MODES, Mode, traced
+from tests.worlds.service_world import MONDAY, World, life
+from tests.worlds.smtp_server import Mailbox, serve
 
 __all__ = ["Stage", "Swept", "staged"]
 

@@ -160,9 +160,8 @@ def read_path(path: str, *, now: int, size: int = 2000, ahead: bool = True) -> I
 
     A large file is read in a second process while this one works on the batches; `ahead` False prevents it.
     """
-    if ahead:
-        if worth_it(path):
-            yield from read_ahead(path, now=now, size=size)
-            return
+    if ahead and worth_it(path):
+        yield from read_ahead(path, now=now, size=size)
+        return
     with open_source(path) as stream:
         yield from read(stream, path, now=now, size=size)

@@ -1,0 +1,359 @@
+"""The service as a process: signals, systemd, the dead man's switch, logs, its size, and what it leaves on the disk."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import re
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from retro.app.narration.narrators import plain_words
+from retro.daemon.notify import Notifier
+from retro.daemon.stop import Interrupted, Signals
+from retro.periods import DAY, HOUR
+from retro.store.database import open_store
+from tests.worlds.service_world import MONDAY, World, life, line, lines_of
+
+FORK = multiprocessing.get_context("fork")
+DEPLOY = Path(__file__).parents[1] / "retro" / "deploy"
+
+
+class Process:
+    """A running `retro run`, its log, and what it tells systemd."""
+
+    def __init__(self, folder: Path, settings: str = "", *, env: dict[str, str] | None = None) -> None:
+        self.folder = folder
+        self.config = folder / "config.toml"
+        self.config.write_text(f'[store]\nurl = "retro.db"\n{settings}')
+        self.inbox = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.inbox.bind(str(folder / "notify"))
+        self.inbox.settimeout(0.05)
+        self.told: list[str] = []
+        self.errors = folder / "log"
+        given = {k: v for k, v in os.environ.items() if not k.startswith(("RETRO_", "ANTHROPIC_"))}
+        with self.errors.open("w") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "retro", "--config", str(self.config), "run"],
+                cwd=folder,
+                stderr=log,
+                env={**given, "NOTIFY_SOCKET": str(folder / "notify"), **(env or {})},
+            )
+
+    @property
+    def log(self) -> list[dict[str, Any]]:
+        return [json.loads(text) for text in self.errors.read_text().splitlines() if text.startswith("{")]
+
+    def wait_for(self, what: str, seconds: float = 30) -> None:
+        """Until systemd was told, or the log says, so."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            with suppress(TimeoutError):
+                self.told.append(self.inbox.recv(4096).decode())
+            if any(what in text for text in self.told) or any(what == event["event"] for event in self.log):
+                return
+            if self.process.poll() is not None and what not in self.errors.read_text():
+                break
+        pytest.fail(f"never heard {what!r}; told {self.told}, logged {self.errors.read_text()[-2000:]}")
+
+    def end(self, number: int = signal.SIGTERM, seconds: float = 30) -> int:
+        self.process.send_signal(number)
+        return self.process.wait(seconds)
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        self.inbox.close()
+
+
+@contextmanager
+def running(folder: Path, settings: str = "", **how: Any) -> Iterator[Process]:
+    made = Process(folder, settings, **how)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def told(folder: Path, events: list[dict[str, Any]]) -> World:
+    """A database with a life in it."""
+    world = World(open_store(str(folder / "retro.db")), folder)
+    world.clock.set(time.time_ns() // 1000)
+    world.tell(events)
+    return world
+
+
+def recently(days: int) -> int:
+    """Midnight so many days ago."""
+    return time.time_ns() // 1000 // DAY * DAY - days * DAY
+
+
+def test_it_says_that_it_is_ready_what_it_does_and_that_it_stops(tmp_path: Path):
+    told(tmp_path, life(2, start=recently(3)))
+    with running(tmp_path) as service:
+        service.wait_for("READY=1")
+        service.wait_for("STATUS=idle; the next period ends ")
+        assert service.end() == 0
+        service.wait_for("STOPPING=1")
+        assert service.log[0]["event"] == "started"
+        assert service.log[-1]["event"] == "stopped"
+
+
+def test_25_sigterm_in_a_run_leaves_what_can_be_resumed(tmp_path: Path):
+    """Told to stop in the middle of a long history: it ends soon, holds nothing, and the next start goes on."""
+    world = told(tmp_path, life(60, start=recently(61)))
+    with running(tmp_path) as service:
+        deadline = time.monotonic() + 60
+        while not any(one.state == "done" for one in world.reviews()) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        started = time.monotonic()
+        assert service.end() == 0
+        assert time.monotonic() - started < 20
+    found = world.reviews()
+    assert {one.state for one in found} >= {"done", "due"}
+    assert not any(one.state == "running" for one in found)
+    assert {one.attempts for one in found} == {0}
+    world.clock.set(time.time_ns() // 1000)
+    world.knock()
+    assert {one.state for one in world.reviews()} <= {"done", "waiting"}
+
+
+def _hang(database: str, folder: Path, patience_s: float) -> None:
+    world = World(open_store(database), folder)
+    world.clock.set(MONDAY + DAY + 2 * HOUR)
+
+    def words(*given: Any) -> Any:
+        (folder / "hanging").touch()
+        time.sleep(60)
+        return plain_words(*given)
+
+    with Signals(patience_s) as signals:
+        signals.working(True)
+        try:
+            world.knock(words=words, stopping=signals.stopping)
+        except Interrupted:
+            os._exit(3)
+    os._exit(0)
+
+
+@pytest.mark.parametrize(("patience_s", "times"), [(0.2, 1), (60.0, 2)])
+def test_25_a_step_that_does_not_end_is_broken_off_and_given_back(
+    tmp_path: Path, patience_s: float, times: int
+):
+    """After the first SIGTERM when its time is up, after the second at once."""
+    database = str(tmp_path / "r.db")
+    world = World(open_store(database), tmp_path, at=MONDAY + HOUR)
+    world.tell([line("equity", "e", MONDAY, value=100)])
+    child = FORK.Process(target=_hang, args=(database, tmp_path, patience_s))
+    child.start()
+    deadline = time.monotonic() + 20
+    while not (tmp_path / "hanging").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    for _ in range(times):
+        os.kill(child.pid or 0, signal.SIGTERM)
+        time.sleep(0.1)
+    child.join(20)
+    assert child.exitcode == 3
+    (review,) = world.reviews()
+    assert (review.state, review.owner, review.attempts) == ("due", None, 0)
+
+
+def test_25_sighup_with_a_broken_configuration_keeps_the_old_one_and_says_so(tmp_path: Path):
+    told(tmp_path, life(1, start=recently(2)))
+    with running(tmp_path, "[service]\nknock_seconds = 3600\n") as service:
+        service.wait_for("STATUS=idle")
+        service.config.write_text('[store]\nurl = "retro.db"\n[servise]\nknock = 1\n')
+        service.process.send_signal(signal.SIGHUP)
+        service.wait_for("configuration_kept")
+        (kept,) = [event for event in service.log if event["event"] == "configuration_kept"]
+        assert kept["faults"] == ["line 3: servise: unknown table; did you mean service?"]
+        service.config.write_text('[store]\nurl = "retro.db"\n[service]\nmax_attempts = 3\n')
+        service.told.clear()
+        service.process.send_signal(signal.SIGHUP)
+        service.wait_for("configuration_read")
+        service.wait_for("READY=1")
+        assert any(text.startswith("RELOADING=1\nMONOTONIC_USEC=") for text in service.told)
+        assert service.end() == 0
+
+
+def test_25_a_start_with_a_broken_configuration_lists_every_fault_and_touches_nothing(tmp_path: Path):
+    with running(tmp_path, "[service]\nknock_seconds = -1\ncatch_up = 3\n") as service:
+        assert service.process.wait(30) == 2
+        said = service.errors.read_text()
+        assert "knock_seconds" in said
+        assert "catch_up" in said
+        assert "Traceback" not in said
+        assert not (tmp_path / "retro.db").exists()
+
+
+def test_25_a_hung_step_gives_no_sign_of_life(tmp_path: Path):
+    """The watchdog is fed from the work loop itself: while a step hangs it starves, and systemd starts us anew."""
+    world = World(open_store(str(tmp_path / "r.db")), tmp_path, at=MONDAY + HOUR)
+    world.tell([line("equity", "e", MONDAY, value=100)])
+    world.clock.set(MONDAY + 2 * DAY + 2 * HOUR)
+    inbox = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    inbox.bind(str(tmp_path / "notify"))
+    inbox.setblocking(False)
+    notifier = Notifier({"NOTIFY_SOCKET": str(tmp_path / "notify"), "WATCHDOG_USEC": "4000"})
+
+    def heard() -> int:
+        count = 0
+        while True:
+            try:
+                assert inbox.recv(100) == b"WATCHDOG=1"
+            except BlockingIOError:
+                return count
+            count += 1
+
+    seen: list[int] = []
+
+    def words(*given: Any) -> Any:
+        heard()
+        time.sleep(0.3)
+        seen.append(heard())
+        return plain_words(*given)
+
+    world.knock(words=words, beat=notifier.beat)
+    assert seen == [0, 0]
+    assert heard() > 0
+    inbox.close()
+
+
+def test_a_watchdog_of_another_process_is_not_ours(tmp_path: Path):
+    inbox = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    inbox.bind("\0retro-test-" + tmp_path.name)
+    inbox.settimeout(0.2)
+    env = {"NOTIFY_SOCKET": "@retro-test-" + tmp_path.name, "WATCHDOG_USEC": "4000", "WATCHDOG_PID": "1"}
+    notifier = Notifier(env)
+    notifier.beat()
+    notifier.ready()
+    assert inbox.recv(100) == b"READY=1"
+    Notifier({"NOTIFY_SOCKET": str(tmp_path / "nobody")}).ready()
+    inbox.close()
+
+
+# its size
+
+
+def memory_of(pid: int) -> int:
+    """Resident kilobytes."""
+    found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+    return int(found[1]) if found else 0
+
+
+def test_after_its_work_it_starts_itself_anew_and_is_small(tmp_path: Path):
+    """The same process, the same lock, without what computes: under 60 MB, and next to no processor time."""
+    told(tmp_path, life(2, start=recently(3)))
+    with running(tmp_path, "[service]\nknock_seconds = 0.2\n") as service:
+        service.wait_for("STATUS=idle")
+        deadline = time.monotonic() + 30
+        line_of = Path(f"/proc/{service.process.pid}/cmdline")
+        while b"retro.daemon" not in line_of.read_bytes() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        service.told.clear()
+        service.wait_for("STATUS=idle")
+        assert b"retro.daemon" in line_of.read_bytes()
+        assert "numpy" not in Path(f"/proc/{service.process.pid}/maps").read_text()
+        assert memory_of(service.process.pid) < 60_000
+        second = subprocess.run(
+            [sys.executable, "-m", "retro", "--db", str(tmp_path / "retro.db"), "run", "--once"],
+            cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60,
+        )  # fmt: skip
+        assert second.returncode == 75
+        _listens_nowhere(service.process.pid)
+        assert [event["event"] for event in service.log].count("started") == 1
+        assert service.end() == 0
+
+
+def _listens_nowhere(pid: int) -> None:
+    mine = set()
+    for handle in Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            found = re.fullmatch(r"socket:\[(\d+)\]", os.readlink(handle))
+        except FileNotFoundError:
+            continue
+        mine |= {found[1]} if found else set()
+    for table in ("tcp", "tcp6", "udp", "udp6"):
+        rows = [row.split() for row in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]]
+        assert not [row for row in rows if row[9] in mine], table
+
+
+def test_waiting_costs_next_to_nothing(tmp_path: Path):
+    told(tmp_path, life(1, start=recently(2)))
+    with running(tmp_path) as service:
+        service.wait_for("STATUS=idle")
+
+        def spent() -> float:
+            fields = Path(f"/proc/{service.process.pid}/stat").read_text().rpartition(")")[2].split()
+            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+        time.sleep(0.5)
+        before = spent()
+        time.sleep(2)
+        assert spent() - before <= 0.02
+
+
+# secrets, files, logs
+
+
+def test_no_secret_reaches_a_log_a_database_or_a_file(tmp_path: Path):
+    """A password that stands in a path and in a URL as well: it is masked wherever it turns up."""
+    secret = "correct-horse-battery"
+    journal = tmp_path / "bot.jsonl"
+    journal.write_bytes(lines_of(life(1, start=recently(2))))
+    settings = (
+        f'[[source]]\nkind = "journal"\npath = "{tmp_path}/{secret}.jsonl"\n'
+        f'[[source]]\nkind = "journal"\npath = "{journal}"\n'
+        f'[service]\nping_url = "http://ada:{secret}@127.0.0.1:9/x"\n'
+    )
+    with running(tmp_path, settings, env={"RETRO_SMTP_PASSWORD": secret}) as service:
+        service.wait_for("source_failed")
+        service.wait_for("ping_failed")
+        service.wait_for("STATUS=idle")
+        service.end()
+        (failed,) = [event for event in service.log if event["event"] == "source_failed"]
+        assert failed["source"].endswith("/[redacted].jsonl")
+        everything = [path for path in tmp_path.rglob("*") if path.is_file() and path != service.config]
+        assert [path.name for path in everything if secret.encode() in path.read_bytes()] == []
+
+
+def ears(process: int) -> set[str]:
+    """The sockets on which a process waits for strangers."""
+    tables = [(Path(f"/proc/{process}/net/{name}"), 3, "0A", 9) for name in ("tcp", "tcp6")]
+    tables.append((Path(f"/proc/{process}/net/unix"), 3, "00010000", 6))
+    waiting = {
+        f"socket:[{row.split()[inode]}]"
+        for table, state, listens, inode in tables
+        for row in table.read_text().splitlines()[1:]
+        if row.split()[state] == listens
+    }
+    return waiting & {
+        os.readlink(path) for path in Path(f"/proc/{process}/fd").iterdir() if path.is_symlink()
+    }
+
+
+def test_everything_it_writes_is_for_its_owner_alone_and_it_listens_to_nobody(tmp_path: Path):
+    told(tmp_path, life(7, start=recently(14)))
+    before = set(tmp_path.rglob("*"))
+    with running(tmp_path) as service:
+        service.wait_for("STATUS=idle")
+        assert ears(service.process.pid) == set()
+        with socket.create_server(("127.0.0.1", 0)):
+            assert ears(os.getpid()) != set(), "or nobody would be heard"
+        service.end()
+    ours = {service.config, service.errors, tmp_path / "notify"}
+    written = [*({*tmp_path.rglob("*")} - before - ours), tmp_path / "retro.db"]
+    assert {"reviews", "experiments", "hypotheses.yaml", "retro.db.lock"} <= {path.name for path in written}
+    for path in written:
+        assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path

@@ -1,0 +1,60 @@
+"""On random worlds, what the reviews say adds up to what the balances say."""
+
+from __future__ import annotations
+
+from math import fsum
+
+import pytest
+
+from retro.accounting.books import COMPONENTS, SIGNS
+from retro.store.database import open_store
+from tests.worlds.lives import live, position, report
+from tests.worlds.random_facts import HOUR, START, World
+
+DAY = 24 * HOUR
+
+
+def reviewed(tmp_path, seed, told=None):
+    world = World(seed)
+    store = open_store(str(tmp_path / "w.db"))
+    result = live(store, world.lines(), told=told)
+    assert result.clean, result.faults[:3]
+    return world, store
+
+
+@pytest.mark.parametrize("method", ["fifo", "average"])
+@pytest.mark.parametrize("seed", range(6))
+def test_total_is_the_change_of_equity_from_balances_less_the_owners_money(tmp_path, seed, method):
+    told = {"retrospective": {"lot_method": method}}
+    world, store = reviewed(tmp_path, seed, told)
+    for start, end in [(0, 24), (24, 48), (72, 96), (0, 8 * 24), (5, 100)]:
+        pnl = report(store, "w", span=(START + start * HOUR, START + end * HOUR), told=told).pnl
+        before = 0.0 if start == 0 else world.equity[start]
+        owner = fsum(value for hour, value in world.flows if start <= hour < end)
+        assert pnl.total == pytest.approx(world.equity[end] - before - owner, abs=2e-7)
+
+
+@pytest.mark.parametrize("seed", range(12, 15))
+def test_a_span_is_the_sum_of_its_days_component_by_component(tmp_path, seed):
+    _, store = reviewed(tmp_path, seed)
+    whole = report(store, "w", span=(START, START + 7 * DAY)).pnl
+    days = [report(store, "w", "daily", at=START + d * DAY).pnl for d in range(7)]
+    for name in (*COMPONENTS, "total"):
+        assert getattr(whole, name) == fsum(getattr(day, name) for day in days), name
+
+
+@pytest.mark.parametrize("seed", range(18, 21))
+def test_positions_wallet_and_costs_add_up_and_each_position_to_its_own_pnl(tmp_path, seed):
+    world, store = reviewed(tmp_path, seed)
+    document = report(store, "w", span=(START, START + 8 * DAY))
+    signed = [SIGNS[name] * getattr(document.pnl, name) for name in COMPONENTS]
+    assert document.pnl.total == pytest.approx(fsum(signed), abs=1e-9 * max(1.0, fsum(map(abs, signed))))
+    for found in document.positions:
+        own = [SIGNS[name] * getattr(found.attribution, name) for name in COMPONENTS]
+        assert found.attribution.total == pytest.approx(fsum(own), abs=1e-9)
+        assert found.attribution.total == pytest.approx(found.final_pnl, abs=1e-7)
+        if not found.open:
+            assert position(store, "w", found.position_id).final_pnl == pytest.approx(
+                found.final_pnl, abs=1e-9
+            )
+    assert {p.position_id for p in document.positions} == set(world.inside)

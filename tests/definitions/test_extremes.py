@@ -1,0 +1,55 @@
+"""Which marks and prices may be a position's extremes."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.worlds.oracle import Life, clock
+
+NEAR = {"abs": 1e-9, "rel": 1e-12}
+
+
+@pytest.fixture
+def life(tmp_path):
+    return Life(tmp_path)
+
+
+def approx(value):
+    return pytest.approx(value, abs=1e-9, rel=1e-12)
+
+
+def test_highs_and_lows_are_candidates_where_the_owner_says_so(tmp_path):
+    """Closes 100..104 with candles of -3..+5 around them: the best is the high at 4 o'clock, for a short the low."""
+    for side, there, best, worst in (("long", "buy", (108, 4), 97), ("short", "sell", (97, 2), 108)):
+        for told in (True, False):
+            life = Life(tmp_path, f"{side}{told}", retrospective={"use_highs_lows": told})
+            prices = {h: 100 + h - 1 for h in range(8)}
+            bands = {
+                h: ((97, 101) if h == 2 else (p - 1, p + 5 if h == 4 else p + 1)) for h, p in prices.items()
+            }
+            life.market("ETH/USDC", prices, bands)
+            life.open(1, "p", "perp", side=side)
+            life.fill(1, "p", there, 1, 100)
+            life.fill(6, "p", "sell" if side == "long" else "buy", 1, 102)
+            life.until(7)
+            p = life.position("p")
+            if told:
+                assert (p.mfe_price, p.mae_price) == (best[0], worst)
+                assert p.optimal_exit_at == clock(best[1])
+                assert p.optimal_exit_pnl == abs(best[0] - 100)
+            else:
+                closes = [101, 102, 103, 104]
+                gains = [(c - 100) * (1 if side == "long" else -1) for c in closes]
+                assert p.optimal_exit_pnl == max(gains)
+
+
+def test_the_price_of_an_extreme_at_the_exit_is_that_of_the_closing_fill(life):
+    """A part sold before at 103; the rest, at 110, is the best moment."""
+    life.marks("ETH", {0: 100, 1: 104, 2: 103, 3: 105})
+    life.open(0, "p")
+    life.fill(0, "p", "buy", 2, 100)
+    life.fill(2, "p", "sell", 1, 103)
+    life.fill(4, "p", "sell", 1, 110)
+    life.until(5)
+    p = life.position("p")
+    assert (p.mfe, p.mfe_price, p.exit_price) == (13, 110, 106.5)

@@ -1,0 +1,192 @@
+"""What has no mark is priced by the last fill, whoever made it and however long ago, and the report says so."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from retro.report import dump
+from retro.store.database import open_store
+from tests.worlds.lives import live, report
+from tests.worlds.oracle import DAY, WEEK, Life, closes, components, life_of
+from tests.worlds.random_facts import HOUR, START, World
+
+
+@pytest.fixture
+def life(tmp_path):
+    return Life(tmp_path)
+
+
+def approx(value):
+    return pytest.approx(value, abs=1e-9, rel=1e-12)
+
+
+@pytest.fixture
+def held(life):
+    """100 ARB in the wallet from the start; ARB was traded, at 2 and 3, in the first week and, at 2 and 4, in the second."""
+    life.tell(0, "equity", balances={"USDC": 1000, "ARB": 100})
+    life.trade("p", (1, 2), (5, 3), instrument="ARB/USDC")
+    life.tell(6, "equity", value=1000 + 1 + 300)
+    life.trade("q", (WEEK + DAY, 2), (WEEK + DAY + 5, 4), instrument="ARB/USDC")
+    life.tell(2 * WEEK + 5, "equity", value=1003 + 400)
+    life.until(4 * WEEK)
+    return life
+
+
+def test_the_wallet_is_worth_the_last_fill_in_every_week(held):
+    ends = [held.week(week).equity[-1].equity for week in range(4)]
+    assert ends == approx([1301, 1403, 1403, 1403])
+    assert [held.week(week).equity[0].equity for week in range(1, 4)] == approx(ends[:-1])
+
+
+def test_equity_and_pnl_agree_from_week_to_week(held):
+    """Up 100 on the coin in the second week, and 2 on its trade; nothing that statements show is missing."""
+    for week, total in enumerate((101, 102, 0, 0)):
+        document = held.week(week)
+        assert document.pnl.total == approx(total)
+        assert closes(document.pnl) < 1e-9
+        assert document.pnl.unattributed == approx(0)
+
+
+def test_it_is_provisional_and_says_which_price_it_is(held):
+    document = held.week(2)
+    assert document.data_quality.provisional
+    assert document.data_quality.missing_marks == ["ARB: no mark, fill price used"]
+
+
+def test_an_open_position_is_worth_the_last_fill_of_another_one(life):
+    """ "a" bought at 100 and stays; "z" sold the same coin at 130 weeks ago."""
+    life.open(1, "a")
+    life.fill(1, "a", "buy", 1, 100)
+    life.trade("z", (2, 100), (4, 130))
+    life.until(3 * WEEK)
+    assert [life_of(life.week(week), "a").final_pnl for week in range(3)] == approx([30, 30, 30])
+    assert life.position("a").final_pnl == approx(30)
+    assert components(life.week(2).pnl) == {}
+
+
+def test_settling_step_by_step_finds_the_same_fills(held, tmp_path):
+    """Told in four pieces, each settled before the next, as a service does."""
+    lines = held.lines().splitlines(keepends=True)
+    told = Life(tmp_path, "pieces")
+    told._store = open_store(str(tmp_path / "pieces.db"))
+    for piece in (lines[:2], lines[:5], lines[:9], lines):
+        assert live(told.store, b"".join(piece)).clean
+        told.name = "a"
+        told.week(0)
+    for week in range(4):
+        assert json.loads(dump(told.week(week))) == json.loads(dump(held.week(week)))
+
+
+def test_gas_in_a_coin_without_marks_costs_what_the_coin_last_fetched(held):
+    """5 ARB of gas in the third week, at the 4 of the week before."""
+    held.tell(2 * WEEK + 30, "cost", kind="gas", asset="ARB", quantity=5)
+    third = held.week(2)
+    assert third.pnl.gas_costs == approx(20)
+    assert third.equity[-1].equity == approx(1003 + 95 * 4)
+    assert third.pnl.total == approx(-20)
+
+
+@pytest.mark.parametrize(("base", "quote"), [("USDC", "USDT"), ("USD", "USDT"), ("USDT", "DAI")])
+def test_a_dollar_without_marks_is_a_dollar_beside_a_dollar(tmp_path, base, quote):
+    """Traded in another dollar than the owner counts in: provisional and named, but not nothing."""
+    life = Life(tmp_path, owner={"base_currency": base})
+    life.tell(0, "equity", value=1000)
+    life.market(f"ETH/{quote}", {h: 100 + h for h in range(WEEK)})
+    life.trade("p", (1, 101), (9, 108), instrument=f"ETH/{quote}")
+    life.open(20, "q", instrument=f"ETH/{quote}")
+    life.fill(20, "q", "buy", 2, 120, fee="0.5", fee_asset=quote)
+    life.until(DAY)
+    day = life.day(0)
+    p, q = day.positions
+    assert (p.final_pnl, p.mfe, p.regret) == approx((7, 7, 0))
+    assert q.final_pnl == approx(2 * 4 - 0.5)
+    assert p.flags == ["provisional"]
+    assert day.data_quality.missing_marks == [f"{quote}: no mark, taken at par with the base currency"]
+
+
+def test_a_mark_of_the_other_dollar_comes_before_par(tmp_path):
+    life = Life(tmp_path)
+    life.marks("USDT", {0: 0.9, 8: 0.8})
+    life.trade("p", (1, 100), (9, 110), instrument="ETH/USDT")
+    life.until(DAY)
+    day = life.day(0)
+    assert life_of(day, "p").final_pnl == approx(0.8 * 110 - 0.9 * 100)
+    assert day.data_quality.missing_marks == []
+
+
+def test_a_quote_that_nothing_prices_is_flagged_and_named(life):
+    """110 euros less 100 are some amount, but not known and not nothing: out of every rate."""
+    life.trade("p", (1, 100), (9, 110), instrument="ETH/EUR", cites=["H-1"])
+    life.until(DAY)
+    day = life.day(0)
+    assert "implausible" in life_of(day, "p").flags
+    assert day.data_quality.missing_marks == ["EUR: no mark and no fill price"]
+    assert "what the quote of ETH/EUR was worth" in day.data_quality.implausible[0].reason
+    assert day.effectiveness.inaction_superiority_rate is None
+
+
+def test_what_flows_were_said_to_be_worth_is_a_price_where_nothing_else_is(life):
+    """A pool of FOO, staked BAR and a present of BAZ, none with a mark, all with a value: worth that, also weeks later."""
+    life.tell(0, "equity", balances={"USDC": 5000})
+    life.open(1, "lp", "lp", instrument="FOO/USDC", token0="FOO", token1="USDC", lower=None, upper=None)
+    life.flow(1, "lp", "deposit", "FOO", 100, value=1000)
+    life.flow(1, "lp", "deposit", "USDC", 1000)
+    life.open(2, "stake", "staking", instrument="BAR")
+    life.flow(2, "stake", "deposit", "BAR", 10, value=500)
+    life.flow(30, "stake", "reward", "BAR", 1, value=52)
+    life.tell(40, "external", asset="BAZ", quantity=7, value=70)
+    life.until(4 * WEEK)
+    assert components(life.week(0).pnl) == approx({"staking_rewards": 52, "unrealized_pnl": 20})
+    for week in range(3):
+        document = life.week(week)
+        assert [p.final_pnl for p in document.positions] == approx([0, 72])
+        assert document.equity[-1].equity == approx(5000 + 72 + 70)
+        assert len(document.data_quality.missing_marks) == 3
+    assert components(life.week(2).pnl) == {}
+
+
+def test_a_pool_of_which_one_half_has_no_price_keeps_the_other(life):
+    """Nothing says what FOO is worth: the 1,000 USDC beside it are still there."""
+    life.tell(0, "equity", balances={"USDC": 5000, "FOO": 100})
+    life.open(
+        1,
+        "lp",
+        "lp",
+        instrument="FOO/USDC",
+        token0="FOO",
+        token1="USDC",
+        funded_with={"FOO": 100, "USDC": 1000},
+    )
+    life.flow(1, "lp", "deposit", "FOO", 100)
+    life.flow(1, "lp", "deposit", "USDC", 1000)
+    life.until(2 * DAY)
+    document = life.day(1)
+    assert document.equity[-1].equity == approx(5000)
+    assert life_of(document, "lp").final_pnl == 0
+    assert document.data_quality.missing_marks == ["FOO: no mark and no fill price"]
+
+
+@pytest.mark.parametrize("seed", [1, 3])
+def test_a_world_without_any_mark_loses_nothing_from_day_to_day(tmp_path, seed):
+    """Every day begins with the equity the day before ended with, and what lies between is pnl and the owner's money."""
+    world = World(seed, days=9)
+    gift = {"type": "flow", "asset": "ARB"}  # may come before anything was dealt in it
+    world.events = [e for e in world.events if e["type"] != "mark" and not gift.items() <= e.items()]
+    for event in world.events:  # a minute past: what is dealt at midnight is a price of the next day
+        event["at"] = event["at"].replace(":00:00Z", ":01:00Z")
+    store = open_store(str(tmp_path / "w.db"))
+    assert live(store, world.lines()).clean
+    dealt = {
+        e["instrument"].partition("/")[0]: e["at"] for e in reversed(world.events) if e["type"] == "fill"
+    }
+    assert len(dealt) == 3
+    before = 0.0
+    for day in range(world.days):
+        document = report(store, "w", "daily", at=START + (24 * day + 12) * HOUR)
+        first, last = document.equity
+        if max(dealt.values()) < first.at or not day:  # until then nobody knew what that coin would fetch
+            assert first.equity == pytest.approx(before, abs=1e-7)
+        assert last.equity - first.equity - last.flow == pytest.approx(document.pnl.total, abs=1e-7)
+        before = last.equity

@@ -1,0 +1,222 @@
+"""What is written for users is true: every command of the README runs, every line it shows is printed."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import playbook
+from retro.config import load
+from retro.journal import FIELDS, check
+from retro.report import PositionRetrospective, RetrospectiveReport
+from tests.worlds.commands import ROOT, checkout, process, round_trip
+from tests.worlds.freqtrade_databases import Order, Trade, write
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = sorted(path for path in (ROOT / "docs").rglob("*.md")) + [
+    ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
+]
+
+
+class Step(NamedTuple):
+    """A command of the README and the lines it is said to print."""
+
+    command: str
+    shown: list[str]
+
+
+def steps() -> list[Step]:
+    found: list[Step] = []
+    for block in re.findall(r"^```console\n(.*?)^```", README, re.DOTALL | re.MULTILINE):
+        for line in block.splitlines():
+            if line.startswith("$ "):
+                found.append(Step(line[2:], []))
+            else:
+                found[-1].shown.append(line)
+    return found
+
+
+def user_s_files(place: Path) -> None:
+    """What the README supposes a reader to have: a bot with candles, prices, a fleet."""
+    first, last = datetime(2026, 1, 5, tzinfo=UTC), datetime(2026, 1, 12, tzinfo=UTC)
+    times = [first + timedelta(hours=h) for h in range(int((last - first) / timedelta(hours=1)))]
+    candles = place / "user_data" / "data" / "binance"
+    candles.mkdir(parents=True)
+    rows = [[int(at.timestamp() * 1000), 100, 103, 97, 100 + i % 3, 1] for i, at in enumerate(times)]
+    (candles / "ETH_USDT-1h.json").write_text(json.dumps(rows))
+    bot = Trade(
+        [Order(True, 2.0, 100.0, "2026-01-06 08:00:00"), Order(False, 2.0, 102.0, "2026-01-07 09:00:00")],
+        enter_tag="breakout", timeframe=60,
+    )  # fmt: skip
+    write(place / "tradesv3.sqlite", [bot])
+    with (place / "ETH_USDC-1h.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["date", "open", "high", "low", "close", "volume"])
+        writer.writerows([at.isoformat(), 2400, 2410, 2390, 2400 + i % 5, 1] for i, at in enumerate(times))
+    (place / "fleet").mkdir()
+    (place / "fleet" / "harbor-3.jsonl").write_bytes((ROOT / "examples" / "agent.jsonl").read_bytes())
+    lately = (datetime.now(UTC) - timedelta(days=3)).date().isoformat()
+    (place / "fleet" / "harbor-9.jsonl").write_text(round_trip("p", lately, agent="harbor-9"))
+    (fleet,) = re.findall(r"^```toml\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+    (place / "fleet.toml").write_text(fleet)
+
+
+def typed(command: str) -> str:
+    """The command as it is run here: the environment is there already, and the tests do not run themselves."""
+    if command == "make demo":
+        return "make -o .venv/runtime.stamp demo"
+    return "make -n -o .venv/dev.stamp test" if command == "make test" else command
+
+
+@pytest.fixture(scope="module")
+def session(
+    tmp_path_factory: pytest.TempPathFactory, postgres_server: str
+) -> dict[str, tuple[int, str, str]]:
+    """Every command, typed into one shell in a copy of the repository, with its exit code, output and messages."""
+    place = tmp_path_factory.mktemp("readme") / "copy"
+    env = checkout(place)
+    user_s_files(place)
+    for block in re.findall(r"^```python\n(.*?)^```", README, re.DOTALL | re.MULTILINE):
+        subprocess.run([sys.executable, "-c", block], cwd=place, env=env, check=True)
+    script = ["cd copy"]
+    for number, step in enumerate(steps()):
+        script.append(
+            f"{{ {typed(step.command)}\n}} > ../{number}.out 2> ../{number}.err; echo $? > ../{number}.code"
+        )
+    env |= {"POSTGRESQL_URL": postgres_server, "PATH": "/usr/bin:/bin"}
+    subprocess.run(["bash", "-c", "\n".join(script)], cwd=place.parent, env=env, check=True)
+    told = {}
+    for number, step in enumerate(steps()):
+        code, out, err = ((place.parent / f"{number}.{kind}").read_text() for kind in ("code", "out", "err"))
+        told[step.command] = (int(code), out, err)
+    return told
+
+
+@pytest.mark.parametrize("step", steps(), ids=lambda step: step.command)
+def test_every_command_of_the_readme_runs_and_prints_what_it_shows(
+    step: Step, session: dict[str, tuple[int, str, str]]
+) -> None:
+    code, out, err = session[step.command]
+    assert code == 0, err
+    printed = [line.rstrip() for line in out.splitlines()]
+    place = 0
+    for line in step.shown:
+        assert line in printed, f"the README shows a line that is not printed; copy it anew: {line!r}"
+        assert printed.index(line) >= place, f"the README shows lines in another order: {line!r}"
+        place = printed.index(line)
+
+
+def test_the_first_screen_says_what_it_is_and_shows_it() -> None:
+    first = README.splitlines()[:40]
+    text = "\n".join(first)
+    assert text.index("Hindsight reviews for trading agents") < text.index("$ make demo")
+    assert "H-7  entry DEMOTE" in text
+    assert "$ make test" in "\n".join(README.splitlines()[:50])
+
+
+def test_all_three_kinds_of_users_find_their_way() -> None:
+    commands = [step.command for step in steps()]
+    assert any(command.startswith("retro ingest freqtrade tradesv3.sqlite --candles") for command in commands)
+    assert any(command.startswith("retro ingest journal agent.jsonl") for command in commands)
+    assert any(command.startswith('retro --db "$DATABASE" ingest') for command in commands)
+    assert len(commands) == len(set(commands)), "each command stands once"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_link_leads_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):
+        if "://" not in target:
+            assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_command_that_a_page_names_exists(page: Path) -> None:
+    """`retro review weekly` in running text: the words before the first that is no command's name."""
+    later = {"run", "deliver", "reviews", "show", "diff", "mcp", "recall", "remember", "open", "journal"}
+    for line in re.findall(r"`retro ([a-z][^`]*)`", page.read_text(encoding="utf-8")):
+        words = re.match(r"(?:[a-z]+ ?)*", line)[0].split()
+        if words and words[0] not in later:
+            chosen = (
+                words[:2] if words[0] in {"ingest", "review", "playbook"} and len(words) > 1 else words[:1]
+            )
+            assert process(*chosen, "--help").code == 0, line
+
+
+def test_the_page_of_the_house_names_every_room() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rooms = {
+        path.stem
+        for path in (ROOT / "retro").iterdir()
+        if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
+    assert [room for room in sorted(rooms - {"__init__", "__main__"}) if f"`{room}`" not in text] == []
+
+
+def test_the_example_lines_of_the_journal_page_are_events() -> None:
+    text = (ROOT / "docs" / "journal.md").read_text(encoding="utf-8")
+    lines = [
+        line for block in re.findall(r"```json\n(.*?)```", text, re.DOTALL) for line in block.splitlines()
+    ]
+    assert len(lines) >= 6
+    for line in lines:
+        assert check(line, time.time_ns() // 1000).unknown == ()
+
+
+@pytest.mark.parametrize("kind", sorted(FIELDS))
+def test_the_journal_page_names_every_field_of_every_type(kind: str) -> None:
+    text = (ROOT / "docs" / "journal.md").read_text(encoding="utf-8")
+    assert f"`{kind}`" in text
+    missing = [name for name in FIELDS[kind] if not re.search(rf"[`.]{name}`", text)]
+    assert missing == []
+    words = [word for allowed in FIELDS[kind].values() if isinstance(allowed, tuple) for word in allowed]
+    assert [word for word in words if f"`{word}`" not in text] == []
+
+
+def test_the_writer_of_the_journal_page_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (ROOT / "docs" / "journal.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(block, "docs/journal.md", "exec"), {})  # noqa: S102  the page is ours
+    assert len(Path("agent.jsonl").read_text().splitlines()) == 3
+
+
+def test_the_page_of_the_playbook_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (ROOT / "docs" / "playbook.md").read_text(encoding="utf-8")
+    shown = dict(re.findall(r"```(\w+)\n(.*?)```", text, re.DOTALL))
+    book = playbook.parse(shown["markdown"])
+    assert [one.id for one in book.heuristics] == ["H-1", "H-2", "H-3", "H-4"]
+    assert not book.faults
+    monkeypatch.chdir(tmp_path)
+    Path("config.toml").write_text(shown["toml"])
+    assert load(Path("config.toml"), {}).playbook.slug == "ada/agent"
+    exec(compile(shown["python"], "docs/playbook.md", "exec"), {})  # noqa: S102  the page is ours
+
+
+def test_the_page_of_numbers_uses_the_names_that_reports_use() -> None:
+    text = (ROOT / "docs" / "numbers.md").read_text(encoding="utf-8")
+    figures = {
+        name
+        for row in re.findall(r"^\| (`[^|]*) \|", text, re.MULTILINE)
+        for name in re.findall(r"`(\w+)`", row)
+    }
+    assert len(figures) >= 50
+    known: set[str] = set()
+    pending = [model.model_json_schema() for model in (RetrospectiveReport, PositionRetrospective)]
+    while pending:
+        schema = pending.pop()
+        known |= set(schema.get("properties", {}))
+        pending += list(schema.get("$defs", {}).values())
+    assert figures - known == set()
+    figures_of_pnl = set(RetrospectiveReport.model_json_schema()["$defs"]["PnlAttribution"]["properties"])
+    assert [name for name in figures_of_pnl if name not in text] == [], (
+        "every line of an attribution is explained"
+    )

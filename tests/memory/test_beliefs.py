@@ -1,0 +1,245 @@
+"""Beliefs: posteriors in closed form, each episode once, induction only on a significant pattern."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import memory
+from memory import DEFAULT, Conflict, Refused, Seed
+from memory.episodic.columns import of_episodes
+from memory.episodic.episode import episode_of
+from memory.insight.evidence import binomial_p, induced_after, mask
+from memory.instants import DAY
+from memory.situation.predicate import evaluate, predicate
+from tests.worlds.memory_databases import START, experience, histories, told
+
+
+@pytest.fixture
+def db(database_url):
+    with experience(database_url) as store:
+        yield store
+
+
+def pattern(signs, **more):
+    return [
+        told(f"e{i:03}", day=i, pnl_r=1.5 if won else -1.0, context={"session": "london"}, **more)
+        for i, won in enumerate(signs)
+    ]
+
+
+VOLATILE = {"all": [{"field": "regime", "op": "==", "value": "volatile"}]}
+
+
+def test_a_pattern_of_ten_becomes_a_belief_with_its_closed_form(db):
+    """Nine of ten wins: p = 22/1024; Beta(1 + 9, 1 + 1)."""
+    with db.write() as conn:
+        memory.remember(conn, pattern([True] * 9)[:9])
+        assert memory.beliefs(conn, "ada") == ()
+        memory.remember(conn, pattern([True] * 9 + [False])[9:])
+        (belief,) = memory.beliefs(conn, "ada")
+    assert (belief.source, belief.claim, belief.id) == ("induced", "wins", "breakout/session=london")
+    assert (belief.alpha, belief.beta, belief.evidence, belief.in_sample) == (10.0, 2.0, 10, 10)
+    assert belief.probability == pytest.approx(10 / 12)
+    assert belief.uncertainty == pytest.approx(10 * 2 / (144 * 13))
+    assert belief.p_value == pytest.approx(22 / 1024)
+    assert belief.sum_r == pytest.approx(9 * 1.5 - 1)
+    assert belief.mean_r == pytest.approx(1.25)
+    assert (belief.last_confirmed, belief.last_contradicted) == ("e008", "e009")
+    assert belief.domain == {"strategy": "breakout", "symbol": None, "regime": None}
+    assert evaluate(predicate(belief.conditions), {"strategy": "breakout", "session": "london"}).met
+
+
+def test_an_induced_belief_says_what_came_after_it_was_noticed(db):
+    asked = {"session": "london"}
+    with db.write() as conn:
+        memory.remember(conn, pattern([True] * 9 + [False]))
+        [first] = memory.recall(conn, "ada", asked, types=("belief",))
+        memory.remember(conn, pattern([True] * 9 + [False] + [True, False, False])[10:])
+        [later] = memory.recall(conn, "ada", asked, types=("belief",))
+    assert first.reason.endswith("; not tested since")
+    assert later.reason.endswith("; 1 of the 3 since it was noticed bear it out")
+
+
+def test_seven_of_ten_is_no_pattern_yet(db):
+    with db.write() as conn:
+        memory.remember(conn, pattern([True] * 7 + [False] * 3))
+        assert memory.beliefs(conn, "ada") == ()
+
+
+def test_a_belief_once_held_is_kept_and_its_posterior_may_fall(db):
+    with db.write() as conn:
+        memory.remember(conn, pattern([True] * 10 + [False] * 12))
+        (belief,) = memory.beliefs(conn, "ada")
+        (then,) = memory.beliefs(conn, "ada", as_of=START + 9 * DAY)
+    assert (then.alpha, then.beta, then.at) == (11.0, 1.0, START + 9 * DAY)
+    assert (belief.alpha, belief.beta, belief.at) == (11.0, 13.0, START + 9 * DAY)
+    assert (belief.in_sample, belief.confirmed_after, belief.contradicted_after) == (10, 0, 12)
+
+
+def test_a_losing_pattern_is_believed_to_lose(db):
+    with db.write() as conn:
+        memory.remember(conn, pattern([False] * 11))
+        (belief,) = memory.beliefs(conn, "ada")
+    assert (belief.claim, belief.alpha, belief.beta) == ("loses", 12.0, 1.0)
+
+
+def test_scratches_and_inaction_are_no_evidence_and_size_is_no_weight(db):
+    history = pattern([True] * 10)
+    history += [told(f"s{i}", day=20, pnl_r=0.0, context={"session": "london"}) for i in range(3)]
+    history += [told("skip", day=20, direction="skip", context={"session": "london"})]
+    history += [told("huge", day=21, pnl_r=500.0, context={"session": "london"})]
+    with db.write() as conn:
+        memory.remember(conn, history)
+        (belief,) = memory.beliefs(conn, "ada")
+    assert (belief.alpha, belief.beta, belief.evidence) == (12.0, 1.0, 11)
+
+
+def test_a_seeded_belief_starts_at_two_to_one_and_counts_what_comes_after(db):
+    history = [
+        told(
+            f"e{i}",
+            day=i,
+            pnl_r=1.0 if i % 2 else -1.0,
+            context={"regime": "volatile" if i != 4 else "ranging"},
+        )
+        for i in range(8)
+    ]
+    seed = Seed("S1", "ada", START + 2 * DAY, "volatile days pay", VOLATILE)
+    with db.write() as conn:
+        memory.seed_belief(conn, seed)
+        (empty,) = memory.beliefs(conn, "ada")
+        memory.remember(conn, history)
+        memory.remember(conn, history)  # again: each episode counts once
+        (belief,) = memory.beliefs(conn, "ada")
+        assert memory.beliefs(conn, "ada", as_of=START + DAY) == ()
+    assert (empty.alpha, empty.beta, empty.probability, empty.p_value) == (2.0, 1.0, 2 / 3, None)
+    assert empty.reasons["p_value"] == "no evidence yet"
+    assert (belief.alpha, belief.beta) == (
+        2.0 + 3,
+        1.0 + 2,
+    )  # days 3, 5, 7 won; 2, 6 lost; 4 was another regime
+    assert belief.domain["regime"] == "volatile"
+
+
+@given(histories(), st.sampled_from(["wins", "loses"]))
+@settings(deadline=None, max_examples=25)
+def test_posteriors_match_the_closed_form(tmp_path_factory, history, claim):
+    conditions = {
+        "any": [
+            {"field": "regime", "op": "in", "value": ["volatile", "ranging"]},
+            {
+                "all": [
+                    {"field": "atr_d1", "op": ">", "value": 50},
+                    {"field": "session", "op": "!=", "value": "asia"},
+                ]
+            },
+        ]
+    }
+    with experience(str(tmp_path_factory.mktemp("memory") / "m.db")) as store, store.write() as conn:
+        memory.seed_belief(conn, Seed("S1", "ada", START, "x", conditions, claim))
+        memory.remember(conn, history)
+        (belief,) = [one for one in memory.beliefs(conn, "ada") if one.id == "S1"]
+    evidence = []
+    for one in history:
+        result = one["pnl_r"] if one["pnl_r"] is not None else one["pnl"]
+        if result and evaluate(predicate(conditions), one["context"]).met:
+            evidence.append(result)
+    yes = sum((result > 0) == (claim == "wins") for result in evidence)
+    assert (belief.alpha, belief.beta) == (2 + yes, 1 + len(evidence) - yes)
+
+
+predicates = st.fixed_dictionaries(
+    {
+        "field": st.sampled_from(
+            ["regime", "session", "strategy", "direction", "atr_d1", "price", "nonsense"]
+        ),
+        "op": st.sampled_from(["==", "!=", "in", "<", "<=", ">", ">="]),
+        "value": st.sampled_from(["volatile", "asia", "breakout", "long", 100.0, 1.0, 0.0, -5.0]),
+    }
+)
+
+
+@given(histories(), st.lists(predicates, min_size=1, max_size=3), st.sampled_from(["all", "any"]))
+@settings(deadline=None, max_examples=150)
+def test_a_predicate_over_columns_is_the_predicate_on_each_episode(history, conditions, kind):
+    made = []
+    for one in conditions:
+        value = [one["value"]] if one["op"] == "in" else one["value"]
+        if one["op"] in ("<", "<=", ">", ">=") and isinstance(value, str):
+            value = 50.0
+        numeric = one["field"] in ("atr_d1", "price")
+        plain = value[0] if isinstance(value, list) else value
+        if numeric != isinstance(plain, float) and one["field"] != "nonsense":
+            continue  # a category compared with a number and the other way round is refused or never met
+        made.append(one | {"value": value})
+    if not made:
+        return
+    found = predicate({kind: made})
+    columns = of_episodes([episode_of(one) for one in history], DEFAULT)
+    registered = {"regime", "session", "atr_d1", "price"}
+    expected = []
+    for number in columns.number.tolist():
+        one = history[number]
+        known = {name: value for name, value in one["context"].items() if name in registered}
+        known |= {name: one[name] for name in ("strategy", "direction")}
+        expected.append(evaluate(found, known).met)
+    assert mask(found, columns, len(columns), DEFAULT).tolist() == expected
+
+
+def test_the_binomial_p_is_exact():
+    for n in (1, 10, 13, 40):
+        for wins in range(n + 1):
+            tail = sum(math.comb(n, k) for k in range(max(wins, n - wins), n + 1)) / 2**n
+            assert binomial_p(wins, n) == pytest.approx(min(1.0, 2 * tail), rel=1e-9)
+    assert binomial_p(50_000, 100_000) == 1.0
+    assert binomial_p(51_000, 100_000) == pytest.approx(2.5e-10, rel=0.1)
+
+
+def test_the_quick_look_before_the_test_misses_no_significant_count():
+    for n in [*range(10, 400), *range(400, 20_000, 977)]:
+        least = next(k for k in range(n // 2, n + 1) if binomial_p(k, n) <= 0.05)
+        assert (2 * least - n - 1) / math.sqrt(n) > 1.9
+        assert induced_after(np.array([True] * least + [False] * (n - least))) is not None
+
+
+@given(st.lists(st.booleans(), max_size=60))
+@settings(deadline=None, max_examples=200)
+def test_induction_happens_at_the_first_significant_count_from_ten_on(won):
+    expected = next(
+        (n for n in range(10, len(won) + 1) if binomial_p(sum(won[:n]), n) <= 0.05),
+        None,
+    )
+    assert induced_after(np.array(won, dtype=bool)) == expected
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [
+        Seed("S1", "ada", START, "x", {}),  # conditions are required
+        Seed("S1", "ada", START, "x", {"all": []}),
+        Seed("S1", "ada", START, "x", {"all": [{"field": "moon", "op": "==", "value": "full"}]}),
+        Seed("S1", "ada", START, "x", {"all": [{"field": "regime", "op": "~", "value": "full"}]}),
+        Seed("S1", "ada", START, "x", {"all": [{"field": "atr_d1", "op": ">", "value": math.nan}]}),
+        Seed("S1", "ada", START, " ", VOLATILE),
+        Seed("S1", "ada", START, "x", VOLATILE, alpha=0.0),
+        Seed("S1", "ada", START, "x", VOLATILE, claim="maybe"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_belief_without_meaning_is_refused(db, seed):
+    with db.write() as conn, pytest.raises(Refused):
+        memory.seed_belief(conn, seed)
+
+
+def test_the_same_seed_again_is_no_change_and_another_one_a_conflict(db):
+    seed = Seed("S1", "ada", START, "volatile days pay", VOLATILE)
+    with db.write() as conn:
+        memory.seed_belief(conn, seed)
+        memory.seed_belief(conn, seed)
+        with pytest.raises(Conflict):
+            memory.seed_belief(conn, Seed("S1", "ada", START, "they do not", VOLATILE))
+        assert len(memory.beliefs(conn, "ada")) == 1

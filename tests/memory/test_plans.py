@@ -1,0 +1,244 @@
+"""Plans: typed triggers, expiry, firing once per situation, and outcomes that say whether following them paid."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import memory
+from memory import Conflict, Refused, Retrospective, Seed, Settings, Unknown
+from memory.instants import DAY
+from memory.situation.predicate import conditions_of, evaluate, predicate, written
+from tests.worlds.memory_databases import START, experience, told
+
+VOLATILE = {"all": [{"field": "regime", "op": "==", "value": "volatile"}]}
+
+
+@pytest.fixture
+def db(database_url):
+    with experience(database_url) as store:
+        yield store
+
+
+def plan(conn, identity="P1", **more):
+    common = {"at": START, "trigger": VOLATILE, "action": {"type": "skip_trade"}, "reasoning": "it hurts"}
+    return memory.create_plan(conn, "ada", identity=identity, **common | more)
+
+
+def test_a_plan_fires_when_its_situation_comes_and_again_only_after_it_passed(db):
+    days = ["ranging", "volatile", "volatile", None, "volatile", "ranging", "volatile", "volatile"]
+    fired = []
+    with db.write() as conn:
+        plan(conn)
+        for day, regime in enumerate(days):
+            context = {} if regime is None else {"regime": regime}
+            fired.append(len(memory.observe_plans(conn, "ada", context, at=START + day * DAY)))
+        (standing,) = memory.plans(conn, "ada")
+    # an unknown regime neither fires nor re-arms; only the ranging day does
+    assert fired == [0, 1, 0, 0, 0, 0, 1, 0]
+    assert (standing.triggered, standing.triggered_at, standing.armed) == (2, START + 6 * DAY, False)
+    assert standing.status == "triggered"
+
+
+def test_seeing_the_same_situation_twice_changes_nothing(db):
+    with db.write() as conn:
+        plan(conn)
+        for _ in range(3):
+            memory.observe_plans(conn, "ada", {"regime": "volatile"}, at=START + DAY)
+            memory.observe_plans(conn, "ada", {"regime": "ranging"}, at=START)
+        (standing,) = memory.plans(conn, "ada")
+    assert (standing.triggered, standing.armed) == (1, False)
+    shown = standing.document()
+    assert (shown["id"], shown["status"], shown["at"]) == ("P1", "triggered", "2026-01-01T00:00:00Z")
+
+
+def test_checking_is_a_read_and_says_what_it_could_not_tell(db):
+    trigger = {"all": [*VOLATILE["all"], {"field": "atr_d1", "op": ">", "value": 50}]}
+    with db.write() as conn:
+        plan(conn, trigger=trigger)
+    with db.read() as conn:
+        for _ in range(2):
+            (check,) = memory.check_plans(conn, "ada", {"regime": "volatile", "atr_d1": 60}, as_of=START)
+            assert (check.met, check.fires, check.unevaluable) == (True, True, 0)
+        (check,) = memory.check_plans(conn, "ada", {"regime": "volatile"}, as_of=START)
+        assert (check.met, check.fires, check.unevaluable) == (False, False, 1)
+        (standing,) = memory.plans(conn, "ada")
+    assert (standing.triggered, standing.armed, standing.status) == (0, True, "active")
+
+
+def test_a_plan_expires_after_thirty_days_unless_told_otherwise(db):
+    with db.write() as conn:
+        plan(conn)
+        plan(conn, "P2", expires_at=START + DAY)
+        alive = [
+            [one.plan.id for one in memory.plans(conn, "ada", as_of=START + day * DAY, alive=True)]
+            for day in (0, 1, 29, 30)
+        ]
+        assert memory.check_plans(conn, "ada", {"regime": "volatile"}, as_of=START + 30 * DAY) == ()
+        statuses = {one.plan.id: one.status for one in memory.plans(conn, "ada", as_of=START + 2 * DAY)}
+        assert memory.plans(conn, "ada", as_of=START - 1) == ()
+    assert alive == [["P1", "P2"], ["P1"], ["P1"], []]
+    assert statuses == {"P1": "active", "P2": "expired"}
+
+
+def test_a_cancelled_plan_never_fires(db):
+    with db.write() as conn:
+        plan(conn)
+        memory.cancel_plan(conn, "ada", "P1", at=START + DAY, reason="the regime is over")
+        assert memory.observe_plans(conn, "ada", {"regime": "volatile"}, at=START + 2 * DAY) == ()
+        assert memory.plans(conn, "ada")[0].status == "cancelled"
+        assert memory.plans(conn, "ada", as_of=START)[0].status == "active"
+        with pytest.raises(Unknown):
+            memory.cancel_plan(conn, "ada", "P9", at=START, reason="x")
+
+
+def test_episodes_that_followed_a_plan_score_it_and_reviews_say_what_skipping_was_worth(db):
+    with db.write() as conn:
+        plan(conn)
+        assert memory.plans(conn, "ada")[0].mean_r is None
+        followed = [
+            told("e1", day=1, pnl_r=1.0, tags=["plan:P1"]),
+            told("e2", day=2, pnl_r=-0.5, tags=["plan:P1", "plan:P1", "plan:unknown"]),
+            told("s1", day=3, direction="skip", tags=["plan:P1"]),
+            told("e3", day=4, pnl_r=9.0),
+        ]
+        memory.remember(conn, followed)
+        memory.remember(conn, followed)  # told again: scored once
+        review = Retrospective("r1", START + 9 * DAY, vs_inaction=3.5)
+        memory.amend(conn, "ada", "s1", review)
+        memory.amend(conn, "ada", "s1", review)
+        (standing,) = memory.plans(conn, "ada")
+        (earlier,) = memory.plans(conn, "ada", as_of=START + 5 * DAY)
+    assert (standing.outcomes, standing.mean_r, standing.vs_inaction) == (3, 0.25, 3.5)
+    assert (earlier.outcomes, earlier.mean_r, earlier.vs_inaction) == (2, 0.25, None)
+    assert earlier.reasons["vs_inaction"]
+
+
+def test_a_skipped_trade_is_scored_by_what_it_would_have_made(db):
+    with db.write() as conn:
+        plan(conn)
+        memory.score_plan(conn, "ada", "P1", at=START + DAY, would_have_made=-40.0)
+        memory.score_plan(conn, "ada", "P1", at=START + 2 * DAY, would_have_made=15.0)
+        (standing,) = memory.plans(conn, "ada")
+        with pytest.raises(Refused):
+            memory.score_plan(conn, "ada", "P1", at=START, pnl_r=math.nan)
+    assert (standing.outcomes, standing.vs_inaction) == (2, 25.0)
+
+
+def test_the_same_plan_again_is_no_change_and_another_under_its_name_a_conflict(db):
+    with db.write() as conn:
+        first = plan(conn)
+        assert plan(conn) == first
+        with pytest.raises(Conflict):
+            plan(conn, reasoning="something else")
+        named = [plan(conn, None).id for _ in range(2)]
+        assert named[0] == named[1]
+        assert len(memory.plans(conn, "ada")) == 2
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"trigger": {}},
+        {"trigger": {"all": []}},
+        {"trigger": {"none": [VOLATILE]}},
+        {"trigger": {"all": [{"field": "regime", "op": "=="}]}},
+        {"trigger": {"all": [{"field": "atr_d1", "op": ">", "value": "50"}]}},
+        {"trigger": {"all": [{"field": "atr_d1", "op": ">", "value": math.inf}]}},
+        {"trigger": {"all": [{"field": "regime", "op": "in", "value": "volatile"}]}},
+        {"trigger": "regime == volatile"},
+        {"action": {}},
+        {"action": {"type": "alert", "size": math.nan}},
+        {"priority": 1.5},
+        {"priority": math.nan},
+        {"expires_at": START},
+        {"source": "dream"},
+        {"reasoning": " "},
+    ],
+)
+def test_a_plan_without_meaning_is_refused(db, more):
+    with db.write() as conn, pytest.raises(Refused):
+        plan(conn, **more)
+
+
+NESTED = {
+    "any": [
+        {"all": [{"field": "a", "op": ">", "value": 1}, {"field": "b", "op": "in", "value": ["x", "y"]}]},
+        {"field": "c", "op": "!=", "value": True},
+    ]
+}
+
+
+@pytest.mark.parametrize(
+    ("context", "met", "share", "unevaluable"),
+    [
+        ({"a": 2, "b": "x", "c": True}, True, 1.0, 0),
+        ({"a": 2, "b": "z", "c": True}, False, 0.5, 0),
+        ({"a": 1, "b": "z", "c": False}, True, 1.0, 0),
+        ({}, False, 0.0, 3),
+        ({"a": "2", "b": "x"}, False, 0.5, 2),  # text is no number
+        ({"c": 1}, True, 1.0, 2),  # 1 is not true
+    ],
+)
+def test_a_predicate_worked_by_hand(context, met, share, unevaluable):
+    found = evaluate(predicate(NESTED), context)
+    assert (found.met, found.share, found.unevaluable) == (met, share, unevaluable)
+
+
+def test_a_predicate_reads_back_what_it_writes():
+    found = predicate(NESTED)
+    assert written(found) == NESTED
+    assert [one.field for one in conditions_of(found)] == ["a", "b", "c"]
+    deep = VOLATILE
+    for _ in range(8):
+        deep = {"all": [deep]}
+    with pytest.raises(Refused, match="nested"):
+        predicate(deep)
+
+
+@given(st.lists(st.sampled_from(["volatile", "ranging", None]), max_size=30))
+@settings(deadline=None, max_examples=20)
+def test_firings_are_the_rising_edges_of_what_is_known(tmp_path_factory, regimes):
+    with experience(str(tmp_path_factory.mktemp("memory") / "m.db")) as store, store.write() as conn:
+        plan(conn)
+        armed, expected, fired = True, [], []
+        for i, regime in enumerate(regimes):
+            expected.append(regime == "volatile" and armed)
+            if regime is not None:
+                armed = regime != "volatile"
+            context = {} if regime is None else {"regime": regime}
+            fired.append(bool(memory.observe_plans(conn, "ada", context, at=START + i * 1000)))
+    assert fired == expected
+
+
+def test_a_review_plans_defence_beyond_fifteen_percent_and_only_once(db):
+    chosen = Settings(capital=100.0)
+    with db.write() as conn:
+        memory.remember(conn, [told("e1", day=0, pnl=-15.0)])
+        assert memory.suggest_plans(conn, "ada", as_of=START + DAY, review="w1", settings=chosen) == ()
+        memory.remember(conn, [told("e2", day=2, pnl=-1.0)])
+        (made,) = memory.suggest_plans(conn, "ada", as_of=START + 3 * DAY, review="w2", settings=chosen)
+        assert memory.suggest_plans(conn, "ada", as_of=START + 3 * DAY, review="w2", settings=chosen) == ()
+        assert memory.suggest_plans(conn, "ada", as_of=START + 9 * DAY, review="w3", settings=chosen) == ()
+        again = memory.suggest_plans(conn, "ada", as_of=START + 40 * DAY, review="w6", settings=chosen)
+    assert (made.action, made.source) == ({"type": "resize", "factor": 0.5}, "review")
+    assert evaluate(predicate(made.trigger), {"drawdown_pct": 0.16}).met
+    assert len(again) == 1
+
+
+def test_a_well_founded_losing_belief_becomes_a_plan_to_skip(db):
+    conditions = {"all": [{"field": "strategy", "op": "==", "value": "breakout"}, *VOLATILE["all"]]}
+    with db.write() as conn:
+        memory.seed_belief(conn, Seed("S1", "ada", START, "breakouts fail in storms", conditions, "loses"))
+        history = [told(f"e{i}", day=i, pnl_r=-1.0, context={"regime": "volatile"}) for i in range(20)]
+        memory.remember(conn, history[:9])
+        assert memory.suggest_plans(conn, "ada", as_of=START + 8 * DAY, review="w1") == ()
+        memory.remember(conn, history[9:])
+        made = memory.suggest_plans(conn, "ada", as_of=START + 20 * DAY, review="w3")
+    assert {one.action["type"] for one in made} == {"skip_trade"}
+    assert {one.sources for one in made} == {("e19",)}
+    assert all(one.source == "belief" for one in made)
+    assert len(made) == 2  # the seeded one and the one the episodes themselves induced

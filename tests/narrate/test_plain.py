@@ -1,0 +1,189 @@
+"""The narrative written by code: its digits are the report's, its numbers stay put, and it claims no causes."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from retro.figures import Money, duration, moment, percent
+from retro.narrate.plain import NOT_ASKED, position_words, words
+from retro.report import PositionRetrospective, RetrospectiveReport
+from tests.worlds import sample_reports
+
+TOLD = {"what_worked", "what_failed", "hindsight", "narrative", "positions", "what_went_wrong", "lesson"}
+NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
+
+
+def figures_of(value: Any) -> set[str]:
+    """Every number of a document in the roundings figures are written in, and every digit of its strings."""
+    if isinstance(value, bool) or value is None:
+        return set()
+    if isinstance(value, int | float):
+        spelled = {f"{abs(value):,.{places}f}" for places in range(9)} | {Money("X").plain(abs(value))}
+        return {text.rstrip(" %") for text in (*spelled, percent(abs(value)), percent(abs(value), 1))}
+    if isinstance(value, str):
+        found = set(NUMBER.findall(value))
+        return found | (set(NUMBER.findall(moment(value))) if re.match(r"\d{4}-\d\d-\d\dT", value) else set())
+    values = value.values() if isinstance(value, dict) else value
+    return set().union(
+        *(figures_of(item) for item in values), *(figures_of(k) for k in value if isinstance(k, str))
+    )
+
+
+def texts(report: RetrospectiveReport) -> list[str]:
+    own = [report.what_worked, report.what_failed, report.hindsight]
+    return own + [text for p in report.positions for text in (p.what_went_wrong, p.lesson) if text]
+
+
+REPORTS = [
+    sample_reports.weekly(),
+    sample_reports.empty_daily(),
+    sample_reports.weekly(positions=[sample_reports.spot(pnl=-3.0, vs_inaction=-3.0)]),
+    sample_reports.weekly(base_currency="BTC", positions=[sample_reports.position(final_pnl=-0.00042)]),
+    sample_reports.told_by("x 1234.5"),
+]
+
+
+@pytest.mark.parametrize("report", REPORTS)
+def test_every_digit_is_a_figure_of_the_report(report: RetrospectiveReport) -> None:
+    allowed = figures_of(report.model_dump(mode="json"))
+    for text in texts(words(report)):
+        strange = set(NUMBER.findall(text)) - allowed
+        assert not strange, (strange, text)
+
+
+@pytest.mark.parametrize("report", REPORTS)
+def test_no_figure_moves_and_the_same_report_gives_the_same_words(report: RetrospectiveReport) -> None:
+    told = words(report)
+    before, after = report.model_dump(), told.model_dump()
+    assert {k: v for k, v in before.items() if k not in TOLD} == {
+        k: v for k, v in after.items() if k not in TOLD
+    }
+    for old, new in zip(before["positions"], after["positions"], strict=True):
+        assert {k: v for k, v in old.items() if k not in TOLD} == {
+            k: v for k, v in new.items() if k not in TOLD
+        }
+    assert told == words(report) == words(told)
+    assert (told.narrative.source, told.narrative.why) == ("plain", NOT_ASKED)
+
+
+@pytest.mark.parametrize("report", REPORTS)
+def test_it_claims_no_causes_and_ends_its_sentences(report: RetrospectiveReport) -> None:
+    for text in texts(words(report)):
+        assert not re.search(
+            r"\b(because|caused?|due to|thanks to|led to|therefore|should have)\b", text, re.IGNORECASE
+        )
+        assert text.endswith(".")
+        assert "  " not in text
+        assert "None" not in text.replace("None of", "")
+        assert "nan" not in text
+
+
+def test_the_week_is_told_with_what_its_figures_are_out_of() -> None:
+    told = words(sample_reports.weekly())
+    assert told.what_worked == (
+        "What earned: LP fees +14.20 USDC and trading gains +6.40 USDC. Acting beat doing nothing by 0.45 USDC over 3"
+        " closed positions. The best position was spot-1 (BTC/USDC), +6.20 USDC in the period. H-3 (entry) averaged"
+        " +1.40 USDC over 8 outcomes, winning 75 %: keep it, by the thresholds; the evidence is suggestive."
+    )
+    assert "H-7 (entry) averaged -2.10 USDC over 3 outcomes, winning 33 %: demote it" in told.what_failed
+    assert "the evidence is weak." in told.what_failed
+    assert "a regret of 7.00 USDC, 2.1 times what luck alone leaves behind" in told.hindsight
+    assert told.hindsight.endswith("None of this could have been known at the time.")
+
+
+def test_an_implausible_position_is_neither_best_nor_worst_nor_told() -> None:
+    told = words(sample_reports.weekly())
+    assert all("ghost" not in text for text in texts(told))
+    ghost = next(p for p in told.positions if p.position_id == "ghost")
+    assert (ghost.what_went_wrong, ghost.lesson) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("changes", "wrong", "lesson"),
+    [
+        (
+            {},
+            "5.35 USDC less than doing nothing",
+            "It left more behind than luck does, so look at the exit rule.",
+        ),
+        ({"regret_ratio": 1.0}, "a regret of 7.00 USDC, 1.0 times", "the exit rule stands unjudged"),
+        (
+            {"regret_ratio": None},
+            "a regret of 7.00 USDC.",
+            "whether luck or the exit rule missed it cannot be told",
+        ),
+        (
+            {"optimal_exit_pnl": -0.5, "regret": 3.7},
+            "stood at -0.50 USDC",
+            "look at the entry before the exit",
+        ),
+        (
+            {"regret": None, "regret_ratio": None, "optimal_exit_at": None, "optimal_exit_pnl": None},
+            "The largest line against it is impermanent loss at -8.20 USDC, the largest for it LP fees at +6.10 USDC.",
+            "Its exit cannot be judged",
+        ),
+        (
+            {"vs_inaction": 2.0},
+            "Its best exit, 2026-11-18 12:00 UTC, stood at +2.80 USDC",
+            "look at the exit rule",
+        ),
+        ({"open": True, "exit_at": None}, "It has made -4.20 USDC", "One position is one outcome"),
+    ],
+)
+def test_what_went_wrong_and_its_lesson(changes: dict[str, Any], wrong: str, lesson: str) -> None:
+    told = position_words(sample_reports.position(**changes), currency="USDC")
+    assert wrong in (told.what_went_wrong or "")
+    assert lesson in (told.lesson or "")
+
+
+@pytest.mark.parametrize(
+    "position",
+    [
+        sample_reports.spot(),
+        sample_reports.spot(regret=1e-7),
+        sample_reports.spot(vs_inaction=None, regret=None),
+        sample_reports.position(flags=["implausible"]),
+    ],
+)
+def test_a_position_that_neither_lost_nor_left_regret_has_no_lesson(position: PositionRetrospective) -> None:
+    told = position_words(position)
+    assert (told.what_went_wrong, told.lesson) == (None, None)
+
+
+maybe = st.none() | st.floats(-1e4, 1e4)
+
+
+@given(
+    final=st.floats(-1e4, 1e4),
+    idle=maybe,
+    best=maybe,
+    ratio=st.none() | st.floats(0, 50),
+    is_open=st.booleans(),
+)
+@settings(deadline=None, max_examples=200)
+def test_any_position_can_be_told(
+    final: float, idle: float | None, best: float | None, ratio: float | None, is_open: bool
+) -> None:
+    regret = None if best is None else max(0.0, best - final)
+    position = sample_reports.position(
+        final_pnl=final,
+        vs_inaction=idle,
+        optimal_exit_pnl=best,
+        optimal_exit_at=None if best is None else sample_reports.instant(60),
+        regret=regret,
+        regret_ratio=None if best is None else ratio,
+        open=is_open,
+    )
+    told = position_words(position)
+    lost = idle is not None and idle < 0
+    missed = regret is not None and regret > 1e-9 * 500
+    assert (told.lesson is not None) == (told.what_went_wrong is not None) == (lost or missed)
+    allowed = figures_of(position.model_dump(mode="json"))
+    for text in (told.what_went_wrong, told.lesson):
+        assert not set(NUMBER.findall(text or "")) - allowed
+    assert duration(position.duration_s) == "7.2 d"

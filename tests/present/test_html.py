@@ -1,0 +1,187 @@
+"""HTML: one self-contained file in which strangers' text is only ever text, with the same figures as everywhere else."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from retro.narrate.plain import position_words, words
+from retro.present.formats import page_of, render
+from retro.present.markdown import escaped
+from retro.present.page.blocks import Bars, Days, Facts, Notes, Page, Prose, Quote, Table, Verdicts
+from retro.report import PositionRetrospective, RetrospectiveReport
+from retro.safe import clean, plain_text
+from tests.present.test_markdown import ATTACKS
+from tests.worlds import sample_reports
+
+VOID = {"meta", "br", "hr", "img", "link", "input"}
+DOCUMENTS: dict[str, RetrospectiveReport | PositionRetrospective] = {
+    "week": words(sample_reports.weekly()),
+    "empty day": words(sample_reports.empty_daily()),
+    "position": position_words(sample_reports.position()),
+    "open position": sample_reports.spot(open=True, exit_at=None, exit_price=None, flags=["open"]),
+    "hostile": sample_reports.told_by("<b>bold</b> & 'q' \"d\""),
+}
+
+
+class _Reader(HTMLParser):
+    """Checks nesting; keeps tags, attributes and text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self.open:
+            self.text += data
+
+
+def read(name: str) -> _Reader:
+    reader = _Reader()
+    reader.feed(render(DOCUMENTS[name], "html"))
+    assert not reader.open
+    return reader
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_the_file_needs_nothing_from_anywhere(name: str) -> None:
+    page = read(name)
+    assert not set(page.tags) & {
+        "script",
+        "img",
+        "link",
+        "iframe",
+        "object",
+        "a",
+        "form",
+        "base",
+        "image",
+        "use",
+    }
+    names = {attribute for attribute, _ in page.attributes}
+    assert not {attribute for attribute in names if attribute.startswith("on")}
+    assert not names & {"src", "href", "xlink:href", "action", "srcset"}
+    source = render(DOCUMENTS[name], "html")
+    assert "default-src 'none'" in source
+    assert set(re.findall(r"https?://[^\"'<\s]+", source)) <= {"http://www.w3.org/2000/svg"}
+    assert "@import" not in source
+    assert "url(" not in source.replace("url(#path", "")
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_the_same_document_gives_the_same_bytes(name: str) -> None:
+    assert render(DOCUMENTS[name], "html") == render(DOCUMENTS[name], "html")
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_page_keeps_its_structure_whatever_the_agent_wrote(attack: str) -> None:
+    def structure(text: str) -> list[str]:
+        tags = []
+        for document in (sample_reports.told_by(text), sample_reports.told_by(text).positions[0]):
+            reader = _Reader()
+            reader.feed(render(document, "html"))
+            assert not reader.open
+            tags += reader.tags
+        return tags
+
+    assert structure(attack) == structure("word")
+
+
+def test_pictures_and_tables_say_what_they_are() -> None:
+    page = read("week")
+    assert page.tags.count("svg") == 8  # waterfall, forest, equity, calendar and four paths
+    assert page.tags.count("title") == 1 + 8
+    assert page.tags.count("table") == page.tags.count("thead")
+    assert ("lang", "en") in page.attributes
+    assert ("viewport", "width=device-width, initial-scale=1") in zip(
+        [v for k, v in page.attributes if k == "name"],
+        [v for k, v in page.attributes if k == "content"],
+        strict=False,
+    )
+    idents = [value for key, value in page.attributes if key == "id"]
+    assert len(idents) == len(set(idents))
+
+
+def test_light_and_dark_have_the_same_colours_to_choose_from() -> None:
+    source = render(DOCUMENTS["week"], "html")
+    light, dark = re.findall(r":root \{([^}]*--ink[^}]*)\}", source)
+    used = set(re.findall(r"var\((--\w+)\)", source))
+    for told in (light, dark):
+        assert used <= set(re.findall(r"(--\w+):", told))
+
+
+def strings(page: Page) -> list[str]:
+    """Every string a page shows, but for lists that a terminal cuts."""
+    head = page.headline
+    found = [head.title, head.subtitle, head.result, head.why, *head.alarms, *page.foot]
+    facts = [*head.facts]
+    for section in page.sections:
+        found += [section.title, section.aside]
+        for block in section.blocks:
+            match block:
+                case Facts():
+                    facts += block.rows
+                case Table():
+                    found += [cell.text for row in block.rows for cell in row.cells] + [block.note]
+                case Prose():
+                    found += [block.label, block.text]
+                case Quote():
+                    found += [block.text, block.by]
+                case Notes():
+                    found += block.items
+                case Bars():
+                    found += [text for row in (*block.rows, block.total) for text in (row.label, row.shown)]
+                case Verdicts():
+                    found += [
+                        t
+                        for row in block.rows
+                        for t in (row.name, row.verdict, row.doubt, row.shown, row.text, *row.figures)
+                    ]
+                case Days():
+                    found += [text for row in block.rows for text in (row.date, row.shown, row.equity_shown)]
+    return [
+        text for text in [*found, *(t for fact in facts for t in (fact.label, fact.value, fact.note))] if text
+    ]
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_every_format_tells_the_same(name: str) -> None:
+    """Whatever stands on a page stands in its HTML and its Markdown, and its figures in the text."""
+    page = page_of(clean(DOCUMENTS[name]))
+    web = " ".join(read(name).text.split())
+    source = render(DOCUMENTS[name], "md")
+    plain = "".join(render(DOCUMENTS[name], "text").split())
+    for told in strings(page):
+        assert " ".join(told.split()) in web
+        assert escaped(told) in source
+        for figure in re.findall(r"[-+]?\d[\d.,]*\d", told):
+            assert figure in plain
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_json_holds_the_words_without_control_and_bidi_characters(attack: str) -> None:
+    told = json.loads(render(sample_reports.told_by(attack), "json"))
+    assert told["what_worked"] == plain_text(attack)
+    assert told["positions"][0]["entry_reasoning"] == plain_text(attack)
+    assert told["heuristic_performance"][0]["heuristic_id"] == plain_text(attack)
+    assert told["pnl"]["total"] == sample_reports.weekly().pnl.total
+    assert RetrospectiveReport.model_validate(told)

@@ -1,0 +1,193 @@
+"""Markdown in which whatever an agent wrote shows as plain text: read by a CommonMark parser, judged by its tokens."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from retro.narrate.plain import words
+from retro.present.formats import render
+from retro.present.markdown import escaped
+from retro.report import PositionRetrospective, RetrospectiveReport
+from retro.safe import plain_text
+from tests.worlds import sample_reports
+
+ATTACKS = [
+    "![pixel](https://evil.example/a.png)",
+    "[click me](https://evil.example)",
+    "[ref][1]\n\n[1]: https://evil.example",
+    "https://evil.example/path?x=1",
+    "http://1.2.3.4/x",
+    "www.evil.example",
+    "www.1password.evil",
+    "//evil.example/x",
+    "evil.example",
+    "ftp://evil.example mailto:a@evil.example xmpp:a@b.example",
+    "<https://evil.example>",
+    "someone@evil.example",
+    "<img src=x onerror=alert(1)>",
+    "<script>alert(1)</script>",
+    "<!-- comment -->",
+    "<details><summary>x</summary>",
+    "&lt;b&gt; &amp; &#60;b&#62; &nbsp;",
+    "# Heading",
+    "## Heading\n\nSetext\n======",
+    "Setext\n---",
+    "---",
+    "***",
+    "- - -",
+    "* item",
+    "- item",
+    "+ item",
+    "1. item",
+    "12) item",
+    "- [ ] task",
+    "> quote",
+    "    code",
+    "\tcode",
+    "```\ncode\n```",
+    "~~~",
+    "`code` and ``more``",
+    "a | b | c",
+    "| a |\n|---|\n| b |",
+    "\\| escaped \\` \\",
+    "*em* **strong** _em_ __strong__ ~~struck~~ ==mark== ^sup^ ~sub~",
+    "snake_case_name __init__",
+    "trailing  \nbreak\\\nbreak",
+    "@everyone please look, @org/team",
+    "fixes #123, GH-26, org/repo#1",
+    "## 5 ## 6",
+    ":warning: :+1: :shipit:",
+    "$x^2$ and $$y$$",
+    "[^1] footnote\n\n[^1]: text",
+    "{% raw %} {{ x }} {#a .b}",
+    "term\n: definition",
+    "<br><hr/>",
+    "\u202ebidi \u200bzero \x1b[31mred",
+    "日本語 **強い** ｜",
+    "@@ @# #@1 #@ :a:b:",
+    "'quotes' \"double\" — dash … 2.3x 12:30 50% a/b",
+    "javascript:alert(1)",
+    "[x]: /url",
+    "--",
+    "=",
+    "1.",
+]
+ALLOWED_INLINE = {
+    "text",
+    "text_special",
+    "code_inline",
+    "strong_open",
+    "strong_close",
+    "em_open",
+    "em_close",
+    "softbreak",
+}
+PARSER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+MENTION = re.compile(r"(?<!\w)@\w|#\d|\w@\w|:[\w+-]+:")
+
+
+class _Text(HTMLParser):
+    """The text of rendered HTML and its tags."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.runs: list[str] = []
+        self.tags: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.tags.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.runs.append(data)
+
+
+def read(source: str) -> _Text:
+    parser = _Text()
+    parser.feed(PARSER.render(source))
+    return parser
+
+
+def shown(text: str) -> str:
+    return " ".join(plain_text(text).split())
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize(
+    "place", ["{}", "> {}", "- {}", "*{}*", "**{}**", "| {} |\n|---|\n| x |", "| a |\n|---|\n| {} |"]
+)
+def test_an_attack_shows_as_exactly_its_own_text(attack: str, place: str) -> None:
+    page = read(place.format(escaped(plain_text(attack))))
+    expected = read(place.format("text"))
+    assert [tag for tag in page.tags if tag != "code"] == expected.tags
+    told = " ".join("".join(page.runs).split())
+    assert told == " ".join("".join(expected.runs).split()).replace("text", shown(attack)).strip()
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_nothing_is_left_for_a_forge_to_find_after_rendering(attack: str) -> None:
+    """Mentions, issue numbers and emoji codes are looked for in runs of text outside code."""
+    for run in read(escaped(plain_text(attack))).runs:
+        assert not MENTION.search(run)
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_the_source_itself_holds_no_address_tag_or_mention(attack: str) -> None:
+    source = escaped(plain_text(attack))
+    assert not re.search(r"://|<|\]\(|!\[|www\.|@\w|^#|\|", source)
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize("kind", ["report", "position"])
+def test_a_whole_page_keeps_its_structure_whatever_the_agent_wrote(attack: str, kind: str) -> None:
+    def document(text: str) -> RetrospectiveReport | PositionRetrospective:
+        report = sample_reports.told_by(text)
+        return report if kind == "report" else report.positions[0]
+
+    def structure(text: str) -> list[tuple[str, str]]:
+        tokens = PARSER.parse(render(document(text), "md"))
+        inline = {child.type for token in tokens for child in token.children or []}
+        assert inline <= ALLOWED_INLINE | {"hardbreak"}
+        return [(token.type, token.tag) for token in tokens]
+
+    assert structure(attack) == structure("word")
+
+
+DANGEROUS = st.sampled_from("*_`[]()<>!#|\\&;:/.@~^$-+=1aw \nhtps\"'{}%") | st.characters(codec="utf-8")
+
+
+@given(st.text(DANGEROUS, max_size=30))
+@settings(deadline=None, max_examples=500)
+def test_any_text_survives_as_itself_in_a_paragraph_and_in_a_cell(text: str) -> None:
+    text = plain_text(text)
+    paragraph = read(f"x {escaped(text)} x")
+    assert set(paragraph.tags) <= {"p", "code"}
+    assert "".join(paragraph.runs).strip() == f"x {shown(text)} x".replace("  ", " ") or not shown(text)
+    cell = read(f"| a | b |\n|---|---|\n| {escaped(text)} | end |")
+    assert cell.tags.count("td") == 2
+    assert set(cell.tags) <= {"table", "thead", "tbody", "tr", "th", "td", "code"}
+    start = read(escaped(text) or "x")
+    assert set(start.tags) <= {"p", "code"}
+
+
+def test_tables_hold_the_week() -> None:
+    source = render(words(sample_reports.weekly()), "md")
+    assert source.startswith("# Weekly review: golem-7\n")
+    assert "**Up 8.41 USDC.** LP fees earned +14.20" in source
+    assert "**DEMOTE** (weak: 3 citations, 95 % -11.3..+7.1)" in source
+    assert "| LP fees earned | +14.20 |" in source
+    assert "| **Total** | **+8.41** |" in source
+    assert "| &#126; ETH/USDC | 1 | -4.20 |" in source
+    assert read(source).tags.count("h1") == 1
+
+
+def test_the_path_is_drawn_in_a_code_block_of_ours() -> None:
+    source = render(sample_reports.position(), "md")
+    block = source.split("```")[1]
+    assert block.startswith("text\n")
+    assert "○ entry" in block

@@ -1,0 +1,155 @@
+"""The databases of every release: opened by today's version they print what they printed then, and stay as they are.
+
+`tests/data/released/README.md` says what lies there and what to do when a text is meant to change.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import lzma
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import psycopg
+import pytest
+import time_machine
+from sqlalchemy import inspect
+
+from retro.store.database import open_store
+from tests.worlds.commands import ROOT, Retro, retro
+
+__all__ = ["retro"]
+
+RELEASED = ROOT / "tests" / "data" / "released"
+VERSIONS = sorted(path.parent.name for path in RELEASED.glob("*/now"))
+
+
+class Question(NamedTuple):
+    """A command, and the file of what it printed when the version was released."""
+
+    file: str
+    words: list[str]
+    sha256: str
+
+
+class Release(NamedTuple):
+    """A copy of a release's database in the current directory or an empty schema, and how to ask it."""
+
+    folder: Path
+    database: str
+    retro: Retro
+
+    def say(self, *words: str) -> Any:
+        return self.retro("--db", self.database, *words)
+
+    def questions(self) -> list[Question]:
+        lines = (self.folder / "expected" / "commands.jsonl").read_text().splitlines()
+        return [Question(**json.loads(line)) for line in lines]
+
+    def expected(self, file: str) -> str | None:
+        """The whole text, where it was kept; of stored reviews it was not."""
+        plain, packed = (self.folder / "expected" / name for name in (file, f"{file}.xz"))
+        if packed.exists():
+            return lzma.decompress(packed.read_bytes()).decode()
+        return plain.read_bytes().decode() if plain.exists() else None
+
+    def stored_reviews(self) -> dict[str, str]:
+        """What `retro show` prints of every revision that there was."""
+        asked = [question for question in self.questions() if question.words[0] == "show"]
+        return {question.words[1]: self.say(*question.words).out for question in asked}
+
+
+@pytest.fixture(params=VERSIONS)
+def release(
+    request: pytest.FixtureRequest, retro: Retro, database_url: str, tmp_path: Path
+) -> Iterator[Release]:
+    """A release as its owner has it, at the instant it was made."""
+    folder = RELEASED / request.param
+    for name in ("config.toml", "PLAYBOOK.md"):
+        shutil.copy(folder / name, tmp_path)
+    if "://" in database_url:
+        with psycopg.connect(database_url) as conn:
+            conn.execute(lzma.decompress((folder / "retro.sql.xz").read_bytes()))
+    else:
+        Path(database_url).parent.mkdir()
+        Path(database_url).write_bytes(lzma.decompress((folder / "retro.db.xz").read_bytes()))
+    with time_machine.travel((folder / "now").read_text().strip(), tick=False):
+        yield Release(folder, database_url, retro)
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def test_there_is_a_release_and_each_was_asked_for_reviews_of_every_kind():
+    assert "0.1.0" in VERSIONS
+    for version in VERSIONS:
+        texts = (RELEASED / version / "expected" / "commands.jsonl").read_text()
+        for kind in ("daily", "weekly", "epoch", "position"):
+            assert f"show-sample.{kind}." in texts
+
+
+def test_a_released_database_prints_what_it_printed_then(release: Release):
+    for question in release.questions():
+        said = release.say(*question.words)
+        assert said.code == 0, said.err
+        if (text := release.expected(question.file)) is not None:
+            assert said.out == text, question.file
+        assert digest(said.out) == question.sha256, question.file
+
+
+def test_a_knock_makes_nothing_new_and_leaves_every_stored_review_as_it_is(release: Release):
+    reviews, stored = release.say("reviews", "--json").out, release.stored_reviews()
+    assert len(stored) > 50
+    assert release.say("run", "--once").code == 0
+    assert release.say("reviews", "--json").out == reviews
+    assert release.stored_reviews() == stored
+
+
+def test_the_days_after_are_reviewed_and_the_old_reviews_stay_as_they_were(release: Release):
+    stored = release.stored_reviews()
+    before = {row["id"] for row in release.say("reviews", "--json").data}
+    now = (release.folder / "now").read_text().strip()
+    with time_machine.travel(now, tick=False) as clock:
+        clock.shift(7 * 24 * 3600)
+        assert release.say("run", "--once").code == 0
+        states = {row["id"]: row["state"] for row in release.say("reviews", "--json").data}
+    assert {state for name, state in states.items() if name not in before} == {"done"}
+    assert len(states) >= len(before) + 8  # seven days and a week
+    assert release.stored_reviews() == stored
+
+
+def test_a_released_database_gets_the_tables_of_a_new_one(release: Release):
+    brought_up_to_date = shape(release.database)
+    empty(release.database)
+    assert brought_up_to_date == shape(release.database)
+
+
+def empty(database: str) -> None:
+    if "://" not in database:
+        Path(database).unlink()
+        return
+    with psycopg.connect(database) as conn:
+        (schema,) = conn.execute("SELECT current_schema()").fetchone() or ("",)
+        conn.execute(f"DROP SCHEMA {schema} CASCADE")
+        conn.execute(f"CREATE SCHEMA {schema}")
+
+
+def shape(database: str) -> Any:
+    """Every table's columns with their types, keys and indices."""
+    store = open_store(database)
+    with store.read() as conn:
+        there = inspect(conn)
+        tables = {
+            name: (
+                [(c["name"], str(c["type"]), c["nullable"]) for c in there.get_columns(name)],
+                there.get_pk_constraint(name)["constrained_columns"],
+                sorted((str(i["name"]), i["column_names"]) for i in there.get_indexes(name)),
+            )
+            for name in there.get_table_names()
+        }
+    store.close()
+    return tables

@@ -1,0 +1,400 @@
+"""The memory and the records on the command line and from Python, as the contract words them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import retro as package
+from retro.errors import UnknownError, UsageError
+from retro.store.database import open_store
+from tests.worlds.commands import ROOT, Retro, process, retro, round_trip
+
+__all__ = ["retro"]
+
+TRENDING, RANGING = {"regime": "trending", "atr_d1": 40.0}, {"regime": "ranging", "atr_d1": 20.0}
+
+
+def episode(identity: str, day: int = 1, agent: str = "ada", **more: Any) -> dict[str, Any]:
+    told = {
+        "id": identity,
+        "agent": agent,
+        "at": f"2026-03-{day:02d}T12:00:00Z",
+        "strategy": "breakout",
+        "symbol": "ETH/USDC",
+        "direction": "long",
+        "pnl": 10.0,
+        "pnl_r": 1.0,
+        "held_for_s": 3600,
+        "confidence": 0.6,
+        "context": TRENDING,
+    }
+    return told | more
+
+
+@pytest.fixture
+def told(retro: Retro) -> Retro:
+    """Four episodes of one agent."""
+    rows = [
+        episode("win"),
+        episode("loss", 2, pnl=-20.0, pnl_r=-2.0),
+        episode("other", 3, context=RANGING, symbol="SOL/USDC", strategy="range"),
+        episode("skip", 4, direction="skip", pnl=None, pnl_r=None),
+    ]
+    Path("episodes.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    assert retro("remember", "episodes.jsonl").code == 0
+    return retro
+
+
+# remember
+
+
+def test_remember_prints_the_document_of_an_ingestion_and_changes_nothing_the_second_time(retro: Retro):
+    Path("e.jsonl").write_text(json.dumps(episode("a")) + "\n\n" + json.dumps(episode("b")))
+    document = {"source": "e.jsonl", "events": 2, "stored": 2, "unchanged": 0, "conflicts": 0, "faults": []}
+    said = retro("remember", "e.jsonl", "--json")
+    assert (said.code, said.data) == (0, document)
+    assert retro("remember", "e.jsonl", "--json").data == document | {"stored": 0, "unchanged": 2}
+
+
+def test_faults_and_conflicts_are_counted_named_and_kept_and_good_lines_stored(retro: Retro):
+    lines = [
+        json.dumps(episode("a")),
+        "not json",
+        json.dumps(episode("b")).replace("10.0", "NaN"),
+        json.dumps(episode("a", pnl=11.0)),
+        json.dumps(episode("c", at="yesterday")),
+        json.dumps(episode("d", at="2199-01-01T00:00:00Z")),
+        json.dumps(episode("e", context={"regime": ["x"]})),
+    ]
+    Path("e.jsonl").write_text("\n".join(lines) + "\n")
+    said = retro("--json", "remember", "e.jsonl")
+    assert said.code == 1
+    assert (said.data["stored"], said.data["conflicts"], said.data["events"]) == (1, 1, 7)
+    assert [fault["line"] for fault in said.data["faults"]] == [2, 3, 5, 6, 7]
+    assert [row["line"] for row in retro("faults", "--json").data] == [2, 3, 5, 6, 7]
+    assert "told before with other content" in said.err
+
+
+def test_files_may_be_several_gzipped_or_standard_input(retro: Retro, monkeypatch: pytest.MonkeyPatch):
+    Path("a.gz").write_bytes(gzip.compress(json.dumps(episode("a")).encode()))
+    Path("b.jsonl").write_text(json.dumps(episode("b")))
+    assert [one["stored"] for one in retro("remember", "a.gz", "b.jsonl", "--json").data] == [1, 1]
+    assert retro("remember", "nowhere.jsonl").code == 1
+
+
+# recall
+
+
+def test_recall_has_the_contracts_shape_best_first(told: Retro):
+    hits = told("recall", "--agent", "ada", "--context", json.dumps(TRENDING), "--json").data
+    assert [hit["id"] for hit in hits] == ["win", "skip", "loss", "other"]
+    assert list(hits[0]) == ["id", "type", "score", "components", "reason", "amended", "memory"]
+    assert list(hits[0]["components"]) == ["Q", "Sim", "Rec", "Conf", "Aff", "boost"]
+    assert (hits[0]["type"], hits[0]["amended"]) == ("episode", False)
+    assert hits[0]["memory"]["at"] == "2026-03-01T12:00:00Z"
+    assert hits[0]["memory"]["context"] == TRENDING
+    product = 1.0
+    for part in hits[0]["components"].values():
+        product *= part
+    assert hits[0]["score"] == pytest.approx(product)
+
+
+@pytest.mark.parametrize(
+    ("words", "ids"),
+    [
+        (("-k", "1"), ["win"]),
+        (("--strategy", "range"), ["other"]),
+        (("--symbol", "SOL/USDC"), ["other"]),
+        (("--regime", "ranging"), ["other"]),
+        (("--direction", "skip"), ["skip"]),
+        (("--as-of", "2026-03-01T12:00:00Z"), ["win"]),
+        (("--as-of", "2026-02-01"), []),
+        (("--losses-first",), ["loss", "win", "skip", "other"]),
+        (("--types", "belief,plan"), []),
+    ],
+)
+def test_recall_is_narrowed_and_ordered_as_asked(told: Retro, words: tuple[str, ...], ids: list[str]):
+    said = told("recall", "--context", json.dumps(TRENDING), *words, "--json")
+    assert said.code == 0
+    assert [hit["id"] for hit in said.data] == ids
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--context", "{"),
+        ("--context", "[]"),
+        ("--context", '{"atr_d1": NaN}'),
+        ("--context", '{"atr_d1": -1}'),
+        ("--context", '{"regime": 1.5}'),
+        ("-k", "0"),
+        ("--types", "dream"),
+        ("--as-of", "soon"),
+        ("--agent", "bob"),
+    ],
+)
+def test_a_question_that_makes_no_sense_is_a_usage_error_in_one_line(told: Retro, words: tuple[str, ...]):
+    said = told("recall", *words)
+    assert said.code == 2
+    assert said.out == ""
+    assert len(said.err.strip().splitlines()) == 1
+
+
+def test_several_agents_without_a_name_are_listed(told: Retro):
+    Path("bob.jsonl").write_text(json.dumps(episode("x", agent="bob")))
+    told("remember", "bob.jsonl")
+    for command in ("recall", "state", "plans", "habits", "beliefs", "kelly"):
+        said = told(command)
+        assert said.code == 2
+        assert "ada, bob" in said.err
+
+
+def test_an_empty_database_says_how_to_begin(retro: Retro):
+    said = retro("recall")
+    assert said.code == 1
+    assert "retro remember" in said.err
+
+
+def test_a_field_nothing_is_compared_by_is_noted(told: Retro):
+    said = told("recall", "--context", '{"mood": "low", "regime": "ranging"}', "--json")
+    assert said.code == 0
+    assert "mood" in said.err
+
+
+def test_the_configuration_adds_fields_and_replaces_built_in_ones(told: Retro):
+    Path("config.toml").write_text(
+        '[memory.fields.mood]\nkind = "category"\nweight = 1.0\n\n[memory.fields.regime]\nkind = "category"\nweight = 0.0\n'
+    )
+    Path("more.jsonl").write_text(
+        "".join(json.dumps(episode(f"m{mood}", context={"mood": mood})) + "\n" for mood in ("low", "high"))
+    )
+    told("remember", "more.jsonl")
+    hits = told("recall", "--context", '{"mood": "low", "regime": "ranging"}', "--json").data
+    assert {hit["id"]: hit["components"]["Sim"] for hit in hits if hit["components"]["Sim"]} == {"mlow": 1.0}
+
+
+def test_the_reasons_and_an_agents_words_cannot_move_the_cursor(told: Retro):
+    Path("evil.jsonl").write_text(json.dumps(episode("\u202eevil", 5, symbol="a\u2066b")))
+    told("remember", "evil.jsonl")
+    said = told("recall", "--context", json.dumps(TRENDING))
+    assert "evil" in said.out
+    assert not {"\u202e", "\u2066"} & set(said.out)
+
+
+# the other questions
+
+
+def test_state_is_computed_from_the_ledger_as_of_an_instant(told: Retro):
+    now = told("state", "--agent", "ada", "--json").data
+    assert (now["trades"], now["consecutive_wins"], now["halted"]) == (3, 1, False)
+    assert now["drawdown"] is None
+    assert now["reasons"]["drawdown"] == "no capital is known"
+    then = told("state", "--as-of", "2026-03-02T12:00:00Z", "--json").data
+    assert (then["trades"], then["consecutive_losses"]) == (2, 1)
+
+
+def test_capital_comes_from_the_configuration(told: Retro):
+    Path("config.toml").write_text("[agent.ada]\ncapital = 100\n")
+    assert told("state", "--json").data["equity"] == 100.0
+    assert told("state", "--json").data["drawdown"] == pytest.approx(10 / 110)
+
+
+def test_kelly_has_the_contracts_shape_and_says_unknown_rather_than_0(told: Retro):
+    found = told("kelly", "--agent", "ada", "--context", json.dumps(TRENDING), "--json").data
+    assert list(found) == ["fraction", "effective_n", "p", "win_r", "loss_r", "why"]
+    assert found["fraction"] is None
+    assert "fewer than 10" in found["why"]
+    assert told("kelly").out.startswith("unknown\n")
+
+
+def test_habits_beliefs_and_plans_are_lists(told: Retro):
+    habits = told("habits", "--json").data
+    assert {(one["strategy"], one["symbol"], one["trades"]) for one in habits} == {
+        ("breakout", "ETH/USDC", 2),
+        ("range", "SOL/USDC", 1),
+    }
+    assert told("beliefs", "--json").data == []
+    assert told("plans", "--json").data == []
+    for command in ("habits", "beliefs", "plans", "state"):
+        assert told(command).code == 0
+
+
+def test_plans_show_how_they_stand(told: Retro):
+    with package.open("memory_data/retro.db") as mirror:
+        made = mirror.create_trading_plan(
+            {"all": [{"field": "regime", "op": "==", "value": "ranging"}]},
+            {"type": "skip_trade"},
+            "it lost",
+            at="2026-03-05T00:00:00Z",
+        )
+    [plan] = told("plans", "--as-of", "2026-03-06", "--json").data
+    assert (plan["id"], plan["status"], plan["reasoning"]) == (made["id"], "active", "it lost")
+    assert told("plans", "--as-of", "2026-05-06", "--json").data[0]["status"] == "expired"
+    assert told("plans", "--as-of", "2026-05-06", "--alive", "--json").data == []
+
+
+def test_a_replay_prints_what_it_finds_and_too_little_is_said(told: Retro):
+    said = told("validate", "recall", "--split", "2026-03-01")
+    assert said.code == 2
+    assert "at least 20" in said.err
+    rows = [
+        episode(f"v{i}", 1 + i % 28, pnl_r=1.0 if i % 3 else -1.0, context=TRENDING if i % 3 else RANGING)
+        for i in range(60)
+    ]
+    Path("more.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    told("remember", "more.jsonl")
+    found = told("validate", "recall", "--split", "2026-03-15", "--json").data
+    assert [one["name"] for one in found["approaches"]] == [
+        "fixed",
+        "simple_kelly",
+        "recency_kelly",
+        "memory_kelly",
+    ]
+    assert found["verdict"]
+    shown = told("validate", "recall", "--split", "2026-03-15")
+    assert shown.code == 0
+    assert shown.out.splitlines()[-1] == found["verdict"].replace("_", " ")
+
+
+def test_a_replay_without_situations_says_that_memory_knew_nothing(told: Retro):
+    rows = [episode(f"v{i}", 1 + i % 28, pnl_r=1.0 if i % 3 else -1.0, context={}) for i in range(60)]
+    Path("more.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    told("remember", "more.jsonl")
+    said = told("validate", "recall", "--split", "2026-03-15")
+    trades = told("validate", "recall", "--split", "2026-03-15", "--json").data["trades"]
+    assert f"{trades} of {trades} trades could not be sized from memory" in said.out
+    assert f"{trades} state nothing of their situation" in said.out
+    assert "memory knew too little to size any of these trades" in said.out
+
+
+# records
+
+
+def write_records(folder: Path) -> None:
+    (folder / "experiments").mkdir(parents=True)
+    for number in range(3):
+        (folder / "experiments" / f"exp_v15_{number}.yaml").write_text(
+            f"id: exp_v15_{number}\ntimestamp: '2025-12-0{number + 1}'\nresults: {{test_accuracy: 0.5}}\nassessment: {{verdict: no_signal}}\n"
+        )
+    (folder / "hypotheses.yaml").write_text(
+        "hypotheses:\n- {id: H_001, text: open one, status: untested}\n- {id: H_002, text: done one, status: refuted}\n"
+    )
+
+
+def test_records_are_imported_listed_and_made_into_a_prompt(retro: Retro):
+    write_records(Path("theirs"))
+    imported = retro("experiments", "import", "theirs", "--json")
+    assert (imported.code, imported.data["stored"], imported.data["faults"]) == (0, 5, [])
+    assert retro("experiments", "import", "theirs", "--json").data["unchanged"] == 5
+    assert [one["id"] for one in retro("experiments", "--json").data] == [
+        "exp_v15_2",
+        "exp_v15_1",
+        "exp_v15_0",
+    ]
+    assert len(retro("experiments", "-n", "2", "--json").data) == 2
+    assert [one["id"] for one in retro("hypotheses", "--json").data] == ["H_001", "H_002"]
+    assert [one["id"] for one in retro("hypotheses", "--status", "refuted", "--json").data] == ["H_002"]
+    prompt = retro("experiments", "prompt", "-n", "2").out
+    assert prompt.startswith(
+        "## Experiment History\n\n### Recent Experiments (last 2)\n\n**exp_v15_2** (2025-12-03)\n"
+    )
+    assert prompt.endswith(
+        "## Open Hypotheses\n\n- **H_001**: open one\n  - Source: not stated | Status: untested\n"
+    )
+    assert retro("experiments").code == retro("hypotheses").code == 0
+
+
+def test_without_records_the_prompt_still_has_both_headings(retro: Retro):
+    said = retro("experiments", "prompt", "-n", "15")
+    assert (said.code, said.out) == (
+        0,
+        "## Experiment History\n\n### Recent Experiments (last 15)\n\n## Open Hypotheses\n",
+    )
+    assert retro("experiments", "--json").data == []
+    assert retro("hypotheses", "--json").data == []
+    assert not Path("memory_data").exists()
+
+
+def test_a_damaged_file_is_named_and_the_good_ones_are_printed_exit_1(retro: Retro):
+    write_records(Path("memory_data"))
+    Path("memory_data/experiments/exp_v15_1.yaml").write_text("a: [")
+    said = retro("experiments", "--json", "-q")
+    assert said.code == 1
+    assert len(said.data) == 2
+    assert "exp_v15_1.yaml" in said.err
+    said = retro("hypotheses", "--json")
+    assert (said.code, len(said.data), "exp_v15_1.yaml" in said.err) == (1, 2, True)
+    Path("memory_data/hypotheses.yaml").write_text("hypotheses: {")
+    said = retro("hypotheses", "--json")
+    assert (said.code, said.data) == (1, [])
+    assert "hypotheses.yaml" in said.err
+    assert "hypotheses.yaml" in retro("experiments").err
+    assert retro("experiments", "prompt").code == 1
+    assert Path("memory_data/hypotheses.yaml").read_text() == "hypotheses: {"
+
+
+def test_the_directory_of_the_records_is_relative_to_the_configuration(retro: Retro):
+    write_records(Path("home/notes"))
+    Path("home/config.toml").write_text('[memory]\ndirectory = "notes"\n')
+    assert len(retro("--config", "home/config.toml", "experiments", "--json").data) == 3
+
+
+def test_a_folder_that_is_not_there_cannot_be_imported(retro: Retro):
+    assert retro("experiments", "import", "nowhere").code == 1
+
+
+# from Python
+
+
+def test_the_python_door_answers_like_the_command_line(told: Retro):
+    printed = told("recall", "--context", json.dumps(TRENDING), "-k", "2", "--json").data
+    with package.open("memory_data/retro.db") as mirror:
+        assert mirror.recall("ada", TRENDING, k=2) == printed
+        assert mirror.recall_memories(context=TRENDING, k=2) == printed
+        assert mirror.get_agent_state()["trades"] == 3
+        assert mirror.get_trade_reflection("loss")["pnl"] == -20.0
+        assert mirror.get_strategy_performance()[0]["strategy"] == "breakout"
+        assert set(mirror.get_behavioral_analysis()) == {"habits", "beliefs", "markers"}
+        assert mirror.check_active_plans({}) == []
+        assert mirror.list_hypotheses() == mirror.experiment_history() == mirror.reviews() == []
+        assert mirror.remember([episode("new", 6), episode("bad", 7, pnl="x")])["stored"] == 1
+        assert mirror.remember(episode("new", 6))["unchanged"] == 1
+        with pytest.raises(UsageError):
+            mirror.recall("bob")
+        with pytest.raises(UnknownError):
+            mirror.get_trade_reflection("nothing")
+
+
+def test_facts_and_episodes_share_a_database(retro: Retro):
+    Path("a.jsonl").write_text(round_trip("p1"))
+    assert retro("ingest", "journal", "a.jsonl").code == 0
+    assert retro("recall", "--agent", "ada", "--json").data == []
+
+
+def test_a_strangers_memory_package_is_named_in_one_line(tmp_path: Path):
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory" / "__init__.py").write_text("")
+    env = {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
+    open_store(str(tmp_path / "r.db")).close()
+    for words in (("recall",), ("experiments",), ("mcp",)):
+        said = process("--db", tmp_path / "r.db", *words, cwd=tmp_path, env=env, stdin=b"")
+        assert (said.code, said.out, len(said.err.strip().splitlines())) == (1, "", 1)
+        assert "another package named `memory`" in said.err
+    script = "import retro, sys; retro.open(sys.argv[1])"
+    done = subprocess.run(
+        [sys.executable, "-c", script, "r.db"],
+        check=False,
+        cwd=tmp_path,
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+    )
+    assert "RetroError: another package named `memory`" in done.stderr

@@ -1,0 +1,155 @@
+"""A week to be put into words, and answers a model might give about it, for tests."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from retro import config
+from retro.app.narration.narrate import narrated
+from retro.config import Config
+from retro.report import RetrospectiveReport
+from retro.store import spend
+from retro.store.database import Store, open_store
+from retro.testing.model import FakeModel, Script
+from tests.worlds import lives as living
+from tests.worlds.lives import agent_of, live
+
+AGENT = "w"
+NOW = 1_795_000_000_000_000  # 2026-11-18
+WEEK = "2026-03-0"
+WHY_IN = "Fees have paid for the gas, and the range is good. Per heuristic H-3."
+WHY_UP = "Accuracy was above 80 % for two days, size goes up. Per heuristic H-7."
+WHY_OUT = "It moved away from the centre."
+
+# day, hours held, side of the trade's luck (price change), heuristic
+_TRADES = (
+    (2, 20, +3.0, "H-3"),
+    (2, 30, -1.0, "H-3"),
+    (3, 20, -4.8, "H-7"),
+    (3, 10, +2.0, "H-3"),
+    (4, 26, -3.6, "H-7"),
+    (4, 12, +1.5, "H-3"),
+    (5, 30, +2.1, "H-7"),
+    (5, 18, -0.5, "H-3"),
+    (6, 8, +0.7, "H-3"),
+)
+
+
+def week(texts: Sequence[str] = (), *, strategy: str = "range") -> bytes:
+    """Nine trades of one week. `texts` go, in turn, into the reasons the agent gives."""
+    told = [json.dumps(line, ensure_ascii=False) for line in _lines(list(texts), strategy)]
+    return ("\n".join(told) + "\n").encode("utf-8", "surrogatepass")
+
+
+def _lines(texts: list[str], strategy: str) -> list[dict[str, Any]]:
+    def said(otherwise: str) -> str:
+        return f"{otherwise} {texts.pop(0)}" if texts else otherwise
+
+    def fact(kind: str, at: str, /, **more: Any) -> None:
+        lines.append({"type": kind, "id": f"{kind}-{len(lines)}", "agent": AGENT, "at": at, **more})
+
+    lines: list[dict[str, Any]] = []
+    fact("equity", f"{WEEK}1T00:00:00Z", value="1000", balances={"USDC": "1000"})
+    for hour in range(24 * 9):
+        price = 100 + (hour * 7919 % 13) / 4
+        fact("mark", f"{WEEK}{1 + hour // 24}T{hour % 24:02d}:00:00Z", asset="ETH", price=price)
+    for number, (day, held, change, rule) in enumerate(_TRADES):
+        name, entry = f"t-{number}", f"{WEEK}{day}T0{number}:30:00Z"
+        left = 24 * day + number + held
+        leave = f"{WEEK}{left // 24}T{left % 24:02d}:30:00Z"
+        common = {"position": name, "instrument": "ETH/USDC"}
+        fact("position", entry, **common, kind="spot", venue="v", side="long", strategy=strategy)
+        why = WHY_UP if rule == "H-7" else WHY_IN
+        fact("decision", entry, **common, action="enter", reasoning=said(why), cites=[rule])
+        fact("fill", entry, **common, side="buy", quantity="1", price="100", fee="0.1")
+        fact("decision", leave, **common, action="exit", reasoning=said(WHY_OUT), cites=[])
+        fact("fill", leave, **common, side="sell", quantity="1", price=str(100 + change), fee="0.1")
+        fact("exit", leave, position=name, reason="target")
+    for day in range(2, 9):
+        fact("decision", f"{WEEK}{day}T23:00:00Z", action="hold", reasoning=said("Nothing to do."), cites=[])
+    return lines
+
+
+def lived(store: Store, texts: Sequence[str] = (), *, strategy: str = "range") -> RetrospectiveReport:
+    """The week's report, its words still empty."""
+    assert live(store, week(texts, strategy=strategy)).clean
+    return living.report(store, AGENT, "weekly", at=(agent_of(store, AGENT).first_at or 0) + 2 * DAY)
+
+
+def configured(url: str = "", **llm: Any) -> Config:
+    """A configuration whose model lives at a URL."""
+    return config.Config.model_validate(
+        {"llm": {"timeout_s": 20.0} | ({"base_url": url} if url else {}) | llm}
+    )
+
+
+DAY = 86_400_000_000
+KEY = {"ANTHROPIC_API_KEY": "sk-test-0123456789"}
+
+GOOD: dict[str, Any] = {
+    "what_worked": "Trading gains came to {pnl.trading_gains}. {h.H-3.name} averaged {h.H-3.avg}, with {h.H-3.evidence}.",
+    "what_failed": 'The week ended at {pnl.total}; {h.H-7.name} made {h.H-7.pnl}. It went in because "size goes up".',
+    "hindsight": "{p.t-2.name} could have been left at {p.t-2.optimal_exit_at}; nobody knew that then.",
+    "positions": [
+        {
+            "position_id": "t-2",
+            "what_went_wrong": "It was entered at a high and left at {p.t-2.final_pnl}.",
+            "lesson": "Wait for the range to settle before adding size.",
+        }
+    ],
+    "proposals": [{"heuristic_id": "H-7", "text": "Add size only once the fees of the entry are earned."}],
+}
+"""A sound answer about the week."""
+
+
+def with_text(text: Any, where: str = "what_worked") -> dict[str, Any]:
+    """The sound answer with one of its texts replaced."""
+    answer = json.loads(json.dumps(GOOD))
+    if where in answer:
+        answer[where] = text
+    elif where in {"what_went_wrong", "lesson"}:
+        answer["positions"][0][where] = text
+    else:
+        answer["proposals"][0]["text"] = text
+    return answer
+
+
+def texts_of(report: RetrospectiveReport) -> list[str]:
+    """Every text of a report that a model may have worded."""
+    told = [report.what_worked, report.what_failed, report.hindsight, report.narrative.why or ""]
+    for position in report.positions:
+        told += [position.what_went_wrong or "", position.lesson or ""]
+    return told + [json.dumps(entry) for entry in report.playbook_proposals if entry["origin"] == "model"]
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> RetrospectiveReport:
+    """The figures of the week."""
+    store = open_store(str(tmp_path_factory.mktemp("week") / "retro.db"))
+    found = lived(store)
+    store.close()
+    return found
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[Store]:
+    store = open_store(str(tmp_path / "retro.db"))
+    yield store
+    store.close()
+
+
+def narrate(
+    store: Store, report: RetrospectiveReport, script: Script, **llm: Any
+) -> tuple[RetrospectiveReport, FakeModel]:
+    with FakeModel(script) as model:
+        return narrated(store, configured(model.url, **llm), KEY, report, NOW), model
+
+
+def booked(store: Store) -> spend.Spent:
+    with store.read() as conn:
+        return spend.costs_of(conn, AGENT, 0, 1 << 62)
