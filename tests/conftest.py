@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import os
-import sys
-from pathlib import Path
 
 from hypothesis import settings
-
-sys.path.insert(0, str(Path(__file__).parent))  # import-mode=importlib adds nothing by itself
 
 from tests.worlds.databases import database_url, postgres_server, postgres_url, store
 

@@ -1,7 +1,7 @@
 """Two-sided Page-Hinkley drift of outcomes, with an alarm that says where it began and a rule by which it clears.
 
 Source: E. S. Page, "Continuous inspection schemes" (1954); D. Hinkley (1971). The threshold was set by simulation so
-that unit-variance outcomes without drift give about one false alarm in 500 trades (tests/test_memory_habits.py).
+that unit-variance outcomes without drift give about one false alarm in 500 trades (tests/memory/test_habits.py).
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ LEAST: Final = 10
 SIGNIFICANCE: Final = 0.05
 """Two-sided level of the binomial test against a fair coin."""
 _NEARLY: Final = 1.9
-"""No count whose corrected z is below this is significant (tests/test_memory_beliefs.py tries them all)."""
+"""No count whose corrected z is below this is significant (tests/memory/test_beliefs.py tries them all)."""
 ACTION: Final = ("strategy", "symbol", "direction")
 """What a predicate may ask about beside the registered context fields."""
 

@@ -13,18 +13,16 @@ from retro.report.document import Document
 from retro.store.jobs.reviews import PERIODIC, Review
 
 if TYPE_CHECKING:
-    from retro.config import Config
-    from retro.periods import Horizon
-
-if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from retro.app.settlement.settings import Settings
     from retro.config import Config
     from retro.deliver.channel import Channel
+    from retro.periods import Horizon
     from retro.secret import Secret
     from retro.store.database import Store
     from retro.store.facts.agents import Agent
+
 
 __all__ = ["LONGEST_WAIT", "Bench", "Consequence", "Tally", "Terms", "Words", "backoff", "terms_of"]
 

@@ -1,6 +1,6 @@
-"""What makes a line of a journal an event: the checks that its writer and its reader share.
+"""The journal: its writer, and what makes a line of it an event, which writer and reader share.
 
-`retro.journal` and `retro.ingest` both call `check`; a line it refuses is a `RejectedError` whose text says field,
+`Journal` and `retro.ingest` both call `check`; a line it refuses is a `RejectedError` whose text says field,
 fault and remedy in one sentence, with at most 40 characters of the line. The room lies above `retro.model`.
 """
 
@@ -10,6 +10,7 @@ from retro.journal.fields import FIELDS, REQUIRED
 from retro.journal.line import Event, RejectedError, check, instant
 from retro.journal.rules import RULES
 from retro.journal.values import LARGEST, LONGEST_LINE, LONGEST_NAME, is_name, quote
+from retro.journal.writer import Common, Journal, JournalError
 
 __all__ = [
     "FIELDS",
@@ -18,7 +19,10 @@ __all__ = [
     "LONGEST_NAME",
     "REQUIRED",
     "RULES",
+    "Common",
     "Event",
+    "Journal",
+    "JournalError",
     "RejectedError",
     "check",
     "instant",

@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from retro.errors import RetroError
-from retro.journal import LONGEST_LINE, RejectedError, check, quote
-from retro.journal.values import wrong_with
+from retro.journal.line import RejectedError, check
+from retro.journal.values import LONGEST_LINE, quote, wrong_with
 from retro.periods import format_instant
 
 if TYPE_CHECKING:

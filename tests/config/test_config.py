@@ -15,8 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from retro.config import Config, example, load, not_yet_used, schema, with_database
 from retro.errors import ConfigError, UsageError
-
-ROOT = Path(__file__).parents[1]
+from tests.worlds.places import ROOT
 
 SPECIFIED = {  # the [retrospective] section of the specification, key by key
     "daily_review_enabled": True,

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
 from retro.accounting.books import COMPONENTS, signed_sum
 from retro.kernels.effectiveness import daily_returns
 from tests.worlds.oracle import DAY, WEEK, Life, components, row_of
+from tests.worlds.places import GOLDEN, TESTS
 
-HERE = Path(__file__).parent
-SEED = json.loads((HERE / "golden" / "lots_and_seed.json").read_text())
+SEED = json.loads((GOLDEN / "lots_and_seed.json").read_text())
 LATER = {"calibration", "conformal"}
 """What only evaluators need that do not exist yet (numbers.md, section 6)."""
 
@@ -41,15 +40,15 @@ def approx(value):
 
 
 def test_every_golden_file_is_read_by_a_test():
-    files = {path.stem for path in (HERE / "golden").glob("*.json")}
-    read = "".join(path.read_text() for path in HERE.glob("test_*.py"))
+    files = {path.stem for path in GOLDEN.glob("*.json")}
+    read = "".join(path.read_text() for path in TESTS.rglob("test_*.py"))
     assert {name for name in files if f"{name}.json" not in read} == LATER
 
 
 @pytest.mark.parametrize("method", ["fifo", "avg"])
 def test_three_weeks_of_components_close_to_their_equity(method):
     """What a day booked, with the changes U and IL, is the change E of its equity less the owner's money."""
-    days = json.loads((HERE / "golden" / "closure_world.json").read_text())[method]
+    days = json.loads((GOLDEN / "closure_world.json").read_text())[method]
     equity = 0.0
     for day in days:
         parts = dict.fromkeys(COMPONENTS, 0.0) | {name: day[short] for short, name in FIELDS.items()}

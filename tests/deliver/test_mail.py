@@ -18,6 +18,7 @@ from retro.deliver.mail.channel import Mail, mail_channel
 from retro.deliver.mail.message import address_of, message_id
 from retro.secret import Secret
 from tests.worlds.mails import Life, configured, eml, lived, message, messages, parsed
+from tests.worlds.places import ROOT
 from tests.worlds.smtp_server import Mailbox, serve
 
 PASSWORD = "correct horse battery"
@@ -175,19 +176,17 @@ def test_the_same_review_is_the_same_mail_byte_for_byte(
 
 def test_the_bytes_do_not_hang_on_the_process(weekly: Message, life: Life) -> None:
     code = (
-        "import sys; sys.path.insert(0, sys.argv[1]);"
-        "import hashlib, pickle; from mails import eml;"
+        "import hashlib, pickle, sys; from tests.worlds.mails import eml;"
         "sys.stdout.write(hashlib.sha256(eml(pickle.loads(sys.stdin.buffer.read()))).hexdigest())"
     )
     import hashlib
     import pickle
-    from pathlib import Path
 
     digests = {
         subprocess.run(
-            [sys.executable, "-c", code, str(Path(__file__).parent)],
+            [sys.executable, "-c", code],
             input=pickle.dumps(message(life.daily)),
-            env={"PYTHONHASHSEED": seed, "PATH": "/nowhere", "TZ": zone, "PYTHONPATH": ":".join(sys.path)},
+            env={"PYTHONHASHSEED": seed, "PATH": "/nowhere", "TZ": zone, "PYTHONPATH": str(ROOT)},
             capture_output=True,
             check=True,
         ).stdout.decode()

@@ -18,9 +18,10 @@ from retro.forge.api import Forge, ForgeError
 from retro.secret import Secret
 from retro.testing.forge import Answer, Asked, FakeForge
 from tests.worlds import playbook_lives as lives
+from tests.worlds.places import DATA
 
 BRANCH = "retro/playbook/bot/2026-W06"
-DESCRIPTION = Path(__file__).parent / "data" / "github-pulls.openapi.json"
+DESCRIPTION = DATA / "github-pulls.openapi.json"
 
 
 @cache

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from tests.worlds.places import ROOT
+
 PACKAGES = ("retro", "memory", "playbook")
 LONGEST_FILE = 400
 LONGEST_FUNCTION = 60

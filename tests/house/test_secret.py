@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from retro.errors import ConfigError
 from retro.secret import SECRETS, Secret, find_secret, find_secrets, redact
+from tests.worlds.places import ROOT
 
 KEY = "ANTHROPIC_API_KEY"
 VALUE = "correct-horse-battery"
@@ -148,7 +149,7 @@ def test_a_traceback_does_not_show_it(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        cwd=Path(__file__).parents[1],
+        cwd=ROOT,
     )
     assert "TypeError" in done.stderr
     assert VALUE not in done.stderr

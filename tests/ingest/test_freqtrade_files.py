@@ -21,11 +21,10 @@ from retro.ingest.freqtrade.reader import read
 from retro.model import Batch, Exit, Fill, Flow, decode
 from retro.periods import DAY, HOUR, parse_instant
 from tests.worlds.freqtrade_databases import Order, Trade, result, write, zipped
+from tests.worlds.places import ROOT
 
 NOW = parse_instant("2026-11-22T00:00:00Z")
-SHARED = (
-    Path(os.environ.get("RETRO_SHARED_DATA", Path(__file__).parents[2] / "shared" / "data")) / "freqtrade"
-)
+SHARED = Path(os.environ.get("RETRO_SHARED_DATA", ROOT.parent / "shared" / "data")) / "freqtrade"
 D = "2026-01-{:02d} 00:00:00.000000"
 
 

@@ -19,9 +19,10 @@ from retro.ingest.journal.events import EventReader, _instant
 from retro.journal import FIELDS, REQUIRED, RejectedError, check
 from retro.model import Batch, Row, decode
 from retro.periods import parse_instant
+from tests.worlds.places import ROOT
 
 NOW = parse_instant("2026-11-21T12:00:00Z")
-EXAMPLE = (Path(__file__).parent.parent / "examples" / "agent.jsonl").read_bytes().splitlines()
+EXAMPLE = (ROOT / "examples" / "agent.jsonl").read_bytes().splitlines()
 QUICK = settings(max_examples=150, deadline=None)
 
 _scalars = (

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import random
-from pathlib import Path
 
 import pytest
 
@@ -15,8 +14,9 @@ from retro.journal import FIELDS
 from retro.model import FACT_TYPES
 from retro.periods import parse_instant
 from tests.worlds.journal_lines import DEATH, FILL, MARK, NOW, line, read
+from tests.worlds.places import ROOT
 
-EXAMPLE = Path(__file__).parent.parent / "examples" / "agent.jsonl"
+EXAMPLE = ROOT / "examples" / "agent.jsonl"
 
 
 def test_blank_lines_are_ignored_but_counted_as_lines() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from itertools import permutations
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,8 +13,9 @@ from hypothesis import strategies as st
 
 from retro.kernels import audit
 from retro.kernels.uncertainty import benjamini_hochberg, by_day, clustered_t
+from tests.worlds.places import GOLDEN
 
-HEURISTICS = json.loads((Path(__file__).parent / "golden" / "heuristics.json").read_text())
+HEURISTICS = json.loads((GOLDEN / "heuristics.json").read_text())
 RULE = HEURISTICS["decision_rule_min3_demote-1_investigate0.5"]
 H7 = [2.10, -4.80, -3.60]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,8 +12,9 @@ from hypothesis import strategies as st
 
 from retro.kernels import breakdowns
 from retro.kernels.breakdowns import ClosedPositions
+from tests.worlds.places import GOLDEN
 
-LOTS = json.loads((Path(__file__).parent / "golden" / "lots_and_seed.json").read_text())
+LOTS = json.loads((GOLDEN / "lots_and_seed.json").read_text())
 
 amounts = st.lists(st.floats(-1e4, 1e4), max_size=40)
 labelled = st.lists(st.tuples(st.sampled_from(["a", "b", "c", None]), st.floats(-1e4, 1e4)), max_size=40)

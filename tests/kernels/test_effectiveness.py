@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,8 +12,8 @@ from hypothesis import strategies as st
 
 from retro.kernels import effectiveness
 from retro.kernels.effectiveness import InactionWeek
+from tests.worlds.places import GOLDEN
 
-GOLDEN = Path(__file__).parent / "golden"
 SERIES = json.loads((GOLDEN / "return_metrics.json").read_text())["series"]
 PSR = json.loads((GOLDEN / "psr_dsr.json").read_text())
 

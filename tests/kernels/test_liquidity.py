@@ -2,7 +2,6 @@
 
 import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retro.kernels import liquidity
-
-GOLDEN = Path(__file__).parent / "golden"
+from tests.worlds.places import GOLDEN
 
 
 def golden(name):

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import math
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retro.kernels.lots import LotBook
+from tests.worlds.places import TESTS
 
-GOLDEN = json.loads((Path(__file__).parent / "golden" / "lots_and_seed.json").read_text())
+GOLDEN = json.loads((TESTS / "golden" / "lots_and_seed.json").read_text())
 METHODS = ("fifo", "average")
 
 quantities = st.integers(-50, 50).filter(bool).map(lambda n: Decimal(n) / 10)

@@ -3,7 +3,6 @@
 import json
 import math
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,8 +13,8 @@ from retro.kernels import regret, series
 from retro.kernels.regret import INSUFFICIENT, NO_MARK, NOT_HELD
 from retro.kernels.series import DAY, HOUR, Marks
 from retro.kernels.trajectory import Positions
+from tests.worlds.places import GOLDEN as GOLDEN_DIR
 
-GOLDEN_DIR = Path(__file__).parent / "golden"
 GOLDEN = json.loads((GOLDEN_DIR / "trajectory_regret.json").read_text())["positions"]
 MINUTE = HOUR // 60
 

@@ -1,7 +1,6 @@
 """Marks: the as-of rule, gaps, staleness and coverage, by hand-worked tables and against the slow obvious way."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,9 +9,10 @@ from hypothesis import strategies as st
 
 from retro.kernels import series
 from retro.kernels.series import DAY, HOUR, Marks
+from tests.worlds.places import TESTS
 
 MINUTE = 60 * series.SECOND
-GOLDEN = json.loads((Path(__file__).parent / "golden" / "trajectory_regret.json").read_text())["positions"]
+GOLDEN = json.loads((TESTS / "golden" / "trajectory_regret.json").read_text())["positions"]
 
 
 def instants(*values):

@@ -3,7 +3,6 @@
 import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,8 +12,9 @@ from hypothesis import strategies as st
 from retro.kernels import ranges, series, trajectory
 from retro.kernels.series import DAY, HOUR, Marks
 from retro.kernels.trajectory import Positions, Trajectories
+from tests.worlds.places import TESTS
 
-GOLDEN = json.loads((Path(__file__).parent / "golden" / "trajectory_regret.json").read_text())["positions"]
+GOLDEN = json.loads((TESTS / "golden" / "trajectory_regret.json").read_text())["positions"]
 MINUTE = HOUR // 60
 
 

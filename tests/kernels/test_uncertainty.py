@@ -6,7 +6,6 @@ import json
 import math
 from fractions import Fraction
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,8 +14,8 @@ from hypothesis import strategies as st
 
 from retro.kernels import special, uncertainty
 from retro.kernels.uncertainty import DaySums, by_day
+from tests.worlds.places import GOLDEN
 
-GOLDEN = Path(__file__).parent / "golden"
 HEURISTICS = json.loads((GOLDEN / "heuristics.json").read_text())
 SAMPLES = HEURISTICS["samples"]
 FAMILIES = json.loads((GOLDEN / "multiplicity.json").read_text())["families"]

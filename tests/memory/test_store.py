@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -22,6 +21,7 @@ from memory.episodic.columns import Columns
 from memory.store import ledger, tables
 from memory.store.ledger import BLOCK
 from tests.worlds.memory_databases import START, experience, histories, told
+from tests.worlds.places import ROOT
 
 REGIMES = ("volatile", "ranging", "trending_up")
 
@@ -240,17 +240,16 @@ def test_a_process_killed_while_it_writes_leaves_whole_transactions(tmp_path):
     with experience(str(path)):
         pass
     script = (
-        "import sys; sys.path[:0] = %r.split(':')\n"
-        "from memory_databases import experience\n"
-        "from test_memory_store import many\n"
+        "from tests.worlds.memory_databases import experience\n"
+        "from tests.memory.test_store import many\n"
         "import memory\n"
         f"with experience({str(path)!r}) as store:\n"
         "    for i in range(10**6):\n"
         "        with store.write() as conn:\n"
         "            memory.remember(conn, many(7, first=7 * i))\n"
         "        print(i, flush=True)\n"
-    ) % os.path.dirname(__file__)
-    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
+    )
+    process = subprocess.Popen([sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE)
     assert process.stdout is not None
     for _ in range(3):
         process.stdout.readline()

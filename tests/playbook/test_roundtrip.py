@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from playbook import Playbook, apply, edits, inverse, parse, splice
 from playbook.amendment import Amendment, Grounds, add, demote, retire, set_confidence
 from playbook.errors import AmendmentError
+from tests.worlds.places import ROOT
 
 DOCUMENTS = 10_000
 WHY = Grounds({"resolved": 12}, "the next 12 resolved entry citations average above 0 usd")
@@ -153,7 +154,7 @@ def test_any_text_of_the_grammars_own_characters_comes_back(text: str) -> None:
 
 
 def _markdown_files() -> list[Path]:
-    root = Path(__file__).resolve().parent.parent
+    root = ROOT
     ours = [path for path in root.rglob("*.md") if ".venv" not in path.parts]
     theirs = list(Path(sysconfig.get_paths()["purelib"]).rglob("*.md"))
     descriptions = Path(sysconfig.get_paths()["purelib"]).glob("*.dist-info/METADATA")

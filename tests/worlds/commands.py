@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from retro.surface.cli.main import run
+from tests.worlds.places import ROOT
 
-ROOT = Path(__file__).parents[1]
 SAMPLE = ROOT / "examples" / "sample"
 JOURNAL = SAMPLE / "agent.jsonl"
 

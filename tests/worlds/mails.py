@@ -17,8 +17,9 @@ from retro.periods import parse_instant
 from retro.report import PositionRetrospective, RetrospectiveReport
 from retro.store.database import open_store
 from tests.worlds import lives as living
+from tests.worlds.places import SAMPLE
 
-SAMPLE = Path(__file__).parents[1] / "examples" / "sample" / "agent.jsonl"
+SAMPLE = SAMPLE / "agent.jsonl"
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import hashlib
 from typing import TYPE_CHECKING, Final
 
 from retro.app.settlement.book import history_of, known_until, read_rows
+from retro.app.settlement.settle import settled
 from retro.evaluate.audit.audit import audit_period
 from retro.evaluate.audit.citations import items_of
 from retro.evaluate.report import citations_of
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from retro.report import HeuristicReport
     from retro.store.database import Store
     from retro.store.facts.agents import Agent
-from retro.app.settlement.settle import settled
+
 
 __all__ = ["audit_life"]
 

@@ -25,11 +25,6 @@ from retro.store.facts import events as facts
 from retro.store.schema import ingest_alone, name_of
 
 if TYPE_CHECKING:
-    from retro.app.settlement.settings import Settings
-    from retro.store.database import Store
-    from retro.store.facts.agents import Agent
-
-if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from sqlalchemy import Connection
@@ -38,7 +33,9 @@ if TYPE_CHECKING:
     from retro.accounting.track import Effect
     from retro.app.settlement.settings import Settings
     from retro.model import Fact
+    from retro.store.database import Store
     from retro.store.facts.agents import Agent
+
 
 __all__ = ["settle", "settled"]
 

@@ -20,15 +20,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
 import numpy as np
 
 from retro.errors import InputError
+from retro.ingest.journal.reader import read
 from retro.ingest.source import open_source
 from retro.model import Batch, Fault, MarkSeries, Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-from retro.ingest.journal.reader import read
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = ["read_ahead", "read_path", "worth_it"]
 
@@ -46,8 +44,20 @@ def worth_it(path: str) -> bool:
         return False
 
 
+def read_path(path: str, *, now: int, size: int = 2000, ahead: bool = True) -> Iterator[Batch]:
+    """What `read` gives for a file, a gzip file or, for "-", standard input; `InputError` when it cannot be opened.
+
+    A large file is read in a second process while this one works on the batches; `ahead` False prevents it.
+    """
+    if ahead and worth_it(path):
+        yield from read_ahead(path, now=now, size=size)
+        return
+    with open_source(path) as stream:
+        yield from read(stream, path, now=now, size=size)
+
+
 def read_ahead(path: str, *, now: int, size: int) -> Iterator[Batch]:
-    """What `journal.read` gives for a file, read by a child process a few batches ahead.
+    """What `read` gives for a file, read by a child process a few batches ahead.
 
     Where no child can be had the file is read here.
     """
@@ -153,15 +163,3 @@ def _send(out: BinaryIO, frame: str | tuple[Any, ...]) -> None:
 
 if __name__ == "__main__":
     _main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
-
-
-def read_path(path: str, *, now: int, size: int = 2000, ahead: bool = True) -> Iterator[Batch]:
-    """What `read` gives for a file, a gzip file or, for "-", standard input; `InputError` when it cannot be opened.
-
-    A large file is read in a second process while this one works on the batches; `ahead` False prevents it.
-    """
-    if ahead and worth_it(path):
-        yield from read_ahead(path, now=now, size=size)
-        return
-    with open_source(path) as stream:
-        yield from read(stream, path, now=now, size=size)

@@ -27,7 +27,6 @@ from retro.store.database import open_store
 from tests.worlds.service_world import MONDAY, World, life, line, lines_of
 
 FORK = multiprocessing.get_context("fork")
-DEPLOY = Path(__file__).parents[1] / "retro" / "deploy"
 
 
 class Process:

@@ -24,9 +24,8 @@ from retro.logs import set_up
 from retro.periods import DAY
 from retro.secret import Secret
 from retro.store.database import open_store
+from tests.worlds.places import DEPLOY
 from tests.worlds.service_world import World, life
-
-DEPLOY = Path(__file__).parents[1] / "retro" / "deploy"
 
 
 def told(folder: Path, events: list[dict[str, Any]]) -> World:

