@@ -21,7 +21,7 @@ from retro.app.intake.ingest import ingest
 from retro.app.settlement.settings import settings_of
 from retro.config import Config
 from retro.ingest.journal.parallel import read_path
-from retro.model import Row
+from retro.model import EventRow
 from retro.store.database import Store, open_store
 from retro.store.facts import events as facts
 
@@ -32,7 +32,7 @@ BATCH = 10_000
 START = 1_770_000_000_000_000
 
 
-def life(events: int) -> Iterator[Row]:
+def life(events: int) -> Iterator[EventRow]:
     """A busy agent's journal: fills, decisions, funding and costs, a position every eight events."""
     draw = random.Random(1)
     for i in range(events):
@@ -69,7 +69,9 @@ def life(events: int) -> Iterator[Row]:
                     "cost",
                     '"kind":"inference","amount":"0.0123","tier":"T1","model":"m","tokens_in":900',
                 )
-        yield Row("bench", kind, f"e{i}", at // 1000 * 1000, position, f'{{"type":"{kind}",{stamp},{rest}}}')
+        yield EventRow(
+            "bench", kind, f"e{i}", at // 1000 * 1000, position, f'{{"type":"{kind}",{stamp},{rest}}}'
+        )
 
 
 def raw(store: Store, events: int) -> Iterator[float]:

@@ -20,10 +20,10 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from retro.app.context import Bench, terms_of
-from retro.app.engine.obligations import materialise
-from retro.app.engine.pending import anything_due
-from retro.app.engine.worker import knock
+from retro.app.context import WorkContext, policy_of
+from retro.app.engine.obligations import enqueue_due
+from retro.app.engine.pending import has_pending_work
+from retro.app.engine.worker import run_pass
 from retro.app.intake.ingest import ingest
 from retro.app.narration.narrators import plain_words
 from retro.app.settlement.settings import settings_of
@@ -36,7 +36,7 @@ from retro.store.database import Store, open_store
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from retro.app.settlement.settings import Settings
+    from retro.app.settlement.settings import AgentSettings
     from retro.store.facts.agents import Agent
 
 CONFIG = Config.model_validate({"retrospective": {"epoch_review_enabled": False}})
@@ -49,7 +49,7 @@ DONE = (
 )
 
 
-def settings_for(agent: Agent) -> Settings:
+def settings_for(agent: Agent) -> AgentSettings:
     return settings_of(CONFIG, agent, None)
 
 
@@ -66,7 +66,7 @@ def history(path: Path, reviews: int, now: int) -> Store:
     )
     batches = read_path(str(source), now=now, ahead=False)
     ingest(store, "bench", batches, settings_for, now=now)
-    materialise(store, settings_for, terms_of(CONFIG), now, all_agents=True)
+    enqueue_due(store, settings_for, policy_of(CONFIG), now, all_agents=True)
     with store.write() as conn:
         for statement in DONE:
             conn.exec_driver_sql(statement)
@@ -126,23 +126,23 @@ def main() -> None:
         store = history(folder / "bench.db", told.reviews, now)
         with store.read() as conn:
             count = conn.exec_driver_sql("SELECT count(*) FROM reviews WHERE state = 'done'").scalar_one()
-        bench = Bench(
+        bench = WorkContext(
             store=store,
             config=CONFIG,
-            terms=terms_of(CONFIG),
+            terms=policy_of(CONFIG),
             settings_for=settings_for,
             channels={"file": Files(folder / "reviews")},
             clock=lambda: now,
             words=plain_words,
             owner="bench",
         )
-        assert not anything_due(store, (), "", now)
+        assert not has_pending_work(store, (), "", now)
         print(f"{count:,} past reviews")
         print(
-            f"a look when nothing is due   {best(lambda: anything_due(store, (), '', now), told.rounds):8.2f} ms  (bar 10)"
+            f"a look when nothing is due   {best(lambda: has_pending_work(store, (), '', now), told.rounds):8.2f} ms  (bar 10)"
         )
-        print(f"a knock when nothing is due  {best(lambda: knock(bench), told.rounds):8.2f} ms  (bar 10)")
-        print(f"a knock that looks at all    {best(lambda: knock(bench, all_agents=True), 5):8.2f} ms")
+        print(f"a knock when nothing is due  {best(lambda: run_pass(bench), told.rounds):8.2f} ms  (bar 10)")
+        print(f"a knock that looks at all    {best(lambda: run_pass(bench, all_agents=True), 5):8.2f} ms")
         store.close()
         size, share = at_rest(folder)
         print(f"the service at rest          {size:8.1f} MB  (bar 60), {share:.3f} % of a core (bar 0.1)")

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from memory.advice.suggest import suggest_plans
     from memory.documents import as_document
     from memory.episodic.cache import forget
-    from memory.episodic.episode import Episode, Fault, read_episodes
-    from memory.errors import Conflict, Damaged, ExperienceError, Refused, Unknown
+    from memory.episodic.episode import Episode, EpisodeFault, read_episodes
+    from memory.errors import ConflictError, DamagedError, ExperienceError, MissingError, RefusedError
     from memory.experience.hindsight import (
-        Amendment,
+        FieldAmendment,
         Retrospective,
         amend,
         amendments,
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from memory.insight.state import State, halt, resume, state
     from memory.instants import instant, written
     from memory.planning.plan import (
-        Check,
         Plan,
-        Standing,
+        PlanCheck,
+        PlanStatus,
         cancel_plan,
         check_plans,
         create_plan,
@@ -69,12 +69,12 @@ _HOME: Final = {
     "episodic.cache": ("forget",),
     "situation.context": ("DEFAULT", "Field", "Registry", "alike"),
     "documents": ("as_document",),
-    "episodic.episode": ("Episode", "Fault", "read_episodes"),
-    "errors": ("Conflict", "Damaged", "ExperienceError", "Refused", "Unknown"),
+    "episodic.episode": ("Episode", "EpisodeFault", "read_episodes"),
+    "errors": ("ConflictError", "DamagedError", "ExperienceError", "RefusedError", "MissingError"),
     "insight.habit": ("Habit", "habits"),
     "health": ("Health", "health"),
     "experience.hindsight": (
-        "Amendment",
+        "FieldAmendment",
         "Retrospective",
         "amend",
         "amendments",
@@ -87,9 +87,9 @@ _HOME: Final = {
     "advice.kelly": ("Kelly", "kelly"),
     "retrieval.listings": ("Performance", "agents", "episodes", "performance", "told_episodes"),
     "planning.plan": (
-        "Check",
+        "PlanCheck",
         "Plan",
-        "Standing",
+        "PlanStatus",
         "cancel_plan",
         "check_plans",
         "create_plan",
@@ -123,17 +123,16 @@ _WHERE: Final = {name: module for module, names in _HOME.items() for name in nam
 __all__ = [
     "DEFAULT",
     "MIGRATIONS",
-    "Amendment",
     "Belief",
-    "Check",
-    "Conflict",
-    "Damaged",
+    "ConflictError",
+    "DamagedError",
     "Disputed",
     "Episode",
+    "EpisodeFault",
     "ExperienceError",
     "ExperimentRecord",
-    "Fault",
     "Field",
+    "FieldAmendment",
     "Filters",
     "Habit",
     "Health",
@@ -141,17 +140,18 @@ __all__ = [
     "Hypothesis",
     "Kelly",
     "Marker",
+    "MissingError",
     "Performance",
     "Plan",
-    "Refused",
+    "PlanCheck",
+    "PlanStatus",
+    "RefusedError",
     "Registry",
     "Remembered",
     "Retrospective",
     "Seed",
     "Settings",
-    "Standing",
     "State",
-    "Unknown",
     "Validation",
     "agents",
     "alike",

@@ -14,17 +14,17 @@ class ExperienceError(Exception):
     """The root of everything this package raises on purpose."""
 
 
-class Refused(ExperienceError, ValueError):  # noqa: N818 - named for what happened, as the tree above reads
+class RefusedError(ExperienceError, ValueError):
     """A value that may not enter the memory; the message says which and why."""
 
 
-class Unknown(ExperienceError, LookupError):  # noqa: N818 - as above
+class MissingError(ExperienceError, LookupError):
     """Something was asked for that the memory does not hold."""
 
 
-class Conflict(ExperienceError):  # noqa: N818 - as above
+class ConflictError(ExperienceError):
     """The same identity was told twice with different content."""
 
 
-class Damaged(ExperienceError):  # noqa: N818 - as above
+class DamagedError(ExperienceError):
     """What is stored cannot be read back."""

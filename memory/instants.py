@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from memory.errors import Refused
+from memory.errors import RefusedError
 
 DAY: Final = 86_400_000_000
 """Microseconds of one day."""
@@ -21,22 +21,22 @@ _RFC3339: Final = re.compile(
 def instant(value: object) -> int:
     """Microseconds since the epoch of an RFC 3339 text with offset or of integer Unix milliseconds.
 
-    Raises `Refused` for anything else: a naive time, a date alone, a fraction of a millisecond, a bool.
+    Raises `RefusedError` for anything else: a naive time, a date alone, a fraction of a millisecond, a bool.
     """
     if isinstance(value, int) and not isinstance(value, bool):
         if abs(value) > _LAST_MS:
-            raise Refused(f"{value} milliseconds lie outside the years 1 to 9999")
+            raise RefusedError(f"{value} milliseconds lie outside the years 1 to 9999")
         return value * 1000
     if not isinstance(value, str):
-        raise Refused("must be an RFC 3339 time with offset or Unix milliseconds")
+        raise RefusedError("must be an RFC 3339 time with offset or Unix milliseconds")
     match = _RFC3339.fullmatch(value)
     if match is None:
-        raise Refused("must be an RFC 3339 time with offset, such as 2026-11-21T09:30:00Z")
+        raise RefusedError("must be an RFC 3339 time with offset, such as 2026-11-21T09:30:00Z")
     year, month, day, hour, minute, second, fraction, offset = match.groups()
     try:
         naive = datetime(int(year), int(month), int(day), int(hour), int(minute), int(second), tzinfo=UTC)
     except ValueError as error:
-        raise Refused(f"is no time: {error}") from None
+        raise RefusedError(f"is no time: {error}") from None
     micros = int((fraction or "").ljust(6, "0")[:6])
     return (naive - _EPOCH) // timedelta(microseconds=1) + micros - _offset(offset)
 
@@ -46,7 +46,7 @@ def _offset(text: str) -> int:
         return 0
     hours, minutes = int(text[1:3]), int(text[4:6])
     if hours > 23 or minutes > 59:
-        raise Refused(f"has no such offset: {text}")
+        raise RefusedError(f"has no such offset: {text}")
     return (hours * 60 + minutes) * 60_000_000 * (-1 if text[0] == "-" else 1)
 
 
@@ -55,5 +55,5 @@ def written(at: int) -> str:
     try:
         moment = _EPOCH + timedelta(microseconds=at)
     except OverflowError:
-        raise Refused(f"{at} microseconds lie outside the years 1 to 9999") from None
+        raise RefusedError(f"{at} microseconds lie outside the years 1 to 9999") from None
     return moment.isoformat().replace("+00:00", "Z")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from memory.errors import Refused
+from memory.errors import RefusedError
 from memory.situation.context import DEFAULT, LARGEST, Registry
 
 
@@ -25,9 +25,9 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.capital is not None and not 0 < self.capital <= LARGEST:
-            raise Refused("capital must be above 0")
+            raise RefusedError("capital must be above 0")
         if not 0 < self.drawdown_limit <= 1:
-            raise Refused("drawdown_limit must lie above 0 and at most 1")
+            raise RefusedError("drawdown_limit must lie above 0 and at most 1")
 
 
 STANDARD: Final = Settings()

@@ -24,18 +24,18 @@ from playbook.citation import claims, resolve
 from playbook.diff import diff
 from playbook.document import Playbook, find, parse
 from playbook.edit import apply, edits, inverse, splice
-from playbook.errors import Fault, PlaybookError
+from playbook.errors import PlaybookError, PlaybookFault
 from playbook.heuristic import Heuristic
 from playbook.proposal import first, judge, propose
 
 __all__ = [
     "Amendment",
     "AuditRow",
-    "Fault",
     "Grounds",
     "Heuristic",
     "Playbook",
     "PlaybookError",
+    "PlaybookFault",
     "apply",
     "claims",
     "diff",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-__all__ = ["Heading", "Item", "Outline", "outline", "split_lines"]
+__all__ = ["Heading", "ListItem", "Outline", "outline", "split_lines"]
 
 _FENCE = re.compile(r"(`{3,})[^`]*|(~{3,}).*")
 _RAW = re.compile(r"<(pre|script|style|textarea)(?=[\s>]|$)", re.IGNORECASE)
@@ -33,7 +33,7 @@ class Heading:
 
 
 @dataclass(slots=True)
-class Item:
+class ListItem:
     """A list item: its lines [line, end), those of its first paragraph [line, head), and where bullet and content start.
 
     `content` is None for ordered items and for items whose content is code. Columns count characters of the line.
@@ -51,7 +51,7 @@ class Outline:
     """The lines of a text with their ends, its items and headings, and the line of a wall that never closes."""
 
     lines: tuple[str, ...]
-    items: tuple[Item, ...]
+    items: tuple[ListItem, ...]
     headings: tuple[Heading, ...]
     unclosed: int | None
 
@@ -66,10 +66,12 @@ class _Wall:
 
 @dataclass(slots=True)
 class _Scan:
-    items: list[Item] = field(default_factory=list)
+    items: list[ListItem] = field(default_factory=list)
     headings: list[Heading] = field(default_factory=list)
-    containers: list[tuple[int, Item]] = field(default_factory=list)  # content column, item; outermost first
-    paragraph: Item | None = None  # the item whose first paragraph may still go on
+    containers: list[tuple[int, ListItem]] = field(
+        default_factory=list
+    )  # content column, item; outermost first
+    paragraph: ListItem | None = None  # the item whose first paragraph may still go on
     wall: _Wall | None = None
 
 
@@ -143,7 +145,7 @@ def _read_item(scan: _Scan, number: int, line: str, indent: int, marker: re.Matc
     gap = _width(marker[2], edge)
     is_text = 1 <= gap <= 4
     readable = is_text and marker[1] in "-*+" and line[marker.end() :].strip(_BLANKS)
-    item = Item(number, marker.start(), marker.end() if readable else None, number + 1, number + 1)
+    item = ListItem(number, marker.start(), marker.end() if readable else None, number + 1, number + 1)
     scan.items.append(item)
     scan.containers.append((edge + (gap if is_text else 1), item))
     scan.paragraph = item

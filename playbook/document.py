@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Literal
 
-from playbook.blocks import Heading, Item, Outline, outline
+from playbook.blocks import Heading, ListItem, Outline, outline
 from playbook.citation import claims
-from playbook.errors import Fault
+from playbook.errors import PlaybookFault
 from playbook.heuristic import Heuristic, Status, read_head
 from playbook.plain import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["Playbook", "Section", "find", "parse"]
+__all__ = ["Playbook", "PlaybookSection", "find", "parse"]
 
 _TITLE = re.compile(r"(?P<kind>global|retired|strategy\s*:\s*(?P<name>.+))", re.IGNORECASE)
 _UNDECODED = re.compile("[\udc80-\udcff]")
@@ -30,7 +30,7 @@ _ITEM_SHAPED = re.compile(r"^[ \t]{0,3}[-*+][ \t]+H-[0-9]+[ \t]*\[", re.MULTILIN
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class PlaybookSection:
     """A level-2 section: lines [line, end) by index, `line` being its heading (-1 before the first one)."""
 
     kind: Literal["global", "strategy", "retired", "other"]
@@ -47,9 +47,9 @@ class Playbook:
     text: str
     lines: tuple[str, ...]
     heuristics: tuple[Heuristic, ...]
-    sections: tuple[Section, ...]
+    sections: tuple[PlaybookSection, ...]
     extents: tuple[tuple[int, int], ...]
-    faults: tuple[Fault, ...]
+    faults: tuple[PlaybookFault, ...]
 
     def __str__(self) -> str:
         return self.text
@@ -78,7 +78,7 @@ def find(playbook: Playbook, id: str) -> Heuristic | None:  # noqa: A002 - it is
     return next((heuristic for heuristic in playbook.heuristics if heuristic.id == id), None)
 
 
-def _sections(headings: Sequence[Heading], end: int) -> Iterator[Section]:
+def _sections(headings: Sequence[Heading], end: int) -> Iterator[PlaybookSection]:
     title, line = "", -1
     for heading in headings:
         yield _section(title, line, heading.line)
@@ -86,17 +86,19 @@ def _sections(headings: Sequence[Heading], end: int) -> Iterator[Section]:
     yield _section(title, line, end)
 
 
-def _section(title: str, line: int, end: int) -> Section:
+def _section(title: str, line: int, end: int) -> PlaybookSection:
     match = _TITLE.fullmatch(title)
     if match is None:
-        return Section("other", title, None, line, end)
+        return PlaybookSection("other", title, None, line, end)
     if match["name"]:
-        return Section("strategy", title, match["name"].strip(), line, end)
-    return Section("retired" if match["kind"].lower() == "retired" else "global", title, None, line, end)
+        return PlaybookSection("strategy", title, match["name"].strip(), line, end)
+    return PlaybookSection(
+        "retired" if match["kind"].lower() == "retired" else "global", title, None, line, end
+    )
 
 
 def _heuristic(
-    lines: Sequence[str], starts: Sequence[int], item: Item, sections: Sequence[Section]
+    lines: Sequence[str], starts: Sequence[int], item: ListItem, sections: Sequence[PlaybookSection]
 ) -> Heuristic | None:
     if item.content is None:
         return None
@@ -124,22 +126,22 @@ def _heuristic(
     )
 
 
-def _head_faults(starts: Sequence[int], heuristics: Sequence[Heuristic]) -> Iterator[Fault]:
+def _head_faults(starts: Sequence[int], heuristics: Sequence[Heuristic]) -> Iterator[PlaybookFault]:
     for heuristic in heuristics:
         for offset, reason, remedy in heuristic.head.faults:
-            yield Fault(bisect_right(starts, heuristic.start + offset), reason, remedy)
+            yield PlaybookFault(bisect_right(starts, heuristic.start + offset), reason, remedy)
 
 
-def _id_faults(heuristics: Sequence[Heuristic]) -> Iterator[Fault]:
+def _id_faults(heuristics: Sequence[Heuristic]) -> Iterator[PlaybookFault]:
     lines: dict[str, int] = {}
     for heuristic in heuristics:
         if heuristic.id in lines:
             reason = f"duplicate id {heuristic.id}, first on line {lines[heuristic.id]}"
-            yield Fault(heuristic.line, reason, "give one of them a new number")
+            yield PlaybookFault(heuristic.line, reason, "give one of them a new number")
         lines.setdefault(heuristic.id, heuristic.line)
 
 
-def _claim_faults(heuristics: Sequence[Heuristic]) -> Iterator[Fault]:
+def _claim_faults(heuristics: Sequence[Heuristic]) -> Iterator[PlaybookFault]:
     living = [heuristic for heuristic in heuristics if heuristic.live]
     lines = {heuristic.id: heuristic.line for heuristic in reversed(living)}
     claimed = claims(living)
@@ -148,17 +150,19 @@ def _claim_faults(heuristics: Sequence[Heuristic]) -> Iterator[Fault]:
             owner = claimed[tag]
             shown = repr(plain(tag, 60))
             if tag in lines and tag != heuristic.id:
-                yield Fault(
+                yield PlaybookFault(
                     heuristic.line, f"tag {shown} is the id of another heuristic", "cite it by its id"
                 )
             elif owner != heuristic.id:
                 reason = f"tag {shown} is already claimed by {owner} on line {lines[owner]}"
-                yield Fault(heuristic.line, reason, "let one of them claim it")
+                yield PlaybookFault(heuristic.line, reason, "let one of them claim it")
 
 
-def _text_faults(text: str, starts: Sequence[int], plan: Outline) -> Iterator[Fault]:
+def _text_faults(text: str, starts: Sequence[int], plan: Outline) -> Iterator[PlaybookFault]:
     bad = {bisect_right(starts, match.start()) for match in _UNDECODED.finditer(text)}
-    yield from (Fault(line, "bytes that are not UTF-8", "save the file as UTF-8") for line in sorted(bad))
+    yield from (
+        PlaybookFault(line, "bytes that are not UTF-8", "save the file as UTF-8") for line in sorted(bad)
+    )
     if plan.unclosed is not None and _ITEM_SHAPED.search(text, starts[plan.unclosed]):
         reason = "a code fence or comment opened here never closes and hides heuristics"
-        yield Fault(plan.unclosed + 1, reason, "close it")
+        yield PlaybookFault(plan.unclosed + 1, reason, "close it")

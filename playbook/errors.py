@@ -1,6 +1,6 @@
 """What can be wrong with a playbook: faults are values, refusals are exceptions.
 
-A document is never refused: whatever it says, it parses, and what is wrong with it is a list of `Fault`.
+A document is never refused: whatever it says, it parses, and what is wrong with it is a list of `PlaybookFault`.
 An amendment that cannot be made is refused, by the tree below.
 
     PlaybookError
@@ -19,9 +19,9 @@ from dataclasses import dataclass
 __all__ = [
     "AmendmentError",
     "DuplicateHeuristic",
-    "Fault",
     "NotPermitted",
     "PlaybookError",
+    "PlaybookFault",
     "ProposalError",
     "StaleLine",
     "UnknownHeuristic",
@@ -29,7 +29,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Fault:
+class PlaybookFault:
     """One thing wrong with a document: where (lines count from 1), what, and what to do about it."""
 
     line: int

@@ -23,8 +23,8 @@ __all__ = [
     "KEYS",
     "STATUSES",
     "Entry",
-    "Head",
     "Heuristic",
+    "HeuristicHead",
     "Status",
     "compose",
     "read_head",
@@ -61,7 +61,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class HeuristicHead:
     """What an item says as a heuristic, and where: `raw` runs from the bullet to the braces or the end of the text.
 
     `bracket` is the inside of the confidence's brackets, `braces` the braces with both ends, as spans of `raw`.
@@ -118,7 +118,7 @@ class Heuristic:
     section: str
     strategy: str | None
     line: int
-    head: Head
+    head: HeuristicHead
     start: int
     first: int
     end: int
@@ -204,7 +204,7 @@ def _stray_braces(raw: str, start: int, braces: tuple[int, int] | None) -> list[
     return faults
 
 
-def read_head(paragraph: str, content: int) -> Head | None:
+def read_head(paragraph: str, content: int) -> HeuristicHead | None:
     """Read an item's first paragraph, from its bullet on, as a heuristic; None when it is prose.
 
     `content` is where the item's content starts.
@@ -228,7 +228,7 @@ def read_head(paragraph: str, content: int) -> Head | None:
         faults.append((match.start(), f"{match['id']} has no text", "say what the rule is"))
     end = braces[1] if braces else match.end() + len(words.rstrip())
     span = match.span("confidence")
-    return Head(
+    return HeuristicHead(
         paragraph[:end], match["id"], span, confidence, text, braces, tuple(entries), tuple(faults + wrongs)
     )
 
@@ -237,19 +237,19 @@ def _is_metadata(inside: str) -> bool:
     return not inside.strip() or _KEY.match(inside) is not None
 
 
-def with_confidence(head: Head, confidence: float) -> str:
+def with_confidence(head: HeuristicHead, confidence: float) -> str:
     """The head's raw text with another confidence, to two digits."""
     start, end = head.bracket
     return f"{head.raw[:start]}{confidence:.2f}{head.raw[end:]}"
 
 
-def with_text(head: Head, text: str) -> str:
+def with_text(head: HeuristicHead, text: str) -> str:
     """The head's raw text with other words, on one line."""
     tail = " " + head.raw[head.braces[0] :] if head.braces else ""
     return f"{head.raw[: head.bracket[1] + 1]} {text}{tail}"
 
 
-def with_entry(head: Head, key: str, value: str) -> str:
+def with_entry(head: HeuristicHead, key: str, value: str) -> str:
     """The head's raw text with one metadata value set; `value` as it is to be written."""
     entry = next((entry for entry in head.entries if entry.key == key), None)
     if entry:

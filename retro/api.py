@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from retro.app.experience.imports import require_memory
 from retro.app.questions import reviews as shelf
-from retro.app.questions.memory import Experience
+from retro.app.questions.memory import MemoryQueries
 from retro.config import Config, load
 from retro.errors import UsageError
 from retro.periods import parse_instant
@@ -46,7 +46,7 @@ class Mirror:
 
     def __init__(self, store: Store, config: Config | None = None) -> None:
         self.store = store
-        self.experience = Experience(store, config or Config())
+        self.experience = MemoryQueries(store, config or Config())
 
     def reviews(self, agent: str | None = None) -> list[dict[str, Any]]:
         """Every review that is owed or made, as `retro reviews --json` prints them."""

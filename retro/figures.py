@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DASH",
-    "Money",
+    "MoneyStyle",
     "count",
     "date_text",
     "day_text",
@@ -59,7 +59,7 @@ def spell(value: float, places: int, *, signed: bool = False, digits: int = 2) -
 
 
 @dataclass(frozen=True, slots=True)
-class Money:
+class MoneyStyle:
     """How amounts of one currency are written in one document."""
 
     currency: str
@@ -85,15 +85,15 @@ class Money:
         return text if value is None or not self.currency else f"{text} {self.currency}"
 
 
-def money_of(currency: str, amounts: Iterable[float | None]) -> Money:
+def money_of(currency: str, amounts: Iterable[float | None]) -> MoneyStyle:
     """Two decimals for dollars and their like; elsewhere as many as give the largest amount four digits (2 to 8)."""
     name = currency.upper()
     if not name or "USD" in name or name in _FINE_TO_THE_CENT:
-        return Money(currency)
+        return MoneyStyle(currency)
     largest = max((abs(amount) for amount in amounts if amount is not None), default=0.0)
     if largest <= 0:
-        return Money(currency)
-    return Money(currency, min(8, max(2, 3 - math.floor(math.log10(largest)))))
+        return MoneyStyle(currency)
+    return MoneyStyle(currency, min(8, max(2, 3 - math.floor(math.log10(largest)))))
 
 
 def price(value: float | None) -> str:

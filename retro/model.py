@@ -24,6 +24,7 @@ __all__ = [
     "Death",
     "Decision",
     "Equity",
+    "EventRow",
     "Exit",
     "External",
     "Fact",
@@ -35,7 +36,6 @@ __all__ = [
     "Position",
     "Prediction",
     "Resolution",
-    "Row",
     "Snapshot",
     "decode",
 ]
@@ -262,7 +262,7 @@ def decode(body: str | bytes, at: int) -> Fact:
     return fact
 
 
-class Row(NamedTuple):
+class EventRow(NamedTuple):
     """One event on its way into the store: identity (agent, type, id), instant, and the line as written."""
 
     agent: str
@@ -311,7 +311,7 @@ class MarkSeries:
 class Batch:
     """What an adapter hands on at a time: facts, marks and what it could not use."""
 
-    rows: list[Row] = field(default_factory=list)
+    rows: list[EventRow] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
     marks: list[MarkSeries] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)

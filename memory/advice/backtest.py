@@ -16,7 +16,7 @@ from memory.advice.kelly import kelly_of, weighed
 from memory.episodic.columns import of_episodes
 from memory.episodic.factors import recency
 from memory.episodic.results import appetite, results_of
-from memory.errors import Refused
+from memory.errors import RefusedError
 from memory.instants import DAY
 from memory.retrieval.recall import score, top
 from memory.settings import STANDARD, Settings
@@ -25,7 +25,7 @@ from memory.situation.context import known
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memory.episodic.columns import Columns
+    from memory.episodic.columns import EpisodeColumns
     from memory.episodic.episode import Episode
     from memory.situation.context import Codes, Floats
 
@@ -97,7 +97,7 @@ def validate(
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> Validation:
-    """Replay one agent's episodes with an R that were entered from `split` on; `Refused` with fewer than 20.
+    """Replay one agent's episodes with an R that were entered from `split` on; `RefusedError` with fewer than 20.
 
     Memory is told everything, and asked as of the instant before each entry. `seed` draws the bootstrap.
     """
@@ -105,7 +105,7 @@ def validate(
     columns = of_episodes(traded, settings.registry)
     later = sorted((one for one in traded if one.entry_at >= split), key=lambda one: (one.entry_at, one.id))
     if len(later) < _LEAST:
-        raise Refused(
+        raise RefusedError(
             f"{len(later)} trades with an R were entered from the split on; at least {_LEAST} are needed"
         )
     r = np.array([one.pnl_r for one in later], dtype=np.float64)
@@ -151,7 +151,7 @@ def _reasons(
 
 
 def _stakes(
-    columns: Columns, later: Sequence[Episode], r: Floats, settings: Settings
+    columns: EpisodeColumns, later: Sequence[Episode], r: Floats, settings: Settings
 ) -> tuple[dict[str, Floats], dict[str, int]]:
     """The share of capital each approach risks on each trade, and how often it did not know."""
     stakes = {name: np.full(len(later), STAKE) for name in APPROACHES}
@@ -179,7 +179,7 @@ def _stakes(
 
 
 def _precision(
-    columns: Columns, later: Sequence[Episode], settings: Settings
+    columns: EpisodeColumns, later: Sequence[Episode], settings: Settings
 ) -> tuple[Floats, Floats, Floats]:
     """Per trade, the share with its sign of the best recalled, of the most alike and of the latest outcomes.
 

@@ -23,7 +23,7 @@ from memory.situation.context import checked, known
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from memory.episodic.columns import Columns
+    from memory.episodic.columns import EpisodeColumns
     from memory.situation.context import Context, Floats
 
 SHARE: Final = 0.25
@@ -68,7 +68,7 @@ def kelly(
 
 
 def kelly_of(
-    columns: Columns,
+    columns: EpisodeColumns,
     context: Context,
     *,
     as_of: int,
@@ -86,7 +86,7 @@ def kelly_of(
     return weighed(columns.r[places], weights, _appetite(columns, as_of, settings))
 
 
-def _appetite(columns: Columns, as_of: int, settings: Settings) -> float | None:
+def _appetite(columns: EpisodeColumns, as_of: int, settings: Settings) -> float | None:
     equity, peak = equity_of(columns, columns.until(as_of), settings.capital)
     if equity is None or peak is None:
         return None

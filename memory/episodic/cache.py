@@ -14,10 +14,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from memory.episodic.columns import NEVER, Columns, Packed, arranged, layout_of, merged, pack, rejudged
+from memory.episodic.columns import NEVER, EpisodeColumns, Packed, arranged, layout_of, merged, pack, rejudged
 from memory.episodic.episode import from_document
 from memory.store import ledger
-from memory.store.ledger import BLOCK, Head
+from memory.store.ledger import BLOCK, LedgerHead
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,12 +33,12 @@ JUDGED_ROW: Final = np.dtype([("episode", "<i8"), ("at", "<i8")])
 _AGENTS_KEPT: Final = 32
 _MOST_MERGED: Final = 4 * BLOCK
 
-_Kept = OrderedDict[tuple[str, str], tuple[Head, Columns]]
+_Kept = OrderedDict[tuple[str, str], tuple[LedgerHead, EpisodeColumns]]
 _kept: WeakKeyDictionary[Engine, _Kept] = WeakKeyDictionary()
 _lock = Lock()
 
 
-def columns(conn: Connection, agent: str, registry: Registry) -> Columns:
+def columns(conn: Connection, agent: str, registry: Registry) -> EpisodeColumns:
     """The agent's episodes as columns, exactly as far as this connection sees the ledgers."""
     now = ledger.head(conn, agent)
     key = (agent, registry.layout)
@@ -65,7 +65,7 @@ def forget(conn: Connection) -> None:
         _kept.pop(conn.engine, None)
 
 
-def _begins(conn: Connection, agent: str, old: Head, now: Head) -> bool:
+def _begins(conn: Connection, agent: str, old: LedgerHead, now: LedgerHead) -> bool:
     """Whether the old head's content is a beginning of the present one, and close enough to catch up."""
     if not 0 <= now.episodes - old.episodes <= _MOST_MERGED or old.retrospectives > now.retrospectives:
         return False
@@ -79,8 +79,8 @@ def _same(conn: Connection, agent: str, name: str, count: int, digest: bytes) ->
 
 
 def _caught_up(
-    conn: Connection, agent: str, registry: Registry, old: Head, now: Head, found: Columns
-) -> Columns:
+    conn: Connection, agent: str, registry: Registry, old: LedgerHead, now: LedgerHead, found: EpisodeColumns
+) -> EpisodeColumns:
     def identities(wanted: Sequence[int]) -> dict[int, str]:
         return ledger.identities(conn, agent, wanted)
 
@@ -92,7 +92,7 @@ def _caught_up(
     return rejudged(found, ledger.judged_between(conn, agent, old.retrospectives, now.retrospectives))
 
 
-def built(conn: Connection, agent: str, registry: Registry, now: Head) -> Columns:
+def built(conn: Connection, agent: str, registry: Registry, now: LedgerHead) -> EpisodeColumns:
     """The columns read anew: sealed blocks where there are sound ones, rows elsewhere."""
     packed = _episodes(conn, agent, registry, now.episodes)
     numbers = np.arange(now.episodes, dtype=np.int64)
@@ -112,7 +112,7 @@ def _episodes(conn: Connection, agent: str, registry: Registry, count: int) -> P
     return np.concatenate(parts) if parts else np.empty(0, dtype=dtype)
 
 
-def _judged(conn: Connection, agent: str, now: Head) -> tuple[Codes, int]:
+def _judged(conn: Connection, agent: str, now: LedgerHead) -> tuple[Codes, int]:
     """(the earliest review of each episode by ledger number, the newest review of any)."""
     earliest, newest = np.full(now.episodes, NEVER, dtype=np.int64), 0
     sound = _sound(conn, agent, JUDGED, now.retrospectives, JUDGED_ROW)
@@ -149,7 +149,7 @@ def _stretches(sound: dict[int, bytes], count: int) -> list[tuple[int, int]]:
     return found
 
 
-def seal_episodes(conn: Connection, agent: str, registry: Registry, now: Head) -> None:
+def seal_episodes(conn: Connection, agent: str, registry: Registry, now: LedgerHead) -> None:
     """Store every full block of episodes that is missing; the caller holds the agent's lock."""
     layout = registry.layout
     missing = ledger.unsealed(conn, agent, layout, now.episodes)
@@ -161,7 +161,7 @@ def seal_episodes(conn: Connection, agent: str, registry: Registry, now: Head) -
         ledger.seal(conn, agent, layout, number, zlib.crc32(data), data)
 
 
-def seal_judged(conn: Connection, agent: str, now: Head) -> None:
+def seal_judged(conn: Connection, agent: str, now: LedgerHead) -> None:
     """Store every full block of retrospectives that is missing; the caller holds the agent's lock."""
     for number in ledger.unsealed(conn, agent, JUDGED, now.retrospectives):
         judged = ledger.judged_between(conn, agent, number * BLOCK, (number + 1) * BLOCK)

@@ -43,7 +43,7 @@ _KEPT: Final = ("at", "r", "pnl", "conf", "strategy", "symbol", "direction")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Columns:
+class EpisodeColumns:
     """n episodes of one agent, ordered by (at, id); every array has shape (n,).
 
     `at` microseconds; `r` outcome in R, `pnl` in money, NaN where there is none; `conf` = .5 + .5 stated confidence
@@ -90,7 +90,9 @@ class Columns:
         return int(np.searchsorted(self.at, as_of, side="right"))
 
 
-def _map(columns: Columns, change: Callable[[npt.NDArray[Any], str], npt.NDArray[Any]]) -> Columns:
+def _map(
+    columns: EpisodeColumns, change: Callable[[npt.NDArray[Any], str], npt.NDArray[Any]]
+) -> EpisodeColumns:
     """The columns with every array changed; `change` is told the array's name, `x0`.. for the context."""
     named: dict[str, Any] = {
         name: change(getattr(columns, name), name) for name in (*_KEPT, "number", "judged")
@@ -137,7 +139,7 @@ def _prefix(identity: str) -> tuple[int, int]:
 
 def arranged(
     packed: Packed, numbers: Codes, judged: Codes, identities: Identities, reviewed: int = 0
-) -> Columns:
+) -> EpisodeColumns:
     """Columns in order of (at, id); `numbers` and `judged` run parallel to `packed`.
 
     `identities` looks up whole ids and is asked only about episodes that share instant and the id's first 16 bytes.
@@ -158,7 +160,7 @@ def arranged(
 
     own = [name for name in packed.dtype.names or () if name.startswith("x")]
     kept: dict[str, Any] = {name: column(packed[name]) for name in _KEPT}
-    return Columns(
+    return EpisodeColumns(
         **kept,
         context=tuple(column(packed[name]) for name in own),
         number=column(numbers),
@@ -173,7 +175,7 @@ def _runs(same: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:
     return [(int(start), int(stop) + 1) for start, stop in edges.reshape(-1, 2)]
 
 
-def merged(columns: Columns, more: Columns, identities: Identities) -> Columns:
+def merged(columns: EpisodeColumns, more: EpisodeColumns, identities: Identities) -> EpisodeColumns:
     """Both, in order of (at, id); the result equals arranging all of them at once."""
     places = np.searchsorted(columns.at, more.at, side="right")
     tied = np.unique(more.at[np.searchsorted(columns.at, more.at, side="left") < places])
@@ -199,7 +201,7 @@ def merged(columns: Columns, more: Columns, identities: Identities) -> Columns:
     return _map(result, lambda values, _: values[order])
 
 
-def rejudged(columns: Columns, judgements: Sequence[tuple[int, int]]) -> Columns:
+def rejudged(columns: EpisodeColumns, judgements: Sequence[tuple[int, int]]) -> EpisodeColumns:
     """The columns with these (episode number, instant) judgements applied: the earliest instant counts."""
     if not judgements:
         return columns
@@ -216,7 +218,7 @@ def rejudged(columns: Columns, judgements: Sequence[tuple[int, int]]) -> Columns
     )
 
 
-def of_episodes(episodes: Sequence[Episode], registry: Registry) -> Columns:
+def of_episodes(episodes: Sequence[Episode], registry: Registry) -> EpisodeColumns:
     """Columns of episodes held in memory, numbered by their position in the sequence."""
     numbers = np.arange(len(episodes), dtype=np.int64)
     judged = np.full(len(episodes), NEVER, dtype=np.int64)

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
-from memory.errors import Damaged, Refused
+from memory.errors import DamagedError, RefusedError
 from memory.instants import instant, written
 from memory.situation.context import DEFAULT, LARGEST, Registry, checked
 
@@ -65,7 +65,7 @@ class Episode:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class EpisodeFault:
     """A line that could not be used: where it stood and why."""
 
     where: str
@@ -84,11 +84,11 @@ def document(episode: Episode) -> str:
 
 
 def from_document(text: str) -> Episode:
-    """The episode a canonical text holds; raises `Damaged` when it can no longer be read."""
+    """The episode a canonical text holds; raises `DamagedError` when it can no longer be read."""
     try:
         return _DECODER.decode(text)
     except (msgspec.MsgspecError, UnicodeError) as error:
-        raise Damaged(f"a stored episode cannot be read: {error}") from error
+        raise DamagedError(f"a stored episode cannot be read: {error}") from error
 
 
 def shown(episode: Episode) -> dict[str, Any]:
@@ -98,23 +98,23 @@ def shown(episode: Episode) -> dict[str, Any]:
 
 
 def episode_of(raw: Mapping[str, Any]) -> Episode:
-    """Read one told episode; raises `Refused` naming the field that may not enter."""
+    """Read one told episode; raises `RefusedError` naming the field that may not enter."""
     values: dict[str, Any] = {}
     for name, read in _READERS.items():
         try:
             values[name] = read(raw.get(name))
-        except Refused as error:
-            raise Refused(f"{name}: {error}") from None
+        except RefusedError as error:
+            raise RefusedError(f"{name}: {error}") from None
     context = raw.get("context")
     if context is not None and not isinstance(context, Mapping):
-        raise Refused("context: must be an object")
+        raise RefusedError("context: must be an object")
     values["context"] = sane("context", dict(context or {}))
     values["more"] = {key: sane(key, value) for key, value in raw.items() if key not in FIELDS}
     return Episode(**values)
 
 
 def verified(episode: Episode) -> Episode:
-    """The same episode, held to what a told one is held to; raises `Refused` naming the field."""
+    """The same episode, held to what a told one is held to; raises `RefusedError` naming the field."""
     raw = {name: getattr(episode, name) for name in FIELDS} | episode.more
     written(episode.at)
     return replace(episode_of(raw | {"at": 0}), at=episode.at)
@@ -126,7 +126,7 @@ def read_episodes(
     *,
     registry: Registry = DEFAULT,
     not_after: int | None = None,
-) -> Iterator[Episode | Fault]:
+) -> Iterator[Episode | EpisodeFault]:
     """Read JSON Lines: each line's episode, or its fault (`line` counts from 1). Blank lines are skipped."""
     for number, line in enumerate(lines, start=1):
         try:
@@ -136,16 +136,16 @@ def read_episodes(
             if text.strip():
                 yield entering(episode_of(_parsed(text)), registry, not_after)
         except UnicodeDecodeError:
-            yield Fault(where, number, "not UTF-8")
-        except Refused as error:
-            yield Fault(where, number, str(error))
+            yield EpisodeFault(where, number, "not UTF-8")
+        except RefusedError as error:
+            yield EpisodeFault(where, number, str(error))
 
 
 def entering(episode: Episode, registry: Registry, not_after: int | None) -> Episode:
-    """The episode, if its context fits the registry and its instant is not after `not_after`; else `Refused`."""
+    """The episode, if its context fits the registry and its instant is not after `not_after`; else `RefusedError`."""
     checked(registry, episode.context)
     if not_after is not None and episode.at > not_after:
-        raise Refused("at: lies in the future")
+        raise RefusedError("at: lies in the future")
     return episode
 
 
@@ -153,13 +153,13 @@ def _parsed(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text, object_pairs_hook=_unrepeated, parse_constant=_no_constant)
     except RecursionError:
-        raise Refused(f"nested beyond {_DEEPEST} levels") from None
-    except Refused:
+        raise RefusedError(f"nested beyond {_DEEPEST} levels") from None
+    except RefusedError:
         raise
     except ValueError as error:
-        raise Refused(f"not JSON: {error}") from None
+        raise RefusedError(f"not JSON: {error}") from None
     if not isinstance(value, dict):
-        raise Refused("must be a JSON object")
+        raise RefusedError("must be a JSON object")
     return value
 
 
@@ -167,18 +167,18 @@ def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]
-        raise Refused(f"repeated key: {next(key for key in keys if keys.count(key) > 1)!r}")
+        raise RefusedError(f"repeated key: {next(key for key in keys if keys.count(key) > 1)!r}")
     return found
 
 
 def _no_constant(name: str) -> Any:
-    raise Refused(f"{name} is not a number")
+    raise RefusedError(f"{name} is not a number")
 
 
 def sane(name: str, value: object, depth: int = 1) -> Any:
-    """The value with everything in it finite, storable and at most 100 levels deep; else raises `Refused`."""
+    """The value with everything in it finite, storable and at most 100 levels deep; else raises `RefusedError`."""
     if depth > _DEEPEST:
-        raise Refused(f"{name}: nested beyond {_DEEPEST} levels")
+        raise RefusedError(f"{name}: nested beyond {_DEEPEST} levels")
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int | float):
@@ -189,13 +189,13 @@ def sane(name: str, value: object, depth: int = 1) -> Any:
         return {_text(str(key), name): sane(f"{name}.{key}", item, depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [sane(name, item, depth + 1) for item in value]
-    raise Refused(f"{name}: {type(value).__name__} is no JSON value")
+    raise RefusedError(f"{name}: {type(value).__name__} is no JSON value")
 
 
 def _finite(value: float, name: str) -> float:
     """The number with one text per value: whole numbers as integers while they are exact."""
     if not abs(value) <= LARGEST:
-        raise Refused(f"{name}: must be finite and at most {LARGEST:g} in size")
+        raise RefusedError(f"{name}: must be finite and at most {LARGEST:g} in size")
     if isinstance(value, int):
         return value if abs(value) < 2**63 else float(value)
     return int(value) if value.is_integer() and abs(value) < 2**53 else value
@@ -203,7 +203,7 @@ def _finite(value: float, name: str) -> float:
 
 def _text(value: str, name: str) -> str:
     if _SURROGATE.search(value):
-        raise Refused(f"{name}: holds a lone surrogate")
+        raise RefusedError(f"{name}: holds a lone surrogate")
     return value
 
 
@@ -211,28 +211,28 @@ def _name(value: object) -> str | None:
     if value is None:
         return None
     if not isinstance(value, str):
-        raise Refused("must be text")
+        raise RefusedError("must be text")
     if len(value) > _LONGEST_NAME or _CONTROL.search(value):
-        raise Refused(f"must be at most {_LONGEST_NAME} characters without control characters")
+        raise RefusedError(f"must be at most {_LONGEST_NAME} characters without control characters")
     return value or None
 
 
 def _identity(value: object) -> str:
     name = _name(value)
     if name is None:
-        raise Refused("is required")
+        raise RefusedError("is required")
     return name
 
 
 def _agent(value: object) -> str:
     if not isinstance(value, str) or not _AGENT.fullmatch(value):
-        raise Refused("must be 1 to 64 of A-Za-z0-9._-")
+        raise RefusedError("must be 1 to 64 of A-Za-z0-9._-")
     return value
 
 
 def _instant(value: object) -> int:
     if value is None:
-        raise Refused("is required")
+        raise RefusedError("is required")
     return instant(value)
 
 
@@ -241,15 +241,15 @@ def _number(low: float = -LARGEST, high: float = LARGEST) -> Callable[[object], 
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise Refused("must be a number")
+            raise RefusedError("must be a number")
         try:
             number = float(value) + 0.0
         except OverflowError:
             number = math.inf
         if not math.isfinite(number):
-            raise Refused("must be finite")
+            raise RefusedError("must be finite")
         if not low <= number <= high:
-            raise Refused(f"must lie between {low:g} and {high:g}")
+            raise RefusedError(f"must lie between {low:g} and {high:g}")
         return number
 
     return read
@@ -259,7 +259,7 @@ def _tags(value: object) -> tuple[str, ...]:
     if value is None:
         return ()
     if not isinstance(value, list | tuple) or not all(isinstance(tag, str) for tag in value):
-        raise Refused("must be a list of text")
+        raise RefusedError("must be a list of text")
     return tuple(_text(tag, "a tag") for tag in value)
 
 
@@ -267,7 +267,7 @@ def _prose(value: object) -> str | None:
     if value is None:
         return None
     if not isinstance(value, str):
-        raise Refused("must be text")
+        raise RefusedError("must be text")
     return _text(value, "text")
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from memory.instants import DAY
 
 if TYPE_CHECKING:
-    from memory.episodic.columns import Columns
+    from memory.episodic.columns import EpisodeColumns
     from memory.situation.context import Codes, Floats
 
 SENSITIVITY: Final = 2.0
@@ -45,7 +45,7 @@ def scale(r: Floats) -> float:
     return max(LEAST_SCALE, math.sqrt((total + PRIOR_WEIGHT * PRIOR_SCALE**2) / (len(last) + PRIOR_WEIGHT)))
 
 
-def scale_at(columns: Columns, n: int) -> float:
+def scale_at(columns: EpisodeColumns, n: int) -> float:
     """Sigma as of the first n episodes: of the last 100 that have an R, whatever was asked for."""
     if "r" not in columns.memo:
         columns.memo["r"] = np.flatnonzero(~np.isnan(columns.r))
@@ -95,7 +95,7 @@ def boost(judged: Codes, as_of: int) -> Floats:
     return np.where(judged <= as_of, BOOST, 1.0)
 
 
-def sharpe_weight(columns: Columns, n: int) -> Floats:
+def sharpe_weight(columns: EpisodeColumns, n: int) -> Floats:
     """The optional multiplier of the first n episodes: .5 + .5 * clip(Sharpe of the 30 days up to each, 0, 3).
 
     The window trails, so nothing looks ahead; the Sharpe of the R multiples is scaled by the square root of the

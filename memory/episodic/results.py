@@ -10,7 +10,7 @@ import numpy.typing as npt
 from memory.situation.context import Codes, Floats, code
 
 if TYPE_CHECKING:
-    from memory.episodic.columns import Columns
+    from memory.episodic.columns import EpisodeColumns
     from memory.settings import Settings
 
 
@@ -20,7 +20,7 @@ __all__ = ["LEAST_APPETITE", "appetite", "drawdown_state", "equity_of", "results
 LEAST_APPETITE: Final = 0.1
 
 
-def results_of(columns: Columns) -> Floats:
+def results_of(columns: EpisodeColumns) -> Floats:
     """Each episode's outcome whose sign says won or lost: R where known, else money, else NaN."""
     if "results" not in columns.memo:
         columns.memo["results"] = np.where(np.isnan(columns.r), columns.pnl, columns.r)
@@ -43,7 +43,7 @@ def streaks(results: Floats) -> tuple[int, int]:
     return 0, 0
 
 
-def equity_of(columns: Columns, n: int, capital: float | None) -> tuple[float | None, float | None]:
+def equity_of(columns: EpisodeColumns, n: int, capital: float | None) -> tuple[float | None, float | None]:
     """(equity, peak equity) of closed trades after the first n episodes; (None, None) without capital."""
     if capital is None:
         return None, None
@@ -59,7 +59,7 @@ def _equity_path(pnl: Floats, capital: float) -> Floats:
     return np.cumsum(np.concatenate(([capital], np.where(np.isnan(pnl), 0.0, pnl))))
 
 
-def drawdown_state(columns: Columns, n: int, settings: Settings) -> float | None:
+def drawdown_state(columns: EpisodeColumns, n: int, settings: Settings) -> float | None:
     """min(1, drawdown / limit) after the first n episodes; None without capital."""
     equity, peak = equity_of(columns, n, settings.capital)
     if equity is None or peak is None:

@@ -16,7 +16,7 @@ from memory.episodic import cache
 from memory.episodic.columns import FOREVER
 from memory.episodic.episode import Episode, from_document, sane, shown
 from memory.episodic.factors import BOOST
-from memory.errors import Refused, Unknown
+from memory.errors import MissingError, RefusedError
 from memory.instants import written
 from memory.planning.score import credit
 from memory.situation.context import LARGEST
@@ -54,7 +54,7 @@ class Retrospective:
 
 
 @dataclass(frozen=True, slots=True)
-class Amendment:
+class FieldAmendment:
     """One field that a retrospective changed."""
 
     episode: str
@@ -122,16 +122,16 @@ def amend(
     agent: str,
     episode: str,
     found: Retrospective,
-) -> tuple[Amendment, ...]:
+) -> tuple[FieldAmendment, ...]:
     """Apply what a review found out to the memory of its decision; the amendments made, none when told before.
 
-    Raises `Unknown` without such an episode and `Refused` for a figure that is not finite. The newest retrospective
+    Raises `MissingError` without such an episode and `RefusedError` for a figure that is not finite. The newest retrospective
     by `at` counts; the same figures from the same review at the same instant change nothing.
     """
     found = _checked(found)
     number = ledger.number_of(conn, agent, episode)
     if number is None:
-        raise Unknown(f"agent {agent} has no episode {episode}")
+        raise MissingError(f"agent {agent} has no episode {episode}")
     now = ledger.lock(conn, agent)
     original = from_document(ledger.numbered(conn, agent, [number])[number])
     known = [retrospective_of(row) for row in ledger.judgements(conn, agent, [number])]
@@ -162,11 +162,11 @@ def _checked(found: Retrospective) -> Retrospective:
     for name in ("vs_inaction", "regret", "pnl"):
         value = getattr(found, name)
         if value is not None and not abs(value) <= LARGEST:
-            raise Refused(f"{name}: must be finite")
+            raise RefusedError(f"{name}: must be finite")
     if found.unit not in get_args(Unit):
-        raise Refused(f"unit: must be one of {', '.join(get_args(Unit))}")
+        raise RefusedError(f"unit: must be one of {', '.join(get_args(Unit))}")
     if not found.review:
-        raise Refused("a retrospective names its review")
+        raise RefusedError("a retrospective names its review")
     return replace(found, peak_context=sane("peak_context", found.peak_context))
 
 
@@ -189,8 +189,8 @@ def _reason(name: str, found: Retrospective, episode: Episode) -> str:
     return "what the review computed"
 
 
-def _amendment(row: Mapping[str, Any], episode: str) -> Amendment:
-    return Amendment(
+def _amendment(row: Mapping[str, Any], episode: str) -> FieldAmendment:
+    return FieldAmendment(
         episode=episode,
         field=row["field"],
         old=json.loads(row["old"]),
@@ -201,11 +201,11 @@ def _amendment(row: Mapping[str, Any], episode: str) -> Amendment:
     )
 
 
-def amendments(conn: Connection, agent: str, episode: str) -> tuple[Amendment, ...]:
+def amendments(conn: Connection, agent: str, episode: str) -> tuple[FieldAmendment, ...]:
     """The history of an episode's amendments, oldest first."""
     number = ledger.number_of(conn, agent, episode)
     if number is None:
-        raise Unknown(f"agent {agent} has no episode {episode}")
+        raise MissingError(f"agent {agent} has no episode {episode}")
     return tuple(_amendment(row, episode) for row in ledger.changes(conn, agent, number))
 
 
@@ -234,7 +234,7 @@ def find_episode(conn: Connection, agent: str, identity: str, *, as_of: int | No
     """One episode as it stands (as of an instant), with the history of its amendments."""
     number = ledger.number_of(conn, agent, identity)
     if number is None:
-        raise Unknown(f"agent {agent} has no episode {identity}")
+        raise MissingError(f"agent {agent} has no episode {identity}")
     original = from_document(ledger.numbered(conn, agent, [number])[number])
     limit = as_of if as_of is not None else FOREVER
     found = retrospectives(conn, agent, [number], limit).get(number)

@@ -11,8 +11,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from memory.episodic import cache
-from memory.episodic.episode import Episode, Fault, document, entering, episode_of, verified
-from memory.errors import Refused
+from memory.episodic.episode import Episode, EpisodeFault, document, entering, episode_of, verified
+from memory.errors import RefusedError
 from memory.planning.score import TAG, credit
 from memory.settings import STANDARD, Settings
 from memory.store import ledger
@@ -43,7 +43,7 @@ class Remembered:
     stored: int = 0
     unchanged: int = 0
     conflicts: tuple[Disputed, ...] = ()
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[EpisodeFault, ...] = ()
 
     @property
     def events(self) -> int:
@@ -61,13 +61,13 @@ class Remembered:
 
 def remember(
     conn: Connection,
-    told: Iterable[Episode | Mapping[str, Any] | Fault],
+    told: Iterable[Episode | Mapping[str, Any] | EpisodeFault],
     *,
     settings: Settings = STANDARD,
     not_after: int | None = None,
     where: str = "-",
 ) -> Remembered:
-    """Store episodes, as objects or as the contract's mappings; `Fault`s among them are passed through.
+    """Store episodes, as objects or as the contract's mappings; `EpisodeFault`s among them are passed through.
 
     An episode told twice changes nothing, one told differently is a conflict and is not applied. One that knows its
     outcome later than `not_after` is a fault, as is one with a value that may not enter; `where` names their source.
@@ -79,14 +79,14 @@ def remember(
         for item in batch:
             line += 1
             try:
-                if isinstance(item, Fault):
+                if isinstance(item, EpisodeFault):
                     faults.append(item)
                 else:
                     episode = verified(item) if isinstance(item, Episode) else episode_of(item)
                     entering(episode, settings.registry, not_after)
                     good.setdefault(episode.agent, []).append(episode)
-            except Refused as error:
-                faults.append(Fault(where, line, str(error)))
+            except RefusedError as error:
+                faults.append(EpisodeFault(where, line, str(error)))
         total += Remembered(faults=tuple(faults))
         for agent in sorted(good):  # one order of locks for every writer
             total += _stored(conn, agent, good[agent], settings.registry)

@@ -17,7 +17,7 @@ import numpy as np
 from memory.episodic import cache
 from memory.episodic.episode import from_document, sane
 from memory.episodic.results import results_of
-from memory.errors import Conflict, Refused
+from memory.errors import ConflictError, RefusedError
 from memory.insight.evidence import (
     ACTION,
     Claim,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from memory.episodic.columns import Columns
+    from memory.episodic.columns import EpisodeColumns
 
 _CERTAIN: Final = 1.96
 _LONGEST: Final = 2000
@@ -109,7 +109,7 @@ class _Grown:
 
 
 def seed_belief(conn: Connection, seed: Seed, *, registry: Registry = STANDARD.registry) -> Seed:
-    """Store a belief; the same one again is no change, another one under its id a `Conflict`.
+    """Store a belief; the same one again is no change, another one under its id a `ConflictError`.
 
     Its conditions may ask about registered context fields, strategy, symbol and direction, and must ask something.
     Episodes known from `seed.at` on are its evidence.
@@ -117,13 +117,13 @@ def seed_belief(conn: Connection, seed: Seed, *, registry: Registry = STANDARD.r
     found = predicate(seed.conditions)
     unknown = sorted(fields_of(found) - {item.name for item in registry.fields} - set(ACTION))
     if unknown:
-        raise Refused(f"conditions: not a registered context field: {', '.join(unknown)}")
+        raise RefusedError(f"conditions: not a registered context field: {', '.join(unknown)}")
     if not seed.proposition.strip() or len(seed.proposition) > _LONGEST:
-        raise Refused(f"proposition: must be 1 to {_LONGEST} characters")
+        raise RefusedError(f"proposition: must be 1 to {_LONGEST} characters")
     if seed.claim not in ("wins", "loses"):
-        raise Refused("claim: must be wins or loses")
+        raise RefusedError("claim: must be wins or loses")
     if not (0 < seed.alpha < 1e6 and 0 < seed.beta < 1e6):
-        raise Refused("alpha and beta must be above 0")
+        raise RefusedError("alpha and beta must be above 0")
     written(seed.at)
     text = json.dumps(sane("belief", asdict(seed) | {"conditions": stated(found)}), sort_keys=True)
     ledger.lock(conn, seed.agent)
@@ -131,7 +131,7 @@ def seed_belief(conn: Connection, seed: Seed, *, registry: Registry = STANDARD.r
     if known is None:
         intents.seed(conn, seed.agent, seed.id, seed.at, text)
     elif known != text:
-        raise Conflict(f"agent {seed.agent} has another belief {seed.id}")
+        raise ConflictError(f"agent {seed.agent} has another belief {seed.id}")
     return seed
 
 
@@ -150,7 +150,7 @@ def beliefs(
     return tuple(sorted(found, key=lambda one: (-one.probability, -one.evidence, one.id)))
 
 
-def _seeded(seed: Seed, columns: Columns, n: int, registry: Registry) -> _Grown:
+def _seeded(seed: Seed, columns: EpisodeColumns, n: int, registry: Registry) -> _Grown:
     start = int(np.searchsorted(columns.at, seed.at, side="left"))
     results = results_of(columns)[:n]
     meets = mask(predicate(seed.conditions), columns, n, registry) & decided(results)
@@ -158,7 +158,9 @@ def _seeded(seed: Seed, columns: Columns, n: int, registry: Registry) -> _Grown:
     return _Grown(seed, "seeded", places, confirmed(results[places], seed.claim), 0)
 
 
-def _induced(conn: Connection, agent: str, columns: Columns, n: int, registry: Registry) -> list[_Grown]:
+def _induced(
+    conn: Connection, agent: str, columns: EpisodeColumns, n: int, registry: Registry
+) -> list[_Grown]:
     """What the episodes themselves suggest: a strategy in one value of one category, from 10 episodes on.
 
     The pattern becomes a belief at the first episode from the tenth on at which a two-sided binomial test against a
@@ -184,7 +186,7 @@ def _induced(conn: Connection, agent: str, columns: Columns, n: int, registry: R
 def _pattern(
     conn: Connection,
     agent: str,
-    columns: Columns,
+    columns: EpisodeColumns,
     members: Codes,
     first: int,
     name: str,
@@ -229,7 +231,7 @@ def domain_of(conditions: Mapping[str, Any]) -> dict[str, str | None]:
     return {name: one.get(name) for name in ("strategy", "symbol", "regime")}
 
 
-def _belief(grown: _Grown, columns: Columns, ids: Mapping[int, str]) -> Belief:
+def _belief(grown: _Grown, columns: EpisodeColumns, ids: Mapping[int, str]) -> Belief:
     seed, n = grown.seed, len(grown.places)
     wins = int(np.count_nonzero(grown.confirmed))
     after = grown.confirmed[grown.in_sample :]

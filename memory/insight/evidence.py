@@ -12,7 +12,7 @@ from memory.situation.context import MISSING, MISSING_CODE, Codes, Floats, Regis
 from memory.situation.predicate import ORDERED, Condition, Predicate
 
 if TYPE_CHECKING:
-    from memory.episodic.columns import Columns
+    from memory.episodic.columns import EpisodeColumns
 
 Mask = npt.NDArray[np.bool_]
 Claim = Literal["wins", "loses"]
@@ -27,7 +27,7 @@ ACTION: Final = ("strategy", "symbol", "direction")
 """What a predicate may ask about beside the registered context fields."""
 
 
-def mask(found: Predicate, columns: Columns, n: int, registry: Registry) -> Mask:
+def mask(found: Predicate, columns: EpisodeColumns, n: int, registry: Registry) -> Mask:
     """Which of the first n episodes meet a predicate; what they do not state, and unknown fields, are not met."""
     parts = [
         _compared(part, columns, n, registry)
@@ -39,7 +39,7 @@ def mask(found: Predicate, columns: Columns, n: int, registry: Registry) -> Mask
     return np.asarray(together.reduce(parts), dtype=np.bool_)
 
 
-def _compared(condition: Condition, columns: Columns, n: int, registry: Registry) -> Mask:
+def _compared(condition: Condition, columns: EpisodeColumns, n: int, registry: Registry) -> Mask:
     if condition.field in ACTION:
         column = getattr(columns, condition.field)[:n]
         return _of_category(condition, column, lambda value: code(str(value)))
@@ -79,7 +79,7 @@ def confirmed(results: Floats, claim: Claim) -> Mask:
     return np.asarray(results > 0 if claim == "wins" else results < 0, dtype=np.bool_)
 
 
-def classes(columns: Columns, name: str, values: Codes) -> tuple[npt.NDArray[np.uint32], int]:
+def classes(columns: EpisodeColumns, name: str, values: Codes) -> tuple[npt.NDArray[np.uint32], int]:
     """(small consecutive numbers in place of a column's codes, how many there are), kept with the columns."""
     if ("classes", name) not in columns.memo:
         unique, inverse = np.unique(values, return_inverse=True)

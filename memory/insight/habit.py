@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from memory.episodic.columns import Columns
+    from memory.episodic.columns import EpisodeColumns
     from memory.situation.context import Codes, Floats
 
 WIDE: Final = 100
@@ -117,7 +117,7 @@ def habits(
     return tuple(sorted(found, key=lambda one: (-one.trades, one.strategy or "", one.symbol or "")))
 
 
-def _practised(columns: Columns, n: int, strategy: str | None, symbol: str | None) -> list[Codes]:
+def _practised(columns: EpisodeColumns, n: int, strategy: str | None, symbol: str | None) -> list[Codes]:
     """The places of the trades with an outcome of each strategy and symbol, in order of time."""
     chosen = ~np.isnan(results_of(columns)[:n])
     if strategy is not None:
@@ -133,7 +133,7 @@ def _practised(columns: Columns, n: int, strategy: str | None, symbol: str | Non
     return [np.sort(places[piece]) for piece in np.split(order, np.flatnonzero(edges) + 1)]
 
 
-def _equity_before(columns: Columns, places: Codes, capital: float | None) -> Floats | None:
+def _equity_before(columns: EpisodeColumns, places: Codes, capital: float | None) -> Floats | None:
     """The agent's equity just before each of these trades was booked, from all its trades; None without capital."""
     if capital is None:
         return None
@@ -142,7 +142,12 @@ def _equity_before(columns: Columns, places: Codes, capital: float | None) -> Fl
 
 
 def _habit(
-    agent: str, columns: Columns, places: Codes, last: Sequence[Episode], equity: Floats | None, seed: int
+    agent: str,
+    columns: EpisodeColumns,
+    places: Codes,
+    last: Sequence[Episode],
+    equity: Floats | None,
+    seed: int,
 ) -> Habit:
     r_all = columns.r[places]
     r_all = r_all[~np.isnan(r_all)]
@@ -201,7 +206,7 @@ def _habit(
     )
 
 
-def _drift_document(found: Drift, columns: Columns, places: Codes) -> dict[str, Any]:
+def _drift_document(found: Drift, columns: EpisodeColumns, places: Codes) -> dict[str, Any]:
     """The drift with instants in place of indices."""
     with_r = places[~np.isnan(columns.r[places])]
     at = columns.at[with_r]

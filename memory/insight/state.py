@@ -21,7 +21,7 @@ from memory.episodic.results import (
     signs,
     streaks,
 )
-from memory.errors import Refused
+from memory.errors import RefusedError
 from memory.instants import written
 from memory.settings import STANDARD, Settings
 from memory.store import intents, ledger
@@ -29,7 +29,7 @@ from memory.store import intents, ledger
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from memory.episodic.columns import Columns
+    from memory.episodic.columns import EpisodeColumns
 
 PERSISTENCE: Final = 0.9
 """lambda of the confidence's moving average."""
@@ -41,7 +41,7 @@ _SHOWN: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class TradeState:
     """The state after one trade."""
 
     at: int
@@ -71,7 +71,7 @@ class State:
     peak_equity: float | None
     halted: bool
     halt_reason: str | None
-    history: tuple[Point, ...]
+    history: tuple[TradeState, ...]
     reasons: dict[str, str] = field(default_factory=dict)
 
 
@@ -97,13 +97,13 @@ def resume(conn: Connection, agent: str, *, at: int, reason: str) -> None:
 def _flag(conn: Connection, agent: str, at: int, reason: str, *, halted: bool) -> None:
     written(at)
     if not reason.strip():
-        raise Refused("a halt and its end each need a reason")
+        raise RefusedError("a halt and its end each need a reason")
     ledger.lock(conn, agent)
     intents.set_halt(conn, agent, at, reason, halted=halted)
 
 
 def state_of(
-    columns: Columns,
+    columns: EpisodeColumns,
     n: int,
     *,
     agent: str,
@@ -145,7 +145,7 @@ def state_of(
     )
 
 
-def confidences(columns: Columns, n: int) -> list[tuple[int, float]]:
+def confidences(columns: EpisodeColumns, n: int) -> list[tuple[int, float]]:
     """(position, confidence) after each of the last trades: moving average .9 of sigmoid(r / sigma as of then)."""
     places = np.flatnonzero(~np.isnan(columns.r[:n]))[-_REMEMBERED - WINDOW :]
     r = columns.r[places]
@@ -168,7 +168,7 @@ def _sigmoid(x: float) -> float:
     return grown / (1.0 + grown)
 
 
-def momentum_bias(columns: Columns, n: int) -> float | None:
+def momentum_bias(columns: EpisodeColumns, n: int) -> float | None:
     """Mean over the last 20 trades of entry direction times the direction the trade before showed right."""
     tail = slice(max(0, n - 10 * _PAIRS), n)
     side, result = signs(columns.direction[tail]), np.sign(results_of(columns)[tail])
@@ -180,12 +180,12 @@ def momentum_bias(columns: Columns, n: int) -> float | None:
 
 
 def _history(
-    columns: Columns, n: int, path: list[tuple[int, float]], capital: float | None
-) -> tuple[Point, ...]:
+    columns: EpisodeColumns, n: int, path: list[tuple[int, float]], capital: float | None
+) -> tuple[TradeState, ...]:
     if not path:
         return ()
     equity = None if capital is None else _equity_path(columns.pnl[:n], capital)
     return tuple(
-        Point(int(columns.at[place]), confidence, None if equity is None else float(equity[place + 1]))
+        TradeState(int(columns.at[place]), confidence, None if equity is None else float(equity[place + 1]))
         for place, confidence in path
     )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from memory.documents import as_document
 from memory.episodic.episode import sane
-from memory.errors import Conflict, Refused, Unknown
+from memory.errors import ConflictError, MissingError, RefusedError
 from memory.instants import DAY, written
 from memory.situation.predicate import evaluate, predicate
 from memory.situation.predicate import written as stated
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from memory.situation.context import Context
-    from memory.store.intents import Event
+    from memory.store.intents import PlanEvent
 
 LIFE: Final = 30 * DAY
 """How long a plan lives when nobody says."""
@@ -50,7 +50,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class PlanStatus:
     """A plan as of an instant.
 
     `status` is active, triggered, expired or cancelled; an active plan that is not `armed` waits for its situation
@@ -75,10 +75,10 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class PlanCheck:
     """An unexpired plan held against a situation: `fires` when it is met while armed."""
 
-    standing: Standing
+    standing: PlanStatus
     met: bool
     fires: bool
     unevaluable: int
@@ -98,7 +98,7 @@ def create_plan(
     sources: Iterable[str] = (),
     identity: str | None = None,
 ) -> Plan:
-    """Store a plan and return it; the same plan again is no change, another one under its id a `Conflict`."""
+    """Store a plan and return it; the same plan again is no change, another one under its id a `ConflictError`."""
     made = Plan(
         id=identity or _named(agent, at, trigger, action),
         agent=agent,
@@ -118,7 +118,7 @@ def create_plan(
     if known is None:
         intents.make(conn, agent, made.id, at, made.expires_at, text)
     elif known != text:
-        raise Conflict(f"agent {agent} has another plan {made.id}")
+        raise ConflictError(f"agent {agent} has another plan {made.id}")
     return made
 
 
@@ -131,17 +131,19 @@ def _check(plan: Plan) -> None:
     written(plan.at)
     written(plan.expires_at)
     if not isinstance(plan.action.get("type"), str) or not plan.action["type"]:
-        raise Refused("action: needs a type, such as skip_trade, resize, adjust_param, force_exit or alert")
+        raise RefusedError(
+            "action: needs a type, such as skip_trade, resize, adjust_param, force_exit or alert"
+        )
     if not 0.0 <= plan.priority <= 1.0:
-        raise Refused("priority: must lie between 0 and 1")
+        raise RefusedError("priority: must lie between 0 and 1")
     if plan.expires_at <= plan.at:
-        raise Refused("expires_at: must lie after the plan was made")
+        raise RefusedError("expires_at: must lie after the plan was made")
     if plan.source not in SOURCES:
-        raise Refused(f"source: must be one of {', '.join(SOURCES)}")
+        raise RefusedError(f"source: must be one of {', '.join(SOURCES)}")
     if not isinstance(plan.reasoning, str) or not plan.reasoning.strip() or len(plan.reasoning) > _LONGEST:
-        raise Refused(f"reasoning: must be 1 to {_LONGEST} characters")
+        raise RefusedError(f"reasoning: must be 1 to {_LONGEST} characters")
     if not 0 < len(plan.id) <= 200:
-        raise Refused("id: must be 1 to 200 characters")
+        raise RefusedError("id: must be 1 to 200 characters")
 
 
 def _plan(text: str) -> Plan:
@@ -151,7 +153,7 @@ def _plan(text: str) -> Plan:
 
 def plans(
     conn: Connection, agent: str, *, as_of: int | None = None, alive: bool = False
-) -> tuple[Standing, ...]:
+) -> tuple[PlanStatus, ...]:
     """The plans made by `as_of` (default: all), highest priority first; `alive`: only those that may still fire."""
     happened = intents.events(conn, agent, as_of)
     found = [
@@ -163,7 +165,7 @@ def plans(
     return tuple(sorted(found, key=lambda one: (-one.plan.priority, -one.plan.at, one.plan.id)))
 
 
-def standing(plan: Plan, events: Iterable[Event], as_of: int | None) -> Standing:
+def standing(plan: Plan, events: Iterable[PlanEvent], as_of: int | None) -> PlanStatus:
     """The plan after these events, which are in order; `as_of` decides expiry (None: unexpired)."""
     armed, triggered, triggered_at, cancelled = True, 0, None, False
     r_of: dict[str, float] = {}
@@ -190,7 +192,7 @@ def standing(plan: Plan, events: Iterable[Event], as_of: int | None) -> Standing
         reasons["mean_r"] = "no outcome in R was scored yet"
     if not against:
         reasons["vs_inaction"] = "no review has scored it yet"
-    return Standing(
+    return PlanStatus(
         plan=plan,
         status=status,
         armed=armed,
@@ -205,16 +207,16 @@ def standing(plan: Plan, events: Iterable[Event], as_of: int | None) -> Standing
 
 def check_plans(
     conn: Connection, agent: str, context: Context, *, as_of: int | None = None
-) -> tuple[Check, ...]:
+) -> tuple[PlanCheck, ...]:
     """Hold every plan that is still alive against a situation; writes nothing."""
     found = []
     for one in plans(conn, agent, as_of=as_of, alive=True):
         verdict = evaluate(predicate(one.plan.trigger), context)
-        found.append(Check(one, verdict.met, verdict.met and one.armed, verdict.unevaluable))
+        found.append(PlanCheck(one, verdict.met, verdict.met and one.armed, verdict.unevaluable))
     return tuple(found)
 
 
-def observe_plans(conn: Connection, agent: str, context: Context, *, at: int) -> tuple[Check, ...]:
+def observe_plans(conn: Connection, agent: str, context: Context, *, at: int) -> tuple[PlanCheck, ...]:
     """Let the agent's plans see a situation at an instant; those that fired.
 
     A plan fires when its predicate becomes true and then waits until it was seen false: a field that is missing does
@@ -243,13 +245,13 @@ def observe_plans(conn: Connection, agent: str, context: Context, *, at: int) ->
 
 
 def cancel_plan(conn: Connection, agent: str, identity: str, *, at: int, reason: str) -> None:
-    """Withdraw a plan; raises `Unknown` without one."""
+    """Withdraw a plan; raises `MissingError` without one."""
     known(conn, agent, identity)
     intents.happen(conn, agent, [(identity, at, "cancelled", json.dumps({"reason": reason}))])
 
 
 def known(conn: Connection, agent: str, identity: str) -> None:
-    """Hold the agent's lock if it has such a plan; raises `Unknown` without one."""
+    """Hold the agent's lock if it has such a plan; raises `MissingError` without one."""
     if intents.plan(conn, agent, identity) is None:
-        raise Unknown(f"agent {agent} has no plan {identity}")
+        raise MissingError(f"agent {agent} has no plan {identity}")
     ledger.lock(conn, agent)

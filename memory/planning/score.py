@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from memory.errors import Refused
+from memory.errors import RefusedError
 from memory.planning.plan import known
 from memory.situation.context import LARGEST
 from memory.store import intents
@@ -37,7 +37,7 @@ def score_plan(
     """
     for name, value in (("pnl_r", pnl_r), ("would_have_made", would_have_made)):
         if value is not None and not abs(value) <= LARGEST:
-            raise Refused(f"{name}: must be finite")
+            raise RefusedError(f"{name}: must be finite")
     known(conn, agent, identity)
     worth = None if would_have_made is None else -would_have_made
     told = json.dumps({"pnl_r": pnl_r, "vs_inaction": worth, "note": note})

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from memory.errors import Damaged, Refused
+from memory.errors import DamagedError, RefusedError
 from memory.records.files import Trouble, locked, read_text, update
 from memory.records.splice import rewritten
 from memory.records.text import block, read, storable
@@ -86,7 +86,7 @@ def read_experiments(directory: Path = MEMORY_DIR, *, as_of: int | None = None) 
             record = experiment_of(read_text(path), path.stem)
             if records.setdefault(record["id"], record) is not record:
                 troubles.append(Trouble(str(path), f"the id {record['id']} stands in another file too"))
-        except Damaged as error:
+        except DamagedError as error:
             troubles.append(Trouble(str(path), str(error)))
         except OSError as error:
             troubles.append(Trouble(str(path), error.strerror or str(error)))
@@ -104,14 +104,14 @@ def files_in(folder: Path) -> list[Path]:
 
 
 def experiment_of(text: str | None, stem: str) -> dict[str, Any]:
-    """The record of a file's text; its name stands in for a missing id. Raises `Damaged`."""
+    """The record of a file's text; its name stands in for a missing id. Raises `DamagedError`."""
     found = read(text or "")
     if not isinstance(found, dict):
-        raise Damaged("holds no experiment: a mapping with id, timestamp, context, results, assessment")
+        raise DamagedError("holds no experiment: a mapping with id, timestamp, context, results, assessment")
     for name in ("context", "results", "assessment"):
         part = found.get(name)
         if part is not None and not isinstance(part, dict):
-            raise Damaged(f"{name} is no mapping")
+            raise DamagedError(f"{name} is no mapping")
         found[name] = part or {}
     identity = found.get("id")
     return {**found, "id": stem if identity is None or identity == "" else str(identity)}
@@ -138,7 +138,7 @@ def _order(record: dict[str, Any]) -> tuple[int, bool, str]:
 def save_experiment(record: ExperimentRecord | Mapping[str, Any], *, directory: Path = MEMORY_DIR) -> Path:
     """Write an experiment to `experiments/ID.yaml`; a file that is there keeps its comments and its other keys.
 
-    Raises `Refused` for an id that is no file name or a value that is not finite, `Damaged` when the file that is
+    Raises `RefusedError` for an id that is no file name or a value that is not finite, `DamagedError` when the file that is
     there cannot be read.
     """
     told = storable(asdict(record) if isinstance(record, ExperimentRecord) else dict(record))
@@ -149,9 +149,9 @@ def save_experiment(record: ExperimentRecord | Mapping[str, Any], *, directory: 
 
 
 def path_of(identity: object, directory: Path) -> Path:
-    """Where the experiment of that id is kept; raises `Refused` for one that cannot name a file."""
+    """Where the experiment of that id is kept; raises `RefusedError` for one that cannot name a file."""
     if not isinstance(identity, str) or not _NAME.fullmatch(identity):
-        raise Refused("id: must be 1 to 200 of A-Za-z0-9._+- and begin with a letter, digit or _")
+        raise RefusedError("id: must be 1 to 200 of A-Za-z0-9._+- and begin with a letter, digit or _")
     return directory / EXPERIMENTS_DIR / f"{identity}.yaml"
 
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from memory.errors import Damaged, ExperienceError
+from memory.errors import DamagedError, ExperienceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,19 +36,19 @@ class Trouble:
 
 
 def read_text(path: Path) -> str | None:
-    """The text of a file; None when there is none. Raises `Damaged` for what is no text, or no record's size."""
+    """The text of a file; None when there is none. Raises `DamagedError` for what is no text, or no record's size."""
     try:
         with path.open("rb") as file:
             data = file.read(LARGEST + 1)
     except FileNotFoundError:
         return None
     if len(data) > LARGEST:
-        raise Damaged(f"larger than {LARGEST >> 20} MiB; that is no record")
+        raise DamagedError(f"larger than {LARGEST >> 20} MiB; that is no record")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise Damaged(f"line {line}: not UTF-8") from None
+        raise DamagedError(f"line {line}: not UTF-8") from None
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import re
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from memory.errors import Damaged, Refused, Unknown
+from memory.errors import DamagedError, MissingError, RefusedError
 from memory.records.experiment import MEMORY_DIR, overlaid
 from memory.records.files import Trouble, locked, read_text, update
 from memory.records.splice import rewritten
@@ -68,7 +68,7 @@ def read_hypotheses(directory: Path = MEMORY_DIR) -> Hypotheses:
     path = directory / HYPOTHESES_FILE
     try:
         entries = entries_of(read_text(path))
-    except (Damaged, OSError) as error:
+    except (DamagedError, OSError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         return Hypotheses((), (Trouble(str(path), reason),))
     sound: list[dict[str, Any]] = []
@@ -93,14 +93,14 @@ def _fault(entry: Any, seen: set[str]) -> str | None:
 
 
 def entries_of(text: str | None) -> list[Any]:
-    """The entries of the registry's text, sound or not; raises `Damaged` when it holds no list of them."""
+    """The entries of the registry's text, sound or not; raises `DamagedError` when it holds no list of them."""
     found = read(text or "")
     if isinstance(found, dict):
         found = found.get(_KEY)
     if found is None:
         return []
     if not isinstance(found, list):
-        raise Damaged(f"holds no list of {_KEY}")
+        raise DamagedError(f"holds no list of {_KEY}")
     return found
 
 
@@ -118,13 +118,13 @@ def next_id(entries: Iterable[Any]) -> str:
 def save_hypothesis(hypothesis: Hypothesis | Mapping[str, Any], *, directory: Path = MEMORY_DIR) -> str:
     """Add a hypothesis, or write over the one of its id, whose other keys stay; gives its id.
 
-    Raises `Refused` for a status that is none, or a missing text.
+    Raises `RefusedError` for a status that is none, or a missing text.
     """
     told = storable(asdict(hypothesis) if isinstance(hypothesis, Hypothesis) else dict(hypothesis))
     if told.get("status") not in STATUSES:
-        raise Refused(f"status: must be one of {', '.join(STATUSES)}")
+        raise RefusedError(f"status: must be one of {', '.join(STATUSES)}")
     if not isinstance(told.get("text"), str) or not told["text"].strip():
-        raise Refused("text: is required")
+        raise RefusedError("text: is required")
     saved = str(told.get("id") or "")
 
     def change(entries: list[Any]) -> None:
@@ -143,16 +143,16 @@ def save_hypothesis(hypothesis: Hypothesis | Mapping[str, Any], *, directory: Pa
 def update_hypothesis_status(
     hypothesis_id: str, status: str, tested_by_experiment: str, *, directory: Path = MEMORY_DIR
 ) -> None:
-    """Set a hypothesis' status and note which experiment tested it; raises `Unknown` without such a one."""
+    """Set a hypothesis' status and note which experiment tested it; raises `MissingError` without such a one."""
     if status not in STATUSES:
-        raise Refused(f"status: must be one of {', '.join(STATUSES)}")
+        raise RefusedError(f"status: must be one of {', '.join(STATUSES)}")
 
     def change(entries: list[Any]) -> None:
         for place, entry in enumerate(entries):
             if isinstance(entry, dict) and entry.get("id") == hypothesis_id:
                 entries[place] = tested(entry, tested_by_experiment) | {"status": status}
                 return
-        raise Unknown(f"there is no hypothesis {hypothesis_id}")
+        raise MissingError(f"there is no hypothesis {hypothesis_id}")
 
     change_registry(change, directory)
 
@@ -167,7 +167,7 @@ def tested(entry: Mapping[str, Any], experiment: str) -> dict[str, Any]:
 def change_registry(change: Callable[[list[Any]], None], directory: Path) -> None:
     """Let `change` alter the entries in place, under the lock and on what the file holds by then.
 
-    Raises `Damaged` when the file cannot be read: it is never written over.
+    Raises `DamagedError` when the file cannot be read: it is never written over.
     """
 
     def rewrite(text: str | None) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from memory.errors import Damaged, ExperienceError
+from memory.errors import DamagedError, ExperienceError
 from memory.records.experiment import EXPERIMENTS_DIR, experiment_of, files_in, path_of
 from memory.records.files import Trouble, locked, read_text, update
 from memory.records.hypothesis import HYPOTHESES_FILE, change_registry, entries_of, read_hypotheses
@@ -47,7 +47,7 @@ class Imported:
 def import_records(source: Path, *, directory: Path) -> Imported:
     """Take in the experiments and hypotheses below a folder: one with `experiments/`, or one with the files.
 
-    Doing so twice changes nothing. Raises `Damaged` when the registry that is here cannot be read.
+    Doing so twice changes nothing. Raises `DamagedError` when the registry that is here cannot be read.
     """
     done = Imported(str(source))
     folder = source / EXPERIMENTS_DIR if (source / EXPERIMENTS_DIR).is_dir() else source
@@ -88,7 +88,7 @@ def _experiment(path: Path, directory: Path, done: Imported) -> None:
 def _same(known: str, record: dict[str, Any], stem: str) -> bool:
     try:
         return experiment_of(known, stem) == record
-    except Damaged:
+    except DamagedError:
         return False
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import yaml
 
-from memory.errors import Damaged, ExperienceError
+from memory.errors import DamagedError, ExperienceError
 from memory.records.text import Loader, block, inline, read
 
 _UNCERTAIN: Final = "its layout cannot be changed with certainty; change it by hand"
@@ -25,7 +25,7 @@ class Unwritable(ExperienceError):  # noqa: N818  named for what happened, like 
 
 
 def rewritten(text: str, wanted: Any) -> str:
-    """The text, changed where it has to be so that it reads as `wanted`; raises `Damaged` or `Unwritable`."""
+    """The text, changed where it has to be so that it reads as `wanted`; raises `DamagedError` or `Unwritable`."""
     body = text.removeprefix(_BOM)
     old = read(body)
     if _same(old, wanted):
@@ -52,7 +52,7 @@ def rewritten(text: str, wanted: Any) -> str:
 def _verify(text: str, wanted: Any) -> None:
     try:
         found = read(text)
-    except Damaged:
+    except DamagedError:
         raise Unwritable(_UNCERTAIN) from None
     if not _same(found, wanted):
         raise Unwritable(_UNCERTAIN)

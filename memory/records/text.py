@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import yaml
 
-from memory.errors import Damaged, Refused
+from memory.errors import DamagedError, RefusedError
 
 _DEEPEST: Final = 50
 _LARGEST: Final = 200_000
@@ -44,7 +44,7 @@ Dumper.add_representer(str, _text)
 
 
 def read(text: str) -> Any:
-    """The data of a YAML text; raises `Damaged` with the line that cannot be read."""
+    """The data of a YAML text; raises `DamagedError` with the line that cannot be read."""
     try:
         _refuse_depth(text)
         return _plain(yaml.load(text, Loader=Loader), [0], 0)  # noqa: S506  it derives from the safe loader
@@ -52,13 +52,13 @@ def read(text: str) -> Any:
         mark = error.problem_mark or error.context_mark
         last = text.rstrip().count("\n")  # an end that is missing is missed behind the last line
         where = f"line {min(mark.line, last) + 1}: " if mark is not None else ""
-        raise Damaged(f"{where}{error.problem or 'not YAML'}") from None
+        raise DamagedError(f"{where}{error.problem or 'not YAML'}") from None
     except yaml.YAMLError as error:
-        raise Damaged(f"not YAML: {str(error).splitlines()[0]}") from None
+        raise DamagedError(f"not YAML: {str(error).splitlines()[0]}") from None
     except RecursionError:
-        raise Damaged("nested too deeply") from None
+        raise DamagedError("nested too deeply") from None
     except (ValueError, TypeError, OverflowError) as error:
-        raise Damaged(f"a value cannot be read: {error}") from None
+        raise DamagedError(f"a value cannot be read: {error}") from None
 
 
 def _refuse_depth(text: str) -> None:
@@ -68,7 +68,7 @@ def _refuse_depth(text: str) -> None:
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
             if depth > _DEEPEST:
-                raise Damaged("nested too deeply")
+                raise DamagedError("nested too deeply")
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
 
@@ -76,7 +76,7 @@ def _refuse_depth(text: str) -> None:
 def _plain(value: Any, count: list[int], depth: int) -> Any:
     count[0] += 1
     if depth > _DEEPEST or count[0] > _LARGEST:
-        raise Damaged("nested too deeply" if depth > _DEEPEST else "holds more values than a record can")
+        raise DamagedError("nested too deeply" if depth > _DEEPEST else "holds more values than a record can")
     if isinstance(value, float):
         return value if math.isfinite(value) else None  # what is no number is missing, not 0
     if value is None or isinstance(value, str | bool | int):
@@ -85,15 +85,15 @@ def _plain(value: Any, count: list[int], depth: int) -> Any:
         return {str(key): _plain(item, count, depth + 1) for key, item in value.items()}
     if isinstance(value, list):
         return [_plain(item, count, depth + 1) for item in value]
-    raise Damaged(f"holds a {type(value).__name__}, which is no plain value")
+    raise DamagedError(f"holds a {type(value).__name__}, which is no plain value")
 
 
 def storable(value: Any, name: str = "record", depth: int = 0) -> Any:
-    """The value as it may be written; raises `Refused` for what is not finite, not plain or too deep."""
+    """The value as it may be written; raises `RefusedError` for what is not finite, not plain or too deep."""
     if depth > _DEEPEST:
-        raise Refused(f"{name}: nested beyond {_DEEPEST} levels")
+        raise RefusedError(f"{name}: nested beyond {_DEEPEST} levels")
     if isinstance(value, float) and not math.isfinite(value):
-        raise Refused(f"{name}: must be finite")
+        raise RefusedError(f"{name}: must be finite")
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()  # half a character cannot be written
     if value is None or isinstance(value, bool | int | float):
@@ -102,7 +102,7 @@ def storable(value: Any, name: str = "record", depth: int = 0) -> Any:
         return {str(key): storable(item, f"{name}.{key}", depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [storable(item, name, depth + 1) for item in value]
-    raise Refused(f"{name}: {type(value).__name__} is no plain value")
+    raise RefusedError(f"{name}: {type(value).__name__} is no plain value")
 
 
 def block(value: Any, indent: int = 0) -> str:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from memory.episodic.episode import Episode
     from memory.experience.markers import Marker
     from memory.insight.belief import Belief
-    from memory.planning.plan import Standing
+    from memory.planning.plan import PlanStatus
     from memory.situation.context import Context, Registry
 
 _NEAR = 0.75
@@ -105,7 +105,7 @@ def _since_noticed(belief: Belief) -> str:
     )
 
 
-def plan_reason(standing: Standing, share: float, unevaluable: int) -> str:
+def plan_reason(standing: PlanStatus, share: float, unevaluable: int) -> str:
     """Whether its trigger is met."""
     met = "its trigger is met" if share == 1 else f"{share:.0%} of its trigger is met"
     unknown = f"; {unevaluable} of its fields are not known" if unevaluable else ""

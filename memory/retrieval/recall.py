@@ -16,7 +16,7 @@ from memory.episodic import cache
 from memory.episodic.episode import from_document
 from memory.episodic.factors import affect, boost, quality, recency, scale_at, sharpe_weight
 from memory.episodic.results import drawdown_state, results_of, streaks
-from memory.errors import Refused
+from memory.errors import RefusedError
 from memory.experience.hindsight import remembered, retrospectives
 from memory.experience.markers import markers_of
 from memory.retrieval.candidates import belief_hits, plan_hits
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from memory.episodic.columns import Columns
+    from memory.episodic.columns import EpisodeColumns
     from memory.situation.context import Codes, Context, Floats
 
 TYPES: Final = ("episode", "belief", "plan")
@@ -66,14 +66,14 @@ def recall(
 
     `as_of` (default: the agent's newest episode or review) hides everything not known by then. `losses_first` puts every losing
     episode before the rest; `loss_floor` gives losses at least 20 % of the places while there are any. Raises
-    `Refused` for a context value of the wrong kind.
+    `RefusedError` for a context value of the wrong kind.
     """
     checked(settings.registry, context)
     unknown = sorted(set(types) - set(TYPES))
     if unknown or not types:
-        raise Refused(f"types: choose among {', '.join(TYPES)}")
+        raise RefusedError(f"types: choose among {', '.join(TYPES)}")
     if k < 1:
-        raise Refused("k: must be at least 1")
+        raise RefusedError("k: must be at least 1")
     columns = cache.columns(conn, agent, settings.registry)
     instant = as_of if as_of is not None else columns.known
     found: list[Hit] = []
@@ -94,7 +94,7 @@ def recall(
 
 
 def score(
-    columns: Columns,
+    columns: EpisodeColumns,
     context: Context,
     *,
     as_of: int,
@@ -113,7 +113,7 @@ def score(
     return Scored(through, prior[through] * sim, sim)
 
 
-def chosen(columns: Columns, n: int, filters: Filters, settings: Settings) -> Codes | None:
+def chosen(columns: EpisodeColumns, n: int, filters: Filters, settings: Settings) -> Codes | None:
     """The places the filters let through, ascending; None: all of the first n."""
     asked = [
         (getattr(columns, name)[:n], getattr(filters, name))
@@ -130,14 +130,14 @@ def chosen(columns: Columns, n: int, filters: Filters, settings: Settings) -> Co
     return np.flatnonzero(through)
 
 
-def _category(columns: Columns, name: str, settings: Settings) -> Codes:
+def _category(columns: EpisodeColumns, name: str, settings: Settings) -> Codes:
     for position, field in enumerate(settings.registry.fields):
         if field.name == name and field.kind == "category":
             return columns.context[position]
     return np.full(len(columns), MISSING_CODE, dtype=np.int64)
 
 
-def _prior(columns: Columns, n: int, as_of: int, settings: Settings) -> Floats:
+def _prior(columns: EpisodeColumns, n: int, as_of: int, settings: Settings) -> Floats:
     """Everything but Sim, for the first n episodes; kept for the instant asked about last."""
     key = (n, as_of, settings.capital, settings.drawdown_limit, settings.sharpe_weight)
     kept, found = columns.memo.get("prior", (None, None))
@@ -151,7 +151,9 @@ def _prior(columns: Columns, n: int, as_of: int, settings: Settings) -> Floats:
     return total
 
 
-def factors(columns: Columns, at: slice | Codes, n: int, as_of: int, settings: Settings) -> dict[str, Floats]:
+def factors(
+    columns: EpisodeColumns, at: slice | Codes, n: int, as_of: int, settings: Settings
+) -> dict[str, Floats]:
     """The factors other than Sim of the chosen episodes, given the first n that were known at `as_of`."""
     r = columns.r[at]
     losing = streaks(results_of(columns)[:n])[1]
@@ -168,7 +170,7 @@ def factors(columns: Columns, at: slice | Codes, n: int, as_of: int, settings: S
 
 
 def best_of(
-    columns: Columns, scored: Scored, k: int, *, losses_first: bool = False, loss_floor: bool = False
+    columns: EpisodeColumns, scored: Scored, k: int, *, losses_first: bool = False, loss_floor: bool = False
 ) -> Codes:
     """Indices into `scored` of the k best, best first: by score, then newer, then id."""
     at = columns.at[scored.places]
@@ -219,7 +221,7 @@ def _promising(score: Floats, k: int) -> Codes:
 def _hits(
     conn: Connection,
     agent: str,
-    columns: Columns,
+    columns: EpisodeColumns,
     scored: Scored,
     best: Codes,
     context: Context,

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from memory.errors import Refused
+from memory.errors import RefusedError
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
@@ -49,13 +49,15 @@ class Field:
 
     def __post_init__(self) -> None:
         if not self.name:
-            raise Refused("a context field needs a name")
+            raise RefusedError("a context field needs a name")
         if self.kind not in ("category", "ratio", "absolute"):
-            raise Refused(f"context field {self.name}: kind is category, ratio or absolute")
+            raise RefusedError(f"context field {self.name}: kind is category, ratio or absolute")
         if not 0 <= self.weight <= LARGEST:
-            raise Refused(f"context field {self.name}: the weight must be a number from 0")
+            raise RefusedError(f"context field {self.name}: the weight must be a number from 0")
         if self.kind != "category" and not NARROWEST <= self.bandwidth <= LARGEST:
-            raise Refused(f"context field {self.name}: the bandwidth must be a number from {NARROWEST:g}")
+            raise RefusedError(
+                f"context field {self.name}: the bandwidth must be a number from {NARROWEST:g}"
+            )
 
     @property
     def scale(self) -> float:
@@ -73,7 +75,7 @@ class Registry:
         names = [field.name for field in self.fields]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
-            raise Refused(f"context fields named twice: {', '.join(twice)}")
+            raise RefusedError(f"context fields named twice: {', '.join(twice)}")
 
     def get(self, name: str) -> Field | None:
         """The field of that name, or None."""
@@ -116,7 +118,7 @@ def code(text: str) -> int:
 
 
 def encoded(field: Field, value: object) -> float | int:
-    """The number a column holds for this value; raises `Refused` when the value cannot be of this field's kind.
+    """The number a column holds for this value; raises `RefusedError` when the value cannot be of this field's kind.
 
     Categories become codes, ratios natural logarithms (0 becomes -inf), absolutes themselves; None is missing.
     """
@@ -128,7 +130,7 @@ def encoded(field: Field, value: object) -> float | int:
     if field.kind == "absolute":
         return number
     if number < 0:
-        raise Refused(f"context.{field.name}: must not be negative")
+        raise RefusedError(f"context.{field.name}: must not be negative")
     return math.log(number) if number > 0 else -math.inf
 
 
@@ -139,23 +141,23 @@ def _category(field: Field, value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, int):
         return str(value)
-    raise Refused(f"context.{field.name}: must be text")
+    raise RefusedError(f"context.{field.name}: must be text")
 
 
 def _number(field: Field, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise Refused(f"context.{field.name}: must be a number")
+        raise RefusedError(f"context.{field.name}: must be a number")
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
     if not abs(number) <= LARGEST:
-        raise Refused(f"context.{field.name}: must be finite and at most {LARGEST:g} in size")
+        raise RefusedError(f"context.{field.name}: must be finite and at most {LARGEST:g} in size")
     return number
 
 
 def checked(registry: Registry, context: Context) -> None:
-    """Raise `Refused` unless every registered field of the context has a value of its kind."""
+    """Raise `RefusedError` unless every registered field of the context has a value of its kind."""
     for field in registry.fields:
         if field.name in context:
             encoded(field, context[field.name])
@@ -218,7 +220,7 @@ def lenient(field: Field, value: object) -> float | int:
     """The encoding of a stored value; what a changed registry can no longer read counts as missing."""
     try:
         return encoded(field, value)
-    except Refused:
+    except RefusedError:
         return MISSING_CODE if field.kind == "category" else MISSING
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from memory.errors import Refused
+from memory.errors import RefusedError
 from memory.situation.context import LARGEST
 
 ORDERED: Final[dict[str, Callable[[Any, Any], bool]]] = {
@@ -42,7 +42,7 @@ class Predicate:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class PredicateResult:
     """Whether a predicate holds, the share of its parts that do, and how many could not be evaluated."""
 
     met: bool
@@ -51,43 +51,43 @@ class Verdict:
 
 
 def predicate(raw: object, depth: int = 1) -> Predicate:
-    """Read a predicate; raises `Refused` saying what is wrong with it."""
+    """Read a predicate; raises `RefusedError` saying what is wrong with it."""
     if depth > _DEEPEST:
-        raise Refused(f"a predicate may be nested {_DEEPEST} deep")
+        raise RefusedError(f"a predicate may be nested {_DEEPEST} deep")
     if not isinstance(raw, Mapping) or len(raw) != 1 or next(iter(raw)) not in ("all", "any"):
-        raise Refused('a predicate is {"all": [...]} or {"any": [...]}')
+        raise RefusedError('a predicate is {"all": [...]} or {"any": [...]}')
     kind, parts = next(iter(raw.items()))
     if not isinstance(parts, list | tuple) or not 0 < len(parts) <= _MOST:
-        raise Refused(f'"{kind}" must list 1 to {_MOST} conditions')
+        raise RefusedError(f'"{kind}" must list 1 to {_MOST} conditions')
     return Predicate(kind == "all", tuple(_part(part, depth) for part in parts))
 
 
 def _part(raw: object, depth: int) -> Condition | Predicate:
     if not isinstance(raw, Mapping):
-        raise Refused("a condition is an object with field, op and value")
+        raise RefusedError("a condition is an object with field, op and value")
     if "field" not in raw:
         return predicate(raw, depth + 1)
     if set(raw) != {"field", "op", "value"}:
-        raise Refused("a condition has exactly field, op and value")
+        raise RefusedError("a condition has exactly field, op and value")
     name, op, value = raw["field"], raw["op"], raw["value"]
     if not isinstance(name, str) or not name:
-        raise Refused("a condition's field must be text")
+        raise RefusedError("a condition's field must be text")
     if op not in OPERATORS:
-        raise Refused(f"{name}: op must be one of {' '.join(OPERATORS)}")
+        raise RefusedError(f"{name}: op must be one of {' '.join(OPERATORS)}")
     if op == "in":
         if not isinstance(value, list | tuple) or not value:
-            raise Refused(f"{name}: `in` takes a list")
+            raise RefusedError(f"{name}: `in` takes a list")
         return Condition(name, op, tuple(_scalar(name, item) for item in value))
     if op in ORDERED and (isinstance(value, bool) or not isinstance(value, int | float)):
-        raise Refused(f"{name}: {op} takes a number")
+        raise RefusedError(f"{name}: {op} takes a number")
     return Condition(name, op, _scalar(name, value))
 
 
 def _scalar(name: str, value: object) -> Any:
     if isinstance(value, int | float) and not abs(value) <= LARGEST:
-        raise Refused(f"{name}: the value must be finite")
+        raise RefusedError(f"{name}: the value must be finite")
     if not isinstance(value, str | int | float):
-        raise Refused(f"{name}: the value must be text, a number or true or false")
+        raise RefusedError(f"{name}: the value must be text, a number or true or false")
     return value
 
 
@@ -122,7 +122,7 @@ def conditions_of(found: Predicate) -> list[Condition]:
     return flat
 
 
-def evaluate(found: Predicate, context: Mapping[str, Any]) -> Verdict:
+def evaluate(found: Predicate, context: Mapping[str, Any]) -> PredicateResult:
     """The predicate on one situation. `share` is the mean over the parts of `all`, the best part of `any`."""
     verdicts = [
         _holds(part, context) if isinstance(part, Condition) else evaluate(part, context)
@@ -130,24 +130,24 @@ def evaluate(found: Predicate, context: Mapping[str, Any]) -> Verdict:
     ]
     met = [verdict.met for verdict in verdicts]
     shares = [verdict.share for verdict in verdicts]
-    return Verdict(
+    return PredicateResult(
         met=all(met) if found.every else any(met),
         share=sum(shares) / len(shares) if found.every else max(shares),
         unevaluable=sum(verdict.unevaluable for verdict in verdicts),
     )
 
 
-def _holds(condition: Condition, context: Mapping[str, Any]) -> Verdict:
+def _holds(condition: Condition, context: Mapping[str, Any]) -> PredicateResult:
     value = context.get(condition.field)
     if value is None or (condition.op in ORDERED and not _is_number(value)):
-        return Verdict(met=False, share=0.0, unevaluable=1)
+        return PredicateResult(met=False, share=0.0, unevaluable=1)
     if condition.op in ORDERED:
         met = ORDERED[condition.op](value, condition.value)
     elif condition.op == "in":
         met = any(_equal(value, item) for item in condition.value)
     else:
         met = _equal(value, condition.value) == (condition.op == "==")
-    return Verdict(met=met, share=float(met), unevaluable=0)
+    return PredicateResult(met=met, share=float(met), unevaluable=0)
 
 
 def _is_number(value: object) -> bool:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class PlanEvent:
     """One thing that happened to a plan; `document` is JSON."""
 
     plan: str
@@ -71,14 +71,14 @@ def make(conn: Connection, agent: str, identity: str, at: int, expires_at: int, 
     conn.execute(sa.insert(plans), [row])
 
 
-def events(conn: Connection, agent: str, as_of: int | None = None) -> dict[str, list[Event]]:
+def events(conn: Connection, agent: str, as_of: int | None = None) -> dict[str, list[PlanEvent]]:
     """Each plan's events by then (None: ever), in the order in which they happened."""
     query = sa.select(plan_events).where(plan_events.c.agent == agent)
     if as_of is not None:
         query = query.where(plan_events.c.at <= as_of)
-    found: dict[str, list[Event]] = {}
+    found: dict[str, list[PlanEvent]] = {}
     for row in conn.execute(query.order_by(plan_events.c.plan, plan_events.c.at, plan_events.c.number)):
-        found.setdefault(row.plan, []).append(Event(row.plan, row.number, row.at, row.kind, row.document))
+        found.setdefault(row.plan, []).append(PlanEvent(row.plan, row.number, row.at, row.kind, row.document))
     return found
 
 

@@ -22,7 +22,7 @@ _CHUNK: Final = 500
 _START: Final = b"\0" * 16
 
 
-class Head(NamedTuple):
+class LedgerHead(NamedTuple):
     """How far an agent's ledgers reach; the digests name their whole content."""
 
     episodes: int
@@ -42,24 +42,24 @@ class Judged:
     document: str
 
 
-EMPTY: Final = Head(0, _START, 0, _START)
+EMPTY: Final = LedgerHead(0, _START, 0, _START)
 _HEAD = sa.select(
     agents.c.episodes, agents.c.episode_digest, agents.c.retrospectives, agents.c.retrospective_digest
 ).where(agents.c.agent == sa.bindparam("agent"))
 
 
-def head(conn: Connection, agent: str) -> Head:
+def head(conn: Connection, agent: str) -> LedgerHead:
     """The head of the agent's ledgers; `EMPTY` for an agent nobody told us about."""
     row = conn.execute(_HEAD, {"agent": agent}).one_or_none()
-    return Head(*row) if row is not None else EMPTY
+    return LedgerHead(*row) if row is not None else EMPTY
 
 
-def lock(conn: Connection, agent: str) -> Head:
+def lock(conn: Connection, agent: str) -> LedgerHead:
     """The head, held against other writers until the caller's transaction ends."""
     make = postgresql.insert if conn.dialect.name == "postgresql" else sqlite.insert
     values = {"agent": agent, **EMPTY._asdict()}
     conn.execute(make(agents).values(values).on_conflict_do_nothing())
-    return Head(*conn.execute(_HEAD.with_for_update(), {"agent": agent}).one())
+    return LedgerHead(*conn.execute(_HEAD.with_for_update(), {"agent": agent}).one())
 
 
 def names(conn: Connection) -> list[str]:
@@ -87,7 +87,7 @@ def told(conn: Connection, agent: str, ids: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def append(conn: Connection, agent: str, now: Head, rows: Sequence[tuple[str, int, str]]) -> Head:
+def append(conn: Connection, agent: str, now: LedgerHead, rows: Sequence[tuple[str, int, str]]) -> LedgerHead:
     """Add (id, at, document) rows to the episode ledger behind the locked head; the new head."""
     digest, values = now.episode_digest, []
     for number, (identity, at, text) in enumerate(rows, start=now.episodes):
@@ -104,8 +104,8 @@ def append(conn: Connection, agent: str, now: Head, rows: Sequence[tuple[str, in
 
 
 def judge(
-    conn: Connection, agent: str, now: Head, judged: Judged, changes: Sequence[Mapping[str, Any]]
-) -> Head:
+    conn: Connection, agent: str, now: LedgerHead, judged: Judged, changes: Sequence[Mapping[str, Any]]
+) -> LedgerHead:
     """Add one retrospective and its amendment rows behind the locked head; the new head."""
     digest = chained(
         now.retrospective_digest, str(judged.episode), str(judged.at), judged.review, judged.document
@@ -123,7 +123,7 @@ def judge(
     return then
 
 
-def _move(conn: Connection, agent: str, then: Head) -> None:
+def _move(conn: Connection, agent: str, then: LedgerHead) -> None:
     conn.execute(sa.update(agents).where(agents.c.agent == agent).values(then._asdict()))
 
 
@@ -284,7 +284,7 @@ def orphans(conn: Connection, agent: str) -> int:
     return total
 
 
-def broken(conn: Connection, agent: str, now: Head) -> list[str]:
+def broken(conn: Connection, agent: str, now: LedgerHead) -> list[str]:
     """Where a ledger's content no longer gives its chained digests: one sentence per broken ledger."""
     found = []
     digest = _START

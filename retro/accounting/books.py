@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from retro.accounting.prices import Prices
-    from retro.accounting.track import Booking, State, Track
+    from retro.accounting.track import Booking, PositionHistory, Valuation
     from retro.accounting.wallet import ExternalFlow, Wallet
     from retro.model import Fact
 
@@ -28,7 +28,7 @@ __all__ = [
     "COMPONENTS",
     "SIGNS",
     "YIELD_KINDS",
-    "Books",
+    "DailyBooks",
     "attribution",
     "keep_books",
     "signed_sum",
@@ -64,7 +64,7 @@ def signed_sum(components: Mapping[str, float], unattributed: float | None = Non
 
 
 @dataclass(slots=True)
-class Books:
+class DailyBooks:
     """What the day grid shows. Index i of a per-day list is the day [boundaries[i], boundaries[i + 1])."""
 
     boundaries: list[int]
@@ -74,7 +74,7 @@ class Books:
     equity: list[float]
     plausible_pnl: list[float]
     unrealized: list[float]
-    states: dict[str, list[State]]
+    states: dict[str, list[Valuation]]
     wallet: Wallet
     external: list[ExternalFlow] = field(default_factory=list)
     portfolio_costs: list[Booking] = field(default_factory=list)
@@ -95,13 +95,13 @@ class Books:
 
 
 def keep_books(
-    tracks: Mapping[str, Track],
+    tracks: Mapping[str, PositionHistory],
     wallet: Wallet,
     wallet_facts: Iterable[Fact],
     boundaries: Sequence[int],
     known_until: int,
     prices: Prices,
-) -> Books:
+) -> DailyBooks:
     """Move the wallet from boundaries[0] on and value everything at each boundary.
 
     `wallet` is the state before the events at boundaries[0] (it is moved on), `wallet_facts` the facts without a
@@ -124,7 +124,7 @@ def keep_books(
         wallet_days.append({name: fsum(own.get(name, ())) for name in COMPONENTS})
         days.append({name: fsum(both.get(name, ())) for name in COMPONENTS})
         plausible.append(signed_sum(days[i]) - days[i]["implausible_pnl"])
-    return Books(
+    return DailyBooks(
         boundaries=grid,
         days=days,
         wallet_days=wallet_days,
@@ -156,7 +156,7 @@ def _amounts(bookings: Iterable[Booking]) -> dict[str, list[float]]:
 
 
 def _add_day(
-    parts: dict[str, list[float]], before: State, after: State, bookings: Iterable[Booking] | None
+    parts: dict[str, list[float]], before: Valuation, after: Valuation, bookings: Iterable[Booking] | None
 ) -> None:
     """Add what a position did in a day; without bookings it is not believed and is one line."""
     if bookings is None:
@@ -169,7 +169,7 @@ def _add_day(
 
 
 def _levels(
-    tracks: Mapping[str, Track], states: Mapping[str, list[State]], i: int, boundary: int
+    tracks: Mapping[str, PositionHistory], states: Mapping[str, list[Valuation]], i: int, boundary: int
 ) -> Iterator[float]:
     """Unrealised pnl at a boundary of the positions that were believed until then."""
     for name, column in states.items():
@@ -197,7 +197,7 @@ def _split(bookings: Iterable[Booking], grid: Sequence[int]) -> list[list[Bookin
 
 
 def _move_wallet(
-    tracks: Mapping[str, Track],
+    tracks: Mapping[str, PositionHistory],
     wallet: Wallet,
     facts: Iterable[Fact],
     grid: Sequence[int],

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from retro.model import MarkSeries
 
-__all__ = ["DOLLARS", "MAX_AGE", "Line", "Prices", "Quote", "base_and_quote", "related_symbols"]
+__all__ = ["DOLLARS", "MAX_AGE", "PriceLine", "PriceQuote", "Prices", "base_and_quote", "related_symbols"]
 
 MAX_AGE: Final = DAY
 DOLLARS: Final = frozenset(
@@ -52,7 +52,7 @@ _EMPTY_T: Final = np.empty(0, dtype=np.int64)
 _EMPTY_X: Final = np.empty(0, dtype=np.float64)
 
 
-class Quote(NamedTuple):
+class PriceQuote(NamedTuple):
     """A price, the instant of its mark (None for a fill price) and whether it may be relied on."""
 
     price: float
@@ -61,7 +61,7 @@ class Quote(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PriceLine:
     """Marks of one symbol in base currency: `t` int64 microseconds ascending, `price`, `low`, `high` float64."""
 
     t: NDArray[np.int64]
@@ -74,7 +74,7 @@ class Line:
         return int(np.searchsorted(self.t, at, side="right")) - 1
 
 
-_NO_MARKS: Final = Line(_EMPTY_T, _EMPTY_X, _EMPTY_X, _EMPTY_X)
+_NO_MARKS: Final = PriceLine(_EMPTY_T, _EMPTY_X, _EMPTY_X, _EMPTY_X)
 
 
 def base_and_quote(symbol: str) -> tuple[str, str | None]:
@@ -92,14 +92,14 @@ def related_symbols(symbol: str, base_currency: str) -> set[str]:
     return wanted - {base_currency}
 
 
-def _line(series: MarkSeries) -> Line:
+def _line(series: MarkSeries) -> PriceLine:
     price = series.price
     low = price if series.low is None else np.where(np.isnan(series.low), price, series.low)
     high = price if series.high is None else np.where(np.isnan(series.high), price, series.high)
-    return Line(series.t * 1000, price, low, high)
+    return PriceLine(series.t * 1000, price, low, high)
 
 
-def _prefer(first: Line, second: Line) -> Line:
+def _prefer(first: PriceLine, second: PriceLine) -> PriceLine:
     """The first line's marks, and the second's only where the first has none or its last is older than a day."""
     if not len(first.t):
         return second
@@ -114,10 +114,10 @@ def _prefer(first: Line, second: Line) -> Line:
         np.concatenate([a, b[keep]])[order]
         for a, b in ((first.price, second.price), (first.low, second.low), (first.high, second.high))
     )
-    return Line(t[order], price, low, high)
+    return PriceLine(t[order], price, low, high)
 
 
-def _times(line: Line, rate: Line) -> Line:
+def _times(line: PriceLine, rate: PriceLine) -> PriceLine:
     """A line quoted in another asset, brought to base currency by that asset's own line."""
     t = np.union1d(line.t, rate.t)
     i = np.searchsorted(line.t, t, side="right") - 1
@@ -125,7 +125,7 @@ def _times(line: Line, rate: Line) -> Line:
     known = (i >= 0) & (j >= 0)
     t, i, j = t[known], i[known], j[known]
     factor = rate.price[j]
-    return Line(t, line.price[i] * factor, line.low[i] * factor, line.high[i] * factor)
+    return PriceLine(t, line.price[i] * factor, line.low[i] * factor, line.high[i] * factor)
 
 
 class Prices:
@@ -140,7 +140,7 @@ class Prices:
         self.base_currency = base_currency
         self._own = own
         self._shared = shared
-        self._lines: dict[str, Line] = {}
+        self._lines: dict[str, PriceLine] = {}
         self._fills: dict[str, list[tuple[int, float]]] = {}
         self.unreliable: dict[str, str] = {}
         self._watchers: list[set[str]] = []
@@ -175,13 +175,13 @@ class Prices:
         """Whether a fill told a price of the symbol."""
         return bool(self._fills.get(symbol))
 
-    def line(self, symbol: str) -> Line:
+    def line(self, symbol: str) -> PriceLine:
         """All marks of an instrument or asset, in base currency."""
         if symbol not in self._lines:
             self._lines[symbol] = self._resolve(symbol)
         return self._lines[symbol]
 
-    def _resolve(self, symbol: str) -> Line:
+    def _resolve(self, symbol: str) -> PriceLine:
         """Marks in order of preference: the agent's own of this instrument, of its asset, then shared ones."""
         base, quote = base_and_quote(symbol)
         names = [symbol]
@@ -200,24 +200,24 @@ class Prices:
             found = _prefer(found, line)
         return found if len(found.t) or quote is None else self.line(base)
 
-    def quote(self, symbol: str, at: int) -> Quote | None:
+    def quote(self, symbol: str, at: int) -> PriceQuote | None:
         """The price of a symbol at an instant by the rule of missing marks; None when nothing ever priced it."""
         if symbol == self.base_currency:
-            return Quote(1.0, at, provisional=False)
+            return PriceQuote(1.0, at, provisional=False)
         if self.at_par(symbol):
-            return Quote(1.0, None, provisional=True)
+            return PriceQuote(1.0, None, provisional=True)
         line = self.line(symbol)
         i = line.index(at)
         if i >= 0:
             seen = int(line.t[i])
-            return Quote(float(line.price[i]), seen, at - seen > MAX_AGE)
+            return PriceQuote(float(line.price[i]), seen, at - seen > MAX_AGE)
         fills = self._fills.get(symbol, [])
         filled = bisect_right(fills, at, key=lambda fill: fill[0])
         if filled:
-            return Quote(fills[filled - 1][1], None, provisional=True)
+            return PriceQuote(fills[filled - 1][1], None, provisional=True)
         if len(line.t):
-            return Quote(float(line.price[0]), int(line.t[0]), provisional=True)
-        return Quote(fills[0][1], None, provisional=True) if fills else None
+            return PriceQuote(float(line.price[0]), int(line.t[0]), provisional=True)
+        return PriceQuote(fills[0][1], None, provisional=True) if fills else None
 
     def price(self, symbol: str, at: int) -> float:
         """The price to book with; what could not be relied on is noted in `unreliable`. 0.0 only when unknown."""

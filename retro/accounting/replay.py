@@ -1,4 +1,4 @@
-"""Replay one position's facts, in order, into a `Track`: every settlement rule of `journal.md` stands here once.
+"""Replay one position's facts, in order, into a `PositionHistory`: every settlement rule of `journal.md` stands here once.
 
 Within an instant: deposits and opening fills, accruals, funding and costs, snapshots, withdrawals and closing fills,
 exit. Fills and flows settle in base currency with the wallet; `funded_with` replaces that at entry.
@@ -16,7 +16,15 @@ from retro.accounting.liquidity import LiquidityBook
 from retro.accounting.loans import LoanBook
 from retro.accounting.order import natural_key, opening_side, order_key
 from retro.accounting.prices import Prices, base_and_quote
-from retro.accounting.track import Booking, Closing, Effect, Knot, Opening, Track, Trade
+from retro.accounting.track import (
+    Booking,
+    Closing,
+    Effect,
+    OpeningFill,
+    PositionHistory,
+    SignedFill,
+    StatePoint,
+)
 from retro.kernels.lots import LotBook
 from retro.model import Cost, Decision, Exit, Fill, Flow, Position, Snapshot
 
@@ -31,7 +39,7 @@ __all__ = ["natural_key", "replay"]
 _FUNDING: Final = frozenset({"funding_received", "funding_paid"})
 
 
-def replay(facts: list[Fact], prices: Prices, method: LotMethod) -> Track | None:
+def replay(facts: list[Fact], prices: Prices, method: LotMethod) -> PositionHistory | None:
     """The track of one position; None when no `position` event tells what it is."""
     positions = [fact for fact in facts if isinstance(fact, Position)]
     if not positions:
@@ -58,7 +66,7 @@ class _Replay:
         self.position = position
         self.side = side
         self.prices = prices
-        self.track = Track(position=position, opened_at=position.at)
+        self.track = PositionHistory(position=position, opened_at=position.at)
         self.lots = LotBook(method)
         self.cash = 0.0
         self.gas = 0.0
@@ -72,7 +80,7 @@ class _Replay:
             else LoanBook(position, prices, method)
         )
 
-    def run(self, ordered: list[Fact]) -> Track:
+    def run(self, ordered: list[Fact]) -> PositionHistory:
         missing = self._opening_deposits(ordered)
         if missing:
             ordered = sorted([*missing, *ordered], key=lambda fact: order_key(fact, self.side))
@@ -178,7 +186,7 @@ class _Replay:
         if quantity:
             held = {**held, self.position.instrument: quantity}
         self.track.knots.append(
-            Knot(at, held, claims, bundle, pool, basis + self.lots.basis, self.cash, self.gas)
+            StatePoint(at, held, claims, bundle, pool, basis + self.lots.basis, self.cash, self.gas)
         )
 
     def _book(self, at: int, bookings: Iterable[tuple[str, float]]) -> None:
@@ -209,7 +217,7 @@ class _Replay:
             fee = self._fee(fill, quote, rate)
         signed = quantity if fill.side == "buy" else -quantity
         paid = fee or float(fill.quantity - quantity) * told
-        self.track.trades.append(Trade(fill.at, float(signed), told, paid))
+        self.track.trades.append(SignedFill(fill.at, float(signed), told, paid))
         done = self.lots.trade(signed, price, fee, len(self.track.fills))
         for match in done.matched:
             pnl = match.proceeds - match.entry_cost
@@ -246,7 +254,7 @@ class _Replay:
         if opened:
             share = float(abs(opened)) / size
             self.track.openings.append(
-                Opening(fill.at, float(abs(opened)), price, fee * share, len(self.track.fills))
+                OpeningFill(fill.at, float(abs(opened)), price, fee * share, len(self.track.fills))
             )
         if closed:
             share = float(abs(closed)) / size

@@ -1,6 +1,6 @@
 """One position after its facts were replayed: what was booked when, and what was held between events.
 
-A `Track` answers two questions at any instant: what is the position worth, and how much of that is unrealised price
+A `PositionHistory` answers two questions at any instant: what is the position worth, and how much of that is unrealised price
 move or impermanent loss. Everything else (attribution, trajectories, regret) is differences of those.
 """
 
@@ -23,7 +23,17 @@ if TYPE_CHECKING:
     from retro.accounting.prices import Prices
     from retro.model import Decision, Fact, Fill, Flow, Position
 
-__all__ = ["Booking", "Closing", "Effect", "Knot", "Opening", "Pool", "State", "Track", "Trade"]
+__all__ = [
+    "Booking",
+    "Closing",
+    "Effect",
+    "OpeningFill",
+    "Pool",
+    "PositionHistory",
+    "SignedFill",
+    "StatePoint",
+    "Valuation",
+]
 
 
 class Booking(NamedTuple):
@@ -43,7 +53,7 @@ class Effect(NamedTuple):
     value: float
 
 
-class Trade(NamedTuple):
+class SignedFill(NamedTuple):
     """A fill as told: `quantity` bought (> 0) or sold (< 0), price and fee in base currency."""
 
     at: int
@@ -52,7 +62,7 @@ class Trade(NamedTuple):
     fee: float
 
 
-class Opening(NamedTuple):
+class OpeningFill(NamedTuple):
     """A fill that enlarged the position: price in base currency per unit."""
 
     at: int
@@ -89,7 +99,7 @@ class Pool:
 
 
 @dataclass(frozen=True, slots=True)
-class Knot:
+class StatePoint:
     """What was held from the events of one instant until the next event. Money in base currency.
 
     `held` is principal (a spot or perp quantity, lent or staked assets less debt, LP tokens when no pool formula is
@@ -107,7 +117,7 @@ class Knot:
     gas: float
 
 
-class State(NamedTuple):
+class Valuation(NamedTuple):
     """A valuation: worth of everything held, unrealised price move against basis, impermanent loss."""
 
     value: float
@@ -117,7 +127,7 @@ class State(NamedTuple):
 
 
 @dataclass(slots=True)
-class Track:
+class PositionHistory:
     """A replayed position."""
 
     position: Position
@@ -128,12 +138,12 @@ class Track:
     bookings: list[Booking] = field(default_factory=list)
     portfolio: list[Booking] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
-    knots: list[Knot] = field(default_factory=list)
-    openings: list[Opening] = field(default_factory=list)
+    knots: list[StatePoint] = field(default_factory=list)
+    openings: list[OpeningFill] = field(default_factory=list)
     closings: list[Closing] = field(default_factory=list)
     lots: dict[int, float] = field(default_factory=dict)
     fills: list[Fill] = field(default_factory=list)
-    trades: list[Trade] = field(default_factory=list)
+    trades: list[SignedFill] = field(default_factory=list)
     flows: list[Flow] = field(default_factory=list)
     snapshots: list[Snapshot] = field(default_factory=list)
     deposits: set[int] = field(default_factory=set)
@@ -160,18 +170,18 @@ class Track:
         if not any(getattr(fact, "kind", "") == "deposit" for fact in facts):
             self.snapshots += [fact for fact in facts if isinstance(fact, Snapshot)]
 
-    def knot_before(self, boundary: int) -> Knot | None:
+    def knot_before(self, boundary: int) -> StatePoint | None:
         """What was held just before the events at `boundary`."""
         if len(self._starts) != len(self.knots):
             self._starts[:] = [knot.at for knot in self.knots]
         i = bisect_left(self._starts, boundary) - 1
         return self.knots[i] if i >= 0 else None
 
-    def state(self, boundary: int, marks_until: int, prices: Prices) -> State:
+    def state(self, boundary: int, marks_until: int, prices: Prices) -> Valuation:
         """Value at a boundary: events before it, marks at or before `marks_until`."""
         knot = self.knot_before(boundary)
         if knot is None:
-            return State(0.0, 0.0, 0.0, 0.0)
+            return Valuation(0.0, 0.0, 0.0, 0.0)
         at = min(boundary, marks_until)
         principal = self._principal(knot, boundary, at, prices)
         claims = _worth(knot.claims, at, prices)
@@ -183,9 +193,9 @@ class Track:
             unrealized = hold + claims - knot.basis
         else:
             unrealized = value - knot.basis
-        return State(value, unrealized, il, value + knot.cash - knot.gas)
+        return Valuation(value, unrealized, il, value + knot.cash - knot.gas)
 
-    def _principal(self, knot: Knot, boundary: int, at: int, prices: Prices) -> float:
+    def _principal(self, knot: StatePoint, boundary: int, at: int, prices: Prices) -> float:
         if self.snapshots and boundary not in self.deposits:
             exact = [snap for snap in self.snapshots if snap.at == boundary]
             if exact and (self.closed_at is None or boundary <= self.closed_at):

@@ -15,7 +15,7 @@ from retro.store.jobs.reviews import PERIODIC, Review
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from retro.app.settlement.settings import Settings
+    from retro.app.settlement.settings import AgentSettings
     from retro.config import Config
     from retro.deliver.channel import Channel
     from retro.periods import Horizon
@@ -24,19 +24,28 @@ if TYPE_CHECKING:
     from retro.store.facts.agents import Agent
 
 
-__all__ = ["LONGEST_WAIT", "Bench", "Consequence", "Tally", "Terms", "Words", "backoff", "terms_of"]
+__all__ = [
+    "LONGEST_WAIT",
+    "Consequence",
+    "PassSummary",
+    "ReviewPolicy",
+    "Words",
+    "WorkContext",
+    "backoff",
+    "policy_of",
+]
 
 LONGEST_WAIT: Final = 3600 * SECOND
 _FIRST_WAIT: Final = 30 * SECOND
 
-Words = Callable[[Review, Document, "Settings"], tuple[Document, bool]]
+Words = Callable[[Review, Document, "AgentSettings"], tuple[Document, bool]]
 """Puts words to a document without touching a figure, and says whether a model was paid for them."""
 Consequence = Callable[["Connection", Review, Document], None]
 """What else a finished review does, in the transaction that makes it done."""
 
 
 @dataclass(slots=True)
-class Bench:
+class WorkContext:
     """Everything a worker needs. `owner` names this process among others, `host` the machine whose files it reads.
 
     `look_back` tells what became of what was sent and gives how many things a person has to look at.
@@ -47,8 +56,8 @@ class Bench:
 
     store: Store
     config: Config
-    terms: Terms
-    settings_for: Callable[[Agent], Settings]
+    terms: ReviewPolicy
+    settings_for: Callable[[Agent], AgentSettings]
     channels: Mapping[str, Channel]
     clock: Callable[[], int]
     words: Words
@@ -71,7 +80,7 @@ class Bench:
 
 
 @dataclass(slots=True)
-class Tally:
+class PassSummary:
     """What a knock came to."""
 
     done: int = 0
@@ -97,7 +106,7 @@ def backoff(attempt: int, rng: random.Random) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class ReviewPolicy:
     """What the owner wants reviewed, and what to do after an outage."""
 
     periods: tuple[Horizon, ...] = PERIODIC
@@ -107,7 +116,7 @@ class Terms:
     catch_up: Literal["all", "latest"] = "all"
 
 
-def terms_of(config: Config) -> Terms:
+def policy_of(config: Config) -> ReviewPolicy:
     """The terms of a configuration."""
     review = config.retrospective
     wanted = {
@@ -115,7 +124,7 @@ def terms_of(config: Config) -> Terms:
         "weekly": review.weekly_review_enabled,
         "epoch": review.epoch_review_enabled,
     }
-    return Terms(
+    return ReviewPolicy(
         periods=tuple(kind for kind in PERIODIC if wanted[kind]),
         positions=review.position_close_review,
         loss_pct=review.loss_review_threshold_pct,

@@ -10,9 +10,9 @@ from typing import Annotated, Final, Literal
 from pydantic import Field, ValidationInfo, field_validator
 
 from retro.config import shapes  # noqa: TC001 - pydantic reads the annotations when it makes the class
-from retro.config.shapes import Table
+from retro.config.shapes import ConfigTable
 
-__all__ = ["NOT_YET_USED", "Retrospective"]
+__all__ = ["NOT_YET_USED", "RetrospectiveTable"]
 
 NOT_YET_USED: Final = {
     "attribution_decay": "context attribution",
@@ -34,7 +34,7 @@ NOT_YET_USED: Final = {
 """Keys that are accepted although the evaluator they speak to does not exist yet: key -> evaluator."""
 
 
-class Retrospective(Table):
+class RetrospectiveTable(ConfigTable):
     """What is reviewed, when, and by which thresholds."""
 
     daily_review_enabled: bool = Field(default=True, description="every day")

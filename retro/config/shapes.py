@@ -25,6 +25,7 @@ __all__ = [
     "Addresses",
     "AgentName",
     "Branch",
+    "ConfigTable",
     "Count",
     "Currency",
     "DatabaseUrl",
@@ -42,7 +43,6 @@ __all__ = [
     "RepositoryFile",
     "ReviewKind",
     "Slug",
-    "Table",
     "Tier",
     "TimeZone",
     "WebUrl",
@@ -56,7 +56,7 @@ NARROWEST: Final = 1e-9
 _SCHEMES: Final = ("sqlite", "postgresql", "postgres")
 
 
-class Table(BaseModel):
+class ConfigTable(BaseModel):
     """What every table is: frozen, strict about types, closed to unknown keys."""
 
     # Defaults are validated too: relative paths among them resolve, and two keys that contradict each other are

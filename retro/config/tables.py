@@ -11,29 +11,29 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, PrivateAttr, ValidationInfo, field_validator
 
 from retro.config import shapes
-from retro.config.retrospective import Retrospective
-from retro.config.shapes import Table
+from retro.config.retrospective import RetrospectiveTable
+from retro.config.shapes import ConfigTable
 
 __all__ = [
-    "Agent",
+    "AgentTable",
     "Config",
     "ContextField",
-    "Llm",
-    "Mail",
-    "Memory",
-    "Notify",
-    "Owner",
-    "Playbook",
-    "Retrospective",
-    "Service",
-    "Source",
-    "Store",
+    "LlmTable",
+    "MailTable",
+    "MemoryTable",
+    "NotifyTable",
+    "OwnerTable",
+    "PlaybookTable",
+    "RetrospectiveTable",
+    "ServiceTable",
+    "SourceTable",
+    "StoreTable",
 ]
 
 _MAILED: tuple[shapes.ReviewKind, ...] = ("weekly", "epoch", "loss", "death")
 
 
-class Owner(Table):
+class OwnerTable(ConfigTable):
     """Who reads the reviews."""
 
     name: Annotated[str, Field(max_length=100)] = Field(default="", description="greeted by this name")
@@ -45,7 +45,7 @@ class Owner(Table):
     )
 
 
-class Store(Table):
+class StoreTable(ConfigTable):
     """Where facts and reviews are kept."""
 
     url: shapes.DatabaseUrl = Field(
@@ -58,7 +58,7 @@ class Store(Table):
     )
 
 
-class Source(Table):
+class SourceTable(ConfigTable):
     """Something the service reads again on every knock; one table each."""
 
     kind: Literal["journal", "freqtrade", "marks"] = Field(
@@ -72,7 +72,7 @@ class Source(Table):
     )
 
 
-class Agent(Table):
+class AgentTable(ConfigTable):
     """What the owner knows about one agent and its journal does not say."""
 
     playbook: shapes.FilePath | None = Field(
@@ -84,7 +84,7 @@ class Agent(Table):
     base_currency: shapes.Currency | None = Field(default=None, description="default: the owner's")
 
 
-class Llm(Table):
+class LlmTable(ConfigTable):
     """The model that words reviews; every figure is computed before it is asked."""
 
     enabled: bool | None = Field(default=None, examples=[False], description="default: when a key is found")
@@ -107,7 +107,7 @@ class Llm(Table):
     )
 
 
-class Mail(Table):
+class MailTable(ConfigTable):
     """Reviews by mail; off until there is a host."""
 
     host: shapes.Host | None = Field(
@@ -153,7 +153,7 @@ class Mail(Table):
         return named or next(iter(self.recipients), None)
 
 
-class Notify(Table):
+class NotifyTable(ConfigTable):
     """A ten-line summary to Telegram, Discord, Slack, ntfy, webhooks and others, through apprise."""
 
     urls: shapes.NotifyUrls = Field(
@@ -165,7 +165,7 @@ class Notify(Table):
     kinds: shapes.Kinds = Field(default=_MAILED, description="as for mail")
 
 
-class Playbook(Table):
+class PlaybookTable(ConfigTable):
     """How amendments of PLAYBOOK.md are proposed."""
 
     channel: Literal["patch", "github"] = Field(
@@ -197,7 +197,7 @@ class Playbook(Table):
         return value
 
 
-class ContextField(Table):
+class ContextField(ConfigTable):
     """One field of the context by which situations are compared; it replaces a built-in one of the same name."""
 
     kind: Annotated[Literal["category", "ratio", "absolute"], BeforeValidator(shapes.one_word)] = Field(
@@ -215,7 +215,7 @@ class ContextField(Table):
         return value
 
 
-class Memory(Table):
+class MemoryTable(ConfigTable):
     """What agents remember."""
 
     records: bool = Field(default=True, description="experiments and hypotheses as YAML files")
@@ -228,7 +228,7 @@ class Memory(Table):
     )
 
 
-class Service(Table):
+class ServiceTable(ConfigTable):
     """The background service, `retro run`."""
 
     knock_seconds: Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)] = Field(
@@ -250,24 +250,24 @@ class Service(Table):
     )
 
 
-class Config(Table):
+class Config(ConfigTable):
     """The slow mirror's configuration: every table of config.toml."""
 
-    owner: Owner = Field(default_factory=Owner)
-    store: Store = Field(default_factory=Store)
-    source: Annotated[tuple[Source, ...], Field(strict=False)] = Field(
+    owner: OwnerTable = Field(default_factory=OwnerTable)
+    store: StoreTable = Field(default_factory=StoreTable)
+    source: Annotated[tuple[SourceTable, ...], Field(strict=False)] = Field(
         default=(), description="What the service reads again on every knock; one table for each source."
     )
-    agent: dict[shapes.AgentName, Agent] = Field(
+    agent: dict[shapes.AgentName, AgentTable] = Field(
         default_factory=dict, description="What the owner knows about one agent and its journal does not say."
     )
-    retrospective: Retrospective = Field(default_factory=Retrospective)
-    llm: Llm = Field(default_factory=Llm)
-    mail: Mail = Field(default_factory=Mail)
-    notify: Notify = Field(default_factory=Notify)
-    playbook: Playbook = Field(default_factory=Playbook)
-    memory: Memory = Field(default_factory=Memory)
-    service: Service = Field(default_factory=Service)
+    retrospective: RetrospectiveTable = Field(default_factory=RetrospectiveTable)
+    llm: LlmTable = Field(default_factory=LlmTable)
+    mail: MailTable = Field(default_factory=MailTable)
+    notify: NotifyTable = Field(default_factory=NotifyTable)
+    playbook: PlaybookTable = Field(default_factory=PlaybookTable)
+    memory: MemoryTable = Field(default_factory=MemoryTable)
+    service: ServiceTable = Field(default_factory=ServiceTable)
 
     _file: Path | None = PrivateAttr(default=None)
 

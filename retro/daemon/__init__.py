@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from retro.daemon.once import once, send
 from retro.daemon.serve import serve
-from retro.daemon.setup import Orders
+from retro.daemon.setup import RunOptions
 
-__all__ = ["Orders", "once", "send", "serve"]
+__all__ = ["RunOptions", "once", "send", "serve"]

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
     from retro.config import Config
 
-__all__ = ["Needs", "handed_over", "needs_of", "plain", "restored", "taken"]
+__all__ = ["IdleConfig", "handed_over", "needs_of", "plain", "restored", "taken"]
 
 
 @dataclass(frozen=True, slots=True)
-class Needs:
+class IdleConfig:
     """The part of a configuration that waiting needs."""
 
     url: str
@@ -31,7 +31,7 @@ class Needs:
     sources: Sequence[Any]
 
 
-def needs_of(told: dict[str, Any]) -> Needs:
+def needs_of(told: dict[str, Any]) -> IdleConfig:
     """From a configuration as plain data."""
     sources = [
         SimpleNamespace(
@@ -44,7 +44,7 @@ def needs_of(told: dict[str, Any]) -> Needs:
         for source in told["source"]
     ]
     service = told["service"]
-    return Needs(told["store"]["url"], service["knock_seconds"], service["ping_url"], sources)
+    return IdleConfig(told["store"]["url"], service["knock_seconds"], service["ping_url"], sources)
 
 
 def handed_over(told: dict[str, Any]) -> int:

@@ -14,9 +14,9 @@ from retro.daemon.stop import Interrupted, Signals
 from retro.errors import StoreError
 
 if TYPE_CHECKING:
-    from retro.app.context import Tally
+    from retro.app.context import PassSummary
     from retro.config import Config
-    from retro.daemon.setup import Orders
+    from retro.daemon.setup import RunOptions
     from retro.logs import Log
     from retro.store.database import Store
 
@@ -24,7 +24,7 @@ __all__ = ["once", "send"]
 
 
 @private()
-def once(orders: Orders) -> int:
+def once(orders: RunOptions) -> int:
     """Do what is due and end: for cron and timers. 1 when anything parked or failed, 75 when another is at it."""
     config, log = configured(orders), log_of(orders)
     store, lock = opened(config.store.url, orders, log)
@@ -51,14 +51,14 @@ def once(orders: Orders) -> int:
 
 
 @private()
-def send(orders: Orders) -> Tally:
+def send(orders: RunOptions) -> PassSummary:
     """Send what is written and make nothing; `BusyError` when a service is there to do it."""
-    from retro.app.context import Tally  # noqa: PLC0415  what computes is loaded when there is work
+    from retro.app.context import PassSummary  # noqa: PLC0415  what computes is loaded when there is work
     from retro.app.engine.delivery import send_all  # noqa: PLC0415
 
     config, log = configured(orders), log_of(orders)
     store, lock = opened(config.store.url, orders, log)
-    tally = Tally()
+    tally = PassSummary()
     try:
         with Signals() as signals:
             send_all(workbench(store, config, log, signals, lambda: None), tally)
@@ -69,7 +69,7 @@ def send(orders: Orders) -> Tally:
     return tally
 
 
-def _worked_once(store: Store, config: Config, log: Log, signals: Signals, notifier: Notifier) -> Tally:
+def _worked_once(store: Store, config: Config, log: Log, signals: Signals, notifier: Notifier) -> PassSummary:
     from retro.app.engine.worker import run_once  # noqa: PLC0415  as above
 
     bench = workbench(store, config, log, signals, notifier.beat)

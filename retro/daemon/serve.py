@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from retro.app.engine.pending import anything_due
+from retro.app.engine.pending import has_pending_work
 from retro.daemon.handover import handed_over, needs_of, plain, restored, taken
 from retro.daemon.notify import Notifier
 from retro.daemon.ping import Ping
@@ -23,9 +23,9 @@ from retro.store.jobs.enrolments import next_end
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from retro.app.context import Bench, Tally
+    from retro.app.context import PassSummary, WorkContext
     from retro.daemon.lock import Instance
-    from retro.daemon.setup import Orders
+    from retro.daemon.setup import RunOptions
     from retro.logs import Log
     from retro.store.database import Store
 
@@ -43,7 +43,7 @@ _FATAL: Final = frozenset(
 
 
 @private()
-def serve(orders: Orders, *, anew: Callable[[Orders], None] | None = None) -> int:
+def serve(orders: RunOptions, *, anew: Callable[[RunOptions], None] | None = None) -> int:
     """Run until told to stop. `anew` replaces the process by a fresh one, to be small again after work."""
     told = plain(configured(orders)) if orders.told is None else taken(orders.told)
     log = log_of(orders)
@@ -62,7 +62,7 @@ def serve(orders: Orders, *, anew: Callable[[Orders], None] | None = None) -> in
 class _Loop:
     """The state of a running service. `told` is its configuration as plain data."""
 
-    def __init__(self, orders: Orders, told: dict[str, Any], log: Log, store: Store) -> None:
+    def __init__(self, orders: RunOptions, told: dict[str, Any], log: Log, store: Store) -> None:
         self.orders = orders
         self.told = told
         self.needs = needs_of(told)
@@ -71,13 +71,13 @@ class _Loop:
         self.host = socket.gethostname()
         self.notifier = Notifier(os.environ)
         self.ping = Ping(self.needs.ping_url, log)
-        self.bench: Bench | None = None
+        self.bench: WorkContext | None = None
         self.looked = orders.told is not None
         self.quiet = 0
         self.worked = self.knocked = time.monotonic()
         self.clocks = _clocks()
 
-    def run(self, signals: Signals, lock: Instance | None, anew: Callable[[Orders], None]) -> int:
+    def run(self, signals: Signals, lock: Instance | None, anew: Callable[[RunOptions], None]) -> int:
         """Knock after knock, until a signal or a broken disk ends it."""
         scheduler = _scheduler(self.needs.knock_seconds, signals, self.log)
         self.notifier.ready()
@@ -134,9 +134,9 @@ class _Loop:
 
     def _anything_to_do(self) -> bool:
         late = time.monotonic() - self.worked >= _WHOLE_S
-        return late or anything_due(self.store, self.needs.sources, self.host, clock())
+        return late or has_pending_work(self.store, self.needs.sources, self.host, clock())
 
-    def _tell(self, tally: Tally) -> None:
+    def _tell(self, tally: PassSummary) -> None:
         if tally.clean:
             self.ping.success()
         else:
@@ -144,15 +144,15 @@ class _Loop:
         if any(asdict(tally).values()):
             self.log("knock", **asdict(tally))
 
-    def _work(self, signals: Signals) -> Tally:
-        from retro.app.engine.worker import knock  # noqa: PLC0415  what computes is loaded when there is work
+    def _work(self, signals: Signals) -> PassSummary:
+        from retro.app.engine.worker import run_pass  # noqa: PLC0415  what computes is loaded when there is work
 
         self.notifier.status("working")
         if self.bench is None:
             self.bench = workbench(self.store, restored(self.told), self.log, signals, self.notifier.beat)
         signals.working(True)
         try:
-            return knock(self.bench, all_agents=not self.looked)
+            return run_pass(self.bench, all_agents=not self.looked)
         finally:
             signals.working(False)
 
@@ -223,7 +223,9 @@ def _scheduler(every_s: float, signals: Signals, log: Log) -> Any:
     return scheduler
 
 
-def _start_anew(loop: _Loop, lock: Instance | None, scheduler: Any, anew: Callable[[Orders], None]) -> None:
+def _start_anew(
+    loop: _Loop, lock: Instance | None, scheduler: Any, anew: Callable[[RunOptions], None]
+) -> None:
     """Become small again: what computes stays loaded in a process for ever, so it is left behind with the process.
 
     The same process id, the same lock, the same place in the ledger; where it cannot be done nothing is lost.
@@ -243,6 +245,6 @@ def _start_anew(loop: _Loop, lock: Instance | None, scheduler: Any, anew: Callab
     scheduler.resume()
 
 
-def _exec(orders: Orders) -> None:
+def _exec(orders: RunOptions) -> None:
     sys.stderr.flush()
     os.execv(sys.executable, [sys.executable, "-P", "-m", "retro.daemon", json.dumps(asdict(orders))])  # noqa: S606  ourselves

@@ -20,13 +20,13 @@ from retro.store.database import open_store
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from retro.app.context import Bench
+    from retro.app.context import WorkContext
     from retro.config import Config
     from retro.daemon.stop import Signals
     from retro.logs import Log
     from retro.store.database import Store
 
-__all__ = ["Orders", "clock", "configured", "log_of", "opened", "private", "workbench"]
+__all__ = ["RunOptions", "clock", "configured", "log_of", "opened", "private", "workbench"]
 
 
 @contextmanager
@@ -40,7 +40,7 @@ def private() -> Iterator[None]:
 
 
 @dataclass(frozen=True, slots=True)
-class Orders:
+class RunOptions:
     """The command line of the service, and the handles that it hands to itself when it starts anew."""
 
     config: str | None = None
@@ -56,7 +56,7 @@ def clock() -> int:
     return time.time_ns() // 1000
 
 
-def configured(orders: Orders) -> Config:
+def configured(orders: RunOptions) -> Config:
     """The configuration, with the database of the command line."""
     from retro.config import load, with_database  # noqa: PLC0415  a service that starts anew has read it already
 
@@ -64,12 +64,12 @@ def configured(orders: Orders) -> Config:
     return with_database(config, orders.db) if orders.db else config
 
 
-def log_of(orders: Orders) -> Log:
+def log_of(orders: RunOptions) -> Log:
     """Where events are told, without the secrets there are."""
     return set_up(find_secrets(os.environ), verbose=orders.verbose, quiet=orders.quiet)
 
 
-def opened(url: str, orders: Orders, log: Log) -> tuple[Store, Instance | None]:
+def opened(url: str, orders: RunOptions, log: Log) -> tuple[Store, Instance | None]:
     """The database, and on SQLite the lock that makes us its only service."""
     store = open_store(url)
     if store.created:
@@ -83,7 +83,9 @@ def opened(url: str, orders: Orders, log: Log) -> tuple[Store, Instance | None]:
         raise
 
 
-def workbench(store: Store, config: Config, log: Log, signals: Signals, beat: Callable[[], None]) -> Bench:
+def workbench(
+    store: Store, config: Config, log: Log, signals: Signals, beat: Callable[[], None]
+) -> WorkContext:
     """What work is done with, under a name of its own among all processes."""
     from retro.app.engine.wiring import bench_of  # noqa: PLC0415  what computes is loaded when there is work
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from retro.figures import DASH, money_of, span
 from retro.present.page.answers import (
     LOST,
-    Answer,
+    HeadlineAnswer,
     answers_of_life,
     answers_of_loss,
     answers_of_position,
@@ -88,7 +88,7 @@ class MailPage:
     why: str
     tone: Tone
     alarms: tuple[str, ...]
-    answers: tuple[Answer, ...]
+    answers: tuple[HeadlineAnswer, ...]
     revision: int
     changed: tuple[Change, ...]
     more_changed: int
@@ -110,7 +110,7 @@ def mail_page(message: Message) -> MailPage:
         amounts = (document.final_pnl, document.mfe, document.mae, document.period_pnl)
         money = money_of(currencies.get(message.agent, ""), amounts)
         page = page_of_position(document, money)
-        facts = (Answer("more", fact.label, fact.value, fact.note) for fact in page.headline.facts)
+        facts = (HeadlineAnswer("more", fact.label, fact.value, fact.note) for fact in page.headline.facts)
         answers = (*answers_of_position(document, money), *facts)
         keys = [section.key for section in page.sections]
     told = (

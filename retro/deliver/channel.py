@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from retro.config import Config
     from retro.report import PositionRetrospective, RetrospectiveReport
 
-__all__ = ["Channel", "Message", "Outcome", "Refused", "Retry", "Sent"]
+__all__ = ["Channel", "Message", "Outcome", "Rejected", "Retry", "Sent"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +56,13 @@ class Retry:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class Rejected:
     """It will never work for this recipient."""
 
     reason: str
 
 
-Outcome = Sent | Retry | Refused
+Outcome = Sent | Retry | Rejected
 
 
 class Channel(Protocol):

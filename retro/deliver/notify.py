@@ -12,7 +12,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Final
 
 from retro.deliver.briefing import mail_page, quoted
-from retro.deliver.channel import Refused, Retry, Sent
+from retro.deliver.channel import Rejected, Retry, Sent
 from retro.figures import count
 from retro.safe import plain_text
 from retro.secret import Secret, find_secret, redact
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from retro.config import Config
     from retro.deliver.channel import Message, Outcome
-    from retro.present.page.answers import Answer
+    from retro.present.page.answers import HeadlineAnswer
 
-__all__ = ["Notify", "notify_channel", "summary"]
+__all__ = ["NotifyChannel", "notify_channel", "summary"]
 
 _LINES: Final = 10
 _WIDEST: Final = 180
@@ -33,12 +33,12 @@ _NEXT_URL: Final = re.compile(r"\s+|,+(?=[A-Za-z][\w+.-]*://)")
 _MARKUP: Final = str.maketrans({"<": "(", ">": ")", "@": "@ ", "`": "'", "[": "(", "]": ")"})
 
 
-def notify_channel(config: Config, env: Mapping[str, str]) -> Notify:
+def notify_channel(config: Config, env: Mapping[str, str]) -> NotifyChannel:
     """The channel as configured, with the secret URLs from the environment."""
-    return Notify(config, find_secret("RETRO_NOTIFY_URLS", env))
+    return NotifyChannel(config, find_secret("RETRO_NOTIFY_URLS", env))
 
 
-class Notify:
+class NotifyChannel:
     """The channel `notify`."""
 
     name: Final = "notify"
@@ -57,7 +57,7 @@ class Notify:
         """Notify one URL."""
         url = self._urls.get(message.recipient)
         if url is None:
-            return Refused(f"{plain_text(message.recipient)} is not configured any more")
+            return Rejected(f"{plain_text(message.recipient)} is not configured any more")
         service = _service(url)
         if service is None:
             return Retry(f"{message.recipient}: apprise knows no such URL; see [notify] urls", _HOUR)
@@ -94,7 +94,7 @@ def summary(message: Message) -> tuple[str, str]:
     return _tame(title), "\n".join(_tame(line) for line in lines)
 
 
-def _in_a_line(answer: Answer) -> str:
+def _in_a_line(answer: HeadlineAnswer) -> str:
     named = ", ".join(f"{line.name} {line.verdict}" for line in answer.lines)
     rest = f" and {answer.more:,} more" if answer.more else ""
     if answer.key == "decisions" and answer.lines:

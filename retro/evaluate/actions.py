@@ -14,25 +14,28 @@ from retro.report import Action
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from retro.accounting.track import Track
+    from retro.accounting.track import PositionHistory
     from retro.model import Decision
     from retro.periods import Period
 
 __all__ = ["actions", "closed_in", "in_period"]
 
 
-def in_period(track: Track, period: Period) -> bool:
+def in_period(track: PositionHistory, period: Period) -> bool:
     """Whether a position belongs to a period's list: entered before its end, open or left since its start."""
     return track.opened_at < period.end and (track.closed_at is None or track.closed_at >= period.start)
 
 
-def closed_in(track: Track, period: Period) -> bool:
+def closed_in(track: PositionHistory, period: Period) -> bool:
     """Whether a position was closed in a period."""
     return track.closed_at is not None and period.start <= track.closed_at < period.end
 
 
 def actions(
-    decisions: Sequence[Decision], tracks: Sequence[Track], period: Period, claims: Mapping[str, str]
+    decisions: Sequence[Decision],
+    tracks: Sequence[PositionHistory],
+    period: Period,
+    claims: Mapping[str, str],
 ) -> list[Action]:
     """What the agent decided in the period, and trades no decision tells of."""
     by_name = {track.position.position: track for track in tracks}
@@ -60,7 +63,7 @@ def actions(
     return [action for _, _, action in sorted(rows, key=lambda row: row[:2])]
 
 
-def _realized(track: Track, decision: Decision) -> float | None:
+def _realized(track: PositionHistory, decision: Decision) -> float | None:
     """What the fills of an exit decision realised: those until the position's next decision."""
     later = [d.at for d in track.decisions if d.at > decision.at]
     end = min(later, default=None)
@@ -68,7 +71,7 @@ def _realized(track: Track, decision: Decision) -> float | None:
     return fsum(parts) if parts else None
 
 
-def _untold(track: Track, period: Period) -> list[tuple[int, tuple[str, ...], Action]]:
+def _untold(track: PositionHistory, period: Period) -> list[tuple[int, tuple[str, ...], Action]]:
     told = {d.action for d in track.decisions}
     out: list[tuple[int, str, float | None]] = []
     if not told & ENTRY_ACTIONS and period.start <= track.opened_at < period.end:

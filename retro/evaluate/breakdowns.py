@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from zoneinfo import ZoneInfo
 
-    from retro.accounting.books import Books
-    from retro.accounting.track import Track
+    from retro.accounting.books import DailyBooks
+    from retro.accounting.track import PositionHistory
     from retro.periods import Period
 
 __all__ = ["breakdowns"]
@@ -39,7 +39,7 @@ _OF_A_ROW: Final = {
 _RUNNING: Final = ("gas_costs", "inference_costs", "data_costs")
 
 
-def _regimes(tracks: Iterable[Track]) -> dict[str, str]:
+def _regimes(tracks: Iterable[PositionHistory]) -> dict[str, str]:
     """The regime the agent stated when it entered, by position."""
     out: dict[str, str] = {}
     for track in tracks:
@@ -50,7 +50,7 @@ def _regimes(tracks: Iterable[Track]) -> dict[str, str]:
     return out
 
 
-def _bucket(row: kernel.Row) -> Bucket:
+def _bucket(row: kernel.GroupFigures) -> Bucket:
     return Bucket(
         key=row.key,
         n=row.n,
@@ -67,8 +67,8 @@ def _bucket(row: kernel.Row) -> Bucket:
 
 def breakdowns(
     closed: Sequence[PositionRetrospective],
-    tracks: Sequence[Track],
-    books: Books,
+    tracks: Sequence[PositionHistory],
+    books: DailyBooks,
     period: Period,
     zone: ZoneInfo,
 ) -> Breakdowns:
@@ -140,7 +140,7 @@ def _local(instant: str, zone: ZoneInfo) -> tuple[int, int]:
     return local.hour, local.weekday()
 
 
-def _calendar(books: Books, period: Period, zone: ZoneInfo) -> list[CalendarDay]:
+def _calendar(books: DailyBooks, period: Period, zone: ZoneInfo) -> list[CalendarDay]:
     i, j = books.index(period.start), books.index(period.end)
     return [
         CalendarDay(date=day_of(books.boundaries[k], zone).isoformat(), pnl=books.plausible_pnl[k])
@@ -150,8 +150,8 @@ def _calendar(books: Books, period: Period, zone: ZoneInfo) -> list[CalendarDay]
 
 def _disposition(
     closed: Sequence[PositionRetrospective],
-    tracks: Sequence[Track],
-    books: Books,
+    tracks: Sequence[PositionHistory],
+    books: DailyBooks,
     period: Period,
     zone: ZoneInfo,
 ) -> kernel.Disposition:

@@ -12,14 +12,14 @@ from retro.report import Effectiveness
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from retro.evaluate.position.summary import BookRow
+    from retro.evaluate.position.summary import PositionSummary
     from retro.periods import Period
     from retro.report import PositionRetrospective
 
 __all__ = ["effectiveness_of", "resolved_decisions", "week_of"]
 
 
-def resolved_decisions(rows: Iterable[BookRow], period: Period) -> int:
+def resolved_decisions(rows: Iterable[PositionSummary], period: Period) -> int:
     """Decisions whose outcome became known in the period: entries of closed positions, exits that can be judged."""
     count = 0
     for row in rows:
@@ -34,7 +34,7 @@ def resolved_decisions(rows: Iterable[BookRow], period: Period) -> int:
     return count
 
 
-def week_of(rows: Iterable[BookRow], start: int, end: int) -> kernel.InactionWeek:
+def week_of(rows: Iterable[PositionSummary], start: int, end: int) -> kernel.InactionWeek:
     """The closed positions of a stretch of time against doing nothing."""
     values = [
         row.vs_inaction

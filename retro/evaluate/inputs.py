@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from zoneinfo import ZoneInfo
 
-    from retro.accounting.books import Books
+    from retro.accounting.books import DailyBooks
     from retro.accounting.prices import Prices
-    from retro.accounting.track import Track
+    from retro.accounting.track import PositionHistory
     from retro.evaluate.audit.history import History
-    from retro.evaluate.position.summary import BookRow
+    from retro.evaluate.position.summary import PositionSummary
     from retro.model import Cost, Decision, Prediction, Resolution
     from retro.periods import Period
 
@@ -49,10 +49,10 @@ class Inputs:
     known_until: int
     told_until: int
     capital_known: bool
-    tracks: Mapping[str, Track]
-    books: Books
+    tracks: Mapping[str, PositionHistory]
+    books: DailyBooks
     prices: Prices
-    rows: Sequence[BookRow]
+    rows: Sequence[PositionSummary]
     history: History
     implausible_before: Sequence[float]
     decisions: Sequence[Decision]

@@ -7,28 +7,28 @@ from typing import TYPE_CHECKING
 from retro.accounting.order import natural_key
 from retro.evaluate.audit.citations import resolve
 from retro.evaluate.columns import column
-from retro.evaluate.position.retrospective import Words
+from retro.evaluate.position.retrospective import AgentWords
 from retro.evaluate.position.summary import ENTRY_ACTIONS, EXIT_ACTIONS, cites_of
 from retro.kernels import accuracy as kernel
 from retro.periods import format_instant
 from retro.report import Accuracy
-from retro.report import Prediction as PredictionRow
+from retro.report import EntryPrediction as PredictionRow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from retro.accounting.track import Track
+    from retro.accounting.track import PositionHistory
     from retro.model import Prediction, Resolution
 
 __all__ = ["accuracy", "words_of"]
 
 
 def words_of(
-    track: Track,
+    track: PositionHistory,
     predictions: Mapping[str, Prediction],
     resolutions: Mapping[str, Resolution],
     claims: Mapping[str, str],
-) -> Words:
+) -> AgentWords:
     """What the agent wrote about a position: cites by role, reasoning, the predictions that justified entry."""
     decisions = sorted(track.decisions, key=lambda d: (d.at, natural_key(d.id)))
     entry = [d for d in decisions if d.action in ENTRY_ACTIONS]
@@ -40,7 +40,7 @@ def words_of(
         if p.decision in entry_ids or (p.decision is None and p.position == track.position.position)
     ]
     told.sort(key=lambda p: (p.at, natural_key(p.id)))
-    return Words(
+    return AgentWords(
         entry=list(resolve((cite for d in entry for cite in cites_of(d)), claims)),
         exit=list(resolve((cite for d in left for cite in cites_of(d)), claims)),
         reasoning=next((d.reasoning for d in entry if d.reasoning), None),

@@ -14,7 +14,7 @@ from retro.evaluate.effectiveness import effectiveness_of, resolved_decisions, w
 from retro.evaluate.inputs import Inputs, Options
 from retro.evaluate.performance import equity_curve, period_attribution, returns, risk_of, yielding
 from retro.evaluate.position.costs import costs
-from retro.evaluate.position.life import Horizon
+from retro.evaluate.position.life import Lookahead
 from retro.evaluate.position.retrospective import retrospect
 from retro.evaluate.position.summary import ENTRY_ACTIONS, EXIT_ACTIONS, cites_of
 from retro.evaluate.predictions import accuracy, words_of
@@ -37,19 +37,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from retro.accounting.prices import Prices
-    from retro.accounting.track import Track
+    from retro.accounting.track import PositionHistory
     from retro.model import Decision, Prediction, Resolution
 
 __all__ = ["Inputs", "Options", "build", "citations_of", "retrospective_of"]
 
 
 def retrospective_of(
-    track: Track,
+    track: PositionHistory,
     prices: Prices,
     options: Options,
     *,
     agent: str,
-    horizon: Horizon,
+    horizon: Lookahead,
     predictions: Mapping[str, Prediction],
     outcomes: Mapping[str, Resolution],
     period_pnl: float | None = None,
@@ -59,9 +59,9 @@ def retrospective_of(
     return retrospect(track, horizon, prices, words, period_pnl=period_pnl, agent=agent)
 
 
-def _lives(inputs: Inputs, shown: Sequence[Track]) -> list[PositionRetrospective]:
+def _lives(inputs: Inputs, shown: Sequence[PositionHistory]) -> list[PositionRetrospective]:
     period, options = inputs.period, inputs.options
-    horizon = Horizon(
+    horizon = Lookahead(
         end=period.end,
         known_until=inputs.known_until,
         after_until=period.end + options.settle_lag,
@@ -102,7 +102,7 @@ def citations_of(
     return out
 
 
-def _quality(inputs: Inputs, pnl: PnlAttribution, shown: Sequence[Track]) -> DataQuality:
+def _quality(inputs: Inputs, pnl: PnlAttribution, shown: Sequence[PositionHistory]) -> DataQuality:
     warnings = list(inputs.warnings)
     size = fsum(abs(SIGNS[name] * getattr(pnl, name)) for name in COMPONENTS)
     if pnl.unattributed is not None and abs(pnl.unattributed) > max(0.01, 0.001 * size):

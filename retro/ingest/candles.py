@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from retro.errors import InputError, UsageError
-from retro.ingest.tables import Table, read_tables
+from retro.ingest.tables import PriceTable, read_tables
 from retro.journal import LARGEST, is_name, quote
 from retro.model import Batch, Fault, MarkSeries
 from retro.periods import DAY, parse_duration
@@ -68,7 +68,7 @@ def candles_series(
 
 
 def from_candles(
-    where: str, instrument: str, table: Table, timeframe_us: int
+    where: str, instrument: str, table: PriceTable, timeframe_us: int
 ) -> tuple[list[MarkSeries], list[Fault]]:
     """Marks at open + timeframe of a table of candles, and the rows that have no usable price.
 
@@ -140,7 +140,7 @@ def _length(timeframe: str | None) -> int | None:
         raise UsageError(f"{quote(timeframe)} is not a timeframe; write one such as 5m, 1h or 1d") from None
 
 
-def _median_gap(path: str, table: Table) -> int:
+def _median_gap(path: str, table: PriceTable) -> int:
     """Microseconds between candles. Only rows in order, or a whole file's rows, tell it."""
     ask = "say how long a candle is, for example --timeframe 1h"
     opens = np.unique(table.t)
@@ -151,7 +151,7 @@ def _median_gap(path: str, table: Table) -> int:
     return int(np.median(np.diff(opens))) * 1000
 
 
-def _batch(path: str, instrument: str, table: Table, length: int, now: int) -> Batch:
+def _batch(path: str, instrument: str, table: PriceTable, length: int, now: int) -> Batch:
     step = length if table.candles else 0
     late = table.t > (now + DAY) // 1000
     early = table.t < 0
@@ -167,7 +167,7 @@ def _batch(path: str, instrument: str, table: Table, length: int, now: int) -> B
     return Batch(marks=series, faults=every, events=int(known.sum()) - len(bad))
 
 
-def _rows(table: Table, which: NDArray[np.bool_]) -> Table:
+def _rows(table: PriceTable, which: NDArray[np.bool_]) -> PriceTable:
     return replace(
         table,
         line=table.line[which],

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Table", "read_tables"]
+__all__ = ["PriceTable", "read_tables"]
 
 _TIME_NAMES: Final = ("open_time", "timestamp", "date", "datetime", "time")
 _NO_TIME: Final = np.iinfo(np.int64).min
@@ -37,7 +37,7 @@ _NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class PriceTable:
     """Rows of a price file: `line` counts from 1, `t` is int64 milliseconds UTC, prices are float64.
 
     `candles` tells whether `t` is a candle's open. A price that could not be read is NaN and has its fault already
@@ -53,7 +53,7 @@ class Table:
     faults: list[Fault] = field(default_factory=list)
 
 
-def read_tables(path: str, size: int) -> Iterator[Table]:
+def read_tables(path: str, size: int) -> Iterator[PriceTable]:
     """A file's rows, at most about `size` at a time; `InputError` when it is no price file at all."""
     if path == "-":
         yield from _read_csv(path, size)
@@ -92,7 +92,7 @@ def _columns(path: str, names: list[str]) -> _Columns:
     return _Columns(where[time], where[price], where.get("low"), where.get("high"), price == "close")
 
 
-def _read_csv(path: str, size: int) -> Iterator[Table]:
+def _read_csv(path: str, size: int) -> Iterator[PriceTable]:
     with open_source(path) as stream:
         rows = _csv_rows(read_lines(stream))
         header = next((row for row in rows if row[1]), None)
@@ -128,7 +128,7 @@ def _cells(text: str, delimiter: str) -> list[str]:
 
 def _csv_table(
     path: str, rows: list[tuple[int, str, str | None]], columns: _Columns, delimiter: str
-) -> Table:
+) -> PriceTable:
     kept: list[tuple[int, int, float, float, float]] = []
     faults: list[Fault] = []
     for number, text, fault in rows:
@@ -139,7 +139,7 @@ def _csv_table(
         except ValueError as error:
             faults.append(Fault(path, number, str(error)))
     line, t, price, low, high = zip(*kept, strict=True) if kept else ((), (), (), (), ())
-    return Table(
+    return PriceTable(
         columns.candles,
         np.array(line, np.int64),
         np.array(t, np.int64),
@@ -197,7 +197,7 @@ def _epoch_ms(values: NDArray[Any]) -> NDArray[np.int64]:
     return result
 
 
-def _read_arrow(path: str, head: bytes, size: int) -> Iterator[Table]:
+def _read_arrow(path: str, head: bytes, size: int) -> Iterator[PriceTable]:
     try:
         import pyarrow as pa  # noqa: PLC0415 - heavy, and an extra
     except ImportError:
@@ -239,7 +239,7 @@ def _arrow_batches(path: str, head: bytes, size: int) -> Iterator[tuple[list[str
             yield list(table.column_names), batch
 
 
-def _arrow_table(path: str, batch: Any, columns: _Columns, first: int) -> Table:
+def _arrow_table(path: str, batch: Any, columns: _Columns, first: int) -> PriceTable:
     line = np.arange(first, first + batch.num_rows, dtype=np.int64)
     t = _arrow_times(path, _spread(batch.column(columns.time)), naive=columns.candles)
     price = _arrow_floats(batch.column(columns.price))
@@ -251,7 +251,7 @@ def _arrow_table(path: str, batch: Any, columns: _Columns, first: int) -> Table:
         for number in line[bad]
     ]
     keep = ~bad
-    return Table(
+    return PriceTable(
         columns.candles,
         line[keep],
         t[keep],

@@ -14,7 +14,7 @@ import msgspec
 from retro.journal.fields import FIELDS, REQUIRED
 from retro.journal.rules import RULES
 from retro.journal.values import CONTROL, Number, quote, show, why_no_instant, wrong_with
-from retro.model import Row, decode
+from retro.model import EventRow, decode
 from retro.periods import DAY, format_instant, parse_instant
 
 __all__ = ["Event", "RejectedError", "check", "instant"]
@@ -29,7 +29,7 @@ class RejectedError(ValueError):
 class Event(NamedTuple):
     """A line that is an event: its row for the store, and the names of fields nobody knows."""
 
-    row: Row
+    row: EventRow
     unknown: tuple[str, ...]
 
 
@@ -55,7 +55,7 @@ def check(text: str, now: int) -> Event:
     except (msgspec.MsgspecError, ArithmeticError, ValueError, RecursionError) as error:
         raise RejectedError(f"{kind}: cannot be read back ({quote(str(error))}); write it simpler") from None
     position = fields.get("position") if "position" in known else None
-    row = Row(fields["agent"], kind, fields["id"], at, position, text)
+    row = EventRow(fields["agent"], kind, fields["id"], at, position, text)
     return Event(row, tuple(name for name in fields if name not in known))
 
 

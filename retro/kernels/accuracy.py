@@ -35,7 +35,7 @@ class Resolved:
 
 
 @dataclass(frozen=True, slots=True)
-class Accuracy:
+class HitCounts:
     """How `total` resolved predictions turned out; `judged` are those that could be hit or missed at all.
 
     Residuals are actual less predicted. A rate or mean over nothing is None.
@@ -65,13 +65,13 @@ def verdicts(resolved: Resolved) -> Floats:
     return np.where(np.isnan(resolved.correct), by_interval, resolved.correct)
 
 
-def accuracy(resolved: Resolved) -> Accuracy:
+def accuracy(resolved: Resolved) -> HitCounts:
     """Sum up resolved predictions; 30 of them make a sufficient sample."""
     hits = _present(verdicts(resolved))
     residuals = _present(resolved.actual - resolved.predicted)
     covered = _inside(resolved)[_has_interval(resolved)]
     total = len(resolved.predicted)
-    return Accuracy(
+    return HitCounts(
         total=total,
         judged=len(hits),
         hits=int(np.sum(hits)),
@@ -83,7 +83,7 @@ def accuracy(resolved: Resolved) -> Accuracy:
     )
 
 
-def accuracy_by(categories: Sequence[str | None], resolved: Resolved) -> dict[str, Accuracy]:
+def accuracy_by(categories: Sequence[str | None], resolved: Resolved) -> dict[str, HitCounts]:
     """Sum up resolved predictions by category (n,), sorted; those without one belong to none."""
     members: dict[str, list[int]] = {}
     for i, category in enumerate(categories):

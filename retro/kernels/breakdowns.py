@@ -42,7 +42,7 @@ class ClosedPositions:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class GroupFigures:
     """The closed positions of one label. `expectancy` is the mean pnl; a mean over nothing is None."""
 
     key: str
@@ -73,7 +73,7 @@ class Disposition:
 
 
 @dataclass(frozen=True, slots=True)
-class CalendarDay:
+class DayPnl:
     """One day's pnl and how many entries made it up."""
 
     day: int
@@ -83,7 +83,7 @@ class CalendarDay:
 
 def breakdown(
     labels: Sequence[str | None], closed: ClosedPositions, order: Sequence[str] | None = None
-) -> tuple[Row, ...]:
+) -> tuple[GroupFigures, ...]:
     """Break closed positions down by their `labels` (n,): one row a label that occurs.
 
     Rows of 3 positions or more come first, best pnl first, then the unranked by key; with `order` (hours,
@@ -108,11 +108,11 @@ def _groups(codes: NDArray[np.int64], groups: int) -> list[NDArray[np.intp]]:
     return [order[start:stop] for start, stop in pairwise(bounds)]
 
 
-def _row(key: str, closed: ClosedPositions, members: NDArray[np.intp]) -> Row:
+def _row(key: str, closed: ClosedPositions, members: NDArray[np.intp]) -> GroupFigures:
     pnl, n = closed.pnl[members], len(members)
     total = math.fsum(pnl.tolist())
     below = _present(closed.vs_inaction[members])
-    return Row(
+    return GroupFigures(
         key=key,
         n=n,
         pnl=total,
@@ -190,7 +190,7 @@ def disposition(
     )
 
 
-def calendar(days: ArrayLike, pnl: ArrayLike, first: int, last: int) -> tuple[CalendarDay, ...]:
+def calendar(days: ArrayLike, pnl: ArrayLike, first: int, last: int) -> tuple[DayPnl, ...]:
     """Add up `pnl` (n,) by its `days` (n,), integers: every day from `first` to `last`, both included, has an entry.
 
     A day without pnl is 0 with n = 0; pnl of other days is left out.
@@ -199,6 +199,6 @@ def calendar(days: ArrayLike, pnl: ArrayLike, first: int, last: int) -> tuple[Ca
     length = max(0, last - first + 1)
     codes = np.where((day >= first) & (day <= last), day - first, -1)
     return tuple(
-        CalendarDay(first + i, math.fsum(value[members].tolist()), len(members))
+        DayPnl(first + i, math.fsum(value[members].tolist()), len(members))
         for i, members in enumerate(_groups(codes, length))
     )

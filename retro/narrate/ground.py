@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from retro.narrate.slots import Slots
 
-__all__ = ["LONGEST", "Fault", "Ground", "faults_in", "folded", "tidy"]
+__all__ = ["LONGEST", "Ground", "Objection", "faults_in", "folded", "tidy"]
 
 LONGEST: Final = 1500
 """Characters a text may have, slots as they are written."""
@@ -84,7 +84,7 @@ class Ground:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class Objection:
     """Why a text is refused: `kind` in our own words, `detail` possibly in the model's, for the model alone."""
 
     where: str
@@ -106,11 +106,11 @@ def folded(text: str) -> str:
 
 def faults_in(
     where: str, text: str, ground: Ground, *, slots: bool = True, about: str | None = None
-) -> list[Fault]:
+) -> list[Objection]:
     """Everything wrong with one tidy text; without `slots` it may hold none, `about` one position only that one's."""
-    found = [Fault(where, kind, detail) for kind, detail in _faults(text, ground, slots=slots)]
+    found = [Objection(where, kind, detail) for kind, detail in _faults(text, ground, slots=slots)]
     if about is not None:
-        found += [Fault(where, "a figure of another position", name) for name in others_in(text, about)]
+        found += [Objection(where, "a figure of another position", name) for name in others_in(text, about)]
     return list(dict.fromkeys(found))
 
 

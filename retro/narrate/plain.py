@@ -14,7 +14,7 @@ from retro.report import Narrative
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from retro.figures import Money
+    from retro.figures import MoneyStyle
     from retro.report import HeuristicReport, PnlAttribution, PositionRetrospective, RetrospectiveReport
 
 __all__ = ["NOT_ASKED", "position_words", "words"]
@@ -78,7 +78,7 @@ def position_words(position: PositionRetrospective, *, currency: str = "") -> Po
     )
 
 
-def _money(report: RetrospectiveReport) -> Money:
+def _money(report: RetrospectiveReport) -> MoneyStyle:
     amounts = [report.pnl.total, *(amount for _, amount in _lines(report.pnl))]
     return money_of(report.base_currency, [*amounts, *(p.final_pnl for p in report.positions)])
 
@@ -99,7 +99,9 @@ def _sentence(text: str) -> str:
     return text[0].upper() + text[1:] + "."
 
 
-def _worked(report: RetrospectiveReport, believed: list[PositionRetrospective], money: Money) -> list[str]:
+def _worked(
+    report: RetrospectiveReport, believed: list[PositionRetrospective], money: MoneyStyle
+) -> list[str]:
     told = []
     gains = [(label, amount) for label, amount in _lines(report.pnl) if amount > 0][:3]
     if gains:
@@ -117,7 +119,9 @@ def _worked(report: RetrospectiveReport, believed: list[PositionRetrospective], 
     return told or ["Nothing in the period made money."]
 
 
-def _failed(report: RetrospectiveReport, believed: list[PositionRetrospective], money: Money) -> list[str]:
+def _failed(
+    report: RetrospectiveReport, believed: list[PositionRetrospective], money: MoneyStyle
+) -> list[str]:
     told = []
     losses = [(label, amount) for label, amount in _lines(report.pnl) if amount < 0][:3]
     if losses:
@@ -140,7 +144,7 @@ def _failed(report: RetrospectiveReport, believed: list[PositionRetrospective], 
     return told or ["No line of the result and no position was negative."]
 
 
-def _heuristic(row: HeuristicReport, money: Money) -> str:
+def _heuristic(row: HeuristicReport, money: MoneyStyle) -> str:
     verdict = {"keep": "keep it", "demote": "demote it", "investigate": "investigate it"}[
         row.recommendation.kind
     ]
@@ -163,7 +167,7 @@ def _named(p: PositionRetrospective) -> str:
     return f"{p.position_id} ({p.instrument})"
 
 
-def _hindsight(believed: list[PositionRetrospective], money: Money) -> list[str]:
+def _hindsight(believed: list[PositionRetrospective], money: MoneyStyle) -> list[str]:
     """What only the ending shows: the largest regret, the most left behind after an exit."""
     told = []
     judged = [p for p in believed if p.regret is not None and p.regret > 0]
@@ -184,7 +188,7 @@ def _hindsight(believed: list[PositionRetrospective], money: Money) -> list[str]
     return [*told, "None of this could have been known at the time."]
 
 
-def _best_exit(p: PositionRetrospective, money: Money) -> str:
+def _best_exit(p: PositionRetrospective, money: MoneyStyle) -> str:
     state = "stands at" if p.open else "was left at"
     text = (
         f"Its best exit, {moment(p.optimal_exit_at)} UTC, stood at {money.change(p.optimal_exit_pnl)}; it {state}"
@@ -195,7 +199,7 @@ def _best_exit(p: PositionRetrospective, money: Money) -> str:
     return f"{text}."
 
 
-def _went_wrong(p: PositionRetrospective, money: Money, *, lost: bool, missed: bool) -> list[str]:
+def _went_wrong(p: PositionRetrospective, money: MoneyStyle, *, lost: bool, missed: bool) -> list[str]:
     told = []
     if lost and p.vs_inaction is not None:
         made = "has made" if p.open else "made"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from retro.narrate.ground import Fault
+    from retro.narrate.ground import Objection
     from retro.narrate.subject import Subject
 
 __all__ = ["MAX_TOKENS", "Prompt", "ask_again", "extraction_of", "prompt_of", "request_of", "token_bound"]
@@ -89,7 +89,7 @@ def extraction_of(prompt: str, schema: dict[str, Any], model: str) -> dict[str, 
     }
 
 
-def ask_again(request: dict[str, Any], answer: str, faults: Sequence[Fault]) -> dict[str, Any]:
+def ask_again(request: dict[str, Any], answer: str, faults: Sequence[Objection]) -> dict[str, Any]:
     """The same request, with the answer that was refused and why."""
     told = [
         f"- {f.where}: {f.kind}{f' ({f.detail[:80]})' if f.detail else ''}" for f in faults[:_SHOWN_FAULTS]

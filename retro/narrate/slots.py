@@ -17,12 +17,12 @@ from retro.safe import plain_text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from retro.figures import Money
+    from retro.figures import MoneyStyle
     from retro.report import HeuristicReport, PnlAttribution, PositionRetrospective, RetrospectiveReport
 
 Thing = TypeVar("Thing")
 
-__all__ = ["SLOT", "Slot", "Slots", "Standing", "fill", "is_loss", "position_slots", "report_slots"]
+__all__ = ["SLOT", "HeuristicStanding", "Slot", "Slots", "fill", "is_loss", "position_slots", "report_slots"]
 
 SLOT: Final = re.compile(r"\{([^{}]{1,160})\}")
 """How a slot stands in a text; group 1 is its name."""
@@ -82,7 +82,7 @@ _GROUPS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class HeuristicStanding:
     """What the audit says of one heuristic in one role: its evidence and its recommendation."""
 
     evidence: str
@@ -94,7 +94,7 @@ class Slot:
     """What stands in a slot's place, and the standing of the heuristic it speaks of, if any."""
 
     text: str
-    standing: Standing | None = None
+    standing: HeuristicStanding | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,9 @@ class Slots:
     absent: dict[str, str] = field(default_factory=dict)
     keys: dict[tuple[str, str], str] = field(default_factory=dict)
 
-    def put(self, name: str, text: str | None, why: str = "", standing: Standing | None = None) -> None:
+    def put(
+        self, name: str, text: str | None, why: str = "", standing: HeuristicStanding | None = None
+    ) -> None:
         """Add a slot, or note that it is absent; the first of a name stays."""
         if name in self.known:
             return
@@ -192,7 +194,9 @@ def _keyed(things: list[Thing], ids: list[str]) -> Iterator[tuple[str, list[Thin
         yield (name if _PLAIN_ID.fullmatch(name) else f"~{number}"), group
 
 
-def _pnl(slots: Slots, prefix: str, pnl: PnlAttribution, money: Money, reasons: Mapping[str, str]) -> None:
+def _pnl(
+    slots: Slots, prefix: str, pnl: PnlAttribution, money: MoneyStyle, reasons: Mapping[str, str]
+) -> None:
     for name in _CHANGES:
         value = getattr(pnl, name)
         slots.put(
@@ -204,7 +208,7 @@ def _pnl(slots: Slots, prefix: str, pnl: PnlAttribution, money: Money, reasons: 
     slots.put(f"{prefix}.risk_adjusted_return", ratio_text, reasons.get("pnl.risk_adjusted_return", ""))
 
 
-def _whole(slots: Slots, report: RetrospectiveReport, money: Money) -> None:
+def _whole(slots: Slots, report: RetrospectiveReport, money: MoneyStyle) -> None:
     """What is said of the period as a whole: effectiveness, risk, predictions, costs, counts."""
     found, risk, accuracy = report.effectiveness, report.risk, report.prediction_accuracy
     closed = count(found.closed_positions, "closed position")
@@ -237,7 +241,7 @@ def _whole(slots: Slots, report: RetrospectiveReport, money: Money) -> None:
     slots.put("longest_losing_streak", count(groups.longest_losing_streak, "loss", "losses"))
 
 
-def _groups(slots: Slots, report: RetrospectiveReport, money: Money) -> None:
+def _groups(slots: Slots, report: RetrospectiveReport, money: MoneyStyle) -> None:
     """Groups of closed positions large enough to be ranked."""
     for table in _GROUPS:
         rows = [row for row in getattr(report.breakdowns, table) if row.ranked]
@@ -249,8 +253,8 @@ def _groups(slots: Slots, report: RetrospectiveReport, money: Money) -> None:
             slots.put(f"{prefix}.win_rate", won)
 
 
-def _heuristic(slots: Slots, prefix: str, row: HeuristicReport, money: Money) -> None:
-    standing = Standing("none" if row.contradicted else row.evidence, row.recommendation.kind)
+def _heuristic(slots: Slots, prefix: str, row: HeuristicReport, money: MoneyStyle) -> None:
+    standing = HeuristicStanding("none" if row.contradicted else row.evidence, row.recommendation.kind)
 
     def put(name: str, text: str | None) -> None:
         why = row.reasons.get({"avg": "avg_pnl_per_citation", "pnl": "associated_pnl"}.get(name, name), "")
@@ -288,7 +292,7 @@ def _interval(row: HeuristicReport) -> str:
     return f"; {bounds} of all {row.evidence_n:,}{since}"
 
 
-def _position(slots: Slots, prefix: str, p: PositionRetrospective, money: Money, zone: str) -> None:
+def _position(slots: Slots, prefix: str, p: PositionRetrospective, money: MoneyStyle, zone: str) -> None:
     def put(name: str, text: str | None) -> None:
         slots.put(f"{prefix}.{name}", text, p.reasons.get(name, ""))
 

@@ -17,7 +17,7 @@ from retro.narrate.answer import (
     ReportAnswer,
     read,
 )
-from retro.narrate.ground import Fault, Ground, faults_in, folded, tidy
+from retro.narrate.ground import Ground, Objection, faults_in, folded, tidy
 from retro.narrate.slots import fill, position_slots, report_slots
 from retro.safe import plain_text
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from retro.narrate.slots import Slots
     from retro.report import HeuristicReport, PositionRetrospective, RetrospectiveReport
 
-__all__ = ["Subject", "Words", "check", "openings", "position_subject", "report_subject"]
+__all__ = ["GroundedWords", "Subject", "check", "openings", "position_subject", "report_subject"]
 
 _NO_JSON: Final = "not a JSON object of the schema"
 _DIGIT: Final = re.compile(r"[1-9]")
@@ -64,7 +64,7 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class GroundedWords:
     """Grounded words with every slot filled: by field, by (position, field), and candidates by heuristic."""
 
     fields: Mapping[str, str]
@@ -121,20 +121,20 @@ def position_subject(position: PositionRetrospective, currency: str, zone: str =
     return Subject("position", POSITION_SCHEMA, figures, _notes(position), _ground(slots, said), {}, {})
 
 
-def check(subject: Subject, text: str) -> Words | list[Fault]:
+def check(subject: Subject, text: str) -> GroundedWords | list[Objection]:
     """The answer as grounded words with its slots filled, or everything that is wrong with it."""
     if subject.kind == "position":
         return _check_position(subject, read(PositionAnswer, text))
     answer = read(ReportAnswer, text)
     if answer is None:
-        return [Fault("answer", _NO_JSON)]
+        return [Objection("answer", _NO_JSON)]
     faults = [
-        Fault("positions", "words for a position not listed", p.position_id)
+        Objection("positions", "words for a position not listed", p.position_id)
         for p in answer.positions
         if p.position_id not in subject.positions
     ]
     faults += [
-        Fault("proposals", "a proposal about a heuristic not listed", one.heuristic_id)
+        Objection("proposals", "a proposal about a heuristic not listed", one.heuristic_id)
         for one in answer.proposals
         if one.heuristic_id not in subject.heuristics
     ]
@@ -154,7 +154,7 @@ def check(subject: Subject, text: str) -> Words | list[Fault]:
     if faults:
         return faults
     slots = subject.ground.slots
-    return Words(
+    return GroundedWords(
         {name: fill(words, slots) for name, words in fields.items()},
         {
             subject.positions[name]: (fill(wrong, slots), fill(lesson, slots))
@@ -164,30 +164,30 @@ def check(subject: Subject, text: str) -> Words | list[Fault]:
     )
 
 
-def _check_position(subject: Subject, answer: PositionAnswer | None) -> Words | list[Fault]:
+def _check_position(subject: Subject, answer: PositionAnswer | None) -> GroundedWords | list[Objection]:
     if answer is None:
-        return [Fault("answer", _NO_JSON)]
+        return [Objection("answer", _NO_JSON)]
     fields = {name: tidy(getattr(answer, name)) for name in ("what_went_wrong", "lesson")}
     faults = [fault for name, words in fields.items() for fault in faults_in(name, words, subject.ground)]
-    return faults or Words(
+    return faults or GroundedWords(
         {name: fill(words, subject.ground.slots) for name, words in fields.items()}, {}, {}
     )
 
 
-def _twice(where: str, names: list[str]) -> list[Fault]:
+def _twice(where: str, names: list[str]) -> list[Objection]:
     return [
-        Fault(where, "the same one twice", name) for name in dict.fromkeys(names) if names.count(name) > 1
+        Objection(where, "the same one twice", name) for name in dict.fromkeys(names) if names.count(name) > 1
     ]
 
 
-def _unfit(where: str, words: str, reasons: Iterable[str]) -> Iterator[Fault]:
+def _unfit(where: str, words: str, reasons: Iterable[str]) -> Iterator[Objection]:
     """A rule goes back into the agent's prompt: it is short, and the agent has not worded it itself."""
     if len(words) > MAX_TEXT:
-        yield Fault(where, "too long")
+        yield Objection(where, "too long")
     told = _words(words)
     runs = {" ".join(told[i : i + _RUN]) for i in range(max(1, len(told) - _RUN + 1))} - {""}
     if any(f" {run} " in f" {' '.join(_words(reason))} " for reason in reasons for run in runs):
-        yield Fault(where, "a proposal in the agent's own words")
+        yield Objection(where, "a proposal in the agent's own words")
 
 
 def _words(text: str) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from retro.figures import count, money_of, percent
 
 if TYPE_CHECKING:
-    from retro.figures import Money
+    from retro.figures import MoneyStyle
     from retro.report import HeuristicReport, RetrospectiveReport
 
 __all__ = ["testament"]
@@ -43,7 +43,7 @@ def _joined(*parts: str) -> str:
     return " ".join(part for part in parts if part)
 
 
-def _totals(report: RetrospectiveReport, money: Money) -> str:
+def _totals(report: RetrospectiveReport, money: MoneyStyle) -> str:
     closed = [p for p in report.positions if not p.open and "implausible" not in p.flags]
     won = sum(p.final_pnl > 0 for p in closed)
     share = f", {percent(won / len(closed))} of them with a gain" if closed else ""
@@ -51,7 +51,7 @@ def _totals(report: RetrospectiveReport, money: Money) -> str:
     return f"{total} over {count(len(closed), 'closed position')}{share}."
 
 
-def _gathered(verb: str, rows: list[HeuristicReport], money: Money) -> str:
+def _gathered(verb: str, rows: list[HeuristicReport], money: MoneyStyle) -> str:
     if not rows:
         return ""
     told = [
@@ -63,7 +63,7 @@ def _gathered(verb: str, rows: list[HeuristicReport], money: Money) -> str:
     return f"{verb}, by the thresholds: {'; '.join(told)}{rest}."
 
 
-def _regrets(report: RetrospectiveReport, money: Money) -> str:
+def _regrets(report: RetrospectiveReport, money: MoneyStyle) -> str:
     judged = [p for p in report.positions if p.regret and "implausible" not in p.flags]
     judged.sort(key=lambda p: (-(p.regret or 0.0), p.position_id))
     if not judged:

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import date
 
-    from retro.narrate.ground import Fault
+    from retro.narrate.ground import Objection
     from retro.narrate.prices import Price, Usage
-    from retro.narrate.subject import Subject, Words
+    from retro.narrate.subject import GroundedWords, Subject
     from retro.secret import Secret
 
-__all__ = ["Desk", "Extracted", "Purse", "Written", "extract", "write"]
+__all__ = ["Extracted", "ModelSession", "NarrationResult", "Purse", "extract", "write"]
 
 _FAILED: Final = {
     "timeout": "the model did not answer in time",
@@ -73,7 +73,7 @@ class Purse(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class ModelSession:
     """What a call needs besides its subject: the model on its day, the key, the address, the time, the purse.
 
     `beat` is called while an answer is waited for; what it raises is passed on.
@@ -89,27 +89,27 @@ class Desk:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class NarrationResult:
     """Grounded words, or why there are none; `cost` in US dollars is None when nothing was spent.
 
     `prompt` is the version of what was asked, None while nobody was.
     """
 
     model: str
-    words: Words | None = None
+    words: GroundedWords | None = None
     cost: Decimal | None = None
     why: str | None = None
     prompt: str | None = None
 
 
-def write(subject: Subject, review: str, desk: Desk) -> Written:
+def write(subject: Subject, review: str, desk: ModelSession) -> NarrationResult:
     """Words for a review by at most two calls; whatever goes wrong, an answer with `why` and what was spent."""
     price = price_of(desk.model, desk.day)
     if price is None:
-        return Written(desk.model, why=_no_price(desk.model))
+        return NarrationResult(desk.model, why=_no_price(desk.model))
     request = request_of(subject, desk.model, review)
     prompt = prompt_of(subject.kind).version
-    done = Written(desk.model)
+    done = NarrationResult(desk.model)
     for attempt in (1, 2):
         reply, cost, why = _call(request, price, prompt, desk)
         if reply is None:
@@ -129,7 +129,7 @@ def write(subject: Subject, review: str, desk: Desk) -> Written:
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """What a model read out of a text, as it answered; or `why` it did not. `cost` in US dollars as in `Written`."""
+    """What a model read out of a text, as it answered; or `why` it did not. `cost` in US dollars as in `NarrationResult`."""
 
     model: str
     answer: str | None = None
@@ -137,7 +137,7 @@ class Extracted:
     why: str | None = None
 
 
-def extract(prompt: str, schema: dict[str, Any], version: str, desk: Desk) -> Extracted:
+def extract(prompt: str, schema: dict[str, Any], version: str, desk: ModelSession) -> Extracted:
     """A model's reading of a text into a schema: one call, and nothing of its answer is believed here."""
     price = price_of(desk.model, desk.day)
     if price is None:
@@ -156,7 +156,7 @@ def _no_price(model: str) -> str:
 
 
 def _call(
-    request: dict[str, Any], price: Price, prompt: str, desk: Desk
+    request: dict[str, Any], price: Price, prompt: str, desk: ModelSession
 ) -> tuple[Reply | None, Decimal | None, str]:
     """One paid call: the reply and what it cost, or why it was not made."""
     kept = desk.purse.kept(request)
@@ -208,7 +208,7 @@ def _answer(reply: Reply) -> str | _Refusal:
     return _text(reply.message)
 
 
-def _read(subject: Subject, reply: Reply) -> Words | _Refusal:
+def _read(subject: Subject, reply: Reply) -> GroundedWords | _Refusal:
     text = _answer(reply)
     if isinstance(text, _Refusal):
         return text
@@ -229,7 +229,7 @@ def _text(message: dict[str, Any]) -> str:
     return "".join(text for text in texts if isinstance(text, str))
 
 
-def _summary(faults: Sequence[Fault]) -> str:
+def _summary(faults: Sequence[Objection]) -> str:
     """The kinds of faults, in our own words, without anything of the model's."""
     kinds = list(dict.fromkeys(fault.kind for fault in faults))
     more = ", and more" if len(kinds) > _KINDS_SAID else ""

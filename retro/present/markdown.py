@@ -12,13 +12,13 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from retro.figures import DASH, percent
-from retro.present.page.blocks import Bars, Days, Facts, Notes, PathChart, Prose, Quote, Table, Verdicts
+from retro.present.page.blocks import Bars, Days, FigureList, Notes, PathChart, Prose, Quote, Table, Verdicts
 from retro.present.text.drawings import drawn_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from retro.present.page.blocks import Block, Fact, Page, Row, Section, Verdict
+    from retro.present.page.blocks import Block, Figure, Page, Section, TableRow, Verdict
 
 __all__ = ["escaped", "markdown_of"]
 
@@ -86,7 +86,7 @@ def _section(section: Section) -> list[str]:
 
 def _block(block: Block) -> str:
     match block:
-        case Facts():
+        case FigureList():
             return _facts(block.rows)
         case Table():
             return _table(block)
@@ -118,7 +118,7 @@ def _grid(titles: Sequence[tuple[str, bool]], rows: Iterable[Sequence[str]]) -> 
     return "\n".join(lines)
 
 
-def _facts(rows: Sequence[Fact]) -> str:
+def _facts(rows: Sequence[Figure]) -> str:
     if not rows:
         return ""
     notes = any(row.note for row in rows)
@@ -126,7 +126,7 @@ def _facts(rows: Sequence[Fact]) -> str:
     return _grid(titles, [_fact(row)[: len(titles)] for row in rows])
 
 
-def _fact(row: Fact) -> list[str]:
+def _fact(row: Figure) -> list[str]:
     value = f"**{escaped(row.value)}**" if row.value else ""
     return [escaped(row.label), value, escaped(row.note)]
 
@@ -139,7 +139,7 @@ def _table(table: Table) -> str:
     return "\n\n".join([text, *_more(table.more), *([f"*{escaped(table.note)}*"] if table.note else [])])
 
 
-def _row(row: Row) -> list[str]:
+def _row(row: TableRow) -> list[str]:
     first, *rest = [escaped(cell.text) for cell in row.cells]
     if row.heads:
         return [f"**{first}**", *rest]

@@ -20,7 +20,7 @@ from retro.report.period import (
     Provenance,
     RetrospectiveReport,
 )
-from retro.report.position import Checkpoint, Cites, PathPoint, PositionRetrospective, Prediction
+from retro.report.position import Checkpoint, Cites, EntryPrediction, PathPoint, PositionRetrospective
 
 __all__ = [
     "Accuracy",
@@ -33,6 +33,7 @@ __all__ = [
     "Costs",
     "DataQuality",
     "Effectiveness",
+    "EntryPrediction",
     "EquityDay",
     "HeuristicReport",
     "Implausible",
@@ -41,7 +42,6 @@ __all__ = [
     "PathPoint",
     "PnlAttribution",
     "PositionRetrospective",
-    "Prediction",
     "Provenance",
     "Reasons",
     "Recommendation",

@@ -7,7 +7,7 @@ from pydantic import Field
 from retro.report.form import Document, Reasons
 from retro.report.money import PnlAttribution
 
-__all__ = ["Checkpoint", "Cites", "PathPoint", "PositionRetrospective", "Prediction"]
+__all__ = ["Checkpoint", "Cites", "EntryPrediction", "PathPoint", "PositionRetrospective"]
 
 
 class Checkpoint(Document):
@@ -34,7 +34,7 @@ class Cites(Document):
     exit: list[str] = Field(default=[])
 
 
-class Prediction(Document):
+class EntryPrediction(Document):
     """A prediction made for a position or its entry decision, with its outcome when known."""
 
     id: str
@@ -93,7 +93,7 @@ class PositionRetrospective(Document):
     exit_reasoning: str | None = None
     exit_reason: str | None = None
     cites: Cites
-    entry_predictions: list[Prediction]
+    entry_predictions: list[EntryPrediction]
     what_went_wrong: str | None
     lesson: str | None
     flags: list[str]

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = [
     "LIVE",
     "Proposal",
-    "Request",
+    "RequestRecord",
     "adopted",
     "begin",
     "claim_comment",
@@ -110,7 +110,7 @@ class Proposal(NamedTuple):
         return found
 
 
-class Request(NamedTuple):
+class RequestRecord(NamedTuple):
     """One pull request, or patch."""
 
     agent: str
@@ -152,7 +152,7 @@ def stored(conn: Connection, agent: str | None = None, *, as_of: int | None = No
 
 def requests(
     conn: Connection, agent: str | None = None, states: Sequence[str] | None = None
-) -> list[Request]:
+) -> list[RequestRecord]:
     """Every request, or those of one agent or in some states, oldest first."""
     own = pull_requests.c
     query: Select[Any] = (
@@ -174,7 +174,7 @@ def requests(
         query = query.where(own.agent == key_query(agent))
     if states is not None:
         query = query.where(own.state.in_(states))
-    return [Request._make(row) for row in conn.execute(query)]
+    return [RequestRecord._make(row) for row in conn.execute(query)]
 
 
 def begin(conn: Connection, agent: str, branch: str, channel: str, now: int) -> None:

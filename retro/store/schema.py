@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from sqlalchemy.types import TypeEngine
 
 __all__ = [
-    "Money",
+    "DecimalMoney",
     "agents",
     "corrections",
     "events",
@@ -57,7 +57,7 @@ __all__ = [
 ]
 
 
-class Money(TypeDecorator[Decimal]):
+class DecimalMoney(TypeDecorator[Decimal]):
     """A decimal that keeps every digit: text on SQLite, which would round it to binary, and numeric on PostgreSQL."""
 
     impl = Numeric
@@ -94,7 +94,7 @@ agents: Final = Table(
     Column("first_at", BigInteger),
     Column("last_at", BigInteger),
     Column("as_of", BigInteger),
-    Column("capital", Money),
+    Column("capital", DecimalMoney),
     Column("base_currency", Text),
     Column("events", BigInteger, nullable=False),
 )

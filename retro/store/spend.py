@@ -24,7 +24,7 @@ from sqlalchemy import (
     update,
 )
 
-from retro.store.schema import Money, metadata, name_of
+from retro.store.schema import DecimalMoney, metadata, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection
 
 __all__ = [
-    "Call",
     "Caps",
     "Exchange",
+    "ModelCall",
     "Order",
     "Spent",
     "Tokens",
@@ -63,8 +63,8 @@ spend: Final = Table(
     Column("at", BigInteger, nullable=False),
     Column("tier", Text, nullable=False),
     Column("model", Text, nullable=False),
-    Column("worst", Money, nullable=False),
-    Column("cost", Money),
+    Column("worst", DecimalMoney, nullable=False),
+    Column("cost", DecimalMoney),
     Column("tokens_in", BigInteger),
     Column("cache_read", BigInteger),
     Column("cache_write", BigInteger),
@@ -136,7 +136,7 @@ class Spent:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ModelCall:
     """One call as the books of an agent take it: US dollars, at its worst cost where no other is known."""
 
     key: int
@@ -198,7 +198,7 @@ def reserve(conn: Connection, order: Order, caps: Caps) -> int | str:
 
 def _total(conn: Connection, among: ColumnElement[bool]) -> Decimal:
     # summed here: SQLite keeps decimals as text and would add them as binary fractions
-    query = select(func.coalesce(spend.c.cost, spend.c.worst, type_=Money)).where(among)
+    query = select(func.coalesce(spend.c.cost, spend.c.worst, type_=DecimalMoney)).where(among)
     return sum(conn.execute(query).scalars(), _ZERO)
 
 
@@ -263,17 +263,17 @@ def _spent(conn: Connection, among: ColumnElement[bool]) -> Spent:
     )
 
 
-def calls_of(conn: Connection, agent: str, start: int, end: int) -> list[Call]:
+def calls_of(conn: Connection, agent: str, start: int, end: int) -> list[ModelCall]:
     """The calls of [start, end) about an agent, in order of time."""
     return _calls(conn, (spend.c.agent == name_of(agent)) & (spend.c.at >= start) & (spend.c.at < end))
 
 
-def _calls(conn: Connection, among: ColumnElement[bool]) -> list[Call]:
+def _calls(conn: Connection, among: ColumnElement[bool]) -> list[ModelCall]:
     found = []
     for row in conn.execute(select(spend).where(among).order_by(spend.c.at, spend.c.key)):
         usd = row.worst if row.cost is None else row.cost
         read = sum(count or 0 for count in (row.tokens_in, row.cache_read, row.cache_write))
-        found.append(Call(row.key, row.at, row.tier, row.model, usd, read, row.tokens_out or 0))
+        found.append(ModelCall(row.key, row.at, row.tier, row.model, usd, read, row.tokens_out or 0))
     return found
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retro.config import Config, Retrospective, example, load
+from retro.config import Config, RetrospectiveTable, example, load
 from retro.errors import ConfigError
 
 law = settings(deadline=None, max_examples=150)
@@ -197,7 +197,7 @@ def test_a_single_source_table_is_told_its_double_brackets() -> None:
     assert only == "line 1: source: must be written as [[source]], one such table for each source"
 
 
-@pytest.mark.parametrize("key", sorted(set(Retrospective.model_fields) - {"heuristic_threshold_unit"}))
+@pytest.mark.parametrize("key", sorted(set(RetrospectiveTable.model_fields) - {"heuristic_threshold_unit"}))
 def test_a_fault_is_placed_on_the_line_of_its_key(key: str) -> None:
     """In the long example file, whatever stands before it."""
     lines = example().splitlines()

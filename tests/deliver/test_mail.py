@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retro.config import Config
-from retro.deliver.channel import Message, Refused, Retry, Sent
-from retro.deliver.mail.channel import Mail, mail_channel
+from retro.deliver.channel import Message, Rejected, Retry, Sent
+from retro.deliver.mail.channel import MailChannel, mail_channel
 from retro.deliver.mail.message import address_of, message_id
 from retro.secret import Secret
 from tests.worlds.mails import Life, configured, eml, lived, message, messages, parsed
@@ -211,10 +211,10 @@ def test_each_recipient_gets_a_mail_that_names_nobody_else(weekly: Message) -> N
     people = ["Ada <ada@example.org>", "gone@example.org", "bob@example.org"]
     with serve(box) as port:
         config = configured(host="127.0.0.1", port=port, security="none", username="ada", recipients=people)
-        mail = Mail(config, Secret("RETRO_SMTP_PASSWORD", PASSWORD))
+        mail = MailChannel(config, Secret("RETRO_SMTP_PASSWORD", PASSWORD))
         assert mail.recipients(config) == tuple(people)
         outcomes = [mail.send(replace(weekly, recipient=to)) for to in mail.recipients(config)]
-    assert outcomes == [Sent(), Refused(outcomes[1].reason), Sent()]
+    assert outcomes == [Sent(), Rejected(outcomes[1].reason), Sent()]
     assert "550 no such user" in outcomes[1].reason
     assert [taken.recipients for taken in box.taken] == [["ada@example.org"], ["bob@example.org"]]
     assert [str(taken.mail["To"]) for taken in box.taken] == ["Ada <ada@example.org>", "bob@example.org"]
@@ -224,7 +224,7 @@ def test_each_recipient_gets_a_mail_that_names_nobody_else(weekly: Message) -> N
 def test_what_is_sent_is_what_the_preview_shows_and_a_second_try_is_the_same(weekly: Message) -> None:
     box = Mailbox(vanishes="after taking")
     with serve(box) as port:
-        mail = Mail(configured(host="127.0.0.1", port=port, security="none"))
+        mail = MailChannel(configured(host="127.0.0.1", port=port, security="none"))
         assert isinstance(mail.send(weekly), Retry)
         box.vanishes = "never"
         assert mail.send(weekly) == Sent()
@@ -236,17 +236,17 @@ def test_what_is_sent_is_what_the_preview_shows_and_a_second_try_is_the_same(wee
 
 
 def test_a_mail_can_be_looked_at_before_a_server_is_configured(weekly: Message) -> None:
-    data, html = Mail(Config()).preview(replace(weekly, recipient=""))
+    data, html = MailChannel(Config()).preview(replace(weekly, recipient=""))
     assert parsed(data)["To"] == "retro@localhost"
     assert html.startswith("<!DOCTYPE html>")
-    assert Mail(Config()).recipients(Config()) == ()
-    assert Mail(Config()).send(weekly) == Refused("no [mail] host is configured")
+    assert MailChannel(Config()).recipients(Config()) == ()
+    assert MailChannel(Config()).send(weekly) == Rejected("no [mail] host is configured")
 
 
 def test_an_address_that_cannot_be_written_is_refused(weekly: Message) -> None:
-    mail = Mail(configured(host="127.0.0.1", port=1, security="none"))
+    mail = MailChannel(configured(host="127.0.0.1", port=1, security="none"))
     outcome = mail.send(replace(weekly, recipient="a@example.org\r\nBcc: b@example.org"))
-    assert isinstance(outcome, Refused)
+    assert isinstance(outcome, Rejected)
 
 
 def test_the_password_is_in_no_mail_no_log_and_no_reason(

@@ -15,7 +15,7 @@ import pytest
 
 from retro.config import Config
 from retro.deliver.briefing import harmless, quoted
-from retro.deliver.mail.channel import Mail
+from retro.deliver.mail.channel import MailChannel
 from retro.deliver.notify import summary
 from retro.report import PositionRetrospective, RetrospectiveReport
 from tests.worlds.mails import Life, lived, message
@@ -131,7 +131,7 @@ def written(request: pytest.FixtureRequest, life: Life) -> Callable[[str], Writt
             whole, agent=text, review_id=text, period_key=text, subject_line=text, revision=2,
             previous=document, digest_of=(whole,),
         )  # fmt: skip
-        data, _ = Mail(CONFIG).preview(told)
+        data, _ = MailChannel(CONFIG).preview(told)
         mail = message_from_bytes(data, policy=policy.default)
         plain, html = (mail.get_body((kind,)).get_content() for kind in ("plain", "html"))
         return Written(data, plain, html, summary(told)[1])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from retro.deliver.channel import Refused, Retry, Sent
+from retro.deliver.channel import Rejected, Retry, Sent
 from retro.deliver.mail.smtp import Server, transmit
 from retro.secret import Secret
 from tests.worlds.smtp_server import Certificate, Mailbox, certificate, free_port, scripted, serve
@@ -161,7 +161,7 @@ def test_content_put_off_is_tried_later_and_refused_content_never() -> None:
     box = Mailbox(to_content=["451 scanner busy", "552 too big"])
     with serve(box) as port:
         assert send(port) == Retry("127.0.0.1 did not take the mail: 451 scanner busy")
-        assert send(port) == Refused("127.0.0.1 did not take the mail: 552 too big")
+        assert send(port) == Rejected("127.0.0.1 did not take the mail: 552 too big")
 
 
 @pytest.mark.parametrize("greeting", [b"421 closing\r\n", b"554 no service\r\n"])
@@ -252,7 +252,7 @@ def test_16_one_recipient_of_three_rejected_the_others_served() -> None:
         outcomes = {to: send(port, to) for to in ("one@x.test", "gone@x.test", "two@x.test")}
     assert outcomes == {
         "one@x.test": Sent(),
-        "gone@x.test": Refused("127.0.0.1 did not take the recipient gone@x.test: 550 5.1.1 no such user"),
+        "gone@x.test": Rejected("127.0.0.1 did not take the recipient gone@x.test: 550 5.1.1 no such user"),
         "two@x.test": Sent(),
     }
     assert [taken.recipients for taken in box.taken] == [["one@x.test"], ["two@x.test"]]
@@ -260,7 +260,7 @@ def test_16_one_recipient_of_three_rejected_the_others_served() -> None:
 
 def test_a_sender_the_server_will_not_have_is_refused() -> None:
     with serve(Mailbox(to_sender={"a@x.test": "553 not yours"})) as port:
-        assert send(port) == Refused("127.0.0.1 did not take the sender a@x.test: 553 not yours")
+        assert send(port) == Rejected("127.0.0.1 did not take the sender a@x.test: 553 not yours")
 
 
 # Secrets and strangers' words

@@ -13,8 +13,8 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 
 from retro.config import Config
-from retro.deliver.channel import Message, Refused, Retry, Sent
-from retro.deliver.notify import Notify, notify_channel, summary
+from retro.deliver.channel import Message, Rejected, Retry, Sent
+from retro.deliver.notify import NotifyChannel, notify_channel, summary
 from retro.errors import ConfigError
 from retro.secret import Secret
 from tests.worlds.mails import lived, message
@@ -48,9 +48,9 @@ def webhook(status: int = 200) -> Iterator[tuple[int, list[dict]]]:
             thread.join(10)
 
 
-def channel(*urls: str, secret: str = "", **options) -> Notify:
+def channel(*urls: str, secret: str = "", **options) -> NotifyChannel:
     config = Config.model_validate({"notify": {"urls": list(urls)}})
-    return Notify(config, Secret("RETRO_NOTIFY_URLS", secret) if secret else None, **options)
+    return NotifyChannel(config, Secret("RETRO_NOTIFY_URLS", secret) if secret else None, **options)
 
 
 @pytest.fixture(scope="module")
@@ -162,4 +162,4 @@ def test_a_url_apprise_does_not_know_waits_for_the_owner(weekly: Message) -> Non
 
 def test_a_url_taken_out_of_the_configuration_is_refused(weekly: Message) -> None:
     outcome = channel("json://127.0.0.1/x").send(replace(weekly, recipient="json-2"))
-    assert outcome == Refused("json-2 is not configured any more")
+    assert outcome == Rejected("json-2 is not configured any more")

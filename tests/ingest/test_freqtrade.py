@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from retro.errors import RetroError, UsageError
 from retro.ingest.freqtrade.reader import read
 from retro.journal import check
-from retro.model import Batch, Decision, Equity, Exit, Fact, Fill, Flow, Position, Row, decode
+from retro.model import Batch, Decision, Equity, EventRow, Exit, Fact, Fill, Flow, Position, decode
 from retro.periods import parse_instant
 from tests.worlds.freqtrade_databases import TRADES, Order, Trade, write
 
@@ -23,7 +23,7 @@ NOW = parse_instant("2026-11-22T00:00:00Z")
 D = "2026-01-{:02d} 00:00:00.000000"
 
 
-def rows_of(batches: list[Batch]) -> dict[tuple[str, str, str], Row]:
+def rows_of(batches: list[Batch]) -> dict[tuple[str, str, str], EventRow]:
     rows = [row for batch in batches for row in batch.rows]
     for row in rows:
         event = check(row.body, NOW)

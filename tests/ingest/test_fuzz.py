@@ -17,7 +17,7 @@ from retro.ingest import candles as marks
 from retro.ingest.journal import reader as journal
 from retro.ingest.journal.events import EventReader, _instant
 from retro.journal import FIELDS, REQUIRED, RejectedError, check
-from retro.model import Batch, Row, decode
+from retro.model import Batch, EventRow, decode
 from retro.periods import parse_instant
 from tests.worlds.places import ROOT
 
@@ -83,7 +83,7 @@ def events(draw: st.DrawFn) -> bytes:
     return text.encode("utf-8", "surrogatepass").strip(b" \t\r").replace(b"\n", b"")
 
 
-def _in_full(line: bytes) -> Row | None:
+def _in_full(line: bytes) -> EventRow | None:
     try:
         return check(line.decode(), NOW).row
     except (RejectedError, UnicodeDecodeError):
@@ -98,7 +98,7 @@ def test_the_quick_reading_accepts_what_the_full_check_accepts_and_nothing_else(
     results = EventReader(NOW).read(lines)
     assert len(results) == len(lines)
     for line, result in zip(lines, results, strict=True):
-        assert (result if isinstance(result, Row) else None) == _in_full(line)
+        assert (result if isinstance(result, EventRow) else None) == _in_full(line)
 
 
 @QUICK

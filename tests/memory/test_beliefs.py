@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import memory
-from memory import DEFAULT, Conflict, Refused, Seed
+from memory import DEFAULT, ConflictError, RefusedError, Seed
 from memory.episodic.columns import of_episodes
 from memory.episodic.episode import episode_of
 from memory.insight.evidence import binomial_p, induced_after, mask
@@ -231,7 +231,7 @@ def test_induction_happens_at_the_first_significant_count_from_ten_on(won):
     ],
 )
 def test_a_belief_without_meaning_is_refused(db, seed):
-    with db.write() as conn, pytest.raises(Refused):
+    with db.write() as conn, pytest.raises(RefusedError):
         memory.seed_belief(conn, seed)
 
 
@@ -240,6 +240,6 @@ def test_the_same_seed_again_is_no_change_and_another_one_a_conflict(db):
     with db.write() as conn:
         memory.seed_belief(conn, seed)
         memory.seed_belief(conn, seed)
-        with pytest.raises(Conflict):
+        with pytest.raises(ConflictError):
             memory.seed_belief(conn, Seed("S1", "ada", START, "they do not", VOLATILE))
         assert len(memory.beliefs(conn, "ada")) == 1

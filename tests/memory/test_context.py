@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory import DEFAULT, Field, Refused, Registry, alike
+from memory import DEFAULT, Field, RefusedError, Registry, alike
 from memory.situation.context import encode, likeness, similarity
 from tests.worlds.memory_databases import contexts, full_contexts, slow_similarity
 
@@ -108,7 +108,7 @@ def test_weights_do_not_change_the_layout_and_kinds_do():
     ],
 )
 def test_a_registry_that_makes_no_sense_is_refused(field):
-    with pytest.raises(Refused):
+    with pytest.raises(RefusedError):
         field()
 
 
@@ -125,7 +125,7 @@ def test_a_registry_that_makes_no_sense_is_refused(field):
     ],
 )
 def test_a_value_of_the_wrong_kind_is_refused_and_named(context):
-    with pytest.raises(Refused, match=next(iter(context))):
+    with pytest.raises(RefusedError, match=next(iter(context))):
         alike(DEFAULT, context, {})
 
 

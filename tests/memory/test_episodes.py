@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import memory
-from memory import Episode, Fault, Refused, read_episodes
+from memory import Episode, EpisodeFault, RefusedError, read_episodes
 from memory.episodic.episode import document, episode_of, from_document, shown
 from memory.instants import instant, written
 from tests.worlds.memory_databases import START, experience, histories, told
@@ -87,7 +87,7 @@ def test_the_contracts_fields_are_read_and_shown_again():
 )
 def test_a_line_that_may_not_enter_is_a_fault_with_its_place_and_reason(text, reason):
     (fault,) = read_episodes(["\n", text], "x.jsonl")
-    assert isinstance(fault, Fault)
+    assert isinstance(fault, EpisodeFault)
     assert (fault.where, fault.line) == ("x.jsonl", 2)
     assert reason in fault.reason
 
@@ -95,7 +95,7 @@ def test_a_line_that_may_not_enter_is_a_fault_with_its_place_and_reason(text, re
 def test_bytes_that_are_no_text_are_a_fault_and_a_byte_order_mark_is_none():
     found = list(read_episodes([b"\xef\xbb\xbf" + line().encode(), b"\xff\n"]))
     assert isinstance(found[0], Episode)
-    assert found[1] == Fault("-", 2, "not UTF-8")
+    assert found[1] == EpisodeFault("-", 2, "not UTF-8")
 
 
 def test_an_instant_is_one_whatever_its_offset_or_precision():
@@ -200,12 +200,12 @@ def test_an_empty_file_is_no_fault(db):
 
 
 def test_asking_for_an_episode_that_is_not_there_says_so(db):
-    with db.read() as conn, pytest.raises(memory.Unknown, match="no episode e9"):
+    with db.read() as conn, pytest.raises(memory.MissingError, match="no episode e9"):
         memory.find_episode(conn, "ada", "e9")
 
 
 def test_an_instant_beyond_the_calendar_is_refused():
-    with pytest.raises(Refused):
+    with pytest.raises(RefusedError):
         written(2**63)
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import memory
-from memory import Refused, Retrospective
+from memory import RefusedError, Retrospective
 from memory.episodic.episode import episode_of
 from memory.experience.hindsight import amended, felt
 from memory.instants import DAY
@@ -249,13 +249,13 @@ def test_many_reviewed_episodes_keep_their_boost_through_sealed_blocks(db):
 def test_an_unknown_episode_or_a_figure_that_is_none_is_refused(db):
     with db.write() as conn:
         memory.remember(conn, [good()])
-        with pytest.raises(memory.Unknown):
+        with pytest.raises(memory.MissingError):
             memory.amend(conn, "ada", "e9", Retrospective("r1", REVIEWED, vs_inaction=1.0))
         for bad in (math.nan, math.inf):
-            with pytest.raises(Refused, match="regret"):
+            with pytest.raises(RefusedError, match="regret"):
                 memory.amend(conn, "ada", "e1", Retrospective("r1", REVIEWED, regret=bad))
-        with pytest.raises(Refused):
+        with pytest.raises(RefusedError):
             memory.amend(conn, "ada", "e1", Retrospective("r1", REVIEWED, peak_context={"atr_d1": math.nan}))
-        with pytest.raises(Refused):
+        with pytest.raises(RefusedError):
             memory.amend(conn, "ada", "e1", Retrospective("", REVIEWED))
         assert memory.amendments(conn, "ada", "e1") == ()

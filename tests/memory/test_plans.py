@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import memory
-from memory import Conflict, Refused, Retrospective, Seed, Settings, Unknown
+from memory import ConflictError, MissingError, RefusedError, Retrospective, Seed, Settings
 from memory.instants import DAY
 from memory.situation.predicate import conditions_of, evaluate, predicate, written
 from tests.worlds.memory_databases import START, experience, told
@@ -91,7 +91,7 @@ def test_a_cancelled_plan_never_fires(db):
         assert memory.observe_plans(conn, "ada", {"regime": "volatile"}, at=START + 2 * DAY) == ()
         assert memory.plans(conn, "ada")[0].status == "cancelled"
         assert memory.plans(conn, "ada", as_of=START)[0].status == "active"
-        with pytest.raises(Unknown):
+        with pytest.raises(MissingError):
             memory.cancel_plan(conn, "ada", "P9", at=START, reason="x")
 
 
@@ -123,7 +123,7 @@ def test_a_skipped_trade_is_scored_by_what_it_would_have_made(db):
         memory.score_plan(conn, "ada", "P1", at=START + DAY, would_have_made=-40.0)
         memory.score_plan(conn, "ada", "P1", at=START + 2 * DAY, would_have_made=15.0)
         (standing,) = memory.plans(conn, "ada")
-        with pytest.raises(Refused):
+        with pytest.raises(RefusedError):
             memory.score_plan(conn, "ada", "P1", at=START, pnl_r=math.nan)
     assert (standing.outcomes, standing.vs_inaction) == (2, 25.0)
 
@@ -132,7 +132,7 @@ def test_the_same_plan_again_is_no_change_and_another_under_its_name_a_conflict(
     with db.write() as conn:
         first = plan(conn)
         assert plan(conn) == first
-        with pytest.raises(Conflict):
+        with pytest.raises(ConflictError):
             plan(conn, reasoning="something else")
         named = [plan(conn, None).id for _ in range(2)]
         assert named[0] == named[1]
@@ -160,7 +160,7 @@ def test_the_same_plan_again_is_no_change_and_another_under_its_name_a_conflict(
     ],
 )
 def test_a_plan_without_meaning_is_refused(db, more):
-    with db.write() as conn, pytest.raises(Refused):
+    with db.write() as conn, pytest.raises(RefusedError):
         plan(conn, **more)
 
 
@@ -195,7 +195,7 @@ def test_a_predicate_reads_back_what_it_writes():
     deep = VOLATILE
     for _ in range(8):
         deep = {"all": [deep]}
-    with pytest.raises(Refused, match="nested"):
+    with pytest.raises(RefusedError, match="nested"):
         predicate(deep)
 
 

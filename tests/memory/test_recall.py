@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 import memory
-from memory import DEFAULT, Filters, Refused, Settings
+from memory import DEFAULT, Filters, RefusedError, Settings
 from memory.episodic.columns import of_episodes
 from memory.episodic.episode import episode_of
 from memory.episodic.factors import affect, quality, recency, scale, scale_at, sharpe_weight
@@ -326,7 +326,7 @@ def test_an_agent_without_memories_recalls_nothing(db):
     [({"atr_d1": math.nan}, {}), ({}, {"k": 0}), ({}, {"types": ("dream",)}), ({}, {"types": ()})],
 )
 def test_a_question_that_makes_no_sense_is_refused(db, context, more):
-    with db.read() as conn, pytest.raises(Refused):
+    with db.read() as conn, pytest.raises(RefusedError):
         memory.recall(conn, "ada", context, **more)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from memory.errors import Damaged, Refused, Unknown
+from memory.errors import DamagedError, MissingError, RefusedError
 from memory.instants import instant
 from memory.records import (
     Busy,
@@ -101,7 +101,7 @@ def test_a_damaged_experiment_is_named_passed_over_and_left_as_it_is(tmp_path: P
     found = read_experiments(tmp_path)
     assert [one["id"] for one in found.records] == ["exp_good"]
     assert [(trouble.path, "line 2" in trouble.reason) for trouble in found.troubles] == [(str(bad), True)]
-    with pytest.raises(Damaged):
+    with pytest.raises(DamagedError):
         save_experiment(record("exp_bad"), directory=tmp_path)
     assert bad.read_text() == "id: exp_bad\nresults: [unclosed\n"
 
@@ -135,14 +135,14 @@ def test_foreign_ids_verdicts_and_keys_are_kept(tmp_path: Path):
 
 @pytest.mark.parametrize("identity", ["", "../up", "a/b", ".hidden", "a\n", "x" * 201, "nul\0"])
 def test_an_id_that_is_no_file_name_is_refused(tmp_path: Path, identity: str):
-    with pytest.raises(Refused):
+    with pytest.raises(RefusedError):
         save_experiment(record(identity), directory=tmp_path)
 
 
 def test_a_metric_that_is_not_finite_is_refused_at_the_door(tmp_path: Path):
     bad = record("exp_a")
     bad.results["sharpe_ratio"] = float("nan")
-    with pytest.raises(Refused, match="finite"):
+    with pytest.raises(RefusedError, match="finite"):
         save_experiment(bad, directory=tmp_path)
     assert load_experiments(directory=tmp_path) == []
 
@@ -180,10 +180,10 @@ def test_the_life_of_a_hypothesis(tmp_path: Path):
 
 def test_a_status_that_is_none_and_an_id_nobody_has_are_refused(tmp_path: Path):
     save_hypothesis(hypothesis(), directory=tmp_path)
-    with pytest.raises(Refused, match="status"):
+    with pytest.raises(RefusedError, match="status"):
         update_hypothesis_status("H_001", "promising", "exp_a", directory=tmp_path)
     before = (tmp_path / "hypotheses.yaml").read_bytes()
-    with pytest.raises(Unknown):
+    with pytest.raises(MissingError):
         update_hypothesis_status("H_009", "refuted", "exp_a", directory=tmp_path)
     assert (tmp_path / "hypotheses.yaml").read_bytes() == before
 
@@ -194,7 +194,7 @@ def test_a_damaged_registry_is_never_rewritten(tmp_path: Path, content: str):
     path.write_text(content)
     assert read_hypotheses(tmp_path).records == ()
     assert [trouble.path for trouble in read_hypotheses(tmp_path).troubles] == [str(path)]
-    with pytest.raises(Damaged):
+    with pytest.raises(DamagedError):
         save_hypothesis(hypothesis(), directory=tmp_path)
     assert path.read_text() == content
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memory.errors import Damaged
+from memory.errors import DamagedError
 from memory.records import (
     Claim,
     Hypothesis,
@@ -175,7 +175,7 @@ def test_a_status_that_a_person_set_stands(tmp_path: Path):
 
 def test_a_damaged_registry_keeps_no_experiment_from_being_written(tmp_path: Path):
     (tmp_path / "hypotheses.yaml").write_text("hypotheses: {")
-    with pytest.raises(Damaged, match=r"^hypotheses\.yaml: "):
+    with pytest.raises(DamagedError, match=r"^hypotheses\.yaml: "):
         keep(judgement(), directory=tmp_path)
     assert len(load_experiments(directory=tmp_path)) == 1
     assert (tmp_path / "hypotheses.yaml").read_text() == "hypotheses: {"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.errors import Damaged
+from memory.errors import DamagedError
 from memory.records.splice import Unwritable, rewritten
 from memory.records.text import block, inline, read
 
@@ -118,7 +118,7 @@ def test_a_layout_that_cannot_be_changed_with_certainty_is_refused(text: str):
     ],
 )
 def test_what_is_no_record_is_damaged_and_the_line_is_named(text: str, line: str):
-    with pytest.raises(Damaged, match=line):
+    with pytest.raises(DamagedError, match=line):
         read(text)
 
 
@@ -128,7 +128,7 @@ def test_depth_and_unfolding_aliases_are_damage_and_not_a_crash():
         for old, new in zip("abcdefgh", "bcdefghi", strict=True)
     )
     for text in ("[" * 100_000, "- " * 100_000, "&a [*a]", bomb):
-        with pytest.raises(Damaged):
+        with pytest.raises(DamagedError):
             read(text)
 
 

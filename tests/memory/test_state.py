@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import memory
-from memory import DEFAULT, Refused, Settings
+from memory import DEFAULT, RefusedError, Settings
 from memory.episodic.columns import of_episodes
 from memory.episodic.episode import episode_of
 from memory.episodic.results import appetite, streaks
@@ -156,7 +156,7 @@ def test_the_halt_flag_is_set_and_lifted_and_known_as_of_any_instant(db):
         memory.halt(conn, "ada", at=START + DAY, reason="the exchange is down")
         memory.resume(conn, "ada", at=START + 3 * DAY, reason="it is back")
         flags = [memory.state(conn, "ada", as_of=START + day * DAY) for day in range(5)]
-        with pytest.raises(Refused):
+        with pytest.raises(RefusedError):
             memory.halt(conn, "ada", at=START, reason=" ")
     assert [one.halted for one in flags] == [False, True, True, False, False]
     assert flags[1].halt_reason == "the exchange is down"
@@ -165,5 +165,5 @@ def test_the_halt_flag_is_set_and_lifted_and_known_as_of_any_instant(db):
 
 def test_a_setting_that_makes_no_sense_is_refused():
     for bad in ({"capital": 0.0}, {"capital": math.nan}, {"drawdown_limit": 0.0}, {"drawdown_limit": 1.5}):
-        with pytest.raises(Refused):
+        with pytest.raises(RefusedError):
             Settings(**bad)

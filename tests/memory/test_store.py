@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import memory
 from memory import DEFAULT, Retrospective, Settings
 from memory.episodic import cache
-from memory.episodic.columns import Columns
+from memory.episodic.columns import EpisodeColumns
 from memory.store import ledger, tables
 from memory.store.ledger import BLOCK
 from tests.worlds.memory_databases import START, experience, histories, told
@@ -46,12 +46,12 @@ def many(size, first=0, **more):
     ]
 
 
-def same(left: Columns, right: Columns):
+def same(left: EpisodeColumns, right: EpisodeColumns):
     """Whether two sets of columns hold the same episodes in the same order, bit for bit."""
     pairs = [
         *(
             (getattr(left, name), getattr(right, name))
-            for name in Columns.__slots__
+            for name in EpisodeColumns.__slots__
             if name not in ("context", "memo", "reviewed")
         ),
         *zip(left.context, right.context, strict=True),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from memory import Refused
+from memory import RefusedError
 from memory.advice.backtest import STAKE, metrics, validate
 from memory.episodic.episode import episode_of
 from memory.instants import DAY
@@ -129,5 +129,5 @@ def test_figures_that_are_not_defined_are_none_and_not_zero():
 
 
 def test_too_few_trades_are_refused():
-    with pytest.raises(Refused, match="19 trades"):
+    with pytest.raises(RefusedError, match="19 trades"):
         validate(history(0.1, size=30), START + 10 * DAY)

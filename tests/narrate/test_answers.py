@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from retro.narrate import plain
-from retro.narrate.subject import Subject, Words, check, report_subject
+from retro.narrate.subject import GroundedWords, Subject, check, report_subject
 from retro.store.database import open_store
 from tests.worlds.narrations import GOOD, lived
 
@@ -143,9 +143,9 @@ def test_of_ten_thousand_answers_only_sound_ones_are_taken_and_no_figure_but_cod
     ours = re.compile("|".join(map(re.escape, figures)))
     for answer in sound:
         found = check(subject, answer)
-        assert isinstance(found, Words), (answer, found)
+        assert isinstance(found, GroundedWords), (answer, found)
         texts = [*found.fields.values(), *(text for pair in found.positions.values() for text in pair)]
         texts += found.candidates.values()
         assert not any(c.isnumeric() for text in texts for c in ours.sub("", text)), answer
-    taken = [answer for answer in bad if isinstance(check(subject, answer), Words)]
+    taken = [answer for answer in bad if isinstance(check(subject, answer), GroundedWords)]
     assert taken == []

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retro.narrate import plain
-from retro.narrate.ground import Fault
-from retro.narrate.subject import Subject, Words, check, report_subject
+from retro.narrate.ground import Objection
+from retro.narrate.subject import GroundedWords, Subject, check, report_subject
 from retro.store.database import open_store
 from tests.worlds.narrations import AGENT, GOOD, lived, with_text
 
@@ -46,7 +46,7 @@ QUOTE = "a quotation of nothing the agent wrote"
 
 def test_a_sound_answer_is_taken_and_code_fills_value_unit_and_interval(subject: Subject):
     found = check(subject, json.dumps(GOOD))
-    assert isinstance(found, Words)
+    assert isinstance(found, GroundedWords)
     assert found.fields["what_worked"] == (
         "Trading gains came to 8.30 USDC. H-3 averaged +0.75 USDC (n = 6, 95 % interval -0.23..+1.73),"
         " with weak evidence (n = 6)."
@@ -325,7 +325,7 @@ def test_what_was_lost_is_told_without_its_sign(subject: Subject):
         subject,
         json.dumps(with_text("It lost {pnl.total}: a loss of about {h.H-7.pnl}, down by {pnl.total}.")),
     )
-    assert isinstance(told, Words)
+    assert isinstance(told, GroundedWords)
     assert told.fields["what_worked"] == (
         "It lost 2.40 USDC: a loss of about 6.90 USDC (n = 3), down by 2.40 USDC."
     )
@@ -337,7 +337,7 @@ def test_slots_are_filled_once(tmp_path: Path):
     found = report_subject(plain.words(lived(store, strategy="{pnl.total}")))
     store.close()
     told = check(found, json.dumps(with_text("{p.t-2.strategy} lost {pnl.total}.")))
-    assert isinstance(told, Words)
+    assert isinstance(told, GroundedWords)
     assert told.fields["what_worked"] == "{pnl.total} lost 2.40 USDC."
 
 
@@ -346,12 +346,12 @@ def test_slots_are_filled_once(tmp_path: Path):
 def test_whatever_is_written_nothing_that_counts_gets_through(subject: Subject, text: str, field: str):
     """Any text at all: it is refused, or it holds letters, punctuation and slots only."""
     found = check(subject, json.dumps(with_text(text, field)))
-    if isinstance(found, Words):
+    if isinstance(found, GroundedWords):
         bare = re.sub(r"\{[^{}]*\}", "", text)
         assert not any(c.isnumeric() or c in "<>&*_`#[]|@%$" or ord(c) > 0x2030 for c in bare)
     else:
         assert found
-        assert all(isinstance(fault, Fault) and fault.kind for fault in found)
+        assert all(isinstance(fault, Objection) and fault.kind for fault in found)
 
 
 def test_the_agent_of_these_tests_is_reviewed(subject: Subject):

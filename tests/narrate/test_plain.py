@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retro.figures import Money, duration, moment, percent
+from retro.figures import MoneyStyle, duration, moment, percent
 from retro.narrate.plain import NOT_ASKED, position_words, words
 from retro.report import PositionRetrospective, RetrospectiveReport
 from tests.worlds import sample_reports
@@ -23,7 +23,7 @@ def figures_of(value: Any) -> set[str]:
     if isinstance(value, bool) or value is None:
         return set()
     if isinstance(value, int | float):
-        spelled = {f"{abs(value):,.{places}f}" for places in range(9)} | {Money("X").plain(abs(value))}
+        spelled = {f"{abs(value):,.{places}f}" for places in range(9)} | {MoneyStyle("X").plain(abs(value))}
         return {text.rstrip(" %") for text in (*spelled, percent(abs(value)), percent(abs(value), 1))}
     if isinstance(value, str):
         found = set(NUMBER.findall(value))

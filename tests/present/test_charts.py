@@ -12,7 +12,7 @@ import resvg_py
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retro.figures import Money
+from retro.figures import MoneyStyle
 from retro.present.charts.bars import WIDTH, forest, waterfall
 from retro.present.charts.days import calendar, equity_curve
 from retro.present.charts.svg import DARK, INLINE, LIGHT, Palette
@@ -26,7 +26,7 @@ from retro.report import CalendarDay, RetrospectiveReport
 from tests.worlds import sample_reports
 
 SVG = "{http://www.w3.org/2000/svg}"
-USDC = Money("USDC")
+USDC = MoneyStyle("USDC")
 WEEK = sample_reports.weekly()
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from retro.figures import (
     DASH,
-    Money,
+    MoneyStyle,
     count,
     day_text,
     duration,
@@ -24,7 +24,7 @@ from retro.figures import (
     span,
 )
 
-USDC = Money("USDC")
+USDC = MoneyStyle("USDC")
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_amounts_carry_sign_and_unit(value: float | None, shown: str) -> None:
     ],
 )
 def test_decimals_follow_the_currency(currency: str, amounts: list[float | None], places: int) -> None:
-    assert money_of(currency, amounts) == Money(currency, places)
+    assert money_of(currency, amounts) == MoneyStyle(currency, places)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_instants_are_told_on_the_owners_clock() -> None:
 @given(st.floats(-1e300, 1e300), st.integers(0, 8))
 @settings(deadline=None, max_examples=300)
 def test_a_figure_keeps_its_sign_and_is_zero_only_when_it_is(value: float, places: int) -> None:
-    shown = Money("X", places).signed(value)
+    shown = MoneyStyle("X", places).signed(value)
     digits = re.sub(r"e[+-]\d+$", "", shown)
     if abs(value) >= 5e-10:
         assert any(c in "123456789" for c in digits)

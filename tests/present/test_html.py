@@ -11,7 +11,7 @@ import pytest
 from retro.narrate.plain import position_words, words
 from retro.present.formats import page_of, render
 from retro.present.markdown import escaped
-from retro.present.page.blocks import Bars, Days, Facts, Notes, Page, Prose, Quote, Table, Verdicts
+from retro.present.page.blocks import Bars, Days, FigureList, Notes, Page, Prose, Quote, Table, Verdicts
 from retro.report import PositionRetrospective, RetrospectiveReport
 from retro.safe import clean, plain_text
 from tests.present.test_markdown import ATTACKS
@@ -138,7 +138,7 @@ def strings(page: Page) -> list[str]:
         found += [section.title, section.aside]
         for block in section.blocks:
             match block:
-                case Facts():
+                case FigureList():
                     facts += block.rows
                 case Table():
                     found += [cell.text for row in block.rows for cell in row.cells] + [block.note]

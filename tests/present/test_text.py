@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from retro.narrate.plain import position_words, words
 from retro.narrate.slots import report_slots
 from retro.present.formats import render
-from retro.present.page.blocks import Cell, Column, Row, Table
+from retro.present.page.blocks import Cell, Column, Table, TableRow
 from retro.present.text.drawings import diverging
 from retro.present.text.tables import table_lines
 from retro.present.widths import cells, cut, pad, wrap
@@ -187,7 +187,7 @@ def test_long_lists_are_cut_and_say_how_much_is_missing() -> None:
 def test_names_too_long_for_their_column_stand_whole_above_their_row() -> None:
     columns = (Column("Group", right=False, cut=6), Column("n"), Column("PnL"))
     rows = tuple(
-        Row((Cell(f"breakout_48h x {name}"), Cell("7"), Cell("+1.00")), faint=name == "roi")
+        TableRow((Cell(f"breakout_48h x {name}"), Cell("7"), Cell("+1.00")), faint=name == "roi")
         for name in ("roi", "stop")
     )
     lines = ["".join(text for text, _ in line) for line in table_lines(Table(columns, rows), 26)]

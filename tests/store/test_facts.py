@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import func, select
 
-from retro.model import Fact, Fill, Row
+from retro.model import EventRow, Fact, Fill
 from retro.periods import DAY, SECOND
 from retro.store import schema as tables
 from retro.store.database import Store, open_store
@@ -27,25 +27,25 @@ QUICK = settings(deadline=None, max_examples=30, suppress_health_check=[HealthCh
 LIVES = count()
 
 
-def event(kind: str, id_: str, at: int, position: str | None, agent: str, /, **fields: Any) -> Row:
+def event(kind: str, id_: str, at: int, position: str | None, agent: str, /, **fields: Any) -> EventRow:
     """A row as an adapter hands it on."""
     body = {"type": kind, "id": id_, "agent": agent, "at": at // 1000, **fields}
     if position is not None:
         body["position"] = position
-    return Row(agent, kind, id_, at, position, json.dumps(body))
+    return EventRow(agent, kind, id_, at, position, json.dumps(body))
 
 
 def fill(
     id_: str, at: int, position: str = "p1", price: Any = "10", agent: str = "bot", **fields: Any
-) -> Row:
+) -> EventRow:
     return event("fill", id_, at, position, agent, side="buy", quantity="1", price=price, **fields)
 
 
-def cost(id_: str, at: int, agent: str = "bot", **fields: Any) -> Row:
+def cost(id_: str, at: int, agent: str = "bot", **fields: Any) -> EventRow:
     return event("cost", id_, at, None, agent, kind="gas", amount="0.01", **fields)
 
 
-def add(store: Store, rows: Sequence[Row], **options: Any) -> facts.Added:
+def add(store: Store, rows: Sequence[EventRow], **options: Any) -> facts.Added:
     with store.write() as conn:
         return facts.add(conn, rows, where="life.jsonl", lines=options.pop("lines", None), **options)
 
@@ -67,7 +67,7 @@ def test_what_is_told_is_stored_to_the_letter(store: Store):
         '{"type": "fill",  "id":"f1","agent":"bot","at":"2026-03-01T00:00:00Z","position":"p1","side":"buy",'
         '"quantity":0.100000000000000000000000000001,"price":"3012.440","note":"\\u0000 \\ud83d\\ude80 ü\\n\t"}'
     ).replace("\t", "\\t")
-    add(store, [Row("bot", "fill", "f1", T0, "p1", body)])
+    add(store, [EventRow("bot", "fill", "f1", T0, "p1", body)])
     with store.read() as conn:
         assert conn.execute(select(tables.events.c.body)).scalar_one() == body
         (fact,) = facts.of_positions(conn, "bot", ["p1"])
@@ -199,7 +199,7 @@ def test_what_a_source_says_of_an_agent_is_kept_and_as_of_only_grows(store: Stor
 @pytest.fixture
 def told(store: Store) -> Store:
     """Ten days: each opens a position, costs once, and touches the position of the day before."""
-    rows: list[Row] = []
+    rows: list[EventRow] = []
     for day in range(10):
         at = T0 + day * DAY
         rows += [fill(f"f{day}", at, f"p{day}"), cost(f"c{day}", at + SECOND)]
@@ -256,7 +256,7 @@ def test_what_a_question_costs_follows_its_window_not_the_history(tmp_path):
     steps = {}
     for days in (30, 300):
         store = open_store(str(tmp_path / f"{days}.db"))
-        rows: list[Row] = []
+        rows: list[EventRow] = []
         for i in range(days * 20):
             at = T0 - days * DAY + i * DAY // 20
             rows.append(cost(f"e{i}", at) if i % 4 == 0 else fill(f"e{i}", at, f"p{i // 8}"))
@@ -291,7 +291,7 @@ EVENTS = st.builds(
 )  # fmt: skip
 
 
-def as_row(agent: str, kind: str, number: int, content: Any, day: int) -> Row:
+def as_row(agent: str, kind: str, number: int, content: Any, day: int) -> EventRow:
     at = T0 + day * DAY
     if kind == "fill":
         return fill(f"e{number}", at, price=content, agent=agent)

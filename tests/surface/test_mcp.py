@@ -143,7 +143,7 @@ def test_writing_is_idempotent_and_asking_about_plans_changes_nothing(home: Path
 )  # fmt: skip
 def test_a_failure_is_an_error_that_says_why(home: Path, tool: str, asked: dict[str, Any], word: str):
     """Asked inside this process: the server is the same object."""
-    from retro.app.questions.memory import Experience
+    from retro.app.questions.memory import MemoryQueries
     from retro.config import Config
     from retro.store.database import open_store
     from retro.surface.mcp.tools import server_of
@@ -161,7 +161,7 @@ def test_a_failure_is_an_error_that_says_why(home: Path, tool: str, asked: dict[
                 said = result.content[0].text
             assert word in said
 
-        talk(server_of(Experience(store, Config())), what)
+        talk(server_of(MemoryQueries(store, Config())), what)
     finally:
         store.close()
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import playbook
-from retro.present.page.proposals import change_in_words, evidence_in_words
+from retro.present.page.proposals import describe_change, evidence_in_words
 from tests.worlds import playbook_lives as lives
 from tests.worlds.commands import Retro, retro
 from tests.worlds.playbook_lives import lived
@@ -83,5 +83,5 @@ def entry(**changed: Any) -> dict[str, Any]:
 def test_a_proposal_is_told_in_words_with_unit_and_sample_size(
     told: dict[str, Any], change: tuple[str, str], evidence: str
 ) -> None:
-    assert change_in_words(told) == change
+    assert describe_change(told) == change
     assert evidence_in_words(told, "USDC") == evidence

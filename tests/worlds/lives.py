@@ -9,7 +9,7 @@ from retro import config
 from retro.app.intake.ingest import Ingested, ingest
 from retro.app.reviews import build as review
 from retro.app.settlement.lookup import choose_period
-from retro.app.settlement.settings import Settings, settings_of
+from retro.app.settlement.settings import AgentSettings, settings_of
 from retro.ingest.journal import reader as journal
 from retro.store.facts import agents
 
@@ -28,7 +28,7 @@ def settings_for(told: Mapping[str, object] | None = None):
     """Settings by agent, from the tables of a configuration."""
     loaded = config.Config.model_validate(told or {})
 
-    def settings(agent: Agent) -> Settings:
+    def settings(agent: Agent) -> AgentSettings:
         return settings_of(loaded, agent, None)
 
     return settings

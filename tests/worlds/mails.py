@@ -11,7 +11,7 @@ from pathlib import Path
 
 from retro.config import Config
 from retro.deliver.channel import Message
-from retro.deliver.mail.channel import Mail
+from retro.deliver.mail.channel import MailChannel
 from retro.narrate.plain import words
 from retro.periods import parse_instant
 from retro.report import PositionRetrospective, RetrospectiveReport
@@ -97,7 +97,7 @@ def configured(**mail) -> Config:
 
 
 def eml(message_: Message, **mail) -> bytes:
-    return Mail(configured(**mail)).preview(message_)[0]
+    return MailChannel(configured(**mail)).preview(message_)[0]
 
 
 def parsed(data: bytes) -> EmailMessage:

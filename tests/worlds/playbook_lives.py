@@ -18,9 +18,9 @@ import playbook
 from retro import config
 from retro.app.proposals.lifecycle import suggest
 from retro.app.proposals.outcomes import Outcomes, read_outcomes
-from retro.app.proposals.repository import Way, way_of
+from retro.app.proposals.repository import ProposalRemote, remote_from
 from retro.app.proposals.requests import Opened, open_request
-from retro.app.settlement.settings import Settings, settings_of
+from retro.app.settlement.settings import AgentSettings, settings_of
 from retro.periods import DAY, format_instant, parse_instant
 from retro.store import proposals as shelf
 from retro.store.database import Store, open_store
@@ -82,12 +82,12 @@ class House:
         return config.Config.model_validate({"playbook": self.told})
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> AgentSettings:
         return settings_of(self.config, self.agent, playbook.parse(BOOK))
 
     @property
-    def way(self) -> Way:
-        return way_of(self.store, self.config, self.env)
+    def way(self) -> ProposalRemote:
+        return remote_from(self.store, self.config, self.env)
 
     def live(self, lines: bytes) -> None:
         told = living.live(self.store, lines)
@@ -177,7 +177,9 @@ def placed(tmp_path: Path, lived: Path) -> Iterator[tuple[House, FakeForge]]:
         yield made
 
 
-def bring(house: House, *, week: str | None = None, now: int = 1, way: Way | None = None) -> Opened:
+def bring(
+    house: House, *, week: str | None = None, now: int = 1, way: ProposalRemote | None = None
+) -> Opened:
     return open_request(house.store, house.agent, house.settings, way or house.way, now=now, week=week)
 
 

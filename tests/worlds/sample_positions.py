@@ -98,7 +98,7 @@ LP: dict[str, Any] = {
     "exit_reason": "time_stop",
     "cites": r.Cites(entry=["H-7", "H-12"], exit=["H-15"]),
     "entry_predictions": [
-        r.Prediction(
+        r.EntryPrediction(
             id="p1",
             category="fee_rate",
             item="ETH/USDC",
@@ -110,7 +110,7 @@ LP: dict[str, Any] = {
             actual=1.62,
             hit=True,
         ),
-        r.Prediction(
+        r.EntryPrediction(
             id="p2",
             category="impermanent_loss",
             item="",
@@ -122,7 +122,7 @@ LP: dict[str, Any] = {
             actual=8.2,
             hit=False,
         ),
-        r.Prediction(
+        r.EntryPrediction(
             id="p3",
             category="",
             item="",

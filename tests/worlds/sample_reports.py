@@ -259,7 +259,7 @@ def empty_daily(**changes: Any) -> r.RetrospectiveReport:
 
 def _position_of(attack: str) -> r.PositionRetrospective:
     cites = r.Cites(entry=[attack], exit=[attack])
-    prediction = r.Prediction(
+    prediction = r.EntryPrediction(
         id=attack,
         category=attack,
         item=attack,

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from retro import config
-from retro.app.context import Bench, Tally, terms_of
-from retro.app.engine.obligations import materialise
-from retro.app.engine.worker import knock
+from retro.app.context import PassSummary, WorkContext, policy_of
+from retro.app.engine.obligations import enqueue_due
+from retro.app.engine.worker import run_pass
 from retro.app.intake.ingest import Ingested, ingest
 from retro.app.narration.narrators import plain_words
 from retro.app.settlement.settings import settings_of
@@ -24,7 +24,7 @@ from retro.periods import DAY, HOUR, SECOND, format_instant, parse_instant
 from retro.report.document import read
 from retro.store.database import Store
 from retro.store.jobs import outbox, reviews
-from retro.store.jobs.outbox import Letter
+from retro.store.jobs.outbox import Delivery
 from retro.store.jobs.reviews import Review
 from retro.testing.clock import FakeClock
 
@@ -115,7 +115,7 @@ class World:
     def settings_for(self, agent: Any) -> Any:
         return settings_of(self.config, agent, None)
 
-    def bench(self, store: Store | None = None, **more: Any) -> Bench:
+    def bench(self, store: Store | None = None, **more: Any) -> WorkContext:
         self.count += 1
         channels: dict[str, Any] = {"file": self.file}
         if self.mail is not None:
@@ -123,7 +123,7 @@ class World:
         given: dict[str, Any] = {
             "store": store or self.store,
             "config": self.config,
-            "terms": terms_of(self.config),
+            "terms": policy_of(self.config),
             "settings_for": self.settings_for,
             "channels": channels,
             "clock": self.clock,
@@ -132,7 +132,7 @@ class World:
             "rng": random.Random(7),
             "log": lambda event, **fields: self.log.append((event, fields)),
         }
-        return Bench(**{**given, **more})
+        return WorkContext(**{**given, **more})
 
     def tell(self, events: list[dict[str, Any]], *, now: int | None = None, **how: Any) -> Ingested:
         """Ingest journal lines at the clock's time."""
@@ -140,12 +140,12 @@ class World:
         batches = journal.read(io.BytesIO(lines_of(events)), "life", now=at)
         return ingest(self.store, "life", batches, self.settings_for, now=at, **how)
 
-    def knock(self, **more: Any) -> Tally:
-        return knock(self.bench(**more), all_agents=True)
+    def knock(self, **more: Any) -> PassSummary:
+        return run_pass(self.bench(**more), all_agents=True)
 
     def owe(self) -> list[Review]:
         """Bring the ledger up to date and make nothing."""
-        materialise(self.store, self.settings_for, terms_of(self.config), self.clock(), all_agents=True)
+        enqueue_due(self.store, self.settings_for, policy_of(self.config), self.clock(), all_agents=True)
         return self.reviews()
 
     def reviews(self, kind: str | None = None) -> list[Review]:
@@ -156,7 +156,7 @@ class World:
         with self.store.read() as conn:
             return reviews.by_id(conn, name)
 
-    def letters(self, channel: str | None = None) -> list[Letter]:
+    def letters(self, channel: str | None = None) -> list[Delivery]:
         with self.store.read() as conn:
             return [one for one in outbox.listed(conn) if channel is None or one.channel == channel]
 

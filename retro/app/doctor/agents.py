@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from retro.app.doctor.check import Check, Examination, House
-    from retro.app.settlement.settings import Settings
+    from retro.app.doctor.check import Check, Examination, Installation
+    from retro.app.settlement.settings import AgentSettings
     from retro.store.facts.agents import Agent
 
 __all__ = ["CHECKS", "agents", "faults", "known_agents"]
@@ -31,7 +31,7 @@ _FOREVER: Final = 1 << 62
 _SHOWN: Final = 5
 
 
-def agents(house: House) -> Iterator[Check]:
+def agents(house: Installation) -> Iterator[Check]:
     """Every agent: its life, its marks, its book."""
     if house.store is None:
         return
@@ -40,7 +40,7 @@ def agents(house: House) -> Iterator[Check]:
             yield from _agent(conn, agent, _settings(house, agent))
 
 
-def _settings(house: House, agent: Agent) -> Settings:
+def _settings(house: Installation, agent: Agent) -> AgentSettings:
     table = house.config.agent.get(agent.name)
     try:
         book = None if table is None or table.playbook is None else read_playbook(table.playbook)
@@ -49,7 +49,7 @@ def _settings(house: House, agent: Agent) -> Settings:
     return settings_of(house.config, agent, book)
 
 
-def _agent(conn: Connection, agent: Agent, settings: Settings) -> Iterator[Check]:
+def _agent(conn: Connection, agent: Agent, settings: AgentSettings) -> Iterator[Check]:
     if agent.first_at is None or agent.last_at is None:
         yield note("agent", f"{agent.name}: has no events yet")
         return
@@ -107,7 +107,7 @@ def _priced_by(instrument: str, base_currency: str) -> set[str]:
     return {instrument, base, f"{base}/{quote or base_currency}", f"{base}/{base_currency}"}
 
 
-def known_agents(house: House) -> Iterator[Check]:
+def known_agents(house: Installation) -> Iterator[Check]:
     """`[agent.NAME]` tables that no agent answers to: most often a slip in the name."""
     if house.store is None:
         return
@@ -120,7 +120,7 @@ def known_agents(house: House) -> Iterator[Check]:
             yield note("agent", f"{name}: is configured, but no event tells of it{hint}")
 
 
-def faults(house: House) -> Iterator[Check]:
+def faults(house: Installation) -> Iterator[Check]:
     """Rows that could not be used."""
     if house.store is None:
         return

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from retro.config import Config
     from retro.store.database import Store
 
-__all__ = ["Check", "Examination", "House", "broken", "note", "ok"]
+__all__ = ["Check", "Examination", "Installation", "broken", "note", "ok"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class House:
+class Installation:
     """What is examined. `store` is None where there is no database yet, or none that opens; `now` is microseconds."""
 
     config: Config
@@ -34,7 +34,7 @@ class House:
     store: Store | None = None
 
 
-Examination = Callable[[House], Iterable[Check]]
+Examination = Callable[[Installation], Iterable[Check]]
 """Looks at one thing and says what it found. A `RetroError` it raises becomes a broken check under its name."""
 
 

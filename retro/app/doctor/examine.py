@@ -12,7 +12,7 @@ from retro.app.doctor import place as checks_place
 from retro.app.doctor import playbook as checks_playbook
 from retro.app.doctor import service as checks_service
 from retro.app.doctor import sources as checks_sources
-from retro.app.doctor.check import Check, House, broken
+from retro.app.doctor.check import Check, Installation, broken
 from retro.config import Config, load, with_database
 from retro.errors import ConfigError, RetroError, UsageError
 from retro.store.database import open_store
@@ -42,7 +42,9 @@ def examine(config_path: Path | None, db: str | None, env: Mapping[str, str], *,
 
     Without a readable configuration only the machine is examined: everything else depends on what the file says.
     """
-    machine = [check for one in checks_machine.CHECKS for check in _told(one, House(Config(), env, now))]
+    machine = [
+        check for one in checks_machine.CHECKS for check in _told(one, Installation(Config(), env, now))
+    ]
     try:
         config = load(config_path, env)
         config = with_database(config, db) if db else config
@@ -54,7 +56,7 @@ def examine(config_path: Path | None, db: str | None, env: Mapping[str, str], *,
         )
         return [*machine, *(broken("configuration", fault) for fault in faults)]
     found: list[Check] = []
-    house = House(config, env, now, _opened(config, found))
+    house = Installation(config, env, now, _opened(config, found))
     try:
         for one in _CHECKS:
             found += _told(one, house)
@@ -75,7 +77,7 @@ def _opened(config: Config, found: list[Check]) -> Store | None:
     return None
 
 
-def _told(one: Examination, house: House) -> Iterator[Check]:
+def _told(one: Examination, house: Installation) -> Iterator[Check]:
     try:
         yield from one(house)
     except (RetroError, OSError) as error:

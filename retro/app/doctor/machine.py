@@ -16,7 +16,7 @@ from retro.app.doctor.check import broken, note, ok
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from retro.app.doctor.check import Check, Examination, House
+    from retro.app.doctor.check import Check, Examination, Installation
 
 __all__ = ["CHECKS", "extras", "packages", "python", "sqlite_library"]
 
@@ -31,7 +31,7 @@ _EXTRAS: Final = {
 }
 
 
-def python(_: House) -> Iterator[Check]:
+def python(_: Installation) -> Iterator[Check]:
     """The interpreter, and where we run from."""
     told = (
         f"{platform.python_version()}, slow-mirror {version.__version__} in {Path(version.__file__).parent}"
@@ -42,7 +42,7 @@ def python(_: House) -> Iterator[Check]:
         yield ok("python", told)
 
 
-def sqlite_library(_: House) -> Iterator[Check]:
+def sqlite_library(_: Installation) -> Iterator[Check]:
     """The library's version, and the bug that databases in WAL mode have before 3.51.3."""
     version = sqlite3.sqlite_version
     if sqlite3.sqlite_version_info >= _WAL_MENDED:
@@ -55,7 +55,7 @@ def sqlite_library(_: House) -> Iterator[Check]:
     )
 
 
-def packages(_: House) -> Iterator[Check]:
+def packages(_: Installation) -> Iterator[Check]:
     """Whether `memory` and `playbook`, names that others use too, are ours."""
     home = Path(version.__file__).resolve().parent.parent
     strangers = []
@@ -80,7 +80,7 @@ def packages(_: House) -> Iterator[Check]:
     yield ok("packages", "retro, memory and playbook are ours")
 
 
-def extras(_: House) -> Iterator[Check]:
+def extras(_: Installation) -> Iterator[Check]:
     """Which optional parts are installed, and how to get the others."""
     missing = {extra for extra, (module, _) in _EXTRAS.items() if importlib.util.find_spec(module) is None}
     there = [what for extra, (_, what) in _EXTRAS.items() if extra not in missing]

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
     from memory import Health
     from memory.records import Hypotheses
-    from retro.app.doctor.check import Check, Examination, House
+    from retro.app.doctor.check import Check, Examination, Installation
 
 __all__ = ["CHECKS", "experience", "records"]
 
 
-def experience(house: House) -> Iterator[Check]:
+def experience(house: Installation) -> Iterator[Check]:
     """Counts, cache, orphans and the chain of digests, agent by agent; every row is read."""
     if house.store is None or not _is_ours():
         return
@@ -58,7 +58,7 @@ def _health(one: Health) -> Iterator[Check]:
         )
 
 
-def records(house: House) -> Iterator[Check]:
+def records(house: Installation) -> Iterator[Check]:
     """Experiments and hypotheses: how many, what is damaged, what names an experiment that is not there."""
     if not house.config.memory.records:
         yield note("records", "off: [memory] records is false")

@@ -16,7 +16,7 @@ from retro.store import spend
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from retro.app.doctor.check import Check, Examination, House
+    from retro.app.doctor.check import Check, Examination, Installation
     from retro.secret import Secret
 
 __all__ = ["CHECKS", "model", "spending"]
@@ -26,7 +26,7 @@ _PATIENCE_S: Final = 5.0
 _USUAL_PROMPT: Final = 12_000  # tokens, rather too many: what a weekly review's request is bounded by
 
 
-def model(house: House) -> Iterator[Check]:
+def model(house: Installation) -> Iterator[Check]:
     """The key, then every model in use: has it a price, does the service know it, will it stay."""
     llm = house.config.llm
     try:
@@ -49,7 +49,7 @@ def model(house: House) -> Iterator[Check]:
         yield from _state(house, name, key)
 
 
-def _in_use(house: House) -> dict[str, list[str]]:
+def _in_use(house: Installation) -> dict[str, list[str]]:
     """Model -> the tiers it stands for, of those that any review uses."""
     review, llm = house.config.retrospective, house.config.llm
     used = {review.review_inference_tier, review.epoch_inference_tier}
@@ -60,7 +60,7 @@ def _in_use(house: House) -> dict[str, list[str]]:
     return models
 
 
-def _price(house: House, name: str, tiers: list[str]) -> Check:
+def _price(house: Installation, name: str, tiers: list[str]) -> Check:
     price = price_of(name, day_of(house.now, zone("UTC")))
     told = f"{name} ({' and '.join(tiers)})"
     if price is None:
@@ -76,7 +76,7 @@ def _price(house: House, name: str, tiers: list[str]) -> Check:
     return ok("model", f"{told}: one call costs {worst:.3f} USD at the very most")
 
 
-def _state(house: House, name: str, key: Secret) -> Iterator[Check]:
+def _state(house: Installation, name: str, key: Secret) -> Iterator[Check]:
     """What the service says of a model, when it can be reached."""
     reply, told = model_state(name, key, house.config.llm.base_url, _PATIENCE_S)
     if reply.status in {401, 403}:
@@ -94,7 +94,7 @@ def _state(house: House, name: str, key: Secret) -> Iterator[Check]:
         yield ok("model", f"{name}: the service has it")
 
 
-def spending(house: House) -> Iterator[Check]:
+def spending(house: Installation) -> Iterator[Check]:
     """What words cost this month, against the cap."""
     if house.store is None:
         return

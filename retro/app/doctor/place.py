@@ -18,7 +18,7 @@ from retro.store.health import damage, server_version
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from retro.app.doctor.check import Check, Examination, House
+    from retro.app.doctor.check import Check, Examination, Installation
     from retro.config import Config
 
 __all__ = ["CHECKS", "configuration", "database", "disk", "file_of", "permissions", "secrets"]
@@ -36,7 +36,7 @@ def file_of(config: Config) -> Path | None:
     return None if "://" in url else Path(url)
 
 
-def configuration(house: House) -> Iterator[Check]:
+def configuration(house: Installation) -> Iterator[Check]:
     """Where the configuration comes from, and which of its keys speak to nothing yet."""
     file = house.config.file
     yield ok("configuration", "built-in defaults; `retro init` writes a file" if file is None else str(file))
@@ -49,7 +49,7 @@ def configuration(house: House) -> Iterator[Check]:
         yield note("configuration", f"accepted, not yet used: {listed}")
 
 
-def database(house: House) -> Iterator[Check]:
+def database(house: Installation) -> Iterator[Check]:
     """What the database holds, and whether a small one is sound page by page."""
     if house.store is None:
         return
@@ -68,7 +68,7 @@ def database(house: House) -> Iterator[Check]:
     yield ok("database", f"{house.store.url}: {held}{size}, {kind}")
 
 
-def permissions(house: House) -> Iterator[Check]:
+def permissions(house: Installation) -> Iterator[Check]:
     """Whether we may write where the database is or will be, and who else may read it."""
     file = file_of(house.config)
     if file is None:
@@ -90,7 +90,7 @@ def permissions(house: House) -> Iterator[Check]:
         yield ok("permissions", "nobody else may read the database")
 
 
-def disk(house: House) -> Iterator[Check]:
+def disk(house: Installation) -> Iterator[Check]:
     """Room for the database to grow; a migration or a rollback journal may need its size again."""
     file = file_of(house.config)
     if file is None:
@@ -110,7 +110,7 @@ def disk(house: House) -> Iterator[Check]:
         yield ok("disk", told)
 
 
-def secrets(house: House) -> Iterator[Check]:
+def secrets(house: Installation) -> Iterator[Check]:
     """Which secrets were given and from where, never what they are."""
     given = []
     for name in SECRETS:

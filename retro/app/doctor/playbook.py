@@ -16,7 +16,7 @@ from retro.secret import find_secret
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from retro.app.doctor.check import Check, Examination, House
+    from retro.app.doctor.check import Check, Examination, Installation
     from retro.secret import Secret
 
 __all__ = ["CHECKS", "requests"]
@@ -26,7 +26,7 @@ _PATIENCE_S: Final = 10.0
 _SHOWN: Final = 5
 
 
-def requests(house: House) -> Iterator[Check]:
+def requests(house: Installation) -> Iterator[Check]:
     """How the playbook's proposals travel. Nothing is asked over the network unless a repository is configured."""
     table = house.config.playbook
     if table.repository is None:
@@ -53,7 +53,7 @@ def requests(house: House) -> Iterator[Check]:
     yield from _repository(house, token)
 
 
-def _forge(house: House, token: Secret) -> Iterator[Check]:
+def _forge(house: Installation, token: Secret) -> Iterator[Check]:
     table = house.config.playbook
     slug = table.slug or ""
     if table.api_url.startswith("http://"):
@@ -74,7 +74,7 @@ def _forge(house: House, token: Secret) -> Iterator[Check]:
     yield ok("forge", f"{name} on {table.api_url}, token from {token.origin}")
 
 
-def _repository(house: House, token: Secret | None) -> Iterator[Check]:
+def _repository(house: Installation, token: Secret | None) -> Iterator[Check]:
     """The playbook as it stands at the base, read through a cache that is thrown away."""
     table = house.config.playbook
     with tempfile.TemporaryDirectory() as place:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from retro.app.context import terms_of
+from retro.app.context import policy_of
 from retro.app.doctor.check import broken, note, ok
 from retro.deliver.channel import Sent
 from retro.periods import SECOND, period_at, zone
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from zoneinfo import ZoneInfo
 
-    from retro.app.doctor.check import Check, Examination, House
+    from retro.app.doctor.check import Check, Examination, Installation
 
 __all__ = ["CHECKS", "clock", "letters", "lock", "mail", "owed", "schedule", "time_zone"]
 
@@ -32,7 +32,7 @@ _UNSYNCHRONISED: Final = 5
 _TIMEX_BYTES: Final = 256
 
 
-def clock(house: House) -> Iterator[Check]:
+def clock(house: Installation) -> Iterator[Check]:
     """Whether the clock is kept in step, and not behind what was done already."""
     newest = None
     if house.store is not None:
@@ -62,7 +62,7 @@ def _in_step() -> bool | None:
     return None if state < 0 else state != _UNSYNCHRONISED
 
 
-def time_zone(house: House) -> Iterator[Check]:
+def time_zone(house: Installation) -> Iterator[Check]:
     """The owner's zone, and when its clocks change next."""
     name = house.config.owner.time_zone
     tz = zone(name)
@@ -73,14 +73,14 @@ def time_zone(house: House) -> Iterator[Check]:
     yield ok("time zone", f"{name}; {after}")
 
 
-def lock(house: House) -> Iterator[Check]:
+def lock(house: Installation) -> Iterator[Check]:
     """Who works on the database: on SQLite one process at a time."""
     store = house.store
     if store is None:
         return
     if store.path is None:
         with store.read() as conn:
-            held = len(claims.held_elsewhere(conn, ""))
+            held = len(claims.leases_of_others(conn, ""))
         yield ok("lock", f"processes may share this database; reviews held now: {held}")
         return
     holder = _holder(store.path.with_name(f"{store.path.name}.lock"))
@@ -100,7 +100,7 @@ def _holder(path: Path) -> str | None:
     return next((row[4] for row in rows if row[1] == "FLOCK" and row[5].rpartition(":")[2] == inode), None)
 
 
-def schedule(house: House) -> Iterator[Check]:
+def schedule(house: Installation) -> Iterator[Check]:
     """When the next reviews fall due: each at the end of its period, or a little later when its data have settled."""
     tz = zone(house.config.owner.time_zone)
     births = []
@@ -108,7 +108,7 @@ def schedule(house: House) -> Iterator[Check]:
         with house.store.read() as conn:
             births = [agent.first_at for agent in shelf_agents.agents(conn) if agent.first_at is not None]
     days = house.config.retrospective.epoch_interval_days
-    for kind in terms_of(house.config).periods:
+    for kind in policy_of(house.config).periods:
         ends = [
             period_at(kind, house.now, tz, birth=birth, epoch_days=days).end
             for birth in (births if kind == "epoch" else [0])
@@ -118,7 +118,7 @@ def schedule(house: House) -> Iterator[Check]:
             yield ok("schedule", f"next {kind} review: {_moment(min(ends), tz)} {tz.key}")
 
 
-def owed(house: House) -> Iterator[Check]:
+def owed(house: Installation) -> Iterator[Check]:
     """What the ledger waits for."""
     if house.store is None:
         return
@@ -140,7 +140,7 @@ def owed(house: House) -> Iterator[Check]:
         yield ok("reviews", f"{counts['done']:,} done, {counts['waiting']:,} waiting for their data")
 
 
-def letters(house: House) -> Iterator[Check]:
+def letters(house: Installation) -> Iterator[Check]:
     """What could not be delivered."""
     if house.store is None:
         return
@@ -152,7 +152,7 @@ def letters(house: House) -> Iterator[Check]:
         yield note("delivery", f"messages that wait to be sent: {waiting:,}")
 
 
-def mail(house: House) -> Iterator[Check]:
+def mail(house: Installation) -> Iterator[Check]:
     """Whether the mail server can be reached and lets us in; nothing is sent."""
     table = house.config.mail
     if not table.host:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from retro.app.doctor.check import Check, Examination, House
+    from retro.app.doctor.check import Check, Examination, Installation
 
 __all__ = ["CHECKS", "playbooks", "sources"]
 
@@ -21,7 +21,7 @@ _SHOWN: Final = 3
 _SQLITE: Final = b"SQLite format 3\0"
 
 
-def sources(house: House) -> Iterator[Check]:
+def sources(house: Installation) -> Iterator[Check]:
     """Every `[[source]]`: there, readable, and of the kind it is said to be."""
     for source in house.config.source:
         wrong = _unreadable(source.path, folder=source.kind == "marks" and source.path.is_dir())
@@ -54,7 +54,7 @@ def _head(path: Path) -> bytes:
         return file.read(len(_SQLITE))
 
 
-def playbooks(house: House) -> Iterator[Check]:
+def playbooks(house: Installation) -> Iterator[Check]:
     """Every playbook: readable, and without faults."""
     for agent, table in house.config.agent.items():
         if table.playbook is None:

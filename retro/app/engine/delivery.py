@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from retro.app.context import LONGEST_WAIT, backoff
 from retro.app.reviews.messages import message_of
-from retro.deliver.channel import Refused, Retry, Sent
+from retro.deliver.channel import Rejected, Retry, Sent
 from retro.errors import LostClaimError, StoreError
 from retro.periods import DAY, SECOND
 from retro.safe import plain_text
@@ -19,10 +19,10 @@ from retro.store.jobs import outbox
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from retro.app.context import Bench, Tally
+    from retro.app.context import PassSummary, WorkContext
     from retro.config import Config
     from retro.deliver.channel import Channel, Outcome
-    from retro.store.jobs.outbox import Letter
+    from retro.store.jobs.outbox import Delivery
 
 __all__ = ["channels_of", "send_all"]
 
@@ -51,9 +51,9 @@ def channels_of(config: Config, env: Mapping[str, str]) -> dict[str, Channel]:
     return channels
 
 
-def send_all(bench: Bench, tally: Tally) -> None:
+def send_all(bench: WorkContext, tally: PassSummary) -> None:
     """Send what can be sent now: what stands alone first, then what was gathered, one message a recipient."""
-    if not _fail_the_homeless(bench, tally):
+    if not _fail_unroutable(bench, tally):
         return
     for digest in (False, True):
         while not bench.stopping():
@@ -62,10 +62,10 @@ def send_all(bench: Bench, tally: Tally) -> None:
             if not letters:
                 break
             messages = [letters] if digest else [[letter] for letter in letters]
-            _note(bench, [(told, _send(bench, told)) for told in messages], tally)
+            _record_outcomes(bench, [(told, _send(bench, told)) for told in messages], tally)
 
 
-def _take(bench: Bench, *, digest: bool) -> list[Letter]:
+def _take(bench: WorkContext, *, digest: bool) -> list[Delivery]:
     """A message's letters, or of a channel that minds no repeat as many as fit into one transaction."""
     now, lease = bench.clock(), bench.lease
     with bench.store.read() as conn:
@@ -80,11 +80,15 @@ def _take(bench: Bench, *, digest: bool) -> list[Letter]:
                 conn, bench.owner, now, lease, name, digest=digest, limit=limit, without=held
             )
             if found:
-                return [*found, *outbox.company(conn, found[0], bench.owner, now, lease)] if digest else found
+                return (
+                    [*found, *outbox.claim_digest_group(conn, found[0], bench.owner, now, lease)]
+                    if digest
+                    else found
+                )
     return []
 
 
-def _send(bench: Bench, letters: list[Letter]) -> Outcome:
+def _send(bench: WorkContext, letters: list[Delivery]) -> Outcome:
     """Hand over one message, which may speak for several letters; the newest is its head and stands last."""
     letters.sort(key=lambda letter: (letter.period_end, letter.key))
     *older, head = letters
@@ -98,10 +102,12 @@ def _send(bench: Bench, letters: list[Letter]) -> Outcome:
         return Retry(f"{type(error).__name__}: {error}")
 
 
-def _note(bench: Bench, sent: Sequence[tuple[list[Letter], Outcome]], tally: Tally) -> None:
+def _record_outcomes(
+    bench: WorkContext, sent: Sequence[tuple[list[Delivery], Outcome]], tally: PassSummary
+) -> None:
     """Record what became of messages, in one transaction unless one of them is not ours any more, and say it."""
     now = bench.clock()
-    fates = [(letters, *_fate(bench, letters, outcome, now)) for letters, outcome in sent]
+    fates = [(letters, *_next_state(bench, letters, outcome, now)) for letters, outcome in sent]
     try:
         with bench.store.write() as conn:
             for letters, state, _, values in sorted(fates, key=lambda fate: fate[0][0].key):
@@ -111,7 +117,7 @@ def _note(bench: Bench, sent: Sequence[tuple[list[Letter], Outcome]], tally: Tal
             bench.log("letter_lost", level="warning", review=sent[0][0][-1].review_id, reason=str(error))
             return
         for one in sent:
-            _note(bench, [one], tally)
+            _record_outcomes(bench, [one], tally)
         return
     for letters, state, level, values in fates:
         tally.sent += len(letters) * (state == "sent")
@@ -123,8 +129,8 @@ def _note(bench: Bench, sent: Sequence[tuple[list[Letter], Outcome]], tally: Tal
         bench.log(event, level=level, **named, letters=len(letters), **why)
 
 
-def _fate(
-    bench: Bench, letters: Sequence[Letter], outcome: Outcome, now: int
+def _next_state(
+    bench: WorkContext, letters: Sequence[Delivery], outcome: Outcome, now: int
 ) -> tuple[str, str, dict[str, object]]:
     """The state of letters after an outcome, how loudly that is said, and what is noted with it."""
     head = letters[-1]
@@ -132,7 +138,7 @@ def _fate(
         return "sent", "debug" if head.channel in _QUIET else "info", {"sent_at": now}
     reason = plain_text(str(redact(outcome.reason, bench.secrets)))[:_LONGEST_REASON]
     waited = now - min(letter.written_at for letter in letters)
-    if isinstance(outcome, Refused) or (waited >= _GIVEN_UP_AFTER and head.attempts >= _TRIED):
+    if isinstance(outcome, Rejected) or (waited >= _GIVEN_UP_AFTER and head.attempts >= _TRIED):
         return "failed", "error", {"reason": reason}
     wait = backoff(head.attempts, bench.rng)
     if outcome.after_s is not None:
@@ -140,11 +146,11 @@ def _fate(
     return "pending", "warning", {"reason": reason, "not_before": now + wait}
 
 
-def _fail_the_homeless(bench: Bench, tally: Tally) -> bool:
+def _fail_unroutable(bench: WorkContext, tally: PassSummary) -> bool:
     """Letters of a channel or to a recipient that the configuration no longer names go nowhere; whether any waited."""
     there = {name: channel.recipients(bench.config) for name, channel in bench.channels.items()}
     with bench.store.read() as conn:
-        waiting = outbox.addressed(conn)
+        waiting = outbox.pending_recipients(conn)
     for name, recipient in waiting:
         if recipient in there.get(name, ()):
             continue

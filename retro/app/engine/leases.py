@@ -14,7 +14,7 @@ from retro.store.jobs import claims
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from retro.app.context import Bench
+    from retro.app.context import WorkContext
     from retro.store.jobs.reviews import Review
 
 __all__ = ["held"]
@@ -24,7 +24,7 @@ _PATIENCE_S: Final = 600.0
 
 
 @contextmanager
-def held(bench: Bench, reviews: Sequence[Review]) -> Iterator[None]:
+def held(bench: WorkContext, reviews: Sequence[Review]) -> Iterator[None]:
     """Renew the leases of these reviews while the block runs; not where nobody else could take them."""
     if bench.alone:
         yield
@@ -39,7 +39,7 @@ def held(bench: Bench, reviews: Sequence[Review]) -> Iterator[None]:
         thread.join()
 
 
-def _renew(bench: Bench, reviews: list[Review], over: threading.Event) -> None:
+def _renew(bench: WorkContext, reviews: list[Review], over: threading.Event) -> None:
     every = bench.lease / SECOND / 3
     until = time.monotonic() + _PATIENCE_S
     while not over.wait(every) and time.monotonic() < until:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from retro.accounting.track import Closing, Track
-    from retro.app.settlement.settings import Settings
+    from retro.accounting.track import Closing, PositionHistory
+    from retro.app.settlement.settings import AgentSettings
     from retro.store.facts.agents import Agent
 
 __all__ = ["Loss", "actions_of", "losses"]
@@ -41,7 +41,7 @@ class Loss(NamedTuple):
 
 
 def losses(
-    conn: Connection, agent: Agent, settings: Settings, since: int, until: int, threshold_pct: float
+    conn: Connection, agent: Agent, settings: AgentSettings, since: int, until: int, threshold_pct: float
 ) -> list[Loss]:
     """The actions of [since, until) whose realised loss is above the threshold, strictly, oldest first.
 
@@ -60,7 +60,7 @@ def losses(
 
 
 def _in_window(
-    conn: Connection, agent: Agent, settings: Settings, start: int, end: int, threshold_pct: float
+    conn: Connection, agent: Agent, settings: AgentSettings, start: int, end: int, threshold_pct: float
 ) -> Iterator[Loss]:
     names = [row.position for row in shelf.positions(conn, agent.name, opened_before=end, alive_at=start)]
     if not names:
@@ -93,7 +93,7 @@ def _beyond(amount: float, equity: float, threshold_pct: float) -> bool:
     return amount - bound > _EXACT * max(amount, abs(bound))
 
 
-def actions_of(track: Track) -> list[Loss]:
+def actions_of(track: PositionHistory) -> list[Loss]:
     """What each action realised as a loss (> 0), or as a gain (< 0).
 
     An exit decision is one action with all it closed until the position's next decision; what no decision tells of is
@@ -118,7 +118,7 @@ def actions_of(track: Track) -> list[Loss]:
     ]
 
 
-def _untold(track: Track, closing: Closing) -> tuple[str, str]:
+def _untold(track: PositionHistory, closing: Closing) -> tuple[str, str]:
     """The order, fill or withdrawal that a closing belongs to."""
     against = "buy" if track.sign < 0 else "sell"
     fills = [fill for fill in track.fills if fill.at == closing.at and fill.side == against]

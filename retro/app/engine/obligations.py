@@ -9,32 +9,32 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from retro.app.engine.losses import losses
-from retro.app.settlement.settle import settled
+from retro.app.settlement.settle import ensure_settled
 from retro.periods import DAY, SECOND, day_of, midnight, period_at
 from retro.store.facts import agents as shelf_agents
 from retro.store.facts import events as facts
 from retro.store.jobs import enrolments, reviews
-from retro.store.jobs.reviews import NEVER, Owed
+from retro.store.jobs.reviews import NEVER, Obligation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from sqlalchemy import Connection
 
-    from retro.app.context import Terms
-    from retro.app.settlement.settings import Settings
+    from retro.app.context import ReviewPolicy
+    from retro.app.settlement.settings import AgentSettings
     from retro.periods import Horizon, Period
     from retro.store.database import Store
     from retro.store.facts.agents import Agent
 
-__all__ = ["Life", "materialise", "next_end", "owed_periods"]
+__all__ = ["Lifespan", "enqueue_due", "next_end", "owed_periods"]
 
 _WEEK: Final = 7 * DAY
 _LENGTH: Final = {"daily": 1, "weekly": 7}
 _FILLED: Final = frozenset({"spot", "perp"})
 
 
-class Life(NamedTuple):
+class Lifespan(NamedTuple):
     """From the agent's first event to its end: the next full second after its death and its last open position.
 
     `died_at` without `ended_at`: `open_positions` are still to be settled.
@@ -46,10 +46,10 @@ class Life(NamedTuple):
     open_positions: int = 0
 
 
-def materialise(
+def enqueue_due(
     store: Store,
-    settings_for: Callable[[Agent], Settings],
-    terms: Terms,
+    settings_for: Callable[[Agent], AgentSettings],
+    terms: ReviewPolicy,
     now: int,
     *,
     all_agents: bool = False,
@@ -67,13 +67,15 @@ def materialise(
         ripe = enrolments.anything_to_do(conn, now)
     if ripe:
         with store.write() as conn:
-            reviews.promote(conn, now)
+            reviews.mark_due(conn, now)
     return names
 
 
-def _bring_up_to_date(store: Store, agent: Agent, settings: Settings, terms: Terms, now: int) -> None:
+def _bring_up_to_date(
+    store: Store, agent: Agent, settings: AgentSettings, terms: ReviewPolicy, now: int
+) -> None:
     name = agent.name
-    settled(store, agent, settings)
+    ensure_settled(store, agent, settings)
     seen = _enrolment(store, name, now)
     with store.read() as conn:
         life = _life_of(conn, agent)
@@ -91,10 +93,10 @@ def _bring_up_to_date(store: Store, agent: Agent, settings: Settings, terms: Ter
         reviews.insert(conn, name, [*owed, *(one for one in events if one.subject not in told[one.kind])])
         for one in events:
             if one.subject in told[one.kind]:
-                reviews.move(conn, name, one)
-        reviews.promote(conn, now)
+                reviews.reschedule(conn, name, one)
+        reviews.mark_due(conn, now)
         if terms.catch_up == "latest":
-            reviews.pass_over(conn, name, now, "passed over: catch_up = latest")
+            reviews.skip_superseded(conn, name, now, "passed over: catch_up = latest")
         enrolments.looked(conn, name, seen, next_end(settings, terms, life, now))
 
 
@@ -111,7 +113,7 @@ def _enrolment(store: Store, agent: str, now: int) -> enrolments.Enrolment:
 
 
 def owed_periods(
-    kind: Horizon, settings: Settings, life: Life, until: int, *, after: int | None = None
+    kind: Horizon, settings: AgentSettings, life: Lifespan, until: int, *, after: int | None = None
 ) -> Iterator[Period]:
     """The periods of a kind from the agent's first event (or from `after`) that have ended by `until`, in order.
 
@@ -129,7 +131,7 @@ def owed_periods(
         start = period.end
 
 
-def next_end(settings: Settings, terms: Terms, life: Life, now: int) -> int:
+def next_end(settings: AgentSettings, terms: ReviewPolicy, life: Lifespan, now: int) -> int:
     """When the next period ends; `NEVER` after the life's last."""
     ends = [
         period_at(kind, now, settings.zone, birth=life.birth, epoch_days=settings.epoch_days)
@@ -140,8 +142,14 @@ def next_end(settings: Settings, terms: Terms, life: Life, now: int) -> int:
 
 
 def _periods(
-    conn: Connection, agent: str, settings: Settings, terms: Terms, life: Life, now: int, enrolled_at: int
-) -> list[Owed]:
+    conn: Connection,
+    agent: str,
+    settings: AgentSettings,
+    terms: ReviewPolicy,
+    life: Lifespan,
+    now: int,
+    enrolled_at: int,
+) -> list[Obligation]:
     """What the calendar owes and the ledger may not have. What fills a hole behind its newest row is quiet."""
     known = reviews.known(conn, agent, terms.periods)
     owed = []
@@ -150,7 +158,7 @@ def _periods(
         newest = -NEVER if there is None else there[2]
         after = None if there is None else _contiguous(kind, settings, life, *there)
         owed += [
-            Owed(
+            Obligation(
                 kind=kind,
                 subject="",
                 key=period.key,
@@ -165,7 +173,7 @@ def _periods(
 
 
 def _contiguous(
-    kind: Horizon, settings: Settings, life: Life, count: int, first: int, last: int
+    kind: Horizon, settings: AgentSettings, life: Lifespan, count: int, first: int, last: int
 ) -> int | None:
     """Where to go on when the ledger has every period of a kind so far; None when it has to be asked for each."""
     zone, days = settings.zone, _LENGTH.get(kind, settings.epoch_days)
@@ -178,11 +186,11 @@ def _contiguous(
 # events
 
 
-def _position(row: tuple[str, str, int, int], terms: Terms, enrolled_at: int) -> Owed:
+def _position(row: tuple[str, str, int, int], terms: ReviewPolicy, enrolled_at: int) -> Obligation:
     """A closed position: once at its close, and once more when what came after it can be judged."""
     name, kind, opened_at, closed_at = row
     held = min(closed_at - opened_at, _WEEK)
-    return Owed(
+    return Obligation(
         kind="position",
         subject=name,
         key=name,
@@ -195,14 +203,19 @@ def _position(row: tuple[str, str, int, int], terms: Terms, enrolled_at: int) ->
 
 
 def _losses(
-    conn: Connection, agent: Agent, settings: Settings, terms: Terms, seen: enrolments.Enrolment, now: int
-) -> Iterator[Owed]:
+    conn: Connection,
+    agent: Agent,
+    settings: AgentSettings,
+    terms: ReviewPolicy,
+    seen: enrolments.Enrolment,
+    now: int,
+) -> Iterator[Obligation]:
     """A review of the day up to and with the action."""
     if seen.losses_from is None:
         return
     for loss in losses(conn, agent, settings, seen.losses_from, now + DAY, terms.loss_pct):
         end = (loss.end // SECOND + 1) * SECOND
-        yield Owed(
+        yield Obligation(
             kind="loss",
             subject=loss.name,
             key=loss.name,
@@ -213,17 +226,19 @@ def _losses(
         )
 
 
-def _life_of(conn: Connection, agent: Agent) -> Life:
+def _life_of(conn: Connection, agent: Agent) -> Lifespan:
     birth = agent.first_at or 0
     death = facts.first_of(conn, agent.name, "death")
     if death is None:
-        return Life(birth)
+        return Lifespan(birth)
     still_open, last_closed = reviews.lifespan(conn, agent.name)
     last = max(death.at, last_closed or 0)
-    return Life(birth, death.at, None if still_open else (last // SECOND + 1) * SECOND, still_open)
+    return Lifespan(birth, death.at, None if still_open else (last // SECOND + 1) * SECOND, still_open)
 
 
-def _death(life: Life, terms: Terms, settings: Settings, enrolled_at: int) -> list[Owed]:
+def _death(
+    life: Lifespan, terms: ReviewPolicy, settings: AgentSettings, enrolled_at: int
+) -> list[Obligation]:
     """A review of the whole life, as soon as nothing of it is open any more."""
     if life.died_at is None:
         return []
@@ -231,7 +246,7 @@ def _death(life: Life, terms: Terms, settings: Settings, enrolled_at: int) -> li
     end = life.ended_at if life.ended_at is not None else (life.died_at // SECOND + 1) * SECOND
     count = life.open_positions
     return [
-        Owed(
+        Obligation(
             kind="death",
             subject="",
             key="",

@@ -11,13 +11,13 @@ from retro.store.jobs import enrolments, outbox
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from retro.config import Source
+    from retro.config import SourceTable
     from retro.store.database import Store
 
-__all__ = ["anything_due"]
+__all__ = ["has_pending_work"]
 
 
-def anything_due(store: Store, sources: Sequence[Source], host: str, now: int) -> bool:
+def has_pending_work(store: Store, sources: Sequence[SourceTable], host: str, now: int) -> bool:
     """Whether a knock would find work; a few index look-ups and file dates, however long the history is."""
     with store.read() as conn:
         return bool(

@@ -22,13 +22,13 @@ from retro.store.jobs.reviews import LATE_FACTS
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from retro.app.context import Bench
-    from retro.app.settlement.settings import Settings
+    from retro.app.context import WorkContext
+    from retro.app.settlement.settings import AgentSettings
     from retro.report.document import Document
     from retro.store.facts.agents import Agent
     from retro.store.jobs.reviews import Review
 
-__all__ = ["Made", "StoppedError", "complete", "make"]
+__all__ = ["StagedReview", "StoppedError", "commit", "compute"]
 
 _TOLD_OF_HISTORY: Final = "weekly"
 
@@ -38,7 +38,7 @@ class StoppedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class StagedReview:
     """A review ready to be finished. `document` None: it was looked at again and nothing has changed."""
 
     review: Review
@@ -47,38 +47,38 @@ class Made:
     digest: str | None = None
 
 
-def make(bench: Bench, review: Review) -> Made:
+def compute(bench: WorkContext, review: Review) -> StagedReview:
     """Everything up to the last step. Backfill is cheap to repeat, and is stored in that step alone."""
     agent, settings = _agent_of(bench, review)
     with bench.store.read() as conn:
         there = reviews.written(conn, review.key, review.revision)
     if there is not None and there.document is not None and there.done_at is None:
-        return Made(review, read(there.document))
+        return StagedReview(review, read(there.document))
     if there is not None and there.numbers is not None:
-        return _worded(bench, review, read(there.numbers), settings)
+        return _narrate(bench, review, read(there.numbers), settings)
     again = there is not None
     with bench.store.read() as conn:  # before the figures: what comes in between is then seen as late
         facts = reviews.facts_digest(conn, review)
-    if again and claims.looked_at(review) == LATE_FACTS and facts == review.facts:
-        return Made(review, None, facts)
+    if again and claims.stale_reasons_in_progress(review) == LATE_FACTS and facts == review.facts:
+        return StagedReview(review, None, facts)
     document = clean(reports.numbers_of(bench.store, agent, settings, review, bench.clock()))
     digest = digest_of(document)
     if there is not None and digest == there.digest:
-        return Made(review, None, facts)
+        return StagedReview(review, None, facts)
     revision = review.revision + again
     document = with_revision(document, revision)
     bench.beat()
     if review.backfill and not again:
         told, _ = bench.words(review, document, settings)
-        return Made(review, clean(told), facts, digest)
+        return StagedReview(review, clean(told), facts, digest)
     with bench.store.write() as conn:
         kept = claims.keep_numbers(
             conn, review, revision=revision, facts=facts, digest=digest, text=dump(document)
         )
-    return _worded(bench, kept, document, settings)
+    return _narrate(bench, kept, document, settings)
 
 
-def _worded(bench: Bench, review: Review, document: Document, settings: Settings) -> Made:
+def _narrate(bench: WorkContext, review: Review, document: Document, settings: AgentSettings) -> StagedReview:
     bench.beat()
     if bench.stopping():
         raise StoppedError
@@ -87,10 +87,10 @@ def _worded(bench: Bench, review: Review, document: Document, settings: Settings
     if paid:
         with bench.store.write() as conn:
             claims.keep_document(conn, review, dump(told))
-    return Made(review, told)
+    return StagedReview(review, told)
 
 
-def complete(conn: Connection, bench: Bench, made: Made, now: int) -> None:
+def commit(conn: Connection, bench: WorkContext, made: StagedReview, now: int) -> None:
     """The last step, in the caller's transaction: stored, done, letters written, consequences drawn."""
     review, document = made.review, made.document
     if document is None:
@@ -115,7 +115,7 @@ def complete(conn: Connection, bench: Bench, made: Made, now: int) -> None:
         consequence(conn, review, document)
 
 
-def _goes(bench: Bench, channel: str, review: Review, *, overtaken: bool) -> bool:
+def _goes(bench: WorkContext, channel: str, review: Review, *, overtaken: bool) -> bool:
     """Whether people are told: of the kinds they chose, and of history only by its newest week."""
     if channel == "records":
         return review.kind in RECORDED
@@ -130,7 +130,7 @@ def _goes(bench: Bench, channel: str, review: Review, *, overtaken: bool) -> boo
     return review.kind in kinds and not quiet
 
 
-def _agent_of(bench: Bench, review: Review) -> tuple[Agent, Settings]:
+def _agent_of(bench: WorkContext, review: Review) -> tuple[Agent, AgentSettings]:
     with bench.store.read() as conn:
         found = next((one for one in shelf_agents.agents(conn) if one.name == review.agent), None)
     if found is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from retro.app.context import Bench, terms_of
+from retro.app.context import WorkContext, policy_of
 from retro.app.engine.delivery import channels_of
 from retro.app.experience.learning import damaged_records, learning
 from retro.app.experience.records import records_channel
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from playbook import Playbook
-    from retro.app.settlement.settings import Settings
+    from retro.app.settlement.settings import AgentSettings
     from retro.config import Config
     from retro.store.database import Store
     from retro.store.facts.agents import Agent
@@ -40,11 +40,11 @@ def bench_of(
     log: Callable[..., None] = lambda *_, **__: None,
     beat: Callable[[], None] = lambda: None,
     **more: Any,
-) -> Bench:
-    """Everything a worker needs; `more` are fields of `Bench`."""
+) -> WorkContext:
+    """Everything a worker needs; `more` are fields of `WorkContext`."""
     books = _Playbooks(config, log)
 
-    def settings_for(agent: Agent) -> Settings:
+    def settings_for(agent: Agent) -> AgentSettings:
         return settings_of(config, agent, books.of(agent.name))
 
     channels = {**channels_of(config, env)}
@@ -64,10 +64,10 @@ def bench_of(
             log("record_damaged", level="error", path=trouble.path, reason=trouble.reason)
         return len(found.faults) + len(damaged)
 
-    return Bench(
+    return WorkContext(
         store=store,
         config=config,
-        terms=terms_of(config),
+        terms=policy_of(config),
         settings_for=settings_for,
         channels=channels,
         clock=clock,

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from retro.app.context import Tally, backoff
+from retro.app.context import PassSummary, backoff
 from retro.app.engine import delivery as deliver
 from retro.app.engine.leases import held
-from retro.app.engine.obligations import materialise
-from retro.app.engine.stages import Made, StoppedError, complete, make
+from retro.app.engine.obligations import enqueue_due
+from retro.app.engine.stages import StagedReview, StoppedError, commit, compute
 from retro.app.intake import sources
 from retro.errors import LostClaimError, StoreError
 from retro.periods import DAY, SECOND, format_instant
@@ -22,25 +22,25 @@ from retro.store.jobs import claims, enrolments, outbox, reviews
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from retro.app.context import Bench
+    from retro.app.context import WorkContext
     from retro.store.jobs.reviews import Review
 
-__all__ = ["knock", "run_once"]
+__all__ = ["run_once", "run_pass"]
 
 _AT_ONCE: Final = 25
 _LONGEST_REASON: Final = 500
 _LONGEST_WAIT: Final = DAY
 
 
-def knock(bench: Bench, *, all_agents: bool = False) -> Tally:
+def run_pass(bench: WorkContext, *, all_agents: bool = False) -> PassSummary:
     """Do everything that can be done now."""
-    tally = Tally()
+    tally = PassSummary()
     _recover(bench, tally)
     bench.beat()
     sources.read_all(bench, tally)
     bench.beat()
     if not bench.stopping():
-        materialise(bench.store, bench.settings_for, bench.terms, bench.clock(), all_agents=all_agents)
+        enqueue_due(bench.store, bench.settings_for, bench.terms, bench.clock(), all_agents=all_agents)
         _work(bench, tally)
     if not bench.stopping():
         deliver.send_all(bench, tally)
@@ -48,9 +48,9 @@ def knock(bench: Bench, *, all_agents: bool = False) -> Tally:
     return tally
 
 
-def run_once(bench: Bench, sleep: Callable[[float], None]) -> Tally:
+def run_once(bench: WorkContext, sleep: Callable[[float], None]) -> PassSummary:
     """A knock, and another after what a dead predecessor held has become free: its lease ends unless it is renewed."""
-    tally = knock(bench, all_agents=True)
+    tally = run_pass(bench, all_agents=True)
     until = bench.clock() + bench.lease + 5 * SECOND
     seen = _held_elsewhere(bench)
     while seen and bench.clock() < until and not bench.stopping():
@@ -59,47 +59,49 @@ def run_once(bench: Bench, sleep: Callable[[float], None]) -> Tally:
         now, still = bench.clock(), _held_elsewhere(bench)
         seen = {what: end for what, end in still.items() if seen.get(what) == end}  # others live: they renew
         if any(end <= now for end in seen.values()):
-            _add(tally, knock(bench))
+            _add(tally, run_pass(bench))
             seen = _held_elsewhere(bench)
     return tally
 
 
-def _held_elsewhere(bench: Bench) -> dict[tuple[str, int], int]:
+def _held_elsewhere(bench: WorkContext) -> dict[tuple[str, int], int]:
     """What other processes hold, and until when: it is free then, unless they live and renew it."""
     if bench.alone:
         return {}
     with bench.store.read() as conn:
-        reviews_ = claims.held_elsewhere(conn, bench.owner)
-        letters = outbox.held_elsewhere(conn, bench.owner)
+        reviews_ = claims.leases_of_others(conn, bench.owner)
+        letters = outbox.leases_of_others(conn, bench.owner)
     return {("review", key): end for key, end in reviews_.items()} | {
         ("letter", key): end for key, end in letters.items()
     }
 
 
-def _add(tally: Tally, more: Tally) -> None:
-    for name in Tally.__slots__:
+def _add(tally: PassSummary, more: PassSummary) -> None:
+    for name in PassSummary.__slots__:
         setattr(tally, name, getattr(tally, name) + getattr(more, name))
 
 
 # what others left behind
 
 
-def _recover(bench: Bench, tally: Tally) -> None:
+def _recover(bench: WorkContext, tally: PassSummary) -> None:
     """Free what dead processes held, and what waits for a clock that has gone back."""
     now, lease = bench.clock(), bench.lease
     with bench.store.read() as conn:
-        back = claims.stuck(conn, now, lease, _LONGEST_WAIT) or outbox.stuck(conn, now, lease, _LONGEST_WAIT)
-        left = claims.left_behind(conn, now, alone=bench.alone)
-        letters = outbox.left_behind(conn, now, alone=bench.alone)
+        back = claims.has_future_leases(conn, now, lease, _LONGEST_WAIT) or outbox.has_future_leases(
+            conn, now, lease, _LONGEST_WAIT
+        )
+        left = claims.has_expired_leases(conn, now, alone=bench.alone)
+        letters = outbox.has_expired_leases(conn, now, alone=bench.alone)
     if back:
         with bench.store.write() as conn:
-            healed = claims.heal_clock(conn, now, lease, _LONGEST_WAIT)
-            healed += outbox.heal_clock(conn, now, lease, _LONGEST_WAIT)
+            healed = claims.clamp_leases(conn, now, lease, _LONGEST_WAIT)
+            healed += outbox.clamp_leases(conn, now, lease, _LONGEST_WAIT)
         bench.log("clock_went_back", level="warning", now=format_instant(now), freed=healed)
     if left or letters:
         with bench.store.write() as conn:
-            freed = claims.take_over(conn, now, bench.config.service.max_attempts, alone=bench.alone)
-            uncertain = outbox.take_over(conn, now, alone=bench.alone)
+            freed = claims.rescue(conn, now, bench.config.service.max_attempts, alone=bench.alone)
+            uncertain = outbox.rescue(conn, now, alone=bench.alone)
         tally.parked += sum(review.state == "parked" for review in freed)
         for review in freed:
             _tell(bench, "review_taken_over", review)
@@ -110,7 +112,7 @@ def _recover(bench: Bench, tally: Tally) -> None:
 # making
 
 
-def _work(bench: Bench, tally: Tally) -> None:
+def _work(bench: WorkContext, tally: PassSummary) -> None:
     told = False
     while not bench.stopping():
         now = bench.clock()
@@ -122,7 +124,7 @@ def _work(bench: Bench, tally: Tally) -> None:
             bench.log("much_is_due", level="info", reviews=due)
         told = True
         with bench.store.write() as conn:
-            reviews.promote(conn, now)
+            reviews.mark_due(conn, now)
             taken = claims.claim(conn, bench.owner, now, bench.lease, limit=_AT_ONCE)
         if not taken:
             return
@@ -130,14 +132,14 @@ def _work(bench: Bench, tally: Tally) -> None:
             _make_all(bench, taken, tally)
 
 
-def _make_all(bench: Bench, taken: Sequence[Review], tally: Tally) -> None:
+def _make_all(bench: WorkContext, taken: Sequence[Review], tally: PassSummary) -> None:
     """Make what was claimed and finish it in one transaction; whatever comes, nothing stays held by mistake."""
-    waiting, made = list(taken), list[Made]()
+    waiting, made = list(taken), list[StagedReview]()
     try:
         for review in taken:
             try:
                 with bench.bound(agent=review.agent, review=review.id, attempt=review.attempts):
-                    made.append(make(bench, review))
+                    made.append(compute(bench, review))
             except (StoreError, StoppedError):
                 raise
             except LostClaimError as error:
@@ -159,7 +161,7 @@ def _make_all(bench: Bench, taken: Sequence[Review], tally: Tally) -> None:
         _release(bench, waiting)
 
 
-def _finish(bench: Bench, made: Sequence[Made], tally: Tally) -> None:
+def _finish(bench: WorkContext, made: Sequence[StagedReview], tally: PassSummary) -> None:
     if not made:
         return
     now = bench.clock()
@@ -167,7 +169,7 @@ def _finish(bench: Bench, made: Sequence[Made], tally: Tally) -> None:
         with bench.store.write() as conn:
             claims.lock(conn, [one.review for one in made])
             for one in made:
-                complete(conn, bench, one, now)
+                commit(conn, bench, one, now)
     except LostClaimError as error:
         if len(made) == 1:
             bench.log("claim_lost", level="warning", review=made[0].review.id, reason=str(error))
@@ -191,7 +193,7 @@ def _finish(bench: Bench, made: Sequence[Made], tally: Tally) -> None:
             _tell(bench, "review_done", one.review._replace(state="done"))
 
 
-def _failed(bench: Bench, review: Review, error: Exception, tally: Tally) -> None:
+def _failed(bench: WorkContext, review: Review, error: Exception, tally: PassSummary) -> None:
     """Note a failure in the ledger: again later, or, after too many, never without a person."""
     reason = plain_text(str(redact(f"{type(error).__name__}: {error}", bench.secrets)))[:_LONGEST_REASON]
     last = review.attempts >= bench.config.service.max_attempts
@@ -213,7 +215,7 @@ def _failed(bench: Bench, review: Review, error: Exception, tally: Tally) -> Non
     )
 
 
-def _release(bench: Bench, waiting: Sequence[Review]) -> None:
+def _release(bench: WorkContext, waiting: Sequence[Review]) -> None:
     for review in waiting:
         try:
             with bench.store.write() as conn:
@@ -222,7 +224,7 @@ def _release(bench: Bench, waiting: Sequence[Review]) -> None:
             bench.log("not_released", level="warning", review=review.id, reason=str(error))
 
 
-def _tell(bench: Bench, event: str, review: Review) -> None:
+def _tell(bench: WorkContext, event: str, review: Review) -> None:
     level = "error" if review.state == "parked" else "debug" if review.backfill else "info"
     bench.log(
         event, level=level, agent=review.agent, review=review.id, attempt=review.attempts, state=review.state

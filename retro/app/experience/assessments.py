@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from retro.app.experience.imports import refusals
+from retro.app.experience.imports import translate_memory_errors
 from retro.app.narration.narrate import extracted
 from retro.errors import UsageError
 from retro.periods import format_instant
@@ -46,7 +46,7 @@ def save_assessment(
     )
 
     where = config.memory.directory
-    with refusals():
+    with translate_memory_errors():
         record = _record(where, text, now, strategy, experiment, dict(context or {}), dict(results or {}))
 
         def ask(prompt: str) -> str:

@@ -15,7 +15,15 @@ if TYPE_CHECKING:
     from retro.model import Fact
     from retro.report import PositionRetrospective
 
-__all__ = ["INACTION", "Life", "episodes_of", "lives_of", "name_of", "situation", "waited"]
+__all__ = [
+    "INACTION",
+    "DecisionTrail",
+    "episodes_of",
+    "inaction_episode",
+    "lives_of",
+    "name_of",
+    "plan_context",
+]
 
 INACTION: Final = ("skip", "hold")
 """Decisions to do nothing."""
@@ -23,7 +31,7 @@ _LONGEST_NAME: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Life:
+class DecisionTrail:
     """What was decided during a position's life, in order, and what was risked on it."""
 
     decisions: tuple[Decision, ...] = ()
@@ -46,7 +54,7 @@ class Life:
         return {name: value for context in seen for name, value in context.items()}
 
 
-def lives_of(told: Iterable[Fact]) -> dict[str, Life]:
+def lives_of(told: Iterable[Fact]) -> dict[str, DecisionTrail]:
     """Position -> its life, from the facts that name it; those that say nothing of it have none."""
     decisions: dict[str, list[Decision]] = {}
     risks: dict[str, float] = {}
@@ -56,7 +64,9 @@ def lives_of(told: Iterable[Fact]) -> dict[str, Life]:
         elif isinstance(fact, Position) and fact.risk:
             risks[fact.position] = float(fact.risk)
     return {
-        name: Life(tuple(sorted(decisions.get(name, ()), key=lambda one: (one.at, one.id))), risks.get(name))
+        name: DecisionTrail(
+            tuple(sorted(decisions.get(name, ()), key=lambda one: (one.at, one.id))), risks.get(name)
+        )
         for name in decisions.keys() | risks.keys()
     }
 
@@ -72,7 +82,7 @@ def name_of(decision: Decision) -> str:
     return f"{decision.action}:{decision.id}"
 
 
-def situation(decision: Decision, inside: PositionRetrospective | None) -> dict[str, Any]:
+def plan_context(decision: Decision, inside: PositionRetrospective | None) -> dict[str, Any]:
     """The context as a plan sees it: strategy, symbol and direction stand in it beside what the agent stated."""
     side = None if inside is None else inside.side or inside.kind
     return {
@@ -83,7 +93,7 @@ def situation(decision: Decision, inside: PositionRetrospective | None) -> dict[
     }
 
 
-def episodes_of(position: PositionRetrospective, life: Life) -> list[dict[str, Any]]:
+def episodes_of(position: PositionRetrospective, life: DecisionTrail) -> list[dict[str, Any]]:
     """The episodes of a closed position: itself, and the decisions inside it to do nothing."""
     entry = life.entry
     told = _decided(entry) | {
@@ -107,10 +117,10 @@ def episodes_of(position: PositionRetrospective, life: Life) -> list[dict[str, A
         "risk": life.risk,
     }
     idle = [one for one in life.decisions if one.action in INACTION]
-    return [_stated(told), *(waited(one, position) for one in idle)]
+    return [_stated(told), *(inaction_episode(one, position) for one in idle)]
 
 
-def waited(decision: Decision, inside: PositionRetrospective | None) -> dict[str, Any]:
+def inaction_episode(decision: Decision, inside: PositionRetrospective | None) -> dict[str, Any]:
     """The episode of a decision to do nothing. It has no outcome of its own: a position's is told once, by itself."""
     ended = parse_instant(inside.exit_at) if inside is not None and inside.exit_at else decision.at
     ended = max(ended, decision.at)

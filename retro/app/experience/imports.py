@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import memory
     from retro.store.database import Store
 
-__all__ = ["Told", "refusals", "require_memory", "tell", "tell_file"]
+__all__ = ["ImportResult", "import_episodes", "import_file", "require_memory", "translate_memory_errors"]
 
 _COMMIT_EVERY: Final = 20_000
 _FOREIGN: Final = (
@@ -28,7 +28,7 @@ _FOREIGN: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ImportResult:
     """What became of the episodes of a source."""
 
     source: str
@@ -60,42 +60,46 @@ def require_memory() -> None:
 
 
 @contextmanager
-def refusals() -> Iterator[None]:
+def translate_memory_errors() -> Iterator[None]:
     """The errors of the memory as ours."""
     require_memory()
-    from memory.errors import ExperienceError, Refused, Unknown  # noqa: PLC0415  as above
+    from memory.errors import ExperienceError, MissingError, RefusedError  # noqa: PLC0415  as above
 
     try:
         yield
-    except Refused as error:
+    except RefusedError as error:
         raise UsageError(str(error)) from error
-    except Unknown as error:
+    except MissingError as error:
         raise UnknownError(str(error)) from error
     except ExperienceError as error:
         raise RetroError(str(error)) from error
 
 
-def tell(
+def import_episodes(
     store: Store,
     terms: memory.Settings,
     episodes: Iterable[Mapping[str, Any]],
     *,
     not_after: int | None = None,
-) -> Told:
+) -> ImportResult:
     """Store episodes, all in one transaction; each is stored, unchanged, a conflict or at fault."""
     import memory  # noqa: PLC0415  as above
 
-    with refusals(), store.write() as conn:
-        return Told("-", memory.remember(conn, episodes, settings=terms, not_after=not_after, where="-"))
+    with translate_memory_errors(), store.write() as conn:
+        return ImportResult(
+            "-", memory.remember(conn, episodes, settings=terms, not_after=not_after, where="-")
+        )
 
 
-def tell_file(store: Store, terms: memory.Settings, path: str, *, not_after: int | None = None) -> Told:
+def import_file(
+    store: Store, terms: memory.Settings, path: str, *, not_after: int | None = None
+) -> ImportResult:
     """Store the episodes of a file of JSON Lines (.gz too, - for stdin); what cannot be used is kept as its faults."""
     import memory  # noqa: PLC0415  as above
 
     where, done = "stdin" if path == "-" else path, memory.Remembered()
-    unread: list[memory.Fault] = []
-    with refusals(), open_source(path) as stream:
+    unread: list[memory.EpisodeFault] = []
+    with translate_memory_errors(), open_source(path) as stream:
         lines = _texts(stream, where, unread)
         read = memory.read_episodes(lines, where, registry=terms.registry, not_after=not_after)
         with store.write() as conn:
@@ -107,12 +111,12 @@ def tell_file(store: Store, terms: memory.Settings, path: str, *, not_after: int
         if done.faults:
             with store.write() as conn:
                 faults.add(conn, where, [Fault(f.where, f.line, f.reason) for f in done.faults])
-    return Told(where, done)
+    return ImportResult(where, done)
 
 
-def _texts(stream: BinaryIO, where: str, unread: list[memory.Fault]) -> Iterator[bytes]:
+def _texts(stream: BinaryIO, where: str, unread: list[memory.EpisodeFault]) -> Iterator[bytes]:
     """The lines of a stream; of those without a text (too long, or the stream broke) only the fault is kept."""
-    from memory import Fault as Unread  # noqa: PLC0415  numpy comes with it
+    from memory import EpisodeFault as Unread  # noqa: PLC0415  numpy comes with it
 
     for part in read_lines(stream):
         if part.fault is not None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from memory.records import Trouble
     from retro.app.context import Consequence
     from retro.app.experience.writer import Learned
-    from retro.app.settlement.settings import Settings
+    from retro.app.settlement.settings import AgentSettings
     from retro.config import Config
     from retro.report.document import Document
     from retro.store.facts.agents import Agent
@@ -34,7 +34,7 @@ __all__ = ["capital_of", "damaged_records", "learning", "memory_settings", "regi
 
 
 def learning(
-    config: Config, settings_for: Callable[[Agent], Settings], log: Callable[..., None]
+    config: Config, settings_for: Callable[[Agent], AgentSettings], log: Callable[..., None]
 ) -> Consequence:
     """What the memory does when a review is finished, as the service calls it."""
 
@@ -50,18 +50,18 @@ def learning(
 
 
 def remember_review(
-    conn: Connection, review: Review, document: Document, settings: Settings, config: Config
+    conn: Connection, review: Review, document: Document, settings: AgentSettings, config: Config
 ) -> Learned | str:
     """Tell the memory of everything a review judged, in the caller's transaction: all of it, or nothing and why.
 
     Doing so again changes nothing. Only a database that fails is raised.
     """
     try:
-        from retro.app.experience.writer import write_down  # noqa: PLC0415  another package may have the memory's name
+        from retro.app.experience.writer import write_review  # noqa: PLC0415  another package may have the memory's name
 
         terms = memory_settings(config, capital_of(conn, review.agent, config))
         with conn.begin_nested():
-            return write_down(conn, review, document, settings, terms)
+            return write_review(conn, review, document, settings, terms)
     except DBAPIError:
         raise
     except Exception as error:  # noqa: BLE001  a review is worth more than its memory; the log tells of it

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from playbook import parse
-from retro.deliver.channel import Refused, Retry, Sent
+from retro.deliver.channel import Rejected, Retry, Sent
 from retro.periods import parse_instant
 from retro.report import RetrospectiveReport
 from retro.safe import plain_text
@@ -55,7 +55,7 @@ class Records:
     def send(self, message: Message) -> Outcome:
         """Write the records of the message's reviews; those of other kinds have none."""
         from memory.errors import ExperienceError  # noqa: PLC0415  a file of YAML is all that needs the package
-        from memory.errors import Refused as NotWritable  # noqa: PLC0415  as above
+        from memory.errors import RefusedError as NotWritable  # noqa: PLC0415  as above
         from memory.records import keep  # noqa: PLC0415  as above
 
         previous = records_of(message.previous)
@@ -66,7 +66,7 @@ class Records:
                 if told is not None:
                     keep(told, directory=self.directory, previous=previous if same else None)
         except NotWritable as error:
-            return Refused(str(error))
+            return Rejected(str(error))
         except (
             ExperienceError
         ) as error:  # damaged, held by somebody, or laid out so that a person has to do it

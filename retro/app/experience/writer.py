@@ -15,9 +15,17 @@ from memory import (
     state,
     suggest_plans,
 )
-from memory.errors import Refused
+from memory.errors import RefusedError
 from memory.situation.context import encoded
-from retro.app.experience.episodes import INACTION, Life, episodes_of, lives_of, name_of, situation, waited
+from retro.app.experience.episodes import (
+    INACTION,
+    DecisionTrail,
+    episodes_of,
+    inaction_episode,
+    lives_of,
+    name_of,
+    plan_context,
+)
 from retro.model import Decision
 from retro.periods import parse_instant
 from retro.report import PositionRetrospective
@@ -30,11 +38,11 @@ if TYPE_CHECKING:
 
     import memory
     from memory.experience.hindsight import Unit
-    from retro.app.settlement.settings import Settings
+    from retro.app.settlement.settings import AgentSettings
     from retro.report.document import Document
     from retro.store.jobs.reviews import Review
 
-__all__ = ["Learned", "write_down"]
+__all__ = ["Learned", "write_review"]
 
 _PLANNING: Final = ("weekly", "epoch", "loss")
 _CHUNK: Final = 200
@@ -51,8 +59,8 @@ class Learned:
     faults: tuple[str, ...] = ()
 
 
-def write_down(
-    conn: Connection, review: Review, document: Document, settings: Settings, terms: memory.Settings
+def write_review(
+    conn: Connection, review: Review, document: Document, settings: AgentSettings, terms: memory.Settings
 ) -> Learned:
     """Tell the memory of everything a review judged, in the caller's transaction. Doing so again changes nothing."""
     if isinstance(document, PositionRetrospective):
@@ -60,7 +68,7 @@ def write_down(
     else:
         known_at = parse_instant(document.generated_at)
     rules = settings.options.rules
-    scribe = _Scribe(conn, review, terms, rules.unit, known_at)
+    scribe = _MemoryWriter(conn, review, terms, rules.unit, known_at)
     if isinstance(document, PositionRetrospective):
         scribe.judge([document])
     else:
@@ -81,7 +89,7 @@ def _closed_in(position: PositionRetrospective, review: Review) -> bool:
     )
 
 
-class _Scribe:
+class _MemoryWriter:
     """Writes one review down; `known_at` is when it knew."""
 
     def __init__(
@@ -104,12 +112,14 @@ class _Scribe:
                 continue
             lives = lives_of(facts.of_positions(self.conn, self.agent, [p.position_id for p in news]))
             if fresh:
-                self._tell(row for p in fresh for row in episodes_of(p, lives.get(p.position_id, Life())))
+                self._tell(
+                    row for p in fresh for row in episodes_of(p, lives.get(p.position_id, DecisionTrail()))
+                )
                 known = self._known(some)
             for position in news:
                 if position.position_id in known:  # else it was at fault, which is told of already
                     found = self._found(position, known[position.position_id][0])
-                    life = lives.get(position.position_id, Life())
+                    life = lives.get(position.position_id, DecisionTrail())
                     found = replace(found, peak_context=life.context_at(position.optimal_exit_at))
                     amend(self.conn, self.agent, position.position_id, found)
                     self.amended += 1
@@ -137,7 +147,7 @@ class _Scribe:
         for field in self.terms.registry.fields:
             try:
                 encoded(field, kept.get(field.name))
-            except Refused as error:
+            except RefusedError as error:
                 self.faults.append(f"left out: {error}")
                 del kept[field.name]
         return kept
@@ -171,7 +181,7 @@ class _Scribe:
         )
         idle = {name_of(one): one for one in decisions if one.action in INACTION and one.position is None}
         known = self._known(idle)
-        self._tell(waited(one, None) for name, one in idle.items() if name not in known)
+        self._tell(inaction_episode(one, None) for name, one in idle.items() if name not in known)
         self._observe([one for one in decisions if one.context], positions)
         if self.review.kind in _PLANNING and (positions or decisions):  # the silent need no defence
             made = suggest_plans(
@@ -184,7 +194,7 @@ class _Scribe:
         if not decisions or not plans(self.conn, self.agent):
             return
         for one in decisions:
-            seen = situation(one, positions.get(one.position or ""))
+            seen = plan_context(one, positions.get(one.position or ""))
             if seen.get("drawdown_pct") is None and self.terms.capital is not None:
                 seen["drawdown_pct"] = state(
                     self.conn, self.agent, as_of=one.at, settings=self.terms

@@ -16,13 +16,13 @@ from retro.model import Batch, MarkSeries
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["gathered"]
+__all__ = ["batched"]
 
 _MOST: Final = 50_000
 _Key = tuple[str | None, str, bool, bool]
 
 
-def gathered(batches: Iterable[Batch], most: int = _MOST) -> Iterator[Batch]:
+def batched(batches: Iterable[Batch], most: int = _MOST) -> Iterator[Batch]:
     """The same events in the same order within each series, marks held back until `most` have come together."""
     held: dict[_Key, list[MarkSeries]] = {}
     count = 0

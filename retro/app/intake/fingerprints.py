@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from retro.config import Source
+    from retro.config import SourceTable
 
 
 __all__ = ["key_of", "signature_of"]
 
 
-def key_of(source: Source, host: str) -> str:
+def key_of(source: SourceTable, host: str) -> str:
     """The identity of a source: what it is, where it lies, on which machine, and whose it is."""
     told = [host, source.kind, str(source.path), str(source.candles), source.agent, str(source.capital)]
     return hashlib.sha256(repr(told).encode()).hexdigest()[:32]
 
 
-def signature_of(source: Source) -> str:
+def signature_of(source: SourceTable) -> str:
     """What changes when a source does: a digest of size and date of its files, a database's journals and candles."""
     beside = ("", "-wal", "-journal") if source.kind == "freqtrade" else ("",)
     found = [mark for end in beside for mark in _stamps(Path(f"{source.path}{end}"))]

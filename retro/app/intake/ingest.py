@@ -6,8 +6,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from retro.app.intake.batching import gathered
-from retro.app.intake.invalidation import note_facts, note_marks
+from retro.app.intake.batching import batched
+from retro.app.intake.invalidation import invalidate_for_facts, invalidate_for_marks
 from retro.app.settlement.settle import settle
 from retro.store.facts import agents as shelf_agents
 from retro.store.facts import events as facts
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from retro.app.settlement.settings import Settings
-    from retro.model import Batch, Conflict, Fault, MarkSeries, Row
+    from retro.app.settlement.settings import AgentSettings
+    from retro.model import Batch, Conflict, EventRow, Fault, MarkSeries
     from retro.store.database import Store
     from retro.store.facts.agents import Agent
 
@@ -70,7 +70,7 @@ def ingest(
     store: Store,
     source: str,
     batches: Iterable[Batch],
-    settings_for: Callable[[Agent], Settings],
+    settings_for: Callable[[Agent], AgentSettings],
     *,
     replace: str | None = None,
     dated: bool = False,
@@ -98,7 +98,7 @@ def ingest(
         if not (dry_run or continued):
             faults.forget(conn, source)  # this reading says afresh what is wrong with it
         known = {agent.name: agent.as_of for agent in shelf_agents.agents(conn)} if dated else {}
-        for batch in batches if dated else gathered(batches):
+        for batch in batches if dated else batched(batches):
             conflicts = len(done.conflicts)
             _take(conn, batch, done, None if dated else replace)
             if dated and len(done.conflicts) > conflicts:
@@ -123,7 +123,7 @@ def ingest(
     return done
 
 
-def refresh(store: Store, names: Iterable[str], settings_for: Callable[[Agent], Settings]) -> None:
+def refresh(store: Store, names: Iterable[str], settings_for: Callable[[Agent], AgentSettings]) -> None:
     """Settle these agents, each in its own transaction."""
     with store.read() as conn:
         known = {agent.name: agent for agent in shelf_agents.agents(conn)}
@@ -179,14 +179,14 @@ def _correct(
             _count_marks(conn, series, got, done)
 
 
-def _count(conn: Connection, added: facts.Added, rows: Iterable[Row], done: Ingested) -> None:
+def _count(conn: Connection, added: facts.Added, rows: Iterable[EventRow], done: Ingested) -> None:
     done.facts += added.stored + added.replaced
     done.stored += added.stored + added.replaced
     last: dict[str, int] = {}
     for row in rows if added.first_at else ():
         last[row.agent] = max(row.at, last.get(row.agent, row.at))
     for agent, since in added.first_at.items():
-        note_facts(conn, agent, since, last[agent], done.now)
+        invalidate_for_facts(conn, agent, since, last[agent], done.now)
         done.agents.add(agent)
 
 
@@ -194,5 +194,5 @@ def _count_marks(conn: Connection, series: MarkSeries, added: marks.AddedMarks, 
     owner = series.agent
     done.stored += added.stored + added.replaced + added.completed
     if added.first_at is not None:
-        note_marks(conn, owner, added.first_at, int(series.t.max()) * 1000)
+        invalidate_for_marks(conn, owner, added.first_at, int(series.t.max()) * 1000)
         done.agents |= {owner} if owner is not None else set()

@@ -10,20 +10,20 @@ from retro.store.jobs import enrolments, reviews
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-__all__ = ["note_facts", "note_marks"]
+__all__ = ["invalidate_for_facts", "invalidate_for_marks"]
 
 
-def note_facts(conn: Connection, agent: str, first: int, last: int, now: int | None) -> None:
+def invalidate_for_facts(conn: Connection, agent: str, first: int, last: int, now: int | None) -> None:
     """Facts of an agent between two instants are new or say something else; `now` is the clock of the ingest."""
     book.mark_dirty(conn, agent, first)
     if now is not None:
         enrolments.enrol(conn, agent, now)
     enrolments.note_actions(conn, agent, first)
-    reviews.note_late(conn, agent, first, last, reviews.LATE_FACTS)
+    reviews.mark_stale(conn, agent, first, last, reviews.LATE_FACTS)
 
 
-def note_marks(conn: Connection, owner: str | None, first: int, last: int) -> None:
+def invalidate_for_marks(conn: Connection, owner: str | None, first: int, last: int) -> None:
     """Marks between two instants are new or say something else; owner None: they are shared by all agents."""
     book.mark_dirty(conn, owner, first)
     enrolments.note_actions(conn, owner, first)
-    reviews.note_late(conn, owner, first, last, reviews.LATE_MARKS)
+    reviews.mark_stale(conn, owner, first, last, reviews.LATE_MARKS)

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from retro.app.context import Bench, Tally
+    from retro.app.context import PassSummary, WorkContext
     from retro.app.intake.ingest import Ingested
-    from retro.config import Source
+    from retro.config import SourceTable
     from retro.model import Batch
 
 __all__ = ["read_all", "read_journal"]
@@ -37,7 +37,7 @@ _GZIP: Final = b"\x1f\x8b"
 _CORRECTED: Final = "replaced by a later reading"
 
 
-def read_all(bench: Bench, tally: Tally) -> None:
+def read_all(bench: WorkContext, tally: PassSummary) -> None:
     """Read every source that has changed, or that could not be read before."""
     for source in bench.config.source:
         if bench.stopping():
@@ -62,7 +62,9 @@ def read_all(bench: Bench, tally: Tally) -> None:
             bench.log("source_is_back", level="info", source=str(source.path))
 
 
-def _alarm(bench: Bench, source: Source, key: str, state: dict[str, Any], error: Exception) -> None:
+def _alarm(
+    bench: WorkContext, source: SourceTable, key: str, state: dict[str, Any], error: Exception
+) -> None:
     """Say once what stands in the way; the same trouble at the next knock is no news."""
     reason = str(redact(str(error), bench.secrets))
     with bench.store.write() as conn:
@@ -71,7 +73,9 @@ def _alarm(bench: Bench, source: Source, key: str, state: dict[str, Any], error:
         bench.log("source_failed", level="error", source=str(source.path), kind=source.kind, reason=reason)
 
 
-def _taken(bench: Bench, source: Source, batches: Iterable[Batch], now: int, **how: Any) -> Ingested:
+def _taken(
+    bench: WorkContext, source: SourceTable, batches: Iterable[Batch], now: int, **how: Any
+) -> Ingested:
     done = ingest(
         bench.store,
         str(source.path),
@@ -90,7 +94,7 @@ def _taken(bench: Bench, source: Source, batches: Iterable[Batch], now: int, **h
     return done
 
 
-def _with_capital(batches: Iterable[Batch], source: Source) -> Iterator[Batch]:
+def _with_capital(batches: Iterable[Batch], source: SourceTable) -> Iterator[Batch]:
     for batch in batches:
         if source.capital is not None:
             batch.capital |= dict.fromkeys({row.agent for row in batch.rows}, source.capital)
@@ -100,7 +104,7 @@ def _with_capital(batches: Iterable[Batch], source: Source) -> Iterator[Batch]:
 # journals
 
 
-def read_journal(bench: Bench, source: Source, state: dict[str, Any]) -> dict[str, Any]:
+def read_journal(bench: WorkContext, source: SourceTable, state: dict[str, Any]) -> dict[str, Any]:
     """Read a journal on from where it was left, whole lines only; from its start when it is not the same file.
 
     A line that is still being written waits for its newline, so that a live journal has no torn lines.
@@ -187,14 +191,14 @@ def _numbered(batches: Iterable[Batch], lines: int) -> Iterator[Batch]:
 # databases and candles
 
 
-def _freqtrade(bench: Bench, source: Source, state: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG001  read whole
+def _freqtrade(bench: WorkContext, source: SourceTable, state: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG001  read whole
     now = bench.clock()
     batches = freqtrade.read(source.path, agent=source.agent, candles=source.candles, now=now)
     _taken(bench, source, batches, now, replace=_CORRECTED, dated=True)
     return {}
 
 
-def _candles(bench: Bench, source: Source, state: dict[str, Any]) -> dict[str, Any]:
+def _candles(bench: WorkContext, source: SourceTable, state: dict[str, Any]) -> dict[str, Any]:
     """The finest candles of every pair of a folder, or one file; those that have not changed are passed over."""
     now, path = bench.clock(), source.path
     files = candle_files(path if path.is_dir() else path.parent)

@@ -19,7 +19,7 @@ from retro.narrate import plain
 from retro.narrate.candidates import candidates
 from retro.narrate.client import Reply
 from retro.narrate.subject import position_subject, report_subject
-from retro.narrate.write import Desk, Extracted, Written, extract, write
+from retro.narrate.write import Extracted, ModelSession, NarrationResult, extract, write
 from retro.periods import day_of, format_instant, midnight, zone
 from retro.report import Narrative
 from retro.secret import find_secret
@@ -65,7 +65,7 @@ def narrated(
     `resume` uses an answer that was paid for and not stored, so that a review taken up again is not paid twice.
     """
     told = plain.words(report)
-    case = _Case(store, report.agent, report.id, report.revision, now, resume, beat)
+    case = _NarrationJob(store, report.agent, report.id, report.revision, now, resume, beat)
     written = _asked(config, env, case, tier_of(config, report.horizon), lambda: report_subject(told))
     if written.words is None:
         return told.model_copy(update={"narrative": _narrative(written)})
@@ -113,7 +113,7 @@ def narrated_position(
     """
     told = plain.position_words(position, currency=currency)
     review = review or f"{position.agent}.position.{position.position_id}"
-    case = _Case(store, position.agent, review, revision, now, resume, beat)
+    case = _NarrationJob(store, position.agent, review, revision, now, resume, beat)
     zone_name = config.owner.time_zone
     written = _asked(
         config, env, case, tier_of(config, "position"), lambda: position_subject(told, currency, zone_name)
@@ -146,7 +146,7 @@ def model_exchanges(store: Store, review: str, revision: int | None = None) -> l
 
 
 @dataclass(frozen=True, slots=True)
-class _Case:
+class _NarrationJob:
     """Which review is to be worded, where its costs are booked, and when."""
 
     store: Store
@@ -177,32 +177,34 @@ def extracted(
     key, why = _key(config, env, tier)
     if key is None:
         return Extracted("", why=why)
-    case = _Case(store(), _NOBODY, subject, 1, now, resume=False, beat=lambda: None)
+    case = _NarrationJob(store(), _NOBODY, subject, 1, now, resume=False, beat=lambda: None)
     try:
         return extract(prompt, schema, version, _desk(config, case, tier, key))
     except StoreError:
         return Extracted("", why=_NO_LEDGER)
 
 
-def _desk(config: Config, case: _Case, tier: str, key: Secret) -> Desk:
+def _desk(config: Config, case: _NarrationJob, tier: str, key: Secret) -> ModelSession:
     llm = config.llm
     model = llm.t2_model if tier == "T2" else llm.t1_model
-    purse = _Ledger(case, tier, model, _caps(config, case.now))
-    return Desk(model, day_of(case.now, zone("UTC")), key, llm.base_url, llm.timeout_s, purse, case.beat)
+    purse = _SpendLedger(case, tier, model, _caps(config, case.now))
+    return ModelSession(
+        model, day_of(case.now, zone("UTC")), key, llm.base_url, llm.timeout_s, purse, case.beat
+    )
 
 
 def _asked(
-    config: Config, env: Mapping[str, str], case: _Case, tier: str, subject: Callable[[], Subject]
-) -> Written:
+    config: Config, env: Mapping[str, str], case: _NarrationJob, tier: str, subject: Callable[[], Subject]
+) -> NarrationResult:
     """Ask the model of a tier, if there is one that may be asked."""
     key, why = _key(config, env, tier)
     if key is None:
-        return Written("", why=why)
+        return NarrationResult("", why=why)
     try:
         desk = _desk(config, case, tier, key)
         return write(subject(), f"{case.review} {case.revision}", desk)
     except StoreError:
-        return Written("", why=_NO_LEDGER)
+        return NarrationResult("", why=_NO_LEDGER)
 
 
 def _key(config: Config, env: Mapping[str, str], tier: str) -> tuple[Secret | None, str]:
@@ -232,10 +234,10 @@ def _caps(config: Config, now: int) -> spend.Caps:
 
 
 @dataclass(frozen=True, slots=True)
-class _Ledger:
+class _SpendLedger:
     """The purse of one review: every step its own transaction."""
 
-    case: _Case
+    case: _NarrationJob
     tier: str
     model: str
     caps: spend.Caps
@@ -298,7 +300,7 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _narrative(written: Written) -> Narrative:
+def _narrative(written: NarrationResult) -> Narrative:
     return Narrative(
         source="plain" if written.words is None else "model",
         model=written.model or None,

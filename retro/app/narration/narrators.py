@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from retro.app.context import Words
-    from retro.app.settlement.settings import Settings
+    from retro.app.settlement.settings import AgentSettings
     from retro.config import Config
     from retro.report.document import Document
     from retro.store.database import Store
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["plain_words", "words_of"]
 
 
-def plain_words(review: Review, document: Document, settings: Settings) -> tuple[Document, bool]:
+def plain_words(review: Review, document: Document, settings: AgentSettings) -> tuple[Document, bool]:
     """The words that code writes; no model was asked."""
     if not isinstance(document, RetrospectiveReport):
         return position_words(document, currency=settings.base_currency), False
@@ -37,7 +37,7 @@ def words_of(
 ) -> Words:
     """How this configuration words reviews. An answer that was paid for before a crash is used, not asked again."""
 
-    def worded(review: Review, document: Document, settings: Settings) -> tuple[Document, bool]:
+    def worded(review: Review, document: Document, settings: AgentSettings) -> tuple[Document, bool]:
         if review.backfill or not _wanted(config, env, review.kind):
             return plain_words(review, document, settings)
         now = clock()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from retro.app.proposals.outcomes import Outcomes, read_outcomes
-from retro.app.proposals.repository import way_of
+from retro.app.proposals.repository import remote_from
 from retro.app.proposals.requests import open_request
-from retro.deliver.channel import Refused, Retry, Sent
+from retro.deliver.channel import Rejected, Retry, Sent
 from retro.errors import UnknownError
 from retro.forge.api import ForgeError
 from retro.forge.git import GitError
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from playbook import Playbook
-    from retro.app.settlement.settings import Settings
+    from retro.app.settlement.settings import AgentSettings
     from retro.config import Config
     from retro.deliver.channel import Message, Outcome
     from retro.store.database import Store
@@ -40,7 +40,7 @@ class PullRequests:
         store: Store,
         config: Config,
         env: Mapping[str, str],
-        settings_for: Callable[[Agent], Settings],
+        settings_for: Callable[[Agent], AgentSettings],
         clock: Callable[[], int],
     ) -> None:
         self._store = store
@@ -67,15 +67,15 @@ class PullRequests:
                 self._store,
                 agent,
                 self._settings_for(agent),
-                way_of(self._store, self._config, self._env),
+                remote_from(self._store, self._config, self._env),
                 now=self._clock(),
                 week=message.period_key,
                 reviews=(message.review_id,),
             )
         except ForgeError as error:
-            return Refused(str(error)) if error.permanent else Retry(str(error), error.after_s)
+            return Rejected(str(error)) if error.permanent else Retry(str(error), error.after_s)
         except GitError as error:
-            return Refused(str(error)) if error.permanent else Retry(str(error))
+            return Rejected(str(error)) if error.permanent else Retry(str(error))
         return Sent()
 
     def look_back(self) -> Outcomes:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from playbook import Playbook
-    from retro.app.settlement.settings import Settings
+    from retro.app.settlement.settings import AgentSettings
     from retro.evaluate.audit.citations import AuditRules
     from retro.evaluate.audit.history import History
     from retro.report import HeuristicReport, RetrospectiveReport
@@ -43,9 +43,9 @@ __all__ = [
     "audit_rows",
     "is_applied",
     "proposed_by",
-    "remembered",
     "touched",
     "with_adopted",
+    "with_history",
 ]
 
 PROPOSING: Final = frozenset({"weekly", "epoch", "death", "custom"})
@@ -121,7 +121,7 @@ def _against_nothing(row: HeuristicReport, ever: NDArray[Any], sizes: Mapping[in
     return fsum(known) / len(known) if len(known) == len(ever) else None
 
 
-def remembered(rows: Iterable[AuditRow], lives: Sequence[Proposal], history: History) -> list[AuditRow]:
+def with_history(rows: Iterable[AuditRow], lives: Sequence[Proposal], history: History) -> list[AuditRow]:
     """The rows with what merged amendments have made of them: the confidence from before, and what came since."""
     accepted: dict[str, list[Proposal]] = {}
     for life in sorted(lives, key=lambda life: life.told_until):
@@ -169,7 +169,7 @@ def touched(told: Mapping[str, Any]) -> set[str]:
 
 
 def proposed_by(
-    conn: Connection, report: RetrospectiveReport, settings: Settings, history: History
+    conn: Connection, report: RetrospectiveReport, settings: AgentSettings, history: History
 ) -> list[dict[str, Any]]:
     """What a review proposes, as its `playbook_proposals`; of the ledger it knows what was decided before it was made.
 
@@ -189,7 +189,7 @@ def proposed_by(
     rows = audit_rows([*shown, *beyond], history, sizes, rules)
     book = settings.playbook if settings.playbook is not None else playbook.parse(BLANK)
     lives = with_adopted(shelf.stored(conn, report.agent, as_of=made_at), book)
-    rows = [replace(row, reviews=(report.id,)) for row in remembered(rows, lives, history)]
+    rows = [replace(row, reviews=(report.id,)) for row in with_history(rows, lives, history)]
     if settings.playbook is None:
         rows = [row for row in rows if row.grade == "supported"]
     return [playbook.to_json(one) for one in allowed(playbook.propose(book, rows), lives)]

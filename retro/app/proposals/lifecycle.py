@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from playbook import Amendment, Playbook
     from retro.app.context import Consequence
-    from retro.app.settlement.settings import Settings
+    from retro.app.settlement.settings import AgentSettings
     from retro.report.document import Document
     from retro.store.facts.agents import Agent
     from retro.store.jobs.reviews import Review
@@ -42,7 +42,7 @@ _KIND: Final = "weekly"
 _FOREVER: Final = 1 << 62
 
 
-def suggesting(settings_for: Callable[[Agent], Settings], clock: Callable[[], int]) -> Consequence:
+def suggesting(settings_for: Callable[[Agent], AgentSettings], clock: Callable[[], int]) -> Consequence:
     """The consequence of a review, as the service draws it."""
 
     def draw(conn: Connection, review: Review, document: Document) -> None:
@@ -77,7 +77,7 @@ def suggest(
     shelf.suggest(conn, agent.name, rows, known_until(agent), now)
 
 
-def _judge(conn: Connection, agent: Agent, settings: Settings, now: int) -> None:
+def _judge(conn: Connection, agent: Agent, settings: AgentSettings, now: int) -> None:
     """What the citations since say of what the owner accepted, by whichever way."""
     lives = [life for life in shelf.stored(conn, agent.name) if life.state == "merged"]
     if not lives:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import playbook
 from playbook.errors import PlaybookError
 from retro.app.proposals.evidence import is_applied
-from retro.app.proposals.repository import way_of
+from retro.app.proposals.repository import remote_from
 from retro.app.proposals.verdicts import verdict_on
 from retro.errors import RetroError
 from retro.forge import request as words
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from playbook import Playbook
-    from retro.app.proposals.repository import Way
+    from retro.app.proposals.repository import ProposalRemote
     from retro.config import Config
-    from retro.evaluate.audit.citations import Item
+    from retro.evaluate.audit.citations import CreditItem
     from retro.store.database import Store
     from retro.store.facts.agents import Agent
-    from retro.store.proposals import Proposal, Request
+    from retro.store.proposals import Proposal, RequestRecord
 
 __all__ = ["Outcomes", "judge_merged", "read_outcomes", "read_requests", "verdicts"]
 
@@ -51,7 +51,7 @@ def read_outcomes(
     if not live:
         return Outcomes([], [])
     try:
-        way = way_of(store, config, env)
+        way = remote_from(store, config, env)
         with way.open():
             return read_requests(store, way, live, book_of, now)
     except RetroError as error:
@@ -60,8 +60,8 @@ def read_outcomes(
 
 def read_requests(
     store: Store,
-    way: Way,
-    live: Sequence[Request],
+    way: ProposalRemote,
+    live: Sequence[RequestRecord],
     book_of: Callable[[str], Playbook | None],
     now: int,
 ) -> Outcomes:
@@ -83,7 +83,7 @@ def read_requests(
 
 
 def _verdict(
-    store: Store, way: Way, request: Request, book_of: Callable[[str], Playbook | None]
+    store: Store, way: ProposalRemote, request: RequestRecord, book_of: Callable[[str], Playbook | None]
 ) -> tuple[str | None, Mapping[str, int]]:
     """`merged`, `closed` or None, and what the request's own text says its proposals rested on."""
     if request.channel != way.channel:
@@ -99,7 +99,7 @@ def _verdict(
 
 
 def _patch_verdict(
-    store: Store, way: Way, request: Request, book_of: Callable[[str], Playbook | None]
+    store: Store, way: ProposalRemote, request: RequestRecord, book_of: Callable[[str], Playbook | None]
 ) -> str | None:
     """Merged when the base says what was proposed; closed when the branch or the patch file was deleted instead."""
     book, is_there = book_of(request.agent), True
@@ -124,7 +124,7 @@ def _patch_verdict(
     return None if is_there else "closed"
 
 
-def verdicts(lives: Sequence[Proposal], items: Sequence[Item]) -> list[tuple[str, str]]:
+def verdicts(lives: Sequence[Proposal], items: Sequence[CreditItem]) -> list[tuple[str, str]]:
     """Merged proposals of which later citations have spoken, as (proposal, `validated` or `refuted`)."""
     spoken = []
     for life in lives:
@@ -140,7 +140,7 @@ def verdicts(lives: Sequence[Proposal], items: Sequence[Item]) -> list[tuple[str
 
 
 def judge_merged(
-    store: Store, agent: Agent, lives: Sequence[Proposal], items: Sequence[Item], now: int
+    store: Store, agent: Agent, lives: Sequence[Proposal], items: Sequence[CreditItem], now: int
 ) -> None:
     """Store what later citations say of merged proposals."""
     spoken = verdicts(lives, items)

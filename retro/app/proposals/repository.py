@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from retro.config import Config
     from retro.store.database import Store
 
-__all__ = ["Way", "is_local", "way_of"]
+__all__ = ["ProposalRemote", "is_local", "remote_from"]
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class ProposalRemote:
     """Through which repository and forge, if any. `pushes`: our branch goes into the repository itself."""
 
     channel: Literal["patch", "github"]
@@ -66,9 +66,9 @@ class Way:
         return path
 
 
-def way_of(
+def remote_from(
     store: Store, config: Config, env: Mapping[str, str], *, wait: Callable[[float], None] | None = None
-) -> Way:
+) -> ProposalRemote:
     """The way of a configuration; `ForgeError` when it has no token. `wait`: for a pause the forge asks for."""
     table = config.playbook
     beside = store.path.parent if store.path is not None else config.memory.directory
@@ -81,7 +81,7 @@ def way_of(
         forge = Forge(table.api_url, table.slug, token, wait=wait)
     git = None if table.repository is None else Git(table.repository, place / "git", env, token)
     pushes = table.channel == "github" or (table.repository is not None and is_local(table.repository))
-    return Way(table.channel, table.file, table.base_branch, git, forge, pushes, place)
+    return ProposalRemote(table.channel, table.file, table.base_branch, git, forge, pushes, place)
 
 
 def is_local(repository: str) -> bool:

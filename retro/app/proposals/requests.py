@@ -14,7 +14,7 @@ import playbook
 from playbook.proposal import BLANK
 from retro.app.proposals import outcomes
 from retro.app.proposals import verdicts as proposals
-from retro.app.proposals.evidence import remembered, with_adopted
+from retro.app.proposals.evidence import with_adopted, with_history
 from retro.app.proposals.selection import choose
 from retro.app.settlement.book import known_until
 from retro.app.settlement.lookup import choose_period
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from playbook import Amendment, Playbook
-    from retro.app.proposals.repository import Way
-    from retro.app.settlement.settings import Settings
+    from retro.app.proposals.repository import ProposalRemote
+    from retro.app.settlement.settings import AgentSettings
     from retro.forge.api import PullRequest
     from retro.forge.git import Commit, Tips
     from retro.periods import Period
     from retro.store.database import Store
     from retro.store.facts.agents import Agent
-    from retro.store.proposals import Proposal, Request
+    from retro.store.proposals import Proposal, RequestRecord
 
 __all__ = ["Opened", "open_request", "week_of"]
 
@@ -58,12 +58,12 @@ class Opened(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Desk:
+class _RequestRun:
     """Everything one call works with. `old` is the file at the base, None when there is none there."""
 
     store: Store
     agent: Agent
-    way: Way
+    way: ProposalRemote
     period: Period
     reviews: tuple[str, ...]
     now: int
@@ -76,7 +76,7 @@ class _Desk:
         return playbook.parse(BLANK if self.old is None else self.old)
 
 
-def week_of(agent: Agent, settings: Settings, week: str | None) -> Period:
+def week_of(agent: Agent, settings: AgentSettings, week: str | None) -> Period:
     """The week by its key, such as 2026-W47; the agent's last complete one without."""
     if week is None:
         return choose_period(agent, settings, "weekly")
@@ -93,8 +93,8 @@ def week_of(agent: Agent, settings: Settings, week: str | None) -> Period:
 def open_request(
     store: Store,
     agent: Agent,
-    settings: Settings,
-    way: Way,
+    settings: AgentSettings,
+    way: ProposalRemote,
     *,
     now: int,
     week: str | None = None,
@@ -115,7 +115,7 @@ def open_request(
             raise told.faults[0]
         old = _base(way, settings)
         justified = _justified(store, agent, settings, old, now)
-        desk = _Desk(store, agent, way, period, named, now, old, justified)
+        desk = _RequestRun(store, agent, way, period, named, now, old, justified)
         for number in range(1, _SEQUELS + 1):
             done = _attempt(desk, words.branch_of(agent.name, period.key, number))
             if done is not None:
@@ -123,7 +123,7 @@ def open_request(
     return Opened(agent.name, "none", reason=f"{period.key} has {_SEQUELS} settled requests already")
 
 
-def _base(way: Way, settings: Settings) -> bytes | None:
+def _base(way: ProposalRemote, settings: AgentSettings) -> bytes | None:
     """The playbook as it stands where the change is to go."""
     if way.git is None:
         return None if settings.playbook is None else bytes(settings.playbook)
@@ -135,7 +135,7 @@ def _base(way: Way, settings: Settings) -> bytes | None:
 def _justified(
     store: Store,
     agent: Agent,
-    settings: Settings,
+    settings: AgentSettings,
     old: bytes | None,
     now: int,
 ) -> tuple[Amendment, ...]:
@@ -145,7 +145,7 @@ def _justified(
     with store.read() as conn:
         lives = shelf.stored(conn, agent.name)
     outcomes.judge_merged(store, agent, lives, found.items, now)
-    rows = remembered(found.rows, with_adopted(lives, book), found.outcomes)
+    rows = with_history(found.rows, with_adopted(lives, book), found.outcomes)
     return (*playbook.propose(book, rows), *_worded(lives))
 
 
@@ -162,7 +162,7 @@ def _worded(lives: Sequence[Proposal]) -> Iterator[Amendment]:
 # One branch
 
 
-def _attempt(desk: _Desk, branch: str) -> Opened | None:
+def _attempt(desk: _RequestRun, branch: str) -> Opened | None:
     """One branch; None when what stood on it is settled and the next name has to be tried."""
     name, way = desk.agent.name, desk.way
     with desk.store.read() as conn:
@@ -181,14 +181,14 @@ def _attempt(desk: _Desk, branch: str) -> Opened | None:
     tips = way.git.tips(way.base_branch, branch) if way.git else None
     edited = _edited(way, branch, tips)
     if edited is not None:
-        return _block(desk, branch, standing, edited)
+        return _yield_to_owner(desk, branch, standing, edited)
     if not chosen:
-        return _nothing(desk, branch, standing, known)
-    return _bring(desk, branch, tips, standing, chosen, is_new=known is None or known.state == "planned")
+        return _report_unchanged(desk, branch, standing, known)
+    return _publish(desk, branch, tips, standing, chosen, is_new=known is None or known.state == "planned")
 
 
 def _settle(
-    desk: _Desk, branch: str, found: PullRequest, chosen: Sequence[Amendment], *, is_known: bool
+    desk: _RequestRun, branch: str, found: PullRequest, chosen: Sequence[Amendment], *, is_known: bool
 ) -> None:
     """A request that was merged or closed before the ledger knew of it."""
     with desk.store.write() as conn:
@@ -206,7 +206,7 @@ def _settle(
         )
 
 
-def _edited(way: Way, branch: str, tips: Tips | None) -> Commit | None:
+def _edited(way: ProposalRemote, branch: str, tips: Tips | None) -> Commit | None:
     """A person's commit on our branch."""
     if way.git is None or tips is None:
         return None
@@ -215,7 +215,7 @@ def _edited(way: Way, branch: str, tips: Tips | None) -> Commit | None:
     return None if tips.head is None else way.git.foreign(tips.base, tips.head)
 
 
-def _block(desk: _Desk, branch: str, standing: PullRequest | None, edited: Commit) -> Opened:
+def _yield_to_owner(desk: _RequestRun, branch: str, standing: PullRequest | None, edited: Commit) -> Opened:
     """Leave the branch to the person who committed to it, and say so once."""
     name, forge, now = desk.agent.name, desk.way.forge, desk.now
     reason = f"commit {edited.id[:12]} on {branch} is not ours; the branch is left alone"
@@ -233,7 +233,9 @@ def _block(desk: _Desk, branch: str, standing: PullRequest | None, edited: Commi
     return Opened(name, "blocked", branch, standing.url if standing else None, reason=reason)
 
 
-def _nothing(desk: _Desk, branch: str, standing: PullRequest | None, known: Request | None) -> Opened:
+def _report_unchanged(
+    desk: _RequestRun, branch: str, standing: PullRequest | None, known: RequestRecord | None
+) -> Opened:
     """Nothing more to propose; what is open stays as it is."""
     name = desk.agent.name
     if standing is not None:
@@ -250,8 +252,8 @@ def _nothing(desk: _Desk, branch: str, standing: PullRequest | None, known: Requ
     return Opened(name, "none", reason=why)
 
 
-def _bring(
-    desk: _Desk,
+def _publish(
+    desk: _RequestRun,
     branch: str,
     tips: Tips | None,
     standing: PullRequest | None,
@@ -280,19 +282,19 @@ def _bring(
         elif head != tips.head:
             way.git.push(head, branch, tips.head)
     if way.forge is not None and tips is not None:
-        told |= _show(desk, branch, tips.base_branch, standing, chosen, is_new=is_new)
+        told |= _open_or_update(desk, branch, tips.base_branch, standing, chosen, is_new=is_new)
     with desk.store.write() as conn:
         shelf.note_request(conn, name, branch, desk.now, **told)
     url = told.get("url")
     return Opened(name, "open", branch, None if url is None else str(url), tuple(one.id for one in chosen))
 
 
-def _plan(conn: Connection, desk: _Desk, branch: str, chosen: Sequence[Amendment]) -> None:
+def _plan(conn: Connection, desk: _RequestRun, branch: str, chosen: Sequence[Amendment]) -> None:
     told = [(playbook.to_json(one), one.resolved) for one in chosen]
     shelf.plan(conn, desk.agent.name, branch, desk.way.channel, told, known_until(desk.agent), desk.now)
 
 
-def _commit(desk: _Desk, tips: Tips | None, new: bytes, message: str, at_s: int) -> str | None:
+def _commit(desk: _RequestRun, tips: Tips | None, new: bytes, message: str, at_s: int) -> str | None:
     """The commit to be pushed: the one that stands there when it says the same of the same file, else a new one."""
     git, file = desk.way.git, desk.way.file
     if git is None or tips is None:
@@ -311,8 +313,8 @@ def _commit(desk: _Desk, tips: Tips | None, new: bytes, message: str, at_s: int)
     return git.write(tips.base, file, new, message, at_s)
 
 
-def _show(
-    desk: _Desk,
+def _open_or_update(
+    desk: _RequestRun,
     branch: str,
     base_branch: str,
     standing: PullRequest | None,

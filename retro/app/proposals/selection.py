@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from playbook import Amendment, Playbook
-    from retro.store.proposals import Proposal, Request
+    from retro.store.proposals import Proposal, RequestRecord
 
 __all__ = ["allowed", "choose", "prompt_of"]
 
@@ -22,7 +22,7 @@ def choose(
     book: Playbook,
     justified: Sequence[Amendment],
     lives: Sequence[Proposal],
-    live: Sequence[Request],
+    live: Sequence[RequestRecord],
     branch: str,
 ) -> list[Amendment]:
     """Of what is justified, what may be proposed on a branch: not under review elsewhere, and no no forgotten.

@@ -11,7 +11,7 @@ import playbook
 from playbook import Amendment, AuditRow, Playbook
 from playbook.errors import PlaybookError
 from playbook.proposal import BLANK
-from retro.app.proposals.evidence import Size, audit_rows, remembered, touched, with_adopted
+from retro.app.proposals.evidence import Size, audit_rows, touched, with_adopted, with_history
 from retro.app.settlement.audit import audit_life
 from retro.app.settlement.book import read_rows
 from retro.app.settlement.settings import rules_of
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from retro.app.settlement.settings import Settings
-    from retro.evaluate.audit.citations import Item
+    from retro.app.settlement.settings import AgentSettings
+    from retro.evaluate.audit.citations import CreditItem
     from retro.evaluate.audit.history import History
     from retro.store.database import Store
     from retro.store.facts.agents import Agent
     from retro.store.proposals import Proposal
 
 __all__ = [
-    "Evidence",
+    "CitationEvidence",
     "amended_text",
     "evidence_for",
     "propose",
@@ -44,24 +44,24 @@ __all__ = [
 _FOREVER: Final = 1 << 62
 
 
-class Evidence(NamedTuple):
+class CitationEvidence(NamedTuple):
     """What the citations say under the rules of one playbook: the audit's rows, and every outcome behind them."""
 
     rows: list[AuditRow]
     outcomes: History
-    items: list[Item]
+    items: list[CreditItem]
 
 
-def propose(store: Store, agent: Agent, settings: Settings) -> tuple[Playbook, list[Amendment]]:
+def propose(store: Store, agent: Agent, settings: AgentSettings) -> tuple[Playbook, list[Amendment]]:
     """The agent's playbook (a blank one when it has none) and what its audit justifies changing."""
     book = settings.playbook if settings.playbook is not None else playbook.parse(BLANK)
     found = evidence_for(store, agent, settings, book)
     with store.read() as conn:
         lives = with_adopted(shelf.stored(conn, agent.name), book)
-    return book, playbook.propose(book, remembered(found.rows, lives, found.outcomes))
+    return book, playbook.propose(book, with_history(found.rows, lives, found.outcomes))
 
 
-def evidence_for(store: Store, agent: Agent, settings: Settings, book: Playbook) -> Evidence:
+def evidence_for(store: Store, agent: Agent, settings: AgentSettings, book: Playbook) -> CitationEvidence:
     """The audit of the agent's life under this playbook, which need not be the one the book of positions was settled by.
 
     The settled book stays as it is: only what a tag stands for may differ, and that is resolved anew.
@@ -77,10 +77,10 @@ def evidence_for(store: Store, agent: Agent, settings: Settings, book: Playbook)
     if not same:
         rows = audit_period(items, outcomes, under, agent.first_at or 0, _FOREVER, seed=0)
     sizes = {identity(row.position): Size(row.notional, row.risk, row.vs_inaction) for row in positions}
-    return Evidence(audit_rows(rows, outcomes, sizes, under), outcomes, items)
+    return CitationEvidence(audit_rows(rows, outcomes, sizes, under), outcomes, items)
 
 
-def verdict_on(life: Proposal, items: Sequence[Item]) -> str:
+def verdict_on(life: Proposal, items: Sequence[CreditItem]) -> str:
     """What the citations made after a merged proposal say of it: `open`, `validated` or `refuted`."""
     amendment = playbook.from_json(life.told)
     evidence, names = amendment.grounds.evidence, touched(life.told)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from retro.app.settlement.book import read_rows
-from retro.app.settlement.settle import settled
+from retro.app.settlement.settle import ensure_settled
 from retro.periods import format_instant
 from retro.store.facts import agents as shelf_agents
 from retro.store.facts import faults
@@ -13,7 +13,7 @@ from retro.store.facts import faults
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from retro.app.settlement.settings import Settings
+    from retro.app.settlement.settings import AgentSettings
     from retro.store.database import Store
     from retro.store.facts.agents import Agent
 
@@ -22,14 +22,14 @@ __all__ = ["list_agents", "list_faults", "list_positions"]
 _FOREVER = 1 << 62
 
 
-def list_agents(store: Store, settings_for: Callable[[Agent], Settings]) -> list[dict[str, Any]]:
+def list_agents(store: Store, settings_for: Callable[[Agent], AgentSettings]) -> list[dict[str, Any]]:
     """One row an agent: life, number of events and positions, currency."""
     with store.read() as conn:
         known = shelf_agents.agents(conn)
     rows = []
     for agent in known:
         settings = settings_for(agent)
-        settled(store, agent, settings)
+        ensure_settled(store, agent, settings)
         with store.read() as conn:
             positions = read_rows(conn, agent.name, opened_before=_FOREVER)
         rows.append(
@@ -47,9 +47,9 @@ def list_agents(store: Store, settings_for: Callable[[Agent], Settings]) -> list
     return rows
 
 
-def list_positions(store: Store, agent: Agent, settings: Settings) -> list[dict[str, Any]]:
+def list_positions(store: Store, agent: Agent, settings: AgentSettings) -> list[dict[str, Any]]:
     """One row a position, oldest first; figures are null while it is open."""
-    settled(store, agent, settings)
+    ensure_settled(store, agent, settings)
     with store.read() as conn:
         rows = read_rows(conn, agent.name, opened_before=_FOREVER)
     return [

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from retro.app.experience.imports import refusals, tell, tell_file
+from retro.app.experience.imports import import_episodes, import_file, translate_memory_errors
 from retro.app.experience.learning import capital_of, memory_settings
 from retro.errors import UnknownError, UsageError
 from retro.store.facts import agents as shelf_agents
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     import memory
-    from retro.app.experience.imports import Told
+    from retro.app.experience.imports import ImportResult
     from retro.config import Config
     from retro.store.database import Store
 
-__all__ = ["Experience"]
+__all__ = ["MemoryQueries"]
 
 
 @dataclass(frozen=True, slots=True)
-class Experience:
+class MemoryQueries:
     """The memory in one database, as one configuration sees it."""
 
     store: Store
@@ -38,7 +38,7 @@ class Experience:
 
     def agents(self) -> list[str]:
         """Everybody the database knows: by facts, or by episodes alone."""
-        with refusals(), self.store.read() as conn:
+        with translate_memory_errors(), self.store.read() as conn:
             import memory  # noqa: PLC0415  numpy comes with it
 
             return sorted({*memory.agents(conn), *(agent.name for agent in shelf_agents.agents(conn))})
@@ -64,13 +64,15 @@ class Experience:
 
     # telling
 
-    def remember_file(self, path: str, *, not_after: int | None = None) -> Told:
+    def remember_file(self, path: str, *, not_after: int | None = None) -> ImportResult:
         """Store the episodes of a file of JSON Lines (.gz too, - for stdin); what cannot be used is kept as faults."""
-        return tell_file(self.store, memory_settings(self.config), path, not_after=not_after)
+        return import_file(self.store, memory_settings(self.config), path, not_after=not_after)
 
-    def remember_all(self, episodes: Iterable[Mapping[str, Any]], *, not_after: int | None = None) -> Told:
+    def remember_all(
+        self, episodes: Iterable[Mapping[str, Any]], *, not_after: int | None = None
+    ) -> ImportResult:
         """Store episodes, all in one transaction; each is stored, unchanged, a conflict or at fault."""
-        return tell(self.store, memory_settings(self.config), episodes, not_after=not_after)
+        return import_episodes(self.store, memory_settings(self.config), episodes, not_after=not_after)
 
     # asking
 
@@ -92,7 +94,7 @@ class Experience:
         """The k memories most like a situation, weighted by how they turned out, best first."""
         from memory import Filters, recall  # noqa: PLC0415  as above
 
-        with refusals(), self.store.read() as conn:
+        with translate_memory_errors(), self.store.read() as conn:
             hits = recall(
                 conn,
                 agent,
@@ -124,7 +126,7 @@ class Experience:
         """What share of equity to put at one R in a situation, or why that is not known."""
         from memory import Filters, kelly  # noqa: PLC0415  as above
 
-        with refusals(), self.store.read() as conn:
+        with translate_memory_errors(), self.store.read() as conn:
             terms, filters = self._terms(conn, agent), Filters(strategy, symbol)
             return kelly(conn, agent, dict(context), as_of=as_of, filters=filters, settings=terms).document()
 
@@ -132,7 +134,7 @@ class Experience:
         """Confidence, drawdown, streaks and the halt flag, from the ledger."""
         from memory import as_document, state  # noqa: PLC0415  as above
 
-        with refusals(), self.store.read() as conn:
+        with translate_memory_errors(), self.store.read() as conn:
             found = state(conn, agent, as_of=as_of, settings=self._terms(conn, agent))
         return dict(as_document(found))
 
@@ -147,7 +149,7 @@ class Experience:
         """What it does again and again with each strategy and symbol."""
         from memory import as_document, habits  # noqa: PLC0415  as above
 
-        with refusals(), self.store.read() as conn:
+        with translate_memory_errors(), self.store.read() as conn:
             terms = self._terms(conn, agent)
             found = habits(conn, agent, as_of=as_of, strategy=strategy, symbol=symbol, settings=terms)
         return [as_document(one) for one in found]
@@ -156,7 +158,7 @@ class Experience:
         """Its beliefs, seeded and induced, with their posteriors."""
         from memory import as_document, beliefs  # noqa: PLC0415  as above
 
-        with refusals(), self.store.read() as conn:
+        with translate_memory_errors(), self.store.read() as conn:
             found = beliefs(conn, agent, as_of=as_of, settings=self._terms(conn, agent))
         return [as_document(one) for one in found]
 
@@ -166,7 +168,7 @@ class Experience:
         """Situations that felt better than they were, or were left at the wrong moment; nearest or newest first."""
         from memory import as_document, markers  # noqa: PLC0415  as above
 
-        with refusals(), self.store.read() as conn:
+        with translate_memory_errors(), self.store.read() as conn:
             terms = self._terms(conn, agent)
             found = markers(conn, agent, context=context, as_of=as_of, settings=terms)
         return [as_document(one) for one in found]
@@ -190,7 +192,7 @@ class Experience:
         """How each of its strategies has done, the most traded first."""
         from memory import as_document, performance  # noqa: PLC0415  as above
 
-        with refusals(), self.store.read() as conn:
+        with translate_memory_errors(), self.store.read() as conn:
             found = performance(conn, agent, as_of=as_of, settings=self._terms(conn, agent))
         return [as_document(one) for one in found]
 
@@ -198,7 +200,7 @@ class Experience:
         """One episode as it stands, what reviews made of it, and the history of their amendments."""
         from memory import as_document, find_episode  # noqa: PLC0415  as above
 
-        with refusals(), self.store.read() as conn:
+        with translate_memory_errors(), self.store.read() as conn:
             return dict(as_document(find_episode(conn, agent, episode, as_of=as_of)))
 
     # plans
@@ -207,7 +209,7 @@ class Experience:
         """Its plans and how they stand, highest priority first."""
         from memory import plans  # noqa: PLC0415  as above
 
-        with refusals(), self.store.read() as conn:
+        with translate_memory_errors(), self.store.read() as conn:
             return [one.document() for one in plans(conn, agent, as_of=as_of, alive=alive)]
 
     def create_trading_plan(
@@ -224,7 +226,7 @@ class Experience:
         """Make a plan: when `trigger` becomes true, `action`."""
         from memory import create_plan, plans  # noqa: PLC0415  as above
 
-        with refusals(), self.store.write() as conn:
+        with translate_memory_errors(), self.store.write() as conn:
             made = create_plan(
                 conn,
                 agent,
@@ -243,7 +245,7 @@ class Experience:
         """Hold the plans that are alive against a situation; nothing is written, nothing re-armed."""
         from memory import check_plans  # noqa: PLC0415  as above
 
-        with refusals(), self.store.read() as conn:
+        with translate_memory_errors(), self.store.read() as conn:
             found = check_plans(conn, agent, context, as_of=as_of)
         return [
             {
@@ -259,7 +261,7 @@ class Experience:
         """Withdraw a plan from an instant on."""
         from memory import cancel_plan  # noqa: PLC0415  as above
 
-        with refusals(), self.store.write() as conn:
+        with translate_memory_errors(), self.store.write() as conn:
             cancel_plan(conn, agent, plan, at=at, reason=reason)
 
     def score_plan(
@@ -274,7 +276,7 @@ class Experience:
         """Score a plan by the R of a trade that followed it, or by what a trade it skipped would have made."""
         from memory import score_plan  # noqa: PLC0415  as above
 
-        with refusals(), self.store.write() as conn:
+        with translate_memory_errors(), self.store.write() as conn:
             score_plan(conn, agent, plan, at=at, pnl_r=pnl_r, would_have_made=would_have_made)
 
     # what somebody decides about it
@@ -283,7 +285,7 @@ class Experience:
         """State a belief that later episodes are to bear out: id, proposition, conditions, claim, alpha, beta."""
         from memory import Seed, seed_belief  # noqa: PLC0415  as above
 
-        with refusals(), self.store.write() as conn:
+        with translate_memory_errors(), self.store.write() as conn:
             seed = Seed(agent=agent, at=at, **told)
             seed_belief(conn, seed, registry=memory_settings(self.config).registry)
 
@@ -291,14 +293,14 @@ class Experience:
         """Raise the flag that says stop, from an instant on."""
         from memory import halt  # noqa: PLC0415  as above
 
-        with refusals(), self.store.write() as conn:
+        with translate_memory_errors(), self.store.write() as conn:
             halt(conn, agent, at=at, reason=reason)
 
     def resume(self, agent: str, reason: str, *, at: int) -> None:
         """Take the flag down again."""
         from memory import resume  # noqa: PLC0415  as above
 
-        with refusals(), self.store.write() as conn:
+        with translate_memory_errors(), self.store.write() as conn:
             resume(conn, agent, at=at, reason=reason)
 
     # records
@@ -322,7 +324,7 @@ class Experience:
         """Replay the agent's history from `split` on against sizes that remember less; `UsageError` for too little."""
         from memory import as_document, told_episodes, validate  # noqa: PLC0415  as above
 
-        with refusals():
+        with translate_memory_errors():
             with self.store.read() as conn:
                 terms, told = self._terms(conn, agent), told_episodes(conn, agent)
             return dict(as_document(validate(told, split, settings=replace(terms, sharpe_weight=False))))

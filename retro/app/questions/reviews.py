@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from retro.present.page.revision import Change
     from retro.report.document import Document
     from retro.store.database import Store
-    from retro.store.jobs.outbox import Letter
+    from retro.store.jobs.outbox import Delivery
     from retro.store.jobs.reviews import Review
 
-__all__ = ["Stored", "compare", "letters", "message", "row_of", "rows", "stored"]
+__all__ = ["Stored", "compare", "deliveries", "message", "row_of", "rows", "stored"]
 
 
 class Stored(NamedTuple):
@@ -77,7 +77,7 @@ def compare(before: Stored, after: Stored, currency: str = "") -> tuple[Change, 
     return changes(before.document, after.document, currency)
 
 
-def letters(store: Store) -> list[Letter]:
+def deliveries(store: Store) -> list[Delivery]:
     """Every message of the outbox, in the order they were written."""
     with store.read() as conn:
         return outbox.listed(conn)
@@ -86,7 +86,7 @@ def letters(store: Store) -> list[Letter]:
 def message(store: Store, config: Config, found: Stored, recipient: str, channel: str = "mail") -> Message:
     """The message that a stored revision would be."""
     review = found.review
-    letter = outbox.Letter(
+    letter = outbox.Delivery(
         key=0,
         review=review.key,
         revision=found.revision,

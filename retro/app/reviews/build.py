@@ -12,13 +12,20 @@ import numpy as np
 from retro.accounting.books import keep_books
 from retro.app.proposals.evidence import proposed_by
 from retro.app.reviews.model_costs import costs_of_reviewing
-from retro.app.reviews.window import foretold, grid_of, money_of, remembered, rolling_week, week_before
+from retro.app.reviews.window import (
+    grid_of,
+    load_predictions,
+    money_of,
+    rolling_week,
+    rows_since,
+    week_before,
+)
 from retro.app.settlement.audit import _FOREVER, _seed
 from retro.app.settlement.book import known_until, opening_of
-from retro.app.settlement.settle import settled
+from retro.app.settlement.settle import ensure_settled
 from retro.app.settlement.tracks import load_tracks
 from retro.errors import UnknownError
-from retro.evaluate.position.life import Horizon as Sight
+from retro.evaluate.position.life import Lookahead as Sight
 from retro.evaluate.report import Inputs, build, retrospective_of
 from retro.periods import Period, day_of, midnight
 from retro.store.books import positions as shelf
@@ -33,7 +40,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from retro.accounting.prices import Prices
-    from retro.app.settlement.settings import Settings
+    from retro.app.settlement.settings import AgentSettings
     from retro.app.settlement.tracks import Loaded
     from retro.model import Fact
     from retro.report import PositionRetrospective, RetrospectiveReport
@@ -75,7 +82,7 @@ def _canonical(value: Any) -> str:
 def inputs_of(
     conn: Connection,
     agent: Agent,
-    settings: Settings,
+    settings: AgentSettings,
     period: Period,
     grid: list[int],
     names: list[str],
@@ -98,7 +105,7 @@ def inputs_of(
     )
     loaded = money.loaded
     decisions = facts.between(conn, name, period.start, until, types=["decision"])
-    told = foretold(conn, name, loaded.facts, period.start, until)
+    told = load_predictions(conn, name, loaded.facts, period.start, until)
     reviewing = costs_of_reviewing(conn, name, settings, grid[0], until)
     moved = sorted([*money.facts, *reviewing.costs], key=lambda fact: fact.at)
     first_of_all = [*loaded.facts, *money.facts, *decisions, *told.resolutions, *told.predictions.values()]
@@ -137,7 +144,7 @@ def inputs_of(
 def _from_the_book(
     conn: Connection,
     agent: Agent,
-    settings: Settings,
+    settings: AgentSettings,
     period: Period,
     start: int,
     now: int,
@@ -147,17 +154,17 @@ def _from_the_book(
     before = week_before(period, settings)
     since = min(start, period.start if before is None else before[0])
     known = None if now >= known_until(agent) else now
-    rows, history = remembered(conn, agent.name, settings, period, since, known)
+    rows, history = rows_since(conn, agent.name, settings, period, since, known)
     return {
         "rows": rows,
         "history": history,
-        "implausible_before": _disbelieved(conn, agent.name, loaded, settings, start, now),
+        "implausible_before": _implausible_pnl_before(conn, agent.name, loaded, settings, start, now),
         "discrepancies": shelf.discrepancies(conn, agent.name, min(period.end, now)),
     }
 
 
-def _disbelieved(
-    conn: Connection, agent: str, loaded: Loaded, settings: Settings, start: int, now: int
+def _implausible_pnl_before(
+    conn: Connection, agent: str, loaded: Loaded, settings: AgentSettings, start: int, now: int
 ) -> tuple[float, ...]:
     """What flagged positions, closed or open at an instant, had made by then since the day that flagged them."""
     made = shelf.implausible(conn, agent, start)
@@ -181,7 +188,7 @@ def _warnings(orphans: Iterable[str]) -> list[str]:
 def review_period(
     store: Store,
     agent: Agent,
-    settings: Settings,
+    settings: AgentSettings,
     period: Period,
     *,
     as_of: int | None = None,
@@ -192,7 +199,7 @@ def review_period(
     `as_of` is now, in place of K. `ended`: the wall clock says that the period is over, so what is open is valued at
     its end even where the agent has been silent since; periods then add up, whenever each was reviewed.
     """
-    settled(store, agent, settings)
+    ensure_settled(store, agent, settings)
     grid = grid_of(period, settings)
     now = known_until(agent) if as_of is None else as_of
     now = max(now, period.end) if ended else now
@@ -214,10 +221,10 @@ def review_period(
 
 
 def review_position(
-    store: Store, agent: Agent, settings: Settings, position: str, *, after_until: int | None = None
+    store: Store, agent: Agent, settings: AgentSettings, position: str, *, after_until: int | None = None
 ) -> PositionRetrospective:
     """The whole life of one position; what came after it is read up to `after_until`, or with all marks there are."""
-    settled(store, agent, settings)
+    ensure_settled(store, agent, settings)
     now = known_until(agent)
     with store.read() as conn:
         told = facts.of_positions(conn, agent.name, [position])
@@ -235,7 +242,7 @@ def review_position(
             marks_until=_FOREVER,
         )
         start = min(fact.at for fact in told)
-        words = foretold(conn, agent.name, loaded.facts, start, now + 1)
+        words = load_predictions(conn, agent.name, loaded.facts, start, now + 1)
         return retrospective_of(
             loaded.tracks[position],
             loaded.prices,

@@ -11,7 +11,7 @@ from retro.periods import DAY, Period
 if TYPE_CHECKING:
     from typing import Literal
 
-    from retro.app.settlement.settings import Settings
+    from retro.app.settlement.settings import AgentSettings
     from retro.report.document import Document
     from retro.store.database import Store
     from retro.store.facts.agents import Agent
@@ -22,7 +22,7 @@ __all__ = ["numbers_of"]
 _WEEK: Final = 7 * DAY
 
 
-def numbers_of(store: Store, agent: Agent, settings: Settings, review: Review, now: int) -> Document:
+def numbers_of(store: Store, agent: Agent, settings: AgentSettings, review: Review, now: int) -> Document:
     """The figures of a review, its words still empty.
 
     A position is told as far as it can be judged at `now`: to its exit, then to exit + h, in the end with every mark
@@ -43,7 +43,7 @@ def numbers_of(store: Store, agent: Agent, settings: Settings, review: Review, n
     return report.model_copy(update={"id": review.id})
 
 
-def _seen_after(review: Review, settings: Settings, now: int) -> int | None:
+def _seen_after(review: Review, settings: AgentSettings, now: int) -> int | None:
     """How far after its exit a position is looked at; None: to the end."""
     closed, options = review.period_end, settings.options
     judged = closed + min(closed - review.period_start, _WEEK)

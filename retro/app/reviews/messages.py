@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from retro.config import Config
     from retro.report.document import Document
-    from retro.store.jobs.outbox import Letter
+    from retro.store.jobs.outbox import Delivery
 
 
 __all__ = ["message_of"]
@@ -33,7 +33,7 @@ class _Found:
     previous: Document | None = None
 
 
-def message_of(conn: Connection, config: Config, letter: Letter, older: Sequence[Letter] = ()) -> Message:
+def message_of(conn: Connection, config: Config, letter: Delivery, older: Sequence[Delivery] = ()) -> Message:
     """The message of a letter, and of the older ones that go with it, from the documents as they are stored."""
     review = reviews.by_key(conn, letter.review)
     found = _found(conn, letter)
@@ -64,7 +64,7 @@ def _currencies(conn: Connection, config: Config, documents: Sequence[Document])
     )
 
 
-def _found(conn: Connection, letter: Letter) -> _Found:
+def _found(conn: Connection, letter: Delivery) -> _Found:
     there = reviews.written(conn, letter.review, letter.revision)
     if there is None or there.document is None:
         raise UnknownError(f"revision {letter.revision} of {letter.review_id} is not stored")

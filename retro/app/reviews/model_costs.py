@@ -18,8 +18,8 @@ from retro.store.spend import calls_of
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from retro.app.settlement.settings import Settings
-    from retro.store.spend import Call
+    from retro.app.settlement.settings import AgentSettings
+    from retro.store.spend import ModelCall
 
 __all__ = ["Reviewing", "costs_of_reviewing"]
 
@@ -42,7 +42,9 @@ class Reviewing(NamedTuple):
         ]
 
 
-def costs_of_reviewing(conn: Connection, agent: str, settings: Settings, start: int, until: int) -> Reviewing:
+def costs_of_reviewing(
+    conn: Connection, agent: str, settings: AgentSettings, start: int, until: int
+) -> Reviewing:
     """The model calls of [start, until) about an agent, in order of time."""
     base = settings.base_currency
     found = Reviewing([], [])
@@ -57,7 +59,7 @@ def costs_of_reviewing(conn: Connection, agent: str, settings: Settings, start: 
     return found
 
 
-def _cost(agent: str, call: Call, amount: Decimal) -> Cost:
+def _cost(agent: str, call: ModelCall, amount: Decimal) -> Cost:
     return Cost(
         id=f"reviewing-{call.key}",
         agent=agent,
@@ -91,7 +93,7 @@ def _quotes(conn: Connection, agent: str, base: str) -> list[_Quote]:
     return found
 
 
-def _exchanged(conn: Connection, quotes: list[_Quote], call: Call) -> Decimal | None:
+def _exchanged(conn: Connection, quotes: list[_Quote], call: ModelCall) -> Decimal | None:
     """What a call cost in base, by the first series with a mark of the day before it."""
     for quote in quotes:
         mark = marks.last_at_or_before(conn, quote.owner, quote.name, call.at)

@@ -20,38 +20,38 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from retro.app.settlement.settings import Settings
+    from retro.app.settlement.settings import AgentSettings
     from retro.app.settlement.tracks import Loaded
     from retro.evaluate.audit.history import History
-    from retro.evaluate.position.summary import BookRow
+    from retro.evaluate.position.summary import PositionSummary
     from retro.model import Fact
     from retro.periods import Period
 
 __all__ = [
-    "Foretold",
-    "Money",
-    "foretold",
+    "PredictionSet",
+    "WindowMoney",
     "grid_of",
+    "load_predictions",
     "money_of",
-    "remembered",
     "rolling_week",
+    "rows_since",
     "week_before",
 ]
 
 
-def rolling_week(period: Period, settings: Settings) -> int:
+def rolling_week(period: Period, settings: AgentSettings) -> int:
     """The start of the day 7 days before the period's end."""
     day = period_at("daily", max(period.end - 6 * DAY - DAY // 2, 0), settings.zone)
     return period_before(day, settings.zone).end
 
 
-def grid_of(period: Period, settings: Settings) -> list[int]:
+def grid_of(period: Period, settings: AgentSettings) -> list[int]:
     """Day boundaries from 7 days before the period's end or from its start, whichever is earlier, to its end."""
     first = min(rolling_week(period, settings), period.start)
     return sorted({*day_starts(first, period.end, settings.zone), period.start})
 
 
-def week_before(period: Period, settings: Settings) -> tuple[int, int] | None:
+def week_before(period: Period, settings: AgentSettings) -> tuple[int, int] | None:
     """The week before a weekly review's own, whatever the clocks did; None for every other review."""
     if period.horizon != "weekly":
         return None
@@ -60,7 +60,7 @@ def week_before(period: Period, settings: Settings) -> tuple[int, int] | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Money:
+class WindowMoney:
     """The wallet before the first boundary, what moved it since besides positions, and the positions."""
 
     wallet: Wallet
@@ -71,7 +71,7 @@ class Money:
 def money_of(
     conn: Connection,
     agent: str,
-    settings: Settings,
+    settings: AgentSettings,
     names: Iterable[str],
     *,
     start: int,
@@ -79,7 +79,7 @@ def money_of(
     known_until: int,
     marks_until: int,
     costs: Sequence[Fact],
-) -> Money:
+) -> WindowMoney:
     """Replay these positions and all that facts since `start` touch; the wallet is its last stored day, moved on."""
     stored = shelf.days_before(conn, agent, start)
     since = start if stored is None else stored[0]
@@ -105,11 +105,11 @@ def money_of(
     effects = [(name, effect) for name, track in loaded.tracks.items() for effect in track.effects]
     for _, what in steps(effects, moved, since, start):
         step(wallet, what, loaded.prices)
-    return Money(wallet, [fact for fact in moved if fact.at >= start], loaded)
+    return WindowMoney(wallet, [fact for fact in moved if fact.at >= start], loaded)
 
 
 @dataclass(frozen=True, slots=True)
-class Foretold:
+class PredictionSet:
     """Predictions by id, those resolved in the period, and the last known outcome of each."""
 
     predictions: dict[str, Prediction]
@@ -117,7 +117,9 @@ class Foretold:
     outcomes: dict[str, Resolution]
 
 
-def foretold(conn: Connection, agent: str, told: Iterable[Fact], start: int, until: int) -> Foretold:
+def load_predictions(
+    conn: Connection, agent: str, told: Iterable[Fact], start: int, until: int
+) -> PredictionSet:
     """Predictions resolved in [start, until), or made for the positions of `told` or their decisions."""
     told = list(told)
     decided = {fact.id: fact.at for fact in told if isinstance(fact, Decision)}
@@ -133,7 +135,7 @@ def foretold(conn: Connection, agent: str, told: Iterable[Fact], start: int, unt
     outcomes = sorted([*_resolutions(earlier), *resolved], key=lambda fact: fact.at)
     wanted = {fact.prediction for fact in resolved} - made.keys()
     made |= {fact.id: fact for fact in _predictions(facts.by_ids(conn, agent, "prediction", sorted(wanted)))}
-    return Foretold(made, resolved, {fact.prediction: fact for fact in outcomes})
+    return PredictionSet(made, resolved, {fact.prediction: fact for fact in outcomes})
 
 
 def _predictions(told: Iterable[Fact]) -> list[Prediction]:
@@ -144,9 +146,9 @@ def _resolutions(told: Iterable[Fact]) -> list[Resolution]:
     return [fact for fact in told if isinstance(fact, Resolution)]
 
 
-def remembered(
-    conn: Connection, agent: str, settings: Settings, period: Period, since: int, known_until: int | None
-) -> tuple[list[BookRow], History]:
+def rows_since(
+    conn: Connection, agent: str, settings: AgentSettings, period: Period, since: int, known_until: int | None
+) -> tuple[list[PositionSummary], History]:
     """The book's positions that matter from `since` on, and all citations that resolved before the period's end.
 
     `known_until` None: everything told is known; else what the book has learned after it is forgotten again.
@@ -159,7 +161,7 @@ def remembered(
     return rows, history_from(rows, settings.options.rules).before(period.end)
 
 
-def _as_known(row: BookRow, known_until: int) -> BookRow:
+def _as_known(row: PositionSummary, known_until: int) -> PositionSummary:
     decisions = tuple(cited for cited in row.decisions if cited.at <= known_until)
     flagged = row.flagged_at if row.flagged_at is None or row.flagged_at <= known_until else None
     row = replace(row, decisions=decisions, flagged_at=flagged)

@@ -6,7 +6,7 @@ import hashlib
 from typing import TYPE_CHECKING, Final
 
 from retro.app.settlement.book import history_of, known_until, read_rows
-from retro.app.settlement.settle import settled
+from retro.app.settlement.settle import ensure_settled
 from retro.evaluate.audit.audit import audit_period
 from retro.evaluate.audit.citations import items_of
 from retro.evaluate.report import citations_of
@@ -14,7 +14,7 @@ from retro.periods import Period
 from retro.store.facts import events as facts
 
 if TYPE_CHECKING:
-    from retro.app.settlement.settings import Settings
+    from retro.app.settlement.settings import AgentSettings
     from retro.report import HeuristicReport
     from retro.store.database import Store
     from retro.store.facts.agents import Agent
@@ -31,9 +31,9 @@ def _seed(agent: str, period: Period) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
 
 
-def audit_life(store: Store, agent: Agent, settings: Settings) -> list[HeuristicReport]:
+def audit_life(store: Store, agent: Agent, settings: AgentSettings) -> list[HeuristicReport]:
     """The citation audit over everything the agent ever did."""
-    settled(store, agent, settings)
+    ensure_settled(store, agent, settings)
     end = known_until(agent) + 1
     period = Period("custom", agent.first_at or 0, max(end, (agent.first_at or 0) + 1), "life")
     rules = settings.options.rules

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from retro.evaluate.audit.citations import entry_day
-from retro.evaluate.position.summary import BookRow, Cited
+from retro.evaluate.position.summary import Cited, PositionSummary
 from retro.model import External
 from retro.store.books import positions as shelf
 from retro.store.books.outcomes import outcomes_until
@@ -16,13 +16,21 @@ from retro.store.books.outcomes import outcomes_until
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from retro.app.settlement.settings import Settings
+    from retro.app.settlement.settings import AgentSettings
     from retro.evaluate.audit.history import History
     from retro.model import Fact
     from retro.store.facts.agents import Agent
 
 
-__all__ = ["WALLET_TYPES", "Opening", "history_of", "is_stale", "known_until", "opening_of", "read_rows"]
+__all__ = [
+    "WALLET_TYPES",
+    "WalletOpening",
+    "history_of",
+    "is_stale",
+    "known_until",
+    "opening_of",
+    "read_rows",
+]
 
 
 _FOREVER: Final = 1 << 62
@@ -34,7 +42,7 @@ WALLET_TYPES: Final = ("flow", "cost", "external", "equity")
 _TOLD: Final = msgspec.json.Decoder(dict[str, list[Any]])
 
 
-class Opening(msgspec.Struct, frozen=True):
+class WalletOpening(msgspec.Struct, frozen=True):
     """How an agent's wallet began, at its first event.
 
     `given` are assets and quantities (decimal text) that opened it: the first stated balances, a configured capital,
@@ -60,31 +68,33 @@ def known_until(agent: Agent) -> int:
     return max(agent.last_at or 0, agent.as_of or 0)
 
 
-def is_stale(conn: Connection, agent: str, settings: Settings) -> bool:
+def is_stale(conn: Connection, agent: str, settings: AgentSettings) -> bool:
     """Whether the book has to be settled before it is read."""
     found = shelf.book_of(conn, agent)
     return found is None or found[0] is not None or found[1] != settings.fingerprint
 
 
-def opening_of(conn: Connection, agent: str) -> Opening:
+def opening_of(conn: Connection, agent: str) -> WalletOpening:
     """How the settled book says the agent's equity began."""
     found = shelf.book_of(conn, agent)
-    return msgspec.convert(found[2] if found else {}, Opening)
+    return msgspec.convert(found[2] if found else {}, WalletOpening)
 
 
-def history_of(conn: Connection, agent: str, settings: Settings, before: int) -> History:
+def history_of(conn: Connection, agent: str, settings: AgentSettings, before: int) -> History:
     """Everything that resolved before an instant, for the cumulative side of the audit."""
     latest = None if before >= _FOREVER else entry_day(before, settings.options.rules)
     return outcomes_until(conn, agent, latest).before(before)
 
 
-def read_rows(conn: Connection, agent: str, *, opened_before: int, since: int | None = None) -> list[BookRow]:
+def read_rows(
+    conn: Connection, agent: str, *, opened_before: int, since: int | None = None
+) -> list[PositionSummary]:
     """The book's positions opened before an instant, oldest first; with `since` those open or resolved since then."""
     rows = []
     for row in shelf.positions(conn, agent, opened_before=opened_before, alive_at=since):
         told = _TOLD.decode(row.told)
         rows.append(
-            BookRow(
+            PositionSummary(
                 position=row.position,
                 kind=row.kind,
                 instrument=row.instrument,

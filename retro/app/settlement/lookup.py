@@ -12,7 +12,7 @@ from retro.store.facts import agents as shelf_agents
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from retro.app.settlement.settings import Settings
+    from retro.app.settlement.settings import AgentSettings
     from retro.periods import Horizon
     from retro.store.facts.agents import Agent
 
@@ -42,7 +42,7 @@ def named_agent(conn: Connection, name: str | None) -> Agent:
 
 def choose_period(
     agent: Agent,
-    settings: Settings,
+    settings: AgentSettings,
     horizon: Horizon,
     *,
     at: int | None = None,

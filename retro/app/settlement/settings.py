@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from retro.config import Config
     from retro.store.facts.agents import Agent
 
-__all__ = ["Settings", "base_currency_of", "rules_of", "settings_of"]
+__all__ = ["AgentSettings", "base_currency_of", "rules_of", "settings_of"]
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class AgentSettings:
     """One agent's settings, from the configuration and what its sources told."""
 
     base_currency: str
@@ -69,7 +69,7 @@ def base_currency_of(config: Config, agent: Agent) -> str:
     return (own.base_currency if own else None) or agent.base_currency or config.owner.base_currency
 
 
-def settings_of(config: Config, agent: Agent, book: Playbook | None) -> Settings:
+def settings_of(config: Config, agent: Agent, book: Playbook | None) -> AgentSettings:
     """Settings of one agent: its own table first, then what its source told, then the owner's."""
     own = config.agent.get(agent.name)
     base = base_currency_of(config, agent)
@@ -77,7 +77,7 @@ def settings_of(config: Config, agent: Agent, book: Playbook | None) -> Settings
     review = config.retrospective
     tz = zone(config.owner.time_zone)
     unit = review.heuristic_threshold_unit or ("usd" if base.upper() in DOLLARS else "bps")
-    return Settings(
+    return AgentSettings(
         base_currency=base,
         zone=tz,
         capital=None if capital is None else Decimal(str(capital)),

@@ -12,11 +12,11 @@ import msgspec
 
 from retro.accounting.books import step, steps
 from retro.accounting.wallet import Wallet, statements
-from retro.app.settlement.book import _FOREVER, WALLET_TYPES, Opening, is_stale, known_until
+from retro.app.settlement.book import _FOREVER, WALLET_TYPES, WalletOpening, is_stale, known_until
 from retro.app.settlement.tracks import load_prices, load_tracks, price_by_fills, symbols_of
 from retro.evaluate.audit.citations import entry_day
 from retro.evaluate.audit.history import History, history_from, joined
-from retro.evaluate.position.summary import BookRow, book_row
+from retro.evaluate.position.summary import PositionSummary, book_row
 from retro.model import Equity, External, Flow
 from retro.periods import DAY, day_of, midnight
 from retro.store.books import positions as shelf
@@ -31,21 +31,23 @@ if TYPE_CHECKING:
 
     from retro.accounting.prices import Prices
     from retro.accounting.track import Effect
-    from retro.app.settlement.settings import Settings
+    from retro.app.settlement.settings import AgentSettings
     from retro.model import Fact
     from retro.store.database import Store
     from retro.store.facts.agents import Agent
 
 
-__all__ = ["settle", "settled"]
+__all__ = ["ensure_settled", "settle"]
 
 _CHUNK: Final = 4000
 _LOOK_BACK: Final = 8 * DAY
 _LONG_AGO: Final = -(1 << 62)
-_COLUMNS: Final = [field.name for field in fields(BookRow) if field.name not in {"decisions", "increases"}]
+_COLUMNS: Final = [
+    field.name for field in fields(PositionSummary) if field.name not in {"decisions", "increases"}
+]
 
 
-def settle(conn: Connection, agent: Agent, settings: Settings) -> None:
+def settle(conn: Connection, agent: Agent, settings: AgentSettings) -> None:
     """Bring an agent's book up to date in the caller's transaction; costs what changed, not the history."""
     if agent.first_at is None:
         return
@@ -81,7 +83,7 @@ def settle(conn: Connection, agent: Agent, settings: Settings) -> None:
     opening = (
         _begin(facts.first_instant(conn, name) or since, told, settings)
         if before is None or found is None
-        else msgspec.convert(found[2], Opening)
+        else msgspec.convert(found[2], WalletOpening)
     )
     moves = steps(effects, [*opening.facts(name), *told], start, _FOREVER)
     days, sums = _walk(wallet, moves, [s.at for s in stated], start, prices)
@@ -100,7 +102,7 @@ def settle(conn: Connection, agent: Agent, settings: Settings) -> None:
 def _settle_positions(
     conn: Connection,
     agent: str,
-    settings: Settings,
+    settings: AgentSettings,
     names: Sequence[str],
     now: int,
     start: int,
@@ -145,25 +147,27 @@ def _settle_positions(
     return effects, inside, orphaned
 
 
-def _begin(birth: int, told: Iterable[Fact], settings: Settings) -> Opening:
+def _begin(birth: int, told: Iterable[Fact], settings: AgentSettings) -> WalletOpening:
     balances = [
         f.balances for f in told if isinstance(f, Equity) and f.at == birth and f.balances is not None
     ]
     if balances:
         given = [(asset, str(quantity)) for asset, quantity in sorted(balances[0].items())]
-        return Opening(birth, capital_known=True, given=given, baseline=0.0)
+        return WalletOpening(birth, capital_known=True, given=given, baseline=0.0)
     if settings.capital is not None:
-        return Opening(birth, True, [(settings.base_currency, str(settings.capital))], 0.0)
-    return Opening(birth, capital_known=False, given=[], baseline=0.0)
+        return WalletOpening(birth, True, [(settings.base_currency, str(settings.capital))], 0.0)
+    return WalletOpening(birth, capital_known=False, given=[], baseline=0.0)
 
 
 def _after_first_statement(
-    opening: Opening, gap: float, days: list[tuple[int, dict[str, Any]]], base_currency: str
-) -> tuple[Opening, list[tuple[int, dict[str, Any]]]]:
+    opening: WalletOpening, gap: float, days: list[tuple[int, dict[str, Any]]], base_currency: str
+) -> tuple[WalletOpening, list[tuple[int, dict[str, Any]]]]:
     """The first statement: a baseline where the opening is known, else it tells the opening capital."""
     if opening.capital_known:
         return msgspec.structs.replace(opening, baseline=gap), days
-    opening = Opening(opening.birth, capital_known=True, given=[(base_currency, repr(gap))], baseline=0.0)
+    opening = WalletOpening(
+        opening.birth, capital_known=True, given=[(base_currency, repr(gap))], baseline=0.0
+    )
     moved = [
         (at, {**wallet, "cash": wallet["cash"] + gap} if at > opening.birth else wallet)
         for at, wallet in days
@@ -203,12 +207,12 @@ def _opens(what: Any) -> bool:
     return isinstance(what, External) and not what.id
 
 
-def _plain(row: BookRow) -> dict[str, Any]:
+def _plain(row: PositionSummary) -> dict[str, Any]:
     data = {name: getattr(row, name) for name in _COLUMNS}
     return {**data, "position": name_of(row.position), "told": json.dumps(row.to_json())}
 
 
-def settled(store: Store, agent: Agent, settings: Settings) -> None:
+def ensure_settled(store: Store, agent: Agent, settings: AgentSettings) -> None:
     """Make sure the agent's book speaks for its facts."""
     with store.read() as conn:
         if not is_stale(conn, agent.name, settings):

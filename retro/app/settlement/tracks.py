@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from retro.accounting.track import Track
-    from retro.app.settlement.settings import Settings
+    from retro.accounting.track import PositionHistory
+    from retro.app.settlement.settings import AgentSettings
     from retro.kernels.lots import LotBook
     from retro.model import Fact, MarkSeries
 
@@ -53,7 +53,7 @@ def symbols_of(told: Iterable[Fact]) -> set[str]:
 
 
 def load_prices(
-    conn: Connection, agent: str, settings: Settings, symbols: Iterable[str], start: int, end: int
+    conn: Connection, agent: str, settings: AgentSettings, symbols: Iterable[str], start: int, end: int
 ) -> Prices:
     """The marks of these symbols with start <= t <= end, the agent's own and the shared ones.
 
@@ -90,7 +90,7 @@ class Loaded:
     `orphans` are facts of positions that no `position` event opened, by the name they use.
     """
 
-    tracks: dict[str, Track]
+    tracks: dict[str, PositionHistory]
     prices: Prices
     facts: list[Fact]
     orphans: dict[str, list[Fact]]
@@ -108,7 +108,7 @@ class Loaded:
 def load_tracks(
     conn: Connection,
     agent: str,
-    settings: Settings,
+    settings: AgentSettings,
     positions: Sequence[str],
     *,
     until: int,
@@ -139,7 +139,7 @@ def load_tracks(
     price_by_fills(
         conn, agent, prices, symbols, min(seen, default=until), until, [*told, *more], assets or {}
     )
-    tracks: dict[str, Track] = {}
+    tracks: dict[str, PositionHistory] = {}
     orphans: dict[str, list[Fact]] = {}
     for name, group in sorted(by_position(told).items()):
         with prices.watching() as unreliable:

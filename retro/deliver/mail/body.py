@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from retro.figures import DASH, count, money_of, percent
 from retro.present.charts.raster import Picture, picture_of
-from retro.present.page.blocks import Cell, Column, Headline, Page, Row, Section, Table, tone_of
+from retro.present.page.blocks import Cell, Column, Headline, Page, Section, Table, TableRow, tone_of
 from retro.present.text.page import text_of
 from retro.present.widths import wrap
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
     from retro.deliver.briefing import MailPage
-    from retro.present.page.answers import Answer
+    from retro.present.page.answers import HeadlineAnswer
     from retro.present.page.blocks import Block, PathChart, Tone
 
 __all__ = ["Parts", "parts_of"]
@@ -84,13 +84,13 @@ def _lead(page: MailPage) -> list[Section]:
     """What comes before everything else: what a revision changed, and the older reviews of a digest."""
     found = []
     if page.changed:
-        rows = tuple(Row((Cell(c.what), Cell(c.before), Cell(c.after, "strong"))) for c in page.changed)
+        rows = tuple(TableRow((Cell(c.what), Cell(c.before), Cell(c.after, "strong"))) for c in page.changed)
         heads = (Column("Figure", right=False, cut=12), Column("Before"), Column("Now"))
         table = Table(heads, rows, more=page.more_changed)
         found.append(Section("changed", f"What changed in revision {page.revision}", (table,)))
     if page.older:
         lines = tuple(
-            Row(
+            TableRow(
                 (
                     Cell(o.name),
                     Cell(o.days),
@@ -140,7 +140,7 @@ def _text(page: MailPage, lead: tuple[Section, ...], owner: str, foot: tuple[str
     )
 
 
-def _told(answer: Answer) -> list[str]:
+def _told(answer: HeadlineAnswer) -> list[str]:
     """An answer in lines of text."""
     parts = [f"{answer.answer}{', ' if answer.answer and answer.note else ''}{answer.note}"]
     if answer.key == "decisions" and answer.lines:

@@ -10,7 +10,7 @@ from html import escape
 from typing import TYPE_CHECKING, Final
 
 from retro.deliver.briefing import mail_page, quoted
-from retro.deliver.channel import Refused
+from retro.deliver.channel import Rejected
 from retro.deliver.mail.body import parts_of
 from retro.deliver.mail.message import Envelope, address_of, content_id, mail_bytes
 from retro.deliver.mail.smtp import Server, reach, transmit
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     from retro.deliver.mail.body import Parts
     from retro.secret import Secret
 
-__all__ = ["Mail", "mail_channel"]
+__all__ = ["MailChannel", "mail_channel"]
 
 _NAME: Final = "Slow Mirror"
 _NOWHERE: Final = "retro@localhost"
 _NO_HOST: Final = "no [mail] host is configured"
 
 
-def mail_channel(config: Config, env: Mapping[str, str], **patience: float) -> Mail:
+def mail_channel(config: Config, env: Mapping[str, str], **patience: float) -> MailChannel:
     """The channel as configured, with its password from the environment."""
-    return Mail(config, find_secret("RETRO_SMTP_PASSWORD", env), **patience)
+    return MailChannel(config, find_secret("RETRO_SMTP_PASSWORD", env), **patience)
 
 
-class Mail:
+class MailChannel:
     """The channel `mail`."""
 
     name: Final = "mail"
@@ -75,15 +75,15 @@ class Mail:
 
     def reach(self) -> Outcome:
         """Whether the server would take a mail from us; none is sent."""
-        return Refused(_NO_HOST) if self._server is None else reach(self._server)
+        return Rejected(_NO_HOST) if self._server is None else reach(self._server)
 
     def send(self, message: Message) -> Outcome:
         """Hand the mail to the server for this recipient."""
         if self._server is None:
-            return Refused(_NO_HOST)
+            return Rejected(_NO_HOST)
         envelope = self._envelope(message.recipient)
         if envelope is None:
-            return Refused("the sender or the recipient is no mail address that can be written in ASCII")
+            return Rejected("the sender or the recipient is no mail address that can be written in ASCII")
         whole, _ = self._written(message, envelope)
         sender, recipient = envelope.sender.addr_spec, envelope.recipient.addr_spec
         return transmit(self._server, sender, recipient, whole)

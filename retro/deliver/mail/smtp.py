@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from threading import Timer
 from typing import TYPE_CHECKING, Final, Literal
 
-from retro.deliver.channel import Refused, Retry, Sent
+from retro.deliver.channel import Rejected, Retry, Sent
 from retro.safe import plain_text
 from retro.secret import redact
 
@@ -207,7 +207,7 @@ def _refusal(code: int, text: bytes, what: str, server: Server) -> Outcome:
         hint = "" if server.password or not server.username else "; RETRO_SMTP_PASSWORD is not set"
         return Retry(reason + hint, _HOUR)
     if 500 <= code < 600:
-        return Refused(reason)
+        return Rejected(reason)
     return Retry(reason, _asked_for(text))
 
 

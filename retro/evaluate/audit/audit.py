@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from retro.evaluate.audit.citations import AuditRules, Item, Role, Rule, Unit, resolve
+from retro.evaluate.audit.citations import AuditRules, CreditItem, Role, Rule, Unit, resolve
 from retro.evaluate.audit.history import RECORD, History, identity
 from retro.kernels import audit as kernel
 from retro.kernels import uncertainty
@@ -32,13 +32,13 @@ _UNIT_WORD: Final = {"usd": "", "r": " R", "bps": " bps of notional"}
 class _Tally:
     """Everything about one (heuristic, role); `ever` are records of its history."""
 
-    period: list[Item] = field(default_factory=list)
+    period: list[CreditItem] = field(default_factory=list)
     ever: NDArray[Any] = field(default_factory=lambda: np.empty(0, RECORD))
     decisions: set[str] = field(default_factory=set)
 
 
 def _tally(
-    items: Iterable[Item], history: History, rules: AuditRules, start: int, end: int
+    items: Iterable[CreditItem], history: History, rules: AuditRules, start: int, end: int
 ) -> dict[tuple[str, Role], _Tally]:
     table: dict[tuple[str, Role], _Tally] = defaultdict(_Tally)
     since = {rule.id: rule.since for rule in rules.rules.values() if rule.since is not None}
@@ -57,9 +57,9 @@ def _tally(
     return table
 
 
-def _by_position(items: Sequence[Item], unit: Unit | None = None) -> list[tuple[Item, float]]:
+def _by_position(items: Sequence[CreditItem], unit: Unit | None = None) -> list[tuple[CreditItem, float]]:
     """One outcome per position: several outcomes of one heuristic in one role there are added."""
-    sums: dict[str, tuple[Item, list[float]]] = {}
+    sums: dict[str, tuple[CreditItem, list[float]]] = {}
     for item in items:
         value = item.value if unit is None else item.in_unit(unit)
         if value is not None:
@@ -68,7 +68,7 @@ def _by_position(items: Sequence[Item], unit: Unit | None = None) -> list[tuple[
 
 
 def audit_period(
-    items: Sequence[Item],
+    items: Sequence[CreditItem],
     history: History,
     rules: AuditRules,
     start: int,
@@ -103,7 +103,7 @@ def audit_standing(
 def _rows(
     table: Mapping[tuple[str, Role], _Tally],
     shown: Iterable[tuple[str, Role]],
-    within: Sequence[Item],
+    within: Sequence[CreditItem],
     history: History,
     rules: AuditRules,
     seed: int,
@@ -165,7 +165,7 @@ class _Facts(NamedTuple):
     sample: uncertainty.DaySums | None
     q_value: float | None
     role_mean: float | None
-    others: list[Item]
+    others: list[CreditItem]
     partners: list[Partner]
 
 
@@ -259,7 +259,7 @@ def _evidence(
 
 
 def _compared(
-    row: _Tally, others: list[Item], rng: np.random.Generator, reasons: dict[str, str]
+    row: _Tally, others: list[CreditItem], rng: np.random.Generator, reasons: dict[str, str]
 ) -> dict[str, Any]:
     """The memo: outcomes of the role in the period without the citation."""
     outcomes = _by_position(row.period)
@@ -285,7 +285,7 @@ def _compared(
     }
 
 
-def _inside(item: Item, start: int, end: int) -> bool:
+def _inside(item: CreditItem, start: int, end: int) -> bool:
     return item.resolved_at is not None and start <= item.resolved_at < end
 
 

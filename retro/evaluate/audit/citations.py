@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from zoneinfo import ZoneInfo
 
-    from retro.evaluate.position.summary import BookRow, Cited
+    from retro.evaluate.position.summary import Cited, PositionSummary
 
 __all__ = [
     "AuditRules",
-    "Item",
+    "CreditItem",
     "Outcome",
     "Role",
     "Rule",
@@ -61,7 +61,7 @@ class AuditRules:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class CreditItem:
     """One outcome to be credited: the heuristics cited for it, in one role of one position."""
 
     role: Role
@@ -94,14 +94,14 @@ class Outcome(NamedTuple):
     told_at: int
 
 
-def outcomes_of(items: Iterable[Item], claims: Mapping[str, str]) -> list[Outcome]:
+def outcomes_of(items: Iterable[CreditItem], claims: Mapping[str, str]) -> list[Outcome]:
     """One outcome per heuristic, role and position: several of one heuristic are added."""
 
-    def told_at(heuristic: str, item: Item) -> int:
+    def told_at(heuristic: str, item: CreditItem) -> int:
         citing = (c.at for c in item.decisions if heuristic in resolve(c.cites, claims))
         return min(citing, default=item.resolved_at or 0)
 
-    sums: dict[tuple[str, Role, str], tuple[Item, list[float]]] = {}
+    sums: dict[tuple[str, Role, str], tuple[CreditItem, list[float]]] = {}
     for item in items:
         if item.value is not None and item.resolved_at is not None:
             for heuristic in item.cites:
@@ -130,7 +130,7 @@ def resolve(cites: Iterable[str], claims: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(claims.get(cite, cite) for cite in cites))
 
 
-def items_of(row: BookRow, rules: AuditRules, claims: Mapping[str, str]) -> list[Item]:
+def items_of(row: PositionSummary, rules: AuditRules, claims: Mapping[str, str]) -> list[CreditItem]:
     """The outcomes one position gives to the audit; none when it is implausible."""
     if row.flagged_at is not None:
         return []
@@ -139,9 +139,9 @@ def items_of(row: BookRow, rules: AuditRules, claims: Mapping[str, str]) -> list
 
     def item(
         role: Role, cites: tuple[str, ...], value: float | None, at: int | None, told: tuple[Cited, ...]
-    ) -> Item:
+    ) -> CreditItem:
         known = value is not None and at is not None
-        return Item(
+        return CreditItem(
             role,
             row.position,
             cites,

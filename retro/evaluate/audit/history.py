@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from retro.evaluate.audit.citations import AuditRules, Role
-    from retro.evaluate.position.summary import BookRow
+    from retro.evaluate.position.summary import PositionSummary
 
 __all__ = ["RECORD", "History", "history_from", "identity", "joined"]
 
@@ -82,7 +82,7 @@ def identity(position: str) -> int:
     return int.from_bytes(digest, "big", signed=True)
 
 
-def history_from(rows: Iterable[BookRow], rules: AuditRules) -> History:
+def history_from(rows: Iterable[PositionSummary], rules: AuditRules) -> History:
     """Everything that resolved in these rows' positions."""
     claims = rules.claims
     told = [
@@ -118,7 +118,7 @@ def _ordered(records: NDArray[Any]) -> NDArray[Any]:
     return records[np.lexsort((records["name"], records["exit"], records["position"], records["day"]))]
 
 
-def _of_all(row: BookRow, rules: AuditRules) -> list[Outcome]:
+def _of_all(row: PositionSummary, rules: AuditRules) -> list[Outcome]:
     """A believed position's own outcomes, whoever was cited."""
     if row.flagged_at is not None:
         return []

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from retro.evaluate.position.life import Horizon, sizes
+from retro.evaluate.position.life import Lookahead, sizes
 from retro.kernels import regret as kernel
 from retro.kernels.lots import unrounded
 from retro.periods import DAY
 
 if TYPE_CHECKING:
     from retro.accounting.prices import Prices
-    from retro.accounting.track import Track
-    from retro.evaluate.position.life import Life
+    from retro.accounting.track import PositionHistory
+    from retro.evaluate.position.life import PositionPath
 
-__all__ = ["Outcome", "holding_on", "inaction", "outcome_of", "vs_hold"]
+__all__ = ["ClosedResult", "holding_on", "inaction", "outcome_of", "vs_hold"]
 
 _WEEK: Final = 7 * DAY
 
 
-class Outcome(NamedTuple):
+class ClosedResult(NamedTuple):
     """The result of a closed position in one go."""
 
     final_pnl: float
@@ -28,7 +28,7 @@ class Outcome(NamedTuple):
 
 
 def inaction(
-    track: Track, final: float, exit_at: int, prices: Prices, reasons: dict[str, str]
+    track: PositionHistory, final: float, exit_at: int, prices: Prices, reasons: dict[str, str]
 ) -> float | None:
     """final_pnl less what the assets given up at entry would have made unchanged."""
     moved = size = 0.0
@@ -44,7 +44,7 @@ def inaction(
     return unrounded(final - moved, size)
 
 
-def vs_hold(life: Life) -> float | None:
+def vs_hold(life: PositionPath) -> float | None:
     """final_pnl less what the bundle right after entry would have made; None for spot and perp."""
     if life.track.is_fill_based:
         return None
@@ -62,7 +62,7 @@ def vs_hold(life: Life) -> float | None:
     return life.final - moved
 
 
-def holding_on(life: Life, mae: float) -> kernel.AfterExit:
+def holding_on(life: PositionPath, mae: float) -> kernel.AfterExit:
     """What holding on would have brought, within h = min(holding time, 7 d) after the exit."""
     held = life.exit_at - life.track.opened_at
     why = None
@@ -101,10 +101,10 @@ def holding_on(life: Life, mae: float) -> kernel.AfterExit:
     return found
 
 
-def outcome_of(track: Track, prices: Prices, known_until: int) -> Outcome:
+def outcome_of(track: PositionHistory, prices: Prices, known_until: int) -> ClosedResult:
     """What a position made, for the book of closed positions."""
     state = track.state(known_until + 1, known_until, prices)
     exit_at = track.closed_at if track.closed_at is not None else known_until
-    size = sizes(track, Horizon(known_until + 1, known_until, None, ()), prices)
+    size = sizes(track, Lookahead(known_until + 1, known_until, None, ()), prices)
     final = unrounded(state.pnl, size.notional or 0.0)
-    return Outcome(final, inaction(track, final, exit_at, prices, {}), size.notional)
+    return ClosedResult(final, inaction(track, final, exit_at, prices, {}), size.notional)

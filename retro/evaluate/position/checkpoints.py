@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from retro.evaluate.position.life import Life
+    from retro.evaluate.position.life import PositionPath
 
 __all__ = ["drawn", "post_exit", "trajectory"]
 
 _DRAWN: Final = 160
 
 
-def trajectory(life: Life) -> list[Checkpoint]:
+def trajectory(life: PositionPath) -> list[Checkpoint]:
     """Pnl at the offsets before the exit (or now), and then always the end itself."""
     points = []
     for name, offset in life.horizon.offsets:
@@ -47,7 +47,7 @@ def trajectory(life: Life) -> list[Checkpoint]:
     return points
 
 
-def _checkpoint(life: Life, name: str, at: int, offset: int) -> Checkpoint:
+def _checkpoint(life: PositionPath, name: str, at: int, offset: int) -> Checkpoint:
     age = life.mark_age(at)
     if age is None or age > MAX_AGE:
         return Checkpoint(offset=name, at=format_instant(at), pnl=None, mark_age_s=None, stale=True)
@@ -56,7 +56,7 @@ def _checkpoint(life: Life, name: str, at: int, offset: int) -> Checkpoint:
     return Checkpoint(offset=name, at=format_instant(at), pnl=pnl, mark_age_s=age / SECOND, stale=stale)
 
 
-def post_exit(life: Life) -> list[Checkpoint]:
+def post_exit(life: PositionPath) -> list[Checkpoint]:
     """Pnl at the same offsets after the exit, had it been held; points without a mark younger than a day are left out."""
     if not life.closed or not life.track.is_fill_based:
         return []
@@ -78,7 +78,7 @@ def post_exit(life: Life) -> list[Checkpoint]:
     return points
 
 
-def drawn(life: Life, times: NDArray[np.int64], gross: NDArray[np.float64]) -> list[PathPoint]:
+def drawn(life: PositionPath, times: NDArray[np.int64], gross: NDArray[np.float64]) -> list[PathPoint]:
     """The path thinned for drawing: of each stretch its lowest and highest point."""
     chosen: Sequence[int]
     if len(times) <= _DRAWN:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from retro.accounting.prices import Prices
-    from retro.accounting.track import Track, Trade
+    from retro.accounting.track import PositionHistory, SignedFill
     from retro.model import Cost, Decision
 
 __all__ = ["costs", "fees_between", "slippage"]
@@ -20,12 +20,12 @@ __all__ = ["costs", "fees_between", "slippage"]
 _THROUGH: Final = 1.0 + 1e-9
 
 
-def fees_between(track: Track, start: int, end: int) -> float:
+def fees_between(track: PositionHistory, start: int, end: int) -> float:
     """Trading fees of the fills of a stretch of time, in base currency."""
     return fsum(trade.fee for trade in track.trades if start <= trade.at < end)
 
 
-def slippage(tracks: Iterable[Track], prices: Prices, start: int, end: int) -> float | None:
+def slippage(tracks: Iterable[PositionHistory], prices: Prices, start: int, end: int) -> float | None:
     """Side x quantity x (fill - mark at its decision) over fills that have both; None when none has."""
     parts = []
     for track in tracks:
@@ -42,7 +42,7 @@ def slippage(tracks: Iterable[Track], prices: Prices, start: int, end: int) -> f
     return fsum(parts) if parts else None
 
 
-def _decided(decisions: Iterable[Decision], trade: Trade, held: float) -> int | None:
+def _decided(decisions: Iterable[Decision], trade: SignedFill, held: float) -> int | None:
     """When a trade was decided: the last decision to trade that way. None for a stop that nobody decided on."""
     fits = {"adjust"}
     if trade.quantity * held >= 0 or abs(trade.quantity) > abs(held) * _THROUGH:

@@ -15,14 +15,14 @@ from retro.periods import DAY
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from retro.accounting.prices import Line, Prices
-    from retro.accounting.track import Knot, State, Track
+    from retro.accounting.prices import PriceLine, Prices
+    from retro.accounting.track import PositionHistory, StatePoint, Valuation
 
-__all__ = ["Horizon", "Life", "Sizes", "sizes", "symbols_of"]
+__all__ = ["Lookahead", "PositionPath", "Sizes", "sizes", "symbols_of"]
 
 
 @dataclass(frozen=True, slots=True)
-class Horizon:
+class Lookahead:
     """How far one review sees, and how it measures. Instants in microseconds.
 
     `end` is the period's end, `known_until` K, `after_until` the last mark post-exit figures may read (None: all).
@@ -49,7 +49,7 @@ class Sizes(NamedTuple):
     notional: float | None
 
 
-def sizes(track: Track, horizon: Horizon, prices: Prices) -> Sizes:
+def sizes(track: PositionHistory, horizon: Lookahead, prices: Prices) -> Sizes:
     """Quantity and average prices over opening and closing fills; for deposits the pool's or asset's mark."""
     if track.is_fill_based:
         opened = fsum(o.quantity for o in track.openings)
@@ -86,17 +86,17 @@ def _mark(symbol: str, at: int | None, prices: Prices) -> float | None:
     return None if found is None or found.provisional else found.price
 
 
-def symbols_of(knot: Knot) -> list[str]:
+def symbols_of(knot: StatePoint) -> list[str]:
     """Everything whose price a valuation of these holdings needs."""
     if knot.pool is not None:
         return [knot.pool.token0, knot.pool.token1, *knot.claims]
     return [*knot.held, *knot.claims]
 
 
-class Life:
+class PositionPath:
     """The arrays of one position, made once and read by every figure."""
 
-    def __init__(self, track: Track, horizon: Horizon, prices: Prices) -> None:
+    def __init__(self, track: PositionHistory, horizon: Lookahead, prices: Prices) -> None:
         self.track = track
         self.horizon = horizon
         self.prices = prices
@@ -107,13 +107,13 @@ class Life:
             else max(horizon.now, track.opened_at)
         )
         with prices.watching() as unreliable:
-            self.state: State = track.state(horizon.end, horizon.known_until, prices)
+            self.state: Valuation = track.state(horizon.end, horizon.known_until, prices)
         self.provisional = bool(track.unreliable or unreliable)
         self.sizes = sizes(track, horizon, prices)
         self.final = unrounded(self.state.pnl, self.sizes.notional or 0.0)
         self.risk = float(track.position.risk) if track.position.risk else None
         self.reasons: dict[str, str] = {}
-        self.line: Line = prices.line(track.position.instrument)
+        self.line: PriceLine = prices.line(track.position.instrument)
         self.marks = self._marks()
         self.gap = median_gap(self.marks, track.opened_at - DAY, self.exit_at)
 

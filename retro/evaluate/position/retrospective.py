@@ -10,18 +10,18 @@ from retro.accounting.books import COMPONENTS, YIELD_KINDS, attribution
 from retro.evaluate.position.alternatives import holding_on, inaction, vs_hold
 from retro.evaluate.position.checkpoints import drawn, post_exit, trajectory
 from retro.evaluate.position.costs import fees_between, slippage
-from retro.evaluate.position.life import Life
+from retro.evaluate.position.life import PositionPath
 from retro.kernels import regret as kernel
 from retro.kernels.series import coverage
 from retro.periods import SECOND, format_instant
-from retro.report import Cites, PnlAttribution, PositionRetrospective, Prediction
+from retro.report import Cites, EntryPrediction, PnlAttribution, PositionRetrospective
 
 if TYPE_CHECKING:
     from retro.accounting.prices import Prices
-    from retro.accounting.track import Track
-    from retro.evaluate.position.life import Horizon
+    from retro.accounting.track import PositionHistory
+    from retro.evaluate.position.life import Lookahead
 
-__all__ = ["Words", "position_attribution", "retrospect"]
+__all__ = ["AgentWords", "position_attribution", "retrospect"]
 
 _NOT_A_POSITIONS: Final = {
     "unattributed": "equity is stated for the whole portfolio",
@@ -33,21 +33,27 @@ _NOT_A_POSITIONS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class AgentWords:
     """What the agent wrote about a position, cites resolved by the playbook's claims."""
 
     entry: list[str]
     exit: list[str]
     reasoning: str | None
     exit_reasoning: str | None
-    predictions: list[Prediction]
+    predictions: list[EntryPrediction]
 
 
 def retrospect(
-    track: Track, horizon: Horizon, prices: Prices, words: Words, *, period_pnl: float | None, agent: str
+    track: PositionHistory,
+    horizon: Lookahead,
+    prices: Prices,
+    words: AgentWords,
+    *,
+    period_pnl: float | None,
+    agent: str,
 ) -> PositionRetrospective:
     """One position's document; `period_pnl` None means the whole life is the period."""
-    life = Life(track, horizon, prices)
+    life = PositionPath(track, horizon, prices)
     times, gross = life.inside()
     share = coverage(life.marks, track.opened_at, life.exit_at, life.gap)
     found = kernel.regret(
@@ -96,7 +102,7 @@ def retrospect(
     )
 
 
-def _identity(life: Life, agent: str) -> dict[str, Any]:
+def _identity(life: PositionPath, agent: str) -> dict[str, Any]:
     """What the position was, when, and how large."""
     position, size = life.track.position, life.sizes
     return {
@@ -118,7 +124,7 @@ def _identity(life: Life, agent: str) -> dict[str, Any]:
     }
 
 
-def _timing(life: Life, found: kernel.Regret) -> dict[str, Any]:
+def _timing(life: PositionPath, found: kernel.Regret) -> dict[str, Any]:
     """How good and how bad it was on the way, and how far from the best exit it left."""
     risk, best = life.risk, found.optimal_exit_at
     prices = {
@@ -140,7 +146,7 @@ def _timing(life: Life, found: kernel.Regret) -> dict[str, Any]:
     }
 
 
-def position_attribution(life: Life) -> PnlAttribution:
+def position_attribution(life: PositionPath) -> PnlAttribution:
     """The position's own life, component by component; totals its final pnl."""
     track, end = life.track, life.horizon.end
     sums = {
@@ -163,7 +169,7 @@ def position_attribution(life: Life) -> PnlAttribution:
     return pnl
 
 
-def _flags(life: Life, *, insufficient: bool) -> list[str]:
+def _flags(life: PositionPath, *, insufficient: bool) -> list[str]:
     flags = [] if life.closed else ["open"]
     if life.track.flagged_at is not None:
         flags.append("implausible")
@@ -174,7 +180,7 @@ def _flags(life: Life, *, insufficient: bool) -> list[str]:
     return flags
 
 
-def _size_reasons(life: Life) -> None:
+def _size_reasons(life: PositionPath) -> None:
     kind, size = life.track.position.kind, life.sizes
     if size.quantity is None:
         life.reasons["quantity"] = f"a {kind} position of several assets has no single quantity"
@@ -193,7 +199,7 @@ def _size_reasons(life: Life) -> None:
         life.reasons["vs_hold"] = "for spot and perp, holding what was entered is the position itself"
 
 
-def _price_at(life: Life, at: int | None, *, best: bool) -> float | None:
+def _price_at(life: PositionPath, at: int | None, *, best: bool) -> float | None:
     if at is None:
         return life.sizes.entry_price
     if life.closed and at == life.exit_at and (price := life.closing_price) is not None:

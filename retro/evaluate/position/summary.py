@@ -1,6 +1,6 @@
 """What is kept of every position once its outcome is known, so that a review's cost follows its window.
 
-A `BookRow` is derived: deleting all of them and settling again gives the same rows. It carries what the cumulative
+A `PositionSummary` is derived: deleting all of them and settling again gives the same rows. It carries what the cumulative
 citation audit, the alarm and the lists need without replaying a position's facts.
 """
 
@@ -20,15 +20,15 @@ from retro.kernels.series import median_gap
 from retro.periods import DAY
 
 if TYPE_CHECKING:
-    from retro.accounting.prices import Line, Prices
-    from retro.accounting.track import Track
+    from retro.accounting.prices import PriceLine, Prices
+    from retro.accounting.track import PositionHistory
     from retro.model import Decision
 
 __all__ = [
     "ENTRY_ACTIONS",
     "EXIT_ACTIONS",
-    "BookRow",
     "Cited",
+    "PositionSummary",
     "book_row",
     "cites_of",
     "exit_horizon",
@@ -52,7 +52,7 @@ class Cited:
 
 
 @dataclass(frozen=True, slots=True)
-class BookRow:
+class PositionSummary:
     """A position in the book. Money in base currency; None where unknown or not yet known.
 
     `increases` are the outcomes of decisions that only enlarged the position: (cites, pnl of their own lots).
@@ -90,7 +90,7 @@ def cites_of(decision: Decision) -> tuple[str, ...]:
     return tuple(dict.fromkeys(cite for cite in cites if cite))
 
 
-def flag_implausible(track: Track, prices: Prices) -> None:
+def flag_implausible(track: PositionHistory, prices: Prices) -> None:
     """Flag a position whose fills cannot be believed, from the first such fill on.
 
     A fill outside [low / 1.2, high x 1.2] of its candle and both neighbours; without marks near it, an exit price
@@ -129,7 +129,7 @@ def flag_implausible(track: Track, prices: Prices) -> None:
             return
 
 
-def _band(line: Line, at: int) -> tuple[float, float] | None:
+def _band(line: PriceLine, at: int) -> tuple[float, float] | None:
     """Lowest low and highest high of the candle around an instant and its two neighbours, all within a day."""
     i = int(np.searchsorted(line.t, at, side="right"))
     near = [k for k in (i - 1, i, i + 1) if 0 <= k < len(line.t) and abs(int(line.t[k]) - at) <= DAY]
@@ -138,14 +138,16 @@ def _band(line: Line, at: int) -> tuple[float, float] | None:
     return float(min(line.low[k] for k in near)), float(max(line.high[k] for k in near))
 
 
-def exit_horizon(track: Track) -> int | None:
+def exit_horizon(track: PositionHistory) -> int | None:
     """The instant at which the exit can be judged: exit + min(holding time, 7 d)."""
     if track.closed_at is None or not track.is_fill_based or track.closed_at <= track.opened_at:
         return None
     return track.closed_at + min(track.closed_at - track.opened_at, _LONGEST_HORIZON)
 
 
-def _exit_outcome(track: Track, prices: Prices, known_until: int) -> tuple[float | None, int | None]:
+def _exit_outcome(
+    track: PositionHistory, prices: Prices, known_until: int
+) -> tuple[float | None, int | None]:
     """-side x quantity x (mark at exit + h - fill): the loss avoided or gain missed by the exit, whatever it closed."""
     at = exit_horizon(track)
     if at is None or track.closed_at is None:
@@ -165,7 +167,9 @@ def _exit_outcome(track: Track, prices: Prices, known_until: int) -> tuple[float
     return unrounded(-missed, fsum(c.quantity * mark for c in track.closings)), at
 
 
-def _increases(track: Track, decisions: list[Decision]) -> tuple[tuple[tuple[str, ...], float], ...]:
+def _increases(
+    track: PositionHistory, decisions: list[Decision]
+) -> tuple[tuple[tuple[str, ...], float], ...]:
     """Outcome of each `increase` decision: the pnl of the lots it opened."""
     entries = [d for d in decisions if d.action in {"enter", "increase"}]
     lots: dict[str, float] = {}
@@ -183,7 +187,9 @@ def _increases(track: Track, decisions: list[Decision]) -> tuple[tuple[tuple[str
     return tuple(out)
 
 
-def book_row(track: Track, prices: Prices, known_until: int, day_start: int | None) -> BookRow:
+def book_row(
+    track: PositionHistory, prices: Prices, known_until: int, day_start: int | None
+) -> PositionSummary:
     """The row of one replayed position. `day_start`: start of the day that flagged it, for what it made since."""
     closed = track.closed_at is not None
     outcome = outcome_of(track, prices, known_until)
@@ -193,7 +199,7 @@ def book_row(track: Track, prices: Prices, known_until: int, day_start: int | No
     implausible = 0.0
     if track.flagged_at is not None and day_start is not None:
         implausible = outcome.final_pnl - track.state(day_start, known_until, prices).pnl
-    return BookRow(
+    return PositionSummary(
         position=position.position,
         kind=position.kind,
         instrument=position.instrument,

@@ -15,7 +15,7 @@ import numpy as np
 
 from retro.errors import InputError
 from retro.ingest.candles import candles_series, from_candles
-from retro.ingest.tables import Table
+from retro.ingest.tables import PriceTable
 from retro.model import MarkSeries
 from retro.periods import parse_duration
 
@@ -84,7 +84,7 @@ def series(path: Path, pair: str, timeframe: int, start: int, end: int, faults: 
     stamp = rows[:, 0] + timeframe // 1000
     inside = np.flatnonzero((stamp >= -(-start // 1000)) & (stamp <= end // 1000))
     opens, _, high, low, close = (rows[inside, column] for column in range(5))
-    table = Table(True, inside + 1, opens.astype(np.int64), close, low, high)
+    table = PriceTable(True, inside + 1, opens.astype(np.int64), close, low, high)
     found, bad = from_candles(str(path), pair, table, timeframe)
     faults.extend(bad)
     return found[0] if found else MarkSeries(None, pair, np.empty(0, np.int64), np.empty(0))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from retro.journal import LARGEST
-from retro.model import Row
+from retro.model import EventRow
 from retro.periods import format_instant
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ __all__ = ["equity_fact", "facts_of"]
 _ENCODE: Final = msgspec.json.Encoder()
 
 
-def facts_of(trade: Trade, legs: Legs, agent: str) -> Iterator[Row]:
+def facts_of(trade: Trade, legs: Legs, agent: str) -> Iterator[EventRow]:
     """Position, fills, funding, decisions and exit of one trade; nothing when nothing of it was filled."""
     if not legs:
         return
@@ -87,12 +87,12 @@ def _decision(trade: Trade, leg: Leg, *, first: bool, last: bool) -> dict[str, A
     return {"action": action, "reasoning": "\n".join((tag, *words) if tag else words), **cites}
 
 
-def equity_fact(agent: str, at: int, value: Decimal) -> Row:
+def equity_fact(agent: str, at: int, value: Decimal) -> EventRow:
     """What the bot recorded as the worth of everything it manages."""
     return _row(agent, "equity", f"ft-wallet-{format_instant(at)}", at, None, value=value)
 
 
-def _row(agent: str, type_: str, name: str, at: int, position: str | None, **fields: Any) -> Row:
+def _row(agent: str, type_: str, name: str, at: int, position: str | None, **fields: Any) -> EventRow:
     event = {"type": type_, "id": name, "agent": agent, "at": format_instant(at)}
     if position is not None:
         event["position"] = position
@@ -102,4 +102,4 @@ def _row(agent: str, type_: str, name: str, at: int, position: str | None, **fie
     ):
         raise ValueError("its figures are too large to reckon with")
     told = {key: f"{value:f}" if isinstance(value, Decimal) else value for key, value in fields.items()}
-    return Row(agent, type_, name, at, position, _ENCODE.encode(event | told).decode())
+    return EventRow(agent, type_, name, at, position, _ENCODE.encode(event | told).decode())

@@ -15,7 +15,7 @@ from retro.ingest.freqtrade.candles import CandleFile, candle_files, choose, ser
 from retro.ingest.freqtrade.facts import equity_fact, facts_of
 from retro.ingest.freqtrade.legs import settled
 from retro.ingest.freqtrade.trades import ZERO, Trade, instant_of, number_of, owner_of, positive_of, trade_of
-from retro.model import Batch, Fault, Row
+from retro.model import Batch, EventRow, Fault
 from retro.periods import DAY
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class _Seen:
     held: set[str] = field(default_factory=set)
     """The pairs of trades that are open."""
 
-    def add(self, trade: Trade, rows: list[Row]) -> None:
+    def add(self, trade: Trade, rows: list[EventRow]) -> None:
         """Take in a trade and those of its facts that are told."""
         self.touched = max(self.touched, trade.touched)
         if not rows:

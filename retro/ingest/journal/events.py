@@ -19,7 +19,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from retro.journal import FIELDS, LARGEST, LONGEST_NAME, REQUIRED, RULES, RejectedError, check
-from retro.model import Row
+from retro.model import EventRow
 from retro.periods import DAY, parse_instant
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class EventReader:
         self._now = now
         self._agents: set[str] = set()
 
-    def read(self, lines: list[bytes]) -> Sequence[Row | str]:
+    def read(self, lines: list[bytes]) -> Sequence[EventRow | str]:
         """For each of some lines its row, or the reason why it has none; lines have no blanks at their ends."""
         rows = self._attempt(self._quickly, lines) if lines else []
         if rows is not None:
@@ -132,14 +132,14 @@ class EventReader:
         return [*self.read(lines[:half]), *self.read(lines[half:])]
 
     def _attempt(
-        self, how: Callable[[list[bytes]], list[Row] | None], lines: list[bytes]
-    ) -> list[Row] | None:
+        self, how: Callable[[list[bytes]], list[EventRow] | None], lines: list[bytes]
+    ) -> list[EventRow] | None:
         try:
             return how(lines)
         except (msgspec.MsgspecError, ValueError, ArithmeticError, RecursionError, LookupError):
             return None
 
-    def _in_full(self, line: bytes) -> Row | str:
+    def _in_full(self, line: bytes) -> EventRow | str:
         try:
             row, unknown = check(line.decode(), self._now)
         except UnicodeDecodeError as error:
@@ -150,7 +150,7 @@ class EventReader:
         self.unknown.update(unknown)
         return row
 
-    def _quickly(self, lines: list[bytes]) -> list[Row] | None:
+    def _quickly(self, lines: list[bytes]) -> list[EventRow] | None:
         """All rows, or none when a line wants a closer look.
 
         That every line begins with a brace and ends with one is what keeps an event from running over two lines.
@@ -165,7 +165,7 @@ class EventReader:
             return None
         return self._rows(events, whole)
 
-    def _openly(self, lines: list[bytes]) -> list[Row] | None:
+    def _openly(self, lines: list[bytes]) -> list[EventRow] | None:
         """The one line's row where it has fields nobody knows: every field is looked at, not only the known."""
         (line,) = lines
         event, fields = _decode_open(line), msgspec.json.decode(line)
@@ -179,12 +179,12 @@ class EventReader:
             self.unknown.update(unknown)
         return rows
 
-    def _rows(self, events: list[Any], whole: bytes) -> list[Row] | None:
+    def _rows(self, events: list[Any], whole: bytes) -> list[EventRow] | None:
         # an escape may hide a colon from the count, and control characters from us
         odd = b"\\" in whole or b"\x7f" in whole or not whole.isascii()
         if odd and b"\\u003" in whole:
             return None
-        rows: list[Row] = []
+        rows: list[EventRow] = []
         make, latest, agents = tuple.__new__, self._now + DAY, self._agents
         for event, text in zip(events, whole.decode().split("\n"), strict=True):
             kind, has_position, wordy, rule, names = _HOW[event.__class__]
@@ -196,7 +196,7 @@ class EventReader:
             if agent not in agents:
                 self._meet(agent)
             position = event.position or None if has_position else None
-            rows.append(make(Row, (agent, kind, event.id, at, position, text)))
+            rows.append(make(EventRow, (agent, kind, event.id, at, position, text)))
         return rows
 
     def _meet(self, agent: str) -> None:

@@ -22,7 +22,7 @@ import numpy as np
 from retro.errors import InputError
 from retro.ingest.journal.reader import read
 from retro.ingest.source import open_source
-from retro.model import Batch, Fault, MarkSeries, Row
+from retro.model import Batch, EventRow, Fault, MarkSeries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +32,7 @@ __all__ = ["read_ahead", "read_path", "worth_it"]
 
 _SMALL: Final = 8 << 20
 _LENGTH: Final = 8
-_ROW: Final = partial(tuple.__new__, Row)
+_ROW: Final = partial(tuple.__new__, EventRow)
 
 
 def worth_it(path: str) -> bool:

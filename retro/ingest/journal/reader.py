@@ -13,7 +13,7 @@ import numpy as np
 from retro.ingest.candles import series_of
 from retro.ingest.journal.events import EventReader
 from retro.ingest.source import open_source, other_encoding, read_lines
-from retro.model import Batch, Fault, Mark, Row, decode
+from retro.model import Batch, EventRow, Fault, Mark, decode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -72,7 +72,7 @@ class _Collected:
 
     def __init__(self, where: str) -> None:
         self.where = where
-        self.rows: list[Row] = []
+        self.rows: list[EventRow] = []
         self.lines: list[int] = []
         self.faults: list[Fault] = []
         self._marks: dict[tuple[str, str], list[tuple[int, float]]] = {}
@@ -81,9 +81,9 @@ class _Collected:
     def __len__(self) -> int:
         return len(self.rows) + len(self.faults) + self._marked
 
-    def take(self, results: Sequence[Row | str], numbers: Sequence[int]) -> None:
+    def take(self, results: Sequence[EventRow | str], numbers: Sequence[int]) -> None:
         """Rows, or the reasons why there is none, with the numbers of their lines."""
-        facts = [row for row in results if row.__class__ is Row and row[1] != "mark"]
+        facts = [row for row in results if row.__class__ is EventRow and row[1] != "mark"]
         if len(facts) == len(results):
             self.rows.extend(facts)
             self.lines.extend(numbers)
@@ -97,7 +97,7 @@ class _Collected:
                 self.rows.append(row)
                 self.lines.append(number)
 
-    def _mark(self, row: Row) -> None:
+    def _mark(self, row: EventRow) -> None:
         mark = cast("Mark", decode(row.body, row.at))
         key = (row.agent, mark.instrument or mark.asset or "")
         self._marks.setdefault(key, []).append((row.at // 1000, float(mark.price)))

@@ -10,19 +10,19 @@ from retro.present.page.audit import doubt, wanting
 from retro.present.page.blocks import tone_of
 from retro.present.page.groups import plausible, what
 from retro.present.page.labels import VERDICTS, reason_text, verdict_tone
-from retro.present.page.proposals import change_in_words, evidence_in_words
+from retro.present.page.proposals import describe_change, evidence_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from retro.figures import Money
+    from retro.figures import MoneyStyle
     from retro.present.page.blocks import Tone
     from retro.report import HeuristicReport, PositionRetrospective, RetrospectiveReport
 
 __all__ = [
     "LOST",
-    "Answer",
-    "Line",
+    "AnswerLine",
+    "HeadlineAnswer",
     "answers_of_life",
     "answers_of_loss",
     "answers_of_position",
@@ -38,7 +38,7 @@ _NAMED: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class AnswerLine:
     """One thing of several: its name, what is said about it, its figure, why, and its own words."""
 
     name: str
@@ -50,7 +50,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HeadlineAnswer:
     """A question with its answer. The best and the worst position stand beside each other."""
 
     key: Literal["acting", "best", "worst", "decisions", "proposed", "more"]
@@ -58,11 +58,11 @@ class Answer:
     answer: str
     note: str = ""
     tone: Tone = "plain"
-    lines: tuple[Line, ...] = ()
+    lines: tuple[AnswerLine, ...] = ()
     more: int = 0
 
 
-def answers_of_report(report: RetrospectiveReport, money: Money) -> tuple[Answer, ...]:
+def answers_of_report(report: RetrospectiveReport, money: MoneyStyle) -> tuple[HeadlineAnswer, ...]:
     """The four after the result: acting against doing nothing, best and worst, decisions wanted, proposals."""
     return (
         _acting(report, money),
@@ -72,7 +72,7 @@ def answers_of_report(report: RetrospectiveReport, money: Money) -> tuple[Answer
     )
 
 
-def answers_of_life(report: RetrospectiveReport, money: Money) -> tuple[Answer, ...]:
+def answers_of_life(report: RetrospectiveReport, money: MoneyStyle) -> tuple[HeadlineAnswer, ...]:
     """The last review: the life as a whole, what it taught, and what it would change."""
     rows = [row for row in report.heuristic_performance if row.evidence_n or row.evaluated_count]
     kept = [row for row in rows if row.recommendation.kind == "keep"]
@@ -84,19 +84,21 @@ def answers_of_life(report: RetrospectiveReport, money: Money) -> tuple[Answer, 
     return (
         _acting(report, money),
         *_extremes(report.positions, money),
-        Answer(
+        HeadlineAnswer(
             "more",
             "What did it teach?",
             f"{len(kept)} kept, {len(demoted)} demoted",
             lines=tuple(_decision(row, money) for row in (*kept, *demoted)[:_NAMED]),
             more=max(0, len(kept) + len(demoted) - _NAMED),
         ),
-        Answer(
+        HeadlineAnswer(
             "more",
             "The largest regrets",
             "" if regrets else "None",
             lines=tuple(
-                Line(p.position_id, money.amount(p.regret), f"{what(p)}, made {money.change(p.final_pnl)}")
+                AnswerLine(
+                    p.position_id, money.amount(p.regret), f"{what(p)}, made {money.change(p.final_pnl)}"
+                )
                 for p in regrets[:_LINES]
             ),
             more=max(0, len(regrets) - _LINES),
@@ -105,7 +107,7 @@ def answers_of_life(report: RetrospectiveReport, money: Money) -> tuple[Answer, 
     )
 
 
-def answers_of_loss(report: RetrospectiveReport, money: Money) -> tuple[Answer, ...]:
+def answers_of_loss(report: RetrospectiveReport, money: MoneyStyle) -> tuple[HeadlineAnswer, ...]:
     """A loss: the action that lost, the last that the period holds, then what any review answers."""
     lost = [action for action in report.actions_taken if (action.realized_pnl or 0.0) < 0]
     last = max(lost, key=lambda action: (action.at, -(action.realized_pnl or 0.0)), default=None)
@@ -116,61 +118,67 @@ def answers_of_loss(report: RetrospectiveReport, money: Money) -> tuple[Answer, 
     if last.cites:
         note += f"; cites {', '.join(last.cites[:_LINES])}"
     amount = money.change(last.realized_pnl)
-    return (Answer("more", LOST, amount, note, "down"), *answers_of_report(report, money))
+    return (HeadlineAnswer("more", LOST, amount, note, "down"), *answers_of_report(report, money))
 
 
-def answers_of_position(p: PositionRetrospective, money: Money) -> tuple[Answer, ...]:
+def answers_of_position(p: PositionRetrospective, money: MoneyStyle) -> tuple[HeadlineAnswer, ...]:
     """A position: against doing nothing, and how far from the best moment it was left."""
     held = f"open for {duration(p.duration_s)}" if p.open else f"held {duration(p.duration_s)}"
-    best = Answer("more", "How far from the best exit?", money.amount(p.regret))
+    best = HeadlineAnswer("more", "How far from the best exit?", money.amount(p.regret))
     if p.regret is None:
-        best = Answer(best.key, best.question, DASH, reason_text(p.reasons, "regret"))
+        best = HeadlineAnswer(best.key, best.question, DASH, reason_text(p.reasons, "regret"))
     elif p.optimal_exit_at is not None:
         after = duration(seconds_between(p.entry_at, p.optimal_exit_at))
         note = f"best exit {money.change(p.optimal_exit_pnl)}, {after} in; {held}; known only in hindsight"
-        best = Answer(best.key, best.question, best.answer, note)
+        best = HeadlineAnswer(best.key, best.question, best.answer, note)
     return (_verdict(p.vs_inaction, money, reason_text(p.reasons, "vs_inaction")), best)
 
 
-def _acting(report: RetrospectiveReport, money: Money) -> Answer:
+def _acting(report: RetrospectiveReport, money: MoneyStyle) -> HeadlineAnswer:
     found = report.effectiveness
     closed = count(found.closed_positions, "closed position")
     note = f"over {closed}"
     if found.inaction_superiority_rate is not None:
         note = f"{percent(found.inaction_superiority_rate)} of {closed} did worse than nothing"
     if not found.closed_positions:
-        return Answer("acting", _ACTING, "Nothing to compare", "no position was closed")
+        return HeadlineAnswer("acting", _ACTING, "Nothing to compare", "no position was closed")
     return _verdict(found.sum_vs_inaction, money, note)
 
 
-def _verdict(value: float | None, money: Money, note: str) -> Answer:
+def _verdict(value: float | None, money: MoneyStyle, note: str) -> HeadlineAnswer:
     """Yes, no or neither, and by how much."""
     told = DASH
     if value is not None:
         told = f"Yes, by {money.amount(value)}" if value > 0 else f"No, it cost {money.amount(-value)}"
         told = told if value else "It came to the same"
-    return Answer("acting", _ACTING, told, note, tone_of(value))
+    return HeadlineAnswer("acting", _ACTING, told, note, tone_of(value))
 
 
-def _extremes(positions: Sequence[PositionRetrospective], money: Money) -> tuple[Answer, ...]:
+def _extremes(positions: Sequence[PositionRetrospective], money: MoneyStyle) -> tuple[HeadlineAnswer, ...]:
     ranked = sorted(plausible(positions), key=lambda p: (p.period_pnl, p.position_id))
     if not ranked:
-        return (Answer("best", "Best and worst position", "None", "there was no position in the period"),)
+        return (
+            HeadlineAnswer("best", "Best and worst position", "None", "there was no position in the period"),
+        )
     if len(ranked) == 1:
         return (_extreme("best", "Only position", ranked[0], money),)
     if not any(p.period_pnl for p in ranked):
-        return (Answer("best", "Best and worst position", "None", f"all {len(ranked):,} stood still"),)
+        return (
+            HeadlineAnswer("best", "Best and worst position", "None", f"all {len(ranked):,} stood still"),
+        )
     best = _extreme("best", "Best position", ranked[-1], money)
     return (best, _extreme("worst", "Worst position", ranked[0], money))
 
 
-def _extreme(key: Literal["best", "worst"], label: str, p: PositionRetrospective, money: Money) -> Answer:
+def _extreme(
+    key: Literal["best", "worst"], label: str, p: PositionRetrospective, money: MoneyStyle
+) -> HeadlineAnswer:
     held = f"{'open' if p.open else 'held'} {duration(p.duration_s)}"
     note = f"{p.position_id}, {what(p)}, {held}"
-    return Answer(key, label, money.change(p.period_pnl), note, tone_of(p.period_pnl))
+    return HeadlineAnswer(key, label, money.change(p.period_pnl), note, tone_of(p.period_pnl))
 
 
-def _decisions(rows: Sequence[HeuristicReport], money: Money) -> Answer:
+def _decisions(rows: Sequence[HeuristicReport], money: MoneyStyle) -> HeadlineAnswer:
     question = "Which heuristics need a decision?"
     wanted = wanting(rows)
     if not wanted:
@@ -178,9 +186,9 @@ def _decisions(rows: Sequence[HeuristicReport], money: Money) -> Answer:
         note = (
             f"{count(judged, 'heuristic')} judged, all to keep" if judged else "too few outcomes to judge any"
         )
-        return Answer("decisions", question, "None", note if rows else "no decision cited one")
+        return HeadlineAnswer("decisions", question, "None", note if rows else "no decision cited one")
     lines = tuple(_decision(row, money) for row in wanted[:_LINES])
-    return Answer(
+    return HeadlineAnswer(
         "decisions",
         question,
         f"{len(wanted)}",
@@ -190,15 +198,15 @@ def _decisions(rows: Sequence[HeuristicReport], money: Money) -> Answer:
     )
 
 
-def _decision(row: HeuristicReport, money: Money) -> Line:
+def _decision(row: HeuristicReport, money: MoneyStyle) -> AnswerLine:
     kind = row.recommendation.kind
     name = row.heuristic_id if row.role == "entry" else f"{row.heuristic_id} {row.role}"
     average = row.avg_pnl_per_citation
     figure = "" if average is None else f"{money.change(average)} avg"
-    return Line(name, VERDICTS[kind], doubt(row), verdict_tone(kind), row.heuristic_text or "", figure)
+    return AnswerLine(name, VERDICTS[kind], doubt(row), verdict_tone(kind), row.heuristic_text or "", figure)
 
 
-def _would_change(report: RetrospectiveReport, demoted: Sequence[HeuristicReport]) -> Answer:
+def _would_change(report: RetrospectiveReport, demoted: Sequence[HeuristicReport]) -> HeadlineAnswer:
     """What is proposed at the end of a life, else the rules its own figures speak against."""
     question = "What would it change?"
     if report.playbook_proposals or not demoted:
@@ -206,15 +214,15 @@ def _would_change(report: RetrospectiveReport, demoted: Sequence[HeuristicReport
     named = list(dict.fromkeys(row.heuristic_id for row in demoted))
     more = f" and {len(named) - _NAMED:,} more" if len(named) > _NAMED else ""
     told = f"No longer act on {', '.join(named[:_NAMED])}{more}"
-    return Answer("proposed", question, told, "by its own figures; no change is proposed")
+    return HeadlineAnswer("proposed", question, told, "by its own figures; no change is proposed")
 
 
-def _proposed(entries: Sequence[dict[str, Any]], question: str, currency: str) -> Answer:
+def _proposed(entries: Sequence[dict[str, Any]], question: str, currency: str) -> HeadlineAnswer:
     if not entries:
-        return Answer("proposed", question, "Nothing", "the playbook stays as it is")
+        return HeadlineAnswer("proposed", question, "Nothing", "the playbook stays as it is")
     lines = []
     for entry in entries[:_PROPOSALS]:
-        what, name = change_in_words(entry)
-        lines.append(Line(name, what, evidence_in_words(entry, currency)))
+        what, name = describe_change(entry)
+        lines.append(AnswerLine(name, what, evidence_in_words(entry, currency)))
     size = count(len(entries), "change")
-    return Answer("proposed", question, size, lines=tuple(lines), more=len(entries) - len(lines))
+    return HeadlineAnswer("proposed", question, size, lines=tuple(lines), more=len(entries) - len(lines))

@@ -5,13 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from retro.figures import DASH, count, day_text, interval, percent, ratio
-from retro.present.page.blocks import Cell, Column, Fact, Facts, Prose, Row, Section, Table, Verdict, Verdicts
+from retro.present.page.blocks import (
+    Cell,
+    Column,
+    Figure,
+    FigureList,
+    Prose,
+    Section,
+    Table,
+    TableRow,
+    Verdict,
+    Verdicts,
+)
 from retro.present.page.labels import VERDICTS, reason_text, verdict_tone
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from retro.figures import Money
+    from retro.figures import MoneyStyle
     from retro.report import Accuracy, HeuristicReport, RetrospectiveReport
 
 __all__ = ["audit_section", "doubt", "predictions_section", "wanting"]
@@ -42,7 +53,7 @@ def doubt(row: HeuristicReport) -> str:
     return f"{told}: {', '.join(parts)}"
 
 
-def audit_section(report: RetrospectiveReport, money: Money) -> Section | None:
+def audit_section(report: RetrospectiveReport, money: MoneyStyle) -> Section | None:
     """The citation audit: decisions wanted first; heuristics nobody cited in one line."""
     rows = report.heuristic_performance
     if not rows:
@@ -55,7 +66,7 @@ def audit_section(report: RetrospectiveReport, money: Money) -> Section | None:
     return Section("audit", "Heuristic audit", (block,), "outcomes resolved in the period")
 
 
-def _verdict(row: HeuristicReport, money: Money, zone: str) -> Verdict:
+def _verdict(row: HeuristicReport, money: MoneyStyle, zone: str) -> Verdict:
     low, high = row.interval or (None, None)
     kind = row.recommendation.kind
     return Verdict(
@@ -74,7 +85,7 @@ def _verdict(row: HeuristicReport, money: Money, zone: str) -> Verdict:
     )
 
 
-def _figures(row: HeuristicReport, money: Money, zone: str) -> list[str]:
+def _figures(row: HeuristicReport, money: MoneyStyle, zone: str) -> list[str]:
     """What the recommendation rests on, a sentence at a time."""
     reason = row.recommendation.reason
     if not row.evaluated_count:
@@ -95,7 +106,7 @@ def _figures(row: HeuristicReport, money: Money, zone: str) -> list[str]:
     return lines + _cautions(row, money)
 
 
-def _cautions(row: HeuristicReport, money: Money) -> list[str]:
+def _cautions(row: HeuristicReport, money: MoneyStyle) -> list[str]:
     """What else to know before acting on it."""
     lines = []
     without = row.recommendation_without_largest
@@ -117,26 +128,26 @@ def predictions_section(found: Accuracy) -> Section | None:
         return None
     size = count(found.total, "resolved prediction")
     facts = (
-        Fact(
+        Figure(
             "Prediction accuracy",
             percent(found.hit_rate, 1),
             f"{found.hits:,} of {found.judged:,} that can be judged were right"
             if found.hit_rate is not None
             else reason_text(found.reasons, "hit_rate"),
         ),
-        Fact(
+        Figure(
             "Mean residual",
             DASH if found.mean_residual is None else f"{found.mean_residual:+.4g}",
             "actual less predicted, in the predictions' own units"
             if found.mean_residual is not None
             else reason_text(found.reasons, "mean_residual"),
         ),
-        Fact(
+        Figure(
             "Mean size of residual",
             DASH if found.mean_abs_residual is None else f"{found.mean_abs_residual:.4g}",
             reason_text(found.reasons, "mean_abs_residual"),
         ),
-        Fact(
+        Figure(
             "Interval coverage",
             percent(found.interval_coverage),
             "of the stated intervals held the actual"
@@ -145,7 +156,7 @@ def predictions_section(found: Accuracy) -> Section | None:
         ),
     )
     rows = tuple(
-        Row(
+        TableRow(
             (
                 Cell(name),
                 Cell(f"{row.get('total', 0):,}"),
@@ -163,4 +174,4 @@ def predictions_section(found: Accuracy) -> Section | None:
         if found.sample_sufficient
         else (Prose(f"Too few to rely on: {_ENOUGH} are needed.", tone="faint"),)
     )
-    return Section("predictions", "Predictions", (Facts(facts), *few, table), size)
+    return Section("predictions", "Predictions", (FigureList(facts), *few, table), size)

@@ -19,17 +19,17 @@ __all__ = [
     "Column",
     "Day",
     "Days",
-    "Fact",
-    "Facts",
+    "Figure",
+    "FigureList",
     "Headline",
     "Notes",
     "Page",
     "PathChart",
     "Prose",
     "Quote",
-    "Row",
     "Section",
     "Table",
+    "TableRow",
     "Tone",
     "Verdict",
     "Verdicts",
@@ -47,7 +47,7 @@ def tone_of(value: float | None) -> Tone:
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class Figure:
     """One labelled figure and what to know about it."""
 
     label: str
@@ -57,10 +57,10 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class FigureList:
     """Labelled figures, one under another."""
 
-    rows: tuple[Fact, ...]
+    rows: tuple[Figure, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """A table row; `faint` marks groups too small to be compared. A `heads` row names the rows beneath it."""
 
     cells: tuple[Cell, ...]
@@ -98,7 +98,7 @@ class Table:
     """A table with `more` rows left out, and a note beneath."""
 
     columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[TableRow, ...]
     more: int = 0
     note: str = ""
 
@@ -208,7 +208,7 @@ class PathChart:
     tone: Tone = "plain"
 
 
-Block = Facts | Table | Prose | Quote | Notes | Bars | Verdicts | Days | PathChart
+Block = FigureList | Table | Prose | Quote | Notes | Bars | Verdicts | Days | PathChart
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +231,7 @@ class Headline:
     result: str
     why: str
     tone: Tone
-    facts: tuple[Fact, ...] = ()
+    facts: tuple[Figure, ...] = ()
     alarms: tuple[str, ...] = ()
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from retro.figures import count, moment
-from retro.present.page.blocks import Cell, Column, Fact, Facts, Notes, Prose, Row, Section, Table
-from retro.present.page.proposals import change_in_words, evidence_in_words
+from retro.present.page.blocks import Cell, Column, Figure, FigureList, Notes, Prose, Section, Table, TableRow
+from retro.present.page.proposals import describe_change, evidence_in_words
 
 if TYPE_CHECKING:
-    from retro.figures import Money
+    from retro.figures import MoneyStyle
     from retro.report import Narrative, RetrospectiveReport
 
 __all__ = ["authorship", "proposals_section", "provenance_lines", "quality_section", "words_section"]
@@ -45,7 +45,8 @@ def proposals_section(report: RetrospectiveReport) -> Section | None:
     if not report.playbook_proposals:
         return None
     blocks = tuple(
-        Facts(tuple(_proposal(entry, report.base_currency))) for entry in report.playbook_proposals[:_LISTED]
+        FigureList(tuple(_proposal(entry, report.base_currency)))
+        for entry in report.playbook_proposals[:_LISTED]
     )
     more = len(report.playbook_proposals) - len(blocks)
     rest = (Notes((), more),) if more else ()
@@ -53,22 +54,22 @@ def proposals_section(report: RetrospectiveReport) -> Section | None:
     return Section("proposals", "Proposed for the playbook", (*blocks, *rest), aside)
 
 
-def _proposal(entry: dict[str, Any], currency: str) -> list[Fact]:
+def _proposal(entry: dict[str, Any], currency: str) -> list[Figure]:
     def text(name: str) -> str:
         value = entry.get(name)
         return "" if value is None else str(value)
 
-    what, name = change_in_words(entry)
-    rows = [Fact(what.capitalize(), name, evidence_in_words(entry, currency))]
+    what, name = describe_change(entry)
+    rows = [Figure(what.capitalize(), name, evidence_in_words(entry, currency))]
     for name, label in (("old", "Now"), ("new", "Then"), ("falsified_by", "Falsified by")):
         if text(name):
-            rows.append(Fact(label, "", text(name)))
+            rows.append(Figure(label, "", text(name)))
     if text("origin"):
-        rows.append(Fact("Proposed by", "", _ORIGINS.get(text("origin"), text("origin"))))
+        rows.append(Figure("Proposed by", "", _ORIGINS.get(text("origin"), text("origin"))))
     return rows
 
 
-def quality_section(report: RetrospectiveReport, money: Money) -> Section:
+def quality_section(report: RetrospectiveReport, money: MoneyStyle) -> Section:
     """What to keep in mind: implausible positions apart, missing marks, warnings, foreign rows left out."""
     quality = report.data_quality
     blocks: list[Prose | Notes | Table] = []
@@ -81,7 +82,7 @@ def quality_section(report: RetrospectiveReport, money: Money) -> Section:
     if quality.implausible:
         unit = f" ({money.currency})" if money.currency else ""
         rows = tuple(
-            Row((Cell(row.position_id), Cell(row.reason), Cell(money.signed(row.pnl))))
+            TableRow((Cell(row.position_id), Cell(row.reason), Cell(money.signed(row.pnl))))
             for row in quality.implausible[:_LISTED]
         )
         blocks.append(

@@ -10,14 +10,14 @@ from retro.figures import DASH, count, duration, percent, ratio
 from retro.present.page.blocks import (
     Cell,
     Column,
-    Fact,
-    Facts,
+    Figure,
+    FigureList,
     Notes,
     PathChart,
     Prose,
-    Row,
     Section,
     Table,
+    TableRow,
     tone_of,
 )
 from retro.present.page.labels import KINDS
@@ -25,7 +25,7 @@ from retro.present.page.labels import KINDS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from retro.figures import Money
+    from retro.figures import MoneyStyle
     from retro.report import Action, Breakdowns, Bucket, PositionRetrospective, RetrospectiveReport
 
 __all__ = ["actions_section", "breakdown_section", "plausible", "positions_section", "what"]
@@ -60,7 +60,7 @@ def what(position: PositionRetrospective) -> str:
     return " ".join(words)
 
 
-def positions_section(report: RetrospectiveReport, money: Money) -> Section | None:
+def positions_section(report: RetrospectiveReport, money: MoneyStyle) -> Section | None:
     """The positions of the period, those that moved most where there are many, and the paths of the first."""
     believed = plausible(report.positions)
     if not report.positions:
@@ -101,9 +101,9 @@ def positions_section(report: RetrospectiveReport, money: Money) -> Section | No
     return Section("positions", "Positions", (table, *charts), aside)
 
 
-def _position_row(p: PositionRetrospective, money: Money) -> Row:
+def _position_row(p: PositionRetrospective, money: MoneyStyle) -> TableRow:
     held = duration(p.duration_s)
-    return Row(
+    return TableRow(
         (
             Cell(p.position_id),
             Cell(what(p)),
@@ -117,7 +117,7 @@ def _position_row(p: PositionRetrospective, money: Money) -> Row:
     )
 
 
-def breakdown_section(found: Breakdowns, money: Money, closed: int) -> Section | None:
+def breakdown_section(found: Breakdowns, money: MoneyStyle, closed: int) -> Section | None:
     """Closed positions by everything a trading journal groups them by, in one table."""
     if not closed:
         return None
@@ -135,7 +135,7 @@ def breakdown_section(found: Breakdowns, money: Money, closed: int) -> Section |
             rows.append(_bucket_cells(bucket, money))
         if len(buckets) > _GROUPS:
             rows.append(f"and {len(buckets) - _GROUPS:,} more")
-    blocks: list[Facts | Table | Notes | Prose] = [Facts(_journal_facts(found))]
+    blocks: list[FigureList | Table | Notes | Prose] = [FigureList(_journal_facts(found))]
     if rows:
         blocks.append(_bucket_table(rows, faint))
     if few:
@@ -147,23 +147,23 @@ def breakdown_section(found: Breakdowns, money: Money, closed: int) -> Section |
     return Section("breakdowns", "Breakdowns", tuple(blocks), aside)
 
 
-def _in_short(buckets: list[Bucket], money: Money) -> str:
+def _in_short(buckets: list[Bucket], money: MoneyStyle) -> str:
     shown = ", ".join(
         f"{bucket.key} {money.signed(bucket.pnl)} (n {bucket.n})" for bucket in buckets[:_GROUPS]
     )
     return shown + (f" and {len(buckets) - _GROUPS:,} more" if len(buckets) > _GROUPS else "")
 
 
-def _journal_facts(found: Breakdowns) -> tuple[Fact, ...]:
-    def fact(label: str, name: str, shown: str, note: str) -> Fact:
-        return Fact(label, shown, found.reasons.get(name, "") if getattr(found, name) is None else note)
+def _journal_facts(found: Breakdowns) -> tuple[Figure, ...]:
+    def fact(label: str, name: str, shown: str, note: str) -> Figure:
+        return Figure(label, shown, found.reasons.get(name, "") if getattr(found, name) is None else note)
 
     return (
         fact("Fee drag", "fee_drag", percent(found.fee_drag), "fees and costs over gross gains"),
         fact(
             "Concentration", "concentration", ratio(found.concentration), "largest single gain over the net"
         ),
-        Fact("Longest losing streak", count(found.longest_losing_streak, "position")),
+        Figure("Longest losing streak", count(found.longest_losing_streak, "position")),
         fact("Gains realised", "pgr", percent(found.pgr), "PGR: of gains on days with a sale"),
         fact(
             "Losses realised", "plr", percent(found.plr), "PLR: below PGR, losers are kept and winners sold"
@@ -187,16 +187,16 @@ def _bucket_table(lines: list[tuple[Cell, ...] | str], faint: set[int]) -> Table
     full = [cells for cells in lines if not isinstance(cells, str)]
     kept = [i for i in range(len(columns)) if i < 5 or any(cells[i].text != DASH for cells in full)]
     rows = [
-        Row((Cell(told, "strong"), *(Cell("") for _ in kept[1:])), heads=True)
+        TableRow((Cell(told, "strong"), *(Cell("") for _ in kept[1:])), heads=True)
         if isinstance(told, str)
-        else Row(tuple(told[i] for i in kept), faint=at in faint)
+        else TableRow(tuple(told[i] for i in kept), faint=at in faint)
         for at, told in enumerate(lines)
     ]
     note = "~ fewer than 3 positions: not ranked." if faint else ""
     return Table(tuple(columns[i] for i in kept), tuple(rows), note=note)
 
 
-def _bucket_cells(row: Bucket, money: Money) -> tuple[Cell, ...]:
+def _bucket_cells(row: Bucket, money: MoneyStyle) -> tuple[Cell, ...]:
     return (
         Cell(row.key),
         Cell(f"{row.n:,}"),
@@ -210,7 +210,7 @@ def _bucket_cells(row: Bucket, money: Money) -> tuple[Cell, ...]:
     )
 
 
-def actions_section(taken: Sequence[Action], money: Money) -> Section | None:
+def actions_section(taken: Sequence[Action], money: MoneyStyle) -> Section | None:
     """What the agent did, counted; the list itself is in the JSON document."""
     if not taken:
         return None
@@ -222,5 +222,5 @@ def actions_section(taken: Sequence[Action], money: Money) -> Section | None:
         note = f"{cited:,} with a citation" if cited else "none with a citation"
         if made:
             note += f"; {money.change(fsum(made))} realised by {len(made):,}"
-        rows.append(Fact(name.capitalize(), f"{n:,}", note))
-    return Section("actions", "Actions", (Facts(tuple(rows)),), count(len(taken), "action"))
+        rows.append(Figure(name.capitalize(), f"{n:,}", note))
+    return Section("actions", "Actions", (FigureList(tuple(rows)),), count(len(taken), "action"))

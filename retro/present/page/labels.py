@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from retro.present.page.blocks import Bar, Bars
 
 if TYPE_CHECKING:
-    from retro.figures import Money
+    from retro.figures import MoneyStyle
     from retro.present.page.blocks import Tone
     from retro.report import PnlAttribution
 
@@ -127,7 +127,7 @@ def believed(pnl: PnlAttribution) -> float:
     return pnl.total - pnl.implausible_pnl
 
 
-def attribution_bars(pnl: PnlAttribution, money: Money) -> Bars:
+def attribution_bars(pnl: PnlAttribution, money: MoneyStyle) -> Bars:
     """The attribution as bars, its total beneath."""
     rows = tuple(Bar(label, amount, money.signed(amount)) for label, amount in signed_components(pnl))
     return Bars(rows, Bar("Total", pnl.total, money.signed(pnl.total)), money.currency)

@@ -12,18 +12,18 @@ from retro.present.page.blocks import (
     Column,
     Day,
     Days,
-    Fact,
-    Facts,
+    Figure,
+    FigureList,
     Prose,
-    Row,
     Section,
     Table,
+    TableRow,
     tone_of,
 )
 from retro.present.page.labels import PARTS, attribution_bars, reason_text
 
 if TYPE_CHECKING:
-    from retro.figures import Money
+    from retro.figures import MoneyStyle
     from retro.report import Effectiveness, RetrospectiveReport, Risk
 
 __all__ = ["attribution_section", "costs_section", "days_section", "effectiveness_section", "risk_section"]
@@ -32,22 +32,22 @@ _SHOWN_FROM: Final = 5  # daily returns
 _NOISY_BELOW: Final = 30
 
 
-def attribution_section(report: RetrospectiveReport, money: Money) -> Section:
+def attribution_section(report: RetrospectiveReport, money: MoneyStyle) -> Section:
     """The attribution that closes, the memo lines inside it, and what derives from it."""
     pnl = report.pnl
     memo = f"trading fees {money.amount(pnl.trading_fees)}"
     if pnl.slippage is not None:
         memo += f", slippage {money.amount(pnl.slippage)}"
-    facts = [Fact("Inside the lines above", memo)]
+    facts = [Figure("Inside the lines above", memo)]
     if pnl.net_yield is not None:
         facts += [
-            Fact(
+            Figure(
                 "Net yield",
                 money.change(pnl.net_yield),
                 f"fees, interest and rewards less impermanent loss; {money.change(pnl.net_yield_after_costs)}"
                 " after gas, inference and data",
             ),
-            Fact(
+            Figure(
                 "Risk-adjusted return",
                 ratio(pnl.risk_adjusted_return),
                 "net yield over the standard deviation of daily PnL"
@@ -57,7 +57,7 @@ def attribution_section(report: RetrospectiveReport, money: Money) -> Section:
         ]
     if pnl.unrealized_pnl_start or pnl.unrealized_pnl_end:
         facts.append(
-            Fact(
+            Figure(
                 "Unrealised level",
                 money.change(pnl.unrealized_pnl_end),
                 f"at the end of the period; {money.change(pnl.unrealized_pnl_start)} at its start",
@@ -66,12 +66,12 @@ def attribution_section(report: RetrospectiveReport, money: Money) -> Section:
     return Section(
         "attribution",
         "Where the money came from",
-        (attribution_bars(pnl, money), Facts(tuple(facts))),
+        (attribution_bars(pnl, money), FigureList(tuple(facts))),
         money.currency,
     )
 
 
-def days_section(report: RetrospectiveReport, money: Money) -> Section | None:
+def days_section(report: RetrospectiveReport, money: MoneyStyle) -> Section | None:
     """Pnl, equity and drawdown day by day; nothing for a period of one day."""
     calendar, equity = report.breakdowns.calendar, report.equity
     if len(calendar) < 2:
@@ -111,30 +111,30 @@ def _drawdowns(levels: list[float | None], pnl: list[float]) -> list[float | Non
     return falls
 
 
-def effectiveness_section(found: Effectiveness, money: Money) -> Section:
+def effectiveness_section(found: Effectiveness, money: MoneyStyle) -> Section:
     """Whether acting beat doing nothing, and whether the strategy as a whole works."""
     closed = count(found.closed_positions, "closed position")
     rows = [
-        Fact(
+        Figure(
             "Against doing nothing",
             money.change(found.sum_vs_inaction),
             f"sum over {closed}" if found.sum_vs_inaction is not None else "no position was closed",
             tone_of(found.sum_vs_inaction),
         ),
-        Fact(
+        Figure(
             "Inaction superiority",
             percent(found.inaction_superiority_rate),
             f"of {closed}: doing nothing would have been better"
             if found.inaction_superiority_rate is not None
             else reason_text(found.reasons, "inaction_superiority_rate"),
         ),
-        Fact("Effectiveness score", ratio(found.score), _score_note(found)),
-        Fact(
+        Figure("Effectiveness score", ratio(found.score), _score_note(found)),
+        Figure(
             "Net yield, 7 days",
             money.change(found.net_yield_7d),
             "after costs" if found.net_yield_7d is not None else reason_text(found.reasons, "net_yield_7d"),
         ),
-        Fact(
+        Figure(
             "Sharpe ratio, 7 days",
             ratio(found.sharpe_7d),
             "annualised; noisy: 7 days or fewer"
@@ -144,13 +144,13 @@ def effectiveness_section(found: Effectiveness, money: Money) -> Section:
     ]
     if found.luck is not None:
         rows.append(
-            Fact(
+            Figure(
                 "Luck alone",
                 percent(found.luck, 1),
                 "of such pairs of weeks raise the two-week alarm by luck",
             )
         )
-    return Section("effectiveness", "Did acting beat doing nothing?", (Facts(tuple(rows)),), closed)
+    return Section("effectiveness", "Did acting beat doing nothing?", (FigureList(tuple(rows)),), closed)
 
 
 def _score_note(found: Effectiveness) -> str:
@@ -169,9 +169,9 @@ def risk_section(risk: Risk) -> Section:
         return Section("risk", "Risk", (Prose(f"{DASH} {text}."),), days if risk.days else "")
     noisy = f"noisy: {days}" if risk.noisy or risk.days < _NOISY_BELOW else days
 
-    def fact(label: str, name: str, shown: str, note: str) -> Fact:
+    def fact(label: str, name: str, shown: str, note: str) -> Figure:
         absent = getattr(risk, name) is None
-        return Fact(label, shown, reason_text(risk.reasons, name) if absent else note)
+        return Figure(label, shown, reason_text(risk.reasons, name) if absent else note)
 
     rows = (
         fact("Max drawdown", "max_drawdown", percent(risk.max_drawdown, 1), "deepest fall from a peak"),
@@ -181,10 +181,10 @@ def risk_section(risk: Risk) -> Section:
         fact("Calmar ratio", "calmar", ratio(risk.calmar), "annual return over max drawdown"),
         fact("Sharpe above 0", "psr", percent(risk.psr), "probability that the true Sharpe ratio is (PSR)"),
     )
-    return Section("risk", "Risk", (Facts(rows),), noisy)
+    return Section("risk", "Risk", (FigureList(rows),), noisy)
 
 
-def costs_section(report: RetrospectiveReport, money: Money) -> Section | None:
+def costs_section(report: RetrospectiveReport, money: MoneyStyle) -> Section | None:
     """What it cost to run; nothing when it cost nothing."""
     costs, drag = report.costs, report.breakdowns
     if not (
@@ -197,10 +197,10 @@ def costs_section(report: RetrospectiveReport, money: Money) -> Section | None:
         else ""
     )
     rows = [
-        Fact("Gas", money.amount(costs.gas)),
-        Fact("Inference", money.amount(costs.inference), tokens),
-        Fact("Data", money.amount(costs.data)),
-        Fact(
+        Figure("Gas", money.amount(costs.gas)),
+        Figure("Inference", money.amount(costs.inference), tokens),
+        Figure("Data", money.amount(costs.data)),
+        Figure(
             "Fee drag",
             percent(drag.fee_drag),
             "of gross gains went to fees and costs"
@@ -213,7 +213,7 @@ def costs_section(report: RetrospectiveReport, money: Money) -> Section | None:
             Column("Inference tier", right=False, cut=6),
             Column(f"Cost ({money.currency})" if money.currency else "Cost"),
         ),
-        tuple(Row((Cell(tier), Cell(money.plain(cost)))) for tier, cost in costs.by_tier.items()),
+        tuple(TableRow((Cell(tier), Cell(money.plain(cost)))) for tier, cost in costs.by_tier.items()),
     )
-    blocks = (Facts(tuple(rows)), tiers) if costs.by_tier else (Facts(tuple(rows)),)
+    blocks = (FigureList(tuple(rows)), tiers) if costs.by_tier else (FigureList(tuple(rows)),)
     return Section("costs", "Costs", blocks, money.currency)

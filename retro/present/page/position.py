@@ -8,17 +8,17 @@ from retro.figures import DASH, count, duration, moment, price, quantity, ratio,
 from retro.present.page.blocks import (
     Cell,
     Column,
-    Fact,
-    Facts,
+    Figure,
+    FigureList,
     Headline,
     Notes,
     Page,
     PathChart,
     Prose,
     Quote,
-    Row,
     Section,
     Table,
+    TableRow,
     tone_of,
 )
 from retro.present.page.groups import what
@@ -26,15 +26,15 @@ from retro.present.page.labels import FLAGS, attribution_bars, clip, reason_text
 from retro.present.page.report import result_text
 
 if TYPE_CHECKING:
-    from retro.figures import Money
-    from retro.report import Checkpoint, PositionRetrospective, Prediction
+    from retro.figures import MoneyStyle
+    from retro.report import Checkpoint, EntryPrediction, PositionRetrospective
 
 __all__ = ["page_of_position"]
 
 _SHOWN: Final = 20
 
 
-def page_of_position(position: PositionRetrospective, money: Money) -> Page:
+def page_of_position(position: PositionRetrospective, money: MoneyStyle) -> Page:
     """The page of one position's review."""
     sections = (
         _reasoning(position),
@@ -55,26 +55,26 @@ def page_of_position(position: PositionRetrospective, money: Money) -> Page:
     return Page(_headline(position, money), tuple(section for section in sections if section is not None))
 
 
-def _headline(p: PositionRetrospective, money: Money) -> Headline:
+def _headline(p: PositionRetrospective, money: MoneyStyle) -> Headline:
     names = [p.agent, p.position_id, p.strategy, p.venue]
     end = "open" if p.exit_at is None else moment(p.exit_at)
     facts = [
-        Fact("Lifecycle", duration(p.duration_s), f"{moment(p.entry_at)} to {end}, UTC"),
-        Fact("Size", _size(p, money), _prices(p, money)),
+        Figure("Lifecycle", duration(p.duration_s), f"{moment(p.entry_at)} to {end}, UTC"),
+        Figure("Size", _size(p, money), _prices(p, money)),
     ]
     if p.period_pnl != p.final_pnl:
-        facts.append(Fact("In the period", money.change(p.period_pnl), "of the review it was taken from"))
+        facts.append(Figure("In the period", money.change(p.period_pnl), "of the review it was taken from"))
     if p.exit_reason:
-        facts.append(Fact("Exit reason", p.exit_reason))
+        facts.append(Figure("Exit reason", p.exit_reason))
     for label, cites in (("Entry cites", p.cites.entry), ("Exit cites", p.cites.exit)):
         if cites:
             rest = f" and {len(cites) - _SHOWN} more" if len(cites) > _SHOWN else ""
-            facts.append(Fact(label, ", ".join(cites[:_SHOWN]) + rest))
+            facts.append(Figure(label, ", ".join(cites[:_SHOWN]) + rest))
     if p.entry_predictions:
         right = sum(prediction.hit is True for prediction in p.entry_predictions)
         judged = sum(prediction.hit is not None for prediction in p.entry_predictions)
         facts.append(
-            Fact(
+            Figure(
                 "Entry predictions",
                 f"{len(p.entry_predictions)} registered",
                 f"{right} right of {judged} judged",
@@ -93,7 +93,7 @@ def _headline(p: PositionRetrospective, money: Money) -> Headline:
     )
 
 
-def _why(p: PositionRetrospective, money: Money) -> str:
+def _why(p: PositionRetrospective, money: MoneyStyle) -> str:
     """How it ended, in R where the risk is known, and what doing nothing would have made of it."""
     told = f"Open for {duration(p.duration_s)}" if p.open else f"Held {duration(p.duration_s)}"
     if p.exit_reason and not p.open:
@@ -109,13 +109,13 @@ def _why(p: PositionRetrospective, money: Money) -> str:
     return f"{told}; {verb} {money.amount(abs(p.vs_inaction))}."
 
 
-def _size(p: PositionRetrospective, money: Money) -> str:
+def _size(p: PositionRetrospective, money: MoneyStyle) -> str:
     if p.quantity is None:
         return money.amount(p.notional)
     return quantity(p.quantity) + (f" {p.side}" if p.side else "")
 
 
-def _prices(p: PositionRetrospective, money: Money) -> str:
+def _prices(p: PositionRetrospective, money: MoneyStyle) -> str:
     parts = [f"entered at {price(p.entry_price)}", f"left at {price(p.exit_price)}"]
     parts = parts[:1] if p.open else parts
     if p.quantity is not None and p.notional is not None:
@@ -133,7 +133,7 @@ def _reasoning(p: PositionRetrospective) -> Section | None:
     return Section("reasoning", title, tuple(blocks), "the agent's own words") if blocks else None
 
 
-def _trajectory(p: PositionRetrospective, money: Money) -> Section:
+def _trajectory(p: PositionRetrospective, money: MoneyStyle) -> Section:
     rows = tuple(_checkpoint_row(point, money) for point in p.pnl_trajectory)
     columns = (
         Column("After", right=False),
@@ -153,8 +153,8 @@ def _trajectory(p: PositionRetrospective, money: Money) -> Section:
     return Section("trajectory", "PnL trajectory", (*chart, table), money.currency)
 
 
-def _checkpoint_row(point: Checkpoint, money: Money) -> Row:
-    return Row(
+def _checkpoint_row(point: Checkpoint, money: MoneyStyle) -> TableRow:
+    return TableRow(
         (
             Cell(point.offset),
             Cell(moment(point.at)),
@@ -165,7 +165,7 @@ def _checkpoint_row(point: Checkpoint, money: Money) -> Row:
     )
 
 
-def _hindsight(p: PositionRetrospective, money: Money) -> Section:
+def _hindsight(p: PositionRetrospective, money: MoneyStyle) -> Section:
     def absent(name: str) -> str:
         return reason_text(p.reasons, name)
 
@@ -182,16 +182,16 @@ def _hindsight(p: PositionRetrospective, money: Money) -> Section:
         "still open, valued at the end" if p.open else f"{duration(p.duration_s)} in, {moment(p.exit_at)} UTC"
     )
     rows = (
-        Fact("Peak PnL", money.change(p.mfe), peak if p.mfe is not None else absent("mfe")),
-        Fact("Deepest loss", money.change(p.mae), trough if p.mae is not None else absent("mae")),
-        Fact("Optimal exit", money.change(p.optimal_exit_pnl), best),
-        Fact("Actual exit", money.change(p.final_pnl), left),
-        Fact(
+        Figure("Peak PnL", money.change(p.mfe), peak if p.mfe is not None else absent("mfe")),
+        Figure("Deepest loss", money.change(p.mae), trough if p.mae is not None else absent("mae")),
+        Figure("Optimal exit", money.change(p.optimal_exit_pnl), best),
+        Figure("Actual exit", money.change(p.final_pnl), left),
+        Figure(
             "Regret",
             money.amount(p.regret),
             "optimal less actual exit" if p.regret is not None else absent("regret"),
         ),
-        Fact(
+        Figure(
             "Regret ratio",
             ratio(p.regret_ratio),
             "1 = luck: what a walk without drift would leave behind"
@@ -202,17 +202,17 @@ def _hindsight(p: PositionRetrospective, money: Money) -> Section:
     note = Prose(
         "The best exit is known only now; nobody could have known that the peak was the peak.", tone="faint"
     )
-    return Section("hindsight", "Hindsight analysis", (Facts(rows), note))
+    return Section("hindsight", "Hindsight analysis", (FigureList(rows), note))
 
 
-def _alternatives(p: PositionRetrospective, money: Money) -> Section:
+def _alternatives(p: PositionRetrospective, money: MoneyStyle) -> Section:
     told = (
         ("vs_inaction", "Doing nothing", "what was given up at entry, kept unchanged"),
         ("vs_hold", "Holding", "the assets held right after entry, kept unchanged"),
         ("vs_cash", "Cash", "the base currency"),
     )
     rows = tuple(
-        Fact(
+        Figure(
             f"Against {label.lower()}",
             money.change(getattr(p, name)),
             note if getattr(p, name) is not None else reason_text(p.reasons, name),
@@ -220,10 +220,10 @@ def _alternatives(p: PositionRetrospective, money: Money) -> Section:
         )
         for name, label, note in told
     )
-    return Section("alternatives", "Against the alternatives", (Facts(rows),), money.currency)
+    return Section("alternatives", "Against the alternatives", (FigureList(rows),), money.currency)
 
 
-def _afterwards(p: PositionRetrospective, money: Money) -> Section | None:
+def _afterwards(p: PositionRetrospective, money: MoneyStyle) -> Section | None:
     if p.open:
         return None
     told = (
@@ -232,7 +232,7 @@ def _afterwards(p: PositionRetrospective, money: Money) -> Section | None:
         ("hold_on", "Holding on", "at the end of as long again, 7 d at most"),
     )
     rows = tuple(
-        Fact(
+        Figure(
             label,
             money.change(getattr(p, name)),
             note if getattr(p, name) is not None else reason_text(p.reasons, name),
@@ -247,7 +247,7 @@ def _afterwards(p: PositionRetrospective, money: Money) -> Section | None:
         Column("Age of its mark"),
     )
     tables = (Table(columns, points),) if points else ()
-    return Section("afterwards", "After the exit", (Facts(rows), *tables), money.currency)
+    return Section("afterwards", "After the exit", (FigureList(rows), *tables), money.currency)
 
 
 def _predictions(p: PositionRetrospective) -> Section | None:
@@ -268,7 +268,7 @@ def _predictions(p: PositionRetrospective) -> Section | None:
     )
 
 
-def _prediction_row(row: Prediction) -> Row:
+def _prediction_row(row: EntryPrediction) -> TableRow:
     def figure(value: float | None) -> str:
         return DASH if value is None else f"{value:.6g}"
 
@@ -276,7 +276,7 @@ def _prediction_row(row: Prediction) -> Row:
     outcome = {True: "right", False: "wrong", None: "not judged"}[row.hit]
     name = " ".join(word for word in (row.category, row.item) if word) or row.id
     cells = (name, row.unit or "", figure(row.predicted), bounds, figure(row.actual), outcome)
-    return Row(tuple(Cell(text) for text in cells), faint=row.hit is None)
+    return TableRow(tuple(Cell(text) for text in cells), faint=row.hit is None)
 
 
 def _words(p: PositionRetrospective) -> Section | None:

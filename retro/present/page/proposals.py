@@ -11,10 +11,10 @@ from retro.figures import interval, ratio
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["change_in_words", "evidence_in_words"]
+__all__ = ["describe_change", "evidence_in_words"]
 
 
-def change_in_words(entry: Mapping[str, Any]) -> tuple[str, str]:
+def describe_change(entry: Mapping[str, Any]) -> tuple[str, str]:
     """What is to be done and to which heuristic, such as `lower to 0.53` and `H-7`; one that is new by the id it gets."""
     op, name = str(entry.get("op") or "change").replace("_", " "), str(entry.get("heuristic") or "")
     old, new = (parse(str(entry.get(side) or "")).heuristics for side in ("old", "new"))

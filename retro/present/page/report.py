@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from retro.figures import count, duration, money_of, percent, ratio, span
 from retro.present.page.audit import audit_section, predictions_section, wanting
-from retro.present.page.blocks import Fact, Headline, Page, tone_of
+from retro.present.page.blocks import Figure, Headline, Page, tone_of
 from retro.present.page.closing import proposals_section, provenance_lines, quality_section, words_section
 from retro.present.page.groups import actions_section, breakdown_section, plausible, positions_section, what
 from retro.present.page.labels import HORIZONS, IMPLAUSIBLE, VERDICTS, believed, clip, signed_components
@@ -17,10 +17,10 @@ from retro.present.page.money import (
     effectiveness_section,
     risk_section,
 )
-from retro.present.page.proposals import change_in_words
+from retro.present.page.proposals import describe_change
 
 if TYPE_CHECKING:
-    from retro.figures import Money
+    from retro.figures import MoneyStyle
     from retro.report import PositionRetrospective, RetrospectiveReport
 
 __all__ = ["money_of_report", "page_of_report", "result_text"]
@@ -29,7 +29,7 @@ _NAMED: Final = 4
 _NOTHING: Final = 5e-10  # what figures write as 0
 
 
-def money_of_report(report: RetrospectiveReport) -> Money:
+def money_of_report(report: RetrospectiveReport) -> MoneyStyle:
     """How this report writes its amounts."""
     amounts = [report.pnl.total, *(amount for _, amount in signed_components(report.pnl))]
     amounts += [position.final_pnl for position in report.positions]
@@ -62,14 +62,14 @@ def page_of_report(report: RetrospectiveReport) -> Page:
     )
 
 
-def result_text(value: float, money: Money) -> str:
+def result_text(value: float, money: MoneyStyle) -> str:
     """Up 8.41 USDC, Down 3.20 USDC, or Flat."""
     if abs(value) < _NOTHING:
         return "Flat"
     return f"{'Up' if value > 0 else 'Down'} {money.amount(abs(value))}"
 
 
-def _headline(report: RetrospectiveReport, money: Money) -> Headline:
+def _headline(report: RetrospectiveReport, money: MoneyStyle) -> Headline:
     period = span(report.period_start, report.period_end, report.time_zone)
     name = report.id.rpartition(".")[2]
     week = f" ({name})" if report.horizon == "weekly" and "-W" in name else ""
@@ -94,7 +94,7 @@ def _headline(report: RetrospectiveReport, money: Money) -> Headline:
     )
 
 
-def _why(report: RetrospectiveReport, money: Money) -> str:
+def _why(report: RetrospectiveReport, money: MoneyStyle) -> str:
     """The lines of the attribution that weigh most, on either side."""
     lines = [line for line in signed_components(report.pnl) if line[0] != IMPLAUSIBLE]
     lines.sort(key=lambda line: -abs(line[1]))
@@ -108,7 +108,7 @@ def _why(report: RetrospectiveReport, money: Money) -> str:
     return f"{gains or losses}."
 
 
-def _named(lines: list[tuple[str, float]], money: Money) -> str:
+def _named(lines: list[tuple[str, float]], money: MoneyStyle) -> str:
     words = [
         f"{label if i == 0 else _lower(label)} {money.signed(amount)}"
         for i, (label, amount) in enumerate(lines)
@@ -120,52 +120,52 @@ def _lower(label: str) -> str:
     return label if label.startswith("LP") else label[0].lower() + label[1:]
 
 
-def _first_facts(report: RetrospectiveReport, money: Money) -> list[Fact]:
+def _first_facts(report: RetrospectiveReport, money: MoneyStyle) -> list[Figure]:
     rows = [_acting(report, money), *_extremes(report, money)]
     wanted = wanting(report.heuristic_performance)
     if wanted:
         names = [f"{clip(row.heuristic_id)} {VERDICTS[row.recommendation.kind]}" for row in wanted[:_NAMED]]
         rest = f" and {len(wanted) - _NAMED} more" if len(wanted) > _NAMED else ""
-        rows.append(Fact("Wants a decision", str(len(wanted)), ", ".join(names) + rest, "warn"))
+        rows.append(Figure("Wants a decision", str(len(wanted)), ", ".join(names) + rest, "warn"))
     if report.playbook_proposals:
-        told = map(change_in_words, report.playbook_proposals[:_NAMED])
+        told = map(describe_change, report.playbook_proposals[:_NAMED])
         ops = [f"{clip(name)}: {what}" for what, name in told]
         number = len(report.playbook_proposals)
         rest = f" and {number - _NAMED} more" if number > _NAMED else ""
-        rows.append(Fact("Proposed", str(number), ", ".join(ops) + rest))
+        rows.append(Figure("Proposed", str(number), ", ".join(ops) + rest))
     size = count(report.resolved_decisions, "resolved decision")
-    rows.append(Fact("Confidence", ratio(report.confidence), f"from {size}: n / (n + 10)"))
+    rows.append(Figure("Confidence", ratio(report.confidence), f"from {size}: n / (n + 10)"))
     return rows
 
 
-def _acting(report: RetrospectiveReport, money: Money) -> Fact:
+def _acting(report: RetrospectiveReport, money: MoneyStyle) -> Figure:
     found = report.effectiveness
     total, rate = found.sum_vs_inaction, found.inaction_superiority_rate
     if total is None:
-        return Fact("Against doing nothing", money.change(None), "no position was closed in the period")
+        return Figure("Against doing nothing", money.change(None), "no position was closed in the period")
     verb = "beat" if total > 0 else "lost to" if total < 0 else "came to the same as"
     note = f"acting {verb} doing nothing over {count(found.closed_positions, 'closed position')}"
     if rate is not None:
         note += f"; doing nothing was better for {percent(rate)}"
-    return Fact("Against doing nothing", money.change(total), note, tone_of(total))
+    return Figure("Against doing nothing", money.change(total), note, tone_of(total))
 
 
-def _extremes(report: RetrospectiveReport, money: Money) -> list[Fact]:
+def _extremes(report: RetrospectiveReport, money: MoneyStyle) -> list[Figure]:
     believed = plausible(report.positions)
     if not believed:
-        return [Fact("Best position", money.change(None), "no position in the period")]
+        return [Figure("Best position", money.change(None), "no position in the period")]
     ranked = sorted(believed, key=lambda p: (p.period_pnl, p.position_id))
     best, worst = ranked[-1], ranked[0]
     if best is worst:
         return [_extreme("Only position", best, money)]
     if not any(p.period_pnl for p in ranked):
-        return [Fact("Best position", money.change(None), f"all {len(ranked):,} stood still")]
+        return [Figure("Best position", money.change(None), f"all {len(ranked):,} stood still")]
     return [_extreme("Best position", best, money), _extreme("Worst position", worst, money)]
 
 
-def _extreme(label: str, p: PositionRetrospective, money: Money) -> Fact:
+def _extreme(label: str, p: PositionRetrospective, money: MoneyStyle) -> Figure:
     held = f"{'open for' if p.open else 'held'} {duration(p.duration_s)}"
-    return Fact(
+    return Figure(
         label,
         money.change(p.period_pnl),
         f"{clip(what(p))}, {clip(p.position_id)}, {held}",

@@ -12,7 +12,7 @@ from retro.report import RetrospectiveReport
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from retro.figures import Money
+    from retro.figures import MoneyStyle
     from retro.report import PnlAttribution, PositionRetrospective
 
     Document = RetrospectiveReport | PositionRetrospective
@@ -44,7 +44,9 @@ def changes(before: Document, after: Document, currency: str = "") -> tuple[Chan
     return tuple(change for change in told if change.before != change.after)
 
 
-def _of_report(before: RetrospectiveReport, after: RetrospectiveReport, money: Money) -> Iterator[Change]:
+def _of_report(
+    before: RetrospectiveReport, after: RetrospectiveReport, money: MoneyStyle
+) -> Iterator[Change]:
     was, now = before.effectiveness, after.effectiveness
     yield Change("Result", money.change(before.pnl.total), money.change(after.pnl.total))
     yield Change(
@@ -71,7 +73,7 @@ def _of_report(before: RetrospectiveReport, after: RetrospectiveReport, money: M
 
 
 def _of_position(
-    before: PositionRetrospective, after: PositionRetrospective, money: Money
+    before: PositionRetrospective, after: PositionRetrospective, money: MoneyStyle
 ) -> Iterator[Change]:
     told: tuple[tuple[str, str, Callable[[float | None], str]], ...] = (
         ("final_pnl", "Result", money.change),
@@ -88,7 +90,7 @@ def _of_position(
     yield from _parts(before.attribution, after.attribution, money)
 
 
-def _parts(before: PnlAttribution, after: PnlAttribution, money: Money) -> Iterator[Change]:
+def _parts(before: PnlAttribution, after: PnlAttribution, money: MoneyStyle) -> Iterator[Change]:
     """Lines of the attribution, those of the present first."""
     was, now = dict(signed_components(before)), dict(signed_components(after))
     for label in (*now, *(label for label in was if label not in now)):
@@ -109,7 +111,7 @@ def _verdicts(before: RetrospectiveReport, after: RetrospectiveReport) -> Iterat
 
 
 def _positions(
-    before: list[PositionRetrospective], after: list[PositionRetrospective], money: Money
+    before: list[PositionRetrospective], after: list[PositionRetrospective], money: MoneyStyle
 ) -> Iterator[Change]:
     """Positions by how far they moved, those that came or went among them."""
     was, now = ({p.position_id: p for p in rows} for rows in (before, after))

@@ -8,8 +8,8 @@ from retro.figures import DASH, percent
 from retro.present.page.blocks import (
     Bars,
     Days,
-    Fact,
-    Facts,
+    Figure,
+    FigureList,
     Notes,
     PathChart,
     Prose,
@@ -79,7 +79,7 @@ def _section(section: Section, width: int) -> list[Line]:
 
 def _block(block: Block, width: int) -> list[Line]:
     match block:
-        case Facts():
+        case FigureList():
             return _facts(block.rows, width)
         case Table():
             return table_lines(block, width)
@@ -99,7 +99,7 @@ def _block(block: Block, width: int) -> list[Line]:
             return [] if block.small else drawn_path(block.position, width, block.unit)
 
 
-def _facts(rows: Sequence[Fact], width: int) -> list[Line]:
+def _facts(rows: Sequence[Figure], width: int) -> list[Line]:
     """Label, value, note: notes hang in a column of their own, or below a value that leaves them no room."""
     label = min(24, max((cells(row.label) for row in rows), default=0))
     value = min(22, max((cells(row.value) for row in rows if row.note), default=0))

@@ -10,7 +10,7 @@ from retro.present.widths import cells, cut, line, pad, wrap
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from retro.present.page.blocks import Column, Row, Table
+    from retro.present.page.blocks import Column, Table, TableRow
     from retro.present.widths import Line, Span
 
 __all__ = ["table_lines"]
@@ -87,7 +87,7 @@ def _joined(texts: Sequence[str], columns: Sequence[Column], widths: Sequence[in
 
 
 def _row(
-    row: Row, kept: Sequence[int], columns: Sequence[Column], widths: Sequence[int], room: int
+    row: TableRow, kept: Sequence[int], columns: Sequence[Column], widths: Sequence[int], room: int
 ) -> list[Line]:
     """The row; names that their columns are too narrow for stand above it, so that rows can be told apart."""
     if row.heads:

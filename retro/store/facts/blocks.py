@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DAY_MS",
-    "Columns",
+    "MarkColumns",
     "Meeting",
     "Packed",
     "ascending",
@@ -33,7 +33,7 @@ Packed = tuple[bytes, bytes, bytes | None, bytes | None]
 """A day as it is stored: t, price, low, high."""
 
 
-class Columns(NamedTuple):
+class MarkColumns(NamedTuple):
     """Marks in ascending order of `t` (int64 ms); `low` and `high` are float64, NaN where unknown."""
 
     t: NDArray[np.int64]
@@ -41,9 +41,9 @@ class Columns(NamedTuple):
     low: NDArray[np.float64]
     high: NDArray[np.float64]
 
-    def at(self, which: Any) -> Columns:
+    def at(self, which: Any) -> MarkColumns:
         """The marks that an index, a mask or a slice picks."""
-        return Columns(*(column[which] for column in self))
+        return MarkColumns(*(column[which] for column in self))
 
 
 class Meeting(NamedTuple):
@@ -55,10 +55,10 @@ class Meeting(NamedTuple):
     fills: NDArray[np.bool_]
 
 
-def ascending(series: MarkSeries) -> tuple[Columns, NDArray[np.int64]]:
+def ascending(series: MarkSeries) -> tuple[MarkColumns, NDArray[np.int64]]:
     """The marks in order of time and the order that brings them there; `ValueError` when one is not finite."""
     unknown = np.full(len(series.t), np.nan)
-    columns = Columns(
+    columns = MarkColumns(
         np.asarray(series.t, np.int64),
         np.asarray(series.price, np.float64),
         unknown if series.low is None else np.asarray(series.low, np.float64),
@@ -77,7 +77,7 @@ def stretches(t: NDArray[np.int64], days: int) -> Iterator[slice]:
     return (slice(start, end) for start, end in zip(starts, [*starts[1:], len(t)], strict=True))
 
 
-def meet(old: Columns, new: Columns) -> Meeting:
+def meet(old: MarkColumns, new: MarkColumns) -> Meeting:
     """Which new marks are known, which of them say otherwise, and which fill in a low or high that was unknown."""
     place = np.searchsorted(old.t, new.t)
     known = np.zeros(len(new.t), bool)
@@ -93,14 +93,14 @@ def meet(old: Columns, new: Columns) -> Meeting:
     return Meeting(place, known, clash, fills)
 
 
-def joined(old: Columns, new: Columns) -> Columns:
+def joined(old: MarkColumns, new: MarkColumns) -> MarkColumns:
     """Old and new marks in one order; a new mark takes the place of an old one of its instant."""
     keep = ~np.isin(old.t, new.t, assume_unique=True)
-    both = Columns(*(np.concatenate((a[keep], b)) for a, b in zip(old, new, strict=True)))
+    both = MarkColumns(*(np.concatenate((a[keep], b)) for a, b in zip(old, new, strict=True)))
     return both.at(np.argsort(both.t, kind="stable"))
 
 
-def day_blocks(columns: Columns, days: NDArray[np.int64]) -> Iterator[tuple[int, Packed]]:
+def day_blocks(columns: MarkColumns, days: NDArray[np.int64]) -> Iterator[tuple[int, Packed]]:
     """The marks of each of these UTC days, packed."""
     starts = np.searchsorted(columns.t, days * DAY_MS)
     ends = np.searchsorted(columns.t, (days + 1) * DAY_MS)
@@ -108,7 +108,7 @@ def day_blocks(columns: Columns, days: NDArray[np.int64]) -> Iterator[tuple[int,
         yield day, pack(columns.at(slice(start, end)))
 
 
-def pack(columns: Columns) -> Packed:
+def pack(columns: MarkColumns) -> Packed:
     """Little-endian bytes of each column; None for a low or high that is unknown throughout."""
     low, high = (
         None if np.isnan(column).all() else column.astype("<f8", copy=False).tobytes()
@@ -122,7 +122,7 @@ def pack(columns: Columns) -> Packed:
     )
 
 
-def unpack(blocks: Sequence[Packed]) -> Columns:
+def unpack(blocks: Sequence[Packed]) -> MarkColumns:
     """The marks of blocks in order of day."""
     t, price, low, high = [], [], [], []
     for packed in blocks:
@@ -132,8 +132,8 @@ def unpack(blocks: Sequence[Packed]) -> Columns:
         low.append(unknown if packed[2] is None else np.frombuffer(packed[2], "<f8"))
         high.append(unknown if packed[3] is None else np.frombuffer(packed[3], "<f8"))
     if not t:
-        return Columns(np.empty(0, np.int64), np.empty(0), np.empty(0), np.empty(0))
-    return Columns(
+        return MarkColumns(np.empty(0, np.int64), np.empty(0), np.empty(0), np.empty(0))
+    return MarkColumns(
         np.concatenate(t).astype(np.int64, copy=False),
         *(np.concatenate(column).astype(np.float64, copy=False) for column in (price, low, high)),
     )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sqlalchemy import ColumnElement, func, insert, select, update
 
-from retro.model import FACT_TYPES, Conflict, Fact, Row, decode
+from retro.model import FACT_TYPES, Conflict, EventRow, Fact, decode
 from retro.store.facts.agents import Agent, agents, extend_life, key_of, key_query, note_agent, remeasure_life
 from retro.store.facts.codec import differences
 from retro.store.schema import corrections, events, name_of, within
@@ -87,7 +87,7 @@ class _Telling(NamedTuple):
     lines: Sequence[int] | None
     replace: str | None
 
-    def conflict(self, number: int, row: Row, fields: list[str]) -> Conflict:
+    def conflict(self, number: int, row: EventRow, fields: list[str]) -> Conflict:
         shown = row.id if len(row.id) <= _SHOWN_ID else row.id[:_SHOWN_ID] + "..."
         reason = f"{row.type} {shown!r} of {row.agent} is known with another {' and '.join(fields[:3])}"
         return Conflict(self.where, self.lines[number] if self.lines is not None else None, reason)
@@ -98,7 +98,7 @@ class _Telling(NamedTuple):
 
 def add(
     conn: Connection,
-    rows: Sequence[Row],
+    rows: Sequence[EventRow],
     *,
     where: str,
     lines: Sequence[int] | None,
@@ -138,7 +138,12 @@ def _insert(conn: Connection, entries: list[_Entry]) -> int:
 
 
 def _reconcile(
-    conn: Connection, added: Added, rows: Sequence[Row], entries: list[_Entry], before: int, telling: _Telling
+    conn: Connection,
+    added: Added,
+    rows: Sequence[EventRow],
+    entries: list[_Entry],
+    before: int,
+    telling: _Telling,
 ) -> dict[str, list[int]]:
     """Compare row by row after an insert that met known events; the instants newly stored, by agent."""
     known = _known(conn, entries)

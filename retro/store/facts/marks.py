@@ -17,7 +17,7 @@ from retro.periods import format_instant
 from retro.store.facts.agents import extend_life, key_of
 from retro.store.facts.blocks import (
     DAY_MS,
-    Columns,
+    MarkColumns,
     Packed,
     ascending,
     day_blocks,
@@ -107,7 +107,7 @@ def add(
     return added
 
 
-def _series_key(conn: Connection, series: MarkSeries, given: Columns) -> int:
+def _series_key(conn: Connection, series: MarkSeries, given: MarkColumns) -> int:
     """The key of the series, made when there is none and widened to the given instants."""
     owner, instrument = _owner(series.agent), name_of(series.instrument)
     first, last = int(given.t[0]) * 1000, int(given.t[-1]) * 1000
@@ -126,7 +126,7 @@ def _series_key(conn: Connection, series: MarkSeries, given: Columns) -> int:
 
 
 def _merge(
-    conn: Connection, telling: _Telling, added: AddedMarks, new: Columns, lines: NDArray[np.int64] | None
+    conn: Connection, telling: _Telling, added: AddedMarks, new: MarkColumns, lines: NDArray[np.int64] | None
 ) -> None:
     """Bring new marks (unique instants) into the blocks of their days and count what became of them."""
     days = mark_blocks.c.day.between(int(new.t[0]) // DAY_MS, int(new.t[-1]) // DAY_MS)
@@ -146,27 +146,27 @@ def _merge(
     added.stored += int((~known).sum())
     added.completed += int(fills.sum())
     added.unchanged += int((known & ~clash & ~fills).sum())
-    change = Columns(*(np.concatenate(columns) for columns in zip(*changes, strict=True)))
+    change = MarkColumns(*(np.concatenate(columns) for columns in zip(*changes, strict=True)))
     if len(change.t):
         earliest = int(change.t.min()) * 1000
         added.first_at = earliest if added.first_at is None else min(earliest, added.first_at)
         _write(conn, telling.key, joined(old, change), np.unique(change.t // DAY_MS))
 
 
-def _write(conn: Connection, key: int, columns: Columns, days: NDArray[np.int64]) -> None:
+def _write(conn: Connection, key: int, columns: MarkColumns, days: NDArray[np.int64]) -> None:
     rows = [(key, day, *packed) for day, packed in day_blocks(columns, days)]
     conn.exec_driver_sql(_UPSERT.format(_VALUES[conn.dialect.name]), rows)
 
 
 def _conflicts(
-    telling: _Telling, old: Columns, new: Columns, lines: NDArray[np.int64] | None
+    telling: _Telling, old: MarkColumns, new: MarkColumns, lines: NDArray[np.int64] | None
 ) -> list[Conflict]:
     numbers = [None] * len(new.t) if lines is None else lines.tolist()
     conflicts = []
     for i, line in enumerate(numbers):
         name, before, again = next(
             (name, was[i], now[i])
-            for name, was, now in zip(Columns._fields[1:], old[1:], new[1:], strict=True)
+            for name, was, now in zip(MarkColumns._fields[1:], old[1:], new[1:], strict=True)
             if not isnan(was[i]) and not isnan(now[i]) and was[i] != now[i]
         )
         at = format_instant(int(new.t[i]) * 1000)
@@ -175,7 +175,7 @@ def _conflicts(
     return conflicts
 
 
-def _keep_corrected(conn: Connection, telling: _Telling, old: Columns) -> None:
+def _keep_corrected(conn: Connection, telling: _Telling, old: MarkColumns) -> None:
     rows = [
         {
             "series": telling.key,
@@ -257,12 +257,12 @@ def _columns(
     query: Select[*Packed],
     *,
     newest_first: bool = False,
-) -> Columns:
+) -> MarkColumns:
     blocks = conn.execute(query).all()
     return unpack(blocks[::-1] if newest_first else blocks)
 
 
-def _mark(columns: Columns, place: int) -> tuple[int, float] | None:
+def _mark(columns: MarkColumns, place: int) -> tuple[int, float] | None:
     if not 0 <= place < len(columns.t):
         return None
     return int(columns.t[place]) * 1000, float(columns.price[place])

@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 __all__ = [
     "claim",
+    "clamp_leases",
     "fail",
     "finish",
-    "heal_clock",
-    "held_elsewhere",
+    "has_expired_leases",
+    "has_future_leases",
     "keep_document",
     "keep_numbers",
-    "left_behind",
+    "leases_of_others",
     "lock",
-    "looked_at",
     "release",
     "renew",
-    "stuck",
-    "take_over",
+    "rescue",
+    "stale_reasons_in_progress",
 ]
 
 _BOTH: Final = 3
@@ -103,7 +103,7 @@ def _looking() -> ColumnElement[int]:
     return late.bitwise_or(late.bitwise_and(_BOTH).bitwise_lshift(2)).bitwise_and(_BOTH << 2)
 
 
-def looked_at(review: Review) -> int:
+def stale_reasons_in_progress(review: Review) -> int:
     """The bits of what arrived late and is being looked at."""
     return review.late >> 2 & _BOTH
 
@@ -190,7 +190,7 @@ def fail(conn: Connection, review: Review, reason: str, *, not_before: int | Non
     _through(conn, review, owner=None, leased_until=None, reason=reason, **values)
 
 
-def take_over(conn: Connection, now: int, max_attempts: int, *, alone: bool) -> list[Review]:
+def rescue(conn: Connection, now: int, max_attempts: int, *, alone: bool) -> list[Review]:
     """Free what a dead process held: leases that ran out, or, when we are alone, every one. Gives those rows.
 
     What has killed its process too often is parked.
@@ -213,14 +213,14 @@ def take_over(conn: Connection, now: int, max_attempts: int, *, alone: bool) -> 
     return [review_of(row) for row in conn.execute(columns().where(reviews.c.key.in_(keys)))] if keys else []
 
 
-def left_behind(conn: Connection, now: int, *, alone: bool) -> bool:
+def has_expired_leases(conn: Connection, now: int, *, alone: bool) -> bool:
     """Whether a dead process holds anything: a lease ran out, or we are alone and somebody holds one."""
     gone = reviews.c.state == "running"
     query = select(reviews.c.key).where(IS_OPEN, gone if alone else and_(gone, reviews.c.leased_until <= now))
     return conn.execute(query.limit(1)).one_or_none() is not None
 
 
-def held_elsewhere(conn: Connection, owner: str) -> dict[int, int]:
+def leases_of_others(conn: Connection, owner: str) -> dict[int, int]:
     """Key -> end of the lease, of everything that other processes hold."""
     query = select(reviews.c.key, reviews.c.leased_until).where(
         IS_OPEN, reviews.c.state == "running", reviews.c.owner != owner
@@ -228,13 +228,13 @@ def held_elsewhere(conn: Connection, owner: str) -> dict[int, int]:
     return {row.key: row.leased_until for row in conn.execute(query)}
 
 
-def stuck(conn: Connection, now: int, lease: int, longest: int) -> bool:
+def has_future_leases(conn: Connection, now: int, lease: int, longest: int) -> bool:
     """Whether a lease or a back-off reaches further than it could from now: the clock went back."""
     query = select(reviews.c.key).where(IS_OPEN, _ahead(now, lease, longest))
     return conn.execute(query.limit(1)).one_or_none() is not None
 
 
-def heal_clock(conn: Connection, now: int, lease: int, longest: int) -> int:
+def clamp_leases(conn: Connection, now: int, lease: int, longest: int) -> int:
     """After the clock went back: nothing is held or waits longer than it could from now; how many did."""
     held = update(reviews).where(IS_OPEN, reviews.c.leased_until > now + 2 * lease)
     waits = update(reviews).where(IS_OPEN, reviews.c.not_before > now + longest)

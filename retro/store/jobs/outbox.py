@@ -21,24 +21,24 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection
 
 __all__ = [
-    "Letter",
-    "addressed",
+    "Delivery",
     "catching_up",
     "claim",
-    "company",
+    "claim_digest_group",
+    "clamp_leases",
     "count",
     "fail_all",
     "give_back",
-    "heal_clock",
-    "held_elsewhere",
-    "left_behind",
+    "has_expired_leases",
+    "has_future_leases",
+    "leases_of_others",
     "listed",
+    "pending_recipients",
     "record",
+    "rescue",
     "resend",
     "ripe",
     "ripe_channels",
-    "stuck",
-    "take_over",
     "write",
 ]
 
@@ -46,7 +46,7 @@ _IS_OPEN: Final = text("outbox.state IN ('pending', 'sending')")
 _UNCERTAIN: Final = "sent again: its sender died, and whether it had arrived is not known"
 
 
-class Letter(NamedTuple):
+class Delivery(NamedTuple):
     """A row of the outbox, with the review it speaks of. `digest`: it goes out together with others."""
 
     key: int
@@ -132,7 +132,7 @@ def claim(
     digest: bool,
     limit: int = 1,
     without: Iterable[str] = (),
-) -> list[Letter]:
+) -> list[Delivery]:
     """Take up to `limit` letters of a channel that can be sent, of the oldest reviews first, `without` some agents'."""
     ripe = and_(
         outbox.c.state == "pending",
@@ -142,7 +142,7 @@ def claim(
         agents.c.name.not_in(list(without)),
     )
     query = _letters().where(_IS_OPEN, ripe).order_by(reviews.c.period_end, outbox.c.key).limit(limit)
-    found = [Letter._make(row) for row in conn.execute(query.with_for_update(skip_locked=True, of=outbox))]
+    found = [Delivery._make(row) for row in conn.execute(query.with_for_update(skip_locked=True, of=outbox))]
     return _take(conn, found, owner, now + lease)
 
 
@@ -153,7 +153,9 @@ def catching_up(conn: Connection, now: int) -> list[str]:
     return list(conn.execute(query.distinct()).scalars())
 
 
-def company(conn: Connection, letter: Letter, owner: str, now: int, lease: int) -> list[Letter]:
+def claim_digest_group(
+    conn: Connection, letter: Delivery, owner: str, now: int, lease: int
+) -> list[Delivery]:
     """Take everything else that waits to go out together with a gathered letter: same agent, channel and recipient."""
     same = and_(
         outbox.c.state == "pending",
@@ -163,11 +165,11 @@ def company(conn: Connection, letter: Letter, owner: str, now: int, lease: int) 
         agents.c.name == letter.agent,
     )
     query = _letters().where(_IS_OPEN, same).order_by(reviews.c.period_end, outbox.c.key)
-    found = [Letter._make(row) for row in conn.execute(query.with_for_update(skip_locked=True, of=outbox))]
+    found = [Delivery._make(row) for row in conn.execute(query.with_for_update(skip_locked=True, of=outbox))]
     return _take(conn, found, owner, now + lease)
 
 
-def _take(conn: Connection, letters: Sequence[Letter], owner: str, until: int) -> list[Letter]:
+def _take(conn: Connection, letters: Sequence[Delivery], owner: str, until: int) -> list[Delivery]:
     if not letters:
         return []
     changed = conn.execute(
@@ -184,7 +186,7 @@ def _take(conn: Connection, letters: Sequence[Letter], owner: str, until: int) -
     ]
 
 
-def record(conn: Connection, letters: Sequence[Letter], state: str, **values: object) -> None:
+def record(conn: Connection, letters: Sequence[Delivery], state: str, **values: object) -> None:
     """What became of letters that are still ours; `LostClaimError` when one is not."""
     for letter in sorted(letters, key=lambda one: one.key):
         done = conn.execute(
@@ -196,25 +198,25 @@ def record(conn: Connection, letters: Sequence[Letter], state: str, **values: ob
             )
 
 
-def give_back(conn: Connection, letters: Sequence[Letter]) -> None:
+def give_back(conn: Connection, letters: Sequence[Delivery]) -> None:
     """Put letters back that were not sent after all."""
     for letter in letters:
         values = {"state": "pending", "owner": None, "leased_until": None, "attempts": letter.attempts - 1}
         conn.execute(update(outbox).where(_mine(letter)).values(values))
 
 
-def _mine(letter: Letter) -> ColumnElement[bool]:
+def _mine(letter: Delivery) -> ColumnElement[bool]:
     return and_(outbox.c.key == letter.key, outbox.c.state == "sending", outbox.c.owner == letter.owner)
 
 
-def left_behind(conn: Connection, now: int, *, alone: bool) -> bool:
+def has_expired_leases(conn: Connection, now: int, *, alone: bool) -> bool:
     """Whether a dead sender holds a letter."""
     gone = outbox.c.state == "sending"
     query = select(outbox.c.key).where(_IS_OPEN, gone if alone else and_(gone, outbox.c.leased_until <= now))
     return conn.execute(query.limit(1)).one_or_none() is not None
 
 
-def held_elsewhere(conn: Connection, owner: str) -> dict[int, int]:
+def leases_of_others(conn: Connection, owner: str) -> dict[int, int]:
     """Key -> end of the lease, of every letter that other processes hold."""
     query = select(outbox.c.key, outbox.c.leased_until).where(
         _IS_OPEN, outbox.c.state == "sending", outbox.c.owner != owner
@@ -222,7 +224,7 @@ def held_elsewhere(conn: Connection, owner: str) -> dict[int, int]:
     return {row.key: row.leased_until for row in conn.execute(query)}
 
 
-def take_over(conn: Connection, now: int, *, alone: bool) -> int:
+def rescue(conn: Connection, now: int, *, alone: bool) -> int:
     """Letters whose sender is dead are pending again, and say that they may have arrived; how many."""
     gone = outbox.c.state == "sending"
     if not alone:
@@ -239,13 +241,13 @@ def take_over(conn: Connection, now: int, *, alone: bool) -> int:
     return conn.execute(freed.values(values)).rowcount
 
 
-def stuck(conn: Connection, now: int, lease: int, longest: int) -> bool:
+def has_future_leases(conn: Connection, now: int, lease: int, longest: int) -> bool:
     """Whether a letter is held or waits longer than it could from now: the clock went back."""
     ahead = or_(outbox.c.leased_until > now + 2 * lease, outbox.c.not_before > now + longest)
     return conn.execute(select(outbox.c.key).where(_IS_OPEN, ahead).limit(1)).one_or_none() is not None
 
 
-def heal_clock(conn: Connection, now: int, lease: int, longest: int) -> int:
+def clamp_leases(conn: Connection, now: int, lease: int, longest: int) -> int:
     """After the clock went back: nothing waits longer than it could from now; how many did."""
     held = update(outbox).where(_IS_OPEN, outbox.c.leased_until > now + 2 * lease)
     waits = update(outbox).where(_IS_OPEN, outbox.c.not_before > now + longest)
@@ -264,7 +266,7 @@ def ripe(conn: Connection, now: int) -> bool:
     return conn.execute(select(outbox.c.key).where(_IS_OPEN, can).limit(1)).one_or_none() is not None
 
 
-def addressed(conn: Connection) -> list[tuple[str, str]]:
+def pending_recipients(conn: Connection) -> list[tuple[str, str]]:
     """(channel, recipient) of everything that waits."""
     query = select(outbox.c.channel, outbox.c.recipient).where(_IS_OPEN, outbox.c.state == "pending")
     return [(row.channel, row.recipient) for row in conn.execute(query.distinct())]
@@ -283,12 +285,12 @@ def ripe_channels(conn: Connection, now: int, *, digest: bool) -> list[str]:
     return list(conn.execute(query).scalars())
 
 
-def listed(conn: Connection, review: str | None = None) -> list[Letter]:
+def listed(conn: Connection, review: str | None = None) -> list[Delivery]:
     """Every letter, or those of one review by its id, in the order they were written."""
     query = _letters().order_by(outbox.c.key)
     if review is not None:
         query = query.where(reviews.c.id == review)
-    return [Letter._make(row) for row in conn.execute(query)]
+    return [Delivery._make(row) for row in conn.execute(query)]
 
 
 def resend(conn: Connection, which: str, now: int) -> int:

@@ -30,9 +30,9 @@ __all__ = [
     "LATE_MARKS",
     "NEVER",
     "PERIODIC",
-    "Owed",
+    "Obligation",
     "Review",
-    "Written",
+    "StoredRevision",
     "by_id",
     "by_key",
     "columns",
@@ -43,15 +43,15 @@ __all__ = [
     "known",
     "lifespan",
     "listed",
-    "move",
+    "mark_due",
+    "mark_stale",
     "newer_than",
     "newest_done",
-    "note_late",
-    "pass_over",
-    "promote",
+    "reschedule",
     "retry",
     "review_of",
     "skip",
+    "skip_superseded",
     "subjects",
     "unreviewed_positions",
     "written",
@@ -69,7 +69,7 @@ PERIODIC: Final = ("daily", "weekly", "epoch")
 
 
 @dataclass(frozen=True, slots=True)
-class Owed:
+class Obligation:
     """A review that has to be made. `subject` is empty for those of a period; `key` ends its id."""
 
     kind: str
@@ -113,7 +113,7 @@ class Review(NamedTuple):
         return self.id[len(self.agent) + len(self.kind) + 2 :]
 
 
-class Written(NamedTuple):
+class StoredRevision(NamedTuple):
     """A revision as it is stored: its figures alone, or with its words; without `done_at` it is not finished."""
 
     revision: int
@@ -138,7 +138,7 @@ def review_of(row: Row[Any]) -> Review:
 # what is owed
 
 
-def insert(conn: Connection, agent: str, owed: Iterable[Owed]) -> None:
+def insert(conn: Connection, agent: str, owed: Iterable[Obligation]) -> None:
     """Add the obligations that are not there yet; those that are stay as they are."""
     key = known_key(conn, agent)
     rows = [
@@ -209,7 +209,7 @@ def lifespan(conn: Connection, agent: str) -> tuple[int, int | None]:
     return still_open, last
 
 
-def move(conn: Connection, agent: str, owed: Owed) -> None:
+def reschedule(conn: Connection, agent: str, owed: Obligation) -> None:
     """Fit the row of an event's review to what the facts say now; what was made of it is looked at again."""
     columns = reviews.c
     differs = or_(
@@ -233,7 +233,7 @@ def move(conn: Connection, agent: str, owed: Owed) -> None:
     )
 
 
-def promote(conn: Connection, now: int) -> int:
+def mark_due(conn: Connection, now: int) -> int:
     """What waited and has settled is due; how many. What another process is promoting is left to it."""
     ripe = and_(reviews.c.state == "waiting", reviews.c.due_at <= now)
     free = select(reviews.c.key).where(ripe).with_for_update(skip_locked=True)
@@ -242,7 +242,7 @@ def promote(conn: Connection, now: int) -> int:
     ).rowcount
 
 
-def pass_over(conn: Connection, agent: str, now: int, reason: str) -> int:
+def skip_superseded(conn: Connection, agent: str, now: int, reason: str) -> int:
     """Skip the due reviews of the calendar that nobody has begun and that a later one of their kind has overtaken."""
     later = reviews.alias("later")
     overtaken = (
@@ -276,7 +276,7 @@ def newer_than(conn: Connection, review: Review, now: int) -> bool:
 # late data
 
 
-def note_late(conn: Connection, agent: str | None, first: int, last: int, what: int) -> None:
+def mark_stale(conn: Connection, agent: str | None, first: int, last: int, what: int) -> None:
     """Facts or marks of these instants have changed: reviews whose period they touch are looked at again.
 
     `agent` None: of every agent. Those not yet made will read them anyway.
@@ -334,7 +334,7 @@ def listed(conn: Connection, agent: str | None = None) -> list[Review]:
     return [review_of(row) for row in conn.execute(query.order_by(*order))]
 
 
-def written(conn: Connection, review: int, revision: int | None = None) -> Written | None:
+def written(conn: Connection, review: int, revision: int | None = None) -> StoredRevision | None:
     """A revision as far as it is written, or (None) the newest that is done; None when there is none."""
     own = documents.c
     query = select(own.revision, own.digest, own.numbers, own.document, own.done_at).where(
@@ -342,7 +342,7 @@ def written(conn: Connection, review: int, revision: int | None = None) -> Writt
     )
     query = query.where(own.done_at.is_not(None) if revision is None else own.revision == revision)
     found = conn.execute(query.order_by(own.revision.desc()).limit(1)).one_or_none()
-    return None if found is None else Written._make(found)
+    return None if found is None else StoredRevision._make(found)
 
 
 def count_due(conn: Connection, now: int) -> int:
@@ -380,7 +380,7 @@ def retry(conn: Connection, id: str, now: int) -> Review:  # noqa: A002  the fie
         raise UsageError(
             f"{review.id} is {review.state}; only a parked, skipped or delayed review can be retried"
         )
-    promote(conn, now)
+    mark_due(conn, now)
     return by_id(conn, id)
 
 

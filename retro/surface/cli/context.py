@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from playbook import Playbook
-    from retro.app.settlement.settings import Settings
+    from retro.app.settlement.settings import AgentSettings
     from retro.config import Config
     from retro.store.database import Store
     from retro.store.facts.agents import Agent
 
-__all__ = ["Call", "call", "complain", "drop_output", "split_globals"]
+__all__ = ["CommandContext", "call", "complain", "drop_output", "split_globals"]
 
 _EMPTY = (
     "the database holds no agent yet; start with `retro ingest journal FILE` or `retro ingest freqtrade DB`"
@@ -29,7 +29,7 @@ _EMPTY = (
 
 
 @dataclass(slots=True)
-class Call:
+class CommandContext:
     """Global options, and what they lead to."""
 
     config_path: Path | None = None
@@ -80,7 +80,7 @@ class Call:
             self._books[agent] = read_playbook(Path(path)) if path is not None else None
         return self._books[agent]
 
-    def settings(self, agent: Agent) -> Settings:
+    def settings(self, agent: Agent) -> AgentSettings:
         """What the agent's numbers depend on."""
         from retro.app.settlement.settings import settings_of
 
@@ -181,7 +181,7 @@ def complain(text: str) -> None:
         return
 
 
-call = Call()
+call = CommandContext()
 """The call this process serves."""
 
 _FLAGS = {"--json": "json", "-q": "quiet", "--quiet": "quiet", "-v": "verbose", "--verbose": "verbose"}

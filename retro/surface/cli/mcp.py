@@ -45,9 +45,9 @@ def mcp(
         if (error.name or "").split(".")[0] not in {"mcp", "mcp_types"}:
             raise
         raise RetroError("retro mcp needs the extra `mcp`: pip install 'slow-mirror[mcp]'") from error
-    from retro.app.questions.memory import Experience
+    from retro.app.questions.memory import MemoryQueries
 
-    server = server_of(Experience(store, call.config))
+    server = server_of(MemoryQueries(store, call.config))
     if http:
         _serve_http(server, host, port)
     else:

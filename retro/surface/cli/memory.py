@@ -15,8 +15,8 @@ from retro.surface.cli.words import instant
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from retro.app.experience.imports import Told
-    from retro.app.questions.memory import Experience
+    from retro.app.experience.imports import ImportResult
+    from retro.app.questions.memory import MemoryQueries
 
 __all__ = ["AgentName", "add_to", "experience_of", "situation"]
 
@@ -57,11 +57,11 @@ def add_to(parent: typer.Typer) -> None:
     parent.command("plans")(plans)
 
 
-def experience_of() -> Experience:
+def experience_of() -> MemoryQueries:
     """The memory in this call's database, as its configuration sees it."""
-    from retro.app.questions.memory import Experience
+    from retro.app.questions.memory import MemoryQueries
 
-    return Experience(call.store, call.config)
+    return MemoryQueries(call.store, call.config)
 
 
 def _as_of(text: str | None) -> int | None:
@@ -83,7 +83,7 @@ def situation(text: str, option: str = "--context") -> dict[str, Any]:
     return found
 
 
-def _asked(experience: Experience, text: str) -> dict[str, Any]:
+def _asked(experience: MemoryQueries, text: str) -> dict[str, Any]:
     context = situation(text)
     strangers = experience.unknown_fields(context)
     if strangers:
@@ -123,7 +123,7 @@ def remember(
         call.say(f"next: {call.command('state')}")
 
 
-def _complain(told: Told) -> None:
+def _complain(told: ImportResult) -> None:
     for conflict in told.done.conflicts[:_SHOWN]:
         call.say(f"  {told.source}: {conflict.id} of {conflict.agent}: {conflict.reason}")
     for fault in told.done.faults[:_SHOWN]:

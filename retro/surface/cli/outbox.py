@@ -16,7 +16,7 @@ from retro.surface.cli.service import orders
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from retro.store.jobs.outbox import Letter
+    from retro.store.jobs.outbox import Delivery
 
 __all__ = ["add_to"]
 
@@ -59,9 +59,9 @@ def deliver(
 
 
 def _list() -> None:
-    from retro.app.questions.reviews import letters
+    from retro.app.questions.reviews import deliveries
 
-    found = letters(call.store)
+    found = deliveries(call.store)
     if call.json:
         names = ("id", "review", "revision", "channel", "recipient", "state")
         rows = [
@@ -74,7 +74,7 @@ def _list() -> None:
         _print_letters(found)
 
 
-def _print_letters(letters: Sequence[Letter]) -> None:
+def _print_letters(letters: Sequence[Delivery]) -> None:
     """What waits or failed and why, and the newest to people; the rest, files by the thousand, is counted."""
     from retro.present.page.blocks import Cell, Column, Tone
     from retro.surface.cli.screen import print_table
@@ -106,7 +106,7 @@ def _print_letters(letters: Sequence[Letter]) -> None:
     _print_reasons(shown)
 
 
-def _left_out(letters: Sequence[Letter], shown: Sequence[Letter]) -> list[str]:
+def _left_out(letters: Sequence[Delivery], shown: Sequence[Delivery]) -> list[str]:
     from collections import Counter
 
     there = {one.key for one in shown}
@@ -115,7 +115,7 @@ def _left_out(letters: Sequence[Letter], shown: Sequence[Letter]) -> list[str]:
     return [f"And {', '.join(told)}: --json lists them all."] if told else []
 
 
-def _print_reasons(letters: Sequence[Letter]) -> None:
+def _print_reasons(letters: Sequence[Delivery]) -> None:
     """Why a message is not there yet, or never will be: whole, for it is what the owner has to act on."""
     from retro.figures import count, moment
     from retro.periods import format_instant

@@ -86,11 +86,11 @@ def pr(
     import os
     import time
 
-    from retro.app.proposals.repository import way_of
+    from retro.app.proposals.repository import remote_from
     from retro.app.proposals.requests import open_request
 
     known = call.agent(agent)
-    way = way_of(call.store, call.config, os.environ, wait=time.sleep)
+    way = remote_from(call.store, call.config, os.environ, wait=time.sleep)
     now = time.time_ns() // 1000
     done = open_request(call.store, known, call.settings(known), way, now=now, week=week)
     if call.json:
@@ -129,11 +129,11 @@ def status(
 
 def _print_status(found: Sequence[Proposal]) -> None:
     """One paragraph each, with addresses whole; agents' words lose control characters."""
-    from retro.present.page.proposals import change_in_words
+    from retro.present.page.proposals import describe_change
     from retro.safe import plain_text
 
     for one in found:
-        what, name = change_in_words(one.told)
+        what, name = describe_change(one.told)
         call.out(plain_text(f"{one.state:<9}  {one.agent}  {name}: {what}"))
         for detail in (one.url or one.branch, f"wrong if {one.told['falsified_by']}"):
             if detail and detail != "wrong if ":

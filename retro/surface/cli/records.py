@@ -139,11 +139,11 @@ def take_in(
     Example: retro experiments import ../other-agent/memory
     """
     from memory.records import import_records
-    from retro.app.experience.imports import refusals
+    from retro.app.experience.imports import translate_memory_errors
 
     if not directory.is_dir():
         raise InputError(f"{directory} is no directory; name the one that holds experiments/")
-    with refusals():
+    with translate_memory_errors():
         done = import_records(directory, directory=call.config.memory.directory)
     if call.json:
         call.out_json(done.document())

@@ -12,7 +12,7 @@ from retro.surface.cli.context import call
 from retro.surface.cli.words import instant
 
 if TYPE_CHECKING:
-    from retro.app.settlement.settings import Settings
+    from retro.app.settlement.settings import AgentSettings
     from retro.periods import Horizon
     from retro.report import Narrative, PositionRetrospective, RetrospectiveReport
     from retro.store.facts.agents import Agent
@@ -112,7 +112,7 @@ def _period(
     _print(report, form, output)
 
 
-def _narrated(figures: RetrospectiveReport, settings: Settings) -> RetrospectiveReport:
+def _narrated(figures: RetrospectiveReport, settings: AgentSettings) -> RetrospectiveReport:
     """The report in a model's words, or in the plain ones and a line that says why."""
     import os
     import time

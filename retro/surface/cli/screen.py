@@ -18,12 +18,12 @@ WIDTH = 80
 
 def print_table(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], note: str = "") -> None:
     """Rows within 80 columns; an agent's words are cut and lose control characters."""
-    from retro.present.page.blocks import Cell, Row, Table
+    from retro.present.page.blocks import Cell, Table, TableRow
     from retro.present.text.tables import table_lines
     from retro.present.widths import paint
     from retro.safe import plain_text
 
-    shown = tuple(Row(tuple(Cell(plain_text(cell.text), cell.tone) for cell in row)) for row in rows)
+    shown = tuple(TableRow(tuple(Cell(plain_text(cell.text), cell.tone) for cell in row)) for row in rows)
     lines = table_lines(Table(tuple(columns), shown, note=note), WIDTH)
     call.out(paint(lines, WIDTH, colour=call.colour))
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from retro.app.questions.reviews import Stored
-    from retro.daemon import Orders
+    from retro.daemon import RunOptions
 
 __all__ = ["add_to", "orders"]
 
@@ -54,12 +54,12 @@ def run(
     call.code = (daemon.once if once else daemon.serve)(orders())
 
 
-def orders() -> Orders:
+def orders() -> RunOptions:
     """This call's global options, as the service takes them."""
-    from retro.daemon import Orders
+    from retro.daemon import RunOptions
 
     path = None if call.config_path is None else str(call.config_path)
-    return Orders(config=path, db=call.db, verbose=call.verbose, quiet=call.quiet)
+    return RunOptions(config=path, db=call.db, verbose=call.verbose, quiet=call.quiet)
 
 
 @reviews_app.callback()

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from memory.records import Trouble
-    from retro.app.questions.memory import Experience
+    from retro.app.questions.memory import MemoryQueries
 
 __all__ = ["READS", "WRITES", "Tools", "server_of"]
 
@@ -64,7 +64,7 @@ Situation = Annotated[
 ]
 
 
-def server_of(experience: Experience) -> MCPServer[Any]:
+def server_of(experience: MemoryQueries) -> MCPServer[Any]:
     """The server, with every tool; reads are marked as such."""
     server: MCPServer[Any] = MCPServer(
         "slow-mirror", instructions=_INSTRUCTIONS, version=__version__, log_level="WARNING"
@@ -114,7 +114,7 @@ def _damaged(troubles: tuple[Trouble, ...]) -> list[Document]:
 class Tools:
     """The tools over one database and configuration."""
 
-    def __init__(self, experience: Experience) -> None:
+    def __init__(self, experience: MemoryQueries) -> None:
         self.experience = experience
         self.lock = Lock()
 

@@ -12,7 +12,7 @@ import pytest
 
 from retro.app.doctor import machine as checks_machine
 from retro.app.doctor import place as checks_place
-from retro.app.doctor.check import House
+from retro.app.doctor.check import Installation
 from retro.app.doctor.examine import examine
 from tests.worlds.commands import ROOT, SAMPLE, Retro, Said, event, process, retro, round_trip, sample_db
 
@@ -125,7 +125,7 @@ def test_room_on_the_disk(free: int, state: str, tmp_path: Path, monkeypatch: py
             self.free = free
 
     monkeypatch.setattr(checks_place.shutil, "disk_usage", Usage)
-    house = House(with_database(Config(), str(tmp_path / "no" / "such" / "x.db")), {}, 0)
+    house = Installation(with_database(Config(), str(tmp_path / "no" / "such" / "x.db")), {}, 0)
     assert [check.state for check in checks_place.disk(house)] == [state]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from retro.app.doctor.check import House
+from retro.app.doctor.check import Installation
 from retro.app.doctor.playbook import CHECKS
 from retro.config import Config
 from retro.testing.forge import Answer, FakeForge
@@ -24,7 +24,7 @@ def forge(tmp_path: Path) -> Iterator[FakeForge]:
 
 def told(table: dict[str, Any], **env: str) -> dict[str, tuple[str, str]]:
     """Name -> state and detail of each finding."""
-    house = House(Config.model_validate({"playbook": table}), {"PATH": os.environ["PATH"], **env}, 1)
+    house = Installation(Config.model_validate({"playbook": table}), {"PATH": os.environ["PATH"], **env}, 1)
     return {check.name: (check.state, check.detail) for one in CHECKS for check in one(house)}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from retro.app.doctor import service as checks_service
-from retro.app.doctor.check import Check, House
+from retro.app.doctor.check import Check, Installation
 from retro.config import Config
 from retro.daemon.lock import Instance
 from retro.periods import DAY, HOUR, parse_instant
@@ -18,9 +18,11 @@ from tests.worlds.service_world import MONDAY, World, life
 from tests.worlds.smtp_server import Mailbox, certificate, free_port, serve
 
 
-def house(at: str | int, store: Store | None = None, env: dict[str, str] | None = None, **told: Any) -> House:
+def house(
+    at: str | int, store: Store | None = None, env: dict[str, str] | None = None, **told: Any
+) -> Installation:
     now = parse_instant(at) if isinstance(at, str) else at
-    return House(Config.model_validate(told), env or {}, now, store)
+    return Installation(Config.model_validate(told), env or {}, now, store)
 
 
 def said(examined: Any) -> list[tuple[str, str]]:

@@ -10,7 +10,7 @@ import pytest
 
 from retro.app.engine.delivery import channels_of
 from retro.config import Config
-from retro.deliver.channel import Message, Outcome, Refused, Retry, Sent
+from retro.deliver.channel import Message, Outcome, Rejected, Retry, Sent
 from retro.deliver.file import Files, file_channel, reviews_directory, safe_name
 from retro.errors import LostClaimError
 from retro.periods import DAY, HOUR, SECOND
@@ -55,7 +55,7 @@ def test_each_recipient_is_told_once(world: World):
 
 
 def test_16_one_of_three_refused_is_failed_and_the_others_have_it(world: World):
-    got = answering(world, bob=Refused("550 no such user"))
+    got = answering(world, bob=Rejected("550 no such user"))
     tally = world.knock()
     assert states(world) == {ADA: "sent", BOB: "failed", EVE: "sent"}
     assert (tally.refused, tally.clean) == (1, False)
@@ -90,7 +90,7 @@ def test_15_a_server_that_names_a_time_is_believed(world: World):
 def test_15_after_three_days_it_is_given_up_with_an_alarm(world: World):
     answering(world, bob=Retry("connection refused"))
 
-    def first() -> outbox.Letter:
+    def first() -> outbox.Delivery:
         return next(x for x in world.letters("mail") if x.recipient == BOB)
 
     world.knock()
@@ -137,7 +137,7 @@ def test_whoever_lost_a_letter_does_not_record_it(world: World):
         (mine,) = outbox.claim(conn, "me", world.clock(), SECOND, "mail", digest=False)
     world.clock.advance(2)
     with world.store.write() as conn:
-        assert outbox.take_over(conn, world.clock(), alone=False) == 1
+        assert outbox.rescue(conn, world.clock(), alone=False) == 1
         assert len(outbox.claim(conn, "you", world.clock(), SECOND, "mail", digest=False)) == 1
     with pytest.raises(LostClaimError), world.store.write() as conn:
         outbox.record(conn, [mine], "sent")

@@ -64,7 +64,7 @@ def test_a_lease_that_ran_out_is_taken_over_and_its_holder_fenced(world: World):
     (mine,) = take(world, "a")
     world.clock.advance(91)
     with world.store.write() as conn:
-        freed = claims.take_over(conn, world.clock(), 5, alone=False)
+        freed = claims.rescue(conn, world.clock(), 5, alone=False)
     assert [(one.id, one.state, one.attempts) for one in freed] == [(mine.id, "due", 1)]
     (theirs,) = take(world, "b")
     assert (theirs.id, theirs.attempts) == (mine.id, 2)
@@ -88,7 +88,7 @@ def test_a_renewed_lease_is_not_taken_over(world: World):
         assert claims.renew(conn, [mine], world.clock() + LEASE) == 1
     world.clock.advance(80)
     with world.store.write() as conn:
-        assert claims.take_over(conn, world.clock(), 5, alone=False) == []
+        assert claims.rescue(conn, world.clock(), 5, alone=False) == []
         assert claims.renew(conn, [mine._replace(owner="b")], world.clock() + LEASE) == 0
 
 
@@ -96,7 +96,7 @@ def test_who_is_alone_takes_over_at_once(world: World):
     world.owe()
     (mine,) = take(world, "dead")
     with world.store.write() as conn:
-        assert ids(claims.take_over(conn, world.clock(), 5, alone=True)) == [mine.id]
+        assert ids(claims.rescue(conn, world.clock(), 5, alone=True)) == [mine.id]
 
 
 def test_what_kills_its_process_again_and_again_is_parked(world: World):
@@ -104,7 +104,7 @@ def test_what_kills_its_process_again_and_again_is_parked(world: World):
     for _ in range(5):
         (mine,) = take(world, "a")
         with world.store.write() as conn:
-            (freed,) = claims.take_over(conn, world.clock(), 5, alone=True)
+            (freed,) = claims.rescue(conn, world.clock(), 5, alone=True)
     assert (freed.id, freed.state, freed.reason) == (
         mine.id,
         "parked",

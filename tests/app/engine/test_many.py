@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from retro.app.engine.worker import knock, run_once
+from retro.app.engine.worker import run_once, run_pass
 from retro.app.narration.narrators import plain_words
 from retro.daemon.lock import Instance
 from retro.deliver.channel import Sent
@@ -178,12 +178,12 @@ def test_a_stale_worker_that_wakes_up_finds_its_fence_shut(postgres_url: str, tm
 
     def words(review: Any, document: Any, settings: Any) -> Any:
         world.clock.advance(100)
-        knock(world.bench(alone=False, channels={"file": others}))
+        run_pass(world.bench(alone=False, channels={"file": others}))
         told, paid = plain_words(review, document, settings)
         return told.model_copy(update={"what_worked": "stale"}), paid
 
     mine = Recorder("file", ("reviews",))
-    tally = knock(world.bench(alone=False, words=words, channels={"file": mine}))
+    tally = run_pass(world.bench(alone=False, words=words, channels={"file": mine}))
     assert tally.done == 0
     assert [event for event, _ in world.log if event == "claim_lost"] == ["claim_lost"]
     assert "stale" not in world.text("bot.daily.2026-03-02")

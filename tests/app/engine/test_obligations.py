@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retro.app.context import terms_of
-from retro.app.engine.obligations import Life, next_end, owed_periods
+from retro.app.context import policy_of
+from retro.app.engine.obligations import Lifespan, next_end, owed_periods
 from retro.config import Config
 from retro.periods import DAY, HOUR, SECOND, midnight, parse_instant
 from retro.store.database import Store, open_store
@@ -28,7 +28,7 @@ def a_zone(name: str, epoch_days: int = 30) -> SimpleNamespace:
 
 
 def keys(kind: str, zone: str, birth: str, until: str) -> list[str]:
-    found = owed_periods(kind, a_zone(zone), Life(parse_instant(birth)), parse_instant(until))
+    found = owed_periods(kind, a_zone(zone), Lifespan(parse_instant(birth)), parse_instant(until))
     return [period.key for period in found]
 
 
@@ -48,7 +48,7 @@ def test_14_week_53_and_the_turn_of_the_year_have_their_own_keys():
         "2026-W53",
         "2027-W01",
     ]
-    born = Life(parse_instant("2026-12-30T00:00:00Z"))
+    born = Lifespan(parse_instant("2026-12-30T00:00:00Z"))
     week = next(owed_periods("weekly", a_zone("UTC"), born, parse_instant("2028-01-01T00:00:00Z")))
     assert (week.start, week.end) == (
         parse_instant("2026-12-28T00:00:00Z"),
@@ -66,7 +66,7 @@ def test_14_weeks_follow_one_another_without_gap_and_bear_the_iso_name(day: date
     tz = ZoneInfo(zone)
     birth = midnight(day, tz) + 5 * HOUR
     until = midnight(day + timedelta(weeks=weeks), tz)
-    found = list(owed_periods("weekly", a_zone(zone), Life(birth), until))
+    found = list(owed_periods("weekly", a_zone(zone), Lifespan(birth), until))
     assert all(before.end == after.start for before, after in pairwise(found))
     assert len({period.key for period in found}) == len(found) >= weeks - 1
     for period in found:
@@ -81,7 +81,7 @@ def test_10_a_day_that_the_spring_shortens_is_reviewed_once(zone: str):
     """The clocks of New York, London and Sydney each skip an hour once a year: 365 days, one of 23 hours."""
     tz = ZoneInfo(zone)
     birth = midnight(date(2026, 1, 1), tz)
-    found = list(owed_periods("daily", a_zone(zone), Life(birth), midnight(date(2027, 1, 1), tz)))
+    found = list(owed_periods("daily", a_zone(zone), Lifespan(birth), midnight(date(2027, 1, 1), tz)))
     assert [p.key for p in found] == [(date(2026, 1, 1) + timedelta(days=k)).isoformat() for k in range(365)]
     hours = sorted((p.end - p.start) // HOUR for p in found)
     assert (hours[0], hours[-1], sum(hours)) == (23, 25, 365 * 24)
@@ -95,7 +95,7 @@ def test_11_a_day_that_the_autumn_lengthens_is_reviewed_once(world: World, zone:
     change = next(
         p
         for p in owed_periods(
-            "daily", a_zone(zone), Life(midnight(date(2026, 1, 1), tz)), midnight(date(2027, 1, 1), tz)
+            "daily", a_zone(zone), Lifespan(midnight(date(2026, 1, 1), tz)), midnight(date(2027, 1, 1), tz)
         )
         if p.end - p.start == 25 * HOUR
     )
@@ -120,7 +120,7 @@ def test_10_and_11_a_weekly_review_falls_due_at_local_midnight_across_both_chang
     tz = ZoneInfo(zone)
     found = list(
         owed_periods(
-            "weekly", a_zone(zone), Life(midnight(date(2025, 12, 29), tz)), midnight(date(2027, 1, 4), tz)
+            "weekly", a_zone(zone), Lifespan(midnight(date(2025, 12, 29), tz)), midnight(date(2027, 1, 4), tz)
         )
     )
     assert len(found) == 53
@@ -130,7 +130,9 @@ def test_10_and_11_a_weekly_review_falls_due_at_local_midnight_across_both_chang
 def test_an_epoch_is_counted_from_the_day_of_the_first_event_and_ends_with_the_life():
     birth, died = parse_instant("2026-01-05T13:00:00Z"), parse_instant("2026-02-20T08:00:01Z")
     found = list(
-        owed_periods("epoch", a_zone("UTC"), Life(birth, died, died), parse_instant("2026-12-01T00:00:00Z"))
+        owed_periods(
+            "epoch", a_zone("UTC"), Lifespan(birth, died, died), parse_instant("2026-12-01T00:00:00Z")
+        )
     )
     assert [(p.key, p.end) for p in found] == [
         ("2026-01-05", parse_instant("2026-02-04T00:00:00Z")),
@@ -139,10 +141,10 @@ def test_an_epoch_is_counted_from_the_day_of_the_first_event_and_ends_with_the_l
 
 
 def test_the_next_period_to_end_is_the_nearest_of_those_wanted():
-    terms = terms_of(Config.model_validate({"retrospective": {"daily_review_enabled": False}}))
+    terms = policy_of(Config.model_validate({"retrospective": {"daily_review_enabled": False}}))
     now = parse_instant("2026-03-04T10:00:00Z")
-    assert next_end(a_zone("UTC"), terms, Life(MONDAY), now) == parse_instant("2026-03-09T00:00:00Z")
-    dead = Life(MONDAY, MONDAY, MONDAY + SECOND)
+    assert next_end(a_zone("UTC"), terms, Lifespan(MONDAY), now) == parse_instant("2026-03-09T00:00:00Z")
+    dead = Lifespan(MONDAY, MONDAY, MONDAY + SECOND)
     assert next_end(a_zone("UTC"), terms, dead, now) == parse_instant("2026-03-09T00:00:00Z")
     assert next_end(a_zone("UTC"), terms, dead, now + 30 * DAY) == NEVER
 

@@ -11,7 +11,7 @@ import memory
 from retro.app.experience.learning import damaged_records
 from retro.app.experience.records import Records, records_channel, records_of
 from retro.config import Config
-from retro.deliver.channel import Message, Refused, Retry, Sent
+from retro.deliver.channel import Message, Rejected, Retry, Sent
 from retro.report import RetrospectiveReport
 from retro.store.database import open_store
 from retro.store.jobs.reviews import Review
@@ -157,4 +157,4 @@ def test_a_folder_that_takes_no_files_is_tried_again(house: House, tmp_path: Pat
     (tmp_path / "file").write_text("no folder")
     outcome = Records(tmp_path / "file" / "memory").send(message(report, review))
     assert isinstance(outcome, Retry)
-    assert not isinstance(outcome, Refused)
+    assert not isinstance(outcome, Rejected)

@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retro.app.intake.batching import gathered
-from retro.model import Batch, MarkSeries, Row
+from retro.app.intake.batching import batched
+from retro.model import Batch, EventRow, MarkSeries
 
 SERIES = st.builds(
     lambda owner, name, told, wide: MarkSeries(
@@ -28,7 +28,7 @@ SERIES = st.builds(
 BATCHES = st.lists(
     st.builds(
         lambda rows, marks, twice: Batch(
-            rows=[Row("ada", "decision", f"d{n}", 0, None, "{}") for n in rows],
+            rows=[EventRow("ada", "decision", f"d{n}", 0, None, "{}") for n in rows],
             marks=marks,
             events=len(rows) + sum(len(series.t) for series in marks) + twice,
         ),
@@ -54,7 +54,7 @@ def told(batches: list[Batch]) -> dict[tuple[str | None, str, bool], list[tuple[
 @given(BATCHES, st.integers(1, 12))
 @settings(max_examples=200, deadline=None)
 def test_what_comes_out_is_what_went_in(batches: list[Batch], most: int) -> None:
-    out = list(gathered(batches, most))
+    out = list(batched(batches, most))
     assert told(out) == told(batches)
     assert [row for batch in out for row in batch.rows] == [row for batch in batches for row in batch.rows]
     assert sum(batch.events for batch in out) == sum(batch.events for batch in batches)
@@ -72,14 +72,14 @@ def test_no_more_is_held_than_it_was_told_to(batches: list[Batch], most: int) ->
             came += sum(len(series.t) for series in batch.marks)
             yield batch
 
-    for batch in gathered(counted(), most):
+    for batch in batched(counted(), most):
         left += sum(len(series.t) for series in batch.marks)
         assert came - left < most + largest
 
 
 def test_one_series_told_in_many_parts_becomes_one() -> None:
     parts = [MarkSeries("ada", "ETH", np.array([t]), np.array([1.0 + t])) for t in range(100)]
-    out = list(gathered([Batch(marks=[part], events=1) for part in parts], most=1000))
+    out = list(batched([Batch(marks=[part], events=1) for part in parts], most=1000))
     merged = [series for batch in out for series in batch.marks]
     assert len(merged) == 1
     assert merged[0].t.tolist() == list(range(100))

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from retro.app.engine.pending import anything_due
+from retro.app.engine.pending import has_pending_work
 from retro.app.intake.fingerprints import key_of, signature_of
-from retro.config import Source
+from retro.config import SourceTable
 from retro.periods import DAY, HOUR, format_instant
 from retro.store.database import open_store
 from retro.store.facts import events as facts
@@ -46,7 +46,7 @@ def reading(world: World, number: int = 0) -> dict[str, Any]:
 
 
 def due(world: World) -> bool:
-    return anything_due(world.store, world.config.source, "", world.clock())
+    return has_pending_work(world.store, world.config.source, "", world.clock())
 
 
 # journals
@@ -250,7 +250,7 @@ def test_a_folder_of_candles_is_read_file_by_file_as_they_change(world: World):
 
 
 def test_a_signature_tells_nothing_of_what_it_was_made_of(tmp_path: Path):
-    source = Source.model_validate({"kind": "journal", "path": str(tmp_path / "secret.jsonl")})
+    source = SourceTable.model_validate({"kind": "journal", "path": str(tmp_path / "secret.jsonl")})
     assert "secret" not in signature_of(source) + key_of(source, "host")
     before = signature_of(source)
     (tmp_path / "secret.jsonl").write_text("x")

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from retro.app.doctor.check import Check, House
+from retro.app.doctor.check import Check, Installation
 from retro.app.doctor.model import CHECKS
 from retro.store import spend
 from retro.store.database import Store, open_store
@@ -157,7 +157,7 @@ def house(tmp_path: Path) -> Iterator[Store]:
 
 
 def examined(store: Store | None, url: str, env: dict[str, str], **llm: Any) -> list[Check]:
-    house = House(configured(url, **llm), env, NOW, store)
+    house = Installation(configured(url, **llm), env, NOW, store)
     return [check for one in CHECKS for check in one(house)]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import playbook
 from playbook.plain import plain
 from retro.app.proposals.channel import PullRequests
-from retro.deliver.channel import Message, Refused, Retry, Sent
+from retro.deliver.channel import Message, Rejected, Retry, Sent
 from retro.store import proposals as shelf
 from retro.testing.forge import Answer, FakeForge
 from tests.worlds import playbook_lives as lives
@@ -53,7 +53,7 @@ def test_pauses_are_passed_on_and_lost_permissions_refused(placed: tuple[lives.H
     assert isinstance(answer, Retry)
     assert answer.after_s == 77
     forge.token = "another"
-    assert isinstance(sender.send(message()), Refused)
+    assert isinstance(sender.send(message()), Rejected)
 
 
 def test_it_looks_back_every_ten_minutes(placed: tuple[lives.House, FakeForge]) -> None:

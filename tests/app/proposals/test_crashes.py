@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from retro.app.proposals.repository import Way
+from retro.app.proposals.repository import ProposalRemote
 from retro.app.proposals.requests import Opened, open_request
 from retro.forge.git import Git
 from retro.forge.request import EDITED
@@ -204,7 +204,7 @@ def test_two_machines_at_once_make_one_request(placed: tuple[lives.House, FakeFo
     ]
     done: list[Opened | Exception] = []
 
-    def run(way: Way) -> None:
+    def run(way: ProposalRemote) -> None:
         try:
             done.append(bring(house, way=way))
         except Exception as error:

@@ -10,7 +10,7 @@ import pytest
 import playbook
 from retro import config
 from retro.app.engine.wiring import bench_of
-from retro.app.engine.worker import knock
+from retro.app.engine.worker import run_pass
 from retro.app.proposals import verdicts as proposals
 from retro.app.reviews.build import review_period
 from retro.app.settlement.lookup import choose_period
@@ -144,7 +144,7 @@ def test_the_service_keeps_proposals_from_their_week_to_their_verdict(tmp_path: 
     def week(clock: str, first: int, last: int) -> dict[str, str]:
         house.live(lives.trades(last - first, first=first))
         bench = bench_of(store, told, {}, clock=lambda: parse_instant(clock), owner="w", host="h")
-        knock(bench, all_agents=True)
+        run_pass(bench, all_agents=True)
         return lives.states(house)
 
     assert week("2026-01-19T05:00:00Z", 0, 14) == {"demote": "proposed"}

