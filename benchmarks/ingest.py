@@ -41,7 +41,7 @@ def life(events: int) -> Iterator[EventRow]:
         stamp = f'"id":"e{i}","agent":"bench","at":{at // 1000}'
         match i & 3:
             case 0:
-                kind, rest = (
+                kind, fields = (
                     "fill",
                     (
                         f'"position":"{position}","instrument":"ETH/USDC","side":"buy","quantity":"{draw.random():.6f}",'
@@ -49,7 +49,7 @@ def life(events: int) -> Iterator[EventRow]:
                     ),
                 )
             case 1:
-                kind, rest = (
+                kind, fields = (
                     "decision",
                     (
                         f'"action":"hold","position":"{position}","instrument":"ETH/USDC",'
@@ -57,7 +57,7 @@ def life(events: int) -> Iterator[EventRow]:
                     ),
                 )
             case 2:
-                kind, rest = (
+                kind, fields = (
                     "flow",
                     (
                         f'"position":"{position}","kind":"funding_paid","asset":"USDC","quantity":"{draw.random():.6f}"'
@@ -65,12 +65,12 @@ def life(events: int) -> Iterator[EventRow]:
                 )
             case _:
                 position = None
-                kind, rest = (
+                kind, fields = (
                     "cost",
                     '"kind":"inference","amount":"0.0123","tier":"T1","model":"m","tokens_in":900',
                 )
         yield EventRow(
-            "bench", kind, f"e{i}", at // 1000 * 1000, position, f'{{"type":"{kind}",{stamp},{rest}}}'
+            "bench", kind, f"e{i}", at // 1000 * 1000, position, f'{{"type":"{kind}",{stamp},{fields}}}'
         )
 
 
@@ -123,19 +123,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--events", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=2, help="the best of so many counts")
-    told = parser.parse_args()
+    arguments = parser.parse_args()
     best: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as directory:
-        for turn in range(told.rounds):
+        for turn in range(arguments.rounds):
             for name, measured in (("raw executemany", raw), ("facts.add", added), ("retro ingest", whole)):
                 path = Path(directory) / f"{measured.__name__}-{turn}.db"
                 store = open_store(str(path))
-                best[name] = min(best.get(name, 1e9), sum(measured(store, told.events)))
+                best[name] = min(best.get(name, 1e9), sum(measured(store, arguments.events)))
                 store.close()
                 path.unlink()
     for name, seconds in best.items():
         ratio = seconds / best["raw executemany"]
-        print(f"{name:<18}{seconds:8.2f} s {told.events / seconds:>10,.0f} events/s {ratio:6.2f} x raw")
+        print(f"{name:<18}{seconds:8.2f} s {arguments.events / seconds:>10,.0f} events/s {ratio:6.2f} x raw")
     print(f"peak memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
 
 

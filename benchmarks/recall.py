@@ -33,12 +33,12 @@ def history(count: int) -> list[dict]:
     import numpy as np
 
     rng = np.random.default_rng(5)
-    made = []
+    episodes = []
     for i in range(count):
         run = REGIMES[(i // max(1, count // 20)) % 4]
         regime = run if rng.random() > 0.15 else REGIMES[int(rng.integers(4))]
         r = round(float(rng.normal(0.05, 1.2)), 3)
-        made.append(
+        episodes.append(
             {
                 "id": f"e{i:06d}",
                 "agent": "bench",
@@ -67,21 +67,21 @@ def history(count: int) -> list[dict]:
                 },
             }
         )
-    return made
+    return episodes
 
 
 def timed(run, times: int) -> tuple[float, float]:
     """(median, 95th percentile) milliseconds of calls of `run(i)`."""
-    taken = []
+    durations = []
     for i in range(times):
         started = time.perf_counter()
         run(i)
-        taken.append(1000 * (time.perf_counter() - started))
-    taken.sort()
-    return statistics.median(taken), taken[int(0.95 * (len(taken) - 1))]
+        durations.append(1000 * (time.perf_counter() - started))
+    durations.sort()
+    return statistics.median(durations), durations[int(0.95 * (len(durations) - 1))]
 
 
-def exhaustive(told: list[dict], query: dict, as_of_ms: int, k: int = 10) -> list[str]:
+def exhaustive(episodes: list[dict], query: dict, as_of_ms: int, k: int = 10) -> list[str]:
     """The k best ids by the formula of the design, one episode at a time."""
     weights = {"regime": 0.25, "volatility_regime": 0.15, "session": 0.10}
     ratios = {
@@ -90,53 +90,53 @@ def exhaustive(told: list[dict], query: dict, as_of_ms: int, k: int = 10) -> lis
         "price": (0.10, 0.2),
         "spread_as_atr_pct": (0.05, 0.5),
     }
-    known = [one for one in told if one["at"] <= as_of_ms]
-    last = [one["pnl_r"] for one in known[-100:]]
+    candidates = [episode for episode in episodes if episode["at"] <= as_of_ms]
+    last = [episode["pnl_r"] for episode in candidates[-100:]]
     sigma = max(0.5, math.sqrt((sum(r * r for r in last) + 22.5) / (len(last) + 10)))
     losing = 0
     while losing < len(last) and last[-1 - losing] < 0:
         losing += 1
     ranked = []
-    for one in known:
-        context = one["context"]
+    for episode in candidates:
+        context = episode["context"]
         sim = sum(weight for name, weight in weights.items() if context[name] == query[name])
         for name, (weight, width) in ratios.items():
             sim += weight * math.exp(
                 -0.5 * (math.log(context[name] / query[name]) / math.log(1 + width)) ** 2
             )
-        aff = 1.09 if losing >= 3 and one["pnl_r"] > 0 else 1.0
-        age = (as_of_ms - one["at"]) / DAY_MS
-        score = sim / 0.9 / (1 + math.exp(-2 * one["pnl_r"] / sigma)) * (1 + age / 30) ** -0.5
-        ranked.append((-score * (0.5 + 0.5 * one["confidence"]) * aff, -one["at"], one["id"]))
+        aff = 1.09 if losing >= 3 and episode["pnl_r"] > 0 else 1.0
+        age = (as_of_ms - episode["at"]) / DAY_MS
+        score = sim / 0.9 / (1 + math.exp(-2 * episode["pnl_r"] / sigma)) * (1 + age / 30) ** -0.5
+        ranked.append((-score * (0.5 + 0.5 * episode["confidence"]) * aff, -episode["at"], episode["id"]))
     return [identity for _, _, identity in sorted(ranked)[:k]]
 
 
-def ours(told: list[dict], folder: Path) -> dict[str, float]:
+def ours(episodes: list[dict], folder: Path) -> dict[str, float]:
     """Measure this package on a SQLite file with the store's own settings."""
     import memory
     from retro.store.database import open_store
 
     steps = {"memory": tuple(step for _, step in memory.MIGRATIONS)}
     store = open_store(str(folder / "memory.db"), components=steps)
-    remember = remembering(store, told)
+    remember = remembering(store, episodes)
     with store.read() as conn:
-        cold = first_recall(conn, told)
-        warm = later_recalls(conn, told)
-        same_as_exhaustive(conn, told)
-        other_questions(conn, told)
+        cold = first_recall(conn, episodes)
+        warm = later_recalls(conn, episodes)
+        same_as_exhaustive(conn, episodes)
+        other_questions(conn, episodes)
     store.close()
     return {"remember": remember, "warm": warm, "cold": cold}
 
 
-def remembering(store, told: list[dict]) -> float:
+def remembering(store, episodes: list[dict]) -> float:
     """Episodes a second of the last batches; prints those of the first too, and what one trade alone takes."""
     import memory
 
     rates = []
-    for start in range(0, len(told), BATCH):
+    for start in range(0, len(episodes), BATCH):
         begun = time.perf_counter()
         with store.write() as conn:
-            memory.remember(conn, told[start : start + BATCH])
+            memory.remember(conn, episodes[start : start + BATCH])
         rates.append(BATCH / (time.perf_counter() - begun))
     tenth = max(1, len(rates) // 10)
     first, last = statistics.median(rates[:tenth]), statistics.median(rates[-tenth:])
@@ -148,7 +148,7 @@ def remembering(store, told: list[dict]) -> float:
 
     def one_trade(i: int) -> None:
         with store.write() as conn:
-            memory.remember(conn, [told[-1] | {"id": f"x{i}", "at": told[-1]["at"] + i + 1}])
+            memory.remember(conn, [episodes[-1] | {"id": f"x{i}", "at": episodes[-1]["at"] + i + 1}])
             memory.state(conn, "bench", settings=single)
 
     median, high = timed(one_trade, 20)
@@ -156,18 +156,18 @@ def remembering(store, told: list[dict]) -> float:
     return last
 
 
-def first_recall(conn, told: list[dict]) -> float:
+def first_recall(conn, episodes: list[dict]) -> float:
     """Median milliseconds of a recall that has to read everything first."""
     import memory
     from memory.episodic import cache
 
     def cold(_: int) -> None:
         memory.forget(conn)
-        memory.recall(conn, "bench", told[-1]["context"])
+        memory.recall(conn, "bench", episodes[-1]["context"])
 
     median, high = timed(cold, 9)
     columns = cache.columns(conn, "bench", memory.DEFAULT)
-    held = columns.nbytes + sum(
+    size = columns.nbytes + sum(
         part.nbytes
         for value in columns.memo.values()
         for part in (value if isinstance(value, tuple) else (value,))
@@ -175,20 +175,20 @@ def first_recall(conn, told: list[dict]) -> float:
     )
     print(f"recall of 10 among {len(columns):,}")
     print(f"  cold, cache built from SQLite  {median:7.1f} ms (p95 {high:.1f})   < 150")
-    print(f"  held in memory                 {held / len(columns):7.1f} bytes an episode   < 200")
+    print(f"  held in memory                 {size / len(columns):7.1f} bytes an episode   < 200")
     return median
 
 
-def questions(told: list[dict]) -> list[dict]:
+def questions(episodes: list[dict]) -> list[dict]:
     """About a hundred situations of the history."""
-    return [one["context"] for one in told[:: max(1, len(told) // 101)]]
+    return [episode["context"] for episode in episodes[:: max(1, len(episodes) // 101)]]
 
 
-def later_recalls(conn, told: list[dict]) -> float:
+def later_recalls(conn, episodes: list[dict]) -> float:
     """Median milliseconds of a recall once everything is read."""
     import memory
 
-    queries, ends = questions(told), told[-1]["at"]
+    queries, ends = questions(episodes), episodes[-1]["at"]
     warm, high = timed(lambda i: memory.recall(conn, "bench", queries[i % len(queries)]), 101)
     print(f"  warm                           {warm:7.2f} ms (p95 {high:.2f})   < 5")
     median, high = timed(
@@ -202,25 +202,25 @@ def later_recalls(conn, told: list[dict]) -> float:
     return warm
 
 
-def same_as_exhaustive(conn, told: list[dict]) -> None:
+def same_as_exhaustive(conn, episodes: list[dict]) -> None:
     """Print the share of the exhaustive answer that is found."""
     import memory
 
-    ends, same, total = told[-1]["at"], 0, 0
-    for query in questions(told)[::10]:
-        expected = exhaustive(told, query, ends)
-        found = [hit.id for hit in memory.recall(conn, "bench", query, as_of=1000 * ends)]
-        same, total = same + len(set(expected) & set(found)), total + len(expected)
-    print(f"  recall@10 against exhaustive   {same / total:7.3f}")
+    ends, matches, total = episodes[-1]["at"], 0, 0
+    for query in questions(episodes)[::10]:
+        expected = exhaustive(episodes, query, ends)
+        ids = [hit.id for hit in memory.recall(conn, "bench", query, as_of=1000 * ends)]
+        matches, total = matches + len(set(expected) & set(ids)), total + len(expected)
+    print(f"  recall@10 against exhaustive   {matches / total:7.3f}")
 
 
-def other_questions(conn, told: list[dict]) -> None:
+def other_questions(conn, episodes: list[dict]) -> None:
     """Print how long the rest takes."""
     import memory
 
     for name in ("state", "habits", "beliefs", "kelly"):
         call = getattr(memory, name)
-        extra = (told[-1]["context"],) if name == "kelly" else ()
+        extra = (episodes[-1]["context"],) if name == "kelly" else ()
         median, high = timed(lambda _, call=call, extra=extra: call(conn, "bench", *extra), 9)
         print(f"  {name:<30} {median:7.2f} ms (p95 {high:.2f})")
 
@@ -228,7 +228,7 @@ def other_questions(conn, told: list[dict]) -> None:
 PEER = r"""
 import asyncio, json, os, statistics, sys, time
 from datetime import datetime, timezone
-told = [json.loads(line) for line in open(sys.argv[1])]
+episodes = [json.loads(line) for line in open(sys.argv[1])]
 folder, writes = sys.argv[2], int(sys.argv[3])
 os.environ["TRADEMEMORY_DB"] = folder + "/tools.db"
 from tradememory.db import Database
@@ -237,25 +237,25 @@ from tradememory.owm.recall import outcome_weighted_recall
 import tradememory.mcp_server as tools
 
 db = Database(folder + "/rows.db")
-def when(one):
-    return datetime.fromtimestamp(one["at"] / 1000, timezone.utc).isoformat()
-def row(one):
-    c = one["context"]
-    return {"id": one["id"], "timestamp": when(one), "context_json": json.dumps(c | {"symbol": one["symbol"]}),
+def when(episode):
+    return datetime.fromtimestamp(episode["at"] / 1000, timezone.utc).isoformat()
+def row(episode):
+    c = episode["context"]
+    return {"id": episode["id"], "timestamp": when(episode), "context_json": json.dumps(c | {"symbol": episode["symbol"]}),
             "context_regime": c["regime"], "context_volatility_regime": c["volatility_regime"],
             "context_session": c["session"], "context_atr_d1": c["atr_d1"], "context_atr_h1": c["atr_h1"],
-            "strategy": one["strategy"], "direction": one["direction"], "entry_price": one["entry_price"],
-            "lot_size": one["size"], "exit_price": one["exit_price"], "pnl": one["pnl"], "pnl_r": one["pnl_r"],
-            "hold_duration_seconds": one["held_for_s"], "max_adverse_excursion": one["mae"],
-            "reflection": one["reflection"], "confidence": one["confidence"], "tags": "[]",
-            "retrieval_strength": 1.0, "retrieval_count": 0, "last_retrieved": None, "created_at": when(one)}
+            "strategy": episode["strategy"], "direction": episode["direction"], "entry_price": episode["entry_price"],
+            "lot_size": episode["size"], "exit_price": episode["exit_price"], "pnl": episode["pnl"], "pnl_r": episode["pnl_r"],
+            "hold_duration_seconds": episode["held_for_s"], "max_adverse_excursion": episode["mae"],
+            "reflection": episode["reflection"], "confidence": episode["confidence"], "tags": "[]",
+            "retrieval_strength": 1.0, "retrieval_count": 0, "last_retrieved": None, "created_at": when(episode)}
 begun = time.perf_counter()
-for one in told[:500]:
-    db.insert_episodic(row(one))
+for episode in episodes[:500]:
+    db.insert_episodic(row(episode))
 inserted = 500 / (time.perf_counter() - begun)
 import sqlite3
 raw = sqlite3.connect(folder + "/rows.db")
-rows = [row(one) for one in told[500:]]
+rows = [row(episode) for episode in episodes[500:]]
 if rows:
     names = list(rows[0])
     raw.executemany(f"INSERT INTO episodic_memory ({','.join(names)}) VALUES ({','.join(':' + n for n in names)})", rows)
@@ -264,32 +264,32 @@ def candidates(limit):
     return [{"id": e["id"], "memory_type": "episodic", "timestamp": e["timestamp"], "confidence": e["confidence"],
              "context": e["context_json"] if isinstance(e["context_json"], dict) else json.loads(e["context_json"]),
              "pnl_r": e["pnl_r"], "pnl": e["pnl"]} for e in db.query_episodic(symbol="XAUUSD", limit=limit)]
-def ask(one, limit):
-    c = one["context"]
+def ask(episode, limit):
+    c = episode["context"]
     query = ContextVector(symbol="XAUUSD", regime=c["regime"], atr_d1=c["atr_d1"], session=c["session"])
     return [hit.memory_id for hit in outcome_weighted_recall(query, candidates(limit), None, 10)]
-asked = told[:: max(1, len(told) // 5)][:5]
-own, whole, same = [], [], 0
-for one in asked:
-    begun = time.perf_counter(); few = ask(one, 50); own.append(time.perf_counter() - begun)
-    begun = time.perf_counter(); best = ask(one, len(told)); whole.append(time.perf_counter() - begun)
-    same += len(set(few) & set(best))
+asked = episodes[:: max(1, len(episodes) // 5)][:5]
+own, whole, matches = [], [], 0
+for episode in asked:
+    begun = time.perf_counter(); few = ask(episode, 50); own.append(time.perf_counter() - begun)
+    begun = time.perf_counter(); best = ask(episode, len(episodes)); whole.append(time.perf_counter() - begun)
+    matches += len(set(few) & set(best))
 async def trades():
-    for one in told[:writes]:
-        await tools.remember_trade("XAUUSD", one["direction"], one["entry_price"], one["exit_price"], one["pnl"],
-                                   one["strategy"], "bench", pnl_r=one["pnl_r"],
-                                   context_regime=one["context"]["regime"], context_atr_d1=one["context"]["atr_d1"],
-                                   confidence=one["confidence"], trade_id=one["id"], timestamp=when(one))
+    for episode in episodes[:writes]:
+        await tools.remember_trade("XAUUSD", episode["direction"], episode["entry_price"], episode["exit_price"], episode["pnl"],
+                                   episode["strategy"], "bench", pnl_r=episode["pnl_r"],
+                                   context_regime=episode["context"]["regime"], context_atr_d1=episode["context"]["atr_d1"],
+                                   confidence=episode["confidence"], trade_id=episode["id"], timestamp=when(episode))
 begun = time.perf_counter(); asyncio.run(trades()); full = writes / (time.perf_counter() - begun)
 print("\n" + json.dumps({"insert": inserted, "own_ms": 1000 * statistics.median(own),
-      "whole_ms": 1000 * statistics.median(whole), "recall_at_10": same / (10 * len(asked)), "remember": full}))
+      "whole_ms": 1000 * statistics.median(whole), "recall_at_10": matches / (10 * len(asked)), "remember": full}))
 """
 
 
-def peer(python: str, told: list[dict], folder: Path, mine: dict[str, float]) -> None:
+def peer(python: str, episodes: list[dict], folder: Path, mine: dict[str, float]) -> None:
     """Measure the other package in its own interpreter on the same history, and print the ratios."""
-    lines, script = folder / "told.jsonl", folder / "peer.py"
-    lines.write_text("".join(json.dumps(one) + "\n" for one in told), encoding="utf-8")
+    lines, script = folder / "episodes.jsonl", folder / "peer.py"
+    lines.write_text("".join(json.dumps(episode) + "\n" for episode in episodes), encoding="utf-8")
     script.write_text(PEER, encoding="utf-8")
     done = subprocess.run(
         [python, str(script), str(lines), str(folder), "200"],
@@ -302,18 +302,20 @@ def peer(python: str, told: list[dict], folder: Path, mine: dict[str, float]) ->
     if done.returncode:
         print(f"the peer could not be measured: {done.stderr.strip().splitlines()[-1:]}")
         return
-    found = json.loads(done.stdout.strip().splitlines()[-1])
-    print(f"tradememory-protocol on the same {len(told):,} episodes")
+    figures = json.loads(done.stdout.strip().splitlines()[-1])
+    print(f"tradememory-protocol on the same {len(episodes):,} episodes")
     print(
-        f"  its recall of 10               {found['own_ms']:9.1f} ms at recall@10 {found['recall_at_10']:.3f}"
+        f"  its recall of 10               {figures['own_ms']:9.1f} ms at recall@10 {figures['recall_at_10']:.3f}"
     )
-    print(f"  ranking all it has stored      {found['whole_ms']:9.1f} ms at recall@10 1.000")
-    print(f"  at equal recall@10 ours is     {found['whole_ms'] / mine['warm']:9,.0f} times as fast (warm),")
-    print(f"                                 {found['whole_ms'] / mine['cold']:9,.0f} times cold")
+    print(f"  ranking all it has stored      {figures['whole_ms']:9.1f} ms at recall@10 1.000")
     print(
-        f"  its remember_trade, all layers {found['remember']:9.1f}/s; its bare insert {found['insert']:,.0f}/s"
+        f"  at equal recall@10 ours is     {figures['whole_ms'] / mine['warm']:9,.0f} times as fast (warm),"
     )
-    print(f"  ours, everything updated, is   {mine['remember'] / found['remember']:9,.0f} times as fast")
+    print(f"                                 {figures['whole_ms'] / mine['cold']:9,.0f} times cold")
+    print(
+        f"  its remember_trade, all layers {figures['remember']:9.1f}/s; its bare insert {figures['insert']:,.0f}/s"
+    )
+    print(f"  ours, everything updated, is   {mine['remember'] / figures['remember']:9,.0f} times as fast")
 
 
 def main() -> int:
@@ -325,13 +327,13 @@ def main() -> int:
     parser.add_argument("--peer", metavar="PYTHON", help="an interpreter that has tradememory-protocol")
     chosen = parser.parse_args()
     print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}")
-    told = history(chosen.episodes)
+    episodes = history(chosen.episodes)
     with tempfile.TemporaryDirectory() as folder:
-        mine = ours(told, Path(folder))
+        mine = ours(episodes, Path(folder))
         if chosen.peer is None:
             print("tradememory-protocol is not compared: no --peer given")
         else:
-            peer(chosen.peer, told, Path(folder), mine)
+            peer(chosen.peer, episodes, Path(folder), mine)
     return 0
 
 

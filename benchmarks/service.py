@@ -102,8 +102,8 @@ def at_rest(folder: Path) -> tuple[float, float]:
         share = (
             (_spent(service.pid) - before) / 20 / 60 * 100
         )  # it knocks every second here, every minute in life
-        found = re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{service.pid}/status").read_text())
-        return int(found[1]) / 1000 if found else 0.0, share
+        match = re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{service.pid}/status").read_text())
+        return int(match[1]) / 1000 if match else 0.0, share
     finally:
         service.send_signal(signal.SIGTERM)
         service.wait(60)
@@ -119,11 +119,11 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--reviews", type=int, default=10_000)
     options.add_argument("--rounds", type=int, default=50)
-    told = options.parse_args()
+    arguments = options.parse_args()
     now = time.time_ns() // 1000 // DAY * DAY
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        store = history(folder / "bench.db", told.reviews, now)
+        store = history(folder / "bench.db", arguments.reviews, now)
         with store.read() as conn:
             count = conn.exec_driver_sql("SELECT count(*) FROM reviews WHERE state = 'done'").scalar_one()
         bench = WorkContext(
@@ -139,9 +139,11 @@ def main() -> None:
         assert not has_pending_work(store, (), "", now)
         print(f"{count:,} past reviews")
         print(
-            f"a look when nothing is due   {best(lambda: has_pending_work(store, (), '', now), told.rounds):8.2f} ms  (bar 10)"
+            f"a look when nothing is due   {best(lambda: has_pending_work(store, (), '', now), arguments.rounds):8.2f} ms  (bar 10)"
         )
-        print(f"a knock when nothing is due  {best(lambda: run_pass(bench), told.rounds):8.2f} ms  (bar 10)")
+        print(
+            f"a knock when nothing is due  {best(lambda: run_pass(bench), arguments.rounds):8.2f} ms  (bar 10)"
+        )
         print(f"a knock that looks at all    {best(lambda: run_pass(bench, all_agents=True), 5):8.2f} ms")
         store.close()
         size, share = at_rest(folder)

@@ -62,8 +62,8 @@ def world(scale, instruments):
         x[part] = 100 * np.exp(0.001 * np.cumsum(rng.standard_normal(each)))
     instrument = rng.integers(0, count, n)
     entry = begin + (rng.random(n) * 0.95 * each * step).astype(np.int64)
-    held = 1 + rng.exponential(0.05 * each * step, n).astype(np.int64)
-    leave = np.minimum(entry + held, begin + each * step)
+    duration = 1 + rng.exponential(0.05 * each * step, n).astype(np.int64)
+    leave = np.minimum(entry + duration, begin + each * step)
     quantity = rng.choice([-1.0, 1.0], n) * rng.uniform(0.1, 10, n)
     price = x[instrument * each + (entry - begin) // step]  # the fill: near the mark, known to every engine
     return World(np.arange(count + 1) * each, t, x, instrument, entry, leave, quantity, price)
@@ -148,25 +148,27 @@ def run_duckdb(w):
     import polars as pl
 
     begin = perf_counter()
-    frame = pl.DataFrame({"instrument": w.ids(), "t": w.t, "x": w.x}).with_row_index("i")
-    held = pl.DataFrame({"instrument": w.instrument, "entry": w.entry, "exit": w.leave}).with_row_index("row")
+    mark_frame = pl.DataFrame({"instrument": w.ids(), "t": w.t, "x": w.x}).with_row_index("i")
+    position_frame = pl.DataFrame(
+        {"instrument": w.instrument, "entry": w.entry, "exit": w.leave}
+    ).with_row_index("row")
     db = duckdb.connect()
-    db.execute("create table marks as select * from frame")
-    db.execute("create table positions as select * from held")
-    del frame, held
+    db.execute("create table marks as select * from mark_frame")
+    db.execute("create table positions as select * from position_frame")
+    del mark_frame, position_frame
     prepared = perf_counter()
     keys = enumerate(["entry", "exit", *(f"entry + {o}" for o in OFFSETS)])
     lookups = " union all ".join(
         f"select row, instrument, {key} as t, {j} as key from positions" for j, key in keys
     )
-    found = db.execute(f"""
+    columns = db.execute(f"""
         select m.x from ({lookups}) k asof left join marks m on k.instrument = m.instrument and k.t >= m.t
         order by k.key, k.row""").fetchnumpy()
     extremes = db.execute("""
         select p.row, arg_max(m.i, m.x) as top, arg_min(m.i, m.x) as bottom
         from positions p join marks m on m.instrument = p.instrument and m.t > p.entry and m.t < p.exit
         group by p.row""").fetchnumpy()
-    prices = np.ma.filled(found["x"], np.nan).reshape(9, -1)
+    prices = np.ma.filled(columns["x"], np.nan).reshape(9, -1)
     top, bottom = np.full(len(w.entry), -1), np.full(len(w.entry), -1)
     top[extremes["row"]], bottom[extremes["row"]] = extremes["top"], extremes["bottom"]
     return prepared - begin, perf_counter() - prepared, *answers(w, prices, top, bottom)

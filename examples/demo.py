@@ -21,9 +21,9 @@ REVIEWS = {
 FORMATS = ("html", "md", "json")
 
 
-def retro(*words: str, shown: bool = True) -> None:
+def retro(*words: str, echo: bool = True) -> None:
     """One call of the command line, as a person would type it; ends the demo where it fails."""
-    if shown:
+    if echo:
         sys.stdout.write(f"\n$ retro {' '.join(words)}\n\n")
     code = run(["-q", *words])
     if code:
@@ -44,7 +44,7 @@ def main() -> None:
     for name, words in REVIEWS.items():
         for form in FORMATS:
             files.append(DEMO / f"{name}.{form}")
-            retro(*words, "--format", form, "-o", str(files[-1]), shown=False)
+            retro(*words, "--format", form, "-o", str(files[-1]), echo=False)
     retro("review", "position", "lp-2")
     retro("review", "weekly")
     sys.stdout.write("\nThe reviews as files:\n\n")

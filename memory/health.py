@@ -58,7 +58,7 @@ def _health(conn: Connection, agent: str, settings: Settings, thorough: bool) ->
     orphans = ledger.orphans(conn, agent)
     if orphans:
         problems.append(f"{orphans} retrospectives or amendments belong to no episode")
-    known = len(intents.planned(conn, agent, None, alive=False))
+    plan_count = len(intents.planned(conn, agent, None, alive=False))
     strays = sorted(set(intents.events(conn, agent)) - set(intents.plan_ids(conn, agent)))
     if strays:
         problems.append(f"{len(strays)} plans have events and no plan")
@@ -70,7 +70,7 @@ def _health(conn: Connection, agent: str, settings: Settings, thorough: bool) ->
         retrospectives=counts["retrospectives"],
         amendments=counts["amendments"],
         beliefs_seeded=len(intents.seeded(conn, agent, None)),
-        plans=known,
+        plans=plan_count,
         blocks=now.episodes // BLOCK - len(ledger.unsealed(conn, agent, layout, now.episodes)),
         blocks_missing=len(ledger.unsealed(conn, agent, layout, now.episodes)),
         problems=tuple(problems),

@@ -2,7 +2,7 @@
 
 An amendment says which heuristic, the line it was written against and the line it wants, on what evidence, what would
 falsify it, and who proposed it. Only the item's head (bullet to braces) is a "line" here; notes below it stay.
-`old` is None for a heuristic that is not in the document yet. A merge names two, kept then absorbed, one below the other.
+`old` is None for a heuristic that is not in the document yet. A merge names two, the survivor above the absorbed one.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ class Amendment:
     def resolved(self) -> int:
         """How many resolved citations it rests on."""
         evidence = self.grounds.evidence
-        told = evidence.get("resolved", evidence.get("its_resolved"))
-        return min(told, 10**9 - 1) if isinstance(told, int) and told > 0 else 0
+        count = evidence.get("resolved", evidence.get("its_resolved"))
+        return min(count, 10**9 - 1) if isinstance(count, int) and count > 0 else 0
 
 
 def _content(amendment: Amendment) -> list[str]:
@@ -92,7 +92,7 @@ def _content(amendment: Amendment) -> list[str]:
         is_add = amendment.op == "add" and bool(new)
         return [new[0].text, *new[0].tags] if is_add else [amendment.heuristic]
     old = parse(amendment.old).heuristics
-    content = [amendment.heuristic, *(with_confidence(one.head, 0) for one in old)]
+    content = [amendment.heuristic, *(with_confidence(heuristic.head, 0) for heuristic in old)]
     if amendment.op == "revise":
         content.append(new[0].text)
     if amendment.op == "set_confidence" and old:
@@ -118,8 +118,8 @@ def from_json(proposal: object) -> Amendment:
     """Read a proposal back; the id is computed, never believed. Raises ProposalError."""
     if not isinstance(proposal, dict):
         raise ProposalError("a proposal is an object")
-    known = {"id", "op", "heuristic", "old", "new", "evidence", "falsified_by", "origin"}
-    if unknown := sorted(map(str, proposal.keys() - known)):
+    known_fields = {"id", "op", "heuristic", "old", "new", "evidence", "falsified_by", "origin"}
+    if unknown := sorted(map(str, proposal.keys() - known_fields)):
         raise ProposalError(f"unknown field {plain(unknown[0], 40)!r} in a proposal")
     fields: dict[str, Any] = {"old": None, "evidence": {}, "falsified_by": "", "origin": "audit"} | proposal
     for name in ("op", "heuristic", "new", "falsified_by", "origin"):
@@ -137,12 +137,14 @@ def from_json(proposal: object) -> Amendment:
 
 def standing(playbook: Playbook, heuristic: str) -> Heuristic:
     """The one heuristic of this id. Raises UnknownHeuristic, or DuplicateHeuristic when there are several."""
-    found = [one for one in playbook.heuristics if one.id == heuristic]
-    if not found:
+    matches = [rule for rule in playbook.heuristics if rule.id == heuristic]
+    if not matches:
         raise UnknownHeuristic(plain(heuristic, 60), "is not in the playbook")
-    if len(found) > 1:
-        raise DuplicateHeuristic(heuristic, "stands on lines " + " and ".join(str(one.line) for one in found))
-    return found[0]
+    if len(matches) > 1:
+        raise DuplicateHeuristic(
+            heuristic, "stands on lines " + " and ".join(str(rule.line) for rule in matches)
+        )
+    return matches[0]
 
 
 def next_id(playbook: Playbook) -> str:
@@ -236,17 +238,17 @@ def retire(playbook: Playbook, heuristic: str, reason: str, grounds: Grounds) ->
     return Amendment("retire", heuristic, current.head.raw, _retired(current, reason), grounds)
 
 
-def merge(playbook: Playbook, kept: str, absorbed: str, grounds: Grounds) -> Amendment:
-    """The kept heuristic takes over the other's labels; the other is retired with that reason."""
-    first, second = standing(playbook, kept), standing(playbook, absorbed)
+def merge(playbook: Playbook, survivor: str, absorbed: str, grounds: Grounds) -> Amendment:
+    """The survivor takes over the labels of the absorbed one, which is retired with that reason."""
+    first, second = standing(playbook, survivor), standing(playbook, absorbed)
     if first.id == second.id:
-        raise NotPermitted(kept, "cannot be merged with itself")
+        raise NotPermitted(survivor, "cannot be merged with itself")
     tags = tuple(dict.fromkeys((*first.tags, *second.tags)))
     new = (
         _with(first.head.raw, "tags", ", ".join(map(literal, tags))) if tags != first.tags else first.head.raw
     )
     old = f"{first.head.raw}\n{second.head.raw}"
-    return Amendment("merge", kept, old, f"{new}\n{_retired(second, f'merged into {kept}')}", grounds)
+    return Amendment("merge", survivor, old, f"{new}\n{_retired(second, f'merged into {survivor}')}", grounds)
 
 
 def _with(raw: str, key: str, value: str) -> str:

@@ -161,14 +161,14 @@ def _read(scan: _Scan, number: int, line: str) -> None:
     if not body:
         scan.paragraph = None
         return
-    kept = [entry for entry in scan.containers if entry[0] <= indent]
-    base = kept[-1][0] if kept else 0
+    containers = [entry for entry in scan.containers if entry[0] <= indent]
+    base = containers[-1][0] if containers else 0
     is_code = indent - base > 3
     if scan.paragraph and indent and (is_code or not _begins_block(body)):
         scan.paragraph.head = number + 1
         _reach(scan, number)
         return
-    scan.paragraph, scan.containers = None, kept
+    scan.paragraph, scan.containers = None, containers
     _reach(scan, number)
     if is_code:
         return

@@ -19,7 +19,7 @@ __all__ = ["claims", "resolve"]
 def claims(heuristics: Sequence[Heuristic]) -> dict[str, str]:
     """Map each claimed tag to the id that claims it; the first living claim wins."""
     claimed: dict[str, str] = {}
-    for heuristic in sorted(heuristics, key=lambda one: not one.live):
+    for heuristic in sorted(heuristics, key=lambda rule: not rule.live):
         for tag in heuristic.tags:
             claimed.setdefault(tag, heuristic.id)
     return claimed

@@ -65,8 +65,8 @@ def parse(text: str | bytes) -> Playbook:
     plan = outline(text)
     starts = tuple(accumulate(map(len, plan.lines), initial=0))
     sections = tuple(_sections(plan.headings, len(plan.lines)))
-    found = (_heuristic(plan.lines, starts, item, sections) for item in plan.items)
-    heuristics = tuple(heuristic for heuristic in found if heuristic)
+    parsed = (_heuristic(plan.lines, starts, item, sections) for item in plan.items)
+    heuristics = tuple(heuristic for heuristic in parsed if heuristic)
     faults = [*_head_faults(starts, heuristics), *_id_faults(heuristics), *_claim_faults(heuristics)]
     faults += _text_faults(text, starts, plan)
     extents = tuple((item.line, item.end) for item in plan.items)
@@ -106,7 +106,7 @@ def _heuristic(
     head = read_head(paragraph, item.content - item.bullet)
     if head is None:
         return None
-    section = sections[bisect_right(sections, item.line, key=lambda one: one.line) - 1]
+    section = sections[bisect_right(sections, item.line, key=lambda candidate: candidate.line) - 1]
     status: Status = "retired" if section.kind == "retired" else head.status or "active"
     return Heuristic(
         id=head.id,
@@ -148,13 +148,13 @@ def _claim_faults(heuristics: Sequence[Heuristic]) -> Iterator[PlaybookFault]:
     for heuristic in living:
         for tag in heuristic.tags:
             owner = claimed[tag]
-            shown = repr(plain(tag, 60))
+            quoted_tag = repr(plain(tag, 60))
             if tag in lines and tag != heuristic.id:
                 yield PlaybookFault(
-                    heuristic.line, f"tag {shown} is the id of another heuristic", "cite it by its id"
+                    heuristic.line, f"tag {quoted_tag} is the id of another heuristic", "cite it by its id"
                 )
             elif owner != heuristic.id:
-                reason = f"tag {shown} is already claimed by {owner} on line {lines[owner]}"
+                reason = f"tag {quoted_tag} is already claimed by {owner} on line {lines[owner]}"
                 yield PlaybookFault(heuristic.line, reason, "let one of them claim it")
 
 

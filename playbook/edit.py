@@ -65,7 +65,7 @@ def splice(text: str, changes: Iterable[Edit]) -> str:
 
 def inverse(changes: Iterable[Edit]) -> tuple[Edit, ...]:
     """The edits that restore, to the byte, the text these were planned on."""
-    return tuple(Edit(one.start, one.after, one.before) for one in reversed(tuple(changes)))
+    return tuple(Edit(edit.start, edit.after, edit.before) for edit in reversed(tuple(changes)))
 
 
 def edits(playbook: Playbook, amendments: Iterable[Amendment]) -> tuple[Edit, ...]:
@@ -89,11 +89,11 @@ def _plan(playbook: Playbook, amendment: Amendment) -> list[Edit]:
     wanted = parse(amendment.new).heuristics
     if len(wanted) != (2 if amendment.op == "merge" else 1):
         raise NotPermitted(plain(amendment.heuristic, 60), "the new line does not read as a heuristic")
-    if amendment.new != "\n".join(one.head.raw for one in wanted):
+    if amendment.new != "\n".join(heuristic.head.raw for heuristic in wanted):
         raise NotPermitted(plain(amendment.heuristic, 60), "the new line holds more than a heuristic")
     if amendment.old is None:
         return [_enter(playbook, amendment, wanted[0])]
-    targets = [standing(playbook, one.id) for one in wanted]
+    targets = [standing(playbook, heuristic.id) for heuristic in wanted]
     if targets[0].id != amendment.heuristic:
         raise NotPermitted(amendment.heuristic, f"the new line is about {targets[0].id}")
     if amendment.old.strip() != "\n".join(target.head.raw for target in targets):
@@ -101,9 +101,9 @@ def _plan(playbook: Playbook, amendment: Amendment) -> list[Edit]:
     if amendment.op == "retire":
         return _move(playbook, targets[0], amendment.new)
     if amendment.op == "merge":
-        kept = Edit(targets[0].start, targets[0].head.raw, wanted[0].head.raw)
-        between = parse(splice(playbook.text, [kept]))
-        return [kept, *_move(between, standing(between, targets[1].id), wanted[1].head.raw)]
+        survivor_edit = Edit(targets[0].start, targets[0].head.raw, wanted[0].head.raw)
+        between = parse(splice(playbook.text, [survivor_edit]))
+        return [survivor_edit, *_move(between, standing(between, targets[1].id), wanted[1].head.raw)]
     if amendment.op == "add":
         raise NotPermitted(amendment.heuristic, "what is added has no old line")
     return [Edit(targets[0].start, targets[0].head.raw, amendment.new)]
@@ -122,9 +122,12 @@ def _enter(playbook: Playbook, amendment: Amendment, wanted: Heuristic) -> Edit:
 
 def _move(playbook: Playbook, target: Heuristic, line: str) -> list[Edit]:
     """Take an item out with all that hangs on it, and put it, with its new line, at the end of Retired."""
-    if any(one.kind == "retired" and one.line < target.first < one.end for one in playbook.sections):
+    if any(
+        section.kind == "retired" and section.line < target.first < section.end
+        for section in playbook.sections
+    ):
         raise NotPermitted(target.id, "is retired already")
-    if any(target.first < one.first < target.end for one in playbook.heuristics):
+    if any(target.first < heuristic.first < target.end for heuristic in playbook.heuristics):
         raise NotPermitted(target.id, "other heuristics are nested in it; move them out first")
     offset = sum(map(len, playbook.lines[: target.first]))
     offset += target.first == 0 and playbook.text.startswith(_BOM)
@@ -133,8 +136,8 @@ def _move(playbook: Playbook, target: Heuristic, line: str) -> list[Edit]:
     notes = block[len(indent) + len(target.head.raw) :].rstrip("\r\n").split("\n")
     moved = line + "\n".join([notes[0], *(note.removeprefix(indent) for note in notes[1:])])
     removal = Edit(offset, block, "")
-    rest = parse(splice(playbook.text, [removal]))
-    return [removal, _insertion(rest, "retired", "Retired", moved)]
+    remainder = parse(splice(playbook.text, [removal]))
+    return [removal, _insertion(remainder, "retired", "Retired", moved)]
 
 
 def _insertion(playbook: Playbook, kind: str, title: str, block: str) -> Edit:
@@ -144,7 +147,9 @@ def _insertion(playbook: Playbook, kind: str, title: str, block: str) -> Edit:
     if kind == "global":  # heuristics of a document without sections hold globally too
         sections += [section for section in playbook.sections if section.kind == "other"]
     for section in sections:
-        items = [one for one in playbook.heuristics if section.line < one.first < section.end]
+        items = [
+            heuristic for heuristic in playbook.heuristics if section.line < heuristic.first < section.end
+        ]
         if items:
             at = max(end for first, end in playbook.extents if first <= items[-1].first < end)
             return _insert(playbook, at, [block])
@@ -174,9 +179,14 @@ def _check(before: Playbook, after: Playbook, amendment: Amendment) -> None:
     """Refuse a result that differs from `before` in more than the operation may change."""
     if before.text == after.text:
         raise NotPermitted(amendment.heuristic, "it would change nothing")
-    wanted = {one.id: one for one in parse(amendment.new).heuristics}
+    wanted = {heuristic.id: heuristic for heuristic in parse(amendment.new).heuristics}
     untouched = [
-        [(one.id, _said(one)) for one in side.heuristics if one.id not in wanted] for side in (before, after)
+        [
+            (heuristic.id, _field_values(heuristic))
+            for heuristic in side.heuristics
+            if heuristic.id not in wanted
+        ]
+        for side in (before, after)
     ]
     if untouched[0] != untouched[1]:
         raise NotPermitted(plain(amendment.heuristic, 60), "it would change another heuristic")
@@ -200,7 +210,7 @@ def _reasons(playbook: Playbook) -> Counter[str]:
     return Counter(_LINE.sub("", fault.reason) for fault in playbook.faults)
 
 
-def _said(heuristic: Heuristic) -> tuple[object, ...]:
+def _field_values(heuristic: Heuristic) -> tuple[object, ...]:
     return tuple(getattr(heuristic, name) for name in _FIELDS)
 
 

@@ -84,8 +84,8 @@ class HeuristicHead:
     @property
     def tags(self) -> tuple[str, ...]:
         """The agent's own labels that stand for this heuristic."""
-        found = (unquoted(match[0]) for match in _TAG.finditer(self.value("tags") or ""))
-        return tuple(dict.fromkeys(tag for tag in found if tag))
+        labels = (unquoted(match[0]) for match in _TAG.finditer(self.value("tags") or ""))
+        return tuple(dict.fromkeys(tag for tag in labels if tag))
 
     @property
     def since(self) -> date | None:
@@ -155,7 +155,7 @@ def _entries(raw: str, start: int, end: int) -> tuple[list[Entry], list[tuple[in
     """Read the inside of the braces, raw[start:end]."""
     entries: list[Entry] = []
     faults: list[tuple[int, str, str]] = []
-    seen: set[str] = set()
+    keys: set[str] = set()
     for match in _ENTRY.finditer(raw, start, end):
         at = match.start() + len(match[0]) - len(match[0].lstrip())
         key = _KEY.match(match[0])
@@ -169,22 +169,22 @@ def _entries(raw: str, start: int, end: int) -> tuple[list[Entry], list[tuple[in
         value = match[0][key.end() :].strip()
         begin = match.start() + len(match[0]) - len(match[0][key.end() :].lstrip())
         entry = Entry(key[1].lower(), value, begin, begin + len(value))
-        faults += _entry_faults(entry, at, seen)
+        faults += _entry_faults(entry, at, keys)
         entries.append(entry)
-        seen.add(entry.key)
+        keys.add(entry.key)
     return entries, faults
 
 
-def _entry_faults(entry: Entry, at: int, seen: set[str]) -> list[tuple[int, str, str]]:
-    shown = repr(plain(entry.value, 40))
+def _entry_faults(entry: Entry, at: int, keys: set[str]) -> list[tuple[int, str, str]]:
+    quoted = repr(plain(entry.value, 40))
     if entry.key not in KEYS:
         return [(at, f"unknown metadata key {entry.key!r}", "known are " + ", ".join(KEYS))]
-    if entry.key in seen:
+    if entry.key in keys:
         return [(at, f"metadata key {entry.key!r} stands twice", "keep one of them")]
     if entry.key == "status" and _status(entry.value) is None:
-        return [(at, f"unknown status {shown}", "use one of " + ", ".join(STATUSES))]
+        return [(at, f"unknown status {quoted}", "use one of " + ", ".join(STATUSES))]
     if entry.key == "since" and _day(entry.value) is None:
-        return [(at, f"since {shown} is not a date", "write YYYY-MM-DD")]
+        return [(at, f"since {quoted} is not a date", "write YYYY-MM-DD")]
     return []
 
 
@@ -217,8 +217,8 @@ def read_head(paragraph: str, content: int) -> HeuristicHead | None:
         return None
     remedy = "write a number from 0 to 1, such as [0.35]"
     faults = [(match.start(), f"{match['id']}: {wrong}", remedy)] if wrong else []
-    found = (group for group in _BRACES.finditer(paragraph, match.end()) if _is_metadata(group["inside"]))
-    group = next(found, None)
+    groups = (group for group in _BRACES.finditer(paragraph, match.end()) if _is_metadata(group["inside"]))
+    group = next(groups, None)
     braces = (group.start(), group.end()) if group else None
     faults += _stray_braces(paragraph, match.end(), braces)
     entries, wrongs = _entries(paragraph, braces[0] + 1, braces[1] - 1) if braces else ([], [])

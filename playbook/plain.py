@@ -36,11 +36,11 @@ _BARE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/+-]*(?: [A-Za-z0-9_.:/+-]+)*")
 
 
 def _visible(text: str) -> str:
-    kept: list[str] = []
+    characters: list[str] = []
     marks = 0
     for char in text:
         if char.isspace():
-            kept.append(" ")
+            characters.append(" ")
             marks = 0
             continue
         category = unicodedata.category(char)
@@ -48,8 +48,8 @@ def _visible(text: str) -> str:
             continue
         marks = marks + 1 if category in ("Mn", "Me") else 0
         if marks <= _MAX_MARKS:
-            kept.append(char)
-    return "".join(kept)
+            characters.append(char)
+    return "".join(characters)
 
 
 def plain(text: str, limit: int = MAX_TEXT) -> str:
@@ -66,8 +66,8 @@ def plain(text: str, limit: int = MAX_TEXT) -> str:
 
 
 def _escaped(char: str) -> str:
-    shown = char == " " or char in "_.,;:/+-()=%" or (char.isalnum() and char not in _INVISIBLE)
-    return char if shown else json.dumps(char)[1:-1] if not char.isascii() else f"\\u{ord(char):04x}"
+    is_bare = char == " " or char in "_.,;:/+-()=%" or (char.isalnum() and char not in _INVISIBLE)
+    return char if is_bare else json.dumps(char)[1:-1] if not char.isascii() else f"\\u{ord(char):04x}"
 
 
 def literal(value: str) -> str:

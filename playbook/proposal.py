@@ -57,21 +57,29 @@ def propose(playbook: Playbook, rows: Sequence[AuditRow]) -> list[Amendment]:
     evidence has its `demote` here, unless the playbook has demoted or retired it already.
     """
     best = _rows_by_heuristic(rows)
-    counts = Counter(one.id for one in playbook.heuristics)
-    known = {one.id: one for one in playbook.heuristics if counts[one.id] == 1}
-    found = [
-        made for name, row in best.items() if name in known and (made := _verdict(playbook, known[name], row))
+    counts = Counter(heuristic.id for heuristic in playbook.heuristics)
+    heuristics = {heuristic.id: heuristic for heuristic in playbook.heuristics if counts[heuristic.id] == 1}
+    amendments = [
+        amendment
+        for name, row in best.items()
+        if name in heuristics and (amendment := _verdict(playbook, heuristics[name], row))
     ]
-    taken = {made.heuristic for made in found}
-    merges = list(_merges(playbook, {k: v for k, v in best.items() if k in known and k not in taken}))
-    merged = {one.id for made in merges for one in parse(made.new).heuristics}
-    found += merges
+    amended_ids = {amendment.heuristic for amendment in amendments}
+    merges = list(
+        _merges(playbook, {k: v for k, v in best.items() if k in heuristics and k not in amended_ids})
+    )
+    merged_ids = {heuristic.id for amendment in merges for heuristic in parse(amendment.new).heuristics}
+    amendments += merges
     for name, row in best.items():
-        if name in known and name not in taken | merged and (made := _rated(playbook, known[name], row)):
-            found.append(made)
-    found.sort(key=lambda made: (_ORDER.index(made.op), _natural(made.heuristic)))
+        if (
+            name in heuristics
+            and name not in amended_ids | merged_ids
+            and (amendment := _rated(playbook, heuristics[name], row))
+        ):
+            amendments.append(amendment)
+    amendments.sort(key=lambda amendment: (_ORDER.index(amendment.op), _natural(amendment.heuristic)))
     unclaimed = [row for name, row in best.items() if name not in counts]
-    return _applicable(playbook, [*found, *_newcomers(playbook, unclaimed)])
+    return _applicable(playbook, [*amendments, *_newcomers(playbook, unclaimed)])
 
 
 def first(rows: Sequence[AuditRow]) -> str:
@@ -110,8 +118,8 @@ def _rows_by_heuristic(rows: Sequence[AuditRow]) -> dict[str, AuditRow]:
     """One row each: the entry row, or the exit row of what was never judged at entry."""
     best: dict[str, AuditRow] = {}
     for row in sorted(rows, key=lambda row: (row.role == "entry", row.evaluated_count > 0)):
-        held = best.get(row.heuristic_id)
-        if held is None or row.evaluated_count > 0 or held.evaluated_count == 0:
+        previous = best.get(row.heuristic_id)
+        if previous is None or row.evaluated_count > 0 or previous.evaluated_count == 0:
             best[row.heuristic_id] = row
     return {name: best[name] for name in sorted(best, key=_natural) if name}
 
@@ -120,8 +128,8 @@ def _supported(row: AuditRow, kind: str) -> bool:
     return row.role == "entry" and row.kind == kind and row.grade == "supported"
 
 
-def _grounds(row: AuditRow, falsified_by: str, **more: object) -> Grounds:
-    return Grounds(evidence(row) | {"awaited": _awaited(row)} | more, falsified_by)
+def _grounds(row: AuditRow, falsified_by: str, **figures: object) -> Grounds:
+    return Grounds(evidence(row) | {"awaited": _awaited(row)} | figures, falsified_by)
 
 
 def _awaited(row: AuditRow) -> int:
@@ -140,66 +148,71 @@ def _posterior(stated: float, row: AuditRow) -> float:
     return max(moved, stated) if row.avg > 0 else min(moved, stated)
 
 
-def _verdict(playbook: Playbook, known: Heuristic, row: AuditRow) -> Amendment | None:
+def _verdict(playbook: Playbook, heuristic: Heuristic, row: AuditRow) -> Amendment | None:
     """A change of status, when the evidence is supported."""
-    stated = known.confidence
+    stated = heuristic.confidence
     confidence = None if stated is None else _posterior(stated, row)
     prior = {"prior": stated if row.prior is None else row.prior}
-    bad = _grounds(row, _next(row, f"average above 0 {row.unit}"), **prior)
-    if _supported(row, "demote") and known.status in ("candidate", "active"):
-        return amend.demote(playbook, known.id, bad, confidence=confidence)
-    if _supported(row, "demote") and known.status == "demoted":
+    losing = _grounds(row, _next(row, f"average above 0 {row.unit}"), **prior)
+    if _supported(row, "demote") and heuristic.status in ("candidate", "active"):
+        return amend.demote(playbook, heuristic.id, losing, confidence=confidence)
+    if _supported(row, "demote") and heuristic.status == "demoted":
         if row.resolved_since is not None and row.resolved_since < _STILL_LOSING:
             return None
         reason = f"average {row.avg:+.2f} {row.unit} over {row.evaluated_count} citations"
-        return amend.retire(playbook, known.id, reason, bad)
-    if _supported(row, "keep") and known.status in ("candidate", "demoted"):
-        good = _grounds(row, _next(row, f"average below 0 {row.unit}"), **prior)
-        return amend.promote(playbook, known.id, good, confidence=confidence)
+        return amend.retire(playbook, heuristic.id, reason, losing)
+    if _supported(row, "keep") and heuristic.status in ("candidate", "demoted"):
+        earning = _grounds(row, _next(row, f"average below 0 {row.unit}"), **prior)
+        return amend.promote(playbook, heuristic.id, earning, confidence=confidence)
     return None
 
 
-def _rated(playbook: Playbook, known: Heuristic, row: AuditRow) -> Amendment | None:
+def _rated(playbook: Playbook, heuristic: Heuristic, row: AuditRow) -> Amendment | None:
     """A change of confidence worth an owner's attention."""
-    stated = known.confidence
-    if stated is None or not known.live or row.grade == "none" or row.kind == "insufficient_data":
+    stated = heuristic.confidence
+    if stated is None or not heuristic.live or row.grade == "none" or row.kind == "insufficient_data":
         return None
     confidence = _posterior(stated, row)
     if round(abs(confidence - stated), 9) < STEP:
         return None
     rate = f"win {'less' if confidence > stated else 'more'} often than {100 * stated:.0f} % of the time"
     grounds = _grounds(row, _next(row, rate), prior=stated if row.prior is None else row.prior)
-    return amend.set_confidence(playbook, known.id, confidence, grounds)
+    return amend.set_confidence(playbook, heuristic.id, confidence, grounds)
 
 
 def _merges(playbook: Playbook, rows: Mapping[str, AuditRow]) -> Iterator[Amendment]:
     """Merge pairs that are never cited apart and go the same way, the closest first, each heuristic once."""
-    known = {one.id: one for one in playbook.heuristics if one.live}
+    living = {heuristic.id: heuristic for heuristic in playbook.heuristics if heuristic.live}
     pairs: set[tuple[float, str, str]] = set()
     for name, row in rows.items():
         for other, shared in row.partners:
-            if shared > _INSEPARABLE and name != other and other in rows and {name, other} <= known.keys():
-                kept, absorbed = sorted((name, other), key=lambda one: (-_cited(rows[one]), _natural(one)))
-                pairs.add((-shared, kept, absorbed))
+            if shared > _INSEPARABLE and name != other and other in rows and {name, other} <= living.keys():
+                survivor, absorbed = sorted(
+                    (name, other), key=lambda rival: (-_cited(rows[rival]), _natural(rival))
+                )
+                pairs.add((-shared, survivor, absorbed))
     used: set[str] = set()
-    for minus_shared, kept, absorbed in sorted(pairs):
-        if {kept, absorbed} & used or not _same_way(rows[kept], rows[absorbed]):
+    for minus_shared, survivor, absorbed in sorted(pairs):
+        if {survivor, absorbed} & used or not _same_way(rows[survivor], rows[absorbed]):
             continue
-        if (known[kept].section, known[kept].status) != (known[absorbed].section, known[absorbed].status):
+        if (living[survivor].section, living[survivor].status) != (
+            living[absorbed].section,
+            living[absorbed].status,
+        ):
             continue
-        used |= {kept, absorbed}
-        words = f"{_AWAITED} later decisions cite one of {kept} and {absorbed} without the other"
+        used |= {survivor, absorbed}
+        words = f"{_AWAITED} later decisions cite one of {survivor} and {absorbed} without the other"
         grounds = _grounds(
-            rows[kept], words, jaccard=round(-minus_shared, 4), absorbed=evidence(rows[absorbed])
+            rows[survivor], words, jaccard=round(-minus_shared, 4), absorbed=evidence(rows[absorbed])
         )
-        yield amend.merge(playbook, kept, absorbed, grounds)
+        yield amend.merge(playbook, survivor, absorbed, grounds)
 
 
-def _same_way(one: AuditRow, other: AuditRow) -> bool:
+def _same_way(row: AuditRow, partner: AuditRow) -> bool:
     return (
-        (one.role, one.kind) == (other.role, other.kind)
-        and min(one.evaluated_count, other.evaluated_count) >= _ENOUGH_TO_MERGE
-        and (one.avg or 0) * (other.avg or 0) > 0
+        (row.role, row.kind) == (partner.role, partner.kind)
+        and min(row.evaluated_count, partner.evaluated_count) >= _ENOUGH_TO_MERGE
+        and (row.avg or 0) * (partner.avg or 0) > 0
     )
 
 
@@ -246,11 +259,11 @@ def _cited(row: AuditRow) -> int:
 
 def _applicable(playbook: Playbook, proposals: Sequence[Amendment]) -> list[Amendment]:
     """Leave out what the document's own faults stand in the way of; the rest applies in order."""
-    kept: list[Amendment] = []
+    applicable: list[Amendment] = []
     for proposal in proposals:
         try:
             playbook, _ = amended(playbook, proposal)
         except AmendmentError:
             continue
-        kept.append(proposal)
-    return kept
+        applicable.append(proposal)
+    return applicable

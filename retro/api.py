@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from retro.app.experience.imports import require_memory
-from retro.app.questions import reviews as shelf
+from retro.app.questions import reviews
 from retro.app.questions.memory import MemoryQueries
 from retro.config import Config, load
 from retro.errors import UsageError
@@ -50,11 +50,11 @@ class Mirror:
 
     def reviews(self, agent: str | None = None) -> list[dict[str, Any]]:
         """Every review that is owed or made, as `retro reviews --json` prints them."""
-        return shelf.rows(self.store, agent)
+        return reviews.rows(self.store, agent)
 
     def review(self, id: str) -> dict[str, Any]:  # noqa: A002  the field's name
         """A stored review, as `retro show ID --format json` prints it; `ID@1` names a revision."""
-        document: dict[str, Any] = json.loads(shelf.stored(self.store, id).text)
+        document: dict[str, Any] = json.loads(reviews.stored(self.store, id).text)
         return document
 
     # the memory, under the names of the tools of `retro mcp`
@@ -96,8 +96,8 @@ class Mirror:
 
         One that knows its outcome more than a day from now is a fault, as everywhere.
         """
-        told = [episodes] if isinstance(episodes, Mapping) else episodes
-        return self.experience.remember_all(told, not_after=time.time_ns() // 1000 + _DAY).to_json()
+        batch = [episodes] if isinstance(episodes, Mapping) else episodes
+        return self.experience.remember_all(batch, not_after=time.time_ns() // 1000 + _DAY).to_json()
 
     remember_trade = remember
 
@@ -236,9 +236,9 @@ class Mirror:
         beta: float = 1.0,
     ) -> None:
         """State a belief with its prior; episodes that meet the conditions from `at` on are its evidence."""
-        told: dict[str, Any] = {"id": id, "proposition": proposition, "conditions": dict(conditions)}
-        told |= {"claim": claim, "alpha": alpha, "beta": beta}
-        self.experience.seed_belief(self.experience.agent(agent), told, at=_stated(at))
+        belief: dict[str, Any] = {"id": id, "proposition": proposition, "conditions": dict(conditions)}
+        belief |= {"claim": claim, "alpha": alpha, "beta": beta}
+        self.experience.seed_belief(self.experience.agent(agent), belief, at=_stated(at))
 
     def halt(self, reason: str, *, at: str | datetime, agent: str | None = None) -> None:
         """Raise the flag that says stop, from an instant on: the state shows it until `resume`."""

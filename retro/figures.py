@@ -150,9 +150,9 @@ def interval(low: float, high: float) -> str:
     return f"{spell(low, places, signed=True)}..{spell(high, places, signed=True)}"
 
 
-def count(n: int, one: str, many: str | None = None) -> str:
+def count(n: int, singular: str, plural: str | None = None) -> str:
     """A number of things: 1 position, 1,204 positions."""
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
+    return f"{n:,} {singular if n == 1 else plural or singular + 's'}"
 
 
 def duration(seconds: float | None) -> str:

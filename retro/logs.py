@@ -61,8 +61,8 @@ def set_up(
 ) -> Log:
     """Send our events and those of every library to a stream, redacted as the last step before they are written."""
     out = sys.stderr if stream is None else stream
-    known = tuple(secrets)
-    log = Log(lambda: _configured(out, known))
+    known_secrets = tuple(secrets)
+    log = Log(lambda: _configured(out, known_secrets))
     root = logging.getLogger()
     root.handlers[:] = [_Sleeping(log)]
     root.setLevel(logging.DEBUG if verbose else logging.WARNING)
@@ -75,8 +75,8 @@ def _configured(out: TextIO, secrets: tuple[Secret, ...]) -> tuple[Any, Bound]:
     import structlog  # noqa: PLC0415  heavy: only where something is logged
 
     def redacted(_: object, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-        told: dict[str, Any] = redact(dict(event), secrets)
-        return told
+        clean_event: dict[str, Any] = redact(dict(event), secrets)
+        return clean_event
 
     renderer: Any = (
         structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)

@@ -61,10 +61,10 @@ def zone(name: str) -> ZoneInfo:
 
 def parse_instant(text: str) -> int:
     """Microseconds of an RFC 3339 instant with offset; `ValueError` says what is wrong. Digits past 1 us are cut."""
-    found = _INSTANT.fullmatch(text)
-    if not found:
+    match = _INSTANT.fullmatch(text)
+    if not match:
         raise ValueError(f"{text[:40]!r} is not an RFC 3339 instant such as 2026-03-01T12:00:00Z")
-    year, month, day, hour, minute, second, fraction, offset = found.groups()
+    year, month, day, hour, minute, second, fraction, offset = match.groups()
     if offset is None:
         raise ValueError(f"time {text[:40]!r} has no offset; write it with Z or +hh:mm")
     if not 2 <= int(year) <= 9998:  # so that every period around an instant lies inside the calendar
@@ -94,8 +94,8 @@ def format_instant(at: int) -> str:
 
 def parse_duration(text: str) -> int:
     """Microseconds of a duration such as "4h", "1d" or "90m", up to 100 years; `ValueError` otherwise."""
-    found = _DURATION.fullmatch(text.strip())
-    length = round(float(found[1]) * _UNIT[found[2]]) if found else 0
+    match = _DURATION.fullmatch(text.strip())
+    length = round(float(match[1]) * _UNIT[match[2]]) if match else 0
     if not 0 < length <= _LONGEST:
         raise ValueError(f"{text[:40]!r} is not a duration such as 1h, 4h, 1d or 30d")
     return length

@@ -38,17 +38,17 @@ def plain_text(text: str) -> str:
     """The text without control, bidi and invisible characters; a line break or tab becomes one space. Idempotent."""
     if text.isascii() and text.isprintable():
         return text
-    shown = _UNSEEN.sub("", _BREAK.sub(" ", text))
-    if shown.isprintable():
-        return shown
-    return "".join(c for c in shown if unicodedata.category(c) not in {"Cf", "Cc", "Cs"})
+    visible_text = _UNSEEN.sub("", _BREAK.sub(" ", text))
+    if visible_text.isprintable():
+        return visible_text
+    return "".join(c for c in visible_text if unicodedata.category(c) not in {"Cf", "Cc", "Cs"})
 
 
 def visible(document: str) -> str:
     """The same JSON with bidi and invisible characters as escapes: no value changes, and nothing reads as it is not."""
     if document.isascii():
         return document
-    return _UNSEEN.sub(lambda found: json.dumps(found[0])[1:-1], document)
+    return _UNSEEN.sub(lambda match: json.dumps(match[0])[1:-1], document)
 
 
 def clean(document: Document) -> Document:
@@ -57,9 +57,9 @@ def clean(document: Document) -> Document:
     What was clean stays the same object; figures, and the instants code wrote, are not looked at.
     """
     changes = {
-        name: kept
+        name: cleaned
         for name, value in document.__dict__.items()
-        if name not in _OURS and (kept := _cleaned(value)) is not value
+        if name not in _OURS and (cleaned := _cleaned(value)) is not value
     }
     return document.model_copy(update=changes) if changes else document
 
@@ -72,9 +72,9 @@ def _cleaned(value: Any) -> Any:
         items = [_cleaned(item) for item in value]
         return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
     if isinstance(value, dict):
-        kept = {key: _cleaned(item) for key, item in value.items()}
-        same = all(kept[key] is item and plain_text(key) is key for key, item in value.items())
-        return value if same else _rekeyed(kept)
+        cleaned = {key: _cleaned(item) for key, item in value.items()}
+        unchanged = all(cleaned[key] is item and plain_text(key) is key for key, item in value.items())
+        return value if unchanged else _rekeyed(cleaned)
     return clean(value) if hasattr(value, "model_copy") else value
 
 

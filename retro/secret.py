@@ -82,8 +82,8 @@ def redact(value: Any, secrets: Iterable[Secret] = ()) -> Any:
     Texts, mappings and lists are walked; anything that is no JSON value becomes its redacted text. As the last
     step before a log line is rendered this is what keeps keys out of logs.
     """
-    known = sorted({form for secret in secrets for form in _spellings(secret)}, key=len, reverse=True)
-    mask = re.compile("|".join(map(re.escape, known))) if known else None
+    spellings = sorted({form for secret in secrets for form in _spellings(secret)}, key=len, reverse=True)
+    mask = re.compile("|".join(map(re.escape, spellings))) if spellings else None
     return _redact(value, mask, 0)
 
 

@@ -62,7 +62,7 @@ class Stage:
         self.expected, self.files = {}, {}
         calm = self._take("calm")
         self.points = traced(lambda: self.knock(calm)).calls
-        self.expected, self.files = self.found(calm)
+        self.expected, self.files = self.outcome(calm)
         self.mails = self._mails()
         assert set(self.mails.values()) == {1}
         assert {who for who, _ in self.mails} == set(PEOPLE)
@@ -70,7 +70,7 @@ class Stage:
         assert {state for _, state, _ in self.expected["reviews"]} == {"done"}
 
     def world(self, database: Path) -> World:
-        told = {
+        configuration = {
             "mail": {
                 "host": "127.0.0.1",
                 "port": self.port,
@@ -81,7 +81,11 @@ class Stage:
             "retrospective": {"epoch_review_enabled": False, "weekly_review_enabled": False},
         }
         return World(
-            open_store(str(database)), database.parent, at=MONDAY + DAY + 2 * HOUR, told=told, files=True
+            open_store(str(database)),
+            database.parent,
+            at=MONDAY + DAY + 2 * HOUR,
+            configuration=configuration,
+            files=True,
         )
 
     def knock(self, folder: Path, later_s: float = 0) -> None:
@@ -94,25 +98,25 @@ class Stage:
         finally:
             world.store.close()
 
-    def found(self, folder: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
+    def outcome(self, folder: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
         """What a run has left: the ledger, the stored bytes, the letters, the files."""
         world = self.world(folder / "retro.db")
         with world.store.read() as conn:
             assert conn.exec_driver_sql("PRAGMA integrity_check").scalar_one() == "ok"
-        told = {
-            "reviews": {(one.id, one.state, one.revision) for one in world.reviews()},
-            "texts": {one.id: world.text(one.id) for one in world.reviews()},
+        ledger = {
+            "reviews": {(review.id, review.state, review.revision) for review in world.reviews()},
+            "texts": {review.id: world.text(review.id) for review in world.reviews()},
             "letters": Counter(
                 (x.review_id, x.revision, x.channel, x.recipient, x.state) for x in world.letters()
             ),
         }
         world.store.close()
-        return told, world.files()
+        return ledger, world.files()
 
     def disturbed(self, mode: Mode, point: int, swept: Swept) -> None:
         """One point: disturb a run there, let others go on, and compare."""
         folder = self._take(f"{mode}-{point}")
-        self.mailbox.taken.clear()
+        self.mailbox.received.clear()
         code = traced(lambda: self.knock(folder), mode, point).code
         swept.tried[mode] += 1
         swept.died += code < 0
@@ -121,7 +125,7 @@ class Stage:
         for later in (100, 300):  # later than any back-off after one failure, and once more
             self.knock(folder, later)
         where = f"{mode} {point}: {self.points[point - 1]}"
-        assert self.found(folder) == (self.expected, self.files), where
+        assert self.outcome(folder) == (self.expected, self.files), where
         mails = self._mails()
         twice = [key for key, count in mails.items() if count > 1]
         assert set(mails) == set(self.mails), where
@@ -146,14 +150,14 @@ class Stage:
 
     def _mails(self) -> Counter[tuple[str, str]]:
         """(recipient, Message-ID) -> how often; a mail under one Message-ID is always the same."""
-        found: Counter[tuple[str, str]] = Counter()
+        mail_counts: Counter[tuple[str, str]] = Counter()
         bodies: dict[tuple[str, str], bytes] = {}
-        for taken in self.mailbox.taken:
-            for recipient in taken.recipients:
-                key = recipient, taken.mail["Message-ID"]
-                found[key] += 1
-                assert bodies.setdefault(key, taken.data) == taken.data
-        return found
+        for letter in self.mailbox.received:
+            for recipient in letter.recipients:
+                key = recipient, letter.mail["Message-ID"]
+                mail_counts[key] += 1
+                assert bodies.setdefault(key, letter.data) == letter.data
+        return mail_counts
 
 
 @contextmanager
@@ -170,11 +174,11 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     options.add_argument("--step", type=int, default=1, help="every n-th point only")
-    told = options.parse_args()
+    arguments = options.parse_args()
     with tempfile.TemporaryDirectory() as name, staged(Path(name)) as stage:
         kinds = ", ".join(f"{count} {call}" for call, count in Counter(stage.points).most_common())
         print(f"{len(stage.points)} system calls that write: {kinds}")
-        swept = stage.sweep(told.step)
+        swept = stage.sweep(arguments.step)
     for mode, count in swept.tried.items():
         print(f"{mode:14} {count:5} points")
     print(

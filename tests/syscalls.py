@@ -72,14 +72,14 @@ def traced(work: Callable[[], None], mode: Mode = "count", at: int = 0) -> Trace
         _live(libc, work)
     os.waitpid(child, 0)
     libc.ptrace(_SETOPTIONS, child, None, _GOOD | _EXITKILL)
-    told, pending, signal_ = Traced(), "", 0
+    trace, pending, signal_ = Traced(), "", 0
     entering = True
     while True:
         libc.ptrace(_SYSCALL, child, None, signal_)
         _, status = os.waitpid(child, 0)
         if not os.WIFSTOPPED(status):
-            told.code = os.waitstatus_to_exitcode(status)
-            return told
+            trace.code = os.waitstatus_to_exitcode(status)
+            return trace
         stop = os.WSTOPSIG(status)
         signal_ = 0 if stop in {signal.SIGTRAP | 0x80, signal.SIGTRAP} else stop
         if stop != signal.SIGTRAP | 0x80:
@@ -90,8 +90,8 @@ def traced(work: Callable[[], None], mode: Mode = "count", at: int = 0) -> Trace
         elif entering:
             name = _call(libc, child)
             if name:
-                told.calls.append(name)
-                if len(told.calls) == at and _enter(libc, child, mode, name):
+                trace.calls.append(name)
+                if len(trace.calls) == at and _enter(libc, child, mode, name):
                     pending = name
         entering = not entering
 

@@ -118,13 +118,13 @@ def trade(
         venue="hyperliquid" if perp else "uniswap-v3-base", side=side, strategy="range",
         risk=f"{max(1.0, quantity * p0 * 0.03):.2f}",
     )  # fmt: skip
-    seen = context(entry, asset)
+    situation = context(entry, asset)
     text = why + (f" Per heuristic {cites}." if cites else "")
-    think(entry, "enter", text, name, instrument=instrument, strategy="range", context=seen)
+    think(entry, "enter", text, name, instrument=instrument, strategy="range", context=situation)
     buy, sell = ("buy", "sell") if sign > 0 else ("sell", "buy")
-    for when, what, at in ((entry, buy, p0), (exit_, sell, p1)):
+    for when, fill_side, at in ((entry, buy, p0), (exit_, sell, p1)):
         tell(
-            when, "fill", position=name, instrument=instrument, side=what, quantity=f"{quantity:.9f}", price=f"{at:.4f}",
+            when, "fill", position=name, instrument=instrument, side=fill_side, quantity=f"{quantity:.9f}", price=f"{at:.4f}",
             fee=f"{quantity * at * FEE:.9f}",
         )  # fmt: skip
         if not perp:
@@ -300,11 +300,11 @@ def predictions() -> None:
             low=round(predicted - wide, 6), high=round(predicted + wide, 6), confidence=0.75, unit="fraction",
             target_at=(when + timedelta(hours=4)).isoformat().replace("+00:00", "Z"),
         )  # fmt: skip
-        made = str(events[-1]["id"])
+        prediction = str(events[-1]["id"])
         tell(
             when + timedelta(hours=4),
             "resolution",
-            prediction=made,
+            prediction=prediction,
             actual=round(actual, 6),
             correct=(actual > 0) == (predicted > 0),
         )

@@ -20,7 +20,7 @@ from memory.errors import RefusedError
 from memory.instants import DAY
 from memory.retrieval.recall import score, top
 from memory.settings import STANDARD, Settings
-from memory.situation.context import known
+from memory.situation.context import stated_fields
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,14 +101,17 @@ def validate(
 
     Memory is told everything, and asked as of the instant before each entry. `seed` draws the bootstrap.
     """
-    traded = [one for one in episodes if one.pnl_r is not None]
+    traded = [episode for episode in episodes if episode.pnl_r is not None]
     columns = of_episodes(traded, settings.registry)
-    later = sorted((one for one in traded if one.entry_at >= split), key=lambda one: (one.entry_at, one.id))
+    later = sorted(
+        (episode for episode in traded if episode.entry_at >= split),
+        key=lambda episode: (episode.entry_at, episode.id),
+    )
     if len(later) < _LEAST:
         raise RefusedError(
             f"{len(later)} trades with an R were entered from the split on; at least {_LEAST} are needed"
         )
-    r = np.array([one.pnl_r for one in later], dtype=np.float64)
+    r = np.array([episode.pnl_r for episode in later], dtype=np.float64)
     stakes, unknown = _stakes(columns, later, r, settings)
     returns = {name: stakes[name] * r for name in APPROACHES}
     years = max(later[-1].entry_at - later[0].entry_at, DAY) / (365.0 * DAY)
@@ -138,16 +141,16 @@ def _reasons(
     later: Sequence[Episode], unsized: int, precision: float | None, settings: Settings
 ) -> dict[str, str]:
     """Why a figure says less than it seems to."""
-    found = {}
+    reasons = {}
     if precision is None:
-        found["precision"] = "nothing was known before any trade"
+        reasons["precision"] = "nothing was known before any trade"
     if unsized:
-        silent = sum(not known(settings.registry, one.context) for one in later)
+        silent = sum(not stated_fields(settings.registry, episode.context) for episode in later)
         why = f"; {silent} state nothing of their situation" if silent else ""
-        found["memory_kelly"] = (
+        reasons["memory_kelly"] = (
             f"{unsized} of {len(later)} trades could not be sized from memory and got the fixed stake{why}"
         )
-    return found
+    return reasons
 
 
 def _stakes(
@@ -156,13 +159,13 @@ def _stakes(
     """The share of capital each approach risks on each trade, and how often it did not know."""
     stakes = {name: np.full(len(later), STAKE) for name in APPROACHES}
     unknown = dict.fromkeys(APPROACHES, 0)
-    for i, one in enumerate(later):
-        as_of = one.entry_at - 1
-        known = columns.r[: columns.until(as_of)]
+    for i, episode in enumerate(later):
+        as_of = episode.entry_at - 1
+        outcomes = columns.r[: columns.until(as_of)]
         advice = {
-            "simple_kelly": weighed(known, np.ones(len(known))).fraction,
-            "recency_kelly": weighed(known[-RECENT:], np.ones(len(known[-RECENT:]))).fraction,
-            "memory_kelly": kelly_of(columns, one.context, as_of=as_of, settings=settings).fraction,
+            "simple_kelly": weighed(outcomes, np.ones(len(outcomes))).fraction,
+            "recency_kelly": weighed(outcomes[-RECENT:], np.ones(len(outcomes[-RECENT:]))).fraction,
+            "memory_kelly": kelly_of(columns, episode.context, as_of=as_of, settings=settings).fraction,
         }
         if (
             advice["memory_kelly"] is not None
@@ -187,17 +190,17 @@ def _precision(
     """
     results = np.sign(results_of(columns))
     hits, alike, recent = (np.full(len(later), np.nan) for _ in range(3))
-    for i, one in enumerate(later):
-        as_of = one.entry_at - 1
+    for i, episode in enumerate(later):
+        as_of = episode.entry_at - 1
         n = columns.until(as_of)
         if not n:
             continue
-        same = results[:n] == np.sign(one.pnl_r or 0.0)
-        scored = score(columns, one.context, as_of=as_of, settings=settings)
-        hits[i] = np.mean(same[top(scored.score, columns.at[:n], NEAREST)])
+        same_sign = results[:n] == np.sign(episode.pnl_r or 0.0)
+        scored = score(columns, episode.context, as_of=as_of, settings=settings)
+        hits[i] = np.mean(same_sign[top(scored.score, columns.at[:n], NEAREST)])
         weights = scored.sim * recency(columns.at[:n], as_of) * columns.conf[:n]
-        alike[i] = np.mean(same[top(weights, columns.at[:n], NEAREST)])
-        recent[i] = np.mean(same[-NEAREST:])
+        alike[i] = np.mean(same_sign[top(weights, columns.at[:n], NEAREST)])
+        recent[i] = np.mean(same_sign[-NEAREST:])
     return hits, alike, recent
 
 
@@ -240,13 +243,13 @@ def _value(number: float) -> float | None:
 
 
 def _mean(values: Floats) -> float | None:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else None
+    numbers = values[~np.isnan(values)]
+    return float(numbers.mean()) if len(numbers) else None
 
 
 def _approach(name: str, returns: Floats, stakes: Floats, unknown: int, years: float) -> Approach:
-    found = {metric: _value(values[0]) for metric, values in metrics(returns[None, :], years).items()}
-    return Approach(name=name, **found, mean_stake=float(stakes.mean()), unknown=unknown)
+    figures = {metric: _value(values[0]) for metric, values in metrics(returns[None, :], years).items()}
+    return Approach(name=name, **figures, mean_stake=float(stakes.mean()), unknown=unknown)
 
 
 def _differences(returns: dict[str, Floats], draws: Codes, years: float) -> list[Difference]:
@@ -259,14 +262,14 @@ def _differences(returns: dict[str, Floats], draws: Codes, years: float) -> list
         for name in APPROACHES:
             for metric, values in metrics(returns[name][rows], years).items():
                 drawn[name][metric].append(values)
-    found = []
+    differences = []
     whole = {name: metrics(returns[name][None, :], years) for name in APPROACHES}
     for against in APPROACHES[:-1]:
         for metric in METRICS:
             resampled = np.concatenate(drawn["memory_kelly"][metric]) - np.concatenate(drawn[against][metric])
             value = _value(float(whole["memory_kelly"][metric][0] - whole[against][metric][0]))
-            found.append(Difference(metric, against, value, _interval(resampled)))
-    return found
+            differences.append(Difference(metric, against, value, _interval(resampled)))
+    return differences
 
 
 def _precision_difference(metric: str, gap: Floats, draws: Codes) -> Difference:
@@ -277,29 +280,29 @@ def _precision_difference(metric: str, gap: Floats, draws: Codes) -> Difference:
 
 
 def _interval(resampled: Floats) -> tuple[float, float] | None:
-    known = resampled[~np.isnan(resampled)]
-    if len(known) < 0.95 * len(resampled) or not len(known):
+    estimates = resampled[~np.isnan(resampled)]
+    if len(estimates) < 0.95 * len(resampled) or not len(estimates):
         return None
-    low, high = np.percentile(known, [2.5, 97.5])
+    low, high = np.percentile(estimates, [2.5, 97.5])
     return float(low), float(high)
 
 
 def _verdict(differences: Sequence[Difference]) -> str:
     """One sentence for each thing memory was compared with, from the intervals alone."""
     words = []
-    for against in dict.fromkeys(one.against for one in differences):
+    for against in dict.fromkeys(difference.against for difference in differences):
         better, worse = [], []
-        for one in differences:
-            if one.against != against or one.interval is None:
+        for difference in differences:
+            if difference.against != against or difference.interval is None:
                 continue
-            low, high = one.interval
-            sign = -1 if one.metric == "max_drawdown" else 1
+            low, high = difference.interval
+            sign = -1 if difference.metric == "max_drawdown" else 1
             if min(low * sign, high * sign) > 0:
-                better.append(one.metric)
+                better.append(difference.metric)
             elif max(low * sign, high * sign) < 0:
-                worse.append(one.metric)
-        said = [f"better in {', '.join(better)}"] * bool(better) + [f"worse in {', '.join(worse)}"] * bool(
-            worse
-        )
-        words.append(f"against {against}: {' and '.join(said) or 'no difference is shown'}")
+                worse.append(difference.metric)
+        findings = [f"better in {', '.join(better)}"] * bool(better) + [
+            f"worse in {', '.join(worse)}"
+        ] * bool(worse)
+        words.append(f"against {against}: {' and '.join(findings) or 'no difference is shown'}")
     return "; ".join(words)

@@ -18,7 +18,7 @@ from memory.episodic.results import appetite, equity_of
 from memory.retrieval.hit import Filters
 from memory.retrieval.recall import score
 from memory.settings import STANDARD, Settings
-from memory.situation.context import checked, known
+from memory.situation.context import checked, stated_fields
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -63,7 +63,7 @@ def kelly(
     """What share of equity to risk per R in this situation, by what is known at `as_of` (default: everything)."""
     checked(settings.registry, context)
     columns = cache.columns(conn, agent, settings.registry)
-    instant = as_of if as_of is not None else columns.known
+    instant = as_of if as_of is not None else columns.complete_at
     return kelly_of(columns, context, as_of=instant, filters=filters, settings=settings)
 
 
@@ -76,7 +76,7 @@ def kelly_of(
     settings: Settings = STANDARD,
 ) -> Kelly:
     """Kelly over the columns' episodes known at `as_of`."""
-    if not known(settings.registry, context):
+    if not stated_fields(settings.registry, context):
         return Kelly(
             None, 0.0, None, None, None, "the situation states nothing that memories are compared by"
         )

@@ -35,17 +35,17 @@ def suggest_plans(
 
     A plan is made only while none of the same origin is alive. Running the same review again makes none.
     """
-    alive = {one.plan.id for one in plans(conn, agent, as_of=as_of, alive=True)}
+    alive = {status.plan.id for status in plans(conn, agent, as_of=as_of, alive=True)}
     origins = {identity.split("@")[0] for identity in alive}
-    made = []
+    suggestions = []
     now = state(conn, agent, as_of=as_of, settings=settings)
     if now.drawdown is not None and now.drawdown > DEFENSIVE and "defence" not in origins:
-        made.append(_defence(conn, agent, as_of, review, now))
+        suggestions.append(_defence(conn, agent, as_of, review, now))
     for belief in beliefs(conn, agent, as_of=as_of, settings=settings):
         losing = belief.claim == "loses" and belief.probability >= SURE and belief.evidence >= FOUNDED
         if losing and f"skip:{belief.id}" not in origins:
-            made.append(_skip(conn, agent, as_of, belief))
-    return tuple(made)
+            suggestions.append(_skip(conn, agent, as_of, belief))
+    return tuple(suggestions)
 
 
 def _defence(conn: Connection, agent: str, as_of: int, review: str, now: State) -> Plan:
@@ -63,7 +63,9 @@ def _defence(conn: Connection, agent: str, as_of: int, review: str, now: State) 
 
 
 def _skip(conn: Connection, agent: str, as_of: int, belief: Belief) -> Plan:
-    last = [one for one in (belief.last_confirmed, belief.last_contradicted) if one is not None]
+    last = [
+        identity for identity in (belief.last_confirmed, belief.last_contradicted) if identity is not None
+    ]
     return create_plan(
         conn,
         agent,

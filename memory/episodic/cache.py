@@ -30,11 +30,11 @@ JUDGED: Final = "retrospective"
 """The layout name of blocks that copy the retrospective ledger."""
 JUDGED_ROW: Final = np.dtype([("episode", "<i8"), ("at", "<i8")])
 """One record of such a block."""
-_AGENTS_KEPT: Final = 32
+_MOST_AGENTS: Final = 32
 _MOST_MERGED: Final = 4 * BLOCK
 
-_Kept = OrderedDict[tuple[str, str], tuple[LedgerHead, EpisodeColumns]]
-_kept: WeakKeyDictionary[Engine, _Kept] = WeakKeyDictionary()
+_Cache = OrderedDict[tuple[str, str], tuple[LedgerHead, EpisodeColumns]]
+_caches: WeakKeyDictionary[Engine, _Cache] = WeakKeyDictionary()
 _lock = Lock()
 
 
@@ -43,26 +43,26 @@ def columns(conn: Connection, agent: str, registry: Registry) -> EpisodeColumns:
     now = ledger.head(conn, agent)
     key = (agent, registry.layout)
     with _lock:
-        kept = _kept.setdefault(conn.engine, OrderedDict())
-        head, found = kept.get(key, (None, None))
-    if head == now and found is not None:
-        return found
-    if head is not None and found is not None and _begins(conn, agent, head, now):
-        found = _caught_up(conn, agent, registry, head, now, found)
+        cache = _caches.setdefault(conn.engine, OrderedDict())
+        head, episodes = cache.get(key, (None, None))
+    if head == now and episodes is not None:
+        return episodes
+    if head is not None and episodes is not None and _begins(conn, agent, head, now):
+        episodes = _caught_up(conn, agent, registry, head, now, episodes)
     else:
-        found = built(conn, agent, registry, now)
+        episodes = built(conn, agent, registry, now)
     with _lock:
-        kept[key] = (now, found)
-        kept.move_to_end(key)
-        while len(kept) > _AGENTS_KEPT:
-            kept.popitem(last=False)
-    return found
+        cache[key] = (now, episodes)
+        cache.move_to_end(key)
+        while len(cache) > _MOST_AGENTS:
+            cache.popitem(last=False)
+    return episodes
 
 
 def forget(conn: Connection) -> None:
     """Drop what this process has cached of the connection's database."""
     with _lock:
-        _kept.pop(conn.engine, None)
+        _caches.pop(conn.engine, None)
 
 
 def _begins(conn: Connection, agent: str, old: LedgerHead, now: LedgerHead) -> bool:
@@ -79,17 +79,22 @@ def _same(conn: Connection, agent: str, name: str, count: int, digest: bytes) ->
 
 
 def _caught_up(
-    conn: Connection, agent: str, registry: Registry, old: LedgerHead, now: LedgerHead, found: EpisodeColumns
+    conn: Connection,
+    agent: str,
+    registry: Registry,
+    old: LedgerHead,
+    now: LedgerHead,
+    episodes: EpisodeColumns,
 ) -> EpisodeColumns:
     def identities(wanted: Sequence[int]) -> dict[int, str]:
         return ledger.identities(conn, agent, wanted)
 
     if now.episodes > old.episodes:
-        more = pack(map(from_document, ledger.documents(conn, agent, old.episodes, now.episodes)), registry)
+        packed = pack(map(from_document, ledger.documents(conn, agent, old.episodes, now.episodes)), registry)
         numbers = np.arange(old.episodes, now.episodes, dtype=np.int64)
-        fresh = arranged(more, numbers, np.full(len(numbers), NEVER, dtype=np.int64), identities)
-        found = merged(found, fresh, identities)
-    return rejudged(found, ledger.judged_between(conn, agent, old.retrospectives, now.retrospectives))
+        fresh = arranged(packed, numbers, np.full(len(numbers), NEVER, dtype=np.int64), identities)
+        episodes = merged(episodes, fresh, identities)
+    return rejudged(episodes, ledger.judged_between(conn, agent, old.retrospectives, now.retrospectives))
 
 
 def built(conn: Connection, agent: str, registry: Registry, now: LedgerHead) -> EpisodeColumns:
@@ -139,14 +144,14 @@ def _sound(
 
 def _stretches(sound: dict[int, bytes], count: int) -> list[tuple[int, int]]:
     """Half-open row ranges that cover the ledger: one per sound block, neighbouring others together."""
-    found: list[tuple[int, int]] = []
+    ranges: list[tuple[int, int]] = []
     for number in range(-(-count // BLOCK)):
         first, last = number * BLOCK, min(count, (number + 1) * BLOCK)
-        if found and number not in sound and number - 1 not in sound:
-            found[-1] = (found[-1][0], last)
+        if ranges and number not in sound and number - 1 not in sound:
+            ranges[-1] = (ranges[-1][0], last)
         else:
-            found.append((first, last))
-    return found
+            ranges.append((first, last))
+    return ranges
 
 
 def seal_episodes(conn: Connection, agent: str, registry: Registry, now: LedgerHead) -> None:

@@ -81,7 +81,7 @@ class EpisodeColumns:
         return int(self.at[-1]) if len(self.at) else None
 
     @property
-    def known(self) -> int:
+    def complete_at(self) -> int:
         """The instant from which everything told is known: of the newest episode or review; 0 without episodes."""
         return max(self.latest or 0, self.reviewed)
 
@@ -149,8 +149,8 @@ def arranged(
     if len(at) > 1 and not bool(np.all(at[1:] > at[:-1])):
         order = np.lexsort((packed["tail"], packed["head"], at))
         keys = packed[["at", "head", "tail"]][order]
-        same = keys[1:] == keys[:-1]
-        for start, stop in _runs(same):
+        ties = keys[1:] == keys[:-1]
+        for start, stop in _runs(ties):
             run = order[start:stop]
             ids = identities([int(numbers[i]) for i in run])
             order[start:stop] = sorted(run, key=lambda i: ids[int(numbers[i])])
@@ -159,9 +159,9 @@ def arranged(
         return np.ascontiguousarray(values) if order is None else values[order]
 
     own = [name for name in packed.dtype.names or () if name.startswith("x")]
-    kept: dict[str, Any] = {name: column(packed[name]) for name in _KEPT}
+    named: dict[str, Any] = {name: column(packed[name]) for name in _KEPT}
     return EpisodeColumns(
-        **kept,
+        **named,
         context=tuple(column(packed[name]) for name in own),
         number=column(numbers),
         judged=column(judged),
@@ -169,21 +169,21 @@ def arranged(
     )
 
 
-def _runs(same: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """Half-open stretches of equal neighbours, from `same[i]`: row i equals row i + 1."""
-    edges = np.flatnonzero(np.diff(np.concatenate(([0], same.astype(np.int8), [0]))))
+def _runs(ties: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """Half-open stretches of equal neighbours, from `ties[i]`: row i equals row i + 1."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], ties.astype(np.int8), [0]))))
     return [(int(start), int(stop) + 1) for start, stop in edges.reshape(-1, 2)]
 
 
-def merged(columns: EpisodeColumns, more: EpisodeColumns, identities: Identities) -> EpisodeColumns:
+def merged(columns: EpisodeColumns, additions: EpisodeColumns, identities: Identities) -> EpisodeColumns:
     """Both, in order of (at, id); the result equals arranging all of them at once."""
-    places = np.searchsorted(columns.at, more.at, side="right")
-    tied = np.unique(more.at[np.searchsorted(columns.at, more.at, side="left") < places])
-    context = {f"x{position}": column for position, column in enumerate(more.context)}
+    places = np.searchsorted(columns.at, additions.at, side="right")
+    tied = np.unique(additions.at[np.searchsorted(columns.at, additions.at, side="left") < places])
+    context = {f"x{position}": column for position, column in enumerate(additions.context)}
     newer = bool(len(places)) and bool(places[0] == len(columns))  # the usual case, and much cheaper
 
     def inserted(values: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
-        new = context[name] if name in context else getattr(more, name)
+        new = context[name] if name in context else getattr(additions, name)
         return np.concatenate((values, new)) if newer else np.insert(values, places, new)
 
     result = _map(columns, inserted)

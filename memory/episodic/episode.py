@@ -91,7 +91,7 @@ def from_document(text: str) -> Episode:
         raise DamagedError(f"a stored episode cannot be read: {error}") from error
 
 
-def shown(episode: Episode) -> dict[str, Any]:
+def json_values(episode: Episode) -> dict[str, Any]:
     """The episode as JSON-ready values under the contract's names, `at` as RFC 3339."""
     values = {name: getattr(episode, name) for name in FIELDS}
     return values | {"at": written(episode.at), "tags": list(episode.tags), **episode.more}
@@ -164,11 +164,11 @@ def _parsed(text: str) -> dict[str, Any]:
 
 
 def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
         keys = [key for key, _ in pairs]
         raise RefusedError(f"repeated key: {next(key for key in keys if keys.count(key) > 1)!r}")
-    return found
+    return mapping
 
 
 def _no_constant(name: str) -> Any:

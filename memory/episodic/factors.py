@@ -57,11 +57,11 @@ def scale_at(columns: EpisodeColumns, n: int) -> float:
 def quality(r: Floats, sigma: float) -> Floats:
     """Q = sigmoid(2 r / sigma) in [0, 1]; .5 where there is no R."""
     with np.errstate(over="ignore"):  # exp(+large) is inf and Q is then the 0 it should be
-        found = np.exp(r * (-SENSITIVITY / sigma))
-    found += 1.0
-    np.reciprocal(found, out=found)
-    found[np.isnan(found)] = 0.5
-    return found
+        q = np.exp(r * (-SENSITIVITY / sigma))
+    q += 1.0
+    np.reciprocal(q, out=q)
+    q[np.isnan(q)] = 0.5
+    return q
 
 
 def recency(at: Codes, as_of: int, tau: float = EPISODE_TAU, decay: float = EPISODE_DECAY) -> Floats:
@@ -81,13 +81,13 @@ def affect(r: Floats, drawdown_state: float | None, losing_streak: int) -> Float
     In a drawdown_state above .5, losses beyond -1.5 R weigh .5 and gains beyond 2 R .3; else, in a losing streak of
     three or more, winners weigh .3. Losses are warnings and are never suppressed. No R is neutral.
     """
-    found = np.ones(len(r), dtype=np.float64)
+    factor = np.ones(len(r), dtype=np.float64)
     if drawdown_state is not None and drawdown_state > 0.5:
-        found[r < -1.5] += AFFECT * 0.5
-        found[r > 2.0] += AFFECT * 0.3
+        factor[r < -1.5] += AFFECT * 0.5
+        factor[r > 2.0] += AFFECT * 0.3
     elif losing_streak >= 3:
-        found[r > 0] += AFFECT * 0.3
-    return found
+        factor[r > 0] += AFFECT * 0.3
+    return factor
 
 
 def boost(judged: Codes, as_of: int) -> Floats:
@@ -102,8 +102,8 @@ def sharpe_weight(columns: EpisodeColumns, n: int) -> Floats:
     trades a year that the window's rate implies. Fewer than 5 outcomes, or no spread: .75.
     """
     r, at = columns.r[:n], columns.at[:n]
-    known = ~np.isnan(r)
-    filled = np.where(known, r, 0.0)
+    has_r = ~np.isnan(r)
+    filled = np.where(has_r, r, 0.0)
     start = np.searchsorted(at, at - _SHARPE_DAYS * DAY, side="right")
     stop = np.searchsorted(at, at, side="right")
 
@@ -111,7 +111,7 @@ def sharpe_weight(columns: EpisodeColumns, n: int) -> Floats:
         total = np.concatenate(([0.0], np.cumsum(values)))
         return np.asarray(total[stop] - total[start])
 
-    count, total, squares = summed(known.astype(np.float64)), summed(filled), summed(filled * filled)
+    count, total, squares = summed(has_r.astype(np.float64)), summed(filled), summed(filled * filled)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = total / count
         spread = np.sqrt((squares - count * mean * mean) / (count - 1))

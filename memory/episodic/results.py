@@ -24,8 +24,8 @@ def results_of(columns: EpisodeColumns) -> Floats:
     """Each episode's outcome whose sign says won or lost: R where known, else money, else NaN."""
     if "results" not in columns.memo:
         columns.memo["results"] = np.where(np.isnan(columns.r), columns.pnl, columns.r)
-    found: Floats = columns.memo["results"]
-    return found
+    results: Floats = columns.memo["results"]
+    return results
 
 
 def streaks(results: Floats) -> tuple[int, int]:

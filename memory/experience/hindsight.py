@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from memory.episodic import cache
 from memory.episodic.columns import FOREVER
-from memory.episodic.episode import Episode, from_document, sane, shown
+from memory.episodic.episode import Episode, from_document, json_values, sane
 from memory.episodic.factors import BOOST
 from memory.errors import MissingError, RefusedError
 from memory.instants import written
@@ -75,10 +75,10 @@ def felt(episode: Episode) -> float | None:
     return math.copysign(FELT, episode.result) if episode.result else 0.0
 
 
-def amended(episode: Episode, found: Retrospective | None) -> dict[str, Any]:
+def amended(episode: Episode, retrospective: Retrospective | None) -> dict[str, Any]:
     """The fields of an episode that hindsight may change, as they stand with this retrospective (None: as told)."""
     valence, tags = felt(episode), list(episode.tags)
-    if found is None:
+    if retrospective is None:
         return {
             "valence": valence,
             "tags": tags,
@@ -88,16 +88,16 @@ def amended(episode: Episode, found: Retrospective | None) -> dict[str, Any]:
             "retrospective_regret": None,
             "retrieval_boost": 1.0,
         }
-    tag = _verdict(valence, found.vs_inaction)
+    tag = _verdict(valence, retrospective.vs_inaction)
     if tag is not None and tag not in tags:
         tags.append(tag)
     return {
         "valence": CORRECTED if tag == REVERSAL else valence,
         "tags": tags,
         "provenance": "retrospective",
-        "retrospective_pnl": found.pnl,
-        "retrospective_vs_inaction": found.vs_inaction,
-        "retrospective_regret": found.regret,
+        "retrospective_pnl": retrospective.pnl,
+        "retrospective_vs_inaction": retrospective.vs_inaction,
+        "retrospective_regret": retrospective.regret,
         "retrieval_boost": BOOST,
     }
 
@@ -112,9 +112,9 @@ def _verdict(valence: float | None, vs_inaction: float | None) -> str | None:
     return None
 
 
-def remembered(episode: Episode, found: Retrospective | None) -> dict[str, Any]:
+def remembered(episode: Episode, retrospective: Retrospective | None) -> dict[str, Any]:
     """The episode as a reader sees it, hindsight applied."""
-    return shown(episode) | amended(episode, found)
+    return json_values(episode) | amended(episode, retrospective)
 
 
 def amend(
@@ -128,46 +128,58 @@ def amend(
     Raises `MissingError` without such an episode and `RefusedError` for a figure that is not finite. The newest retrospective
     by `at` counts; the same figures from the same review at the same instant change nothing.
     """
-    found = _checked(found)
+    retrospective = _checked(found)
     number = ledger.number_of(conn, agent, episode)
     if number is None:
         raise MissingError(f"agent {agent} has no episode {episode}")
     now = ledger.lock(conn, agent)
     original = from_document(ledger.numbered(conn, agent, [number])[number])
-    known = [retrospective_of(row) for row in ledger.judgements(conn, agent, [number])]
-    if found in known:
+    history = [retrospective_of(row) for row in ledger.judgements(conn, agent, [number])]
+    if retrospective in history:
         return ()
-    before, after = _newest(known), _newest([*known, found])
+    before, after = _newest(history), _newest([*history, retrospective])
     changes = [
         {
             "field": name,
             "old": json.dumps(old),
             "new": json.dumps(new),
-            "reason": _reason(name, found, original),
+            "reason": _reason(name, retrospective, original),
         }
         for (name, old), (_, new) in zip(
             sorted(amended(original, before).items()), sorted(amended(original, after).items()), strict=True
         )
         if old != new
     ]
-    judged = Judged(now.retrospectives, number, found.at, found.review, json.dumps(asdict(found)))
+    judged = Judged(
+        now.retrospectives, number, retrospective.at, retrospective.review, json.dumps(asdict(retrospective))
+    )
     then = ledger.judge(conn, agent, now, judged, changes)
     cache.seal_judged(conn, agent, then)
-    credit(conn, agent, [original], at=found.at, vs_inaction=found.vs_inaction, review=found.review)
-    return tuple(_amendment(change | {"review": found.review, "at": found.at}, episode) for change in changes)
+    credit(
+        conn,
+        agent,
+        [original],
+        at=retrospective.at,
+        vs_inaction=retrospective.vs_inaction,
+        review=retrospective.review,
+    )
+    return tuple(
+        _amendment(change | {"review": retrospective.review, "at": retrospective.at}, episode)
+        for change in changes
+    )
 
 
-def _checked(found: Retrospective) -> Retrospective:
-    written(found.at)
+def _checked(retrospective: Retrospective) -> Retrospective:
+    written(retrospective.at)
     for name in ("vs_inaction", "regret", "pnl"):
-        value = getattr(found, name)
+        value = getattr(retrospective, name)
         if value is not None and not abs(value) <= LARGEST:
             raise RefusedError(f"{name}: must be finite")
-    if found.unit not in get_args(Unit):
+    if retrospective.unit not in get_args(Unit):
         raise RefusedError(f"unit: must be one of {', '.join(get_args(Unit))}")
-    if not found.review:
+    if not retrospective.review:
         raise RefusedError("a retrospective names its review")
-    return replace(found, peak_context=sane("peak_context", found.peak_context))
+    return replace(retrospective, peak_context=sane("peak_context", retrospective.peak_context))
 
 
 def retrospective_of(row: Judged) -> Retrospective:
@@ -175,16 +187,20 @@ def retrospective_of(row: Judged) -> Retrospective:
     return Retrospective(**json.loads(row.document))
 
 
-def _newest(found: Sequence[Retrospective]) -> Retrospective | None:
+def _newest(history: Sequence[Retrospective]) -> Retrospective | None:
     """The one with the latest `at`; among equals the one told last."""
-    return max(enumerate(found), key=lambda pair: (pair[1].at, pair[0]))[1] if found else None
+    return max(enumerate(history), key=lambda pair: (pair[1].at, pair[0]))[1] if history else None
 
 
-def _reason(name: str, found: Retrospective, episode: Episode) -> str:
+def _reason(name: str, retrospective: Retrospective, episode: Episode) -> str:
     if name == "retrieval_boost":
         return "the whole consequence is known now"
     if name in ("valence", "tags"):
-        against = "not known" if found.vs_inaction is None else f"{found.vs_inaction:g} {found.unit}"
+        against = (
+            "not known"
+            if retrospective.vs_inaction is None
+            else f"{retrospective.vs_inaction:g} {retrospective.unit}"
+        )
         return f"vs_inaction is {against}; it had felt like {felt(episode)}"
     return "what the review computed"
 
@@ -213,11 +229,11 @@ def retrospectives(
     conn: Connection, agent: str, numbers: Sequence[int], as_of: int
 ) -> dict[int, Retrospective]:
     """The newest retrospective of each of these episodes (by ledger number) known at `as_of`."""
-    found: dict[int, Retrospective] = {}
+    newest: dict[int, Retrospective] = {}
     for row in ledger.judgements(conn, agent, numbers):  # oldest first: the newest stays
         if row.at <= as_of:
-            found[row.episode] = retrospective_of(row)
-    return found
+            newest[row.episode] = retrospective_of(row)
+    return newest
 
 
 def known_episodes(
@@ -226,8 +242,8 @@ def known_episodes(
     """Those of these episodes that were told, as they were told, each with the newest retrospective on it."""
     numbers = ledger.numbers_of(conn, agent, ids)
     texts = ledger.numbered(conn, agent, list(numbers.values()))
-    found = retrospectives(conn, agent, list(numbers.values()), FOREVER)
-    return {name: (from_document(texts[number]), found.get(number)) for name, number in numbers.items()}
+    newest = retrospectives(conn, agent, list(numbers.values()), FOREVER)
+    return {name: (from_document(texts[number]), newest.get(number)) for name, number in numbers.items()}
 
 
 def find_episode(conn: Connection, agent: str, identity: str, *, as_of: int | None = None) -> dict[str, Any]:
@@ -237,6 +253,6 @@ def find_episode(conn: Connection, agent: str, identity: str, *, as_of: int | No
         raise MissingError(f"agent {agent} has no episode {identity}")
     original = from_document(ledger.numbered(conn, agent, [number])[number])
     limit = as_of if as_of is not None else FOREVER
-    found = retrospectives(conn, agent, [number], limit).get(number)
+    retrospective = retrospectives(conn, agent, [number], limit).get(number)
     history = [row for row in amendments(conn, agent, identity) if row.at <= limit]
-    return remembered(original, found) | {"amendments": history, "original_valence": original.valence}
+    return remembered(original, retrospective) | {"amendments": history, "original_valence": original.valence}

@@ -51,15 +51,19 @@ def markers(
     Without a context no more is read than the newest that are wanted.
     """
     marked = _marked(conn, agent, as_of, limit if context is None else None)
-    told = {
+    episodes = {
         number: from_document(text) for number, text in ledger.numbered(conn, agent, list(marked)).items()
     }
-    found = [marker for number, one in marked.items() for marker in markers_of(told[number], one)]
+    marks = [
+        marker
+        for number, retrospective in marked.items()
+        for marker in markers_of(episodes[number], retrospective)
+    ]
     if context is None:
-        return tuple(sorted(found, key=lambda marker: (-marker.at, marker.episode, marker.outcome))[:limit])
-    columns = encode(settings.registry, [marker.context for marker in found])
-    alike = similarity(settings.registry, context, columns, len(found)).tolist()
-    near = [replace(marker, similarity=share) for marker, share in zip(found, alike, strict=True)]
+        return tuple(sorted(marks, key=lambda marker: (-marker.at, marker.episode, marker.outcome))[:limit])
+    columns = encode(settings.registry, [marker.context for marker in marks])
+    alike = similarity(settings.registry, context, columns, len(marks)).tolist()
+    near = [replace(marker, similarity=share) for marker, share in zip(marks, alike, strict=True)]
     return tuple(
         sorted(
             near, key=lambda marker: (-(marker.similarity or 0.0), -marker.at, marker.episode, marker.outcome)
@@ -69,41 +73,59 @@ def markers(
 
 def _marked(conn: Connection, agent: str, as_of: int | None, wanted: int | None) -> dict[int, Retrospective]:
     """Episode number -> its newest retrospective, of those that mark it; enough of the newest for `wanted` markers."""
-    seen: set[int] = set()
+    numbers: set[int] = set()
     marked: dict[int, Retrospective] = {}
     edge: int | None = None
     for row in ledger.latest_judgements(conn, agent, as_of):
         if edge is not None and row.at < edge:
             break  # all of one instant are read, since their order is that of the ids
-        if row.episode in seen:
+        if row.episode in numbers:
             continue
-        seen.add(row.episode)
-        found = retrospective_of(row)
-        if _regretted(found) or _missed(found):
-            marked[row.episode] = found
+        numbers.add(row.episode)
+        retrospective = retrospective_of(row)
+        if _regretted(retrospective) or _missed(retrospective):
+            marked[row.episode] = retrospective
             if wanted is not None and len(marked) >= wanted:
                 edge = row.at
     return marked
 
 
-def _regretted(found: Retrospective) -> bool:
-    return found.vs_inaction is not None and found.vs_inaction < -HARM
+def _regretted(retrospective: Retrospective) -> bool:
+    return retrospective.vs_inaction is not None and retrospective.vs_inaction < -HARM
 
 
-def _missed(found: Retrospective) -> bool:
-    return found.regret is not None and found.regret > MISSED
+def _missed(retrospective: Retrospective) -> bool:
+    return retrospective.regret is not None and retrospective.regret > MISSED
 
 
-def markers_of(episode: Episode, found: Retrospective) -> list[Marker]:
+def markers_of(episode: Episode, retrospective: Retrospective) -> list[Marker]:
     """The markers one retrospective registers: none, one or both."""
-    made = []
-    if found.vs_inaction is not None and _regretted(found):
-        sure = min(1.0, abs(found.vs_inaction) / SURE)
-        made.append(
-            Marker(episode.id, "Regret", "IncreaseCaution", sure, episode.context, found.review, found.at)
+    marks = []
+    if retrospective.vs_inaction is not None and _regretted(retrospective):
+        sure = min(1.0, abs(retrospective.vs_inaction) / SURE)
+        marks.append(
+            Marker(
+                episode.id,
+                "Regret",
+                "IncreaseCaution",
+                sure,
+                episode.context,
+                retrospective.review,
+                retrospective.at,
+            )
         )
-    if found.regret is not None and _missed(found):
-        where = found.peak_context if found.peak_context is not None else episode.context
-        sure = min(1.0, found.regret / SURE)
-        made.append(Marker(episode.id, "MissedExit", "TightenExits", sure, where, found.review, found.at))
-    return made
+    if retrospective.regret is not None and _missed(retrospective):
+        context = retrospective.peak_context if retrospective.peak_context is not None else episode.context
+        sure = min(1.0, retrospective.regret / SURE)
+        marks.append(
+            Marker(
+                episode.id,
+                "MissedExit",
+                "TightenExits",
+                sure,
+                context,
+                retrospective.review,
+                retrospective.at,
+            )
+        )
+    return marks

@@ -74,7 +74,7 @@ def remember(
     """
     source, line, total = iter(told), 0, Remembered()
     while batch := list(islice(source, _BATCH)):
-        good: dict[str, list[Episode]] = {}
+        by_agent: dict[str, list[Episode]] = {}
         faults = []
         for item in batch:
             line += 1
@@ -84,26 +84,26 @@ def remember(
                 else:
                     episode = verified(item) if isinstance(item, Episode) else episode_of(item)
                     entering(episode, settings.registry, not_after)
-                    good.setdefault(episode.agent, []).append(episode)
+                    by_agent.setdefault(episode.agent, []).append(episode)
             except RefusedError as error:
                 faults.append(EpisodeFault(where, line, str(error)))
         total += Remembered(faults=tuple(faults))
-        for agent in sorted(good):  # one order of locks for every writer
-            total += _stored(conn, agent, good[agent], settings.registry)
+        for agent in sorted(by_agent):  # one order of locks for every writer
+            total += _stored(conn, agent, by_agent[agent], settings.registry)
     return total
 
 
-def _stored(conn: Connection, agent: str, told: list[Episode], registry: Registry) -> Remembered:
+def _stored(conn: Connection, agent: str, episodes: list[Episode], registry: Registry) -> Remembered:
     before = ledger.lock(conn, agent)
-    known = ledger.told(conn, agent, [episode.id for episode in told])
+    documents = ledger.documents_of(conn, agent, [episode.id for episode in episodes])
     rows, fresh, disputed, unchanged = [], [], [], 0
-    for episode in told:
+    for episode in episodes:
         text = document(episode)
-        if episode.id not in known:
-            known[episode.id] = text
+        if episode.id not in documents:
+            documents[episode.id] = text
             rows.append((episode.id, episode.at, text))
             fresh.append(episode)
-        elif known[episode.id] == text:
+        elif documents[episode.id] == text:
             unchanged += 1
         else:
             disputed.append(Disputed(agent, episode.id, "told before with other content"))

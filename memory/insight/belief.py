@@ -33,8 +33,7 @@ from memory.insight.evidence import (
 from memory.instants import written
 from memory.settings import STANDARD, Settings
 from memory.situation.context import MISSING_CODE, Codes, Floats, Registry
-from memory.situation.predicate import conditions_of, fields_of, predicate
-from memory.situation.predicate import written as stated
+from memory.situation.predicate import conditions_of, fields_of, predicate, predicate_document
 from memory.store import intents, ledger
 
 if TYPE_CHECKING:
@@ -114,8 +113,8 @@ def seed_belief(conn: Connection, seed: Seed, *, registry: Registry = STANDARD.r
     Its conditions may ask about registered context fields, strategy, symbol and direction, and must ask something.
     Episodes known from `seed.at` on are its evidence.
     """
-    found = predicate(seed.conditions)
-    unknown = sorted(fields_of(found) - {item.name for item in registry.fields} - set(ACTION))
+    conditions = predicate(seed.conditions)
+    unknown = sorted(fields_of(conditions) - {item.name for item in registry.fields} - set(ACTION))
     if unknown:
         raise RefusedError(f"conditions: not a registered context field: {', '.join(unknown)}")
     if not seed.proposition.strip() or len(seed.proposition) > _LONGEST:
@@ -125,12 +124,14 @@ def seed_belief(conn: Connection, seed: Seed, *, registry: Registry = STANDARD.r
     if not (0 < seed.alpha < 1e6 and 0 < seed.beta < 1e6):
         raise RefusedError("alpha and beta must be above 0")
     written(seed.at)
-    text = json.dumps(sane("belief", asdict(seed) | {"conditions": stated(found)}), sort_keys=True)
+    text = json.dumps(
+        sane("belief", asdict(seed) | {"conditions": predicate_document(conditions)}), sort_keys=True
+    )
     ledger.lock(conn, seed.agent)
-    known = intents.belief(conn, seed.agent, seed.id)
-    if known is None:
+    stored_text = intents.belief(conn, seed.agent, seed.id)
+    if stored_text is None:
         intents.seed(conn, seed.agent, seed.id, seed.at, text)
-    elif known != text:
+    elif stored_text != text:
         raise ConflictError(f"agent {seed.agent} has another belief {seed.id}")
     return seed
 
@@ -144,10 +145,12 @@ def beliefs(
     seeds = [Seed(**json.loads(text)) for text in intents.seeded(conn, agent, as_of)]
     grown = [*[_seeded(seed, columns, n, settings.registry) for seed in seeds]]
     grown += _induced(conn, agent, columns, n, settings.registry)
-    ends = sorted({int(columns.number[place]) for one in grown for place in _ends(one) if place is not None})
+    ends = sorted(
+        {int(columns.number[place]) for belief in grown for place in _ends(belief) if place is not None}
+    )
     ids = ledger.identities(conn, agent, ends)
-    found = [_belief(one, columns, ids) for one in grown]
-    return tuple(sorted(found, key=lambda one: (-one.probability, -one.evidence, one.id)))
+    posteriors = [_belief(belief, columns, ids) for belief in grown]
+    return tuple(sorted(posteriors, key=lambda belief: (-belief.probability, -belief.evidence, belief.id)))
 
 
 def _seeded(seed: Seed, columns: EpisodeColumns, n: int, registry: Registry) -> _Grown:
@@ -169,7 +172,7 @@ def _induced(
     results = results_of(columns)[:n]
     usable = np.flatnonzero(decided(results) & (columns.strategy[:n] != MISSING_CODE))
     strategies, _ = classes(columns, "strategy", columns.strategy)
-    found = []
+    patterns = []
     for position, item in enumerate(registry.fields):
         if item.kind != "category":
             continue
@@ -179,8 +182,8 @@ def _induced(
             members = usable[places]
             first = None if values[members[0]] == MISSING_CODE else induced_after(results[members] > 0)
             if first is not None:
-                found.append(_pattern(conn, agent, columns, members, first, item.name, results))
-    return found
+                patterns.append(_pattern(conn, agent, columns, members, first, item.name, results))
+    return patterns
 
 
 def _pattern(
@@ -192,18 +195,18 @@ def _pattern(
     name: str,
     results: Floats,
 ) -> _Grown:
-    made = int(members[first - 1])
-    number = int(columns.number[made])
+    place = int(members[first - 1])
+    number = int(columns.number[place])
     episode = from_document(ledger.numbered(conn, agent, [number])[number])
     value = episode.context[name]
     wins = int(np.count_nonzero(results[members[:first]] > 0))
     claim: Claim = "wins" if 2 * wins > first else "loses"
-    more = "wins more often than it loses" if claim == "wins" else "loses more often than it wins"
+    tendency = "wins more often than it loses" if claim == "wins" else "loses more often than it wins"
     seed = Seed(
         id=f"{episode.strategy}/{name}={value}",
         agent=agent,
-        at=int(columns.at[made]),
-        proposition=f"{episode.strategy} {more} when {name} is {value}",
+        at=int(columns.at[place]),
+        proposition=f"{episode.strategy} {tendency} when {name} is {value}",
         conditions={
             "all": [
                 {"field": "strategy", "op": "==", "value": episode.strategy},
@@ -225,10 +228,10 @@ def _ends(grown: _Grown) -> tuple[int | None, int | None]:
 
 def domain_of(conditions: Mapping[str, Any]) -> dict[str, str | None]:
     """The strategy, symbol and regime a belief is about; None: all of them."""
-    found = predicate(conditions)
-    asked = conditions_of(found) if found.every else []
-    one = {item.field: str(item.value) for item in asked if item.op == "=="}
-    return {name: one.get(name) for name in ("strategy", "symbol", "regime")}
+    parsed = predicate(conditions)
+    asked = conditions_of(parsed) if parsed.every else []
+    equalities = {item.field: str(item.value) for item in asked if item.op == "=="}
+    return {name: equalities.get(name) for name in ("strategy", "symbol", "regime")}
 
 
 def _belief(grown: _Grown, columns: EpisodeColumns, ids: Mapping[int, str]) -> Belief:

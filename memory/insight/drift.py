@@ -54,7 +54,7 @@ def drift(r: Sequence[float]) -> Drift:
     recent: deque[float] = deque(maxlen=WINDOW)
     squares = 0.0
     run = _Run(0)
-    found: tuple[int, int, int, int] | None = None
+    last_alarm: tuple[int, int, int, int] | None = None
     alarms = 0
     for index, value in enumerate(r):
         sigma = max(
@@ -67,33 +67,33 @@ def drift(r: Sequence[float]) -> Drift:
         if (
             leaving * leaving > squares
         ):  # what is left was the smaller part: add it up afresh, without its rounding
-            squares = math.fsum(one * one for one in recent)
+            squares = math.fsum(outcome * outcome for outcome in recent)
         side = run.step(value / sigma)
         if side:
             alarms += 1
-            found = (side, run.split(), index, run.first)
+            last_alarm = (side, run.split(), index, run.first)
             run = _Run(index + 1)
-    return _standing(r, found, alarms)
+    return _standing(r, last_alarm, alarms)
 
 
 class _Run:
     """One stretch of the two sums, from a restart to the next alarm."""
 
-    __slots__ = ("down", "first", "highest", "lowest", "mean", "seen", "up")
+    __slots__ = ("down", "first", "highest", "lowest", "mean", "outcomes", "up")
 
     def __init__(self, first: int) -> None:
         self.first, self.mean = first, 0.0
-        self.seen: list[float] = []
+        self.outcomes: list[float] = []
         self.up = self.lowest = self.down = self.highest = 0.0
 
     def step(self, x: float) -> int:
         """+1 when the level has risen, -1 when it has fallen, else 0."""
-        self.seen.append(x)
-        self.mean += (x - self.mean) / len(self.seen)
+        self.outcomes.append(x)
+        self.mean += (x - self.mean) / len(self.outcomes)
         self.up += x - self.mean - ALLOWANCE
         self.down += x - self.mean + ALLOWANCE
         self.lowest, self.highest = min(self.lowest, self.up), max(self.highest, self.down)
-        if len(self.seen) < LEAST:
+        if len(self.outcomes) < LEAST:
             return 0
         if self.up - self.lowest > THRESHOLD:
             return 1
@@ -101,16 +101,16 @@ class _Run:
 
     def split(self) -> int:
         """Where the two levels part best: the index that leaves the least variance on either side."""
-        sums, n = np.cumsum(self.seen), len(self.seen)
+        sums, n = np.cumsum(self.outcomes), len(self.outcomes)
         k = np.arange(1, n)
         gain = (sums[:-1] - k * (sums[-1] / n)) ** 2 / (k * (n - k))
         return self.first + int(np.argmax(gain)) + 1
 
 
-def _standing(r: Sequence[float], found: tuple[int, int, int, int] | None, alarms: int) -> Drift:
-    if found is None:
+def _standing(r: Sequence[float], last_alarm: tuple[int, int, int, int] | None, alarms: int) -> Drift:
+    if last_alarm is None:
         return Drift(False, None, None, None, None, None, None, 0)
-    side, start, alarm, origin = found
+    side, start, alarm, origin = last_alarm
     cleared = alarm + LEAST if len(r) > alarm + LEAST else None
     before, since = r[origin:start], r[start:cleared]
     return Drift(

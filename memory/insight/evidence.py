@@ -27,15 +27,15 @@ ACTION: Final = ("strategy", "symbol", "direction")
 """What a predicate may ask about beside the registered context fields."""
 
 
-def mask(found: Predicate, columns: EpisodeColumns, n: int, registry: Registry) -> Mask:
+def mask(predicate: Predicate, columns: EpisodeColumns, n: int, registry: Registry) -> Mask:
     """Which of the first n episodes meet a predicate; what they do not state, and unknown fields, are not met."""
     parts = [
         _compared(part, columns, n, registry)
         if isinstance(part, Condition)
         else mask(part, columns, n, registry)
-        for part in found.parts
+        for part in predicate.parts
     ]
-    together = np.logical_and if found.every else np.logical_or
+    together = np.logical_and if predicate.every else np.logical_or
     return np.asarray(together.reduce(parts), dtype=np.bool_)
 
 
@@ -65,8 +65,8 @@ def _of_category(condition: Condition, column: Codes, coded: Any) -> Mask:
         return np.zeros(len(column), dtype=np.bool_)
     values = condition.value if condition.op == "in" else (condition.value,)
     equal = np.isin(column, [coded(value) for value in values])
-    found = ~equal if condition.op == "!=" else equal
-    return np.asarray(found & (column != MISSING_CODE), dtype=np.bool_)
+    meets = ~equal if condition.op == "!=" else equal
+    return np.asarray(meets & (column != MISSING_CODE), dtype=np.bool_)
 
 
 def decided(results: Floats) -> Mask:
@@ -84,8 +84,8 @@ def classes(columns: EpisodeColumns, name: str, values: Codes) -> tuple[npt.NDAr
     if ("classes", name) not in columns.memo:
         unique, inverse = np.unique(values, return_inverse=True)
         columns.memo["classes", name] = (inverse.astype(np.uint32), len(unique))
-    found: tuple[npt.NDArray[np.uint32], int] = columns.memo["classes", name]
-    return found
+    numbering: tuple[npt.NDArray[np.uint32], int] = columns.memo["classes", name]
+    return numbering
 
 
 def groups(keys: npt.NDArray[np.integer[Any]]) -> list[Codes]:

@@ -8,6 +8,7 @@ design/memory.md; disposition effect: Shefrin and Statman (1985), Odean (1998).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -107,14 +108,14 @@ def habits(
     """
     columns = cache.columns(conn, agent, settings.registry)
     n = columns.until(FOREVER if as_of is None else as_of)
-    found = []
+    rows = []
     for places in _practised(columns, n, strategy, symbol):
         numbers = [int(number) for number in columns.number[places[-WIDE:]]]
-        told = ledger.numbered(conn, agent, numbers)
-        last = [from_document(told[number]) for number in numbers]
+        documents = ledger.numbered(conn, agent, numbers)
+        last = [from_document(documents[number]) for number in numbers]
         equity = _equity_before(columns, places[-WIDE:], settings.capital)
-        found.append(_habit(agent, columns, places, last, equity, seed))
-    return tuple(sorted(found, key=lambda one: (-one.trades, one.strategy or "", one.symbol or "")))
+        rows.append(_habit(agent, columns, places, last, equity, seed))
+    return tuple(sorted(rows, key=lambda habit: (-habit.trades, habit.strategy or "", habit.symbol or "")))
 
 
 def _practised(columns: EpisodeColumns, n: int, strategy: str | None, symbol: str | None) -> list[Codes]:
@@ -127,9 +128,9 @@ def _practised(columns: EpisodeColumns, n: int, strategy: str | None, symbol: st
     places = np.flatnonzero(chosen)
     if not len(places):
         return []
-    left, right = columns.strategy[places], columns.symbol[places]
-    order = np.lexsort((right, left))
-    edges = (np.diff(left[order]) != 0) | (np.diff(right[order]) != 0)
+    strategies, symbols = columns.strategy[places], columns.symbol[places]
+    order = np.lexsort((symbols, strategies))
+    edges = (np.diff(strategies[order]) != 0) | (np.diff(symbols[order]) != 0)
     return [np.sort(places[piece]) for piece in np.split(order, np.flatnonzero(edges) + 1)]
 
 
@@ -139,6 +140,13 @@ def _equity_before(columns: EpisodeColumns, places: Codes, capital: float | None
         return None
     total = np.cumsum(np.concatenate(([capital], np.where(np.isnan(columns.pnl), 0.0, columns.pnl))))
     return np.asarray(total[places])
+
+
+def _figure(reasons: dict[str, str], name: str, value: float | None, why: str) -> float | None:
+    """The value; where there is none, why is noted under its name."""
+    if value is None:
+        reasons[name] = why
+    return value
 
 
 def _habit(
@@ -153,18 +161,13 @@ def _habit(
     r_all = r_all[~np.isnan(r_all)]
     steady = stability(r_all[-WIDE:])
     window = round(NARROW + (WIDE - NARROW) * (UNKNOWN_STABILITY if steady is None else steady))
-    seen = list(last[-window:])
+    episodes = list(last[-window:])
     reasons: dict[str, str] = {}
-
-    def told(name: str, value: float | None, why: str) -> float | None:
-        if value is None:
-            reasons[name] = why
-        return value
-
-    held = holds(seen)
-    r = np.array([one.pnl_r for one in seen if one.pnl_r is not None])
+    figure = partial(_figure, reasons)
+    winner_s, loser_s = holds(episodes)
+    r = np.array([episode.pnl_r for episode in episodes if episode.pnl_r is not None])
     full = kelly_of(r)
-    ratio, interval = disposition(*held, seed=seed)
+    ratio, interval = disposition(winner_s, loser_s, seed=seed)
     if interval is None:
         reasons["disposition_interval"] = f"fewer than {SIDES} winners or losers with a holding time"
     return Habit(
@@ -172,41 +175,41 @@ def _habit(
         strategy=last[-1].strategy,
         symbol=last[-1].symbol,
         trades=len(places),
-        window=len(seen),
+        window=len(episodes),
         first_at=int(columns.at[places[0]]),
         last_at=int(columns.at[places[-1]]),
-        win_rate=told("win_rate", win_rate(seen), "no trade in the window won or lost"),
-        mean_r=told("mean_r", float(r.mean()) if len(r) else None, "no outcome in R"),
-        median_hold_s_winners=told("median_hold_s_winners", median(held[0]), "no winner's holding time"),
-        median_hold_s_losers=told("median_hold_s_losers", median(held[1]), "no loser's holding time"),
-        disposition=told("disposition", ratio, "no holding times of both winners and losers"),
+        win_rate=figure("win_rate", win_rate(episodes), "no trade in the window won or lost"),
+        mean_r=figure("mean_r", float(r.mean()) if len(r) else None, "no outcome in R"),
+        median_hold_s_winners=figure("median_hold_s_winners", median(winner_s), "no winner's holding time"),
+        median_hold_s_losers=figure("median_hold_s_losers", median(loser_s), "no loser's holding time"),
+        disposition=figure("disposition", ratio, "no holding times of both winners and losers"),
         disposition_interval=interval,
-        winners=len(held[0]),
-        losers=len(held[1]),
-        kelly=told("kelly", full, "needs wins and losses in R"),
-        size_vs_kelly=told("size_vs_kelly", *size_vs_kelly(seen, equity, full)),
-        size_variation=told(
-            "size_variation", variation(risked(seen)), "fewer than two trades whose risk is known"
+        winners=len(winner_s),
+        losers=len(loser_s),
+        kelly=figure("kelly", full, "needs wins and losses in R"),
+        size_vs_kelly=figure("size_vs_kelly", *size_vs_kelly(episodes, equity, full)),
+        size_variation=figure(
+            "size_variation", variation(risked(episodes)), "fewer than two trades whose risk is known"
         ),
-        loss_aversion=told("loss_aversion", loss_aversion(r), "needs wins and losses in R"),
-        recency_bias=told(
+        loss_aversion=figure("loss_aversion", loss_aversion(r), "needs wins and losses in R"),
+        recency_bias=figure(
             "recency_bias",
-            recency_bias(seen),
+            recency_bias(episodes),
             f"fewer than {PAIRS} sizes after a result, or all sizes equal",
         ),
-        entry_timing=told(
-            "entry_timing", timing(seen, "entry_target", entry_advantage), "no entry target is stated"
+        entry_timing=figure(
+            "entry_timing", timing(episodes, "entry_target", entry_advantage), "no entry target is stated"
         ),
-        exit_timing=told(
-            "exit_timing", timing(seen, "exit_target", exit_advantage), "no exit target is stated"
+        exit_timing=figure(
+            "exit_timing", timing(episodes, "exit_target", exit_advantage), "no exit target is stated"
         ),
-        stability=told("stability", steady, f"fewer than {2 * NARROW} outcomes in R"),
+        stability=figure("stability", steady, f"fewer than {2 * NARROW} outcomes in R"),
         drift=_drift_document(drift(r_all.tolist()), columns, places),
         reasons=reasons,
     )
 
 
-def _drift_document(found: Drift, columns: EpisodeColumns, places: Codes) -> dict[str, Any]:
+def _drift_document(outcome_drift: Drift, columns: EpisodeColumns, places: Codes) -> dict[str, Any]:
     """The drift with instants in place of indices."""
     with_r = places[~np.isnan(columns.r[places])]
     at = columns.at[with_r]
@@ -215,12 +218,12 @@ def _drift_document(found: Drift, columns: EpisodeColumns, places: Codes) -> dic
         return None if index is None else int(at[min(index, len(at) - 1)])
 
     return {
-        "detected": found.detected,
-        "direction": found.direction,
-        "start_at": when(found.start),
-        "alarm_at": when(found.alarm),
-        "cleared_at": when(found.cleared),
-        "mean_r_before": found.before,
-        "mean_r_since": found.since,
-        "alarms": found.alarms,
+        "detected": outcome_drift.detected,
+        "direction": outcome_drift.direction,
+        "start_at": when(outcome_drift.start),
+        "alarm_at": when(outcome_drift.alarm),
+        "cleared_at": when(outcome_drift.cleared),
+        "mean_r_before": outcome_drift.before,
+        "mean_r_since": outcome_drift.since,
+        "alarms": outcome_drift.alarms,
     }

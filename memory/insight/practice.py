@@ -76,12 +76,16 @@ def disposition(
     return ratio, (float(low), float(high))
 
 
-def holds(seen: Sequence[Episode]) -> tuple[Floats, Floats]:
+def holds(episodes: Sequence[Episode]) -> tuple[Floats, Floats]:
     """Holding times in seconds of (winners, losers); a time of 0 is none."""
-    timed = [(one.held_for_s, one.result) for one in seen if one.held_for_s and one.result is not None]
+    timed = [
+        (episode.held_for_s, episode.result)
+        for episode in episodes
+        if episode.held_for_s and episode.result is not None
+    ]
     return (
-        np.array([held for held, result in timed if result > 0], dtype=np.float64),
-        np.array([held for held, result in timed if result < 0], dtype=np.float64),
+        np.array([seconds for seconds, result in timed if result > 0], dtype=np.float64),
+        np.array([seconds for seconds, result in timed if result < 0], dtype=np.float64),
     )
 
 
@@ -90,26 +94,29 @@ def median(values: Floats) -> float | None:
     return float(np.median(values)) if len(values) else None
 
 
-def win_rate(seen: Sequence[Episode]) -> float | None:
+def win_rate(episodes: Sequence[Episode]) -> float | None:
     """Share won of the trades that won or lost."""
-    decided = [one.result for one in seen if one.result]
+    decided = [episode.result for episode in episodes if episode.result]
     return sum(result > 0 for result in decided) / len(decided) if decided else None
 
 
-def risked(seen: Sequence[Episode]) -> list[float | None]:
+def risked(episodes: Sequence[Episode]) -> list[float | None]:
     """The amount at risk of each trade: its pnl over its R; None where that cannot be told."""
-    return [one.pnl / one.pnl_r if one.pnl is not None and one.pnl_r else None for one in seen]
+    return [
+        episode.pnl / episode.pnl_r if episode.pnl is not None and episode.pnl_r else None
+        for episode in episodes
+    ]
 
 
 def size_vs_kelly(
-    seen: Sequence[Episode], equity: Floats | None, full: float | None
+    episodes: Sequence[Episode], equity: Floats | None, full: float | None
 ) -> tuple[float | None, str]:
     """(mean risked share of equity / full Kelly, why not); `equity` runs parallel to the end of the window."""
     if equity is None:
         return None, "no capital is known"
     if full is None or full <= 0:
         return None, "the window has no positive Kelly fraction"
-    amounts = zip(risked(seen), equity[-len(seen) :].tolist(), strict=True)
+    amounts = zip(risked(episodes), equity[-len(episodes) :].tolist(), strict=True)
     shares = [amount / had for amount, had in amounts if amount is not None and amount > 0 and had > 0]
     if not shares:
         return None, "no trade whose risk is known"
@@ -118,8 +125,10 @@ def size_vs_kelly(
 
 def variation(amounts: Sequence[float | None]) -> float | None:
     """Coefficient of variation (ddof 1) of the known positive amounts; None of fewer than two."""
-    known = np.array([amount for amount in amounts if amount is not None and amount > 0])
-    return float(known.std(ddof=1) / known.mean()) if len(known) >= 2 else None
+    positive_amounts = np.array([amount for amount in amounts if amount is not None and amount > 0])
+    return (
+        float(positive_amounts.std(ddof=1) / positive_amounts.mean()) if len(positive_amounts) >= 2 else None
+    )
 
 
 def loss_aversion(r: Floats) -> float | None:
@@ -128,19 +137,19 @@ def loss_aversion(r: Floats) -> float | None:
     return float(np.median(losses) / np.median(wins)) if len(wins) and len(losses) else None
 
 
-def recency_bias(seen: Sequence[Episode]) -> float | None:
+def recency_bias(episodes: Sequence[Episode]) -> float | None:
     """Spearman's rank correlation of each trade's size with the result of the trade before it."""
     pairs = [
         (abs(now.size) * (now.entry_price or 1.0), before.result)
-        for before, now in pairwise(seen)
+        for before, now in pairwise(episodes)
         if now.size is not None and before.result is not None
     ]
     if len(pairs) < PAIRS:
         return None
-    left, right = (_ranks(np.array(side, dtype=np.float64)) for side in zip(*pairs, strict=True))
-    left, right = left - left.mean(), right - right.mean()
-    scale = math.sqrt(float((left @ left) * (right @ right)))
-    return float(left @ right) / scale if scale > _FLAT else None
+    size_ranks, result_ranks = (_ranks(np.array(side, dtype=np.float64)) for side in zip(*pairs, strict=True))
+    size_ranks, result_ranks = size_ranks - size_ranks.mean(), result_ranks - result_ranks.mean()
+    scale = math.sqrt(float((size_ranks @ size_ranks) * (result_ranks @ result_ranks)))
+    return float(size_ranks @ result_ranks) / scale if scale > _FLAT else None
 
 
 def _ranks(values: Floats) -> Floats:
@@ -150,25 +159,25 @@ def _ranks(values: Floats) -> Floats:
     return np.asarray((last - (counts - 1) / 2.0)[inverse])
 
 
-def entry_advantage(one: Episode, target: float, side: int) -> float | None:
+def entry_advantage(episode: Episode, target: float, side: int) -> float | None:
     """How much better than the target it was entered, as a share of the target."""
-    return None if one.entry_price is None else side * (target - one.entry_price) / target
+    return None if episode.entry_price is None else side * (target - episode.entry_price) / target
 
 
-def exit_advantage(one: Episode, target: float, side: int) -> float | None:
+def exit_advantage(episode: Episode, target: float, side: int) -> float | None:
     """How much better than the target it was left, as a share of the target."""
-    return None if one.exit_price is None else side * (one.exit_price - target) / target
+    return None if episode.exit_price is None else side * (episode.exit_price - target) / target
 
 
 def timing(
-    seen: Sequence[Episode], name: str, advantage: Callable[[Episode, float, int], float | None]
+    episodes: Sequence[Episode], name: str, advantage: Callable[[Episode, float, int], float | None]
 ) -> float | None:
     """The median advantage over the target that episodes state under this name; None when none does."""
-    found = []
-    for one in seen:
-        target = one.more.get(name)
-        side = 0 if one.direction is None else int(signs(np.array([code(one.direction)]))[0])
+    advantages = []
+    for episode in episodes:
+        target = episode.more.get(name)
+        side = 0 if episode.direction is None else int(signs(np.array([code(episode.direction)]))[0])
         if side and isinstance(target, int | float) and not isinstance(target, bool) and target > 0:
-            found.append(advantage(one, float(target), side))
-    known = [value for value in found if value is not None]
-    return float(np.median(known)) if known else None
+            advantages.append(advantage(episode, float(target), side))
+    priced = [value for value in advantages if value is not None]
+    return float(np.median(priced)) if priced else None

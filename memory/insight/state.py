@@ -154,11 +154,11 @@ def confidences(columns: EpisodeColumns, n: int) -> list[tuple[int, float]]:
     counts = np.minimum(np.arange(1, len(r) + 1), WINDOW)
     sigma = np.maximum(LEAST_SCALE, np.sqrt((sums + PRIOR_WEIGHT * PRIOR_SCALE**2) / (counts + PRIOR_WEIGHT)))
     skip = max(0, len(r) - _REMEMBERED)
-    confidence, found = NEUTRAL, []
+    confidence, path = NEUTRAL, []
     for place, ratio in zip(places[skip:].tolist(), (r / sigma)[skip:].tolist(), strict=True):
         confidence = PERSISTENCE * confidence + (1.0 - PERSISTENCE) * _sigmoid(ratio)
-        found.append((place, confidence))
-    return found
+        path.append((place, confidence))
+    return path
 
 
 def _sigmoid(x: float) -> float:

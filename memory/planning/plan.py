@@ -15,8 +15,7 @@ from memory.documents import as_document
 from memory.episodic.episode import sane
 from memory.errors import ConflictError, MissingError, RefusedError
 from memory.instants import DAY, written
-from memory.situation.predicate import evaluate, predicate
-from memory.situation.predicate import written as stated
+from memory.situation.predicate import evaluate, predicate, predicate_document
 from memory.store import intents, ledger
 
 if TYPE_CHECKING:
@@ -99,11 +98,11 @@ def create_plan(
     identity: str | None = None,
 ) -> Plan:
     """Store a plan and return it; the same plan again is no change, another one under its id a `ConflictError`."""
-    made = Plan(
+    plan = Plan(
         id=identity or _named(agent, at, trigger, action),
         agent=agent,
         at=at,
-        trigger=stated(predicate(trigger)),
+        trigger=predicate_document(predicate(trigger)),
         action=sane("action", dict(action)),
         reasoning=sane("reasoning", reasoning),
         priority=priority,
@@ -111,15 +110,15 @@ def create_plan(
         source=source,
         sources=tuple(sources),
     )
-    _check(made)
+    _check(plan)
     ledger.lock(conn, agent)
-    text = json.dumps(asdict(made), sort_keys=True)
-    known = intents.plan(conn, agent, made.id)
-    if known is None:
-        intents.make(conn, agent, made.id, at, made.expires_at, text)
-    elif known != text:
-        raise ConflictError(f"agent {agent} has another plan {made.id}")
-    return made
+    text = json.dumps(asdict(plan), sort_keys=True)
+    stored_text = intents.plan(conn, agent, plan.id)
+    if stored_text is None:
+        intents.make(conn, agent, plan.id, at, plan.expires_at, text)
+    elif stored_text != text:
+        raise ConflictError(f"agent {agent} has another plan {plan.id}")
+    return plan
 
 
 def _named(agent: str, at: int, trigger: Mapping[str, Any], action: Mapping[str, Any]) -> str:
@@ -156,13 +155,15 @@ def plans(
 ) -> tuple[PlanStatus, ...]:
     """The plans made by `as_of` (default: all), highest priority first; `alive`: only those that may still fire."""
     happened = intents.events(conn, agent, as_of)
-    found = [
+    statuses = [
         standing(_plan(text), happened.get(_plan(text).id, ()), as_of)
         for text in intents.planned(conn, agent, as_of, alive=alive)
     ]
     if alive:
-        found = [one for one in found if one.status in ("active", "triggered")]
-    return tuple(sorted(found, key=lambda one: (-one.plan.priority, -one.plan.at, one.plan.id)))
+        statuses = [status for status in statuses if status.status in ("active", "triggered")]
+    return tuple(
+        sorted(statuses, key=lambda status: (-status.plan.priority, -status.plan.at, status.plan.id))
+    )
 
 
 def standing(plan: Plan, events: Iterable[PlanEvent], as_of: int | None) -> PlanStatus:
@@ -178,12 +179,12 @@ def standing(plan: Plan, events: Iterable[PlanEvent], as_of: int | None) -> Plan
         elif event.kind == "cancelled":
             cancelled = True
         elif event.kind == "scored":
-            told = json.loads(event.document)
-            subject = told.get("episode") or f"#{event.number}"
-            if told.get("pnl_r") is not None:
-                r_of[subject] = told["pnl_r"]
-            if told.get("vs_inaction") is not None:
-                against[subject] = told["vs_inaction"]
+            score = json.loads(event.document)
+            subject = score.get("episode") or f"#{event.number}"
+            if score.get("pnl_r") is not None:
+                r_of[subject] = score["pnl_r"]
+            if score.get("vs_inaction") is not None:
+                against[subject] = score["vs_inaction"]
     expired = as_of is not None and as_of >= plan.expires_at
     quiet = "triggered" if triggered else "active"
     status = "cancelled" if cancelled else "expired" if expired else quiet
@@ -209,11 +210,11 @@ def check_plans(
     conn: Connection, agent: str, context: Context, *, as_of: int | None = None
 ) -> tuple[PlanCheck, ...]:
     """Hold every plan that is still alive against a situation; writes nothing."""
-    found = []
-    for one in plans(conn, agent, as_of=as_of, alive=True):
-        verdict = evaluate(predicate(one.plan.trigger), context)
-        found.append(PlanCheck(one, verdict.met, verdict.met and one.armed, verdict.unevaluable))
-    return tuple(found)
+    checks = []
+    for status in plans(conn, agent, as_of=as_of, alive=True):
+        verdict = evaluate(predicate(status.plan.trigger), context)
+        checks.append(PlanCheck(status, verdict.met, verdict.met and status.armed, verdict.unevaluable))
+    return tuple(checks)
 
 
 def observe_plans(conn: Connection, agent: str, context: Context, *, at: int) -> tuple[PlanCheck, ...]:
@@ -246,11 +247,11 @@ def observe_plans(conn: Connection, agent: str, context: Context, *, at: int) ->
 
 def cancel_plan(conn: Connection, agent: str, identity: str, *, at: int, reason: str) -> None:
     """Withdraw a plan; raises `MissingError` without one."""
-    known(conn, agent, identity)
+    lock_plan(conn, agent, identity)
     intents.happen(conn, agent, [(identity, at, "cancelled", json.dumps({"reason": reason}))])
 
 
-def known(conn: Connection, agent: str, identity: str) -> None:
+def lock_plan(conn: Connection, agent: str, identity: str) -> None:
     """Hold the agent's lock if it has such a plan; raises `MissingError` without one."""
     if intents.plan(conn, agent, identity) is None:
         raise MissingError(f"agent {agent} has no plan {identity}")

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from memory.errors import RefusedError
-from memory.planning.plan import known
+from memory.planning.plan import lock_plan
 from memory.situation.context import LARGEST
 from memory.store import intents
 
@@ -33,15 +33,15 @@ def score_plan(
 ) -> None:
     """Score a plan by hand: the R of a trade that followed it, or what a trade it skipped would have made.
 
-    Skipping was worth the negative of `would_have_made`. Raises `Unknown` without such a plan.
+    Skipping was worth the negative of `would_have_made`. Raises `MissingError` without such a plan.
     """
     for name, value in (("pnl_r", pnl_r), ("would_have_made", would_have_made)):
         if value is not None and not abs(value) <= LARGEST:
             raise RefusedError(f"{name}: must be finite")
-    known(conn, agent, identity)
+    lock_plan(conn, agent, identity)
     worth = None if would_have_made is None else -would_have_made
-    told = json.dumps({"pnl_r": pnl_r, "vs_inaction": worth, "note": note})
-    intents.happen(conn, agent, [(identity, at, "scored", told)])
+    document = json.dumps({"pnl_r": pnl_r, "vs_inaction": worth, "note": note})
+    intents.happen(conn, agent, [(identity, at, "scored", document)])
 
 
 def credit(
@@ -68,11 +68,11 @@ def credit(
         if intents.plan(conn, agent, name) is None:
             continue
         for episode in (episode for plan, episode in tagged if plan == name):
-            told: dict[str, Any] = {"episode": episode.id}
+            score: dict[str, Any] = {"episode": episode.id}
             if review is not None:
-                told |= {"vs_inaction": vs_inaction, "review": review}
+                score |= {"vs_inaction": vs_inaction, "review": review}
             else:
-                told |= {"pnl_r": episode.pnl_r, "pnl": episode.pnl}
-            rows.append((name, episode.at if at is None else at, "scored", json.dumps(told)))
+                score |= {"pnl_r": episode.pnl_r, "pnl": episode.pnl}
+            rows.append((name, episode.at if at is None else at, "scored", json.dumps(score)))
     if rows:
         intents.happen(conn, agent, rows)

@@ -124,7 +124,7 @@ def parse_assessment(
     `context` (configuration, results) helps a model to read it; `ask` is that model. Any failure of it, and any field
     it answers wrongly, leaves the plain reading in place.
     """
-    plain = _plainly(output)
+    plain = _plain_reading(output)
     if ask is None:
         return replace(plain, why="no model")
     about = json.dumps(dict(context or {}), default=str, ensure_ascii=False)
@@ -139,7 +139,7 @@ def parse_assessment(
     return _checked(plain, answer, about)
 
 
-def _plainly(output: str) -> ParsedAssessment:
+def _plain_reading(output: str) -> ParsedAssessment:
     statuses = _statuses(output)
     return ParsedAssessment(
         verdict=None,
@@ -154,36 +154,36 @@ def _plainly(output: str) -> ParsedAssessment:
 
 
 def _mentioned(output: str) -> list[str]:
-    return list(dict.fromkeys(found.upper() for found in re.findall(_ID, output, re.IGNORECASE)))
+    return list(dict.fromkeys(identity.upper() for identity in re.findall(_ID, output, re.IGNORECASE)))
 
 
 def _statuses(output: str) -> dict[str, str]:
     """Each id with the one verdict stated on it; none where the text contradicts itself, denies or only wishes."""
-    found: dict[str, set[str]] = {}
+    verdicts: dict[str, set[str]] = {}
     for sentence in _SENTENCE.split(output):
-        for identity, status in _said(sentence):
-            found.setdefault(identity, set()).add(status)
-    return {identity: said.pop() for identity, said in found.items() if len(said) == 1}
+        for identity, status in _verdicts_in(sentence):
+            verdicts.setdefault(identity, set()).add(status)
+    return {identity: statuses.pop() for identity, statuses in verdicts.items() if len(statuses) == 1}
 
 
-def _said(sentence: str) -> list[tuple[str, str]]:
+def _verdicts_in(sentence: str) -> list[tuple[str, str]]:
     """(id, verdict) pairs of one sentence: a verdict speaks of the ids before it, or, standing first, after it."""
     tokens = [
-        (str(found.lastgroup), found.group().upper(), found.start()) for found in _TOKEN.finditer(sentence)
+        (str(match.lastgroup), match.group().upper(), match.start()) for match in _TOKEN.finditer(sentence)
     ]
     verdicts = [token for token in tokens if token[0] != "id"]
     if not verdicts or _UNSAID.search(sentence):
         return []
     if tokens[0][0] != "id":  # "validated: H_001 and H_003"
         tokens.reverse()
-    said, waiting = [], []
+    pairs, waiting = [], []
     for kind, word, _ in tokens:
         if kind == "id":
             waiting.append(word)
         else:
-            said += [(identity, kind) for identity in waiting]
+            pairs += [(identity, kind) for identity in waiting]
             waiting = []
-    return said
+    return pairs
 
 
 def _prompt(output: str, about: str) -> str:
@@ -195,24 +195,25 @@ def _prompt(output: str, about: str) -> str:
 
 def _checked(plain: ParsedAssessment, answer: Mapping[str, Any], about: str) -> ParsedAssessment:
     verdict = answer.get("verdict")
-    told = answer.get("hypothesis_statuses")
+    entries = answer.get("hypothesis_statuses")
     statuses = {
-        str(one.get("id")).upper(): str(one.get("status"))
-        for one in (told if isinstance(told, list) else ())
-        if isinstance(one, dict)
+        str(entry.get("id")).upper(): str(entry.get("status"))
+        for entry in (entries if isinstance(entries, list) else ())
+        if isinstance(entry, dict)
     }
-    said = {name: _sentences(answer.get(name)) for name in ("hypotheses", *_LISTS)}
-    kept = {
-        name: [one for one in some if not invented(one, plain.raw_text, about)] for name, some in said.items()
+    sentences = {name: _sentences(answer.get(name)) for name in ("hypotheses", *_LISTS)}
+    retained = {
+        name: [line for line in lines if not invented(line, plain.raw_text, about)]
+        for name, lines in sentences.items()
     }
-    lost = sum(map(len, said.values())) - sum(map(len, kept.values()))
+    lost = sum(map(len, sentences.values())) - sum(map(len, retained.values()))
     return replace(
         plain,
         verdict=verdict if verdict in VERDICTS else None,
-        observations=kept["observations"],
-        hypotheses=[{"text": text, "status": "untested"} for text in kept["hypotheses"]],
-        limitations=kept["limitations"],
-        capability_requests=kept["capability_requests"],
+        observations=retained["observations"],
+        hypotheses=[{"text": text, "status": "untested"} for text in retained["hypotheses"]],
+        limitations=retained["limitations"],
+        capability_requests=retained["capability_requests"],
         # it cannot know of an id the text does not hold
         hypothesis_statuses={
             identity: statuses[identity]
@@ -228,8 +229,8 @@ def _checked(plain: ParsedAssessment, answer: Mapping[str, Any], about: str) -> 
 
 def _sentences(value: Any) -> list[str]:
     lines = value if isinstance(value, list) else ()
-    told = [" ".join(line.split()) for line in lines if isinstance(line, str) and line.strip()]
-    return [line for line in told if len(line) <= _SENTENCE_LENGTH][:_SENTENCES]
+    sentences = [" ".join(line.split()) for line in lines if isinstance(line, str) and line.strip()]
+    return [line for line in sentences if len(line) <= _SENTENCE_LENGTH][:_SENTENCES]
 
 
 def record_assessment(
@@ -253,13 +254,17 @@ def record_assessment(
                 audited = isinstance(entry.get("evidence"), dict)
                 status = None if audited else parsed.hypothesis_statuses.get(entry["id"])
                 entries[place] = tested(entry, record.id) | ({"status": status} if status else {})
-        known = {entry.get("text") for entry in entries if isinstance(entry, dict)}
-        for told in parsed.hypotheses:
-            if told["text"] not in known:
-                made = Hypothesis(
-                    next_id(entries), told["text"], record.id, "from its assessment", created=record.timestamp
+        texts = {entry.get("text") for entry in entries if isinstance(entry, dict)}
+        for proposal in parsed.hypotheses:
+            if proposal["text"] not in texts:
+                hypothesis = Hypothesis(
+                    next_id(entries),
+                    proposal["text"],
+                    record.id,
+                    "from its assessment",
+                    created=record.timestamp,
                 )
-                entries.append(asdict(made))
+                entries.append(asdict(hypothesis))
 
     if parsed.tested_hypothesis_ids or parsed.hypotheses:
         change_registry(change, directory)

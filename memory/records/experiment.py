@@ -71,10 +71,10 @@ def load_experiments(
 
     No directory is no experiments. Damaged files are logged and passed over.
     """
-    found = read_experiments(directory, as_of=as_of)
-    for trouble in found.troubles:
+    experiments = read_experiments(directory, as_of=as_of)
+    for trouble in experiments.troubles:
         _log.warning("%s: %s", trouble.path, trouble.reason)
-    return list(found.records[:n])
+    return list(experiments.records[:n])
 
 
 def read_experiments(directory: Path = MEMORY_DIR, *, as_of: int | None = None) -> Experiments:
@@ -90,8 +90,12 @@ def read_experiments(directory: Path = MEMORY_DIR, *, as_of: int | None = None) 
             troubles.append(Trouble(str(path), str(error)))
         except OSError as error:
             troubles.append(Trouble(str(path), error.strerror or str(error)))
-    known = [one for one in records.values() if as_of is None or moment(one.get("timestamp")) <= as_of]
-    return Experiments(tuple(sorted(known, key=_order)), tuple(troubles))
+    selected = [
+        experiment
+        for experiment in records.values()
+        if as_of is None or moment(experiment.get("timestamp")) <= as_of
+    ]
+    return Experiments(tuple(sorted(selected, key=_order)), tuple(troubles))
 
 
 def files_in(folder: Path) -> list[Path]:
@@ -105,16 +109,16 @@ def files_in(folder: Path) -> list[Path]:
 
 def experiment_of(text: str | None, stem: str) -> dict[str, Any]:
     """The record of a file's text; its name stands in for a missing id. Raises `DamagedError`."""
-    found = read(text or "")
-    if not isinstance(found, dict):
+    record = read(text or "")
+    if not isinstance(record, dict):
         raise DamagedError("holds no experiment: a mapping with id, timestamp, context, results, assessment")
     for name in ("context", "results", "assessment"):
-        part = found.get(name)
+        part = record.get(name)
         if part is not None and not isinstance(part, dict):
             raise DamagedError(f"{name} is no mapping")
-        found[name] = part or {}
-    identity = found.get("id")
-    return {**found, "id": stem if identity is None or identity == "" else str(identity)}
+        record[name] = part or {}
+    identity = record.get("id")
+    return {**record, "id": stem if identity is None or identity == "" else str(identity)}
 
 
 def moment(stated: object) -> int:
@@ -141,10 +145,10 @@ def save_experiment(record: ExperimentRecord | Mapping[str, Any], *, directory: 
     Raises `RefusedError` for an id that is no file name or a value that is not finite, `DamagedError` when the file that is
     there cannot be read.
     """
-    told = storable(asdict(record) if isinstance(record, ExperimentRecord) else dict(record))
-    path = path_of(told.get("id"), directory)
+    document = storable(asdict(record) if isinstance(record, ExperimentRecord) else dict(record))
+    path = path_of(document.get("id"), directory)
     with locked(directory):
-        update(path, _onto(told))
+        update(path, _onto(document))
     return path
 
 
@@ -155,20 +159,20 @@ def path_of(identity: object, directory: Path) -> Path:
     return directory / EXPERIMENTS_DIR / f"{identity}.yaml"
 
 
-def _onto(told: dict[str, Any]) -> Callable[[str | None], str]:
+def _onto(document: dict[str, Any]) -> Callable[[str | None], str]:
     def change(text: str | None) -> str:
         if text is None:
-            return block(told)
-        there = experiment_of(text, told["id"])
-        return rewritten(text, overlaid(there, told))
+            return block(document)
+        stored = experiment_of(text, document["id"])
+        return rewritten(text, overlaid(stored, document))
 
     return change
 
 
-def overlaid(there: dict[str, Any], told: Mapping[str, Any]) -> dict[str, Any]:
-    """What is there with what is told written over it; keys that are not told stay."""
-    out = dict(there)
-    for name, value in told.items():
+def overlaid(stored: dict[str, Any], document: Mapping[str, Any]) -> dict[str, Any]:
+    """The stored entry with a document written over it; keys that the document lacks stay."""
+    out = dict(stored)
+    for name, value in document.items():
         mine = out.get(name)
         out[name] = overlaid(mine, value) if isinstance(mine, dict) and isinstance(value, dict) else value
     return out

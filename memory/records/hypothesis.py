@@ -47,7 +47,7 @@ class Hypotheses:
 
 def get_open_hypotheses(*, directory: Path = MEMORY_DIR) -> list[dict[str, Any]]:
     """The hypotheses nobody has tested yet."""
-    return [one for one in get_all_hypotheses(directory=directory) if is_open(one)]
+    return [hypothesis for hypothesis in get_all_hypotheses(directory=directory) if is_open(hypothesis)]
 
 
 def is_open(hypothesis: Mapping[str, Any]) -> bool:
@@ -57,10 +57,10 @@ def is_open(hypothesis: Mapping[str, Any]) -> bool:
 
 def get_all_hypotheses(*, directory: Path = MEMORY_DIR) -> list[dict[str, Any]]:
     """All hypotheses whatever their status; none without a file. What is damaged is logged and passed over."""
-    found = read_hypotheses(directory)
-    for trouble in found.troubles:
+    registry = read_hypotheses(directory)
+    for trouble in registry.troubles:
         _log.warning("%s: %s", trouble.path, trouble.reason)
-    return list(found.records)
+    return list(registry.records)
 
 
 def read_hypotheses(directory: Path = MEMORY_DIR) -> Hypotheses:
@@ -73,35 +73,35 @@ def read_hypotheses(directory: Path = MEMORY_DIR) -> Hypotheses:
         return Hypotheses((), (Trouble(str(path), reason),))
     sound: list[dict[str, Any]] = []
     troubles: list[Trouble] = []
-    seen: set[str] = set()
+    ids: set[str] = set()
     for number, entry in enumerate(entries, 1):
-        fault = _fault(entry, seen)
+        fault = _fault(entry, ids)
         if fault:
             troubles.append(Trouble(str(path), f"entry {number}: {fault}"))
         else:
-            seen.add(entry["id"])
+            ids.add(entry["id"])
             sound.append(entry)
     return Hypotheses(tuple(sound), tuple(troubles))
 
 
-def _fault(entry: Any, seen: set[str]) -> str | None:
+def _fault(entry: Any, ids: set[str]) -> str | None:
     if not isinstance(entry, dict) or not isinstance(entry.get("id"), str) or not entry["id"]:
         return "holds no hypothesis: a mapping with id, text and status"
-    if entry["id"] in seen:
+    if entry["id"] in ids:
         return f"the id {entry['id']} stands twice"
     return None if isinstance(entry.get("text"), str) else f"{entry['id']} has no text"
 
 
 def entries_of(text: str | None) -> list[Any]:
     """The entries of the registry's text, sound or not; raises `DamagedError` when it holds no list of them."""
-    found = read(text or "")
-    if isinstance(found, dict):
-        found = found.get(_KEY)
-    if found is None:
+    content = read(text or "")
+    if isinstance(content, dict):
+        content = content.get(_KEY)
+    if content is None:
         return []
-    if not isinstance(found, list):
+    if not isinstance(content, list):
         raise DamagedError(f"holds no list of {_KEY}")
-    return found
+    return content
 
 
 def generate_hypothesis_id(*, directory: Path = MEMORY_DIR) -> str:
@@ -111,8 +111,8 @@ def generate_hypothesis_id(*, directory: Path = MEMORY_DIR) -> str:
 
 def next_id(entries: Iterable[Any]) -> str:
     """`H_001` and so on: one more than the largest number in use."""
-    taken = [_NUMBERED.fullmatch(str(one.get("id"))) for one in entries if isinstance(one, dict)]
-    return f"H_{max((int(found[1]) for found in taken if found), default=0) + 1:03d}"
+    matches = [_NUMBERED.fullmatch(str(entry.get("id"))) for entry in entries if isinstance(entry, dict)]
+    return f"H_{max((int(match[1]) for match in matches if match), default=0) + 1:03d}"
 
 
 def save_hypothesis(hypothesis: Hypothesis | Mapping[str, Any], *, directory: Path = MEMORY_DIR) -> str:
@@ -120,21 +120,21 @@ def save_hypothesis(hypothesis: Hypothesis | Mapping[str, Any], *, directory: Pa
 
     Raises `RefusedError` for a status that is none, or a missing text.
     """
-    told = storable(asdict(hypothesis) if isinstance(hypothesis, Hypothesis) else dict(hypothesis))
-    if told.get("status") not in STATUSES:
+    document = storable(asdict(hypothesis) if isinstance(hypothesis, Hypothesis) else dict(hypothesis))
+    if document.get("status") not in STATUSES:
         raise RefusedError(f"status: must be one of {', '.join(STATUSES)}")
-    if not isinstance(told.get("text"), str) or not told["text"].strip():
+    if not isinstance(document.get("text"), str) or not document["text"].strip():
         raise RefusedError("text: is required")
-    saved = str(told.get("id") or "")
+    saved = str(document.get("id") or "")
 
     def change(entries: list[Any]) -> None:
         nonlocal saved
-        saved = str(told.get("id") or "") or next_id(entries)
+        saved = str(document.get("id") or "") or next_id(entries)
         for place, entry in enumerate(entries):
             if isinstance(entry, dict) and entry.get("id") == saved:
-                entries[place] = overlaid(entry, told)
+                entries[place] = overlaid(entry, document)
                 return
-        entries.append({**told, "id": saved})
+        entries.append({**document, "id": saved})
 
     change_registry(change, directory)
     return saved

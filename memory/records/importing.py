@@ -40,7 +40,7 @@ class Imported:
             "stored": self.stored,
             "unchanged": self.unchanged,
             "conflicts": len(self.conflicts),
-            "faults": [{"where": one.path, "line": None, "reason": one.reason} for one in self.faults],
+            "faults": [{"where": fault.path, "line": None, "reason": fault.reason} for fault in self.faults],
         }
 
 
@@ -70,63 +70,63 @@ def import_records(source: Path, *, directory: Path) -> Imported:
 def _experiment(path: Path, directory: Path, done: Imported) -> None:
     text = read_text(path) or ""
     record = experiment_of(text, path.stem)
-    here = path_of(record["id"], directory)
-    if here.resolve() == path.resolve():
+    target = path_of(record["id"], directory)
+    if target.resolve() == path.resolve():
         done.unchanged += 1
         return
     with locked(directory):
-        known = read_text(here)
-        if known is None:
-            update(here, lambda there: text if there is None else None)
+        stored_text = read_text(target)
+        if stored_text is None:
+            update(target, lambda current: text if current is None else None)
             done.stored += 1
-        elif _same(known, record, here.stem):
+        elif _same(stored_text, record, target.stem):
             done.unchanged += 1
         else:
             done.conflicts.append(Trouble(str(path), f"{record['id']} is known here with other content"))
 
 
-def _same(known: str, record: dict[str, Any], stem: str) -> bool:
+def _same(stored_text: str, record: dict[str, Any], stem: str) -> bool:
     try:
-        return experiment_of(known, stem) == record
+        return experiment_of(stored_text, stem) == record
     except DamagedError:
         return False
 
 
-def _copied(path: Path, here: Path, directory: Path) -> bool:
+def _copied(path: Path, target: Path, directory: Path) -> bool:
     """Take a whole registry in as it is written, where there is none yet."""
     text = read_text(path)
     with locked(directory):
-        return update(here, lambda there: text if there is None else None)
+        return update(target, lambda current: text if current is None else None)
 
 
 def _hypotheses(path: Path, directory: Path, done: Imported) -> None:
-    found = read_hypotheses(path.parent)
-    done.faults += found.troubles
-    here = directory / HYPOTHESES_FILE
-    if here.resolve() == path.resolve():
-        done.unchanged += len(found.records)
+    registry = read_hypotheses(path.parent)
+    done.faults += registry.troubles
+    target = directory / HYPOTHESES_FILE
+    if target.resolve() == path.resolve():
+        done.unchanged += len(registry.records)
         return
-    if not found.troubles and _copied(path, here, directory):
-        done.stored += len(found.records)
+    if not registry.troubles and _copied(path, target, directory):
+        done.stored += len(registry.records)
         return
-    entries_of(read_text(here))  # a registry that cannot be read is told of at once
+    entries_of(read_text(target))  # a registry that cannot be read is told of at once
     counted = Imported(done.source)
 
     def change(entries: list[Any]) -> None:
         counted.stored, counted.unchanged, counted.conflicts = 0, 0, []
-        known = {entry.get("id"): entry for entry in entries if isinstance(entry, dict)}
-        for told in found.records:
-            there = known.get(told["id"])
-            if there is None:
-                entries.append(told)
+        entry_by_id = {entry.get("id"): entry for entry in entries if isinstance(entry, dict)}
+        for record in registry.records:
+            stored = entry_by_id.get(record["id"])
+            if stored is None:
+                entries.append(record)
                 counted.stored += 1
-            elif there == told:
+            elif stored == record:
                 counted.unchanged += 1
             else:
-                reason = f"{told['id']} is another hypothesis here; give one of them another id"
+                reason = f"{record['id']} is another hypothesis here; give one of them another id"
                 counted.conflicts.append(Trouble(str(path), reason))
 
-    if found.records:
+    if registry.records:
         change_registry(change, directory)
     done.stored += counted.stored
     done.unchanged += counted.unchanged

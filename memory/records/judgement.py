@@ -53,17 +53,19 @@ class Judgement:
 def keep(judgement: Judgement, *, directory: Path, previous: Judgement | None = None) -> None:
     """Write a review's records; `previous` is the revision that was written before, if any.
 
-    Raises `Damaged` or `Unwritable` for a file that a person has to look at, after everything else was written.
+    Raises `DamagedError` or `Unwritable` for a file that a person has to look at, after everything else was written.
     """
-    before = {one["id"]: one for one in previous.experiments} if previous is not None else {}
+    before = (
+        {experiment["id"]: experiment for experiment in previous.experiments} if previous is not None else {}
+    )
     places: dict[str, str] = {}
     failed: list[Exception] = []
-    for told in judgement.experiments:
+    for record in judgement.experiments:
         try:
             with locked(directory):
-                places[told["id"]] = _keep(storable(told), before.get(told["id"]), directory)
+                places[record["id"]] = _keep(storable(record), before.get(record["id"]), directory)
         except Exception as error:  # noqa: BLE001  the other files have nothing to do with it; raised below
-            failed.append(_named(error, f"{told['id']}.yaml"))
+            failed.append(_named(error, f"{record['id']}.yaml"))
     try:
         if judgement.claims:
             change_registry(lambda entries: _claim(entries, judgement, places), directory)
@@ -83,17 +85,17 @@ def _named(error: Exception, file: str) -> Exception:
 # experiments
 
 
-def _keep(told: dict[str, Any], base: dict[str, Any] | None, directory: Path) -> str:
+def _keep(record: dict[str, Any], base: dict[str, Any] | None, directory: Path) -> str:
     """Write one experiment; gives the id it has, which differs where another record has taken its name."""
-    subject = _subject(told)
+    subject = _subject(record)
     for copy in range(_COPIES):
-        identity = told["id"] if not copy else f"{told['id']}_{copy}"
+        identity = record["id"] if not copy else f"{record['id']}_{copy}"
         path = path_of(identity, directory)
         text = read_text(path)
         if text is None or _subject(experiment_of(text, identity)) == subject:
-            update(path, lambda text: _written(text, told | {"id": identity}, base))  # noqa: B023  called at once
+            update(path, lambda text: _merged_text(text, record | {"id": identity}, base))  # noqa: B023  called at once
             return identity
-    return str(told["id"])
+    return str(record["id"])
 
 
 def _subject(record: dict[str, Any]) -> tuple[Any, ...]:
@@ -101,50 +103,52 @@ def _subject(record: dict[str, Any]) -> tuple[Any, ...]:
     return record.get("source"), record["context"].get("review"), record["context"].get("heuristic")
 
 
-def _written(text: str | None, told: dict[str, Any], base: dict[str, Any] | None) -> str:
+def _merged_text(text: str | None, record: dict[str, Any], base: dict[str, Any] | None) -> str:
     if text is None:
-        return block(told)
-    there = experiment_of(text, told["id"])
-    return rewritten(text, merged(there, _base(there, told, base) | {"id": told["id"]}, told))
+        return block(record)
+    stored = experiment_of(text, record["id"])
+    return rewritten(text, merged(stored, _base(stored, record, base) | {"id": record["id"]}, record))
 
 
-def _base(there: dict[str, Any], told: dict[str, Any], previous: dict[str, Any] | None) -> dict[str, Any]:
+def _base(stored: dict[str, Any], record: dict[str, Any], previous: dict[str, Any] | None) -> dict[str, Any]:
     """What we wrote last into this file, as far as that is known."""
-    revision = there["context"].get("revision")
-    for one in (told, previous):
-        if one is not None and one["context"].get("revision") == revision:
-            return one
-    return _as_ours(there, told)
+    revision = stored["context"].get("revision")
+    for candidate in (record, previous):
+        if candidate is not None and candidate["context"].get("revision") == revision:
+            return candidate
+    return _as_ours(stored, record)
 
 
-def _as_ours(there: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
+def _as_ours(stored: dict[str, Any], record: dict[str, Any]) -> dict[str, Any]:
     """Nobody knows what we wrote: single values count as ours, what a list holds as somebody's."""
     ours: dict[str, Any] = {}
-    for name in there.keys() & told.keys():
-        mine, new = there[name], told[name]
+    for name in stored.keys() & record.keys():
+        mine, new = stored[name], record[name]
         both = isinstance(mine, dict) and isinstance(new, dict)
         ours[name] = _as_ours(mine, new) if both else [] if isinstance(mine, list) else mine
     return ours
 
 
-def merged(there: Any, base: Any, told: Any) -> Any:
+def merged(stored: Any, base: Any, latest: Any) -> Any:
     """Three ways: what stands there, what we wrote, what we say now. Where the first two differ, the first stays."""
-    if isinstance(there, dict) and isinstance(told, dict):
+    if isinstance(stored, dict) and isinstance(latest, dict):
         ours = base if isinstance(base, dict) else {}
         out = {}
-        for name, value in there.items():
-            if name in told:
-                out[name] = merged(value, ours.get(name, told[name]), told[name])
+        for name, value in stored.items():
+            if name in latest:
+                out[name] = merged(value, ours.get(name, latest[name]), latest[name])
             elif name not in ours or ours[name] != value:
                 out[name] = value
-        return out | {name: value for name, value in told.items() if name not in there and name not in ours}
-    if isinstance(there, list) and isinstance(told, list):
+        return out | {
+            name: value for name, value in latest.items() if name not in stored and name not in ours
+        }
+    if isinstance(stored, list) and isinstance(latest, list):
         ours_ = base if isinstance(base, list) else []
-        if there == ours_:
-            return told
-        kept = [item for item in there if item in told or item not in ours_]
-        return kept + [item for item in told if item not in kept and item not in ours_]
-    return told if there == base else there
+        if stored == ours_:
+            return latest
+        retained = [item for item in stored if item in latest or item not in ours_]
+        return retained + [item for item in latest if item not in retained and item not in ours_]
+    return latest if stored == base else stored
 
 
 # hypotheses
@@ -186,11 +190,11 @@ def _tested(entry: dict[str, Any], claim: Claim, judgement: Judgement, experimen
     The status is ours to change as long as it is what we set last: a person's word stands.
     """
     out = tested(entry, experiment) if claim.tests else dict(entry)
-    said = entry.get("evidence")
-    said = said if isinstance(said, dict) else {}
-    if moment(said.get("at")) > moment(judgement.at):
+    evidence = entry.get("evidence")
+    evidence = evidence if isinstance(evidence, dict) else {}
+    if moment(evidence.get("at")) > moment(judgement.at):
         return out
-    before = str(said.get("says") or "untested")
+    before = str(evidence.get("says") or "untested")
     status = claim.verdict or ("inconclusive" if before in ("validated", "refuted") else before)
     if entry.get("status") in (before, None):
         out["status"] = status

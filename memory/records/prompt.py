@@ -25,16 +25,16 @@ def prompt_section(
     Both headings stand there even when there is nothing below them; `n` is how many were asked for. Periods in which
     nothing was tried teach nothing: their records are passed over here.
     """
-    tried = [one for one in experiments if not _is_silent(one)]
+    tried = [experiment for experiment in experiments if not _is_silent(experiment)]
     lines = ["## Experiment History", "", f"### Recent Experiments (last {n})", ""]
     for record in tried[:n]:
         lines += [*_experiment(record), ""]
     lines += ["## Open Hypotheses", ""]
-    for one in hypotheses:
-        status = _line(one.get("status") or "untested")
+    for hypothesis in hypotheses:
+        status = _line(hypothesis.get("status") or "untested")
         lines += [
-            f"- **{_line(one.get('id'))}**: {_line(one.get('text'))}",
-            f"  - Source: {_line(one.get('source_experiment') or 'not stated')} | Status: {status}",
+            f"- **{_line(hypothesis.get('id'))}**: {_line(hypothesis.get('text'))}",
+            f"  - Source: {_line(hypothesis.get('source_experiment') or 'not stated')} | Status: {status}",
             "",
         ]
     return "\n".join(lines).rstrip("\n") + "\n"
@@ -60,7 +60,7 @@ def _experiment(record: Mapping[str, Any]) -> list[str]:
     observations = _list(assessment.get("observations"))
     if observations:
         lines += ["- Observations:", *(f"  - {_line(text)}" for text in observations)]
-    proposed = [_hypothesis(one) for one in _list(assessment.get("hypotheses"))]
+    proposed = [_hypothesis(hypothesis) for hypothesis in _list(assessment.get("hypotheses"))]
     if proposed:
         lines.append(f"- Hypotheses: {', '.join(proposed)}")
     return lines
@@ -80,18 +80,18 @@ def _list(value: Any) -> list[Any]:
 def _line(value: Any) -> str:
     """Text on one line, without what does not print; long text is cut."""
     text = " ".join(str(value).split())
-    shown = "".join(c for c in text if c.isprintable())
-    return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}…"
+    printable = "".join(c for c in text if c.isprintable())
+    return printable if len(printable) <= _LONGEST else f"{printable[: _LONGEST - 1]}…"
 
 
 def _day(timestamp: Any) -> str:
     return _line(timestamp)[:10] if moment(timestamp) > -(1 << 62) else "no date"
 
 
-def _hypothesis(one: Any) -> str:
-    if isinstance(one, dict):
-        return f'"{_line(one.get("text"))}" ({_line(one.get("status") or "untested")})'
-    return f'"{_line(one)}" (untested)'
+def _hypothesis(hypothesis: Any) -> str:
+    if isinstance(hypothesis, dict):
+        return f'"{_line(hypothesis.get("text"))}" ({_line(hypothesis.get("status") or "untested")})'
+    return f'"{_line(hypothesis)}" (untested)'
 
 
 def _number(value: Any) -> float | None:
@@ -109,18 +109,18 @@ def _percent(value: Any, digits: int = 1) -> str | None:
 def _context(context: Mapping[str, Any]) -> str:
     parts = [
         _indicators(context),
-        *(_said(context.get(name)) for name in ("timeframe", "symbol")),
+        *(_scalar(context.get(name)) for name in ("timeframe", "symbol")),
         _zigzag(context),
         _network(context),
     ]
     if context.get("review") and not any(parts):
-        parts = [_said(context["review"]), _heuristic(context), _names(context.get("instruments"))]
-    known = [part for part in parts if part]
-    return " | ".join(known) if known else _plainly(context)
+        parts = [_scalar(context["review"]), _heuristic(context), _names(context.get("instruments"))]
+    stated = [part for part in parts if part]
+    return " | ".join(stated) if stated else _other_values(context)
 
 
 def _heuristic(context: Mapping[str, Any]) -> str | None:
-    name, text, role = (_said(context.get(key)) for key in ("heuristic", "text", "role"))
+    name, text, role = (_scalar(context.get(key)) for key in ("heuristic", "text", "role"))
     if name is None:
         return None
     return f"{name}{f' ({text})' if text else ''}{f', as {role}' if role else ''}"
@@ -131,7 +131,7 @@ def _names(value: Any) -> str | None:
     return f"{', '.join(names[:_SHOWN])}{', ...' if len(names) > _SHOWN else ''}" if names else None
 
 
-def _said(value: Any) -> str | None:
+def _scalar(value: Any) -> str | None:
     return None if value is None or isinstance(value, dict | list) else _line(value)
 
 
@@ -151,19 +151,19 @@ def _network(context: Mapping[str, Any]) -> str | None:
     layers = context.get("nn_architecture")
     if isinstance(layers, list) and layers:
         return f"NN [{','.join(_line(size) for size in layers)}]"
-    return None if not layers else f"NN {_said(layers) or ''}".rstrip()
+    return None if not layers else f"NN {_scalar(layers) or ''}".rstrip()
 
 
-def _plainly(values: Mapping[str, Any]) -> str:
+def _other_values(values: Mapping[str, Any]) -> str:
     """Whatever else was stated: name and value, in the order of the record."""
-    told = []
+    parts = []
     for name, value in values.items():
         if isinstance(value, list):
             if names := _names(value):
-                told.append(f"{_line(name)} {names}")
+                parts.append(f"{_line(name)} {names}")
         elif value is not None and not isinstance(value, dict):
-            told.append(f"{_line(name)} {_line(value)}")
-    return " | ".join(told[:_PARTS])
+            parts.append(f"{_line(name)} {_line(value)}")
+    return " | ".join(parts[:_PARTS])
 
 
 # what came of it
@@ -175,9 +175,9 @@ def _results(results: Mapping[str, Any]) -> str:
     ratio = None if sharpe is None else f"Sharpe {sharpe:.2f}"
     if accuracy:
         return " | ".join(part for part in (accuracy, ratio) if part)
-    told = [show(results[name]) for name, show in _MONEY.items() if name in results]
-    known = [part for part in (*told, ratio) if part]
-    return " | ".join(known) if known else _plainly(results)
+    figures = [show(results[name]) for name, show in _MONEY.items() if name in results]
+    stated = [part for part in (*figures, ratio) if part]
+    return " | ".join(stated) if stated else _other_values(results)
 
 
 def _accuracy(results: Mapping[str, Any]) -> str | None:

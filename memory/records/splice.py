@@ -51,25 +51,25 @@ def rewritten(text: str, wanted: Any) -> str:
 
 def _verify(text: str, wanted: Any) -> None:
     try:
-        found = read(text)
+        content = read(text)
     except DamagedError:
         raise Unwritable(_UNCERTAIN) from None
-    if not _same(found, wanted):
+    if not _same(content, wanted):
         raise Unwritable(_UNCERTAIN)
 
 
-def _same(left: Any, right: Any) -> bool:
-    return json.dumps(left, sort_keys=True) == json.dumps(right, sort_keys=True)
+def _same(value: Any, wanted: Any) -> bool:
+    return json.dumps(value, sort_keys=True) == json.dumps(wanted, sort_keys=True)
 
 
 def _has_aliases(root: Any) -> bool:
-    seen: set[int] = set()
+    node_ids: set[int] = set()
     waiting = [root]
     while waiting:
         node = waiting.pop()
-        if id(node) in seen:
+        if id(node) in node_ids:
             return True
-        seen.add(id(node))
+        node_ids.add(id(node))
         if isinstance(node, yaml.MappingNode):
             waiting += [part for pair in node.value for part in pair]
         elif isinstance(node, yaml.SequenceNode):
@@ -216,13 +216,13 @@ class _Splice:
 
     def _dashes(self, node: Any, column: int) -> list[int]:
         """Where the dash of each item stands."""
-        found = [node.start_mark.index]
+        dashes = [node.start_mark.index]
         for item in node.value[:-1]:
             at = self.next_line(self.end_of(item))
             while self.text[at + column : at + column + 1] != "-" or self.text[at : at + column].strip(" "):
                 at = self.next_line(at)
-            found.append(at + column)
-        return found
+            dashes.append(at + column)
+        return dashes
 
 
 def _simple(value: Any) -> bool:

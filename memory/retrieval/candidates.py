@@ -47,7 +47,7 @@ def belief_hits(
     Q is the posterior mean, Sim the share of its conditions on the situation that hold (its regime apart), Rec the
     decay since its last evidence times the regime factor; the other factors are 1.
     """
-    found = []
+    hits = []
     for belief in beliefs(conn, agent, as_of=as_of, settings=settings):
         if _excluded(belief.domain, filters):
             continue
@@ -56,7 +56,7 @@ def belief_hits(
         newest = np.array([min(max(since, belief.at), instant)], dtype=np.int64)
         rec = float(recency(newest, instant, BELIEF_TAU, BELIEF_DECAY)[0]) * factor
         components = _components(belief.probability, share, rec)
-        found.append(
+        hits.append(
             Hit(
                 id=belief.id,
                 type="belief",
@@ -68,7 +68,7 @@ def belief_hits(
                 at=since,
             )
         )
-    return found
+    return hits
 
 
 def _components(quality: float, sim: float, rec: float) -> dict[str, float]:
@@ -122,18 +122,18 @@ def plan_hits(
     columns = cache.columns(conn, agent, settings.registry)
     sigma = scale_at(columns, columns.until(instant))
     asked = {"strategy": filters.strategy, "symbol": filters.symbol, "direction": filters.direction}
-    known = {**context, **{name: value for name, value in asked.items() if value is not None}}
-    found = []
+    situation = {**context, **{name: value for name, value in asked.items() if value is not None}}
+    hits = []
     for standing in plans(conn, agent, as_of=as_of, alive=True):
         plan = standing.plan
         if plan.expires_at <= instant or any(
             value is not None and plan.action.get(name) not in (None, value) for name, value in asked.items()
         ):
             continue
-        verdict = evaluate(predicate(plan.trigger), known)
+        verdict = evaluate(predicate(plan.trigger), situation)
         rec = float(recency(np.array([min(plan.at, instant)], dtype=np.int64), instant)[0])
         components = _components(plan.priority * _sources_quality(conn, plan, sigma), verdict.share, rec)
-        found.append(
+        hits.append(
             Hit(
                 id=plan.id,
                 type="plan",
@@ -145,13 +145,15 @@ def plan_hits(
                 at=plan.at,
             )
         )
-    return found
+    return hits
 
 
 def _sources_quality(conn: Connection, plan: Plan, sigma: float) -> float:
     """The mean Q of the episodes a plan came from; 1 when it came from none we know."""
-    told = ledger.told(conn, plan.agent, list(plan.sources))
-    r = [from_document(text).pnl_r for text in told.values()]
+    documents = ledger.documents_of(conn, plan.agent, list(plan.sources))
+    r = [from_document(text).pnl_r for text in documents.values()]
     if not r:
         return 1.0
-    return float(np.mean(quality(np.array([math.nan if one is None else one for one in r]), sigma)))
+    return float(
+        np.mean(quality(np.array([math.nan if outcome is None else outcome for outcome in r]), sigma))
+    )

@@ -54,7 +54,7 @@ def agents(conn: Connection) -> list[str]:
 def told_episodes(conn: Connection, agent: str, *, as_of: int | None = None) -> list[Episode]:
     """Every episode of the agent as it was told, in order of arrival: what `validate` replays."""
     texts = ledger.documents(conn, agent, 0, ledger.head(conn, agent).episodes)
-    return [one for one in map(from_document, texts) if as_of is None or one.at <= as_of]
+    return [episode for episode in map(from_document, texts) if as_of is None or episode.at <= as_of]
 
 
 def episodes(
@@ -73,9 +73,9 @@ def episodes(
     through = chosen(columns, n, filters, settings)
     places = (np.arange(n) if through is None else through)[::-1][:limit]
     numbers = [int(number) for number in columns.number[places]]
-    told = ledger.numbered(conn, agent, numbers)
+    documents = ledger.numbered(conn, agent, numbers)
     since = retrospectives(conn, agent, numbers, until)
-    return [remembered(from_document(told[number]), since.get(number)) for number in numbers]
+    return [remembered(from_document(documents[number]), since.get(number)) for number in numbers]
 
 
 def performance(
@@ -85,16 +85,16 @@ def performance(
     columns = cache.columns(conn, agent, settings.registry)
     n = columns.until(FOREVER if as_of is None else as_of)
     results = results_of(columns)[:n]
-    found = []
+    records = []
     codes, inverse = np.unique(columns.strategy[:n], return_inverse=True)
     for group in range(len(codes)):
         places = np.flatnonzero(inverse == group)
         number = int(columns.number[places[-1]])
         name = from_document(ledger.numbered(conn, agent, [number])[number]).strategy
-        found.append(
+        records.append(
             _performance(name, results[places], columns.pnl[places], columns.r[places], columns.at[places])
         )
-    return tuple(sorted(found, key=lambda one: (-one.trades, one.strategy or "")))
+    return tuple(sorted(records, key=lambda record: (-record.trades, record.strategy or "")))
 
 
 def _performance(name: str | None, results: Any, pnl: Any, r: Any, at: Any) -> Performance:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memory.instants import DAY
-from memory.situation.context import known, likeness
+from memory.situation.context import likeness, stated_fields
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -62,7 +62,7 @@ def _age(micros: int) -> str:
 
 
 def _likeness(episode: Episode, components: Mapping[str, float], context: Context, registry: Registry) -> str:
-    stated = [field for _, field, _ in known(registry, context)]
+    stated = [field for _, field, _ in stated_fields(registry, context)]
     if not stated:
         return "nothing is known of the present situation"
     near, far = [], []

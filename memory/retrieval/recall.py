@@ -75,22 +75,22 @@ def recall(
     if k < 1:
         raise RefusedError("k: must be at least 1")
     columns = cache.columns(conn, agent, settings.registry)
-    instant = as_of if as_of is not None else columns.known
-    found: list[Hit] = []
+    instant = as_of if as_of is not None else columns.complete_at
+    hits: list[Hit] = []
     if "episode" in types:
         scored = score(columns, context, as_of=instant, filters=filters, settings=settings)
         best = best_of(columns, scored, k, losses_first=losses_first, loss_floor=loss_floor)
-        found = _hits(conn, agent, columns, scored, best, context, instant, settings)
+        hits = _hits(conn, agent, columns, scored, best, context, instant, settings)
     notions: list[Hit] = []
     if "belief" in types:
         notions += belief_hits(conn, agent, context, as_of, instant, filters, settings)
     if "plan" in types:
         notions += plan_hits(conn, agent, context, as_of, instant, filters, settings)
     if notions:
-        found = sorted(
-            [*found, *notions], key=lambda hit: (losses_first and not hit.lost, -hit.score, -hit.at, hit.id)
+        hits = sorted(
+            [*hits, *notions], key=lambda hit: (losses_first and not hit.lost, -hit.score, -hit.at, hit.id)
         )
-    return found[:k]
+    return hits[:k]
 
 
 def score(
@@ -140,9 +140,9 @@ def _category(columns: EpisodeColumns, name: str, settings: Settings) -> Codes:
 def _prior(columns: EpisodeColumns, n: int, as_of: int, settings: Settings) -> Floats:
     """Everything but Sim, for the first n episodes; kept for the instant asked about last."""
     key = (n, as_of, settings.capital, settings.drawdown_limit, settings.sharpe_weight)
-    kept, found = columns.memo.get("prior", (None, None))
-    if kept == key and found is not None:
-        return np.asarray(found)
+    cached_key, prior = columns.memo.get("prior", (None, None))
+    if cached_key == key and prior is not None:
+        return np.asarray(prior)
     parts = factors(columns, np.s_[:n], n, as_of, settings)
     total = parts.pop("Q")
     for part in parts.values():
@@ -177,27 +177,27 @@ def best_of(
     if not losses_first and not loss_floor:
         return top(scored.score, at, k)
     lost = results_of(columns)[scored.places] < 0
-    losses, others = np.flatnonzero(lost), np.flatnonzero(~lost)
+    losses, non_losses = np.flatnonzero(lost), np.flatnonzero(~lost)
     worst = losses[top(scored.score[losses], at[losses], k)]
-    rest = others[top(scored.score[others], at[others], k)]
+    best_non_losses = non_losses[top(scored.score[non_losses], at[non_losses], k)]
     if losses_first:
-        return np.concatenate((worst, rest))[:k]
+        return np.concatenate((worst, best_non_losses))[:k]
     best = top(scored.score, at, k)
     need = min(len(worst), math.ceil(LOSS_SHARE * k))
     if np.count_nonzero(lost[best]) >= need:
         return best
-    mixed = np.sort(np.concatenate((worst[:need], rest[: k - need])))
+    mixed = np.sort(np.concatenate((worst[:need], best_non_losses[: k - need])))
     return mixed[top(scored.score[mixed], at[mixed], k)]
 
 
 def top(score: Floats, at: Codes, k: int) -> Codes:
     """Indices of the k largest scores, best first; ties by later `at`, then by position (`at` ascends)."""
     candidates = _promising(score, k)
-    kept = score[candidates]
+    scores = score[candidates]
     if len(candidates) > k:
-        least = np.partition(kept, len(kept) - k)[len(kept) - k]
-        above = candidates[kept > least]
-        level = candidates[kept == least]
+        least = np.partition(scores, len(scores) - k)[len(scores) - k]
+        above = candidates[scores > least]
+        level = candidates[scores == least]
         newest = at[level[len(level) - (k - len(above))]]
         candidates = np.concatenate((above, level[at[level] >= newest]))
     order = np.lexsort((candidates, -at[candidates], -score[candidates]))
@@ -230,17 +230,17 @@ def _hits(
 ) -> list[Hit]:
     places = scored.places[best]
     numbers = [int(number) for number in columns.number[places]]
-    told = {number: from_document(text) for number, text in ledger.numbered(conn, agent, numbers).items()}
+    episodes = {number: from_document(text) for number, text in ledger.numbered(conn, agent, numbers).items()}
     judged = bool(np.any(columns.judged[places] <= as_of))
     since = retrospectives(conn, agent, numbers, as_of) if judged else {}
     parts = factors(columns, places, columns.until(as_of), as_of, settings)
-    found = []
+    hits = []
     for i, number in enumerate(numbers):
-        episode, hindsight = told[number], since.get(number)
+        episode, hindsight = episodes[number], since.get(number)
         components: dict[str, Any] = {"Q": float(parts["Q"][i]), "Sim": float(scored.sim[best[i]])}
         components |= {name: float(values[i]) for name, values in parts.items() if name != "Q"}
         marks = [] if hindsight is None else markers_of(episode, hindsight)
-        found.append(
+        hits.append(
             Hit(
                 id=episode.id,
                 type="episode",
@@ -253,4 +253,4 @@ def _hits(
                 lost=episode.result is not None and episode.result < 0,
             )
         )
-    return found
+    return hits

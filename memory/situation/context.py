@@ -176,13 +176,13 @@ def kernel(field: Field, column: npt.NDArray[Any], value: float) -> Floats:
     return np.exp(distance, out=distance)
 
 
-def known(registry: Registry, context: Context) -> list[tuple[int, Field, float]]:
+def stated_fields(registry: Registry, context: Context) -> list[tuple[int, Field, float]]:
     """What a query states: (position in the registry, field, encoded value) of each field that weighs something."""
-    found = []
+    stated = []
     for position, field in enumerate(registry.fields):
         if field.weight > 0 and context.get(field.name) is not None:
-            found.append((position, field, encoded(field, context[field.name])))
-    return found
+            stated.append((position, field, encoded(field, context[field.name])))
+    return stated
 
 
 def similarity(registry: Registry, context: Context, columns: Sequence[npt.NDArray[Any]], n: int) -> Floats:
@@ -195,7 +195,7 @@ def similarity(registry: Registry, context: Context, columns: Sequence[npt.NDArr
     """
     total = np.zeros(n, dtype=np.float64)
     weight = 0.0
-    for position, field, value in known(registry, context):
+    for position, field, value in stated_fields(registry, context):
         likeness = kernel(field, columns[position], value)
         likeness *= field.weight
         total += likeness
@@ -224,14 +224,14 @@ def lenient(field: Field, value: object) -> float | int:
         return MISSING_CODE if field.kind == "category" else MISSING
 
 
-def likeness(field: Field, left: object, right: object) -> float:
+def likeness(field: Field, first: object, second: object) -> float:
     """Likeness in [0, 1] of two values of one field; 0 when either is not stated."""
-    if left is None or right is None:
+    if first is None or second is None:
         return 0.0
-    one, other = lenient(field, left), lenient(field, right)
-    if field.kind == "category" or math.isinf(one) or math.isinf(other):
-        return float(one == other)
-    return math.exp(-0.5 * ((one - other) / field.scale) ** 2)
+    first_code, second_code = lenient(field, first), lenient(field, second)
+    if field.kind == "category" or math.isinf(first_code) or math.isinf(second_code):
+        return float(first_code == second_code)
+    return math.exp(-0.5 * ((first_code - second_code) / field.scale) ** 2)
 
 
 def alike(registry: Registry, left: Context, right: Context) -> float:

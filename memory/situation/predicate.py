@@ -91,48 +91,48 @@ def _scalar(name: str, value: object) -> Any:
     return value
 
 
-def written(found: Predicate) -> dict[str, Any]:
+def predicate_document(predicate: Predicate) -> dict[str, Any]:
     """The predicate as JSON-ready data: what `predicate` reads."""
     parts = [
         {"field": part.field, "op": part.op, "value": _listed(part.value)}
         if isinstance(part, Condition)
-        else written(part)
-        for part in found.parts
+        else predicate_document(part)
+        for part in predicate.parts
     ]
-    return {"all" if found.every else "any": parts}
+    return {"all" if predicate.every else "any": parts}
 
 
 def _listed(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def fields_of(found: Predicate) -> set[str]:
+def fields_of(predicate: Predicate) -> set[str]:
     """Every field the predicate looks at."""
     names: set[str] = set()
-    for part in found.parts:
+    for part in predicate.parts:
         names |= {part.field} if isinstance(part, Condition) else fields_of(part)
     return names
 
 
-def conditions_of(found: Predicate) -> list[Condition]:
+def conditions_of(predicate: Predicate) -> list[Condition]:
     """Every condition of the predicate, in order."""
     flat: list[Condition] = []
-    for part in found.parts:
+    for part in predicate.parts:
         flat.extend([part] if isinstance(part, Condition) else conditions_of(part))
     return flat
 
 
-def evaluate(found: Predicate, context: Mapping[str, Any]) -> PredicateResult:
+def evaluate(predicate: Predicate, context: Mapping[str, Any]) -> PredicateResult:
     """The predicate on one situation. `share` is the mean over the parts of `all`, the best part of `any`."""
     verdicts = [
         _holds(part, context) if isinstance(part, Condition) else evaluate(part, context)
-        for part in found.parts
+        for part in predicate.parts
     ]
     met = [verdict.met for verdict in verdicts]
     shares = [verdict.share for verdict in verdicts]
     return PredicateResult(
-        met=all(met) if found.every else any(met),
-        share=sum(shares) / len(shares) if found.every else max(shares),
+        met=all(met) if predicate.every else any(met),
+        share=sum(shares) / len(shares) if predicate.every else max(shares),
         unevaluable=sum(verdict.unevaluable for verdict in verdicts),
     )
 
@@ -154,5 +154,5 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _equal(left: Any, right: Any) -> bool:
-    return bool(left == right) and isinstance(left, bool) == isinstance(right, bool)
+def _equal(value: Any, expected: Any) -> bool:
+    return bool(value == expected) and isinstance(value, bool) == isinstance(expected, bool)

@@ -76,10 +76,12 @@ def events(conn: Connection, agent: str, as_of: int | None = None) -> dict[str, 
     query = sa.select(plan_events).where(plan_events.c.agent == agent)
     if as_of is not None:
         query = query.where(plan_events.c.at <= as_of)
-    found: dict[str, list[PlanEvent]] = {}
+    events_by_plan: dict[str, list[PlanEvent]] = {}
     for row in conn.execute(query.order_by(plan_events.c.plan, plan_events.c.at, plan_events.c.number)):
-        found.setdefault(row.plan, []).append(PlanEvent(row.plan, row.number, row.at, row.kind, row.document))
-    return found
+        events_by_plan.setdefault(row.plan, []).append(
+            PlanEvent(row.plan, row.number, row.at, row.kind, row.document)
+        )
+    return events_by_plan
 
 
 def happen(conn: Connection, agent: str, rows: Sequence[tuple[str, int, str, str]]) -> None:

@@ -76,15 +76,15 @@ def chained(previous: bytes, *parts: str) -> bytes:
     return digest.digest()
 
 
-def told(conn: Connection, agent: str, ids: Sequence[str]) -> dict[str, str]:
+def documents_of(conn: Connection, agent: str, ids: Sequence[str]) -> dict[str, str]:
     """The stored documents of those of these ids that are known."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for start in range(0, len(ids), _CHUNK):
         query = sa.select(episodes.c.id, episodes.c.document).where(
             episodes.c.agent == agent, episodes.c.id.in_(ids[start : start + _CHUNK])
         )
-        found.update((row.id, row.document) for row in conn.execute(query))
-    return found
+        texts.update((row.id, row.document) for row in conn.execute(query))
+    return texts
 
 
 def append(conn: Connection, agent: str, now: LedgerHead, rows: Sequence[tuple[str, int, str]]) -> LedgerHead:
@@ -129,24 +129,24 @@ def _move(conn: Connection, agent: str, then: LedgerHead) -> None:
 
 def numbered(conn: Connection, agent: str, numbers: Sequence[int]) -> dict[int, str]:
     """The documents of the episodes with these numbers."""
-    found: dict[int, str] = {}
+    texts: dict[int, str] = {}
     for start in range(0, len(numbers), _CHUNK):
         query = sa.select(episodes.c.number, episodes.c.document).where(
             episodes.c.agent == agent, episodes.c.number.in_(numbers[start : start + _CHUNK])
         )
-        found.update((row.number, row.document) for row in conn.execute(query))
-    return found
+        texts.update((row.number, row.document) for row in conn.execute(query))
+    return texts
 
 
 def identities(conn: Connection, agent: str, numbers: Sequence[int]) -> dict[int, str]:
     """The ids of the episodes with these numbers."""
-    found: dict[int, str] = {}
+    ids: dict[int, str] = {}
     for start in range(0, len(numbers), _CHUNK):
         query = sa.select(episodes.c.number, episodes.c.id).where(
             episodes.c.agent == agent, episodes.c.number.in_(numbers[start : start + _CHUNK])
         )
-        found.update((row.number, row.id) for row in conn.execute(query))
-    return found
+        ids.update((row.number, row.id) for row in conn.execute(query))
+    return ids
 
 
 def documents(conn: Connection, agent: str, first: int, last: int) -> Iterator[str]:
@@ -167,13 +167,13 @@ def number_of(conn: Connection, agent: str, identity: str) -> int | None:
 
 def numbers_of(conn: Connection, agent: str, ids: Sequence[str]) -> dict[str, int]:
     """The numbers of those of these ids that are known."""
-    found: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     for start in range(0, len(ids), _CHUNK):
         query = sa.select(episodes.c.id, episodes.c.number).where(
             episodes.c.agent == agent, episodes.c.id.in_(ids[start : start + _CHUNK])
         )
-        found.update((row.id, row.number) for row in conn.execute(query))
-    return found
+        numbers.update((row.id, row.number) for row in conn.execute(query))
+    return numbers
 
 
 def digest_at(conn: Connection, agent: str, ledger: str, number: int) -> bytes | None:
@@ -200,15 +200,15 @@ def judged_between(conn: Connection, agent: str, first: int, last: int) -> list[
 def judgements(conn: Connection, agent: str, numbers: Sequence[int] | None = None) -> list[Judged]:
     """The retrospectives of these episodes (None: of all), in the order in which they were known."""
     wanted = [None] if numbers is None else range(0, len(numbers), _CHUNK)
-    found: list[Judged] = []
+    rows: list[Judged] = []
     for start in wanted:
         query = sa.select(retrospectives).where(retrospectives.c.agent == agent)
         if numbers is not None and start is not None:
             query = query.where(retrospectives.c.episode.in_(numbers[start : start + _CHUNK]))
-        found.extend(
+        rows.extend(
             Judged(row.number, row.episode, row.at, row.review, row.document) for row in conn.execute(query)
         )
-    return sorted(found, key=lambda judged: (judged.at, judged.number))
+    return sorted(rows, key=lambda judged: (judged.at, judged.number))
 
 
 def latest_judgements(conn: Connection, agent: str, as_of: int | None) -> Iterator[Judged]:
@@ -267,44 +267,46 @@ def unseal(conn: Connection, agent: str, keep: Sequence[str]) -> None:
 def counts(conn: Connection, agent: str) -> dict[str, int]:
     """How many rows there are of each ledger and of amendments."""
     tables = {"episodes": episodes, "retrospectives": retrospectives, "amendments": amendments}
-    found = {}
+    totals = {}
     for name, table in tables.items():
         query = sa.select(sa.func.count()).select_from(table).where(table.c.agent == agent)
-        found[name] = int(conn.execute(query).scalar_one())
-    return found
+        totals[name] = int(conn.execute(query).scalar_one())
+    return totals
 
 
 def orphans(conn: Connection, agent: str) -> int:
     """How many retrospectives and amendments point at an episode that is not there."""
     total = 0
     for table in (retrospectives, amendments):
-        there = sa.exists().where(episodes.c.agent == table.c.agent, episodes.c.number == table.c.episode)
-        query = sa.select(sa.func.count()).select_from(table).where(table.c.agent == agent, ~there)
+        episode_exists = sa.exists().where(
+            episodes.c.agent == table.c.agent, episodes.c.number == table.c.episode
+        )
+        query = sa.select(sa.func.count()).select_from(table).where(table.c.agent == agent, ~episode_exists)
         total += int(conn.execute(query).scalar_one())
     return total
 
 
 def broken(conn: Connection, agent: str, now: LedgerHead) -> list[str]:
     """Where a ledger's content no longer gives its chained digests: one sentence per broken ledger."""
-    found = []
+    faults = []
     digest = _START
     query = sa.select(episodes.c.number, episodes.c.document, episodes.c.digest)
     for row in conn.execute(query.where(episodes.c.agent == agent).order_by(episodes.c.number)):
         digest = chained(digest, row.document)
         if digest != row.digest:
-            found.append(f"episode number {row.number} is not what was told")
+            faults.append(f"episode number {row.number} is not what was told")
             break
     else:
         if digest != now.episode_digest:
-            found.append("the episodes do not end where their head says")
+            faults.append("the episodes do not end where their head says")
     digest = _START
     later = sa.select(retrospectives).where(retrospectives.c.agent == agent)
     for row in conn.execute(later.order_by(retrospectives.c.number)):
         digest = chained(digest, str(row.episode), str(row.at), row.review, row.document)
         if digest != row.digest:
-            found.append(f"retrospective number {row.number} is not what was found")
+            faults.append(f"retrospective number {row.number} is not what was found")
             break
     else:
         if digest != now.retrospective_digest:
-            found.append("the retrospectives do not end where their head says")
-    return found
+            faults.append("the retrospectives do not end where their head says")
+    return faults

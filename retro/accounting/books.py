@@ -239,11 +239,11 @@ def steps(
     return [(row[0], row[4]) for row in keyed]
 
 
-def step(wallet: Wallet, what: Effect | Fact, prices: Prices) -> tuple[list[Booking], ExternalFlow | None]:
+def step(wallet: Wallet, event: Effect | Fact, prices: Prices) -> tuple[list[Booking], ExternalFlow | None]:
     """Move the wallet by one event; gives what that booked and what came from the owner."""
-    if isinstance(what, Effect):
-        return wallet.apply(what), None
-    return wallet.tell(what, prices)
+    if isinstance(event, Effect):
+        return wallet.apply(event), None
+    return wallet.tell(event, prices)
 
 
 def attribution(

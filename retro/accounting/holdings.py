@@ -63,7 +63,7 @@ class Holdings(Protocol):
     def accrue(self, flow: Flow, value: float) -> list[Amount]:
         """Income or cost inside the position, at its value; gives what that books."""
 
-    def snapshot(self, told: Snapshot) -> list[Amount]:
+    def snapshot(self, snapshot: Snapshot) -> list[Amount]:
         """Take over a told state; gives accruals nobody told."""
 
     def withdraw(self, at: int, withdrawals: Sequence[Flow], *, final: bool) -> Removal:
@@ -76,7 +76,7 @@ class Holdings(Protocol):
         """What the exit reveals was earned without being told."""
 
     def view(self) -> View:
-        """What a knot needs: held, claims, bundle, pool, basis."""
+        """What a knot needs: principal, claims, bundle, pool, basis."""
 
 
 class Claims:

@@ -40,7 +40,7 @@ class LiquidityBook:
         self.prices = prices
         self.claims = Claims(method)
         self.bundle: dict[str, float] = defaultdict(float)
-        self.held: dict[str, float] = defaultdict(float)
+        self.principal: dict[str, float] = defaultdict(float)
         self.bundle_basis = 0.0
         self.liquidity = 0.0
         self.by_formula = True
@@ -78,7 +78,7 @@ class LiquidityBook:
             total += value
         for asset, amount in put.items():
             self.bundle[asset] += amount
-            self.held[asset] += amount
+            self.principal[asset] += amount
         self.bundle_basis += total
         if self.by_formula:
             token0, token1 = self._tokens()
@@ -86,8 +86,8 @@ class LiquidityBook:
             if first and stated is not None:
                 self.liquidity = float(stated)
             elif price := self._pool_price(at):
-                made = liquidity_from_amounts(put[token0], put[token1], price, *self._range())
-                self.liquidity += float(made)
+                liquidity = liquidity_from_amounts(put[token0], put[token1], price, *self._range())
+                self.liquidity += float(liquidity)
         return total, []
 
     def accrue(self, flow: Flow, value: float) -> list[Amount]:
@@ -97,25 +97,27 @@ class LiquidityBook:
             signed = -value if flow.kind == "slash" else value
             return [(component, signed), *realised(self.claims.add(asset, -flow.quantity, value))]
         self.fees_told = True
-        known = min(flow.quantity, self.early[asset])
-        self.early[asset] -= known
-        rest, share = flow.quantity - known, value / float(flow.quantity)
-        gained = self.claims.add(asset, rest, share * float(rest))
-        return [(component, value), ("lp_fees_earned", -share * float(known)), *realised(gained)]
+        early = min(flow.quantity, self.early[asset])
+        self.early[asset] -= early
+        remainder, share = flow.quantity - early, value / float(flow.quantity)
+        gained = self.claims.add(asset, remainder, share * float(remainder))
+        return [(component, value), ("lp_fees_earned", -share * float(early)), *realised(gained)]
 
-    def snapshot(self, told: Snapshot) -> list[Amount]:
+    def snapshot(self, snapshot: Snapshot) -> list[Amount]:
         """Principal as told; fees nobody told are the growth of the claimable amounts.
 
         Without a stated liquidity the last snapshot holds from the first one on; until then, the pool formula.
         """
         self.by_formula = self.position.liquidity is not None
-        self.held = defaultdict(float, {asset: float(quantity) for asset, quantity in told.holdings.items()})
+        self.principal = defaultdict(
+            float, {asset: float(quantity) for asset, quantity in snapshot.holdings.items()}
+        )
         bookings: list[Amount] = []
-        if told.claimable is not None and not self.fees_told:
-            for asset, quantity in sorted(told.claimable.items()):
+        if snapshot.claimable is not None and not self.fees_told:
+            for asset, quantity in sorted(snapshot.claimable.items()):
                 growth = quantity - self.claims.quantity(asset)
                 self.early[asset] = max(ZERO, self.early[asset] + growth)
-                value = float(abs(growth)) * self.prices.price(asset, told.at)
+                value = float(abs(growth)) * self.prices.price(asset, snapshot.at)
                 bookings += realised(self.claims.add(asset, growth, value))
                 bookings.append(("lp_fees_earned", value if growth > 0 else -value))
         return bookings
@@ -123,13 +125,15 @@ class LiquidityBook:
     def _principal(self, at: int) -> dict[str, float]:
         price = self._pool_price(at) if self.by_formula else 0.0
         if not price:
-            return dict(self.held)
+            return dict(self.principal)
         token0, token1 = self._tokens()
         x, y = amounts(self.liquidity, price, *self._range())
         return {token0: float(x), token1: float(y)}
 
-    def _worth(self, held: dict[str, float], at: int) -> float:
-        return sum(quantity * self.prices.price(asset, at) for asset, quantity in held.items() if quantity)
+    def _worth(self, quantities: dict[str, float], at: int) -> float:
+        return sum(
+            quantity * self.prices.price(asset, at) for asset, quantity in quantities.items() if quantity
+        )
 
     def withdraw(self, at: int, withdrawals: Sequence[Flow], *, final: bool) -> Removal:
         """Claims first; the principal's share of its worth realises as much of the bundle and of the IL."""
@@ -140,9 +144,9 @@ class LiquidityBook:
             claimed = min(quantity, max(self.claims.quantity(asset), ZERO))
             share = value / float(quantity)
             realized += self.claims.add(asset, -claimed, share * float(claimed))
-            rest = float(quantity - claimed)
-            removed += share * rest
-            self.held[asset] -= rest
+            principal = float(quantity - claimed)
+            removed += share * principal
+            self.principal[asset] -= principal
         fraction = (
             1.0 if final else min(1.0, max(0.0, removed / before)) if before > 0 else float(removed > 0)
         )
@@ -163,7 +167,7 @@ class LiquidityBook:
         self.bundle_basis *= keep
         self.liquidity *= keep
         if not keep:
-            self.held.clear()
+            self.principal.clear()
         return gained, hold - removed
 
     def leave(self, at: int) -> Removal | None:
@@ -189,7 +193,7 @@ class LiquidityBook:
         pool = None
         if self.by_formula and self.liquidity:
             pool = Pool(self.liquidity, *self._range(), *self._tokens())
-        held = {asset: amount for asset, amount in self.held.items() if amount}
+        principal = {asset: amount for asset, amount in self.principal.items() if amount}
         if self.by_formula and pool is not None:
-            held = {}
-        return held, self.claims.view(), dict(self.bundle), pool, self.bundle_basis + self.claims.basis
+            principal = {}
+        return principal, self.claims.view(), dict(self.bundle), pool, self.bundle_basis + self.claims.basis

@@ -35,11 +35,11 @@ class LoanBook:
         self.prices = prices
         self.principal = Claims(method)
         self.claims = Claims(method)
-        self.told: set[str] = set()
+        self.flow_kinds: set[str] = set()
         self.early_income: dict[str, Decimal] = defaultdict(Decimal)
         self.early_price: dict[str, Decimal] = defaultdict(Decimal)
         self.ever = False
-        self._seen: set[str] = set()
+        self._assets: set[str] = set()
         self._owed: set[str] = set()
 
     def first_state(self, at: int) -> dict[str, Decimal]:  # noqa: ARG002  # only a snapshot can tell
@@ -51,7 +51,7 @@ class LoanBook:
         total, realized = 0.0, []
         for asset, (quantity, value) in by_asset(deposits, self.prices).items():
             total += value
-            self._seen.add(asset)
+            self._assets.add(asset)
             realized.append(self.principal.add(asset, quantity, value))
         self.ever = True
         return total, [pnl for pnl in realized if pnl]
@@ -61,8 +61,8 @@ class LoanBook:
 
         Growth that snapshots showed before is what is now told: it is not added again, only called by its name.
         """
-        self._seen.add(flow.asset)
-        self.told.add(flow.kind)
+        self._assets.add(flow.asset)
+        self.flow_kinds.add(flow.kind)
         component, asset = ACCRUALS[flow.kind], flow.asset
         if flow.kind == "slash":
             return [(component, -value), *realised(self.principal.add(asset, -flow.quantity, value))]
@@ -72,47 +72,47 @@ class LoanBook:
         price = min(flow.quantity - income, self.early_price[asset])
         self.early_income[asset] -= income
         self.early_price[asset] -= price
-        rest, share = flow.quantity - income - price, value / float(flow.quantity)
-        gained = self.claims.add(asset, rest, share * float(rest))
+        remainder, share = flow.quantity - income - price, value / float(flow.quantity)
+        gained = self.claims.add(asset, remainder, share * float(remainder))
         named = share * float(price)
         return [(component, value - share * float(income)), ("trading_gains", -named), *realised(gained)]
 
-    def snapshot(self, told: Snapshot) -> list[Amount]:
+    def snapshot(self, snapshot: Snapshot) -> list[Amount]:
         """Holdings, claims and debt as told. Growth is an accrual where none was told, else it is price."""
         bookings: list[Amount] = []
-        assets = {*told.holdings, *(told.claimable or {}), *(told.debt or {})}
+        assets = {*snapshot.holdings, *(snapshot.claimable or {}), *(snapshot.debt or {})}
         for asset in sorted({*assets, *self.principal.view(), *self.claims.view()}):
             inside, claimed = self.principal.quantity(asset), self.claims.quantity(asset)
-            owed = max(ZERO, -inside) if told.debt is None else told.debt.get(asset, ZERO)
-            growth = told.holdings.get(asset, ZERO) - owed - inside
-            if told.claimable is not None:
-                accrued = told.claimable.get(asset, ZERO) - claimed
+            owed = max(ZERO, -inside) if snapshot.debt is None else snapshot.debt.get(asset, ZERO)
+            growth = snapshot.holdings.get(asset, ZERO) - owed - inside
+            if snapshot.claimable is not None:
+                accrued = snapshot.claimable.get(asset, ZERO) - claimed
             elif growth * claimed > 0:  # what was accrued stands in the holdings now, or in the debt
                 accrued = -min(abs(growth), abs(claimed)).copy_sign(claimed)
             else:
                 accrued = ZERO
             if growth * accrued < 0:
                 moved = min(abs(growth), abs(accrued)).copy_sign(growth)
-                price = self.prices.price(asset, told.at)
+                price = self.prices.price(asset, snapshot.at)
                 bookings += realised(self.claims.move(self.principal, asset, moved, price))
                 growth, accrued = growth - moved, accrued + moved
-            self._note_early(asset, growth if told.claimable is None else accrued)
-            bookings += self._grow(self.claims, asset, accrued, told.at)
-            bookings += self._grow(self.principal, asset, growth, told.at)
-            self._seen.add(asset)
+            self._note_early(asset, growth if snapshot.claimable is None else accrued)
+            bookings += self._grow(self.claims, asset, accrued, snapshot.at)
+            bookings += self._grow(self.principal, asset, growth, snapshot.at)
+            self._assets.add(asset)
         return bookings
 
     def _note_early(self, asset: str, growth: Decimal) -> None:
         """Remember growth that a later accrual may turn out to tell; what shrinks takes it back."""
-        told = self.told & {"interest", "reward"}
-        book = self.early_price if told else self.early_income
+        income_kinds = self.flow_kinds & {"interest", "reward"}
+        book = self.early_price if income_kinds else self.early_income
         book[asset] = max(ZERO, book[asset] + growth)
 
     def _grow(self, book: Claims, asset: str, growth: Decimal, at: int) -> list[Amount]:
         if not growth:
             return []
         value = float(abs(growth)) * self.prices.price(asset, at)
-        new = asset not in self._seen
+        new = asset not in self._assets
         component = self._component(book.quantity(asset) + growth, growth, new=new)
         signed = value if growth > 0 else -value
         price = realised(book.add(asset, growth, value))
@@ -123,10 +123,10 @@ class LoanBook:
     def _component(self, after: Decimal, growth: Decimal, *, new: bool) -> str | None:
         """Which accrual untold growth is; None where such accruals are told or the asset just appeared."""
         if after < 0 or (after == 0 and growth > 0):
-            return None if new or "borrow_interest" in self.told else "borrow_interest"
+            return None if new or "borrow_interest" in self.flow_kinds else "borrow_interest"
         if self.kind == "staking":
-            return None if self.told & {"reward", "slash", "interest"} else "staking_rewards"
-        return None if self.told & {"interest", "reward"} else "lending_interest_earned"
+            return None if self.flow_kinds & {"reward", "slash", "interest"} else "staking_rewards"
+        return None if self.flow_kinds & {"interest", "reward"} else "lending_interest_earned"
 
     def withdraw(self, at: int, withdrawals: Sequence[Flow], *, final: bool) -> Removal:  # noqa: ARG002  # as for LPs
         """Take assets out; at the end, more than was inside is interest nobody told."""
@@ -136,9 +136,9 @@ class LoanBook:
             claimed = min(quantity, max(self.claims.quantity(asset), ZERO))
             share = value / float(quantity)
             realized += self.claims.add(asset, -claimed, share * float(claimed))
-            rest = quantity - claimed
-            realized += self.principal.add(asset, -rest, share * float(rest))
-            self._seen.add(asset)
+            principal = quantity - claimed
+            realized += self.principal.add(asset, -principal, share * float(principal))
+            self._assets.add(asset)
             if self.principal.quantity(asset) < 0 and not final:
                 self._owed.add(asset)
         emptied = self.ever and not self.principal.view() and not self.claims.view()

@@ -79,8 +79,8 @@ _NO_MARKS: Final = PriceLine(_EMPTY_T, _EMPTY_X, _EMPTY_X, _EMPTY_X)
 
 def base_and_quote(symbol: str) -> tuple[str, str | None]:
     """Split "ETH/USDC:USDC" into ("ETH", "USDC"); a bare asset has no quote."""
-    base, slash, rest = symbol.partition("/")
-    return (base, rest.partition(":")[0]) if slash else (symbol, None)
+    base, slash, quote = symbol.partition("/")
+    return (base, quote.partition(":")[0]) if slash else (symbol, None)
 
 
 def related_symbols(symbol: str, base_currency: str) -> set[str]:
@@ -122,8 +122,8 @@ def _times(line: PriceLine, rate: PriceLine) -> PriceLine:
     t = np.union1d(line.t, rate.t)
     i = np.searchsorted(line.t, t, side="right") - 1
     j = np.searchsorted(rate.t, t, side="right") - 1
-    known = (i >= 0) & (j >= 0)
-    t, i, j = t[known], i[known], j[known]
+    priced = (i >= 0) & (j >= 0)
+    t, i, j = t[priced], i[priced], j[priced]
     factor = rate.price[j]
     return PriceLine(t, line.price[i] * factor, line.low[i] * factor, line.high[i] * factor)
 
@@ -148,9 +148,9 @@ class Prices:
     @contextmanager
     def watching(self) -> Iterator[set[str]]:
         """The symbols whose price could not be relied on inside the block."""
-        seen: set[str] = set()
-        self._watchers.append(seen)
-        yield seen
+        symbols: set[str] = set()
+        self._watchers.append(symbols)
+        yield symbols
         self._watchers.pop()
 
     def at_par(self, symbol: str) -> bool:
@@ -195,10 +195,10 @@ class Prices:
                 if priced_in not in {None, self.base_currency} and not self.at_par(str(priced_in)):
                     line = _times(line, self.line(str(priced_in)))
                 lines.append(line)
-        found = _NO_MARKS
+        merged = _NO_MARKS
         for line in lines:
-            found = _prefer(found, line)
-        return found if len(found.t) or quote is None else self.line(base)
+            merged = _prefer(merged, line)
+        return merged if len(merged.t) or quote is None else self.line(base)
 
     def quote(self, symbol: str, at: int) -> PriceQuote | None:
         """The price of a symbol at an instant by the rule of missing marks; None when nothing ever priced it."""
@@ -209,8 +209,8 @@ class Prices:
         line = self.line(symbol)
         i = line.index(at)
         if i >= 0:
-            seen = int(line.t[i])
-            return PriceQuote(float(line.price[i]), seen, at - seen > MAX_AGE)
+            marked_at = int(line.t[i])
+            return PriceQuote(float(line.price[i]), marked_at, at - marked_at > MAX_AGE)
         fills = self._fills.get(symbol, [])
         filled = bisect_right(fills, at, key=lambda fill: fill[0])
         if filled:
@@ -221,20 +221,20 @@ class Prices:
 
     def price(self, symbol: str, at: int) -> float:
         """The price to book with; what could not be relied on is noted in `unreliable`. 0.0 only when unknown."""
-        found = self.quote(symbol, at)
-        if found is not None and not found.provisional:
-            return found.price
-        for seen in self._watchers:
-            seen.add(symbol)
-        if found is None:
+        quote = self.quote(symbol, at)
+        if quote is not None and not quote.provisional:
+            return quote.price
+        for symbols in self._watchers:
+            symbols.add(symbol)
+        if quote is None:
             self.unreliable[symbol] = "no mark and no fill price"
             return 0.0
         used = "taken at par with the base currency" if self.at_par(symbol) else "fill price used"
-        why = f"no mark, {used}" if found.at is None else "last mark older than 24 h"
+        why = f"no mark, {used}" if quote.at is None else "last mark older than 24 h"
         self.unreliable.setdefault(
-            symbol, why if found.at is None or found.at <= at else "no mark until later"
+            symbol, why if quote.at is None or quote.at <= at else "no mark until later"
         )
-        return found.price
+        return quote.price
 
     def at_many(self, symbol: str, at: NDArray[np.int64]) -> NDArray[np.float64]:
         """Prices at many instants, as `price` gives them (float64)."""

@@ -50,7 +50,7 @@ def replay(facts: list[Fact], prices: Prices, method: LotMethod) -> PositionHist
     return _Replay(position, side, prices, method).run(ordered)
 
 
-class _Gone(NamedTuple):
+class _MarkedExit(NamedTuple):
     """What an exit sent away at its marks, kept in case the agent tells the real settlement later."""
 
     lots: LotBook
@@ -72,7 +72,7 @@ class _Replay:
         self.gas = 0.0
         self.closed = False
         self.exited = False
-        self.gone: _Gone | None = None
+        self.marked_exit: _MarkedExit | None = None
         self.shares: dict[int, float] = {}
         self.holdings: Holdings = (
             LiquidityBook(position, prices, method)
@@ -99,9 +99,11 @@ class _Replay:
         for at, group in groupby(ordered, key=lambda fact: fact.at):
             self._instant(at, list(group))
         self._close_by_fills()
-        if self.gone is not None and self.gone.lots.quantity:
+        if self.marked_exit is not None and self.marked_exit.lots.quantity:
             self.track.warnings.append("closed with a quantity left; the rest is valued at its mark")
-        elif self.gone is not None and abs(self.gone.cash) > 1e-6 * max(1.0, abs(self.track.cash_in)):
+        elif self.marked_exit is not None and abs(self.marked_exit.cash) > 1e-6 * max(
+            1.0, abs(self.track.cash_in)
+        ):
             self.track.warnings.append("closed with assets left inside; they are valued at their marks")
         return self.track
 
@@ -111,10 +113,10 @@ class _Replay:
         if self.track.is_fill_based or flows:
             return []
         at = self.position.at
-        held = self.holdings.first_state(at)
-        told = next((fact for fact in ordered if isinstance(fact, Snapshot)), None)
-        if not held and told is not None:
-            at, held = told.at, dict(told.holdings)
+        holdings = self.holdings.first_state(at)
+        snapshot = next((fact for fact in ordered if isinstance(fact, Snapshot)), None)
+        if not holdings and snapshot is not None:
+            at, holdings = snapshot.at, dict(snapshot.holdings)
         return [
             Flow(
                 id=f"{self.position.id}~{asset}",
@@ -125,7 +127,7 @@ class _Replay:
                 quantity=quantity,
                 position=self.position.position,
             )
-            for asset, quantity in sorted(held.items())
+            for asset, quantity in sorted(holdings.items())
             if quantity > 0
         ]
 
@@ -172,21 +174,25 @@ class _Replay:
             getattr(fact, "kind", "") == "deposit" or getattr(fact, "side", "") == self.side for fact in group
         ):
             self.exited = False  # put to use again
-        if self.gone is None:
+        if self.marked_exit is None:
             return
-        self.track.bookings.extend(Booking(at, b.component, -b.amount) for b in self.gone.bookings)
-        self._pay(at, -self.gone.cash)
-        self.lots, self.holdings, self.track.lots = self.gone.lots, self.gone.holdings, self.gone.by_lot
-        self.track.closings = [c for c in self.track.closings if c not in self.gone.closings]
-        self.gone = None
+        self.track.bookings.extend(Booking(at, b.component, -b.amount) for b in self.marked_exit.bookings)
+        self._pay(at, -self.marked_exit.cash)
+        self.lots, self.holdings, self.track.lots = (
+            self.marked_exit.lots,
+            self.marked_exit.holdings,
+            self.marked_exit.by_lot,
+        )
+        self.track.closings = [c for c in self.track.closings if c not in self.marked_exit.closings]
+        self.marked_exit = None
 
     def _knot(self, at: int) -> None:
-        held, claims, bundle, pool, basis = self.holdings.view()
+        principal, claims, bundle, pool, basis = self.holdings.view()
         quantity = float(self.lots.quantity)
         if quantity:
-            held = {**held, self.position.instrument: quantity}
+            principal = {**principal, self.position.instrument: quantity}
         self.track.knots.append(
-            StatePoint(at, held, claims, bundle, pool, basis + self.lots.basis, self.cash, self.gas)
+            StatePoint(at, principal, claims, bundle, pool, basis + self.lots.basis, self.cash, self.gas)
         )
 
     def _book(self, at: int, bookings: Iterable[tuple[str, float]]) -> None:
@@ -209,15 +215,15 @@ class _Replay:
         rate = self.prices.rate(instrument, fill.at)
         price, quantity, fee = float(fill.price) * rate, fill.quantity, 0.0
         gross = float(quantity) * price
-        told = price
+        fill_price = price
         if fill.fee and fill.fee_asset == base and fill.side == "buy":
             quantity -= fill.fee
             price = gross / float(quantity) if quantity else price
         elif fill.fee:
             fee = self._fee(fill, quote, rate)
         signed = quantity if fill.side == "buy" else -quantity
-        paid = fee or float(fill.quantity - quantity) * told
-        self.track.trades.append(SignedFill(fill.at, float(signed), told, paid))
+        paid = fee or float(fill.quantity - quantity) * fill_price
+        self.track.trades.append(SignedFill(fill.at, float(signed), fill_price, paid))
         done = self.lots.trade(signed, price, fee, len(self.track.fills))
         for match in done.matched:
             pnl = match.proceeds - match.entry_cost
@@ -342,11 +348,11 @@ class _Replay:
 
     def _leave(self, at: int) -> None:
         """What is still inside a position told to be closed leaves at its mark."""
-        held, claims, bundle, _, _ = self.holdings.view()
-        if not (self.lots.quantity or held or claims or bundle):
+        principal, claims, bundle, _, _ = self.holdings.view()
+        if not (self.lots.quantity or principal or claims or bundle):
             return
-        known = {id(self.prices): self.prices, id(self.position): self.position}
-        lots, holdings = self.lots.copy(), copy.deepcopy(self.holdings, known)
+        memo = {id(self.prices): self.prices, id(self.position): self.position}
+        lots, holdings = self.lots.copy(), copy.deepcopy(self.holdings, memo)
         by_lot, cash = dict(self.track.lots), self.cash
         booked, closed = len(self.track.bookings), len(self.track.closings)
         if self.lots.quantity:
@@ -357,10 +363,10 @@ class _Replay:
             self.track.closings.append(Closing(at, float(abs(quantity)), price, 0.0, done.pnl, sign))
             self._realise(at, done.pnl)
             self._pay(at, float(quantity) * price)
-        rest = self.holdings.leave(at)
-        if rest is not None:
-            self._removal(at, rest.value, rest.realized, rest.il)
-        self.gone = _Gone(
+        removal = self.holdings.leave(at)
+        if removal is not None:
+            self._removal(at, removal.value, removal.realized, removal.il)
+        self.marked_exit = _MarkedExit(
             lots,
             holdings,
             by_lot,
@@ -374,9 +380,9 @@ class _Replay:
         if self.lots.quantity or self.closed or not track.fills:
             return
         track.closed_at = track.fills[-1].at
-        rest = self.holdings.leave(track.closed_at)
-        if rest is not None and rest.value:
+        removal = self.holdings.leave(track.closed_at)
+        if removal is not None and removal.value:
             # accrued but never withdrawn: it settles with the last fill, or when it accrued, if that was later
             last = max(track.closed_at, track.knots[-1].at)
-            self._removal(last, rest.value, rest.realized, rest.il)
+            self._removal(last, removal.value, removal.realized, removal.il)
             self._knot(last)

@@ -102,13 +102,14 @@ class Pool:
 class StatePoint:
     """What was held from the events of one instant until the next event. Money in base currency.
 
-    `held` is principal (a spot or perp quantity, lent or staked assets less debt, LP tokens when no pool formula is
-    known), `claims` accrued and not withdrawn, `bundle` the LP's deposited tokens (the hold baseline), `basis` the
-    cost of bundle (or held) and claims, `cash` the net cash given to the wallet so far, `gas` the gas paid so far.
+    `principal` is what is held (a spot or perp quantity, lent or staked assets less debt, LP tokens when no pool
+    formula is known), `claims` accrued and not withdrawn, `bundle` the LP's deposited tokens (the hold baseline),
+    `basis` the cost of bundle (or principal) and claims, `cash` the net cash given to the wallet so far, `gas` the
+    gas paid so far.
     """
 
     at: int
-    held: dict[str, float]
+    principal: dict[str, float]
     claims: dict[str, float]
     bundle: dict[str, float] | None
     pool: Pool | None
@@ -199,12 +200,12 @@ class PositionHistory:
         if self.snapshots and boundary not in self.deposits:
             exact = [snap for snap in self.snapshots if snap.at == boundary]
             if exact and (self.closed_at is None or boundary <= self.closed_at):
-                told = {asset: float(quantity) for asset, quantity in exact[-1].holdings.items()}
+                holdings = {asset: float(quantity) for asset, quantity in exact[-1].holdings.items()}
                 for asset, quantity in (exact[-1].debt or {}).items():
-                    told[asset] = told.get(asset, 0.0) - float(quantity)
-                return _worth(told, at, prices)
+                    holdings[asset] = holdings.get(asset, 0.0) - float(quantity)
+                return _worth(holdings, at, prices)
         if knot.pool is None:
-            return _worth(knot.held, at, prices)
+            return _worth(knot.principal, at, prices)
         values = _pool_worth(knot.pool, np.array([at], dtype=np.int64), prices)
         return float(values[0])
 
@@ -220,21 +221,21 @@ class PositionHistory:
             chosen = which == i
             knot, at = self.knots[int(i)], times[chosen]
             total = np.full(len(at), knot.cash - knot.gas)
-            held = dict(knot.claims)
+            quantities = dict(knot.claims)
             if knot.pool is not None:
                 total += _pool_worth(knot.pool, at, prices)
             else:
-                for asset, quantity in knot.held.items():
-                    held[asset] = held.get(asset, 0.0) + quantity
-            for asset, quantity in held.items():
+                for asset, quantity in knot.principal.items():
+                    quantities[asset] = quantities.get(asset, 0.0) + quantity
+            for asset, quantity in quantities.items():
                 if quantity:
                     total += quantity * prices.at_many(asset, at)
             out[chosen] = total
         return out
 
 
-def _worth(held: dict[str, float], at: int, prices: Prices) -> float:
-    return sum(quantity * prices.price(asset, at) for asset, quantity in held.items() if quantity)
+def _worth(quantities: dict[str, float], at: int, prices: Prices) -> float:
+    return sum(quantity * prices.price(asset, at) for asset, quantity in quantities.items() if quantity)
 
 
 def _pool_worth(pool: Pool, at: NDArray[np.int64], prices: Prices) -> NDArray[np.float64]:

@@ -108,10 +108,10 @@ class Wallet:
             return []
         book = self.assets.setdefault(asset, LotBook(self.method))
         price = value / float(quantity) if float(quantity) else 0.0
-        held = max(book.quantity, Decimal(0))
-        if held < quantity:
-            self.cash -= float(quantity - held) * price
-            quantity = held
+        balance = max(book.quantity, Decimal(0))
+        if balance < quantity:
+            self.cash -= float(quantity - balance) * price
+            quantity = balance
         if not quantity:
             return []
         pnl = book.trade(-quantity, price, 0.0, 0).pnl
@@ -189,5 +189,5 @@ class Wallet:
 
 def statements(facts: Iterable[Fact]) -> list[Statement]:
     """The equity statements among facts, in time order."""
-    told = [Statement(f.at, float(f.value)) for f in facts if isinstance(f, Equity) and f.value is not None]
-    return sorted(told)
+    equity = [Statement(f.at, float(f.value)) for f in facts if isinstance(f, Equity) and f.value is not None]
+    return sorted(equity)

@@ -54,18 +54,18 @@ def faults_of(
 ) -> list[str]:
     """One sentence a fault, in the order of the file; a secret is named by its key only."""
     lines = _key_lines(text)
-    found = dict(secrets)
+    reasons = dict(secrets)
     for error in errors:
         path = tuple(part for part in error["loc"] if part != "[key]")
-        found.setdefault(path, _sentence(path, error, data))
-    placed = [(_line(path, lines), _spelled(path), reason) for path, reason in found.items()]
+        reasons.setdefault(path, _sentence(path, error, data))
+    placed = [(_line(path, lines), _spelled(path), reason) for path, reason in reasons.items()]
     placed.sort(key=lambda fault: fault[0] or 0)
     return [f"line {line}: {key}: {reason}" if line else f"{key}: {reason}" for line, key, reason in placed]
 
 
 def secrets_in(data: Mapping[str, Any]) -> dict[KeyPath, str]:
     """The places where a secret stands in the file, each with the place where it belongs."""
-    found = {}
+    reasons = {}
     for path, value in _leaves(data):
         texts = [text for text in (value if isinstance(value, list) else [value]) if isinstance(text, str)]
         key = next((part for part in reversed(path) if isinstance(part, str)), "")
@@ -74,11 +74,11 @@ def secrets_in(data: Mapping[str, Any]) -> dict[KeyPath, str]:
             name = _SECRET_OF.get(str(path[0])) or next(
                 (s for s in SECRETS if s.endswith(key.upper())), "NAME"
             )
-            found[path] = (
+            reasons[path] = (
                 f"a secret does not belong in this file; give it as ${name}, as a file named by ${name}_FILE "
                 f"or as $CREDENTIALS_DIRECTORY/{name.lower()}"
             )
-    return found
+    return reasons
 
 
 def _sentence(path: KeyPath, error: ErrorDetails, data: Mapping[str, Any]) -> str:
@@ -93,9 +93,9 @@ def _sentence(path: KeyPath, error: ErrorDetails, data: Mapping[str, Any]) -> st
     for pattern, replacement in _REPLACED:
         message = pattern.sub(replacement, message)
     given = error["input"]
-    if isinstance(given, dict | list | tuple) or not _written(path, data) or repr(given) in message:
+    if isinstance(given, dict | list | tuple) or not _is_present(path, data) or repr(given) in message:
         return message
-    return f"{message}, not {_shown(given)}"
+    return f"{message}, not {_value_text(given)}"
 
 
 def _nearest(path: KeyPath) -> str:
@@ -137,7 +137,7 @@ def _names(path: KeyPath) -> list[str]:
     return list(model.model_fields) if model else []
 
 
-def _written(path: KeyPath, data: Any) -> bool:
+def _is_present(path: KeyPath, data: Any) -> bool:
     for part in path:
         try:
             data = data[part]
@@ -146,7 +146,7 @@ def _written(path: KeyPath, data: Any) -> bool:
     return True
 
 
-def _shown(value: object) -> str:
+def _value_text(value: object) -> str:
     if isinstance(value, date | time):
         return value.isoformat()
     text = json.dumps(redact(value), ensure_ascii=True, default=str)

@@ -96,9 +96,9 @@ def _parse(path: Path) -> tuple[dict[str, Any], str]:
 
 def _toml_fault(message: str, text: str) -> str:
     """What tomllib says, with the place in front as in every other fault."""
-    found = _PLACE.search(message)
-    if not found:
+    match = _PLACE.search(message)
+    if not match:
         return f"is not TOML: {message}"
-    line = found[1] or text.rstrip("\n").count("\n") + 1
-    column = f", column {found[2]}" if found[2] else ""
-    return f"line {line}{column}: is not TOML: {message[: found.start()]}"
+    line = match[1] or text.rstrip("\n").count("\n") + 1
+    column = f", column {match[2]}" if match[2] else ""
+    return f"line {line}{column}: is not TOML: {message[: match.start()]}"

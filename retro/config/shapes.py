@@ -111,14 +111,14 @@ def database_url(value: str, base: Path) -> str:
 
     Relative paths, also those of `sqlite:///relative.db`, begin at `base`.
     """
-    scheme, separator, rest = value.partition("://")
+    scheme, separator, location = value.partition("://")
     if separator and scheme.split("+")[0] not in _SCHEMES:
         raise ValueError(
             "must be the path of an SQLite file or a URL such as postgresql://user@host/database"
         )
-    if separator and (not scheme.startswith("sqlite") or "?" in rest):
+    if separator and (not scheme.startswith("sqlite") or "?" in location):
         return value
-    path = rest.removeprefix("/") if separator else value
+    path = location.removeprefix("/") if separator else value
     if path == ":memory:" or (separator and not path):
         return ":memory:"
     if not path or "\0" in path:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from retro.config import Config
 
-__all__ = ["IdleConfig", "handed_over", "needs_of", "plain", "restored", "taken"]
+__all__ = ["IdleConfig", "handed_over", "needs_of", "plain", "received", "restored"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class IdleConfig:
     sources: Sequence[Any]
 
 
-def needs_of(told: dict[str, Any]) -> IdleConfig:
+def needs_of(configuration: dict[str, Any]) -> IdleConfig:
     """From a configuration as plain data."""
     sources = [
         SimpleNamespace(
@@ -41,26 +41,26 @@ def needs_of(told: dict[str, Any]) -> IdleConfig:
             agent=source["agent"],
             capital=source["capital"],
         )
-        for source in told["source"]
+        for source in configuration["source"]
     ]
-    service = told["service"]
-    return IdleConfig(told["store"]["url"], service["knock_seconds"], service["ping_url"], sources)
+    service = configuration["service"]
+    return IdleConfig(configuration["store"]["url"], service["knock_seconds"], service["ping_url"], sources)
 
 
-def handed_over(told: dict[str, Any]) -> int:
+def handed_over(configuration: dict[str, Any]) -> int:
     """Keep plain data in memory that outlives an exec; the number of its handle."""
     handle = os.memfd_create("retro-configuration", 0)
     with os.fdopen(os.dup(handle), "wb") as file:
-        file.write(json.dumps(told).encode())
+        file.write(json.dumps(configuration).encode())
     return handle
 
 
-def taken(handle: int) -> dict[str, Any]:
+def received(handle: int) -> dict[str, Any]:
     """What was handed over; the memory is let go of."""
     with os.fdopen(handle, "rb") as file:
         file.seek(0)
-        told: dict[str, Any] = json.loads(file.read())
-    return told
+        configuration: dict[str, Any] = json.loads(file.read())
+    return configuration
 
 
 def plain(config: Config) -> dict[str, Any]:
@@ -68,11 +68,11 @@ def plain(config: Config) -> dict[str, Any]:
     return {**config.model_dump(mode="json"), "_file": None if config.file is None else str(config.file)}
 
 
-def restored(told: dict[str, Any]) -> Config:
+def restored(configuration: dict[str, Any]) -> Config:
     """The configuration again, without a look at its file."""
     from retro.config import Config  # noqa: PLC0415  the model is heavy: only when there is work
 
-    data = {name: value for name, value in told.items() if name != "_file"}
+    data = {name: value for name, value in configuration.items() if name != "_file"}
     config = Config.model_validate(data)
-    config._file = None if told["_file"] is None else Path(told["_file"])  # noqa: SLF001  as `load` does
+    config._file = None if configuration["_file"] is None else Path(configuration["_file"])  # noqa: SLF001  as `load` does
     return config

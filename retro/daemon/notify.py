@@ -23,8 +23,8 @@ class Notifier:
         self._address = env.get("NOTIFY_SOCKET", "")
         pid = env.get("WATCHDOG_PID")
         ours = pid is None or pid == str(os.getpid())
-        told = env.get("WATCHDOG_USEC", "")
-        self._every = int(told) / _MICRO / 4 if told.isdigit() and ours else None
+        watchdog_us = env.get("WATCHDOG_USEC", "")
+        self._every = int(watchdog_us) / _MICRO / 4 if watchdog_us.isdigit() and ours else None
         self._last = -1e9
 
     def ready(self) -> None:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from retro.app.engine.pending import has_pending_work
-from retro.daemon.handover import handed_over, needs_of, plain, restored, taken
+from retro.daemon.handover import handed_over, needs_of, plain, received, restored
 from retro.daemon.notify import Notifier
 from retro.daemon.ping import Ping
 from retro.daemon.setup import clock, configured, log_of, opened, private, workbench
@@ -45,10 +45,10 @@ _FATAL: Final = frozenset(
 @private()
 def serve(orders: RunOptions, *, anew: Callable[[RunOptions], None] | None = None) -> int:
     """Run until told to stop. `anew` replaces the process by a fresh one, to be small again after work."""
-    told = plain(configured(orders)) if orders.told is None else taken(orders.told)
+    configuration = plain(configured(orders)) if orders.told is None else received(orders.told)
     log = log_of(orders)
-    store, lock = opened(needs_of(told).url, orders, log)
-    loop = _Loop(orders, told, log, store)
+    store, lock = opened(needs_of(configuration).url, orders, log)
+    loop = _Loop(orders, configuration, log, store)
     try:
         with Signals() as signals:
             return loop.run(signals, lock, anew or _exec)
@@ -60,12 +60,12 @@ def serve(orders: RunOptions, *, anew: Callable[[RunOptions], None] | None = Non
 
 
 class _Loop:
-    """The state of a running service. `told` is its configuration as plain data."""
+    """The state of a running service. `configuration` is plain data."""
 
-    def __init__(self, orders: RunOptions, told: dict[str, Any], log: Log, store: Store) -> None:
+    def __init__(self, orders: RunOptions, configuration: dict[str, Any], log: Log, store: Store) -> None:
         self.orders = orders
-        self.told = told
-        self.needs = needs_of(told)
+        self.configuration = configuration
+        self.needs = needs_of(configuration)
         self.log = log
         self.store = store
         self.host = socket.gethostname()
@@ -149,7 +149,9 @@ class _Loop:
 
         self.notifier.status("working")
         if self.bench is None:
-            self.bench = workbench(self.store, restored(self.told), self.log, signals, self.notifier.beat)
+            self.bench = workbench(
+                self.store, restored(self.configuration), self.log, signals, self.notifier.beat
+            )
         signals.working(True)
         try:
             return run_pass(self.bench, all_agents=not self.looked)
@@ -170,14 +172,19 @@ class _Loop:
         """Read the configuration again; a broken one is said, and the old one kept."""
         self.notifier.reloading()
         try:
-            told = plain(configured(self.orders))
+            configuration = plain(configured(self.orders))
         except ConfigError as error:
             self.log("configuration_kept", level="error", faults=error.faults)
         else:
-            if told["store"]["url"] != self.needs.url:
+            if configuration["store"]["url"] != self.needs.url:
                 self.log("database_kept", level="warning", reason="another database needs a restart")
-                told["store"] = self.told["store"]
-            self.told, self.needs, self.bench, self.looked = told, needs_of(told), None, False
+                configuration["store"] = self.configuration["store"]
+            self.configuration, self.needs, self.bench, self.looked = (
+                configuration,
+                needs_of(configuration),
+                None,
+                False,
+            )
             self.ping = Ping(self.needs.ping_url, self.log)
             self.log("configuration_read")
         self.notifier.ready()
@@ -232,7 +239,7 @@ def _start_anew(
     """
     scheduler.pause()
     loop.store.close()
-    handles = [handed_over(loop.told), *([] if lock is None else [lock.handle])]
+    handles = [handed_over(loop.configuration), *([] if lock is None else [lock.handle])]
     for handle in handles:
         os.set_inheritable(handle, True)
     with deferred():  # a signal that comes while nobody listens waits for the next image

@@ -21,7 +21,7 @@ from retro.present.page.answers import (
 )
 from retro.present.page.audit import wanting
 from retro.present.page.blocks import Notes, PathChart, Prose, Table, tone_of
-from retro.present.page.groups import what
+from retro.present.page.groups import instrument_label
 from retro.present.page.labels import HORIZONS, believed
 from retro.present.page.position import page_of_position
 from retro.present.page.report import money_of_report, page_of_report, result_text
@@ -113,14 +113,14 @@ def mail_page(message: Message) -> MailPage:
         facts = (HeadlineAnswer("more", fact.label, fact.value, fact.note) for fact in page.headline.facts)
         answers = (*answers_of_position(document, money), *facts)
         keys = [section.key for section in page.sections]
-    told = (
+    differences = (
         ()
         if message.previous is None
         else changes(harmless(message.previous), document, currencies.get(message.agent, ""))
     )
     older = [
-        _older(harmless(found), message.agent, currencies.get(found.agent, ""))
-        for found in message.digest_of[-_OLDER:]
+        _older(harmless(review), message.agent, currencies.get(review.agent, ""))
+        for review in message.digest_of[-_OLDER:]
     ]
     head = page.headline
     return MailPage(
@@ -131,14 +131,14 @@ def mail_page(message: Message) -> MailPage:
         title=head.title,
         subtitle=head.subtitle,
         result=head.result,
-        outcome=next((told.answer for told in answers if told.question == LOST), head.result),
+        outcome=next((answer.answer for answer in answers if answer.question == LOST), head.result),
         why=head.why,
         tone=head.tone,
         alarms=head.alarms,
         answers=tuple(answers),
         revision=message.revision,
-        changed=told[:_CHANGES],
-        more_changed=max(0, len(told) - _CHANGES),
+        changed=differences[:_CHANGES],
+        more_changed=max(0, len(differences) - _CHANGES),
         older=tuple(older),
         more_older=len(message.digest_of) - len(older),
         sections=tuple(_sections(page, keys)),
@@ -146,23 +146,23 @@ def mail_page(message: Message) -> MailPage:
     )
 
 
-def _kicker(message: Message, told: str) -> str:
-    name = HORIZONS.get(message.kind, told)
+def _kicker(message: Message, kicker: str) -> str:
+    name = HORIZONS.get(message.kind, kicker)
     return f"{name}, corrected" if message.revision > 1 else name
 
 
 def quoted(text: str, longest: int = _LONGEST) -> str:
     """A stranger's text on one line: nothing invisible, nothing that becomes a link, at most so many characters."""
-    shown = _ADDRESS.sub(lambda found: f"{found[0]} ", _PILE.sub(r"\1", plain_text(text)))
-    return shown if len(shown) <= longest else f"{shown[: longest - 1].rstrip()}…"
+    line = _ADDRESS.sub(lambda match: f"{match[0]} ", _PILE.sub(r"\1", plain_text(text)))
+    return line if len(line) <= longest else f"{line[: longest - 1].rstrip()}…"
 
 
 def harmless(document: Document) -> Document:
     """The document with every text in it `quoted`."""
     cleaned = clean(document)
-    told = cleaned.model_dump(mode="json")
-    kept = _quoted(told)
-    return cleaned if kept == told else type(document).model_validate(kept)
+    fields = cleaned.model_dump(mode="json")
+    quoted_fields = _quoted(fields)
+    return cleaned if quoted_fields == fields else type(document).model_validate(quoted_fields)
 
 
 def _quoted(value: Any) -> Any:
@@ -182,7 +182,7 @@ def _older(document: RetrospectiveReport | PositionRetrospective, agent: str, cu
         return Older(
             f"{document.agent}.position.{document.position_id}",
             f"{whose}Position {document.position_id}",
-            what(document),
+            instrument_label(document),
             result_text(document.final_pnl, money),
             money.change(document.vs_inaction),
             DASH,
@@ -226,14 +226,14 @@ def _narrowed(section: Section, is_extreme: Callable[[Block], bool]) -> Iterator
 
 
 def _fewer(table: Table) -> Table:
-    kept = [i for i, column in enumerate(table.columns) if column.spare <= 1]
+    column_indices = [i for i, column in enumerate(table.columns) if column.spare <= 1]
     grouped = any(row.heads for row in table.rows)
     rows = [row for row in table.rows if not (grouped and row.faint)]
     return replace(
         table,
-        columns=tuple(table.columns[i] for i in kept),
+        columns=tuple(table.columns[i] for i in column_indices),
         rows=tuple(
-            replace(row, cells=tuple(row.cells[i] for i in kept))
+            replace(row, cells=tuple(row.cells[i] for i in column_indices))
             for row, after in zip(rows, (*rows[1:], None), strict=True)
             if not row.heads or (after is not None and not after.heads)
         ),

@@ -44,8 +44,8 @@ class NotifyChannel:
     name: Final = "notify"
 
     def __init__(self, config: Config, secret: Secret | None = None, *, deadline_s: float = 30.0) -> None:
-        told = [*config.notify.urls, *_NEXT_URL.split(secret.reveal() if secret else "")]
-        self._urls = _named(url for url in told if url)
+        urls = [*config.notify.urls, *_NEXT_URL.split(secret.reveal() if secret else "")]
+        self._urls = _named(url for url in urls if url)
         self._masked = Secret("RETRO_NOTIFY_URLS", "\n".join(self._urls.values()))
         self._deadline_s = deadline_s
 
@@ -62,18 +62,18 @@ class NotifyChannel:
         if service is None:
             return Retry(f"{message.recipient}: apprise knows no such URL; see [notify] urls", _HOUR)
         title, body = summary(message)
-        said: list[str] = []
-        told = service.notify(
+        log_lines: list[str] = []
+        delivered = service.notify(
             body,
             title=title,
             body_format="text",
             timeout=self._deadline_s,
-            log_callback=lambda entry, _: said.append(str(entry.message)),
+            log_callback=lambda entry, _: log_lines.append(str(entry.message)),
             log_level=logging.WARNING,
         )
-        if told:
+        if delivered:
             return Sent()
-        why = plain_text(str(redact("; ".join(dict.fromkeys(said)), (self._masked,))))
+        why = plain_text(str(redact("; ".join(dict.fromkeys(log_lines)), (self._masked,))))
         return Retry(f"{message.recipient} did not take it{f': {why}' if why else ''}"[:300])
 
 
@@ -83,7 +83,7 @@ def summary(message: Message) -> tuple[str, str]:
     title = quoted(message.subject_line, 120) or f"{page.agent}, {page.kicker.lower()}"
     first = [f"{page.result}. {page.why}"]
     if page.revision > 1:
-        changed = "; ".join(f"{c.what} {c.before}, now {c.after}" for c in page.changed[:2])
+        changed = "; ".join(f"{c.label} {c.before}, now {c.after}" for c in page.changed[:2])
         first.append(f"Revision {page.revision}: {changed or 'no figure changed'}")
     first += page.alarms[:1]
     last = [f"retro show {page.review_id}"]
@@ -96,17 +96,17 @@ def summary(message: Message) -> tuple[str, str]:
 
 def _in_a_line(answer: HeadlineAnswer) -> str:
     named = ", ".join(f"{line.name} {line.verdict}" for line in answer.lines)
-    rest = f" and {answer.more:,} more" if answer.more else ""
+    remainder = f" and {answer.omitted:,} more" if answer.omitted else ""
     if answer.key == "decisions" and answer.lines:
-        return f"Wants a decision: {named}{rest}"
-    told = ", ".join(part for part in (answer.answer, answer.note) if part)
+        return f"Wants a decision: {named}{remainder}"
+    text = ", ".join(part for part in (answer.answer, answer.note) if part)
     joint = " " if answer.question.endswith("?") else ": "
-    return f"{answer.question}{joint}{told}{': ' if told and named else ''}{named}{rest}"
+    return f"{answer.question}{joint}{text}{': ' if text and named else ''}{named}{remainder}"
 
 
 def _tame(text: str) -> str:
-    shown = plain_text(text).translate(_MARKUP)
-    return shown if len(shown) <= _WIDEST else f"{shown[: _WIDEST - 1].rstrip()}…"
+    line = plain_text(text).translate(_MARKUP)
+    return line if len(line) <= _WIDEST else f"{line[: _WIDEST - 1].rstrip()}…"
 
 
 def _named(urls: Iterable[str]) -> dict[str, str]:

@@ -72,11 +72,11 @@ def _realized(track: PositionHistory, decision: Decision) -> float | None:
 
 
 def _untold(track: PositionHistory, period: Period) -> list[tuple[int, tuple[str, ...], Action]]:
-    told = {d.action for d in track.decisions}
+    recorded_actions = {d.action for d in track.decisions}
     out: list[tuple[int, str, float | None]] = []
-    if not told & ENTRY_ACTIONS and period.start <= track.opened_at < period.end:
+    if not recorded_actions & ENTRY_ACTIONS and period.start <= track.opened_at < period.end:
         out.append((track.opened_at, "enter", None))
-    if not told & EXIT_ACTIONS and closed_in(track, period) and track.closed_at is not None:
+    if not recorded_actions & EXIT_ACTIONS and closed_in(track, period) and track.closed_at is not None:
         out.append(
             (track.closed_at, "exit", fsum(c.realized for c in track.closings if c.at == track.closed_at))
         )

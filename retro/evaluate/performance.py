@@ -29,9 +29,9 @@ _REASONS: Final = {
 
 def _unattributed(inputs: Inputs, boundary: int) -> float | None:
     """Stated less computed equity at the last statement at or before a boundary, less the first; None unstated."""
-    seen = [gap for at, gap in inputs.discrepancies if at <= boundary]
-    if seen:
-        return seen[-1]
+    gaps = [gap for at, gap in inputs.discrepancies if at <= boundary]
+    if gaps:
+        return gaps[-1]
     return 0.0 if inputs.discrepancies else None
 
 
@@ -52,9 +52,9 @@ def period_attribution(inputs: Inputs) -> PnlAttribution:
     """Where the money of the period came from; total and unattributed are sums of its days."""
     books, period = inputs.books, inputs.period
     i, j = books.index(period.start), books.index(period.end)
-    told = [_unattributed(inputs, boundary) for boundary in books.boundaries[i : j + 1]]
+    levels = [_unattributed(inputs, boundary) for boundary in books.boundaries[i : j + 1]]
     stated = any(at <= period.end for at, _ in inputs.discrepancies)
-    gaps = [(after or 0.0) - (before or 0.0) if stated else None for before, after in pairwise(told)]
+    gaps = [(after or 0.0) - (before or 0.0) if stated else None for before, after in pairwise(levels)]
     total = fsum(signed_sum(day, gap) for day, gap in zip(books.days[i:j], gaps, strict=True))
     alive = [track for track in inputs.tracks.values() if in_period(track, period)]
     pnl = attribution(
@@ -93,19 +93,19 @@ def risk_of(inputs: Inputs) -> Risk:
         names = ("sharpe", "sortino", "max_drawdown", "calmar", "psr", "volatility")
         reasons = dict.fromkeys(names, "the agent's capital is not known")
         return Risk(days=0, noisy=True, reasons=reasons, **dict.fromkeys(names))
-    found = kernel.return_metrics(
+    metrics = kernel.return_metrics(
         returns(inputs, inputs.period.start, inputs.period.end), inputs.options.annualisation_days
     )
     return Risk(
-        days=found.days,
-        sharpe=found.sharpe,
-        sortino=found.sortino,
-        max_drawdown=found.max_drawdown,
-        calmar=found.calmar,
-        psr=found.psr,
-        volatility=found.volatility,
-        noisy=found.noisy,
-        reasons={name: _REASONS[reason] for name, reason in found.reasons.items()},
+        days=metrics.days,
+        sharpe=metrics.sharpe,
+        sortino=metrics.sortino,
+        max_drawdown=metrics.max_drawdown,
+        calmar=metrics.calmar,
+        psr=metrics.psr,
+        volatility=metrics.volatility,
+        noisy=metrics.noisy,
+        reasons={name: _REASONS[reason] for name, reason in metrics.reasons.items()},
     )
 
 

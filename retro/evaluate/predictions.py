@@ -11,8 +11,7 @@ from retro.evaluate.position.retrospective import AgentWords
 from retro.evaluate.position.summary import ENTRY_ACTIONS, EXIT_ACTIONS, cites_of
 from retro.kernels import accuracy as kernel
 from retro.periods import format_instant
-from retro.report import Accuracy
-from retro.report import EntryPrediction as PredictionRow
+from retro.report import Accuracy, EntryPrediction
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,40 +31,40 @@ def words_of(
     """What the agent wrote about a position: cites by role, reasoning, the predictions that justified entry."""
     decisions = sorted(track.decisions, key=lambda d: (d.at, natural_key(d.id)))
     entry = [d for d in decisions if d.action in ENTRY_ACTIONS]
-    left = [d for d in decisions if d.action in EXIT_ACTIONS]
+    exits = [d for d in decisions if d.action in EXIT_ACTIONS]
     entry_ids = {d.id for d in entry}
-    told = [
+    own_predictions = [
         p
         for p in predictions.values()
         if p.decision in entry_ids or (p.decision is None and p.position == track.position.position)
     ]
-    told.sort(key=lambda p: (p.at, natural_key(p.id)))
+    own_predictions.sort(key=lambda p: (p.at, natural_key(p.id)))
     return AgentWords(
         entry=list(resolve((cite for d in entry for cite in cites_of(d)), claims)),
-        exit=list(resolve((cite for d in left for cite in cites_of(d)), claims)),
+        exit=list(resolve((cite for d in exits for cite in cites_of(d)), claims)),
         reasoning=next((d.reasoning for d in entry if d.reasoning), None),
-        exit_reasoning=next((d.reasoning for d in reversed(left) if d.reasoning), None),
-        predictions=[_prediction_row(p, resolutions.get(p.id)) for p in told],
+        exit_reasoning=next((d.reasoning for d in reversed(exits) if d.reasoning), None),
+        predictions=[_prediction_row(p, resolutions.get(p.id)) for p in own_predictions],
     )
 
 
-def _prediction_row(told: Prediction, outcome: Resolution | None) -> PredictionRow:
-    return PredictionRow(
-        id=told.id,
-        category=told.category,
-        item=told.item,
-        at=format_instant(told.at),
-        predicted=told.predicted,
-        low=told.low,
-        high=told.high,
-        unit=told.unit,
+def _prediction_row(prediction: Prediction, outcome: Resolution | None) -> EntryPrediction:
+    return EntryPrediction(
+        id=prediction.id,
+        category=prediction.category,
+        item=prediction.item,
+        at=format_instant(prediction.at),
+        predicted=prediction.predicted,
+        low=prediction.low,
+        high=prediction.high,
+        unit=prediction.unit,
         actual=None if outcome is None else outcome.actual,
-        hit=None if outcome is None else _hit(told, outcome),
+        hit=None if outcome is None else _hit(prediction, outcome),
     )
 
 
-def _hit(told: Prediction, outcome: Resolution) -> bool | None:
-    judged = _accuracy_of([(told, outcome)])
+def _hit(prediction: Prediction, outcome: Resolution) -> bool | None:
+    judged = _accuracy_of([(prediction, outcome)])
     return judged.hits == 1 if judged.judged else None
 
 
@@ -85,26 +84,26 @@ def _accuracy_of(pairs: Sequence[tuple[Prediction, Resolution]]) -> Accuracy:
         actual=column(r.actual for _, r in pairs),
         correct=column(None if r.correct is None else float(r.correct) for _, r in pairs),
     )
-    found = kernel.accuracy(resolved)
+    overall = kernel.accuracy(resolved)
     by_category = kernel.accuracy_by([p.category or "uncategorised" for p, _ in pairs], resolved)
     reasons = {}
-    if found.hit_rate is None:
+    if overall.hit_rate is None:
         reasons["hit_rate"] = "no resolved prediction can be judged right or wrong"
-    if found.mean_residual is None:
+    if overall.mean_residual is None:
         reasons["mean_residual"] = reasons["mean_abs_residual"] = (
             "no resolved prediction has both a figure and an actual"
         )
-    if found.interval_coverage is None:
+    if overall.interval_coverage is None:
         reasons["interval_coverage"] = "no resolved prediction has an interval"
     return Accuracy(
-        total=found.total,
-        hits=found.hits,
-        judged=found.judged,
-        hit_rate=found.hit_rate,
-        mean_residual=found.mean_residual,
-        mean_abs_residual=found.mean_absolute_residual,
-        interval_coverage=found.interval_coverage,
-        sample_sufficient=found.sample_sufficient,
+        total=overall.total,
+        hits=overall.hits,
+        judged=overall.judged,
+        hit_rate=overall.hit_rate,
+        mean_residual=overall.mean_residual,
+        mean_abs_residual=overall.mean_absolute_residual,
+        interval_coverage=overall.interval_coverage,
+        sample_sufficient=overall.sample_sufficient,
         by_category={
             name: {"total": row.total, "hits": row.hits, "hit_rate": row.hit_rate}
             for name, row in by_category.items()

@@ -59,7 +59,7 @@ def retrospective_of(
     return retrospect(track, horizon, prices, words, period_pnl=period_pnl, agent=agent)
 
 
-def _lives(inputs: Inputs, shown: Sequence[PositionHistory]) -> list[PositionRetrospective]:
+def _lives(inputs: Inputs, tracks: Sequence[PositionHistory]) -> list[PositionRetrospective]:
     period, options = inputs.period, inputs.options
     horizon = Lookahead(
         end=period.end,
@@ -79,7 +79,7 @@ def _lives(inputs: Inputs, shown: Sequence[PositionHistory]) -> list[PositionRet
             outcomes=inputs.last_resolutions,
             period_pnl=inputs.books.position_pnl(track.position.position, period.start, period.end),
         )
-        for track in shown
+        for track in tracks
     ]
 
 
@@ -102,7 +102,7 @@ def citations_of(
     return out
 
 
-def _quality(inputs: Inputs, pnl: PnlAttribution, shown: Sequence[PositionHistory]) -> DataQuality:
+def _quality(inputs: Inputs, pnl: PnlAttribution, tracks: Sequence[PositionHistory]) -> DataQuality:
     warnings = list(inputs.warnings)
     size = fsum(abs(SIGNS[name] * getattr(pnl, name)) for name in COMPONENTS)
     if pnl.unattributed is not None and abs(pnl.unattributed) > max(0.01, 0.001 * size):
@@ -110,7 +110,7 @@ def _quality(inputs: Inputs, pnl: PnlAttribution, shown: Sequence[PositionHistor
             f"the agent's stated equity and its events differ by {pnl.unattributed:+.2f} {inputs.base_currency}"
             " that no event explains: look for a missing event or wrong decimals"
         )
-    by_name = sorted((track.position.position, track) for track in shown)
+    by_name = sorted((track.position.position, track) for track in tracks)
     warnings += [f"{name}: {warning}" for name, track in by_name for warning in track.warnings]
     warnings += _outside_their_lives(inputs, {name for name, _ in by_name})
     flagged = [
@@ -132,11 +132,11 @@ def _quality(inputs: Inputs, pnl: PnlAttribution, shown: Sequence[PositionHistor
     )
 
 
-def _outside_their_lives(inputs: Inputs, shown: set[str]) -> list[str]:
+def _outside_their_lives(inputs: Inputs, reported_names: set[str]) -> list[str]:
     """What positions cost or brought in the period before they were entered or after they were left."""
     period, out = inputs.period, []
     for name, track in sorted(inputs.tracks.items()):
-        pnl = 0.0 if name in shown else inputs.books.position_pnl(name, period.start, period.end)
+        pnl = 0.0 if name in reported_names else inputs.books.position_pnl(name, period.start, period.end)
         if pnl:
             was = "left" if track.opened_at < period.start else "entered"
             at = track.closed_at if track.opened_at < period.start else track.opened_at
@@ -176,12 +176,12 @@ def build(inputs: Inputs) -> RetrospectiveReport:
     """The report of a period, words still empty."""
     period = inputs.period
     pnl, risk = period_attribution(inputs), risk_of(inputs)
-    shown = [track for track in inputs.tracks.values() if in_period(track, period)]
-    shown.sort(key=lambda track: (track.opened_at, track.position.position))
-    positions = _lives(inputs, shown)
+    tracks = [track for track in inputs.tracks.values() if in_period(track, period)]
+    tracks.sort(key=lambda track: (track.opened_at, track.position.position))
+    positions = _lives(inputs, tracks)
     counted = [
         position
-        for position, track in zip(positions, shown, strict=True)
+        for position, track in zip(positions, tracks, strict=True)
         if closed_in(track, period) and track.flagged_at is None
     ]
     resolved = resolved_decisions(inputs.rows, period)
@@ -200,11 +200,11 @@ def build(inputs: Inputs) -> RetrospectiveReport:
         risk=risk,
         equity=equity_curve(inputs),
         prediction_accuracy=accuracy(inputs.predictions, inputs.resolutions),
-        actions_taken=actions(inputs.decisions, shown, period, inputs.options.rules.claims),
+        actions_taken=actions(inputs.decisions, tracks, period, inputs.options.rules.claims),
         positions=positions,
         heuristic_performance=_audit(inputs),
         costs=costs(pnl, inputs.costs, inputs.prices),
-        breakdowns=breakdowns(counted, shown, inputs.books, period, inputs.zone),
+        breakdowns=breakdowns(counted, tracks, inputs.books, period, inputs.zone),
         effectiveness=_effectiveness(inputs, pnl, risk, counted),
         what_worked="",
         what_failed="",
@@ -213,7 +213,7 @@ def build(inputs: Inputs) -> RetrospectiveReport:
         confidence=resolved / (resolved + 10),
         resolved_decisions=resolved,
         narrative=Narrative(source="plain"),
-        data_quality=_quality(inputs, pnl, shown),
+        data_quality=_quality(inputs, pnl, tracks),
         provenance=Provenance(code_version=inputs.version, data_digest=inputs.digest, seed=inputs.seed),
         reasons=_reasons(inputs, pnl),
     )

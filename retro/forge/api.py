@@ -108,8 +108,8 @@ class Forge:
 
     def repository(self) -> dict[str, Any]:
         """What the forge tells of the repository: `full_name`, `permissions` and more."""
-        told = self._call("GET", "")
-        return told if isinstance(told, dict) else {}
+        answer = self._call("GET", "")
+        return answer if isinstance(answer, dict) else {}
 
     def find(self, branch: str) -> list[PullRequest]:
         """Every pull request ever made from this branch of this repository, newest first."""
@@ -117,8 +117,8 @@ class Forge:
         query = {"state": "all", "head": f"{owner}:{branch}", "per_page": "100"}
         if self._is_gitea:  # it knows no filter by head, and counts pages in its own word
             query = {"state": "all", "limit": "50"}
-        told = [one for one in self._pages("/pulls", query) if _is_from(one, branch)]
-        return sorted((_pull_request(one) for one in told), key=lambda one: -one.number)
+        pulls = [pull for pull in self._pages("/pulls", query) if _is_from(pull, branch)]
+        return sorted((_pull_request(pull) for pull in pulls), key=lambda request: -request.number)
 
     def get(self, number: int) -> PullRequest:
         """One pull request by its number."""
@@ -132,10 +132,10 @@ class Forge:
         except ForgeError as error:
             if "already exists" not in str(error).lower():
                 raise
-            found = [one for one in self.find(branch) if one.state == "open"]
-            if not found:
+            open_requests = [request for request in self.find(branch) if request.state == "open"]
+            if not open_requests:
                 raise
-            return found[0]
+            return open_requests[0]
 
     def update(self, number: int, title: str, body: str) -> PullRequest:
         """Other words for a pull request."""
@@ -145,18 +145,20 @@ class Forge:
         """Put a label on it, made when the repository has none of that name."""
         names: list[Any] = [label]
         if self._is_gitea:
-            found = [one for one in self._pages("/labels", {"limit": "50"}) if one.get("name") == label]
-            made = (
-                found[0] if found else self._call("POST", "/labels", {"name": label, "color": f"#{_COLOUR}"})
+            matches = [row for row in self._pages("/labels", {"limit": "50"}) if row.get("name") == label]
+            repository_label = (
+                matches[0]
+                if matches
+                else self._call("POST", "/labels", {"name": label, "color": f"#{_COLOUR}"})
             )
-            names = [made["id"]]
+            names = [repository_label["id"]]
         self._call("POST", f"/issues/{number}/labels", {"labels": names})
 
     def comment_once(self, number: int, marker: str, text: str) -> None:
         """Say something under it, unless a comment with this marker stands there."""
         query = {"limit": "50"} if self._is_gitea else {"per_page": "100"}
-        told = self._pages(f"/issues/{number}/comments", query)
-        if not any(marker in str(one.get("body") or "") for one in told):
+        comments = self._pages(f"/issues/{number}/comments", query)
+        if not any(marker in str(comment.get("body") or "") for comment in comments):
             self._call("POST", f"/issues/{number}/comments", {"body": f"{text}\n\n{marker}"})
 
     # The wire
@@ -168,8 +170,8 @@ class Forge:
             if url is None:
                 return
             answer = self._ask("GET", url, None, params)
-            told = _json(answer)
-            yield from (one for one in (told if isinstance(told, list) else []) if isinstance(one, dict))
+            rows = _json(answer)
+            yield from (row for row in (rows if isinstance(rows, list) else []) if isinstance(row, dict))
             following = _NEXT.search(answer.headers.get("link", ""))
             url = urljoin(str(answer.url), following[1]) if following else None
             params = None
@@ -211,16 +213,18 @@ class Forge:
             url, params = urljoin(str(answer.url), answer.headers["location"]), None  # it carries the query
         raise ForgeError(f"{self._api} sends us in circles")
 
-    def _refusal(self, answer: Response, what: str) -> ForgeError:
+    def _refusal(self, answer: Response, request: str) -> ForgeError:
         status = answer.status_code
         pause = _pause(answer)
-        said = self._clean(_message(answer))
+        message = self._clean(_message(answer))
         if pause is not None:
-            return ForgeError(f"{self._api} asks to come back in {pause:.0f} s: {said}", after_s=pause)
+            return ForgeError(f"{self._api} asks to come back in {pause:.0f} s: {message}", after_s=pause)
         if status in {401, 403, 404, 410, 451}:
             needed = "RETRO_FORGE_TOKEN needs contents and pull requests of this repository, read and write"
-            return ForgeError(f"{self._slug}: {status} {said}; {needed}", permanent=True)
-        return ForgeError(f"{self._slug}: {what}: {status} {said}", permanent=status in {400, 409, 413, 422})
+            return ForgeError(f"{self._slug}: {status} {message}; {needed}", permanent=True)
+        return ForgeError(
+            f"{self._slug}: {request}: {status} {message}", permanent=status in {400, 409, 413, 422}
+        )
 
     def _clean(self, text: str) -> str:
         return plain_text(str(redact(text, (self._token,) if self._token else ())))[:_SHOWN]
@@ -244,8 +248,11 @@ def _json(answer: Response) -> Any:
 def _message(answer: Response) -> str:
     """What the body of an error says, also in its list of particulars."""
     try:
-        told = json.loads(answer.content)
-        parts = [told["message"], *(one["message"] for one in told.get("errors") or [] if one.get("message"))]
+        body = json.loads(answer.content)
+        parts = [
+            body["message"],
+            *(error["message"] for error in body.get("errors") or [] if error.get("message")),
+        ]
         return "; ".join(map(str, parts))
     except (ValueError, KeyError, TypeError, AttributeError):
         return answer.reason_phrase or "no reason given"
@@ -256,16 +263,16 @@ def _pause(answer: Response) -> float | None:
     if answer.status_code not in {403, 429, 503}:
         return None
     headers = answer.headers
-    told = headers.get("retry-after", "").strip()
-    if told.isascii() and told.isdigit():
-        return float(told[:9])
-    here = _instant(headers.get("date", ""))
-    if (then := _instant(told)) is not None and here is not None:
-        return max(0.0, then - here)
+    retry_after = headers.get("retry-after", "").strip()
+    if retry_after.isascii() and retry_after.isdigit():
+        return float(retry_after[:9])
+    server_time = _instant(headers.get("date", ""))
+    if (then := _instant(retry_after)) is not None and server_time is not None:
+        return max(0.0, then - server_time)
     reset = headers.get("x-ratelimit-reset", "").strip()
     if headers.get("x-ratelimit-remaining") == "0":
-        known = reset.isascii() and reset.isdigit() and here is not None
-        return max(1.0, float(reset[:12]) - (here or 0.0)) if known else _HOUR
+        has_reset = reset.isascii() and reset.isdigit() and server_time is not None
+        return max(1.0, float(reset[:12]) - (server_time or 0.0)) if has_reset else _HOUR
     return (
         _MINUTE if answer.status_code == 429 or "secondary rate limit" in _message(answer).lower() else None
     )
@@ -280,25 +287,25 @@ def _instant(text: str) -> float | None:
     return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() if isinstance(at, datetime) else None
 
 
-def _is_from(told: dict[str, Any], branch: str) -> bool:
+def _is_from(pull: dict[str, Any], branch: str) -> bool:
     """From this branch of the repository itself: a fork may have one of the same name."""
-    head, base = told.get("head") or {}, told.get("base") or {}
+    head, base = pull.get("head") or {}, pull.get("base") or {}
     ours = (head.get("repo") or {}).get("id", -1) == (base.get("repo") or {}).get("id", -2)
     return ours and head.get("ref") == branch
 
 
-def _pull_request(told: Any) -> PullRequest:
+def _pull_request(pull: Any) -> PullRequest:
     try:
-        merged = told.get("merged_at") is not None or told.get("merged") is True
-        state: Literal["open", "closed"] = "open" if told["state"] == "open" else "closed"
+        merged = pull.get("merged_at") is not None or pull.get("merged") is True
+        state: Literal["open", "closed"] = "open" if pull["state"] == "open" else "closed"
         return PullRequest(
-            number=int(told["number"]),
-            url=str(told["html_url"]),
+            number=int(pull["number"]),
+            url=str(pull["html_url"]),
             state="merged" if merged else state,
-            title=str(told.get("title") or ""),
-            body=str(told.get("body") or ""),
-            labels=tuple(str(one.get("name")) for one in told.get("labels") or []),
-            head=str((told.get("head") or {}).get("ref") or ""),
+            title=str(pull.get("title") or ""),
+            body=str(pull.get("body") or ""),
+            labels=tuple(str(label.get("name")) for label in pull.get("labels") or []),
+            head=str((pull.get("head") or {}).get("ref") or ""),
         )
     except (KeyError, TypeError, ValueError, AttributeError):
         raise ForgeError(

@@ -139,11 +139,11 @@ class Git:
         """Ask the other side where its branches stand; nothing is fetched."""
         wanted = f"refs/heads/{base_branch}" if base_branch else "HEAD"
         ours = f"refs/heads/{branch}"
-        told = self._run("ls-remote", "--symref", "--", self.repository, wanted, ours)[1].decode(
+        listing = self._run("ls-remote", "--symref", "--", self.repository, wanted, ours)[1].decode(
             "utf-8", "replace"
         )
         refs: dict[str, str] = {}
-        for line in told.splitlines():
+        for line in listing.splitlines():
             value, _, name = line.partition("\t")
             if value.startswith("ref: ") and not base_branch:
                 base_branch = value.removeprefix("ref: refs/heads/")
@@ -151,7 +151,7 @@ class Git:
                 refs[name] = value
         if wanted not in refs or not base_branch:
             where = f"branch {base_branch}" if base_branch else "default branch; name [playbook] base_branch"
-            raise GitError(f"{self._shown} has no {where}", permanent=True)
+            raise GitError(f"{self._display_name} has no {where}", permanent=True)
         return Tips(base_branch, refs[wanted], refs.get(ours))
 
     def fetch(self, tips: Tips, branch: str) -> None:
@@ -166,17 +166,17 @@ class Git:
         """One commit that was fetched or made here."""
         head, _, message = self._run("cat-file", "commit", _checked(commit))[1].partition(b"\n\n")
         lines = [_HEADER.match(line) for line in head.decode("utf-8", "replace").split("\n")]
-        said = [(found[1], found[2]) for found in lines if found]
-        one = dict(said)
-        parents = tuple(value for name, value in said if name == "parent")
-        told = message.decode("utf-8", "replace")
-        return Commit(commit, parents, one.get("author", ""), one.get("committer", ""), told)
+        headers = [(match[1], match[2]) for match in lines if match]
+        header = dict(headers)
+        parents = tuple(value for name, value in headers if name == "parent")
+        text = message.decode("utf-8", "replace")
+        return Commit(commit, parents, header.get("author", ""), header.get("committer", ""), text)
 
     def foreign(self, base: str, head: str) -> Commit | None:
         """The newest commit on a branch that is not ours; None when all of it was made here."""
         listed = self._run("rev-list", "--max-count=50", _checked(head), f"^{_checked(base)}")[1].decode()
-        made = (self.commit(line) for line in listed.split())
-        return next((commit for commit in made if not commit.is_ours), None)
+        commits = (self.commit(line) for line in listed.split())
+        return next((commit for commit in commits if not commit.is_ours), None)
 
     def holds(self, commit: str) -> bool:
         """Whether a commit is here at all."""
@@ -197,7 +197,7 @@ class Git:
             return None
         mode, kind, blob = listed.partition(b"\t")[0].decode().split(" ")
         if kind != "blob" or not mode.startswith("100"):
-            raise GitError(f"{file} in {self._shown} is not a regular file", permanent=True)
+            raise GitError(f"{file} in {self._display_name} is not a regular file", permanent=True)
         return mode, blob
 
     def write(self, base: str, file: str, content: bytes, message: str, at_s: int) -> str:
@@ -216,10 +216,10 @@ class Git:
             for role in ("AUTHOR", "COMMITTER")
             for part, value in (("NAME", name), ("EMAIL", address), ("DATE", f"@{at_s} +0000"))
         }
-        made = self._run(
+        output = self._run(
             "commit-tree", tree, "-p", _checked(base), "-F", "-", stdin=message.encode(), env=who
         )[1]
-        return made.decode().strip()
+        return output.decode().strip()
 
     def push(self, commit: str, branch: str, expected: str | None) -> None:
         """Let a branch over there point to a commit, as long as it still points to `expected` (None: is not there)."""
@@ -234,15 +234,15 @@ class Git:
         raise self._error("push", err + out)
 
     def _points_to(self, branch: str, commit: str) -> bool:
-        told = self._run("ls-remote", "--", self.repository, f"refs/heads/{branch}", fails=True)[1]
-        return told.split()[:1] == [commit.encode()]
+        listing = self._run("ls-remote", "--", self.repository, f"refs/heads/{branch}", fails=True)[1]
+        return listing.split()[:1] == [commit.encode()]
 
     def keep(self, branch: str, commit: str) -> None:
         """Let a branch of the cache itself point to a commit."""
         self._run("update-ref", f"refs/heads/{branch}", _checked(commit))
 
     @property
-    def _shown(self) -> str:
+    def _display_name(self) -> str:
         return str(redact(self.repository, self._secrets))
 
     @property
@@ -266,7 +266,7 @@ class Git:
         return code, out, err
 
     def _finish(
-        self, command: list[str], stdin: bytes, env: Mapping[str, str], what: str
+        self, command: list[str], stdin: bytes, env: Mapping[str, str], subcommand: str
     ) -> tuple[int, bytes, bytes]:
         pipe = subprocess.PIPE
         try:
@@ -283,12 +283,12 @@ class Git:
                     os.killpg(child.pid, signal.SIGKILL)
                 if not isinstance(error, subprocess.TimeoutExpired):
                     raise
-                late = f"git {what} of {self._shown} did not end in {self._timeout_s:.0f} s"
+                late = f"git {subcommand} of {self._display_name} did not end in {self._timeout_s:.0f} s"
                 raise GitError(late) from None
         return child.returncode, out, err
 
-    def _error(self, what: str, said: bytes) -> GitError:
-        lines = [line for line in said.decode("utf-8", "replace").splitlines() if line.strip()]
+    def _error(self, subcommand: str, stderr: bytes) -> GitError:
+        lines = [line for line in stderr.decode("utf-8", "replace").splitlines() if line.strip()]
         telling = [line for line in lines if line.startswith(("fatal:", "error:", "!", "remote:"))] or lines
         reason = (
             "; ".join(plain_text(str(redact(line, self._secrets))) for line in telling[:3])
@@ -300,7 +300,7 @@ class Git:
                 reason,
             )
         )
-        return GitError(f"git {what} of {self._shown}: {reason}", permanent=permanent)
+        return GitError(f"git {subcommand} of {self._display_name}: {reason}", permanent=permanent)
 
 
 _SETTINGS: Final = (
@@ -318,22 +318,22 @@ _SETTINGS: Final = (
 def _child_env(env: Mapping[str, str], token: Secret | None) -> dict[str, str]:
     """The environment for git: ours without any secret and without git's own settings, but for the way out."""
     hidden = {*SECRETS, *(f"{name}_FILE" for name in SECRETS), "CREDENTIALS_DIRECTORY", "SSH_ASKPASS"}
-    kept = {
+    child_env = {
         name: value
         for name, value in env.items()
         if name not in hidden and (name in _KEPT or not name.startswith("GIT_"))
     }
-    kept |= {
+    child_env |= {
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_ASKPASS": "",
         "LC_ALL": "C",
     }
-    kept.setdefault("GIT_SSH_COMMAND", "ssh -o BatchMode=yes -o ConnectTimeout=20")
+    child_env.setdefault("GIT_SSH_COMMAND", "ssh -o BatchMode=yes -o ConnectTimeout=20")
     if token is not None:
-        kept["RETRO_GIT_PASSWORD"] = token.reveal()
-    return kept
+        child_env["RETRO_GIT_PASSWORD"] = token.reveal()
+    return child_env
 
 
 def _origin_of(repository: str) -> str | None:

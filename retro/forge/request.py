@@ -75,8 +75,8 @@ def branch_of(agent: str, week: str, number: int = 1) -> str:
 def title_of(agent: str, week: str, amendments: Sequence[Amendment]) -> str:
     """One line, of plain names only: a forge reads titles and subjects for mentions and issues."""
     changes = [_change(amendment) for amendment in amendments]
-    more = f" and {len(changes) - _NAMED} more" if len(changes) > _NAMED else ""
-    return f"playbook({_name(agent)}): {', '.join(changes[:_NAMED])}{more} ({week})"
+    remainder = f" and {len(changes) - _NAMED} more" if len(changes) > _NAMED else ""
+    return f"playbook({_name(agent)}): {', '.join(changes[:_NAMED])}{remainder} ({week})"
 
 
 def message_of(agent: str, week: str, amendments: Sequence[Amendment], reviews: Iterable[str]) -> str:
@@ -91,32 +91,32 @@ def message_of(agent: str, week: str, amendments: Sequence[Amendment], reviews: 
 
 def body_of(agent: str, week: str, amendments: Sequence[Amendment], reviews: Sequence[str], file: str) -> str:
     """The description, in Markdown. What a forge would not take for its length is left out, and says so."""
-    shown = len(amendments)
-    while len(body := _body(agent, week, amendments, shown, reviews, file)) > _LARGEST and shown:
-        shown //= 2
+    limit = len(amendments)
+    while len(body := _body(agent, week, amendments, limit, reviews, file)) > _LARGEST and limit:
+        limit //= 2
     return body
 
 
 def _body(
-    agent: str, week: str, amendments: Sequence[Amendment], shown: int, reviews: Sequence[str], file: str
+    agent: str, week: str, amendments: Sequence[Amendment], limit: int, reviews: Sequence[str], file: str
 ) -> str:
     count = f"{len(amendments)} change{'s' if len(amendments) > 1 else ''}"
     named = ", ".join(_text(review) for review in reviews) or f"the review of {escaped(week)}"
-    told = amendments[:shown]
-    left_out = f"Shown are {shown}; the others stand in the diff." if shown < len(amendments) else ""
+    selection = amendments[:limit]
+    left_out = f"Shown are {limit}; the others stand in the diff." if limit < len(amendments) else ""
     parts = [
         f"{count} to {escaped(file)} of agent {_text(agent)}, proposed by {named}. {left_out}".rstrip(),
         "### What changes",
-        _changes(told),
+        _changes(selection),
         "### Evidence",
-        _evidence(told),
+        _evidence(selection),
         "### What would falsify it",
-        "\n".join(f"- {_bold(one)}: {_falsifier(one)}" for one in told),
+        "\n".join(f"- {_bold(amendment)}: {_falsifier(amendment)}" for amendment in selection),
         "### How to accept, change or reject it",
         _CHOICES,
         "---",
         f"*{_BELOW}*",
-        "\n\n".join(_quote(one) for one in told),
+        "\n\n".join(_quote(amendment) for amendment in selection),
         _marker(amendments),
     ]
     return "\n\n".join(parts) + "\n"
@@ -132,17 +132,17 @@ def comment_on_edit(branch: str) -> str:
 
 def read_marker(body: str) -> dict[str, int]:
     """Proposal -> how many resolved citations it rested on, as the hidden marker keeps them; none without one."""
-    found = _MARKER.search(body)
-    pairs = (pair.split(":") for pair in found[1].split(",")) if found else ()
+    match = _MARKER.search(body)
+    pairs = (pair.split(":") for pair in match[1].split(",")) if match else ()
     return {name: int(count) for name, count in pairs}
 
 
 def patch_of(message: str, at_s: int, old: str, new: str, file: str) -> str:
     """The same change as a file that `git am`, `git apply` and `patch` take."""
-    subject, _, rest = message.partition("\n")
+    subject, _, body = message.partition("\n")
     date = format_datetime(datetime.fromtimestamp(at_s, tz=UTC))
     head = f"From: {AUTHOR}\nDate: {date}\nSubject: [PATCH] {subject}\n"
-    return f"{head}{rest.rstrip()}\n---\n\n{diff(old, new, file)}-- \nslow-mirror\n"
+    return f"{head}{body.rstrip()}\n---\n\n{diff(old, new, file)}-- \nslow-mirror\n"
 
 
 # What changes
@@ -194,15 +194,19 @@ def _changes(amendments: Sequence[Amendment]) -> str:
 
 def _evidence(amendments: Sequence[Amendment]) -> str:
     titles = ["Heuristic", "Role", "Cited", "Resolved", "Won", "Average", "95 %", "q", "Evidence", "Since"]
-    more = [
-        key for key in ("vs_inaction", "regret") if any(key in one.grounds.evidence for one in amendments)
+    extra_keys = [
+        key
+        for key in ("vs_inaction", "regret")
+        if any(key in amendment.grounds.evidence for amendment in amendments)
     ]
-    rows = [[_bold_name(one), *_figures(one.grounds.evidence, more)] for one in amendments]
-    told = _grid([*titles, *(key.replace("_", " ") for key in more)], rows)
-    return f"{told}\n\n{_LEGEND}"
+    rows = [
+        [_bold_name(amendment), *_figures(amendment.grounds.evidence, extra_keys)] for amendment in amendments
+    ]
+    table = _grid([*titles, *(key.replace("_", " ") for key in extra_keys)], rows)
+    return f"{table}\n\n{_LEGEND}"
 
 
-def _figures(evidence: Mapping[str, Any], more: Sequence[str]) -> list[str]:
+def _figures(evidence: Mapping[str, Any], extra_keys: Sequence[str]) -> list[str]:
     unit = str(evidence.get("unit") or "")
     interval = evidence.get("interval")
     bounds = interval if isinstance(interval, list) and len(interval) == 2 else [None, None]
@@ -219,14 +223,14 @@ def _figures(evidence: Mapping[str, Any], more: Sequence[str]) -> list[str]:
         f"{q:.3g}" if isinstance(q, float | int) else None,
         evidence.get("grade"),
         evidence.get("since"),
-        *(_signed(evidence.get(key)) for key in more),
+        *(_signed(evidence.get(key)) for key in extra_keys),
     ]
     return [DASH if cell is None else _text(str(cell)) for cell in cells]
 
 
 def _signed(value: Any) -> str:
-    known = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    return f"{value:+,.2f}" if known else DASH
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return f"{value:+,.2f}" if is_number else DASH
 
 
 def _grounds_in_words(amendment: Amendment) -> str:
@@ -247,7 +251,7 @@ def _falsifier(amendment: Amendment) -> str:
 def _quote(amendment: Amendment) -> str:
     """The heuristic's words, and who worded the change."""
     old, new = _sides(amendment)
-    lines = [f"> **{_text(one.id)}** {_text(one.text)}" for one in new]
+    lines = [f"> **{_text(heuristic.id)}** {_text(heuristic.text)}" for heuristic in new]
     reworded = old and new and old[0].text != new[0].text
     if reworded:
         lines.insert(0, f"> **{_text(old[0].id)}** {_text(old[0].text)} *(so far)*")
@@ -257,8 +261,8 @@ def _quote(amendment: Amendment) -> str:
 
 
 def _marker(amendments: Sequence[Amendment]) -> str:
-    told = ",".join(f"{amendment.id}:{amendment.resolved}" for amendment in amendments)
-    return f"<!-- retro:proposal={told} -->"
+    pairs = ",".join(f"{amendment.id}:{amendment.resolved}" for amendment in amendments)
+    return f"<!-- retro:proposal={pairs} -->"
 
 
 # Strangers' words
@@ -266,13 +270,13 @@ def _marker(amendments: Sequence[Amendment]) -> str:
 
 def _name(text: str, longest: int = _LONGEST) -> str:
     """Letters, digits and `. _ -` only, for where nothing can be escaped."""
-    kept = ".".join(_STRANGE.sub("_", part) for part in plain_text(text).split("."))
-    return kept[:longest] or "_"
+    name = ".".join(_STRANGE.sub("_", part) for part in plain_text(text).split("."))
+    return name[:longest] or "_"
 
 
 def _text(text: str) -> str:
-    shown = plain_text(text)
-    return escaped(shown if len(shown) <= _QUOTED else f"{shown[: _QUOTED - 1]}\u2026")
+    plain = plain_text(text)
+    return escaped(plain if len(plain) <= _QUOTED else f"{plain[: _QUOTED - 1]}\u2026")
 
 
 def _bold(amendment: Amendment) -> str:

@@ -89,8 +89,10 @@ def from_candles(
     )
     bad = np.flatnonzero(reason)
     faults = [Fault(where, int(table.line[row]), texts[reason[row]]) for row in bad]
-    good = _rows(table, reason == 0)
-    return series_of(None, instrument, good.t + timeframe_us // 1000, good.price, good.low, good.high), faults
+    usable = _rows(table, reason == 0)
+    return series_of(
+        None, instrument, usable.t + timeframe_us // 1000, usable.price, usable.low, usable.high
+    ), faults
 
 
 def series_of(
@@ -159,12 +161,12 @@ def _batch(path: str, instrument: str, table: PriceTable, length: int, now: int)
         *(Fault(path, int(row), "time: is more than a day ahead of the clock") for row in table.line[late]),
         *(Fault(path, int(row), "time: is before 1970; check its unit") for row in table.line[early]),
     ]
-    known = ~(late | early)
+    complete = ~(late | early)
     if table.candles:
-        known &= table.t + step // 1000 <= now // 1000
-    series, bad = from_candles(path, instrument, _rows(table, known), step)
+        complete &= table.t + step // 1000 <= now // 1000
+    series, bad = from_candles(path, instrument, _rows(table, complete), step)
     every = sorted([*table.faults, *faults, *bad], key=lambda fault: fault.line or 0)
-    return Batch(marks=series, faults=every, events=int(known.sum()) - len(bad))
+    return Batch(marks=series, faults=every, events=int(complete.sum()) - len(bad))
 
 
 def _rows(table: PriceTable, which: NDArray[np.bool_]) -> PriceTable:

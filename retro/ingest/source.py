@@ -47,11 +47,11 @@ class _Counted:
 
     def __init__(self, packed: BinaryIO) -> None:
         self._packed = packed
-        self.taken = 0
+        self.packed_bytes = 0
 
     def read(self, size: int = -1) -> bytes:
         data = self._packed.read(size)
-        self.taken += len(data)
+        self.packed_bytes += len(data)
         return data
 
 
@@ -61,7 +61,7 @@ class _Unzipped(io.RawIOBase):
     def __init__(self, packed: BinaryIO) -> None:
         self._packed = _Counted(packed)
         self._plain = gzip.GzipFile(fileobj=cast("BinaryIO", self._packed), mode="rb")
-        self._given = 0
+        self._plain_bytes = 0
 
     def readable(self) -> bool:
         return True
@@ -73,8 +73,8 @@ class _Unzipped(io.RawIOBase):
             raise InputError("the gzip data end early; copy the file again") from None
         except (zlib.error, OSError) as error:
             raise InputError(f"the gzip data are damaged ({error}); copy the file again") from None
-        self._given += len(data)
-        if self._given > max(_BOMB_FROM, _BOMB_RATIO * self._packed.taken):
+        self._plain_bytes += len(data)
+        if self._plain_bytes > max(_BOMB_FROM, _BOMB_RATIO * self._packed.packed_bytes):
             raise InputError(f"the gzip data unfold more than {_BOMB_RATIO}-fold; unpack the file by hand")
         return data
 
@@ -151,20 +151,20 @@ def read_lines(stream: BinaryIO) -> Iterator[Lines]:
     A line longer than `LONGEST_LINE` comes without its text. A stream that fails part way ends with a fault that says
     so, after everything that came before it.
     """
-    number, parts, held = 1, [b""], 0
+    number, parts, length = 1, [b""], 0
     try:
         while chunk := _read1(stream):
-            head, newline, rest = chunk.partition(b"\n")
-            held += len(head)
-            if held <= LONGEST_LINE:
+            head, newline, tail = chunk.partition(b"\n")
+            length += len(head)
+            if length <= LONGEST_LINE:
                 parts.append(head)
             else:
                 parts = []
             if newline:
-                yield _line(number, parts, held)
-                texts = rest.split(b"\n")
+                yield _line(number, parts, length)
+                texts = tail.split(b"\n")
                 parts = [texts.pop()]
-                held = len(parts[0])
+                length = len(parts[0])
                 if texts:
                     yield Lines(number + 1, texts)
                 number += 1 + len(texts)
@@ -173,8 +173,8 @@ def read_lines(stream: BinaryIO) -> Iterator[Lines]:
     except (OSError, ValueError) as error:
         yield Lines(number, [b""], fault=f"the file cannot be read from here on: {error}")
     else:
-        if held:
-            yield _line(number, parts, held)._replace(ended=False)
+        if length:
+            yield _line(number, parts, length)._replace(ended=False)
 
 
 def other_encoding(first: bytes) -> str | None:
@@ -191,8 +191,8 @@ def other_encoding(first: bytes) -> str | None:
     return None
 
 
-def _line(number: int, parts: list[bytes], held: int) -> Lines:
-    if held > LONGEST_LINE:
+def _line(number: int, parts: list[bytes], length: int) -> Lines:
+    if length > LONGEST_LINE:
         return Lines(number, [b""], fault=f"the line is longer than {LONGEST_LINE >> 20} MiB; split it")
     return Lines(number, [b"".join(parts)])
 

@@ -77,18 +77,20 @@ class _Columns:
 
 
 def _columns(path: str, names: list[str]) -> _Columns:
-    known = [name.strip().strip('"').lower() for name in names]
-    twice = [name for name, n in Counter(known).items() if n > 1 and name in {*_TIME_NAMES, "price", "close"}]
+    headings = [name.strip().strip('"').lower() for name in names]
+    twice = [
+        name for name, n in Counter(headings).items() if n > 1 and name in {*_TIME_NAMES, "price", "close"}
+    ]
     if twice:
         raise InputError(f"{path} has two columns {twice[0]!r}; keep one")
-    time = next((name for name in _TIME_NAMES if name in known), None)
-    price = next((name for name in ("close", "price") if name in known), None)
+    time = next((name for name in _TIME_NAMES if name in headings), None)
+    price = next((name for name in ("close", "price") if name in headings), None)
     if time is None or price is None:
-        found = ", ".join(quote(name) for name in names[:6])
+        listing = ", ".join(quote(name) for name in names[:6])
         raise InputError(
-            f"{path} needs a header with timestamp and price, or date, open, high, low, close; found {found or 'none'}"
+            f"{path} needs a header with timestamp and price, or date, open, high, low, close; found {listing or 'none'}"
         )
-    where = {name: index for index, name in enumerate(known)}
+    where = {name: index for index, name in enumerate(headings)}
     return _Columns(where[time], where[price], where.get("low"), where.get("high"), price == "close")
 
 
@@ -129,16 +131,16 @@ def _cells(text: str, delimiter: str) -> list[str]:
 def _csv_table(
     path: str, rows: list[tuple[int, str, str | None]], columns: _Columns, delimiter: str
 ) -> PriceTable:
-    kept: list[tuple[int, int, float, float, float]] = []
+    parsed_rows: list[tuple[int, int, float, float, float]] = []
     faults: list[Fault] = []
     for number, text, fault in rows:
         try:
             if fault:
                 raise ValueError(fault)  # noqa: TRY301 - one way out for every bad row
-            kept.append((number, *_csv_row(_cells(text, delimiter), columns)))
+            parsed_rows.append((number, *_csv_row(_cells(text, delimiter), columns)))
         except ValueError as error:
             faults.append(Fault(path, number, str(error)))
-    line, t, price, low, high = zip(*kept, strict=True) if kept else ((), (), (), (), ())
+    line, t, price, low, high = zip(*parsed_rows, strict=True) if parsed_rows else ((), (), (), (), ())
     return PriceTable(
         columns.candles,
         np.array(line, np.int64),
@@ -177,8 +179,8 @@ def _time_of(text: str, *, naive: bool) -> int:
             return t * 1000 + int(fraction[:3].ljust(3, "0"))
         return t if t < 10**14 else t // 1000 if t < 10**17 else t // 1_000_000
     try:
-        if naive and (found := _NAIVE.match(text)):
-            return parse_instant(text + ("Z" if found[1] else "T00:00Z")) // 1000
+        if naive and (match := _NAIVE.match(text)):
+            return parse_instant(text + ("Z" if match[1] else "T00:00Z")) // 1000
         return parse_instant(text) // 1000
     except ValueError as error:
         raise ValueError(f"time: {why_no_instant(text, error)}") from None

@@ -37,16 +37,16 @@ def check(text: str, now: int) -> Event:
     """The event a line tells, whole; `RejectedError` where it tells none. `now`: the ingest clock, microseconds."""
     fields = _structure(text)
     kind = _kind(fields)
-    known = FIELDS[kind]
+    field_rules = FIELDS[kind]
     for name in REQUIRED[kind]:
         if fields.get(name) is None:
             raise RejectedError(f"{name}: is missing; every {kind} needs one")
-    for name, rule in known.items():
+    for name, rule in field_rules.items():
         value = fields.get(name)
         if value is not None and (wrong := wrong_with(value, rule)):
             raise RejectedError(f"{name}: {wrong}")
     if kind in RULES and (
-        wrong := RULES[kind](SimpleNamespace(**{name: fields.get(name) for name in known}))
+        wrong := RULES[kind](SimpleNamespace(**{name: fields.get(name) for name in field_rules}))
     ):
         raise RejectedError(wrong)
     at = instant(int(fields["at"]) if isinstance(fields["at"], Number) else fields["at"], now)
@@ -54,21 +54,21 @@ def check(text: str, now: int) -> Event:
         decode(text, at)
     except (msgspec.MsgspecError, ArithmeticError, ValueError, RecursionError) as error:
         raise RejectedError(f"{kind}: cannot be read back ({quote(str(error))}); write it simpler") from None
-    position = fields.get("position") if "position" in known else None
+    position = fields.get("position") if "position" in field_rules else None
     row = EventRow(fields["agent"], kind, fields["id"], at, position, text)
-    return Event(row, tuple(name for name in fields if name not in known))
+    return Event(row, tuple(name for name in fields if name not in field_rules))
 
 
 def instant(value: str | int, now: int) -> int:
     """Microseconds of an event's `at`, between 1970 and `now` + 1 day; `RejectedError` otherwise."""
     if isinstance(value, int):
-        at, shown = value * 1000, str(value)[:40]
+        at, quoted = value * 1000, str(value)[:40]
     else:
-        at, shown = _parsed(value), quote(value)
+        at, quoted = _parsed(value), quote(value)
     if at < 0:
-        raise RejectedError(f"at: {shown} lies before 1970; use RFC 3339 or Unix milliseconds")
+        raise RejectedError(f"at: {quoted} lies before 1970; use RFC 3339 or Unix milliseconds")
     if at > now + DAY:
-        late = f"at: {shown} lies more than a day after {format_instant(now)}"
+        late = f"at: {quoted} lies more than a day after {format_instant(now)}"
         raise RejectedError(f"{late}; use RFC 3339 or Unix milliseconds")
     return at
 
@@ -104,8 +104,8 @@ _STRINGS_AND_BRACKETS: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]')
 
 def _depth(text: str) -> int:
     deepest = depth = 0
-    for found in _STRINGS_AND_BRACKETS.finditer(text):
-        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(found[0], 0)
+    for match in _STRINGS_AND_BRACKETS.finditer(text):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(match[0], 0)
         deepest = max(deepest, depth)
     return deepest
 

@@ -63,7 +63,7 @@ _OF_CHECK: Final[dict[str, _Schema]] = {
 }
 
 
-def _given(*names: str) -> _Schema:
+def _all_present(*names: str) -> _Schema:
     """All of these fields are there; a null counts as absent."""
     return {"required": [*names], "properties": {name: {"not": {"type": "null"}} for name in names}}
 
@@ -73,17 +73,22 @@ def _when(name: str, *words: str) -> _Schema:
 
 
 _TOGETHER: Final[dict[str, _Schema]] = {
-    "position": {"if": _when("kind", "lp"), "then": _given("token0", "token1")},
-    "flow": {"if": _when("kind", "deposit", "withdrawal"), "then": _given("position")},
-    "mark": {"oneOf": [_given("instrument"), _given("asset")]},
+    "position": {"if": _when("kind", "lp"), "then": _all_present("token0", "token1")},
+    "flow": {"if": _when("kind", "deposit", "withdrawal"), "then": _all_present("position")},
+    "mark": {"oneOf": [_all_present("instrument"), _all_present("asset")]},
     "cost": {
         "oneOf": [
-            {"allOf": [_given("amount"), {"not": {"anyOf": [_given("asset"), _given("quantity")]}}]},
-            {"allOf": [_given("asset", "quantity"), {"not": _given("amount")}]},
+            {
+                "allOf": [
+                    _all_present("amount"),
+                    {"not": {"anyOf": [_all_present("asset"), _all_present("quantity")]}},
+                ]
+            },
+            {"allOf": [_all_present("asset", "quantity"), {"not": _all_present("amount")}]},
         ]
     },
-    "resolution": {"anyOf": [_given("actual"), _given("correct")]},
-    "equity": {"anyOf": [_given("value"), _given("balances")]},
+    "resolution": {"anyOf": [_all_present("actual"), _all_present("correct")]},
+    "equity": {"anyOf": [_all_present("value"), _all_present("balances")]},
 }
 
 
@@ -110,5 +115,5 @@ def _event(kind: str) -> _Schema:
 
 def _field(check: str | tuple[str, ...], *, needed: bool) -> _Schema:
     """What a field holds; one that may be left out may be null as well."""
-    told: _Schema = {"enum": [*check]} if isinstance(check, tuple) else _OF_CHECK[check]
-    return told if needed or not told else {"anyOf": [told, {"type": "null"}]}
+    field_schema: _Schema = {"enum": [*check]} if isinstance(check, tuple) else _OF_CHECK[check]
+    return field_schema if needed or not field_schema else {"anyOf": [field_schema, {"type": "null"}]}

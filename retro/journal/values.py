@@ -45,15 +45,15 @@ class Number(str):
 
 def quote(text: str, most: int = 40) -> str:
     """Foreign text fit for a message: in quotes, escaped, without control and bidi characters, cut short."""
-    shown, room = "", most
+    excerpt, room = "", most
     for mark in text[: 4 * most]:
         escaped = json.dumps(mark, ensure_ascii=False)[1:-1] if mark.isprintable() else ""
         if len(escaped) > room:
             break
-        shown, room = shown + escaped, room - len(escaped)
+        excerpt, room = excerpt + escaped, room - len(escaped)
     else:
-        return f'"{shown}"' if len(text) <= 4 * most else f'"{shown}"...'
-    return f'"{shown}"...'
+        return f'"{excerpt}"' if len(text) <= 4 * most else f'"{excerpt}"...'
+    return f'"{excerpt}"...'
 
 
 def is_name(text: str) -> bool:

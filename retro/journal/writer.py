@@ -73,9 +73,12 @@ class Journal:
     def write(self, event: Mapping[str, Any]) -> str:
         """Append any event, fields nobody knows included; `agent`, `at` and `id` are filled in where absent."""
         now = int(self._clock() * 1_000_000)
-        told = {name: value for name, value in event.items() if value is not None}
-        made = {"id": f"{now // 1000}-{next(self._count)}-{os.getpid():x}{self._token}", "agent": self.agent}
-        fields = {"type": None, **made, "at": format_instant(now), **told}
+        values = {name: value for name, value in event.items() if value is not None}
+        defaults = {
+            "id": f"{now // 1000}-{next(self._count)}-{os.getpid():x}{self._token}",
+            "agent": self.agent,
+        }
+        fields = {"type": None, **defaults, "at": format_instant(now), **values}
         if fields["agent"] != self.agent:
             raise JournalError(f"agent: this journal is {self.agent}'s; open another for the other agent")
         try:

@@ -115,15 +115,15 @@ def credit(outcomes: ArrayLike, heuristic: ArrayLike, outcome: ArrayLike, heuris
     it. A win is an outcome above 0.
     """
     value = np.asarray(outcomes, dtype=np.float64)
-    who, what = _distinct_pairs(heuristic, outcome)
-    set_size = np.bincount(what, minlength=len(value))
-    resolved = np.isfinite(value[what])
-    who, what = who[resolved], what[resolved]
+    heuristic_index, outcome_index = _distinct_pairs(heuristic, outcome)
+    set_size = np.bincount(outcome_index, minlength=len(value))
+    resolved = np.isfinite(value[outcome_index])
+    heuristic_index, outcome_index = heuristic_index[resolved], outcome_index[resolved]
     return Credit(
-        evaluated=np.bincount(who, minlength=heuristics),
-        wins=np.bincount(who[value[what] > 0], minlength=heuristics),
-        full=_sums(who, value[what], heuristics),
-        shared=_sums(who, value[what] / set_size[what], heuristics),
+        evaluated=np.bincount(heuristic_index, minlength=heuristics),
+        wins=np.bincount(heuristic_index[value[outcome_index] > 0], minlength=heuristics),
+        full=_sums(heuristic_index, value[outcome_index], heuristics),
+        shared=_sums(heuristic_index, value[outcome_index] / set_size[outcome_index], heuristics),
     )
 
 
@@ -169,14 +169,14 @@ def largest_trade(outcomes: ArrayLike, thresholds: Thresholds | None = None) -> 
     index = int(np.argmax(np.abs(value)))
     largest = float(value[index])
     gross = math.fsum(v for v in value.tolist() if v * largest > 0)
-    rest = np.delete(value, index).tolist()
-    average = math.fsum(rest) / len(rest) if rest else None
+    remainder = np.delete(value, index).tolist()
+    average = math.fsum(remainder) / len(remainder) if remainder else None
     return LargestTrade(
         index=index,
         outcome=largest,
         share=largest / gross if gross else None,
         average_without=average,
-        recommendation_without=recommend(len(rest), average, thresholds),
+        recommendation_without=recommend(len(remainder), average, thresholds),
     )
 
 
@@ -185,14 +185,14 @@ def partners(heuristic: ArrayLike, outcome: ArrayLike, above: float = INSEPARABL
 
     `heuristic` and `outcome` (c,) are the citations, by index, resolved or not. Sorted by pair.
     """
-    who, what = _distinct_pairs(heuristic, outcome)
-    if len(who) == 0:
+    heuristic_index, outcome_index = _distinct_pairs(heuristic, outcome)
+    if len(heuristic_index) == 0:
         return []
-    cited, width = np.bincount(who), int(who.max()) + 1
+    cited, width = np.bincount(heuristic_index), int(heuristic_index.max()) + 1
     # citations come sorted by outcome: those a set's size or less apart may belong together
     pairs = [
-        (who[:-lag] * width + who[lag:])[what[:-lag] == what[lag:]]
-        for lag in range(1, int(np.bincount(what).max()))
+        (heuristic_index[:-lag] * width + heuristic_index[lag:])[outcome_index[:-lag] == outcome_index[lag:]]
+        for lag in range(1, int(np.bincount(outcome_index).max()))
     ]
     code, together = np.unique(np.concatenate([np.empty(0, np.int64), *pairs]), return_counts=True)
     first, second = code // width, code % width
@@ -206,9 +206,12 @@ def partners(heuristic: ArrayLike, outcome: ArrayLike, above: float = INSEPARABL
 
 def _distinct_pairs(heuristic: ArrayLike, outcome: ArrayLike) -> tuple[Integers, Integers]:
     """Return the distinct citations, sorted by outcome, then heuristic."""
-    who, what = np.asarray(heuristic, dtype=np.int64), np.asarray(outcome, dtype=np.int64)
-    width = int(who.max(initial=0)) + 1
-    code = np.unique(what * width + who)
+    heuristic_index, outcome_index = (
+        np.asarray(heuristic, dtype=np.int64),
+        np.asarray(outcome, dtype=np.int64),
+    )
+    width = int(heuristic_index.max(initial=0)) + 1
+    code = np.unique(outcome_index * width + heuristic_index)
     return code % width, code // width
 
 

@@ -176,17 +176,17 @@ def disposition(
     `realised` (s,) is the pnl of each sale and `realised_day` its day; `paper` (p,) the open pnl of each position
     not sold, at the end of `paper_day`, one row a position and day.
     """
-    sold, kept = np.asarray(realised, dtype=np.float64), np.asarray(paper, dtype=np.float64)
-    kept = kept[np.isin(np.asarray(paper_day), np.asarray(realised_day))]
+    sold, unsold = np.asarray(realised, dtype=np.float64), np.asarray(paper, dtype=np.float64)
+    unsold = unsold[np.isin(np.asarray(paper_day), np.asarray(realised_day))]
     sold_up, sold_down = int(np.sum(sold > 0)), int(np.sum(sold < 0))
-    kept_up, kept_down = int(np.sum(kept > 0)), int(np.sum(kept < 0))
+    unsold_up, unsold_down = int(np.sum(unsold > 0)), int(np.sum(unsold < 0))
     return Disposition(
         realised_gains=sold_up,
-        paper_gains=kept_up,
+        paper_gains=unsold_up,
         realised_losses=sold_down,
-        paper_losses=kept_down,
-        pgr=sold_up / (sold_up + kept_up) if sold_up + kept_up else None,
-        plr=sold_down / (sold_down + kept_down) if sold_down + kept_down else None,
+        paper_losses=unsold_down,
+        pgr=sold_up / (sold_up + unsold_up) if sold_up + unsold_up else None,
+        plr=sold_down / (sold_down + unsold_down) if sold_down + unsold_down else None,
     )
 
 

@@ -36,7 +36,7 @@ class ReturnMetrics:
     """Return and risk of `days` daily returns; a None has its reason in `reasons`.
 
     `volatility`, `sharpe`, `sortino` are annualised, `max_drawdown` is a fraction <= 0, `psr` the probability that
-    the true Sharpe ratio is above 0. Under 5 days not `shown`, under 30 `noisy`.
+    the true Sharpe ratio is above 0. Under 5 days not `reportable`, under 30 `noisy`.
     """
 
     days: int
@@ -46,7 +46,7 @@ class ReturnMetrics:
     max_drawdown: float | None
     calmar: float | None
     psr: float | None
-    shown: bool
+    reportable: bool
     noisy: bool
     reasons: Mapping[str, Reason]
 
@@ -110,7 +110,7 @@ def return_metrics(returns: ArrayLike, annualisation_days: float = 365.0) -> Ret
     reasons = dict.fromkeys(_MEASURES, reason) if reason else _why_absent(values)
     return ReturnMetrics(
         days=len(daily),
-        shown=len(daily) >= SHOWN_FROM,
+        reportable=len(daily) >= SHOWN_FROM,
         noisy=len(daily) < NOISY_BELOW,
         reasons=reasons,
         **values,
@@ -256,12 +256,12 @@ def effectiveness_score(
     W and L are the absolute sums of positive and negative `vs_inaction` of closed positions, G and B of the signed
     `components` of the total. A part without substance drops out and the weights rescale. `cap` holds it at 0.30.
     """
-    found = {
+    measures = {
         "vs_inaction": _positive_share(vs_inaction),
         "psr": psr_zero,
         "components": _positive_share(components),
     }
-    parts = {name: value for name, value in found.items() if value is not None}
+    parts = {name: value for name, value in measures.items() if value is not None}
     if len(parts) < 2:
         return Score(None, parts, capped=False)
     weights = [(name, weight) for name, weight in _SCORE_WEIGHTS if name in parts]

@@ -174,6 +174,6 @@ def _floats(*values: npt.ArrayLike) -> list[FloatArray]:
 def _gap(c: FloatArray, pb: FloatArray) -> FloatArray:
     """(sqrt pb - sqrt c) / sqrt pb, and 1 for a range without an upper end."""
     with np.errstate(invalid="ignore"):
-        left = np.where(np.isinf(pb), 1.0, (pb - c) / pb)
-    gap: FloatArray = left / (1 + np.sqrt(c / pb))
+        distance = np.where(np.isinf(pb), 1.0, (pb - c) / pb)
+    gap: FloatArray = distance / (1 + np.sqrt(c / pb))
     return gap

@@ -125,27 +125,27 @@ class LotBook:
         A trade through zero splits its fee by quantity. A rest of no more than 1e-12 of all that was opened counts
         as zero. In kind, receipts and payments are trades at the mark without a fee.
         """
-        held = self._quantity
-        if not held or not signed_qty or (held > 0) == (signed_qty > 0):
+        quantity = self._quantity
+        if not quantity or not signed_qty or (quantity > 0) == (signed_qty > 0):
             self._open(signed_qty, float(signed_qty) * price + fee, tag)
             return Realised(0.0 if signed_qty else 0.0 - fee, ZERO, signed_qty, ())
-        left = held + signed_qty
-        if abs(left) <= _DUST * self._opened:
+        remainder = quantity + signed_qty
+        if abs(remainder) <= _DUST * self._opened:
             return self._close_all(signed_qty, -float(signed_qty) * price - fee)
-        if (left > 0) == (held > 0):
-            return self._close_part(signed_qty, left, -float(signed_qty) * price - fee)
-        closing_fee = fee * float(held / -signed_qty)
-        realised = self._close_all(-held, float(held) * price - closing_fee)
-        self._open(left, float(left) * price + (fee - closing_fee), tag)
-        return realised._replace(opened_qty=left)
+        if (remainder > 0) == (quantity > 0):
+            return self._close_part(signed_qty, remainder, -float(signed_qty) * price - fee)
+        closing_fee = fee * float(quantity / -signed_qty)
+        realised = self._close_all(-quantity, float(quantity) * price - closing_fee)
+        self._open(remainder, float(remainder) * price + (fee - closing_fee), tag)
+        return realised._replace(opened_qty=remainder)
 
     def dispose(self, quantity: Decimal, mark: float) -> Realised:
         """Pay `quantity` > 0 away in kind at its mark, as for gas; never opens a short.
 
         What is not held is bought at the mark for the purpose and so realises nothing.
         """
-        held = min(quantity, self._quantity)
-        return self.trade(-held, mark) if held > 0 else Realised(0.0, ZERO, ZERO, ())
+        available = min(quantity, self._quantity)
+        return self.trade(-available, mark) if available > 0 else Realised(0.0, ZERO, ZERO, ())
 
     def _open(self, quantity: Decimal, cost: float, tag: int) -> None:
         if not quantity:
@@ -167,45 +167,47 @@ class LotBook:
         self._basis = 0.0
         return Realised(pnl, signed_qty, ZERO, matched)
 
-    def _close_part(self, signed_qty: Decimal, left: Decimal, cash: float) -> Realised:
-        taken = self._take_first(-signed_qty) if self._method == "fifo" else self._take_alike(-signed_qty)
-        cost = math.fsum(cost for _, _, cost in taken)
-        self._quantity = left
+    def _close_part(self, signed_qty: Decimal, remainder: Decimal, cash: float) -> Realised:
+        closed_lots = (
+            self._take_first(-signed_qty) if self._method == "fifo" else self._take_alike(-signed_qty)
+        )
+        cost = math.fsum(cost for _, _, cost in closed_lots)
+        self._quantity = remainder
         self._basis -= cost
-        return Realised(unrounded(cash - cost, cash), signed_qty, ZERO, _share_out(taken, cash))
+        return Realised(unrounded(cash - cost, cash), signed_qty, ZERO, _share_out(closed_lots, cash))
 
     def _take_first(self, quantity: Decimal) -> list[tuple[int, Decimal, float]]:
         """Remove signed `quantity` from the oldest lots."""
-        lots, taken = self._lots, []
+        lots, closed_lots = self._lots, []
         while quantity:
             tag, size, cost = lots[0]
             if abs(size) <= abs(quantity):
-                taken.append(lots.popleft())
+                closed_lots.append(lots.popleft())
                 quantity -= size
                 continue
             piece = cost * float(quantity / size)
             lots[0] = (tag, size - quantity, cost - piece)
-            taken.append((tag, quantity, piece))
+            closed_lots.append((tag, quantity, piece))
             break
-        return taken
+        return closed_lots
 
     def _take_alike(self, quantity: Decimal) -> list[tuple[int, Decimal, float]]:
         """Remove signed `quantity` as one fraction of every lot."""
         share = quantity / self._quantity
         part = float(share)
-        taken = [(tag, size * share, cost * part) for tag, size, cost in self._lots]
+        closed_lots = [(tag, size * share, cost * part) for tag, size, cost in self._lots]
         self._lots = deque(
-            (tag, size - gone, cost - piece)
-            for (tag, size, cost), (_, gone, piece) in zip(self._lots, taken, strict=True)
+            (tag, size - closed, cost - piece)
+            for (tag, size, cost), (_, closed, piece) in zip(self._lots, closed_lots, strict=True)
         )
-        return taken
+        return closed_lots
 
 
-def _share_out(taken: list[tuple[int, Decimal, float]], cash: float) -> tuple[Match, ...]:
+def _share_out(closed_lots: list[tuple[int, Decimal, float]], cash: float) -> tuple[Match, ...]:
     """Divide the cash of a closing trade among the lots it closed, by quantity."""
-    if len(taken) == 1:
-        return (Match(*taken[0], cash),)
-    total = float(sum(quantity for _, quantity, _ in taken))
+    if len(closed_lots) == 1:
+        return (Match(*closed_lots[0], cash),)
+    total = float(sum(quantity for _, quantity, _ in closed_lots))
     return tuple(
-        Match(tag, quantity, cost, cash * (float(quantity) / total)) for tag, quantity, cost in taken
+        Match(tag, quantity, cost, cash * (float(quantity) / total)) for tag, quantity, cost in closed_lots
     )

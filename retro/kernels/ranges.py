@@ -133,11 +133,11 @@ def _whole(rungs: Ladder, ranges: Ranges) -> FloatArray:
     count = ranges.stop - ranges.first
     some = count > 0
     rung = np.where(some, np.frexp(count.astype(np.float64))[1] - 1, 0)
-    left = np.where(some, ranges.first - rungs.base, 0)
-    right = np.where(some, ranges.stop - rungs.base - (1 << rung), 0)
+    leading = np.where(some, ranges.first - rungs.base, 0)
+    trailing = np.where(some, ranges.stop - rungs.base - (1 << rung), 0)
     flat = np.concatenate(rungs.rungs or [np.zeros(1)])
     begin = np.cumsum([0, *(len(r) for r in rungs.rungs)])[rung]
-    values = rungs.peak(flat[begin + left], flat[begin + right])
+    values = rungs.peak(flat[begin + leading], flat[begin + trailing])
     return np.where(some, values, rungs.nothing)
 
 
@@ -150,8 +150,8 @@ def _first(rungs: Ladder, ranges: Ranges, level: FloatArray, head: FloatArray) -
         at += skip << k
     block = np.where(at < stop, (at + rungs.base) * BLOCK, ranges.tail)
     start = np.where((ranges.head_end > ranges.lo) & rungs.reaches(head, level), ranges.lo, block)
-    found = _scan(rungs, start, level)
-    return np.where((found >= start) & (found < ranges.hi), found, -1)
+    index = _scan(rungs, start, level)
+    return np.where((index >= start) & (index < ranges.hi), index, -1)
 
 
 def _scan(rungs: Ladder, start: IntArray, level: FloatArray) -> IntArray:

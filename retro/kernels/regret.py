@@ -121,7 +121,7 @@ def regret(
 
 def after_exit(
     t: IntArray,
-    held: FloatArray,
+    gross: FloatArray,
     *,
     entry: int,
     exit_at: int,
@@ -133,7 +133,7 @@ def after_exit(
 ) -> AfterExit:
     """What holding on after the exit would have added, over h = min(holding time, 7 d).
 
-    `t` (n,) instants and `held` (n,) gross PnL of the position had it been held, at marks up to the period's end and the
+    `t` (n,) instants and `gross` (n,) gross PnL of the position had it been held, at marks up to the period's end and the
     settle lag; those outside (exit, exit + h] are left out. `gap`: median gap of the marks in [entry - 24 h, exit]. `stop`
     >= 0: max(risk, |mae|); held on below -stop by more than the `tolerance`, the capped figure looks no further. Absent
     without a mark in (exit, exit + h], or when the last one is more than 3 median gaps before exit + h.
@@ -144,8 +144,8 @@ def after_exit(
     begin, end = np.searchsorted(t, [exit_at, exit_at + horizon], side="right").tolist()
     if begin == end or gap is None or exit_at + horizon - int(t[end - 1]) > 3 * gap:
         return AfterExit(None, None, None, NO_MARK)
-    gained = held[begin:end] - exit_costs - final_pnl
-    fallen = np.flatnonzero(held[begin:end] < -stop - tolerance)
+    gained = gross[begin:end] - exit_costs - final_pnl
+    fallen = np.flatnonzero(gross[begin:end] < -stop - tolerance)
     patient = gained[: fallen[0]] if fallen.size else gained
     return AfterExit(
         max(0.0, float(gained.max())), max(0.0, float(patient.max(initial=0.0))), float(gained[-1])
@@ -214,8 +214,8 @@ def regrets(marks: Marks, positions: Positions, final_pnl: FloatArray, exit_cost
     best, worst, first, last = extremes(marks.x, positions, lo, hi, at_exit)
     mfe, mae = np.maximum(np.fmax(best, at_exit), 0.0), np.minimum(np.fmin(worst, at_exit), 0.0)
     best_at, worst_at = (np.where(i < 0, end, marks.t[i]) if marks.t.size else end for i in (first, last))
-    known = (hi > lo) & (covered >= MIN_COVERAGE)
-    optimum = np.where(known, np.fmax(best - exit_costs, final_pnl), np.nan)
+    measurable = (hi > lo) & (covered >= MIN_COVERAGE)
+    optimum = np.where(measurable, np.fmax(best - exit_costs, final_pnl), np.nan)
     lucky = luck_sums(int((hi - lo).max(initial=0)) + 1)[hi - lo] * _step(marks.x, positions, lo, hi, at_exit)
     moved = lucky > FLAT * np.maximum(1.0, positions.notional())
     missed = optimum - final_pnl
@@ -228,7 +228,7 @@ def regrets(marks: Marks, positions: Positions, final_pnl: FloatArray, exit_cost
         mae_at=np.where(mae < 0, worst_at, -1),
         regret=missed,
         regret_ratio=np.where(moved, missed / np.where(moved, lucky, 1.0), np.nan),
-        optimal_exit_at=np.where(known, best_at, -1),
+        optimal_exit_at=np.where(measurable, best_at, -1),
         optimal_exit_pnl=optimum,
     )
 
@@ -239,12 +239,12 @@ def _step(x: FloatArray, positions: Positions, lo: IntArray, hi: IntArray, at_ex
     step = np.zeros(len(lo))
     if not some.size:
         return step
-    lo, hi, held = lo[some], hi[some], positions.take(some)
+    lo, hi, subset = lo[some], hi[some], positions.take(some)
     begin = int(lo.min())
     moves = np.square(np.diff(x[begin : int(hi.max())], append=0.0))
     within = np.where(hi - lo > 1, reduce_ranges(moves, lo - begin, hi - 1 - begin, np.add), 0.0)
-    opening, closing = held.gross(x[lo]) + held.costs, at_exit[some] - held.gross(x[hi - 1])
-    step[some] = np.sqrt((held.quantity**2 * within + opening**2 + closing**2) / (hi - lo + 1))
+    opening, closing = subset.gross(x[lo]) + subset.costs, at_exit[some] - subset.gross(x[hi - 1])
+    step[some] = np.sqrt((subset.quantity**2 * within + opening**2 + closing**2) / (hi - lo + 1))
     return step
 
 
@@ -262,20 +262,26 @@ def after_exits(
     lo, hi = inside(marks, positions.instrument, positions.exit, until + 1)
     some = np.flatnonzero((hi > lo) & (horizon > 0))
     some = some[until[some] - marks.t[hi[some] - 1] <= 3 * gap[some]]
-    held, lo, hi = positions.take(some), lo[some], hi[some]
+    subset, lo, hi = positions.take(some), lo[some], hi[some]
     final = (final_pnl + exit_costs)[some]
-    fallen = _first_below(marks.x, held, lo, hi, -stop[some])
+    fallen = _first_below(marks.x, subset, lo, hi, -stop[some])
     columns = [np.full(len(horizon), np.nan) for _ in range(3)]
     for column, stops in zip(columns, (hi, np.where(fallen < 0, hi, fallen)), strict=False):
-        best, *_ = extremes(marks.x, held, lo, stops)
+        best, *_ = extremes(marks.x, subset, lo, stops)
         column[some] = np.fmax(best - final, 0.0)
-    columns[2][some] = held.gross(marks.x[hi - 1]) - final
+    columns[2][some] = subset.gross(marks.x[hi - 1]) - final
     return AfterExits(horizon, *columns)
 
 
-def _first_below(x: FloatArray, held: Positions, lo: IntArray, hi: IntArray, floor: FloatArray) -> IntArray:
+def _first_below(
+    x: FloatArray, positions: Positions, lo: IntArray, hi: IntArray, floor: FloatArray
+) -> IntArray:
     """First index in x[lo:hi] at which gross PnL is below the floor by more than the tie tolerance; -1 where none is."""
-    limit = held.price + (floor + held.costs) / held.quantity - np.sign(held.quantity) * held.slack()
+    limit = (
+        positions.price
+        + (floor + positions.costs) / positions.quantity
+        - np.sign(positions.quantity) * positions.slack()
+    )
     below = first_reaching(x, lo, hi, np.nextafter(limit, -np.inf), np.minimum)
     above = first_reaching(x, lo, hi, np.nextafter(limit, np.inf), np.maximum)
-    return np.where(held.quantity > 0, below, above)
+    return np.where(positions.quantity > 0, below, above)

@@ -95,8 +95,8 @@ def asof_many(marks: Marks, instrument: IntArray, at: IntArray) -> IntArray:
     for i, rows in runs(instrument):
         begin = marks.offsets[i]
         keys = at[rows].T  # K ascending runs of keys search faster than N short zigzags
-        found = np.searchsorted(marks.times(i), keys.ravel(), side="right").reshape(keys.shape).T
-        answer[rows] = np.where(found > 0, found + (begin - 1), -1)
+        counts = np.searchsorted(marks.times(i), keys.ravel(), side="right").reshape(keys.shape).T
+        answer[rows] = np.where(counts > 0, counts + (begin - 1), -1)
     return answer
 
 
@@ -189,14 +189,14 @@ def coverage(t: IntArray, entry: int, exit_at: int, gap: float | None) -> float:
 
     `gap` is `median_gap` over [entry - 24 h, exit]. A life of no length is 0 covered. Source: numbers.md section 2.
     """
-    held = exit_at - entry
-    if held <= 0:
+    duration = exit_at - entry
+    if duration <= 0:
         return 0.0
-    limit = float(fresh_for(np.nan if gap is None else gap, held))
+    limit = float(fresh_for(np.nan if gap is None else gap, duration))
     begin = np.searchsorted(t, entry, side="right")
     window = t[max(begin - 1, 0) : np.searchsorted(t, exit_at)] - entry  # small, so exact as float64
-    until = np.minimum(window + limit, np.append(window[1:], held))
-    return float(np.maximum(until - np.maximum(window, 0), 0.0).sum()) / held
+    until = np.minimum(window + limit, np.append(window[1:], duration))
+    return float(np.maximum(until - np.maximum(window, 0), 0.0).sum()) / duration
 
 
 def coverages(

@@ -244,8 +244,8 @@ def _all_group_sums(pool: Floats, size: int) -> Floats:
     """Return the sums of all groups of `size` elements of `pool`, by adding one element at a time."""
     sums = [np.zeros(1)] + [np.empty(0)] * size
     for value in pool:
-        for taken in range(size, 0, -1):
-            sums[taken] = np.concatenate((sums[taken], sums[taken - 1] + value))
+        for count in range(size, 0, -1):
+            sums[count] = np.concatenate((sums[count], sums[count - 1] + value))
     return sums[size]
 
 

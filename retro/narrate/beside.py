@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from retro.narrate.slots import Slots
 
-__all__ = ["others_in", "sentences", "turned_in"]
+__all__ = ["foreign_slots", "misused_slots", "sentences"]
 
 _ALTERED: Final = "a slot whose figure is altered"
 _DENIED: Final = "a slot whose sign the words deny"
@@ -64,32 +64,34 @@ def sentences(text: str) -> list[str]:
     return _SENTENCE.split(text)
 
 
-def turned_in(text: str, slots: Slots) -> Iterator[tuple[str, str]]:
+def misused_slots(text: str, slots: Slots) -> Iterator[tuple[str, str]]:
     """Kind and detail of everything beside the text's slots that would make another figure of one."""
-    for found in SLOT.finditer(text):
-        before, after = text[: found.start()], text[found.end() :]
+    for match in SLOT.finditer(text):
+        before, after = text[: match.start()], text[match.end() :]
         if (
             _BEFORE.search(before)
             or _AFTER.match(after)
-            or (_is_figure(found[1]) and _is_other(found[1], before, after))
+            or (_is_figure(match[1]) and _is_other(match[1], before, after))
         ):
-            yield _ALTERED, found[0]
-        slot = slots.known.get(found[1])
+            yield _ALTERED, match[0]
+        slot = slots.by_name.get(match[1])
         if slot is not None and _is_denied(before, slot.text):
-            yield _DENIED, found[0]
+            yield _DENIED, match[0]
     for sentence in sentences(text):
-        things = [thing for name in SLOT.findall(sentence) if (thing := _thing(name))]
-        named = {(kind, key) for kind, key, last in things if last == "name"}
-        for kind, key, last in things:
+        references = [reference for name in SLOT.findall(sentence) if (reference := _reference(name))]
+        named = {(kind, key) for kind, key, last in references if last == "name"}
+        for kind, key, last in references:
             if last not in _NAMES and (kind, key) not in named and kind in {kind for kind, _ in named}:
                 yield _ANOTHERS, f"{kind}.{key}.{last}"
 
 
-def others_in(text: str, position: str) -> list[str]:
+def foreign_slots(text: str, position: str) -> list[str]:
     """Slots that hold a figure of another position than the one a text is about."""
-    things = [(name, thing) for name in SLOT.findall(text) if (thing := _thing(name))]
+    references = [(name, reference) for name in SLOT.findall(text) if (reference := _reference(name))]
     return [
-        name for name, (kind, key, last) in things if kind == "p" and key != position and last not in _NAMES
+        name
+        for name, (kind, key, last) in references
+        if kind == "p" and key != position and last not in _NAMES
     ]
 
 
@@ -111,8 +113,8 @@ def _is_denied(before: str, text: str) -> bool:
     return text.startswith("-") and _GAIN.search(before) is not None
 
 
-def _thing(name: str) -> tuple[str, str, str] | None:
+def _reference(name: str) -> tuple[str, str, str] | None:
     """The kind, the key and the last word of a slot about one heuristic, position or group."""
-    kind, _, rest = name.partition(".")
-    key, _, last = rest.partition(".")
+    kind, _, remainder = name.partition(".")
+    key, _, last = remainder.partition(".")
     return (kind, key, last.rsplit(".", 1)[-1]) if last and kind != "pnl" else None

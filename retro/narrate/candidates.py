@@ -39,22 +39,26 @@ def candidates(
     """
     book = playbook if playbook is not None else parse(BLANK)
     rows = {row.heuristic_id: row for row in report.heuristic_performance if row.role == "entry"}
-    known = [str(entry.get(name)) for entry in report.playbook_proposals for name in ("heuristic", "new")]
+    proposed_ids = [
+        str(entry.get(name)) for entry in report.playbook_proposals for name in ("heuristic", "new")
+    ]
     audited = [row.heuristic_id for row in report.heuristic_performance]
-    taken = [int(number) for text in (*known, *audited, *numbered) for number in _NUMBER.findall(text)]
-    number = max([int(next_id(book)[2:]) - 1, *taken])
-    standing = {" ".join(one.text.split()).lower() for one in book.heuristics}
-    found = []
+    used_numbers = [
+        int(number) for text in (*proposed_ids, *audited, *numbered) for number in _NUMBER.findall(text)
+    ]
+    number = max([int(next_id(book)[2:]) - 1, *used_numbers])
+    standing = {" ".join(rule.text.split()).lower() for rule in book.heuristics}
+    entries = []
     for heuristic, text in sorted(wordings.items()):
         if " ".join(text.split()).lower() in standing:
             continue
         number += 1
         try:
-            made = add(book, text, _grounds(rows[heuristic]), heuristic=f"H-{number}")
+            amendment = add(book, text, _grounds(rows[heuristic]), heuristic=f"H-{number}")
         except PlaybookError:
             continue
-        found.append(to_json(made))
-    return found
+        entries.append(to_json(amendment))
+    return entries
 
 
 def _grounds(row: HeuristicReport) -> Grounds:

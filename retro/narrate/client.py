@@ -50,10 +50,10 @@ class Reply:
         if self.failure is not None:
             return {}
         try:
-            found = json.loads(self.body)
+            document = json.loads(self.body)
         except (ValueError, RecursionError):
             return {}
-        return found if isinstance(found, dict) else {}
+        return document if isinstance(document, dict) else {}
 
 
 def ask(
@@ -96,9 +96,9 @@ class _Wire:
     def trace(self, event: str, info: Mapping[str, Any]) -> None:
         """Called at every step of the connection; remembers sockets and whether anything was sent."""
         if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
-            found = info["return_value"].get_extra_info("socket")
+            connection = info["return_value"].get_extra_info("socket")
             with self._lock:
-                self._sockets.append(found)
+                self._sockets.append(connection)
                 late = self._is_cut
             if late:
                 self.cut()
@@ -109,9 +109,9 @@ class _Wire:
         """End every read and write on the connection, now and later."""
         with self._lock:
             self._is_cut = True
-            for one in self._sockets:
+            for connection in self._sockets:
                 with suppress(OSError):
-                    one.shutdown(socket.SHUT_RDWR)
+                    connection.shutdown(socket.SHUT_RDWR)
 
 
 def _bounded(
@@ -129,9 +129,9 @@ def _bounded(
     threading.Thread(target=run, name="retro model call", daemon=True).start()
     until = time.monotonic() + timeout_s
     try:
-        while (left := until - time.monotonic()) > 0:
+        while (remaining := until - time.monotonic()) > 0:
             with suppress(queue.Empty):
-                return box.get(timeout=min(left, _BREATH_S))
+                return box.get(timeout=min(remaining, _BREATH_S))
             beat()
     except BaseException:
         wire.cut()

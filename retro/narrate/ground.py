@@ -13,7 +13,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from retro.narrate.beside import others_in, sentences, turned_in
+from retro.narrate.beside import foreign_slots, misused_slots, sentences
 from retro.narrate.numerals import numbers_in
 from retro.narrate.slots import SLOT
 
@@ -108,10 +108,12 @@ def faults_in(
     where: str, text: str, ground: Ground, *, slots: bool = True, about: str | None = None
 ) -> list[Objection]:
     """Everything wrong with one tidy text; without `slots` it may hold none, `about` one position only that one's."""
-    found = [Objection(where, kind, detail) for kind, detail in _faults(text, ground, slots=slots)]
+    objections = [Objection(where, kind, detail) for kind, detail in _faults(text, ground, slots=slots)]
     if about is not None:
-        found += [Objection(where, "a figure of another position", name) for name in others_in(text, about)]
-    return list(dict.fromkeys(found))
+        objections += [
+            Objection(where, "a figure of another position", name) for name in foreign_slots(text, about)
+        ]
+    return list(dict.fromkeys(objections))
 
 
 def _faults(text: str, ground: Ground, *, slots: bool) -> Iterator[tuple[str, str]]:
@@ -122,7 +124,7 @@ def _faults(text: str, ground: Ground, *, slots: bool) -> Iterator[tuple[str, st
     for name in names:
         if not slots:
             yield "a slot where none may stand", name
-        elif name not in ground.slots.known:
+        elif name not in ground.slots.by_name:
             why = ground.slots.absent.get(name)
             yield ("a slot without a value", f"{name}: {why}") if why else ("an unknown slot", name)
     strange = sorted({c for c in "".join(SLOT.split(text)[::2]) if not _allowed(c)})
@@ -132,9 +134,9 @@ def _faults(text: str, ground: Ground, *, slots: bool) -> Iterator[tuple[str, st
     prose = SLOT.sub("{}", text)
     if not _BEGINS.match(text):
         yield "a text that begins with neither a word nor a slot", ""
-    for found in _ADDRESS.finditer(_ABBREVIATIONS.sub(" ", prose)):
-        yield "something like an address or a command", found[0]
-    yield from turned_in(text, ground.slots)
+    for match in _ADDRESS.finditer(_ABBREVIATIONS.sub(" ", prose)):
+        yield "something like an address or a command", match[0]
+    yield from misused_slots(text, ground.slots)
     for number in numbers_in(prose, folded(prose)):
         yield "a number in words", number
     yield from _quotations(text, ground)
@@ -169,11 +171,11 @@ def _kind_of(strange: list[str]) -> str:
 def _quotations(text: str, ground: Ground) -> Iterator[tuple[str, str]]:
     if len(_DOUBLE.findall(text)) % 2:
         yield "a quotation that does not end", ""
-    said = [_plain_marks(told) for told in ground.texts]
-    for found in _QUOTED.finditer(text):
-        quoted = _plain_marks(found[1] if found[1] is not None else found[2]).strip()
+    sources = [_plain_marks(source) for source in ground.texts]
+    for match in _QUOTED.finditer(text):
+        quoted = _plain_marks(match[1] if match[1] is not None else match[2]).strip()
         words = quoted.rstrip(".,;:!?\u2026 ")  # the sentence's own mark may stand inside
-        if not words or not any(words in told for told in said):
+        if not words or not any(words in source for source in sources):
             yield "a quotation of nothing the agent wrote", quoted
 
 
@@ -186,15 +188,19 @@ def _plain_marks(text: str) -> str:
 def _verdicts(text: str, ground: Ground) -> Iterator[tuple[str, str]]:
     """Claims stronger than the evidence of the heuristics they are about; about none, none may be strong."""
     for sentence in sentences(text):
-        about = [ground.slots.known.get(name) for name in SLOT.findall(sentence)]
-        told = [slot.standing for slot in about if slot is not None and slot.standing is not None]
-        weakest = min((_GRADES.index(one.evidence) for one in told), default=0)
+        about = [ground.slots.by_name.get(name) for name in SLOT.findall(sentence)]
+        standings = [slot.standing for slot in about if slot is not None and slot.standing is not None]
+        weakest = min((_GRADES.index(standing.evidence) for standing in standings), default=0)
         proven = weakest == _GRADES.index("supported")
         plain = _MODEST.sub("{}", folded(SLOT.sub("{}", sentence)))
-        for words, allowed in ((_PROOF, proven), (_ALWAYS, proven or not told), (_SUGGESTIVE, weakest > 1)):
-            if not allowed and (found := words.search(plain)):
-                yield "a verdict stronger than the evidence", found[0]
-        for order, kind, proof in _ORDERS if told else ():
-            meant = all(one.recommendation == kind for one in told) and (proven or not proof)
-            if not meant and (found := order.search(plain)):
-                yield "a recommendation that the audit does not make", found[0]
+        for words, allowed in (
+            (_PROOF, proven),
+            (_ALWAYS, proven or not standings),
+            (_SUGGESTIVE, weakest > 1),
+        ):
+            if not allowed and (match := words.search(plain)):
+                yield "a verdict stronger than the evidence", match[0]
+        for order, kind, proof in _ORDERS if standings else ():
+            meant = all(standing.recommendation == kind for standing in standings) and (proven or not proof)
+            if not meant and (match := order.search(plain)):
+                yield "a recommendation that the audit does not make", match[0]

@@ -87,13 +87,13 @@ def numbers_in(text: str, folded: str) -> Iterator[str]:
     Digits are not looked for here: no character that is one is let through at all.
     """
     closed = re.sub(r"(?<=[a-z])['-](?=[a-z])", "", folded)  # nine-ty, nine'ty
-    for told in dict.fromkeys((folded, closed)):
-        yield from (found[0] for found in _HIDDEN.finditer(told))
-    yield from (found[0] for found in _STEM.finditer(re.sub(r"([a-z])\1+", r"\1", folded)))  # fiffty
-    yield from (found[0] for found in _LETTERS_APART.finditer(folded))
+    for spelling in dict.fromkeys((folded, closed)):
+        yield from (match[0] for match in _HIDDEN.finditer(spelling))
+    yield from (match[0] for match in _STEM.finditer(re.sub(r"([a-z])\1+", r"\1", folded)))  # fiffty
+    yield from (match[0] for match in _LETTERS_APART.finditer(folded))
     yield from _broken_up(folded)
-    yield from (found[0] for found in _CAPITAL.finditer(text))
-    yield from (found[0] for found in _ROMAN.finditer(folded) if found[0] not in _NO_ROMAN)
+    yield from (match[0] for match in _CAPITAL.finditer(text))
+    yield from (match[0] for match in _ROMAN.finditer(folded) if match[0] not in _NO_ROMAN)
 
 
 def _broken_up(folded: str) -> Iterator[str]:
@@ -101,8 +101,8 @@ def _broken_up(folded: str) -> Iterator[str]:
     pieces = re.findall("[a-z]+", folded)
     for start, piece in enumerate(pieces):
         whole = piece
-        for more in pieces[start + 1 : start + _PIECES]:
-            whole += more
+        for next_piece in pieces[start + 1 : start + _PIECES]:
+            whole += next_piece
             if len(whole) > _LONGEST:
                 break
             if _BROKEN_UP.fullmatch(whole):

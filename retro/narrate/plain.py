@@ -91,8 +91,8 @@ def _lines(pnl: PnlAttribution) -> list[tuple[str, float]]:
 
 def _listed(parts: Iterable[str]) -> str:
     """a, b and c."""
-    told = list(parts)
-    return told[0] if len(told) == 1 else f"{', '.join(told[:-1])} and {told[-1]}"
+    phrases = list(parts)
+    return phrases[0] if len(phrases) == 1 else f"{', '.join(phrases[:-1])} and {phrases[-1]}"
 
 
 def _sentence(text: str) -> str:
@@ -102,46 +102,56 @@ def _sentence(text: str) -> str:
 def _worked(
     report: RetrospectiveReport, believed: list[PositionRetrospective], money: MoneyStyle
 ) -> list[str]:
-    told = []
+    sentences = []
     gains = [(label, amount) for label, amount in _lines(report.pnl) if amount > 0][:3]
     if gains:
-        told.append(f"What earned: {_listed(f'{label} {money.change(amount)}' for label, amount in gains)}.")
-    found = report.effectiveness
-    if found.sum_vs_inaction is not None and found.sum_vs_inaction > 0:
-        closed = count(found.closed_positions, "closed position")
-        told.append(f"Acting beat doing nothing by {money.amount(found.sum_vs_inaction)} over {closed}.")
+        sentences.append(
+            f"What earned: {_listed(f'{label} {money.change(amount)}' for label, amount in gains)}."
+        )
+    effectiveness = report.effectiveness
+    if effectiveness.sum_vs_inaction is not None and effectiveness.sum_vs_inaction > 0:
+        closed = count(effectiveness.closed_positions, "closed position")
+        sentences.append(
+            f"Acting beat doing nothing by {money.amount(effectiveness.sum_vs_inaction)} over {closed}."
+        )
     best = max(believed, key=lambda p: (p.period_pnl, p.position_id), default=None)
     if best is not None and best.period_pnl > 0:
-        told.append(f"The best position was {_named(best)}, {money.change(best.period_pnl)} in the period.")
-    kept = [row for row in report.heuristic_performance if row.recommendation.kind == "keep"]
-    kept.sort(key=lambda row: (-(row.avg_pnl_per_citation or 0.0), row.heuristic_id))
-    told += [_heuristic(row, money) for row in kept[:2]]
-    return told or ["Nothing in the period made money."]
+        sentences.append(
+            f"The best position was {_named(best)}, {money.change(best.period_pnl)} in the period."
+        )
+    keep_rows = [row for row in report.heuristic_performance if row.recommendation.kind == "keep"]
+    keep_rows.sort(key=lambda row: (-(row.avg_pnl_per_citation or 0.0), row.heuristic_id))
+    sentences += [_heuristic(row, money) for row in keep_rows[:2]]
+    return sentences or ["Nothing in the period made money."]
 
 
 def _failed(
     report: RetrospectiveReport, believed: list[PositionRetrospective], money: MoneyStyle
 ) -> list[str]:
-    told = []
+    sentences = []
     losses = [(label, amount) for label, amount in _lines(report.pnl) if amount < 0][:3]
     if losses:
-        told.append(f"What cost: {_listed(f'{label} {money.change(amount)}' for label, amount in losses)}.")
-    found = report.effectiveness
-    if found.sum_vs_inaction is not None and found.sum_vs_inaction < 0:
-        closed = count(found.closed_positions, "closed position")
-        told.append(f"Doing nothing beat acting by {money.amount(-found.sum_vs_inaction)} over {closed}.")
+        sentences.append(
+            f"What cost: {_listed(f'{label} {money.change(amount)}' for label, amount in losses)}."
+        )
+    effectiveness = report.effectiveness
+    if effectiveness.sum_vs_inaction is not None and effectiveness.sum_vs_inaction < 0:
+        closed = count(effectiveness.closed_positions, "closed position")
+        sentences.append(
+            f"Doing nothing beat acting by {money.amount(-effectiveness.sum_vs_inaction)} over {closed}."
+        )
     worst = min(believed, key=lambda p: (p.period_pnl, p.position_id), default=None)
     if worst is not None and worst.period_pnl < 0:
-        told.append(
+        sentences.append(
             f"The worst position was {_named(worst)}, {money.change(worst.period_pnl)} in the period."
         )
     wanted = [r for r in report.heuristic_performance if r.recommendation.kind in {"demote", "investigate"}]
     wanted.sort(key=lambda row: (row.avg_pnl_per_citation or 0.0, row.heuristic_id))
-    told += [_heuristic(row, money) for row in wanted[:2]]
+    sentences += [_heuristic(row, money) for row in wanted[:2]]
     accuracy = report.prediction_accuracy
     if accuracy.hit_rate is not None and accuracy.hit_rate < 0.5:
-        told.append(f"Predictions: {accuracy.hits:,} of {accuracy.judged:,} were right.")
-    return told or ["No line of the result and no position was negative."]
+        sentences.append(f"Predictions: {accuracy.hits:,} of {accuracy.judged:,} were right.")
+    return sentences or ["No line of the result and no position was negative."]
 
 
 def _heuristic(row: HeuristicReport, money: MoneyStyle) -> str:
@@ -169,23 +179,23 @@ def _named(p: PositionRetrospective) -> str:
 
 def _hindsight(believed: list[PositionRetrospective], money: MoneyStyle) -> list[str]:
     """What only the ending shows: the largest regret, the most left behind after an exit."""
-    told = []
+    sentences = []
     judged = [p for p in believed if p.regret is not None and p.regret > 0]
     if judged:
         p = max(judged, key=lambda p: (p.regret or 0.0, p.position_id))
-        told.append(f"Knowing the ending, {_named(p)} is the one to look at. {_best_exit(p, money)}")
+        sentences.append(f"Knowing the ending, {_named(p)} is the one to look at. {_best_exit(p, money)}")
     after = [p for p in believed if p.left_on_table is not None and p.left_on_table > 0]
     if after:
         p = max(after, key=lambda p: (p.left_on_table or 0.0, p.position_id))
         text = f"After {_named(p)} was left, holding on would have brought {money.amount(p.left_on_table)} more at best"
         if p.hold_on is not None:
             text += f", and {money.change(p.hold_on)} by the end of as long again"
-        told.append(f"{text}.")
-    if not told:
+        sentences.append(f"{text}.")
+    if not sentences:
         return [
             "Hindsight has nothing to add: no position of the period can be judged against a better exit."
         ]
-    return [*told, "None of this could have been known at the time."]
+    return [*sentences, "None of this could have been known at the time."]
 
 
 def _best_exit(p: PositionRetrospective, money: MoneyStyle) -> str:
@@ -200,11 +210,11 @@ def _best_exit(p: PositionRetrospective, money: MoneyStyle) -> str:
 
 
 def _went_wrong(p: PositionRetrospective, money: MoneyStyle, *, lost: bool, missed: bool) -> list[str]:
-    told = []
+    sentences = []
     if lost and p.vs_inaction is not None:
-        made = "has made" if p.open else "made"
-        told.append(
-            f"It {made} {money.change(p.final_pnl)}, which is {money.amount(-p.vs_inaction)} less than doing nothing."
+        verb = "has made" if p.open else "made"
+        sentences.append(
+            f"It {verb} {money.change(p.final_pnl)}, which is {money.amount(-p.vs_inaction)} less than doing nothing."
         )
     against = [(label, amount) for label, amount in _lines(p.attribution) if amount < 0]
     if lost and against:
@@ -213,14 +223,14 @@ def _went_wrong(p: PositionRetrospective, money: MoneyStyle, *, lost: bool, miss
         gains = [(name, gain) for name, gain in _lines(p.attribution) if gain > 0]
         if gains:
             text += f", the largest for it {gains[0][0]} at {money.change(gains[0][1])}"
-        told.append(_sentence(text))
+        sentences.append(_sentence(text))
     if missed:
-        told.append(_best_exit(p, money))
+        sentences.append(_best_exit(p, money))
     judged = [row.hit for row in p.entry_predictions if row.hit is not None]
     if lost and judged:
         rights = "all" if all(judged) else "some" if any(judged) else "none"
-        told.append(f"Of the predictions made for its entry that can be judged, {rights} came true.")
-    return told
+        sentences.append(f"Of the predictions made for its entry that can be judged, {rights} came true.")
+    return sentences
 
 
 def _lesson(p: PositionRetrospective, *, lost: bool, missed: bool) -> str:

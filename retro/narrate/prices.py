@@ -101,19 +101,19 @@ def price_of(model: str, day: date) -> Price | None:
     return Price(model, tuple(sorted(dated[start], key=lambda tier: tier.above)))
 
 
-def usage_of(told: Any) -> Usage | None:
+def usage_of(usage: Any) -> Usage | None:
     """Usage as an answer states it; None when it does not, or not in whole numbers that are not negative."""
-    if not isinstance(told, dict):
+    if not isinstance(usage, dict):
         return None
-    found = [_tokens(told, name, needed=name in _NEEDED) for name in _FIELDS]
-    if any(count is None for count in found):
+    counts = [_tokens(usage, name, needed=name in _NEEDED) for name in _FIELDS]
+    if any(count is None for count in counts):
         return None
-    read, written, fresh, output = [count or 0 for count in found]
-    detail = told.get("cache_creation")
+    read, written, fresh, output = [count or 0 for count in counts]
+    detail = usage.get("cache_creation")
     long = _tokens(detail, "ephemeral_1h_input_tokens") if isinstance(detail, dict) else 0
     if long is None or long > written:
         return None
-    region = told.get("inference_geo") not in {None, "", "global", "not_available"}
+    region = usage.get("inference_geo") not in {None, "", "global", "not_available"}
     return Usage(fresh, output, read, written - long, long, region)
 
 
@@ -121,8 +121,8 @@ _FIELDS: Final = ("cache_read_input_tokens", "cache_creation_input_tokens", "inp
 _NEEDED: Final = frozenset(_FIELDS[2:])
 
 
-def _tokens(told: Mapping[str, Any], name: str, *, needed: bool = False) -> int | None:
-    value = told.get(name)
+def _tokens(fields: Mapping[str, Any], name: str, *, needed: bool = False) -> int | None:
+    value = fields.get(name)
     if value is None and not needed:
         return 0
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 40 else None

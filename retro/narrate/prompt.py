@@ -91,15 +91,15 @@ def extraction_of(prompt: str, schema: dict[str, Any], model: str) -> dict[str, 
 
 def ask_again(request: dict[str, Any], answer: str, faults: Sequence[Objection]) -> dict[str, Any]:
     """The same request, with the answer that was refused and why."""
-    told = [
+    lines = [
         f"- {f.where}: {f.kind}{f' ({f.detail[:80]})' if f.detail else ''}" for f in faults[:_SHOWN_FAULTS]
     ]
     if len(faults) > _SHOWN_FAULTS:
-        told.append("- and more of the same")
-    more = [{"role": "user", "content": prompt_of("repair").text.replace("{faults}", "\n".join(told))}]
+        lines.append("- and more of the same")
+    messages = [{"role": "user", "content": prompt_of("repair").text.replace("{faults}", "\n".join(lines))}]
     if answer.strip():
-        more.insert(0, {"role": "assistant", "content": answer.strip()[:_SHOWN_ANSWER]})
-    return request | {"messages": [*request["messages"], *more]}
+        messages.insert(0, {"role": "assistant", "content": answer.strip()[:_SHOWN_ANSWER]})
+    return request | {"messages": [*request["messages"], *messages]}
 
 
 def token_bound(request: dict[str, Any]) -> int:

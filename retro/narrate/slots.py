@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from retro.figures import MoneyStyle
     from retro.report import HeuristicReport, PnlAttribution, PositionRetrospective, RetrospectiveReport
 
-Thing = TypeVar("Thing")
+Row = TypeVar("Row")
 
 __all__ = ["SLOT", "HeuristicStanding", "Slot", "Slots", "fill", "is_loss", "position_slots", "report_slots"]
 
@@ -104,7 +104,7 @@ class Slots:
     `keys` are the words that stand for ids in slot names, by kind (`h`, `p`) and id.
     """
 
-    known: dict[str, Slot] = field(default_factory=dict)
+    by_name: dict[str, Slot] = field(default_factory=dict)
     absent: dict[str, str] = field(default_factory=dict)
     keys: dict[tuple[str, str], str] = field(default_factory=dict)
 
@@ -112,12 +112,12 @@ class Slots:
         self, name: str, text: str | None, why: str = "", standing: HeuristicStanding | None = None
     ) -> None:
         """Add a slot, or note that it is absent; the first of a name stays."""
-        if name in self.known:
+        if name in self.by_name:
             return
         if text is None:
             self.absent.setdefault(name, why or "not known")
         else:
-            self.known[name] = Slot(text, standing)
+            self.by_name[name] = Slot(text, standing)
 
 
 def is_loss(before: str) -> bool:
@@ -131,11 +131,11 @@ def fill(text: str, slots: Slots) -> str:
     What was lost is told without its sign: "lost 2.40", because "lost -2.40" would be a gain.
     """
 
-    def told(found: re.Match[str]) -> str:
-        figure = slots.known[found[1]].text
-        return figure[1:] if figure.startswith("-") and is_loss(text[: found.start()]) else figure
+    def replacement(match: re.Match[str]) -> str:
+        figure = slots.by_name[match[1]].text
+        return figure[1:] if figure.startswith("-") and is_loss(text[: match.start()]) else figure
 
-    return SLOT.sub(told, text)
+    return SLOT.sub(replacement, text)
 
 
 def report_slots(report: RetrospectiveReport) -> Slots:
@@ -181,15 +181,15 @@ def position_slots(position: PositionRetrospective, currency: str, zone: str = "
 
 def _name(text: str) -> str:
     """What an agent called something, short and harmless; never empty."""
-    shown = " ".join(plain_text(text).split())
-    return (shown if len(shown) <= _LONGEST_NAME else f"{shown[: _LONGEST_NAME - 1]}…") or "(no name)"
+    name = " ".join(plain_text(text).split())
+    return (name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…") or "(no name)"
 
 
-def _keyed(things: list[Thing], ids: list[str]) -> Iterator[tuple[str, list[Thing]]]:
-    """Things by the word that stands for their id in slots: the id itself, or a number where that is no plain word."""
-    groups: dict[str, list[Thing]] = {}
-    for thing, name in zip(things, ids, strict=True):
-        groups.setdefault(name, []).append(thing)
+def _keyed(rows: list[Row], ids: list[str]) -> Iterator[tuple[str, list[Row]]]:
+    """Rows by the word that stands for their id in slots: the id itself, or a number where that is no plain word."""
+    groups: dict[str, list[Row]] = {}
+    for row, name in zip(rows, ids, strict=True):
+        groups.setdefault(name, []).append(row)
     for number, (name, group) in enumerate(groups.items(), 1):
         yield (name if _PLAIN_ID.fullmatch(name) else f"~{number}"), group
 
@@ -210,13 +210,13 @@ def _pnl(
 
 def _whole(slots: Slots, report: RetrospectiveReport, money: MoneyStyle) -> None:
     """What is said of the period as a whole: effectiveness, risk, predictions, costs, counts."""
-    found, risk, accuracy = report.effectiveness, report.risk, report.prediction_accuracy
-    closed = count(found.closed_positions, "closed position")
-    told = found.sum_vs_inaction
-    slots.put("vs_inaction.sum", None if told is None else f"{money.change(told)} over {closed}")
-    rate = found.inaction_superiority_rate
+    effectiveness, risk, accuracy = report.effectiveness, report.risk, report.prediction_accuracy
+    closed = count(effectiveness.closed_positions, "closed position")
+    total = effectiveness.sum_vs_inaction
+    slots.put("vs_inaction.sum", None if total is None else f"{money.change(total)} over {closed}")
+    rate = effectiveness.inaction_superiority_rate
     slots.put("inaction_superiority_rate", None if rate is None else f"{percent(rate)} of {closed}")
-    slots.put("score", None if found.score is None else ratio(found.score))
+    slots.put("score", None if effectiveness.score is None else ratio(effectiveness.score))
     few = f" over {count(risk.days, 'day')}{', noisy' if risk.noisy else ''}"
     for name in ("sharpe", "sortino", "calmar", "psr"):
         value = getattr(risk, name)

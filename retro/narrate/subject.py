@@ -74,12 +74,12 @@ class GroundedWords:
 
 def openings(report: RetrospectiveReport) -> list[HeuristicReport]:
     """The heuristics beside which a candidate may be worded: entry rules the audit would change, worst first."""
-    found = [
+    rows = [
         row
         for row in report.heuristic_performance
         if row.role == "entry" and row.recommendation.kind in {"demote", "investigate"}
     ]
-    return sorted(found, key=lambda row: (row.avg_pnl_per_citation or 0.0, row.heuristic_id))[:_OPENINGS]
+    return sorted(rows, key=lambda row: (row.avg_pnl_per_citation or 0.0, row.heuristic_id))[:_OPENINGS]
 
 
 def report_subject(report: RetrospectiveReport) -> Subject:
@@ -90,12 +90,12 @@ def report_subject(report: RetrospectiveReport) -> Subject:
     audited = sorted(report.heuristic_performance, key=_doubt)[:_HEURISTICS]
     worded = {slots.keys["p", p.position_id]: p.position_id for p in judged if p.what_went_wrong is not None}
     prompting = {slots.keys["h", row.heuristic_id]: row.heuristic_id for row in openings(report)}
-    shown = [f"p.{slots.keys['p', p.position_id]}.{name}" for p in judged for name in _POSITION_FIELDS]
+    slot_names = [f"p.{slots.keys['p', p.position_id]}.{name}" for p in judged for name in _POSITION_FIELDS]
     for row in audited:
         prefix = f"h.{slots.keys['h', row.heuristic_id]}.{row.role}"
-        shown += [f"{prefix}.{name}" for name in _HEURISTIC_FIELDS]
+        slot_names += [f"{prefix}.{name}" for name in _HEURISTIC_FIELDS]
     figures = {
-        "figures": _whole(slots) | _listed(slots, shown),
+        "figures": _whole(slots) | _listed(slots, slot_names),
         "may_be_worded": list(worded),
         "may_be_proposed": list(prompting),
     }
@@ -105,20 +105,22 @@ def report_subject(report: RetrospectiveReport) -> Subject:
         for row in audited
         if row.heuristic_text
     ]
-    said = [text for p in report.positions for _, text in _said(p)]
+    agent_texts = [text for p in report.positions for _, text in _agent_texts(p)]
     rules = [row.heuristic_text for row in report.heuristic_performance if row.heuristic_text]
-    ground = _ground(slots, [*said, *rules])
+    ground = _ground(slots, [*agent_texts, *rules])
     return Subject(
-        "report", REPORT_SCHEMA, figures, notes, ground, worded, prompting, tuple(dict.fromkeys(said))
+        "report", REPORT_SCHEMA, figures, notes, ground, worded, prompting, tuple(dict.fromkeys(agent_texts))
     )
 
 
 def position_subject(position: PositionRetrospective, currency: str, zone: str = "UTC") -> Subject:
     """One position's own review."""
     slots = position_slots(position, currency, zone)
-    figures = {"figures": _listed(slots, slots.known)}
-    said = [text for _, text in _said(position)]
-    return Subject("position", POSITION_SCHEMA, figures, _notes(position), _ground(slots, said), {}, {})
+    figures = {"figures": _listed(slots, slots.by_name)}
+    agent_texts = [text for _, text in _agent_texts(position)]
+    return Subject(
+        "position", POSITION_SCHEMA, figures, _notes(position), _ground(slots, agent_texts), {}, {}
+    )
 
 
 def check(subject: Subject, text: str) -> GroundedWords | list[Objection]:
@@ -134,18 +136,18 @@ def check(subject: Subject, text: str) -> GroundedWords | list[Objection]:
         if p.position_id not in subject.positions
     ]
     faults += [
-        Objection("proposals", "a proposal about a heuristic not listed", one.heuristic_id)
-        for one in answer.proposals
-        if one.heuristic_id not in subject.heuristics
+        Objection("proposals", "a proposal about a heuristic not listed", wording.heuristic_id)
+        for wording in answer.proposals
+        if wording.heuristic_id not in subject.heuristics
     ]
     faults += _twice("positions", [p.position_id for p in answer.positions])
-    faults += _twice("proposals", [one.heuristic_id for one in answer.proposals])
+    faults += _twice("proposals", [wording.heuristic_id for wording in answer.proposals])
     fields = {name: tidy(getattr(answer, name)) for name in ("what_worked", "what_failed", "hindsight")}
-    told = {p.position_id: (tidy(p.what_went_wrong), tidy(p.lesson)) for p in answer.positions}
-    rules = {one.heuristic_id: tidy(one.text) for one in answer.proposals}
+    position_texts = {p.position_id: (tidy(p.what_went_wrong), tidy(p.lesson)) for p in answer.positions}
+    rules = {wording.heuristic_id: tidy(wording.text) for wording in answer.proposals}
     for name, words in fields.items():
         faults += faults_in(name, words, subject.ground)
-    for name, both in told.items():
+    for name, both in position_texts.items():
         for field, words in zip(("what_went_wrong", "lesson"), both, strict=True):
             faults += faults_in(f"positions {name} {field}", words, subject.ground, about=name)
     for name, words in rules.items():
@@ -158,7 +160,7 @@ def check(subject: Subject, text: str) -> GroundedWords | list[Objection]:
         {name: fill(words, slots) for name, words in fields.items()},
         {
             subject.positions[name]: (fill(wrong, slots), fill(lesson, slots))
-            for name, (wrong, lesson) in told.items()
+            for name, (wrong, lesson) in position_texts.items()
         },
         {subject.heuristics[name]: words for name, words in rules.items() if words},
     )
@@ -184,8 +186,8 @@ def _unfit(where: str, words: str, reasons: Iterable[str]) -> Iterator[Objection
     """A rule goes back into the agent's prompt: it is short, and the agent has not worded it itself."""
     if len(words) > MAX_TEXT:
         yield Objection(where, "too long")
-    told = _words(words)
-    runs = {" ".join(told[i : i + _RUN]) for i in range(max(1, len(told) - _RUN + 1))} - {""}
+    tokens = _words(words)
+    runs = {" ".join(tokens[i : i + _RUN]) for i in range(max(1, len(tokens) - _RUN + 1))} - {""}
     if any(f" {run} " in f" {' '.join(_words(reason))} " for reason in reasons for run in runs):
         yield Objection(where, "a proposal in the agent's own words")
 
@@ -194,8 +196,8 @@ def _words(text: str) -> list[str]:
     return re.findall(r"[a-z]+", folded(text))
 
 
-def _ground(slots: Slots, said: list[str]) -> Ground:
-    return Ground(slots, tuple(dict.fromkeys(tidy(plain_text(text)) for text in said)))
+def _ground(slots: Slots, texts: list[str]) -> Ground:
+    return Ground(slots, tuple(dict.fromkeys(tidy(plain_text(text)) for text in texts)))
 
 
 def _weight(p: PositionRetrospective) -> tuple[float, str]:
@@ -209,17 +211,19 @@ def _doubt(row: HeuristicReport) -> tuple[float, str, str]:
 
 def _whole(slots: Slots) -> dict[str, str]:
     """The figures of the period as a whole and of its groups; lines that are nothing are left out."""
-    own = {name: slot.text for name, slot in slots.known.items() if not name.startswith(("h.", "p.", "by_"))}
-    groups = [(name, slot.text) for name, slot in slots.known.items() if name.startswith("by_")]
+    own = {
+        name: slot.text for name, slot in slots.by_name.items() if not name.startswith(("h.", "p.", "by_"))
+    }
+    groups = [(name, slot.text) for name, slot in slots.by_name.items() if name.startswith("by_")]
     nothing = {name for name in own if name.startswith(("pnl.", "costs.")) and not _DIGIT.search(own[name])}
     return {name: text for name, text in own.items() if name not in nothing} | dict(groups[: 3 * _GROUPS])
 
 
 def _listed(slots: Slots, names: Iterable[str]) -> dict[str, str]:
-    return {name: slots.known[name].text for name in names if name in slots.known}
+    return {name: slots.by_name[name].text for name in names if name in slots.by_name}
 
 
-def _said(p: PositionRetrospective) -> Iterator[tuple[str, str]]:
+def _agent_texts(p: PositionRetrospective) -> Iterator[tuple[str, str]]:
     """What the agent wrote about a position, by what it is."""
     for kind, text in (
         ("entry", p.entry_reasoning),
@@ -231,14 +235,14 @@ def _said(p: PositionRetrospective) -> Iterator[tuple[str, str]]:
 
 
 def _notes(p: PositionRetrospective) -> list[dict[str, str]]:
-    return [_note(p.position_id, kind, text) for kind, text in _said(p)]
+    return [_note(p.position_id, kind, text) for kind, text in _agent_texts(p)]
 
 
 def _note(of: str, kind: str, text: str) -> dict[str, str]:
     """A quotation as a model sees it: harmless characters only, cut short."""
-    shown = tidy(plain_text(text))
+    quotation = tidy(plain_text(text))
     return {
         "of": plain_text(of)[:64],
         "kind": kind,
-        "wrote": shown if len(shown) <= _TEXT else f"{shown[:_TEXT]}…",
+        "wrote": quotation if len(quotation) <= _TEXT else f"{quotation[:_TEXT]}…",
     }

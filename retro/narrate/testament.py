@@ -54,13 +54,13 @@ def _totals(report: RetrospectiveReport, money: MoneyStyle) -> str:
 def _gathered(verb: str, rows: list[HeuristicReport], money: MoneyStyle) -> str:
     if not rows:
         return ""
-    told = [
+    entries = [
         f"{row.heuristic_id} ({row.role}, cited {count(row.citation_count, 'time')}, "
         f"{count(row.evaluated_count, 'outcome')}, average {money.change(row.avg_pnl_per_citation)})"
         for row in rows[:_SHOWN]
     ]
-    rest = f" and {len(rows) - _SHOWN:,} more" if len(rows) > _SHOWN else ""
-    return f"{verb}, by the thresholds: {'; '.join(told)}{rest}."
+    remainder = f" and {len(rows) - _SHOWN:,} more" if len(rows) > _SHOWN else ""
+    return f"{verb}, by the thresholds: {'; '.join(entries)}{remainder}."
 
 
 def _regrets(report: RetrospectiveReport, money: MoneyStyle) -> str:
@@ -68,19 +68,19 @@ def _regrets(report: RetrospectiveReport, money: MoneyStyle) -> str:
     judged.sort(key=lambda p: (-(p.regret or 0.0), p.position_id))
     if not judged:
         return ""
-    told = [f"{p.position_id} ({p.instrument}) {money.amount(p.regret)}" for p in judged[:_SHOWN]]
-    return f"Largest regrets: {'; '.join(told)}."
+    entries = [f"{p.position_id} ({p.instrument}) {money.amount(p.regret)}" for p in judged[:_SHOWN]]
+    return f"Largest regrets: {'; '.join(entries)}."
 
 
 def _changes(demoted: list[HeuristicReport], doubtful: list[HeuristicReport]) -> str:
-    told = []
+    clauses = []
     if demoted:
-        told.append(f"no longer act on {_names(demoted)}")
+        clauses.append(f"no longer act on {_names(demoted)}")
     if doubtful:
-        told.append(f"look again at {_names(doubtful)} before acting on it")
-    if not told:
+        clauses.append(f"look again at {_names(doubtful)} before acting on it")
+    if not clauses:
         return "By its own figures it would change no rule."
-    return f"By its own figures it would {' and '.join(told)}."
+    return f"By its own figures it would {' and '.join(clauses)}."
 
 
 def _names(rows: list[HeuristicReport]) -> str:

@@ -68,7 +68,7 @@ class Purse(Protocol):
     ) -> None:
         """What it did cost and what came back; without a cost the reservation stays spent."""
 
-    def kept(self, request: dict[str, Any]) -> tuple[Reply, Decimal] | None:
+    def reusable_answer(self, request: dict[str, Any]) -> tuple[Reply, Decimal] | None:
         """The answer to exactly this request, and its cost, where it was paid for and may be used again."""
 
 
@@ -116,13 +116,13 @@ def write(subject: Subject, review: str, desk: ModelSession) -> NarrationResult:
             return replace(done, why=why if attempt == 1 else f"{done.why}; then {why}")
         spent = (done.cost or Decimal(0)) + cost if cost is not None else done.cost
         done = replace(done, cost=spent, prompt=prompt)
-        found = _read(subject, reply)
-        if not isinstance(found, _Refusal):
-            return replace(done, words=found, why=None)
-        done = replace(done, why=found.why)
-        if found.again is None:
+        reading = _read(subject, reply)
+        if not isinstance(reading, _Refusal):
+            return replace(done, words=reading, why=None)
+        done = replace(done, why=reading.why)
+        if reading.again is None:
             break
-        request = found.again(request)
+        request = reading.again(request)
         prompt = f"{prompt_of(subject.kind).version}, {prompt_of('repair').version}"
     return done
 
@@ -159,9 +159,9 @@ def _call(
     request: dict[str, Any], price: Price, prompt: str, desk: ModelSession
 ) -> tuple[Reply | None, Decimal | None, str]:
     """One paid call: the reply and what it cost, or why it was not made."""
-    kept = desk.purse.kept(request)
-    if kept is not None:
-        return kept[0], kept[1], ""
+    answer = desk.purse.reusable_answer(request)
+    if answer is not None:
+        return answer[0], answer[1], ""
     worst = price.worst(token_bound(request), request["max_tokens"])
     receipt = desk.purse.reserve(request, worst, prompt)
     if isinstance(receipt, str):
@@ -175,8 +175,8 @@ def _call(
 
 def _outcome(reply: Reply) -> str:
     stopped = reply.message.get("stop_reason")
-    known = isinstance(stopped, str) and stopped in (*_ENDED, *_STOPPED)
-    return reply.failure or (str(stopped) if known else "no sound message")
+    is_expected = isinstance(stopped, str) and stopped in (*_ENDED, *_STOPPED)
+    return reply.failure or (str(stopped) if is_expected else "no sound message")
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,12 +213,12 @@ def _read(subject: Subject, reply: Reply) -> GroundedWords | _Refusal:
     if isinstance(text, _Refusal):
         return text
     try:
-        found = check(subject, text)
+        outcome = check(subject, text)
     except Exception as error:  # noqa: BLE001  # a fault of the checks must not cost a review
         return _Refusal(f"the model's words could not be checked ({type(error).__name__}); please report it")
-    if not isinstance(found, list):
-        return found
-    return _Refusal(_summary(found), lambda request: ask_again(request, text, found))
+    if not isinstance(outcome, list):
+        return outcome
+    return _Refusal(_summary(outcome), lambda request: ask_again(request, text, outcome))
 
 
 def _text(message: dict[str, Any]) -> str:
@@ -232,5 +232,5 @@ def _text(message: dict[str, Any]) -> str:
 def _summary(faults: Sequence[Objection]) -> str:
     """The kinds of faults, in our own words, without anything of the model's."""
     kinds = list(dict.fromkeys(fault.kind for fault in faults))
-    more = ", and more" if len(kinds) > _KINDS_SAID else ""
-    return f"the model's words did not pass the checks: {', '.join(kinds[:_KINDS_SAID])}{more}"
+    remainder = ", and more" if len(kinds) > _KINDS_SAID else ""
+    return f"the model's words did not pass the checks: {', '.join(kinds[:_KINDS_SAID])}{remainder}"

@@ -34,11 +34,11 @@ _WIDE: Final = 78
 def escaped(text: str) -> str:
     """The text so that any Markdown renderer shows exactly it, on one line: no construct, no link, no table cell."""
     text = " ".join(text.split())
-    held = {i for found in _HELD.finditer(text) for i in range(*found.span())}
+    code_indices = {i for match in _HELD.finditer(text) for i in range(*match.span())}
     start = _STARTS.match(text)
     opening = start.end() - 1 if start else -1
     parts = []
-    for in_code, run in groupby(range(len(text)), held.__contains__):
+    for in_code, run in groupby(range(len(text)), code_indices.__contains__):
         if in_code:
             parts.append(f"`{''.join(text[i] for i in run)}`")
         else:
@@ -95,10 +95,10 @@ def _block(block: Block) -> str:
         case Quote():
             return f"> {escaped(block.text)}\n>\n> *said by {escaped(block.by)}*"
         case Notes():
-            return "\n".join([*(f"- {escaped(item)}" for item in block.items), *_more(block.more, "- ")])
+            return "\n".join([*(f"- {escaped(item)}" for item in block.items), *_more(block.omitted, "- ")])
         case Bars():
-            rows = [(escaped(row.label), escaped(row.shown)) for row in block.rows]
-            total = (f"**{escaped(block.total.label)}**", f"**{escaped(block.total.shown)}**")
+            rows = [(escaped(row.label), escaped(row.amount_text)) for row in block.rows]
+            total = (f"**{escaped(block.total.label)}**", f"**{escaped(block.total.amount_text)}**")
             return _grid([("", False), (escaped(block.unit or "Amount"), True)], [*rows, total])
         case Verdicts():
             return _verdicts(block)
@@ -136,14 +136,14 @@ def _table(table: Table) -> str:
         return ""
     titles = [(escaped(column.title), column.right) for column in table.columns]
     text = _grid(titles, [_row(row) for row in table.rows])
-    return "\n\n".join([text, *_more(table.more), *([f"*{escaped(table.note)}*"] if table.note else [])])
+    return "\n\n".join([text, *_more(table.omitted), *([f"*{escaped(table.note)}*"] if table.note else [])])
 
 
 def _row(row: TableRow) -> list[str]:
-    first, *rest = [escaped(cell.text) for cell in row.cells]
+    first, *values = [escaped(cell.text) for cell in row.cells]
     if row.heads:
-        return [f"**{first}**", *rest]
-    return [f"&#126; {first}" if row.faint else first, *rest]
+        return [f"**{first}**", *values]
+    return [f"&#126; {first}" if row.faint else first, *values]
 
 
 def _more(n: int, before: str = "") -> list[str]:
@@ -166,10 +166,10 @@ def _verdicts(block: Verdicts) -> str:
         ("Figures", False),
     ]
     parts = [_grid(titles, [_verdict(row) for row in block.rows])] if block.rows else []
-    parts += _more(block.more)
+    parts += _more(block.omitted)
     if block.untouched:
-        told = ", ".join(escaped(name) for name in block.untouched)
-        parts.append(f"Never cited in the period, condition never triggered: {told}")
+        names = ", ".join(escaped(name) for name in block.untouched)
+        parts.append(f"Never cited in the period, condition never triggered: {names}")
     return "\n\n".join(parts)
 
 
@@ -180,7 +180,7 @@ def _verdict(row: Verdict) -> list[str]:
         name + text,
         escaped(row.role),
         f"**{escaped(row.verdict)}** ({escaped(row.doubt)})",
-        escaped(row.shown) or DASH,
+        escaped(row.average_text) or DASH,
         escaped("; ".join(row.figures)),
     ]
 
@@ -192,8 +192,8 @@ def _days(block: Days) -> str:
     rows = [
         [
             escaped(row.date),
-            escaped(row.shown),
-            row.equity_shown,
+            escaped(row.pnl_text),
+            row.equity_text,
             DASH if row.drawdown is None else percent(row.drawdown, 1),
         ][: len(titles)]
         for row in block.rows

@@ -31,7 +31,7 @@ def amount_ticks(low: float, high: float, most: int) -> list[float]:
 def time_ticks(seconds: float, most: int) -> list[tuple[float, str]]:
     """Round offsets in [0, seconds] with their labels: 0, 1d, 2d, ...; at most `most` beside 0."""
     step, unit, letter = next(
-        (found for found in _TIME_STEPS if seconds / found[0] <= most),
+        (time_step for time_step in _TIME_STEPS if seconds / time_step[0] <= most),
         (seconds / max(1, most), _DAY, "d"),
     )
     return [

@@ -50,9 +50,9 @@ def _head(text: str, width: int) -> str:
 
 def pad(text: str, width: int, *, right: bool = False) -> str:
     """The text cut or filled to exactly `width` columns; `right` puts it at the right end."""
-    shown = cut(text, width)
-    gap = " " * (width - cells(shown))
-    return gap + shown if right else shown + gap
+    fitted = cut(text, width)
+    gap = " " * (width - cells(fitted))
+    return gap + fitted if right else fitted + gap
 
 
 def wrap(text: str, width: int) -> list[str]:
@@ -74,16 +74,16 @@ def wrap(text: str, width: int) -> list[str]:
 
 def _words(text: str) -> Iterator[str]:
     """Words at spaces; a percent sign stays with its number."""
-    held = ""
+    phrase = ""
     for word in text.split():
-        if held and word[0] == "%":
-            held = f"{held} {word}"
+        if phrase and word[0] == "%":
+            phrase = f"{phrase} {word}"
             continue
-        if held:
-            yield held
-        held = word
-    if held:
-        yield held
+        if phrase:
+            yield phrase
+        phrase = word
+    if phrase:
+        yield phrase
 
 
 def _pieces(word: str, width: int) -> Iterator[str]:
@@ -105,14 +105,14 @@ def paint(lines: Iterable[Sequence[Span]], width: int, *, colour: bool) -> str:
 
 
 def _painted(spans: Sequence[Span], width: int, *, colour: bool) -> str:
-    out, left = [], width
+    out, remaining = [], width
     text = "".join(span for span, _ in spans).rstrip()
     fits = cells(text) <= width
     for span, tone in spans:
-        shown = span if fits else cut(span, left) if cells(span) > left else span
-        left -= cells(shown)
+        fitted = span if fits else cut(span, remaining) if cells(span) > remaining else span
+        remaining -= cells(fitted)
         code = _CODES.get(tone)
-        out.append(f"\x1b[{code}m{shown}\x1b[0m" if colour and code and shown.strip() else shown)
-        if left <= 0:
+        out.append(f"\x1b[{code}m{fitted}\x1b[0m" if colour and code and fitted.strip() else fitted)
+        if remaining <= 0:
             break
     return "".join(out).rstrip()

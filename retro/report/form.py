@@ -21,13 +21,13 @@ class Document(BaseModel):
 
 def dump(document: BaseModel, *, indent: int | None = 2) -> str:
     """The document as JSON text: fields in declared order, shortest float spelling, UTF-8 kept; ends with a newline."""
-    told = document.model_dump(mode="json")
+    fields = document.model_dump(mode="json")
     text = json.dumps(
-        told, ensure_ascii=False, allow_nan=False, separators=None if indent is None else (",", ":")
+        fields, ensure_ascii=False, allow_nan=False, separators=None if indent is None else (",", ":")
     )
     if indent is None:
         return text + "\n"
     try:  # the same bytes as `json.dumps` lays out, in a third of its time
         return msgspec.json.format(text.encode(), indent=indent).decode() + "\n"
     except UnicodeEncodeError:  # half a surrogate pair, in a document that has not been cleaned
-        return json.dumps(told, ensure_ascii=False, allow_nan=False, indent=indent) + "\n"
+        return json.dumps(fields, ensure_ascii=False, allow_nan=False, indent=indent) + "\n"

@@ -220,15 +220,15 @@ def _refuse_strangers(conn: Connection, url: str) -> None:
 
 
 def _open_postgresql(url: URL, patience_s: float) -> Store:
-    shown = url.set(drivername="postgresql", query={}).render_as_string(hide_password=True)
+    display_url = url.set(drivername="postgresql", query={}).render_as_string(hide_password=True)
     settings: dict[str, Any] = {
         "connect_timeout": 10,
         "keepalives_idle": 30,
         "tcp_user_timeout": 30_000,  # ms; a partitioned server is noticed
         "application_name": "retro",
     }
-    for told in url.query:
-        settings.pop(told, None)
+    for option in url.query:
+        settings.pop(option, None)
     try:
         engine = create_engine(url, connect_args=settings, pool_pre_ping=True)
     except ModuleNotFoundError as error:
@@ -241,7 +241,7 @@ def _open_postgresql(url: URL, patience_s: float) -> Store:
             conn.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
     event.listen(engine, "begin", begin)
-    return Store(engine, shown, "postgresql", None)
+    return Store(engine, display_url, "postgresql", None)
 
 
 # What went wrong, in words

@@ -14,8 +14,8 @@ def damage(conn: Connection) -> str | None:
     """The first thing wrong with the pages of a SQLite file; None when it is sound, or another kind of database."""
     if conn.dialect.name != "sqlite":
         return None
-    found = str(conn.exec_driver_sql("PRAGMA quick_check(1)").scalar_one())
-    return None if found == "ok" else found.splitlines()[0]
+    verdict = str(conn.exec_driver_sql("PRAGMA quick_check(1)").scalar_one())
+    return None if verdict == "ok" else verdict.splitlines()[0]
 
 
 def server_version(conn: Connection) -> str:

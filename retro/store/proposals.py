@@ -104,10 +104,10 @@ class Proposal(NamedTuple):
     url: str | None
 
     @property
-    def told(self) -> dict[str, Any]:
+    def document(self) -> dict[str, Any]:
         """The proposal as the contract shows it."""
-        found: dict[str, Any] = json.loads(self.body)
-        return found
+        document: dict[str, Any] = json.loads(self.body)
+        return document
 
 
 class RequestRecord(NamedTuple):
@@ -127,7 +127,7 @@ class RequestRecord(NamedTuple):
 def stored(conn: Connection, agent: str | None = None, *, as_of: int | None = None) -> list[Proposal]:
     """Every proposal, or those of one agent, in the order they were first made; `as_of`: unless it changed later."""
     own = proposals.c
-    same = and_(pull_requests.c.agent == own.agent, pull_requests.c.branch == own.branch)
+    join_on = and_(pull_requests.c.agent == own.agent, pull_requests.c.branch == own.branch)
     query: Select[Any] = (
         select(
             agents.c.name,
@@ -140,7 +140,7 @@ def stored(conn: Connection, agent: str | None = None, *, as_of: int | None = No
             pull_requests.c.url,
         )
         .join(agents, agents.c.key == own.agent)
-        .outerjoin(pull_requests, same)
+        .outerjoin(pull_requests, join_on)
         .order_by(agents.c.name, own.key)
     )
     if agent is not None:
@@ -203,19 +203,19 @@ def plan(
     key = known_key(conn, agent)
     rows = _rows(key, amendments, told_until, branch, now)
     waiting = and_(proposals.c.agent == key, proposals.c.branch == branch)
-    left = and_(
+    dropped = and_(
         waiting,
         proposals.c.state.in_(("proposed", "open")),
         proposals.c.id.not_in([row["id"] for row in rows]),
     )
-    conn.execute(update(proposals).where(left).values(state="proposed", branch=None, changed_at=now))
+    conn.execute(update(proposals).where(dropped).values(state="proposed", branch=None, changed_at=now))
     if rows:
-        made = insert_into(conn, proposals)
-        told = {
-            name: made.excluded[name]
+        insertion = insert_into(conn, proposals)
+        updates = {
+            name: insertion.excluded[name]
             for name in ("state", "body", "resolved", "told_until", "branch", "changed_at")
         }
-        conn.execute(made.on_conflict_do_update(index_elements=["agent", "id"], set_=told), rows)
+        conn.execute(insertion.on_conflict_do_update(index_elements=["agent", "id"], set_=updates), rows)
 
 
 def _rows(
@@ -229,15 +229,15 @@ def _rows(
     return [
         {
             "agent": agent,
-            "id": told["id"],
+            "id": amendment["id"],
             "state": "proposed",
-            "body": json.dumps(told, sort_keys=True),
+            "body": json.dumps(amendment, sort_keys=True),
             "resolved": resolved,
             "told_until": told_until,
             "branch": branch,
             "changed_at": now,
         }
-        for told, resolved in amendments
+        for amendment, resolved in amendments
     ]
 
 
@@ -252,11 +252,13 @@ def suggest(
     key = known_key(conn, agent)
     rows = _rows(key, amendments, told_until, None, now)
     if rows:
-        made = insert_into(conn, proposals)
-        told = {name: made.excluded[name] for name in ("body", "resolved", "told_until", "changed_at")}
+        insertion = insert_into(conn, proposals)
+        updates = {
+            name: insertion.excluded[name] for name in ("body", "resolved", "told_until", "changed_at")
+        }
         unasked = and_(proposals.c.state == "proposed", proposals.c.branch.is_(None))
         conn.execute(
-            made.on_conflict_do_update(index_elements=["agent", "id"], set_=told, where=unasked), rows
+            insertion.on_conflict_do_update(index_elements=["agent", "id"], set_=updates, where=unasked), rows
         )
 
 
@@ -281,8 +283,8 @@ def note_request(conn: Connection, agent: str, branch: str, now: int, **values: 
     conn.execute(update(pull_requests).where(mine, live).values(changed_at=now, **values))
     if values.get("state") in {"open", "blocked"}:
         waiting = and_(proposals.c.branch == branch, proposals.c.state == "proposed")
-        told = update(proposals).where(proposals.c.agent == key_query(agent), waiting)
-        conn.execute(told.values(state="open", changed_at=now))
+        statement = update(proposals).where(proposals.c.agent == key_query(agent), waiting)
+        conn.execute(statement.values(state="open", changed_at=now))
 
 
 def settle_request(

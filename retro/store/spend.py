@@ -191,8 +191,8 @@ def reserve(conn: Connection, order: Order, caps: Caps) -> int | str:
         worst=order.worst,
     )
     key = int(conn.execute(row.returning(table.key)).scalar_one())
-    told = {"digest": order.digest, "prompt": order.prompt, "request": _storable(order.request)}
-    conn.execute(insert(exchange).values(spend=key, **told))
+    values = {"digest": order.digest, "prompt": order.prompt, "request": _storable(order.request)}
+    conn.execute(insert(exchange).values(spend=key, **values))
     return key
 
 
@@ -223,14 +223,14 @@ def settle(
             "tokens_out": tokens.out,
         }
     conn.execute(update(spend).where(spend.c.key == receipt, spend.c.cost.is_(None)).values(billed))
-    told = {
+    values = {
         "answer": _storable(answer),
         "status": status,
         "outcome": outcome,
         "request_id": None if request_id is None else _storable(request_id)[:200],
     }
     conn.execute(
-        update(exchange).where(exchange.c.spend == receipt, exchange.c.outcome.is_(None)).values(told)
+        update(exchange).where(exchange.c.spend == receipt, exchange.c.outcome.is_(None)).values(values)
     )
 
 
@@ -269,12 +269,12 @@ def calls_of(conn: Connection, agent: str, start: int, end: int) -> list[ModelCa
 
 
 def _calls(conn: Connection, among: ColumnElement[bool]) -> list[ModelCall]:
-    found = []
+    calls = []
     for row in conn.execute(select(spend).where(among).order_by(spend.c.at, spend.c.key)):
         usd = row.worst if row.cost is None else row.cost
         read = sum(count or 0 for count in (row.tokens_in, row.cache_read, row.cache_write))
-        found.append(ModelCall(row.key, row.at, row.tier, row.model, usd, read, row.tokens_out or 0))
-    return found
+        calls.append(ModelCall(row.key, row.at, row.tier, row.model, usd, read, row.tokens_out or 0))
+    return calls
 
 
 def exchanges(conn: Connection, review: str, revision: int | None = None) -> list[Exchange]:
@@ -285,13 +285,13 @@ def exchanges(conn: Connection, review: str, revision: int | None = None) -> lis
 def answered(conn: Connection, review: str, revision: int, digest: str) -> Exchange | None:
     """The last paid answer to exactly this request of a review, so that a review that is resumed pays once."""
     paid = (exchange.c.digest == digest, exchange.c.status == 200, spend.c.cost.is_not(None))
-    found = list(_exchanges(conn, *_of_review(review, revision), *paid))
-    return found[-1] if found else None
+    answers = list(_exchanges(conn, *_of_review(review, revision), *paid))
+    return answers[-1] if answers else None
 
 
 def _of_review(review: str, revision: int | None) -> list[ColumnElement[bool]]:
-    here = [spend.c.review == name_of(review)]
-    return here if revision is None else [*here, spend.c.revision == revision]
+    conditions = [spend.c.review == name_of(review)]
+    return conditions if revision is None else [*conditions, spend.c.revision == revision]
 
 
 def _exchanges(conn: Connection, *among: ColumnElement[bool]) -> Iterator[Exchange]:

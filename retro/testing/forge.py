@@ -129,8 +129,8 @@ class FakeForge:
 
     def commit_of(self, branch: str) -> str | None:
         """Where a branch points to; None when there is none."""
-        found = self.git("for-each-ref", "--format=%(objectname)", f"refs/heads/{branch}")
-        return found or None
+        commit = self.git("for-each-ref", "--format=%(objectname)", f"refs/heads/{branch}")
+        return commit or None
 
     def git(self, *arguments: str) -> str:
         """Ask the repository."""
@@ -145,83 +145,85 @@ class FakeForge:
         split = urlsplit(target)
         query = {name: values[-1] for name, values in parse_qs(split.query).items()}
         try:
-            told = json.loads(body) if body else None
+            document = json.loads(body) if body else None
         except ValueError:
-            told = body.decode("utf-8", "replace")
+            document = body.decode("utf-8", "replace")
         with self._lock:
-            given = self._given(method, unquote(split.path), query, headers, told)
-            self.asked.append(Asked(method, split.path, query, headers, told, given))
-        return given
+            answer = self._respond(method, unquote(split.path), query, headers, document)
+            self.asked.append(Asked(method, split.path, query, headers, document, answer))
+        return answer
 
-    def _given(
-        self, method: str, path: str, query: dict[str, str], headers: dict[str, str], told: Any
+    def _respond(
+        self, method: str, path: str, query: dict[str, str], headers: dict[str, str], document: Any
     ) -> Answer:
         if self.trouble:
             return self.trouble.pop(0)
-        said = headers.get("Authorization", "")
-        if self.token and said.partition(" ")[2] != self.token:
-            return _no(401 if said else 404, "Bad credentials" if said else "Not Found")
+        authorization = headers.get("Authorization", "")
+        if self.token and authorization.partition(" ")[2] != self.token:
+            return _no(401 if authorization else 404, "Bad credentials" if authorization else "Not Found")
         prefix = urlsplit(self.url).path
         for slug in self._former:
             if path.startswith(f"{prefix}/repos/{slug}"):
-                rest = path.removeprefix(f"{prefix}/repos/{slug}") + (f"?{_joined(query)}" if query else "")
+                suffix = path.removeprefix(f"{prefix}/repos/{slug}") + (f"?{_joined(query)}" if query else "")
                 status = 301 if method == "GET" else 307
-                where = f"{self.web}{prefix}/repositories/{_KEY}{rest}"
+                where = f"{self.web}{prefix}/repositories/{_KEY}{suffix}"
                 return Answer(status, {"message": "Moved Permanently", "url": where}, {"Location": where})
         for root in (f"{prefix}/repos/{self.slug}", f"{prefix}/repositories/{_KEY}"):
             if path == root or path.startswith(f"{root}/"):
-                return self._of_repository(method, path.removeprefix(root), query, told)
+                return self._of_repository(method, path.removeprefix(root), query, document)
         return _no(404, "Not Found")
 
-    def _of_repository(self, method: str, rest: str, query: dict[str, str], told: Any) -> Answer:
-        found = re.fullmatch(r"/(pulls|issues)/([0-9]+)(/labels|/comments)?", rest)
-        if found and not 1 <= int(found[2]) <= len(self.pulls):
+    def _of_repository(self, method: str, path: str, query: dict[str, str], document: Any) -> Answer:
+        numbered = re.fullmatch(r"/(pulls|issues)/([0-9]+)(/labels|/comments)?", path)
+        if numbered and not 1 <= int(numbered[2]) <= len(self.pulls):
             return _no(404, "Not Found")
-        number = int(found[2]) if found else 0
-        match (method, rest, found and (found[1], found[3])):
+        number = int(numbered[2]) if numbered else 0
+        match (method, path, numbered and (numbered[1], numbered[3])):
             case ("GET", "", _):
                 return Answer(200, shapes.repository(self.web, self.url, self.slug, _KEY, self.base))
             case ("GET", "/pulls", _):
                 return self._list_pulls(query)
             case ("POST", "/pulls", _):
-                return self._create(told)
+                return self._create(document)
             case ("GET", _, ("pulls", None)):
                 return Answer(200, self._pull(number))
             case ("PATCH", _, ("pulls", None)):
-                changes = {name: told[name] for name in ("title", "body", "state") if name in told}
+                changes = {name: document[name] for name in ("title", "body", "state") if name in document}
                 self.pulls[number - 1] |= changes
                 return Answer(200, self._pull(number))
             case ("GET", _, ("issues", "/comments")):
-                mine = [one for one in self.comments if one["issue_url"].endswith(f"/issues/{number}")]
+                mine = [
+                    comment for comment in self.comments if comment["issue_url"].endswith(f"/issues/{number}")
+                ]
                 return self._paged(mine, query)
             case ("POST", _, ("issues", "/comments")):
-                made = shapes.comment(
-                    self.web, self.url, self.slug, len(self.comments) + 1, number, told["body"]
+                comment = shapes.comment(
+                    self.web, self.url, self.slug, len(self.comments) + 1, number, document["body"]
                 )
-                self.comments.append(made)
-                return Answer(201, made)
+                self.comments.append(comment)
+                return Answer(201, comment)
             case ("POST", _, ("issues", "/labels")):
-                return self._label(number, told)
+                return self._label(number, document)
             case ("GET", "/labels", _):
                 return self._paged([self._known_label(name) for name in self.labels], query)
             case ("POST", "/labels", _):
-                self.labels.append(told["name"])
-                return Answer(201, self._known_label(told["name"]))
+                self.labels.append(document["name"])
+                return Answer(201, self._known_label(document["name"]))
             case _:
                 return _no(404, "Not Found")
 
     def _list_pulls(self, query: dict[str, str]) -> Answer:
         wanted = query.get("state", "open")
-        found = [one for one in reversed(self.pulls) if wanted in ("all", one["state"])]
+        pulls = [pull for pull in reversed(self.pulls) if wanted in ("all", pull["state"])]
         if "head" in query and self.flavour == "github":
             owner, _, branch = query["head"].partition(":")
-            found = [one for one in found if one["head"] == branch and owner == self.slug.split("/")[0]]
+            pulls = [pull for pull in pulls if pull["head"] == branch and owner == self.slug.split("/")[0]]
         repo = shapes.repository(self.web, self.url, self.slug, _KEY, self.base)
-        shown = [
-            shapes.pull_request_in_a_list(self.web, self.url, self.slug, self._told(one), repo)
-            for one in found
+        listing = [
+            shapes.pull_request_in_a_list(self.web, self.url, self.slug, self._with_commits(pull), repo)
+            for pull in pulls
         ]
-        return self._paged(shown, query, "/pulls")
+        return self._paged(listing, query, "/pulls")
 
     def _paged(self, rows: list[Any], query: dict[str, str], path: str = "") -> Answer:
         size = int(query.get("limit" if self.flavour == "gitea" else "per_page", _PAGE))
@@ -232,27 +234,29 @@ class FakeForge:
             headers["Link"] = f'<{self.url}/repos/{self.slug}{path}?{following}>; rel="next"'
         return Answer(200, rows[(page - 1) * size : page * size], headers)
 
-    def _create(self, told: dict[str, Any]) -> Answer:
-        head, base = str(told["head"]).rpartition(":")[2], told["base"]
+    def _create(self, document: dict[str, Any]) -> Answer:
+        head, base = str(document["head"]).rpartition(":")[2], document["base"]
         tip, ground = self.commit_of(head), self.commit_of(base)
         if tip is None or ground is None:
             wrong = "head" if tip is None else "base"
             return _invalid({"resource": "PullRequest", "field": wrong, "code": "invalid"})
-        if any(one["state"] == "open" and (one["head"], one["base"]) == (head, base) for one in self.pulls):
+        if any(
+            pull["state"] == "open" and (pull["head"], pull["base"]) == (head, base) for pull in self.pulls
+        ):
             if self.flavour == "gitea":
                 return _no(409, f"pull request already exists for these targets [head_branch: {head}]")
             return _custom(f"A pull request already exists for {self.slug.split('/')[0]}:{head}.")
         if not self.git("rev-list", "--max-count=1", tip, f"^{ground}"):
             return _custom(f"No commits between {base} and {head}")
-        if len(told["title"]) > _LONGEST_TITLE:
+        if len(document["title"]) > _LONGEST_TITLE:
             return _custom(f"title is too long (maximum is {_LONGEST_TITLE} characters)")
         number = len(self.pulls) + 1
         self.pulls.append(
             {
                 "number": number,
                 "state": "open",
-                "title": told["title"],
-                "body": told.get("body") or "",
+                "title": document["title"],
+                "body": document.get("body") or "",
                 "labels": [],
                 "head": head,
                 "base": base,
@@ -261,7 +265,7 @@ class FakeForge:
         )
         return Answer(201, self._pull(number), {"Location": f"{self.url}/repos/{self.slug}/pulls/{number}"})
 
-    def _told(self, pull: dict[str, Any]) -> dict[str, Any]:
+    def _with_commits(self, pull: dict[str, Any]) -> dict[str, Any]:
         commits = {
             f"{side}_commit": self.commit_of(pull[side]) or pull["merged"] or "" for side in ("head", "base")
         }
@@ -269,15 +273,17 @@ class FakeForge:
 
     def _pull(self, number: int) -> dict[str, Any]:
         repo = shapes.repository(self.web, self.url, self.slug, _KEY, self.base)
-        return shapes.pull_request(self.web, self.url, self.slug, self._told(self.pulls[number - 1]), repo, 0)
+        return shapes.pull_request(
+            self.web, self.url, self.slug, self._with_commits(self.pulls[number - 1]), repo, 0
+        )
 
     def _known_label(self, name: str) -> dict[str, Any]:
         if name not in self.labels:
             self.labels.append(name)
         return shapes.label(self.url, self.slug, self.labels.index(name) + 1, name)
 
-    def _label(self, number: int, told: dict[str, Any]) -> Answer:
-        for wanted in told["labels"]:
+    def _label(self, number: int, document: dict[str, Any]) -> Answer:
+        for wanted in document["labels"]:
             if self.flavour == "gitea" and not (isinstance(wanted, int) and 1 <= wanted <= len(self.labels)):
                 return _no(422, "labels are numbers here")
             name = self.labels[wanted - 1] if isinstance(wanted, int) else wanted
@@ -319,9 +325,9 @@ class _Handler(BaseHTTPRequestHandler):
         if ".git/" in self.path:
             self._serve_git(body)
             return
-        given = self.forge.answer(self.command, self.path, dict(self.headers.items()), body)
+        answer = self.forge.answer(self.command, self.path, dict(self.headers.items()), body)
         self._write(
-            given.status, given.headers, b"" if given.told is None else json.dumps(given.told).encode()
+            answer.status, answer.headers, b"" if answer.told is None else json.dumps(answer.told).encode()
         )
 
     def _body(self) -> bytes:
@@ -336,8 +342,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _write(self, status: int, headers: dict[str, str], body: bytes) -> None:
         self.send_response(status)
-        told = {"Content-Type": "application/json; charset=utf-8"} | headers
-        for name, value in (told | {"Content-Length": str(len(body))}).items():
+        sent_headers = {"Content-Type": "application/json; charset=utf-8"} | headers
+        for name, value in (sent_headers | {"Content-Length": str(len(body))}).items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)
@@ -345,19 +351,19 @@ class _Handler(BaseHTTPRequestHandler):
     def _serve_git(self, body: bytes) -> None:
         """The repository over git's own HTTP protocol; to write one needs the token as password."""
         path, _, query = self.path.partition("?")
-        said = self.headers.get("Authorization", "").removeprefix("Basic ")
-        password = b64decode(said).decode().partition(":")[2] if said else ""
+        authorization = self.headers.get("Authorization", "").removeprefix("Basic ")
+        password = b64decode(authorization).decode().partition(":")[2] if authorization else ""
         if self.forge.token and password != self.forge.token:
             self._write(401, {"WWW-Authenticate": 'Basic realm="forge"'}, b"")
             return
-        rest = path.partition(".git/")[2]
-        asked = {
+        path_info = path.partition(".git/")[2]
+        environment = {
             "GIT_PROJECT_ROOT": str(self.forge.repository.parent),
             "GIT_HTTP_EXPORT_ALL": "1",
             "GIT_CONFIG_COUNT": "1",
             "GIT_CONFIG_KEY_0": "http.receivepack",
             "GIT_CONFIG_VALUE_0": "true",
-            "PATH_INFO": f"/{self.forge.repository.name}/{rest}",
+            "PATH_INFO": f"/{self.forge.repository.name}/{path_info}",
             "QUERY_STRING": query,
             "REQUEST_METHOD": self.command,
             "CONTENT_TYPE": self.headers.get("Content-Type") or "",
@@ -366,8 +372,8 @@ class _Handler(BaseHTTPRequestHandler):
             "REMOTE_USER": "ada",
         }
         command = ["git", "http-backend"]
-        asked["PATH"] = os.environ["PATH"]
-        done = subprocess.run(command, input=body, capture_output=True, check=False, env=asked)  # noqa: S603  as above
+        environment["PATH"] = os.environ["PATH"]
+        done = subprocess.run(command, input=body, capture_output=True, check=False, env=environment)  # noqa: S603  as above
         head, _, content = done.stdout.partition(b"\r\n\r\n")
         headers = dict(line.split(": ", 1) for line in head.decode().split("\r\n") if ": " in line)
         self._write(int(headers.pop("Status", "200").split()[0]), headers, content)

@@ -106,10 +106,10 @@ def comment(web: str, api: str, slug: str, number: int, issue: int, body: str) -
 
 
 def pull_request_in_a_list(
-    web: str, api: str, slug: str, told: dict[str, Any], repo: dict[str, Any]
+    web: str, api: str, slug: str, pull: dict[str, Any], repo: dict[str, Any]
 ) -> dict[str, Any]:
-    """A pull request as lists tell it. `told`: number, state, title, body, labels, head, base and their commits, merged."""
-    owner, number = slug.split("/", maxsplit=1)[0], told["number"]
+    """A pull request as lists tell it. `pull`: number, state, title, body, labels, head, base and their commits, merged."""
+    owner, number = slug.split("/", maxsplit=1)[0], pull["number"]
     url, issue = f"{api}/repos/{slug}/pulls/{number}", f"{api}/repos/{slug}/issues/{number}"
     page = f"{web}/{slug}/pull/{number}"
     links = {
@@ -120,13 +120,13 @@ def pull_request_in_a_list(
         "review_comments": f"{url}/comments",
         "review_comment": f"{url}/comments",
         "commits": f"{url}/commits",
-        "statuses": f"{api}/repos/{slug}/statuses/{told['head_commit']}",
+        "statuses": f"{api}/repos/{slug}/statuses/{pull['head_commit']}",
     }
     sides = {
         side: {
-            "label": f"{owner}:{told[side]}",
-            "ref": told[side],
-            "sha": told[f"{side}_commit"],
+            "label": f"{owner}:{pull[side]}",
+            "ref": pull[side],
+            "sha": pull[f"{side}_commit"],
             "user": user(web, owner),
             "repo": repo,
         }
@@ -136,10 +136,10 @@ def pull_request_in_a_list(
         "id": 1000 + number,
         "node_id": f"PR_{number}",
         "number": number,
-        "state": told["state"],
-        "title": told["title"],
-        "body": told["body"],
-        "labels": told["labels"],
+        "state": pull["state"],
+        "title": pull["title"],
+        "body": pull["body"],
+        "labels": pull["labels"],
         **sides,
         "url": url,
         "html_url": page,
@@ -158,23 +158,23 @@ def pull_request_in_a_list(
         "draft": False,
         "created_at": _AT,
         "updated_at": _AT,
-        "closed_at": None if told["state"] == "open" else _AT,
-        "merged_at": _AT if told["merged"] else None,
-        "merge_commit_sha": told["merged"],
+        "closed_at": None if pull["state"] == "open" else _AT,
+        "merged_at": _AT if pull["merged"] else None,
+        "merge_commit_sha": pull["merged"],
         "author_association": "OWNER",
     }
 
 
 def pull_request(
-    web: str, api: str, slug: str, told: dict[str, Any], repo: dict[str, Any], comments: int
+    web: str, api: str, slug: str, pull: dict[str, Any], repo: dict[str, Any], comments: int
 ) -> dict[str, Any]:
     """A pull request as it is told by itself."""
-    return pull_request_in_a_list(web, api, slug, told, repo) | {
-        "merged": bool(told["merged"]),
+    return pull_request_in_a_list(web, api, slug, pull, repo) | {
+        "merged": bool(pull["merged"]),
         "mergeable": True,
         "rebaseable": True,
         "mergeable_state": "clean",
-        "merged_by": user(web, slug.split("/", maxsplit=1)[0]) if told["merged"] else None,
+        "merged_by": user(web, slug.split("/", maxsplit=1)[0]) if pull["merged"] else None,
         "comments": comments,
         "review_comments": 0,
         "maintainer_can_modify": False,

@@ -84,9 +84,9 @@ class Answer:
 Script: TypeAlias = Callable[[dict[str, Any]], Answer] | Sequence[Answer] | Answer
 
 
-def said(answer: Any, **more: Any) -> Answer:
+def said(answer: Any, **fields: Any) -> Answer:
     """A finished answer: a text as it is, anything else as JSON."""
-    return Answer(answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False), **more)
+    return Answer(answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False), **fields)
 
 
 def refused(text: str = "") -> Answer:
@@ -113,9 +113,9 @@ def overloaded() -> Answer:
     return failing(529, "Overloaded")
 
 
-def raw(body: bytes, **more: Any) -> Answer:
+def raw(body: bytes, **fields: Any) -> Answer:
     """Exactly these bytes as the body of a 200."""
-    return Answer(body=body, **more)
+    return Answer(body=body, **fields)
 
 
 def dripping(answer: Any, pause_s: float = 0.2, *, head: bool = False) -> Answer:
@@ -209,23 +209,25 @@ class FakeModel:
     def _model(self, name: str) -> Answer:
         if name not in self.models:
             return failing(404, f"model: {name}")
-        told = {"type": "model", "id": name, "display_name": name, "created_at": "2026-01-01T00:00:00Z"}
+        model = {"type": "model", "id": name, "display_name": name, "created_at": "2026-01-01T00:00:00Z"}
         return raw(
-            json.dumps(told | {"lifecycle": "active", "retires_at": None} | self.models[name]).encode()
+            json.dumps(model | {"lifecycle": "active", "retires_at": None} | self.models[name]).encode()
         )
 
     def _usage(self, body: dict[str, Any], answer: Answer) -> dict[str, Any]:
         blocks = body.get("system") or []
         stable = "".join(block["text"] for block in blocks if "cache_control" in block)
-        rest = {name: value for name, value in body.items() if name not in {"system", "max_tokens", "model"}}
-        fresh, kept = tokens(json.dumps(rest, ensure_ascii=False)), tokens(stable)
+        request = {
+            name: value for name, value in body.items() if name not in {"system", "max_tokens", "model"}
+        }
+        fresh, cacheable = tokens(json.dumps(request, ensure_ascii=False)), tokens(stable)
         written = read = 0
-        if kept < self._cache_minimum:
-            fresh += kept
+        if cacheable < self._cache_minimum:
+            fresh += cacheable
         elif stable in self._cached:
-            read = kept
+            read = cacheable
         else:
-            written = kept
+            written = cacheable
             self._cached.add(stable)
         return {
             "input_tokens": fresh,

@@ -91,14 +91,14 @@ def test_the_example_says_what_the_defaults_are() -> None:
 def test_the_example_names_every_key_and_explains_it() -> None:
     """Those without a default stand there commented out, each in its own table."""
     _, *tables = re.split(r"^(?=(?:# )?\[+\w+)", example(), flags=re.MULTILINE)
-    told = {re.match(r"(?:# )?\[+(\w+)", table)[1]: table for table in reversed(tables)}  # type: ignore[index]
-    assert set(told) == set(Config.model_fields)
+    sections = {re.match(r"(?:# )?\[+(\w+)", table)[1]: table for table in reversed(tables)}  # type: ignore[index]
+    assert set(sections) == set(Config.model_fields)
     for name, field in Config.model_fields.items():
         if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
             for key, inner in field.annotation.model_fields.items():
                 assert inner.description, key
                 if key != "fields":  # a table of its own
-                    assert re.search(rf"^(# )?{key} = ", told[name], re.MULTILINE), key
+                    assert re.search(rf"^(# )?{key} = ", sections[name], re.MULTILINE), key
 
 
 def test_every_commented_line_of_the_example_is_accepted_when_it_is_switched_on() -> None:
@@ -135,8 +135,8 @@ def test_a_given_file_comes_before_the_variable_before_the_working_directory() -
     assert load(Path("given.toml"), env).owner.name == "given"
     assert load(None, env).owner.name == "variable"
     assert load(None, {"RETRO_CONFIG": ""}).owner.name == "config"
-    found = load(None, {}).file
-    assert found == Path.cwd() / "config.toml"
+    path = load(None, {}).file
+    assert path == Path.cwd() / "config.toml"
 
 
 def test_without_any_file_the_defaults_hold() -> None:
@@ -296,10 +296,10 @@ def test_context_fields_may_be_written_as_tables_or_as_a_list() -> None:
 
 def test_mail_fills_in_what_it_can() -> None:
     def mail(text: str) -> tuple[int, str | None]:
-        told = read(
+        mail_table = read(
             f"[mail]\nhost = 'mail'\nrecipients = ['ada@example.org', 'bob@example.org']\n{text}"
         ).mail
-        return told.server_port, told.from_address
+        return mail_table.server_port, mail_table.from_address
 
     assert mail("") == (587, "ada@example.org")
     assert mail("security = 'tls'\nusername = 'retro'") == (465, "ada@example.org")

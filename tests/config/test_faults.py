@@ -35,7 +35,7 @@ def faults(text: str) -> list[str]:
 
 
 def test_all_faults_are_said_at_once_in_the_order_of_the_file() -> None:
-    found = faults(
+    messages = faults(
         """\
 [owner]
 time_zone = "Europe/Lodon"
@@ -59,7 +59,7 @@ kind = "jurnal"
 port = 99999
 """
     )
-    assert found == [
+    assert messages == [
         "line 2: owner.time_zone: there is no time zone 'Europe/Lodon'; did you mean Europe/London?",
         "line 3: owner.nam: unknown key; did you mean name?",
         "line 6: retrospective.trajectory_checkpoint_intervals: '4x' is not a duration such as 1h, 4h, 1d or 30d",
@@ -171,11 +171,11 @@ def toml(value: Any) -> str:
     ],
 )
 def test_a_value_out_of_range_is_refused_with_its_key_and_line(table: str, key: str, value: Any) -> None:
-    found = faults(f"# a comment\n[{table}]\n{key} = {toml(value)}\n")
+    messages = faults(f"# a comment\n[{table}]\n{key} = {toml(value)}\n")
     assert any(
-        re.match(rf"line [23]: {table}\.(?:{key}|residual_min_samples)\b", fault) for fault in found
-    ), found
-    assert all(len(fault) < 220 for fault in found)
+        re.match(rf"line [23]: {table}\.(?:{key}|residual_min_samples)\b", fault) for fault in messages
+    ), messages
+    assert all(len(fault) < 220 for fault in messages)
 
 
 def test_a_contradiction_is_found_although_only_one_side_was_written() -> None:
@@ -243,16 +243,16 @@ def test_lines_are_found_in_every_spelling_of_toml(text: str, line: int) -> None
 def test_a_secret_in_the_file_is_refused_told_its_place_and_not_repeated(
     text: str, name: str, value: str
 ) -> None:
-    found = faults(text)
-    assert len(found) == 1
-    assert "a secret does not belong in this file" in found[0]
-    assert (name == "NAME") or f"give it as ${name}, as a file named by ${name}_FILE" in found[0]
-    assert value not in found[0]
+    messages = faults(text)
+    assert len(messages) == 1
+    assert "a secret does not belong in this file" in messages[0]
+    assert (name == "NAME") or f"give it as ${name}, as a file named by ${name}_FILE" in messages[0]
+    assert value not in messages[0]
 
 
 def test_a_secret_is_named_beside_the_other_faults() -> None:
-    found = faults("[mail]\npassword = 'hunter2hunter2'\nport = 0\n")
-    assert [fault.split(":")[0] for fault in found] == ["line 2", "line 3"]
+    messages = faults("[mail]\npassword = 'hunter2hunter2'\nport = 0\n")
+    assert [fault.split(":")[0] for fault in messages] == ["line 2", "line 3"]
 
 
 def test_a_database_password_is_accepted_and_a_context_field_may_speak_of_tokens() -> None:
@@ -268,12 +268,12 @@ def test_a_database_password_is_accepted_and_a_context_field_may_speak_of_tokens
 def test_any_file_gives_a_configuration_or_one_error(content: str | bytes) -> None:
     path = Path("any.toml")
     path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass"))
-    found = []
+    messages = []
     try:
         assert load(path, {}).file
     except ConfigError as error:
-        found = error.faults
-    assert all(fault and "\n" not in fault for fault in found)
+        messages = error.faults
+    assert all(fault and "\n" not in fault for fault in messages)
 
 
 scalars = (
@@ -310,13 +310,13 @@ def documents(draw: st.DrawFn) -> str:
 @law
 @given(documents())
 def test_any_values_are_accepted_or_named_by_key_and_line(text: str) -> None:
-    found = []
+    messages = []
     Path("any.toml").write_text(text, encoding="utf-8")
     try:
         assert load(Path("any.toml"), {}).file
     except ConfigError as error:
-        found = error.faults
-    for fault in found:
+        messages = error.faults
+    for fault in messages:
         place = re.match(r"line (\d+)(?:, column \d+)?: ", fault)
         assert place, fault
         assert 1 <= int(place[1]) <= text.count("\n") + 1

@@ -45,18 +45,18 @@ def unexplained(node, above, path):
         return [field for part in node for field in unexplained(part, above, path)]
     if not isinstance(node, dict):
         return []
-    reasons, found = node.get("reasons", above), []
+    reasons, names = node.get("reasons", above), []
     for key, value in node.items():
         name = f"{path}.{key}" if path else key
         if value is None and key not in WORDS | TOLD and name not in reasons:
-            found.append(name)
+            names.append(name)
         below = (
             ""
             if "reasons" in (value if isinstance(value, dict) else {}) or key in GROUPS | {"positions"}
             else name
         )
-        found += unexplained(value, reasons, "" if key == "heuristic_performance" else below)
-    return found
+        names += unexplained(value, reasons, "" if key == "heuristic_performance" else below)
+    return names
 
 
 @pytest.mark.parametrize("seed", [2, 9])
@@ -139,17 +139,17 @@ def test_sums_close_at_any_scale(life, quantity, price):
 
 def test_two_agents_do_not_see_each_other(tmp_path):
     """The same ids, instruments and instants; different prices of their own."""
-    one, two = Life(tmp_path, "one"), Life(tmp_path, "two")
-    for life, last in ((one, 110), (two, 90)):
+    first, second = Life(tmp_path, "one"), Life(tmp_path, "two")
+    for life, last in ((first, 110), (second, 90)):
         life.tell(0, "equity", balances={"USDC": 1000}, value=1000)
         life.marks("ETH", {0: 100, 10: last})
         life.open(1, "p")
         life.fill(1, "p", "buy", 1, 100)
         life.tell(1, "decision", action="enter", position="p", cites=["H-1"])
         life.until(12)
-    alone = [dump(life.day(0)) for life in (one, two)]
+    alone = [dump(life.day(0)) for life in (first, second)]
     store = open_store(str(tmp_path / "both.db"))
-    assert live(store, one.lines() + two.lines()).clean
+    assert live(store, first.lines() + second.lines()).clean
     both = [dump(report(store, name, "daily", at=START + (4 * 24 + 12) * HOUR)) for name in ("one", "two")]
     assert both == alone
     assert agent_of(store, "one").events == agent_of(store, "two").events

@@ -61,9 +61,9 @@ def week_of_citations(life, rng):
         final, total = size * (sold - bought), size
         if rng.random() < 0.5:
             life.fill(at + 1, name, "buy", 1, added)
-            more = decide(at + 1, name, "increase", "entry")
+            added_citations = decide(at + 1, name, "increase", "entry")
             final, total = final + sold - added, size + 1
-            credit("entry", name, [c for c in more if c not in main], sold - added)
+            credit("entry", name, [c for c in added_citations if c not in main], sold - added)
         life.fill(at + 2, name, "sell", total, sold)
         credit("entry", name, sorted(main), final)
         credit("exit", name, decide(at + 2, name, "exit", "exit"), -total * (100 - sold))

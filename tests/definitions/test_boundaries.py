@@ -156,10 +156,10 @@ def test_entry_and_exit_days_of_the_breakdowns_are_the_owners(tmp_path):
     life = Life(tmp_path, owner={"time_zone": "Europe/Berlin"})
     life.trade("p", (23.5, 100), (30, 101))
     life.until(100)
-    found = life.week().breakdowns
-    assert [b.n for b in found.by_hour] == [1]
-    assert found.by_hour[0].key.startswith("00")
-    assert found.by_weekday[0].key.lower().startswith("tue")
+    breakdowns = life.week().breakdowns
+    assert [b.n for b in breakdowns.by_hour] == [1]
+    assert breakdowns.by_hour[0].key.startswith("00")
+    assert breakdowns.by_weekday[0].key.lower().startswith("tue")
 
 
 def test_a_custom_span_inside_a_day(life):

@@ -14,10 +14,10 @@ from tests.worlds.random_facts import HOUR, START, World
 DAY = 24 * HOUR
 
 
-def reviewed(tmp_path, seed, told=None):
+def reviewed(tmp_path, seed, configuration=None):
     world = World(seed)
     store = open_store(str(tmp_path / "w.db"))
-    result = live(store, world.lines(), told=told)
+    result = live(store, world.lines(), configuration=configuration)
     assert result.clean, result.faults[:3]
     return world, store
 
@@ -25,10 +25,12 @@ def reviewed(tmp_path, seed, told=None):
 @pytest.mark.parametrize("method", ["fifo", "average"])
 @pytest.mark.parametrize("seed", range(6))
 def test_total_is_the_change_of_equity_from_balances_less_the_owners_money(tmp_path, seed, method):
-    told = {"retrospective": {"lot_method": method}}
-    world, store = reviewed(tmp_path, seed, told)
+    configuration = {"retrospective": {"lot_method": method}}
+    world, store = reviewed(tmp_path, seed, configuration)
     for start, end in [(0, 24), (24, 48), (72, 96), (0, 8 * 24), (5, 100)]:
-        pnl = report(store, "w", span=(START + start * HOUR, START + end * HOUR), told=told).pnl
+        pnl = report(
+            store, "w", span=(START + start * HOUR, START + end * HOUR), configuration=configuration
+        ).pnl
         before = 0.0 if start == 0 else world.equity[start]
         owner = fsum(value for hour, value in world.flows if start <= hour < end)
         assert pnl.total == pytest.approx(world.equity[end] - before - owner, abs=2e-7)
@@ -49,12 +51,12 @@ def test_positions_wallet_and_costs_add_up_and_each_position_to_its_own_pnl(tmp_
     document = report(store, "w", span=(START, START + 8 * DAY))
     signed = [SIGNS[name] * getattr(document.pnl, name) for name in COMPONENTS]
     assert document.pnl.total == pytest.approx(fsum(signed), abs=1e-9 * max(1.0, fsum(map(abs, signed))))
-    for found in document.positions:
-        own = [SIGNS[name] * getattr(found.attribution, name) for name in COMPONENTS]
-        assert found.attribution.total == pytest.approx(fsum(own), abs=1e-9)
-        assert found.attribution.total == pytest.approx(found.final_pnl, abs=1e-7)
-        if not found.open:
-            assert position(store, "w", found.position_id).final_pnl == pytest.approx(
-                found.final_pnl, abs=1e-9
+    for retrospective in document.positions:
+        own = [SIGNS[name] * getattr(retrospective.attribution, name) for name in COMPONENTS]
+        assert retrospective.attribution.total == pytest.approx(fsum(own), abs=1e-9)
+        assert retrospective.attribution.total == pytest.approx(retrospective.final_pnl, abs=1e-7)
+        if not retrospective.open:
+            assert position(store, "w", retrospective.position_id).final_pnl == pytest.approx(
+                retrospective.final_pnl, abs=1e-9
             )
     assert {p.position_id for p in document.positions} == set(world.inside)

@@ -147,8 +147,8 @@ def test_daily_returns_by_hand(life):
     """1,000, then +10, -20 (and 500 from the owner), +30, 0, +5, -1, +8."""
     pnl = [10, -20, 30, 0, 5, -1, 8]
     life.tell(0, "equity", balances={"USDC": 1000}, value=1000)
-    for d, made in enumerate(pnl):
-        life.trade(f"p{d}", (24 * d + 1, 100), (24 * d + 2, 100 + made))
+    for d, gain in enumerate(pnl):
+        life.trade(f"p{d}", (24 * d + 1, 100), (24 * d + 2, 100 + gain))
     life.tell(30, "external", quantity=500)
     life.until(WEEK)
     week = life.week()
@@ -173,8 +173,8 @@ def test_risk_adjusted_return_is_yield_over_the_spread_of_daily_pnl(life):
     life.tell(0, "equity", balances={"USDC": 1000}, value=1000)
     life.open(0, "l", "lending", instrument="USDC")
     life.flow(0, "l", "deposit", "USDC", 500)
-    told = [1, 2, 4, 1, 3, 2, 5]
-    for d, interest in enumerate(told):
+    daily_interest = [1, 2, 4, 1, 3, 2, 5]
+    for d, interest in enumerate(daily_interest):
         life.flow(24 * d + 5, "l", "interest", "USDC", interest)
     life.tell(50, "cost", kind="gas", amount=1.5)
     life.until(WEEK)
@@ -226,21 +226,23 @@ def test_a_statement_after_the_as_of_is_not_known(life):
 @pytest.mark.parametrize(("seed", "zone"), [(5, "UTC"), (6, "America/New_York")])
 def test_later_weeks_follow_balances_and_statements(tmp_path, seed, zone):
     """Seventeen days; now and then the agent states an equity that drifts from its events by what it never told."""
-    world, told = World(seed, days=17), {"owner": {"time_zone": zone}}
+    world, configuration = World(seed, days=17), {"owner": {"time_zone": zone}}
     drift = {60: 1.5, 130: 1.5, 250: -0.75, 330: 2.0}
     for hour, gap in drift.items():
         world.tell(hour, 0, type="equity", value=world.equity[hour] + gap)
     store = open_store(str(tmp_path / "w.db"))
-    assert live(store, world.lines(), told=told).clean
+    assert live(store, world.lines(), configuration=configuration).clean
 
     def stated(hour):
         return drift[max(h for h in drift if h <= hour)] if hour >= 60 else 0.0
 
     for start, end in ((168, 336), (240, 264), (100, 333), (336, 360)):
-        document = report(store, "w", span=(START + start * HOUR, START + end * HOUR), told=told)
+        document = report(
+            store, "w", span=(START + start * HOUR, START + end * HOUR), configuration=configuration
+        )
         owner = fsum(value for hour, value in world.flows if start <= hour < end)
-        told_of = world.equity[end] - world.equity[start] - owner
-        assert document.pnl.total == pytest.approx(told_of + stated(end) - stated(start), abs=2e-7)
+        change = world.equity[end] - world.equity[start] - owner
+        assert document.pnl.total == pytest.approx(change + stated(end) - stated(start), abs=2e-7)
         assert document.pnl.unattributed == pytest.approx(stated(end) - stated(start), abs=2e-7)
         assert document.equity[-1].equity == pytest.approx(world.equity[end], abs=1e-6)
         assert closes(document.pnl) < 1e-9

@@ -20,16 +20,16 @@ def life(tmp_path):
 def test_an_average_of_exactly_the_demote_threshold_is_investigated(life, losses):
     """Bought at 100.37 and sold so that the three lose 3.00 together: -1.00 each, in decimals."""
     for i, loss in enumerate(losses):
-        left = float(Decimal("100.37") - Decimal(loss))
-        life.trade(f"p{i}", (DAY * i, 100.37), (DAY * i + 2, left), cites=["H-1"])
+        exit_price = float(Decimal("100.37") - Decimal(loss))
+        life.trade(f"p{i}", (DAY * i, 100.37), (DAY * i + 2, exit_price), cites=["H-1"])
     life.until(WEEK)
     assert row_of(life.week(), "H-1").recommendation.kind == "investigate"
 
 
 def test_an_average_of_exactly_the_investigate_threshold_is_kept(life):
     for i, gain in enumerate(("0.31", "0.42", "0.77")):
-        left = float(Decimal("100.37") + Decimal(gain))
-        life.trade(f"p{i}", (DAY * i, 100.37), (DAY * i + 2, left), cites=["H-1"])
+        exit_price = float(Decimal("100.37") + Decimal(gain))
+        life.trade(f"p{i}", (DAY * i, 100.37), (DAY * i + 2, exit_price), cites=["H-1"])
     life.until(WEEK)
     assert row_of(life.week(), "H-1").recommendation.kind == "keep"
 

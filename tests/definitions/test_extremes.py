@@ -20,20 +20,20 @@ def approx(value):
 
 def test_highs_and_lows_are_candidates_where_the_owner_says_so(tmp_path):
     """Closes 100..104 with candles of -3..+5 around them: the best is the high at 4 o'clock, for a short the low."""
-    for side, there, best, worst in (("long", "buy", (108, 4), 97), ("short", "sell", (97, 2), 108)):
-        for told in (True, False):
-            life = Life(tmp_path, f"{side}{told}", retrospective={"use_highs_lows": told})
+    for side, entry_side, best, worst in (("long", "buy", (108, 4), 97), ("short", "sell", (97, 2), 108)):
+        for use_highs_lows in (True, False):
+            life = Life(tmp_path, f"{side}{use_highs_lows}", retrospective={"use_highs_lows": use_highs_lows})
             prices = {h: 100 + h - 1 for h in range(8)}
             bands = {
                 h: ((97, 101) if h == 2 else (p - 1, p + 5 if h == 4 else p + 1)) for h, p in prices.items()
             }
             life.market("ETH/USDC", prices, bands)
             life.open(1, "p", "perp", side=side)
-            life.fill(1, "p", there, 1, 100)
+            life.fill(1, "p", entry_side, 1, 100)
             life.fill(6, "p", "sell" if side == "long" else "buy", 1, 102)
             life.until(7)
             p = life.position("p")
-            if told:
+            if use_highs_lows:
                 assert (p.mfe_price, p.mae_price) == (best[0], worst)
                 assert p.optimal_exit_at == clock(best[1])
                 assert p.optimal_exit_pnl == abs(best[0] - 100)

@@ -56,30 +56,30 @@ def test_three_weeks_of_components_close_to_their_equity(method):
         assert total == pytest.approx(day["total_components"], abs=1e-8)
         assert total == pytest.approx(day["E"] - day["flows"], abs=1e-8)
         if equity:
-            made = daily_returns([equity, equity + day["E"]], [day["flows"]])
-            assert made.tolist() == pytest.approx([total / equity], abs=1e-12)
+            returns = daily_returns([equity, equity + day["E"]], [day["flows"]])
+            assert returns.tolist() == pytest.approx([total / equity], abs=1e-12)
         equity += day["E"]
 
 
 def test_the_seeds_daily_review(life):
     """Fees 4.20, impermanent loss 1.40, gas 0.62, inference 0.36: 1.82 net."""
-    told = SEED["seed_arithmetic"]["daily"]
+    example = SEED["seed_arithmetic"]["daily"]
     life.tell(0, "equity", balances={"USDC": 2000})
     life.open(1, "lp", "lp", instrument="ETH/USDC", token0="ETH", token1="USDC", lower=2380, upper=2420)
     life.flow(1, "lp", "deposit", "USDC", 1000)
-    life.flow(9, "lp", "lp_fee", "USDC", told["fees"])
-    life.tell(10, "snapshot", position="lp", holdings={"USDC": "998.60"}, claimable={"USDC": told["fees"]})
-    life.tell(11, "cost", kind="gas", amount=told["gas"], position="lp")
-    life.tell(12, "cost", kind="inference", amount=told["inference"])
+    life.flow(9, "lp", "lp_fee", "USDC", example["fees"])
+    life.tell(10, "snapshot", position="lp", holdings={"USDC": "998.60"}, claimable={"USDC": example["fees"]})
+    life.tell(11, "cost", kind="gas", amount=example["gas"], position="lp")
+    life.tell(12, "cost", kind="inference", amount=example["inference"])
     life.until(DAY)
     pnl = life.day(0).pnl
-    assert pnl.total == approx(told["net"]) == 1.82
+    assert pnl.total == approx(example["net"]) == 1.82
     assert components(pnl) == approx(
         {
-            "lp_fees_earned": told["fees"],
-            "impermanent_loss": told["il"],
-            "gas_costs": told["gas"],
-            "inference_costs": told["inference"],
+            "lp_fees_earned": example["fees"],
+            "impermanent_loss": example["il"],
+            "gas_costs": example["gas"],
+            "inference_costs": example["inference"],
         }
     )
     assert pnl.net_yield == approx(2.80)
@@ -87,24 +87,24 @@ def test_the_seeds_daily_review(life):
 
 def test_the_seeds_position(life):
     """Peak +2.80 on day 2.5, left at -4.20 on day 7.2: a regret of 7.00."""
-    told = SEED["seed_arithmetic"]["position"]
-    path = {0: 100, 12: 101, 36: 102, 60: 100 + told["peak"], 72: 101, 100: 99, 130: 97, 160: 96}
+    example = SEED["seed_arithmetic"]["position"]
+    path = {0: 100, 12: 101, 36: 102, 60: 100 + example["peak"], 72: 101, 100: 99, 130: 97, 160: 96}
     life.market("ETH/USDC", path)
-    life.trade("lp", (0, 100), (172.8, 100 + told["final"]))
+    life.trade("lp", (0, 100), (172.8, 100 + example["final"]))
     life.until(2 * WEEK)
     p = life.position("lp")
-    assert (p.final_pnl, p.mfe, p.regret) == approx((told["final"], told["peak"], told["regret"]))
-    assert (p.optimal_exit_at, p.optimal_exit_pnl) == ("2026-01-07T12:00:00Z", approx(told["peak"]))
-    assert p.vs_inaction == approx(told["final"])
+    assert (p.final_pnl, p.mfe, p.regret) == approx((example["final"], example["peak"], example["regret"]))
+    assert (p.optimal_exit_at, p.optimal_exit_pnl) == ("2026-01-07T12:00:00Z", approx(example["peak"]))
+    assert p.vs_inaction == approx(example["final"])
 
 
 def test_the_seeds_rule(life):
-    told = SEED["seed_arithmetic"]["H7"]
-    for day, pnl in enumerate(told["pnl"]):
+    example = SEED["seed_arithmetic"]["H7"]
+    for day, pnl in enumerate(example["pnl"]):
         life.trade(f"p{day}", (DAY * day, 100), (DAY * day + 1, 100 + pnl), cites=["H-7"])
     life.until(WEEK)
     row = row_of(life.week(), "H-7")
-    assert (row.avg_pnl_per_citation, row.win_rate) == approx((told["avg"], told["win_rate"]))
+    assert (row.avg_pnl_per_citation, row.win_rate) == approx((example["avg"], example["win_rate"]))
 
 
 @pytest.mark.parametrize(
@@ -127,13 +127,13 @@ def test_fees_that_were_less_than_the_impermanent_loss(life, fees, il, net):
 
 def test_funding_of_a_published_example(life):
     """A short of 100,000 at 7,000 receives 0.01785 % for an hour: 17.85, paid in coin."""
-    told = SEED["funding_kraken_example1"]
-    life.marks("BTC", {0: told["btc_price"]})
+    example = SEED["funding_kraken_example1"]
+    life.marks("BTC", {0: example["btc_price"]})
     life.open(0, "p", "perp", instrument="BTC/USDC:USDC", side="short")
-    quantity = told["notional_usd"] / told["btc_price"]
-    life.fill(0, "p", "sell", quantity, told["btc_price"])
-    life.flow(1, "p", "funding_received", "BTC", told["published_received_btc"])
-    life.fill(1, "p", "buy", quantity, told["btc_price"])
+    quantity = example["notional_usd"] / example["btc_price"]
+    life.fill(0, "p", "sell", quantity, example["btc_price"])
+    life.flow(1, "p", "funding_received", "BTC", example["published_received_btc"])
+    life.fill(1, "p", "buy", quantity, example["btc_price"])
     life.until(2)
-    assert life.day(0).pnl.funding == approx(told["published_received_usd"])
-    assert told["notional_usd"] * told["rate_per_hour"] * told["hours"] == approx(17.85)
+    assert life.day(0).pnl.funding == approx(example["published_received_usd"])
+    assert example["notional_usd"] * example["rate_per_hour"] * example["hours"] == approx(17.85)

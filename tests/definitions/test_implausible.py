@@ -38,9 +38,9 @@ def test_the_band_of_candles_with_ranges(life, price, flagged):
 @pytest.mark.parametrize(("spike", "flagged"), [(9, True), (10, False), (11, False), (12, False), (13, True)])
 def test_a_neighbouring_candle_excuses_a_fill(life, spike, flagged):
     """Sold at 200 at 10:30: the candle of that moment closes at 11; 10 and 12 are its neighbours."""
-    told = ranges()
-    told[spike] = (98.0, 190.0)
-    life.market("ETH/USDC", FLAT, told)
+    bands = ranges()
+    bands[spike] = (98.0, 190.0)
+    life.market("ETH/USDC", FLAT, bands)
     life.trade("p", (5.5, 100), (10.5, 200))
     life.until(20)
     assert ("implausible" in life.position("p").flags) is flagged
@@ -138,26 +138,26 @@ def test_a_perp_and_a_short_are_judged_alike(life):
     assert document.pnl.trading_gains == 0
 
 
-@pytest.mark.parametrize("left", [None, 10 * 24])
-def test_returns_of_later_weeks_leave_it_out_too(life, left):
+@pytest.mark.parametrize("exit_hour", [None, 10 * 24])
+def test_returns_of_later_weeks_leave_it_out_too(life, exit_hour):
     """5 ETH bought at 10 where the market says 100: 450 that never were, held into the next week or for good."""
     life.market("ETH/USDC", dict.fromkeys(range(15 * 24), 100))
     life.tell(0, "equity", balances={"USDC": 1000})
     life.open(1, "bad")
     life.fill(1, "bad", "buy", 5, 10)
-    if left is not None:
-        life.fill(left, "bad", "sell", 5, 100)
-    made = [3, -1, 2, 3, 1, 2, -4]
-    for day, pnl in enumerate(made, 7):
+    if exit_hour is not None:
+        life.fill(exit_hour, "bad", "sell", 5, 100)
+    daily_pnl = [3, -1, 2, 3, 1, 2, -4]
+    for day, pnl in enumerate(daily_pnl, 7):
         life.trade(f"t{day}", (day * 24 + 1, 100), (day * 24 + 2, 100 + pnl))
     life.until(15 * 24)
     week = life.week(1)
     equity, returns = 1000.0, []
-    for pnl in made:
+    for pnl in daily_pnl:
         returns.append(pnl / equity)
         equity += pnl
     mean = sum(returns) / 7
     spread = (sum((r - mean) ** 2 for r in returns) / 6) ** 0.5
     assert week.risk.sharpe == approx(mean / spread * 365**0.5)
     assert week.risk.max_drawdown == approx(returns[-1])
-    assert week.equity[-1].equity == approx(1450 + sum(made))
+    assert week.equity[-1].equity == approx(1450 + sum(daily_pnl))

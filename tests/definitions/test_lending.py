@@ -73,8 +73,8 @@ def test_untold_interest_is_the_growth_of_the_holdings_at_the_later_mark(life):
 def test_a_stablecoin_lent_and_left_grows_by_its_snapshots(life):
     life.open(0, "l", "lending", instrument="USDC")
     life.flow(0, "l", "deposit", "USDC", 1000)
-    for day, held in ((1, "1000.5"), (2, "1001.25"), (3, "1001.25")):
-        life.tell(24 * day - 1, "snapshot", position="l", holdings={"USDC": held})
+    for day, balance in ((1, "1000.5"), (2, "1001.25"), (3, "1001.25")):
+        life.tell(24 * day - 1, "snapshot", position="l", holdings={"USDC": balance})
     life.until(24 * 3)
     days = [life.day(d).pnl for d in range(3)]
     assert [d.lending_interest_earned for d in days] == approx([0.5, 0.75, 0])
@@ -219,8 +219,8 @@ def test_a_loan_against_collateral(life, claimable):
     life.flow(1, "l", "deposit", "ETH", 1)
     life.flow(2, "l", "withdrawal", "USDC", 500)
     life.flow(5, "l", "borrow_interest", "USDC", "0.5")
-    told = {} if claimable is None else {"claimable": claimable}
-    life.tell(6, "snapshot", position="l", holdings={"ETH": 1}, debt={"USDC": "500.5"}, **told)
+    fields = {} if claimable is None else {"claimable": claimable}
+    life.tell(6, "snapshot", position="l", holdings={"ETH": 1}, debt={"USDC": "500.5"}, **fields)
     life.flow(40, "l", "deposit", "USDC", "500.5")
     life.flow(40, "l", "withdrawal", "ETH", 1)
     life.tell(40, "exit", position="l")

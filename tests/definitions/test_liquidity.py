@@ -20,10 +20,10 @@ def approx(value):
     return pytest.approx(value, abs=1e-9, rel=1e-12)
 
 
-def opened(life, hours=0.0, price=2000.0, name="lp", told=True, **fields):
+def opened(life, hours=0.0, price=2000.0, name="lp", states_liquidity=True, **fields):
     """An LP of L = 100 in 1900..2100; the tokens it takes at this price."""
     x, y = pool(L, price, LOW, HIGH)
-    given = {"liquidity": L} if told else {}
+    given = {"liquidity": L} if states_liquidity else {}
     life.open(
         hours,
         name,
@@ -205,23 +205,23 @@ def test_adding_enlarges_the_bundle(life):
     """Half as much again at 2050: that loss counts from 2050."""
     life.marks("ETH", {0: 2000, 10: 2050, 24: 2080, 30: 2090})
     x, y = opened(life)
-    more = pool(L / 2, 2050, LOW, HIGH)
-    for asset, quantity in zip(("ETH", "USDC"), more, strict=True):
+    addition = pool(L / 2, 2050, LOW, HIGH)
+    for asset, quantity in zip(("ETH", "USDC"), addition, strict=True):
         life.flow(10, "lp", "deposit", asset, quantity)
     removed(life, 30, 2090, share=1.5)
     life.until(48)
 
     def loss(p):
-        return x * p + y - worth(p) + more[0] * p + more[1] - worth(p, 0.5)
+        return x * p + y - worth(p) + addition[0] * p + addition[1] - worth(p, 0.5)
 
     first = life.day(0).pnl
     total = worth(2080, 1.5) - worth(2000) - worth(2050, 0.5)
     assert first.total == approx(total)
     assert first.impermanent_loss == approx(loss(2080))
-    assert first.unrealized_pnl == approx(x * 80 + more[0] * 30)
+    assert first.unrealized_pnl == approx(x * 80 + addition[0] * 30)
     second = life.day(1).pnl
     assert second.impermanent_loss == approx(loss(2090) - loss(2080))
-    assert second.trading_gains == approx(x * 90 + more[0] * 40)
+    assert second.trading_gains == approx(x * 90 + addition[0] * 40)
 
 
 def test_a_bundle_in_another_currency_is_valued_through_both_marks(life):
@@ -250,7 +250,7 @@ def test_a_bundle_in_another_currency_is_valued_through_both_marks(life):
 def test_snapshots_alone_give_the_extremes(life):
     """No liquidity told: extremes at snapshot instants; in between the last holdings at the marks."""
     life.marks("ETH", [2000, 2300, 2010, 1700, 2040, 2050, 2060])
-    x, y = opened(life, told=False)
+    x, y = opened(life, states_liquidity=False)
     life.tell(2, "snapshot", position="lp", holdings={"ETH": 1, "USDC": 4000}, claimable={"USDC": 5})
     life.tell(
         4, "snapshot", position="lp", holdings={"ETH": 0.9, "USDC": 4100}, claimable={"USDC": 7}, value=5930
@@ -322,7 +322,7 @@ def test_what_was_given_up_beyond_the_deposits_is_entry_slippage(life):
 def test_days_before_and_after_the_first_snapshot_add_up(life):
     """No liquidity told: the pool formula until the first snapshot, the last holdings from then on."""
     life.marks("ETH", {h: 2000 + 10 * math.sin(h) for h in range(0, 120, 3)})
-    x, y = opened(life, 5, 2000, told=False)
+    x, y = opened(life, 5, 2000, states_liquidity=False)
     life.tell(
         50, "snapshot", position="lp", holdings={"ETH": x * 0.9, "USDC": y * 1.1}, claimable={"USDC": 4}
     )

@@ -188,25 +188,25 @@ def test_a_day_without_open_positions_needs_no_marks(life):
 
 def test_only_what_comes_after_an_exit_reads_beyond_the_period(tmp_path):
     """Out at 23, half an hour later judged: the settle lag of an hour reaches 25 o'clock's mark, not 26's."""
-    for leave, known in ((23, False), (12.5, True)):
-        life = Life(tmp_path, f"l{known}")
+    for leave, judged in ((23, False), (12.5, True)):
+        life = Life(tmp_path, f"l{judged}")
         life.market("ETH/USDC", {h / 2: 100 + h for h in range(200)})
-        enter = leave - 12 if known else leave - 6
+        enter = leave - 12 if judged else leave - 6
         life.trade("p", (enter, 100), (leave, 100), exit_cites=["H-15"])
         life.until(90)
         daily = life_of(life.day(0), "p")
-        assert (daily.hold_on is not None) is known
+        assert (daily.hold_on is not None) is judged
         assert life.position("p").hold_on is not None
 
 
 def test_a_settle_lag_reaches_beyond_the_period(tmp_path):
     """Exit at 20, h = 4.5 h: 24.5 is known with a lag of one hour (default) and not with none."""
-    for lag, known in ((1, True), (0, False)):
+    for lag, judged in ((1, True), (0, False)):
         life = Life(tmp_path, f"lag{lag}", retrospective={"settle_lag_hours": lag})
         life.market("ETH/USDC", {h / 8: 100 for h in range(400)})
         life.trade("p", (15.5, 100), (20, 100))
         life.until(48)
-        assert (life_of(life.day(0), "p").hold_on is not None) is known
+        assert (life_of(life.day(0), "p").hold_on is not None) is judged
 
 
 def test_positions_listed_are_those_alive_in_the_period(life):
@@ -250,12 +250,12 @@ def test_levels_of_unrealised_pnl_are_levels(life):
 def test_as_of_an_event_is_knowing_no_more_than_that(tmp_path, seed):
     """The bytes of a review as of an event are those of a database that was told nothing later."""
     world, rng = World(seed, days=6), random.Random(seed)
-    told = [event for event in world.events if event["type"] != "mark"]
-    known = rng.choice([event["at"] for event in told if event["at"] > "2026-01-03"])
+    facts = [event for event in world.events if event["type"] != "mark"]
+    cutoff = rng.choice([event["at"] for event in facts if event["at"] > "2026-01-03"])
     t = np.array([(START + h * HOUR) // 1000 for h in range(world.days * 24 + 1)], np.int64)
     market = [MarkSeries(None, f"{name}/USDC", t, np.array(path)) for name, path in world.price.items()]
     documents = []
-    for name, events in (("all", told), ("past", [e for e in told if e["at"] <= known])):
+    for name, events in (("all", facts), ("past", [e for e in facts if e["at"] <= cutoff])):
         store = open_store(str(tmp_path / f"{name}.db"))
         ingest(store, "candles", [Batch(marks=market)], settings_for())
         assert live(store, b"".join(json.dumps(event).encode() + b"\n" for event in events)).clean
@@ -264,6 +264,6 @@ def test_as_of_an_event_is_knowing_no_more_than_that(tmp_path, seed):
         for span in ((0, 144), (48, 72), (5, 200)):
             limits = (START + span[0] * HOUR, START + span[1] * HOUR)
             period = choose_period(agent, settings, "weekly", span=limits)
-            as_of = parse_instant(known) if name == "all" else None
+            as_of = parse_instant(cutoff) if name == "all" else None
             documents.append(dump(review.review_period(store, agent, settings, period, as_of=as_of)))
     assert documents[:3] == documents[3:]

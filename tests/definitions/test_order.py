@@ -39,17 +39,17 @@ def fresh(path, name, *parts):
 
 def test_shuffled_lines_overlapping_files_and_postgresql_give_the_same_bytes(tmp_path, postgres_url):
     world = World(31, days=3)
-    told = everything(fresh(tmp_path, "plain", world.events), 3)
+    expected = everything(fresh(tmp_path, "plain", world.events), 3)
     shuffled = world.events[:]
     random.Random(1).shuffle(shuffled)
-    assert everything(fresh(tmp_path, "shuffled", shuffled), 3) == told
+    assert everything(fresh(tmp_path, "shuffled", shuffled), 3) == expected
     cut = len(shuffled) // 3
     parts = (shuffled[cut:], shuffled[: cut * 2], world.events)
-    assert everything(fresh(tmp_path, "parts", *parts), 3) == told
+    assert everything(fresh(tmp_path, "parts", *parts), 3) == expected
     store = open_store(postgres_url)
     assert live(store, lines_of(shuffled[:cut])).clean
     assert live(store, lines_of(shuffled[cut - 7 :]), name="rest.jsonl").clean
-    assert everything(store, 3) == told
+    assert everything(store, 3) == expected
     store.close()
 
 
@@ -73,8 +73,8 @@ def test_settling_step_by_step_equals_settling_from_scratch(tmp_path_factory, se
         assert live(store, lines_of(events[a:b]), name=f"part-{i}.jsonl").clean
         if rng.random() < 0.5 and not jumble:
             report(store, "w", "weekly")
-    told = everything(fresh(path, "once", world.events), 3)
-    assert everything(store, 3) == told
+    expected = everything(fresh(path, "once", world.events), 3)
+    assert everything(store, 3) == expected
 
 
 def test_late_lines_within_a_day_do_not_disturb_the_wallet(tmp_path):
@@ -108,16 +108,16 @@ def test_within_an_instant_entries_come_before_accruals_and_exits_last(tmp_path)
         ("flow", {"position": "l", "kind": "withdrawal", "asset": "USDC", "quantity": 102}),
         ("exit", {"position": "l", "reason": "done"}),
     ]
-    seen = set()
+    outcomes = set()
     for i, order in enumerate(list(permutations(events))[::7]):
         life = Life(tmp_path, f"o{i}")
         for type_, fields in order:
             life.tell(5, type_, **fields)
         life.until(10)
         p = life_of(life.day(0), "l")
-        seen.add((p.open, p.final_pnl, p.exit_at))
+        outcomes.add((p.open, p.final_pnl, p.exit_at))
         assert components(p.attribution) == approx({"lending_interest_earned": 2})
-    assert seen == {(False, 2.0, clock(5))}
+    assert outcomes == {(False, 2.0, clock(5))}
 
 
 def test_ties_go_by_natural_order_of_the_ids(tmp_path):
@@ -170,7 +170,7 @@ def test_fills_that_net_to_zero_close_without_an_exit(life):
 
 
 def test_the_clock_may_be_told_in_milliseconds_or_with_any_offset(tmp_path):
-    seen = set()
+    outcomes = set()
     for i, at in enumerate(
         (clock(5), instant(5) // 1000, "2026-01-05T10:30:00+05:30", "2026-01-05T00:00:00-05:00")
     ):
@@ -179,5 +179,5 @@ def test_the_clock_may_be_told_in_milliseconds_or_with_any_offset(tmp_path):
         life.events[-1]["at"] = at
         life.until(30)
         p = life.position("p")
-        seen.add((p.exit_at, p.final_pnl))
-    assert seen == {(clock(5), 4.0)}
+        outcomes.add((p.exit_at, p.final_pnl))
+    assert outcomes == {(clock(5), 4.0)}

@@ -20,7 +20,7 @@ class Slow:
     def __init__(self, fills, marks, risk):
         self.fills, self.marks, self.risk = fills, marks, risk
         self.entry, self.exit = fills[0][0], fills[-1][0]
-        self.held = self.exit - self.entry
+        self.duration = self.exit - self.entry
         self.gap = median_gap(marks, self.entry, self.exit)
         self.final = self._cash(float("inf"))
         self.closing_fees = fsum(fee for h, _, _, fee in fills if h == self.exit)
@@ -47,8 +47,8 @@ class Slow:
         for name, offset in OFFSETS.items():
             if self.entry + offset < self.exit:
                 at = self.entry + offset
-                seen = as_of(self.marks, at)
-                age = None if seen is None else at - seen[0]
+                mark = as_of(self.marks, at)
+                age = None if mark is None else at - mark[0]
                 if age is None or age > 24:
                     rows.append((name, None, None, True))
                 else:
@@ -58,49 +58,49 @@ class Slow:
     def coverage(self):
         """Share of [entry, exit] in which the as-of mark is fresh, piece by piece."""
         edges = sorted({self.entry, self.exit, *(h for h in self.marks if self.entry < h < self.exit)})
-        limit, good = self.fresh(self.held), 0.0
+        limit, covered = self.fresh(self.duration), 0.0
         for a, b in pairwise(edges):
-            seen = as_of(self.marks, a)
-            if seen is not None:
-                good += max(0.0, min(b, seen[0] + limit) - a)
-        return good / self.held
+            mark = as_of(self.marks, a)
+            if mark is not None:
+                covered += max(0.0, min(b, mark[0] + limit) - a)
+        return covered / self.duration
 
     def timing(self):
         inside = sorted(h for h in self.marks if self.entry < h < self.exit)
         path = [(h, self.gross(h)) for h in inside] + [(self.exit, self.final + self.closing_fees)]
         best, worst = max(g for _, g in path), min(g for _, g in path)
-        told = {"mfe": max(0.0, best), "mae": min(0.0, worst)}
+        extremes = {"mfe": max(0.0, best), "mae": min(0.0, worst)}
         if not inside or self.coverage() < 0.5:
-            return {**told, "regret": None, "optimal_exit_at": None, "regret_ratio": None}
+            return {**extremes, "regret": None, "optimal_exit_at": None, "regret_ratio": None}
         tie = 1e-9 * max(1.0, self.notional)
         first = next(h for h, g in path if g >= best - tie)
         values = [g for _, g in path]
         steps = [b - a for a, b in pairwise([-self.opening_fees, *values])]
         regret = best - self.closing_fees - self.final
         return {
-            **told,
+            **extremes,
             "regret": regret,
             "optimal_exit_at": clock(first),
             "regret_ratio": regret / luck(steps),
         }
 
     def after(self):
-        span = min(self.held, 7 * DAY)
+        span = min(self.duration, 7 * DAY)
         until = self.exit + span
         marks = [h for h in sorted(self.marks) if self.exit < h <= until]
         if not marks or not self.gap or until - marks[-1] > 3 * self.gap:
             return None, None, None
         floor = -max(self.risk or 0.0, abs(self.timing()["mae"]))
         path = [self.if_held(h) for h in marks]
-        kept = []
+        above_floor = []
         for gross in path:
             if gross < floor - 1e-9 * max(1.0, self.notional):
                 break
-            kept.append(gross)
+            above_floor.append(gross)
         final = self.final + self.closing_fees
         return (
             max(0.0, max(path) - final),
-            max([0.0, *(gross - final for gross in kept)]),
+            max([0.0, *(gross - final for gross in above_floor)]),
             path[-1] - final,
         )
 
@@ -120,16 +120,16 @@ def random_fills(rng, marks):
     life = rng.choice((3, 8, 30, 100, 300))
     side = rng.choice((1, -1))
     hours = sorted({start, *(round(start + rng.random() * life, 2) for _ in range(rng.randint(1, 4)))})
-    held, fills = 0.0, []
+    holding, fills = 0.0, []
     for i, h in enumerate(hours):
         price = round(as_of(marks, h)[1] * rng.uniform(0.99, 1.01), 4)
         if i == 0:
             quantity = float(rng.randint(2, 8))
         elif i == len(hours) - 1:
-            quantity = -held
+            quantity = -holding
         else:
-            quantity = rng.choice((1.0, -1.0)) if held > 1 else 1.0
-        held += quantity
+            quantity = rng.choice((1.0, -1.0)) if holding > 1 else 1.0
+        holding += quantity
         fills.append((h, side * quantity, price, round(abs(quantity) * price * 0.001, 6)))
     return fills
 
@@ -146,27 +146,27 @@ def test_lives_of_random_trades(tmp_path, seed):
             continue
         risk = rng.choice((None, 5.0, 40.0))
         slow[name] = Slow(fills, marks, risk)
-        told = {} if risk is None else {"risk": risk}
-        life.open(fills[0][0], name, "perp", side="long" if fills[0][1] > 0 else "short", **told)
+        fields = {} if risk is None else {"risk": risk}
+        life.open(fills[0][0], name, "perp", side="long" if fills[0][1] > 0 else "short", **fields)
         for h, quantity, price, fee in fills:
             life.fill(h, name, "buy" if quantity > 0 else "sell", abs(quantity), price, fee=fee)
     life.until(500)
     for name, want in slow.items():
-        found = life.position(name)
+        position = life.position(name)
         near = {"abs": 1e-9 * max(1.0, want.notional), "rel": 1e-12}
-        assert found.final_pnl == pytest.approx(want.final, **near)
+        assert position.final_pnl == pytest.approx(want.final, **near)
         realised = fifo((q, p, fee) for _, q, p, fee in want.fills)
-        gains = found.attribution.trading_gains
+        gains = position.attribution.trading_gains
         assert gains == pytest.approx(fsum(r for r in realised if r > 0), **near)
-        assert gains - found.attribution.trading_losses == pytest.approx(want.final, **near)
-        points = [(c.offset, c.pnl, c.mark_age_s, c.stale) for c in found.pnl_trajectory]
+        assert gains - position.attribution.trading_losses == pytest.approx(want.final, **near)
+        points = [(c.offset, c.pnl, c.mark_age_s, c.stale) for c in position.pnl_trajectory]
         for got, expected in zip(points, want.checkpoints(), strict=True):
             assert (got[0], got[3]) == (expected[0], expected[3]), (name, got, expected)
             assert got[1] == (None if expected[1] is None else pytest.approx(expected[1], **near)), name
             assert got[2] == (None if expected[2] is None else pytest.approx(expected[2], abs=1e-3)), name
         for field, value in want.timing().items():
             expected = pytest.approx(value, **near) if isinstance(value, float) else value
-            assert getattr(found, field) == expected, (name, field)
-        after = (found.left_on_table, found.left_on_table_capped, found.hold_on)
+            assert getattr(position, field) == expected, (name, field)
+        after = (position.left_on_table, position.left_on_table_capped, position.hold_on)
         for got, value in zip(after, want.after(), strict=True):
             assert got == (None if value is None else pytest.approx(value, **near)), (name, after)

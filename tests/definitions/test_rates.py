@@ -26,14 +26,14 @@ def week_of_trades(life, week, results, **fields):
 
 def test_groups_by_hand(life):
     life.tell(0, "equity", balances={"USDC": 1000}, value=1000)
-    told = [
+    trades = [
         (1, 4, "s1", "long", "ETH/USDC", ["dip"], "roi", 2),
         (2, -2, "s1", "long", "ETH/USDC", ["dip"], "stop", 30),
         (3, 6, "s2", "short", "BTC/USDC", ["break"], "roi", 2),
         (26, -1, "s1", "long", "BTC/USDC", ["dip"], "roi", 1),
         (27, 0, "s2", "long", "BTC/USDC", [], "roi", 1),
     ]
-    for i, (at, pnl, strategy, side, instrument, cites, reason, hold) in enumerate(told):
+    for i, (at, pnl, strategy, side, instrument, cites, reason, hold) in enumerate(trades):
         price = 100 + pnl * (1 if side == "long" else -1)
         life.trade(
             f"p{i}",
@@ -48,28 +48,28 @@ def test_groups_by_hand(life):
         )
         life.tell(at + hold, "exit", position=f"p{i}", reason=reason)
     life.until(WEEK)
-    found = life.week().breakdowns
-    by = {b.key: b for b in found.by_strategy}
+    breakdowns = life.week().breakdowns
+    by = {b.key: b for b in breakdowns.by_strategy}
     assert {k: (b.n, b.pnl, b.ranked) for k, b in by.items()} == {"s1": (3, 1, True), "s2": (2, 6, False)}
     assert by["s1"].win_rate == approx(1 / 3)
     assert by["s1"].expectancy == approx(1 / 3)
     assert by["s1"].expectancy_r == approx(1 / 6)
     assert by["s1"].mean_hold_s == approx((2 + 30 + 1) * 1200)
-    assert {b.key: (b.n, b.pnl) for b in found.by_instrument} == {"ETH/USDC": (2, 2), "BTC/USDC": (3, 5)}
-    assert {b.key: (b.n, b.pnl) for b in found.by_side} == {"long": (4, 1), "short": (1, 6)}
-    assert {b.key: (b.n, b.pnl) for b in found.by_exit_reason} == {"roi": (4, 9), "stop": (1, -2)}
-    tags = {b.key: (b.n, b.pnl) for b in found.by_entry_tag}
+    assert {b.key: (b.n, b.pnl) for b in breakdowns.by_instrument} == {"ETH/USDC": (2, 2), "BTC/USDC": (3, 5)}
+    assert {b.key: (b.n, b.pnl) for b in breakdowns.by_side} == {"long": (4, 1), "short": (1, 6)}
+    assert {b.key: (b.n, b.pnl) for b in breakdowns.by_exit_reason} == {"roi": (4, 9), "stop": (1, -2)}
+    tags = {b.key: (b.n, b.pnl) for b in breakdowns.by_entry_tag}
     assert (tags["dip"], tags["break"]) == ((3, 1), (1, 6))
-    assert sum(b.n for b in found.by_hour) == sum(b.n for b in found.by_weekday) == 5
-    assert {b.key[:3].lower(): b.n for b in found.by_weekday} == {"mon": 3, "tue": 2}
-    assert sum(b.n for b in found.by_holding_time) == 5
-    assert found.concentration == approx(6 / 7)
-    assert found.fee_drag == 0
+    assert sum(b.n for b in breakdowns.by_hour) == sum(b.n for b in breakdowns.by_weekday) == 5
+    assert {b.key[:3].lower(): b.n for b in breakdowns.by_weekday} == {"mon": 3, "tue": 2}
+    assert sum(b.n for b in breakdowns.by_holding_time) == 5
+    assert breakdowns.concentration == approx(6 / 7)
+    assert breakdowns.fee_drag == 0
     # in order of exit: +4 (3 h), +6 (5 h), -1 (27 h), 0 (28 h), -2 (32 h)
-    assert found.longest_losing_streak == 1
+    assert breakdowns.longest_losing_streak == 1
     # without marks what is open is worth its last fill: ETH 104 (p0 sold) when Monday ends
-    assert [d.pnl for d in found.calendar] == approx([10 + 4, -3 - 4, 0, 0, 0, 0, 0])
-    assert found.calendar[0].date == "2026-01-05"
+    assert [d.pnl for d in breakdowns.calendar] == approx([10 + 4, -3 - 4, 0, 0, 0, 0, 0])
+    assert breakdowns.calendar[0].date == "2026-01-05"
 
 
 def test_fee_drag_is_fees_and_costs_over_gross_gains(life):
@@ -105,8 +105,8 @@ def test_the_score_by_hand(life):
     life.until(WEEK)
     week = life.week()
     assert week.risk.psr is None
-    good, bad = 6, 2 + 1
-    assert week.effectiveness.score == approx((0.4 * 6 / 8 + 0.3 * good / (good + bad)) / 0.7)
+    gains, losses = 6, 2 + 1
+    assert week.effectiveness.score == approx((0.4 * 6 / 8 + 0.3 * gains / (gains + losses)) / 0.7)
 
 
 def test_fewer_than_two_parts_give_no_score(life):
@@ -126,17 +126,17 @@ def test_two_bad_weeks_raise_the_alarm_and_cap_the_score(life):
     assert first.inaction_superiority_rate == second.inaction_superiority_rate == 0.75
     assert second.alarm_text
     assert second.score <= 0.30
-    one = sum(comb(4, k) for k in (3, 4)) / 16
-    assert second.luck == approx(one**2)
+    chance = sum(comb(4, k) for k in (3, 4)) / 16
+    assert second.luck == approx(chance**2)
 
 
 def test_a_positive_sum_leaves_the_score_alone(life):
     for week in (0, 1):
         week_of_trades(life, week, [-1, -1, -1, 30])
     life.until(2 * WEEK)
-    found = life.week(1).effectiveness
-    assert found.alarm
-    assert found.score > 0.30
+    effectiveness = life.week(1).effectiveness
+    assert effectiveness.alarm
+    assert effectiveness.score > 0.30
 
 
 @pytest.mark.parametrize(
@@ -189,13 +189,13 @@ def test_pgr_and_plr_by_hand(life):
         life.open(0, name)
         life.fill(0, name, "buy", 1, price)
     life.until(WEEK)
-    found = life.week().breakdowns
-    assert (found.pgr, found.plr) == approx((1 / 2, 1 / 3))
+    breakdowns = life.week().breakdowns
+    assert (breakdowns.pgr, breakdowns.plr) == approx((1 / 2, 1 / 3))
 
 
 def test_predictions_by_hand(life):
     """Hits: told; inside its interval; the predicted sign; a residual without judgement."""
-    told = [
+    cases = [
         ({"predicted": 2.0, "low": 1, "high": 3, "category": "fees"}, {"actual": 2.5}, True),
         ({"predicted": 2.0, "low": 1, "high": 3, "category": "fees"}, {"actual": 3.5}, False),
         ({"predicted": 2.0, "category": "il"}, {"actual": 0.1}, True),
@@ -204,20 +204,20 @@ def test_predictions_by_hand(life):
         ({"predicted": 2.0, "low": 1, "high": 3, "category": "fees"}, {"actual": 9, "correct": True}, True),
         ({"predicted": 2.0, "low": 1, "high": 3, "category": "fees"}, {"actual": 3}, True),  # closed interval
     ]
-    for i, (made, known, _) in enumerate(told):
-        life.tell(i, "prediction", item="x", **made)
-        life.tell(i + 0.5, "resolution", prediction=life.events[-1]["id"], **known)
+    for i, (prediction, resolution, _) in enumerate(cases):
+        life.tell(i, "prediction", item="x", **prediction)
+        life.tell(i + 0.5, "resolution", prediction=life.events[-1]["id"], **resolution)
     life.tell(10, "prediction", item="x", predicted=1, category="il")  # never resolved
     life.until(24)
-    found = life.day(0).prediction_accuracy
-    residuals = [k["actual"] - m["predicted"] for m, k, _ in told]
-    assert (found.total, found.judged, found.hits) == (7, 7, 5)
-    assert found.hit_rate == approx(5 / 7)
-    assert found.mean_residual == approx(sum(residuals) / 7)
-    assert found.mean_abs_residual == approx(sum(map(abs, residuals)) / 7)
-    assert found.interval_coverage == approx(2 / 4)
-    assert found.sample_sufficient is False
-    assert {k: (v["total"], v["hits"]) for k, v in found.by_category.items()} == {
+    accuracy = life.day(0).prediction_accuracy
+    residuals = [k["actual"] - m["predicted"] for m, k, _ in cases]
+    assert (accuracy.total, accuracy.judged, accuracy.hits) == (7, 7, 5)
+    assert accuracy.hit_rate == approx(5 / 7)
+    assert accuracy.mean_residual == approx(sum(residuals) / 7)
+    assert accuracy.mean_abs_residual == approx(sum(map(abs, residuals)) / 7)
+    assert accuracy.interval_coverage == approx(2 / 4)
+    assert accuracy.sample_sufficient is False
+    assert {k: (v["total"], v["hits"]) for k, v in accuracy.by_category.items()} == {
         "fees": (4, 3),
         "il": (3, 2),
     }
@@ -240,8 +240,8 @@ def test_a_position_knows_what_became_of_the_predictions_that_justified_it(life)
     life.tell(26, "resolution", prediction="p2", actual=9)
     life.until(48)
     for p in (life_of(life.day(1), "p"), life.position("p")):
-        found = {row.id: (row.actual, row.hit) for row in p.entry_predictions}
-        assert found == {"p1": (2.5, True), "p2": (9, False)}
+        outcomes = {row.id: (row.actual, row.hit) for row in p.entry_predictions}
+        assert outcomes == {"p1": (2.5, True), "p2": (9, False)}
     assert life.day(1).prediction_accuracy.total == 1
 
 

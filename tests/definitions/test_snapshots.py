@@ -51,28 +51,30 @@ class Pots:
         return path
 
     def tell(self, hours: float, type_: str, **fields) -> None:
-        told = {"type": type_, "id": f"e{len(self.events)}", "agent": "w", "at": clock(hours)}
-        self.events.append({**told, **fields})
+        event = {"type": type_, "id": f"e{len(self.events)}", "agent": "w", "at": clock(hours)}
+        self.events.append({**event, **fields})
 
     def of(self, asset: str, hours: float) -> float:
         return 1.0 if asset == "USDC" else self.price[asset][int(hours)]
 
     def worth(self, hours: float) -> float:
-        held = [self.wallet]
-        held += [part for pot in getattr(self, "pots", {}).values() for part in (pot["held"], pot["claim"])]
-        return fsum(quantity * self.of(asset, hours) for part in held for asset, quantity in part.items())
+        holdings = [self.wallet]
+        holdings += [
+            part for pot in getattr(self, "pots", {}).values() for part in (pot["held"], pot["claim"])
+        ]
+        return fsum(quantity * self.of(asset, hours) for part in holdings for asset, quantity in part.items())
 
     def snapshot(self, hours: float, name: str) -> None:
         pot = self.pots[name]
-        told = {"claimable": dict(pot["claim"])} if pot["claims"] else {}
-        self.tell(hours, "snapshot", position=name, holdings=dict(pot["held"]), **told)
+        fields = {"claimable": dict(pot["claim"])} if pot["claims"] else {}
+        self.tell(hours, "snapshot", position=name, holdings=dict(pot["held"]), **fields)
 
     def act(self, hours: float) -> None:
-        there = [name for name, pot in self.pots.items() if pot["open"]]
-        if not there or self.rng.random() < 0.2:
+        open_pots = [name for name, pot in self.pots.items() if pot["open"]]
+        if not open_pots or self.rng.random() < 0.2:
             self.enter(hours)
             return
-        name = self.rng.choice(there)
+        name = self.rng.choice(open_pots)
         pot, asset = self.pots[name], self.rng.choice(list(self.pots[name]["held"]))
         price = self.of(asset, hours)
         self.snapshot(hours, name)
@@ -116,15 +118,15 @@ class Pots:
         kind = self.rng.choice(("lp", "lending", "staking"))
         name = f"{kind}-{len(self.pots)}"
         assets = ["ETH", "USDC"] if kind == "lp" else [self.rng.choice(("ETH", "USDC", "LDO"))]
-        told = {"token0": "ETH", "token1": "USDC", "lower": 1000, "upper": 4000} if kind == "lp" else {}
-        held = {asset: round(self.rng.uniform(100, 900) / self.of(asset, hours), 9) for asset in assets}
-        cost = fsum(quantity * self.of(asset, hours) for asset, quantity in held.items())
+        fields = {"token0": "ETH", "token1": "USDC", "lower": 1000, "upper": 4000} if kind == "lp" else {}
+        holdings = {asset: round(self.rng.uniform(100, 900) / self.of(asset, hours), 9) for asset in assets}
+        cost = fsum(quantity * self.of(asset, hours) for asset, quantity in holdings.items())
         funding = self.rng.random()
         if funding < 0.2:
-            told["funded_with"] = {"USDC": round(cost + self.rng.uniform(-2, 5), 6)}
+            fields["funded_with"] = {"USDC": round(cost + self.rng.uniform(-2, 5), 6)}
         elif funding < 0.4:
-            told["funded_with"] = {"ETH": round(self.rng.uniform(0.01, 0.2), 6), "USDC": round(cost / 2, 6)}
-        for asset, quantity in told.get("funded_with", {"USDC": cost}).items():
+            fields["funded_with"] = {"ETH": round(self.rng.uniform(0.01, 0.2), 6), "USDC": round(cost / 2, 6)}
+        for asset, quantity in fields.get("funded_with", {"USDC": cost}).items():
             have = (
                 math.inf if asset == "USDC" else self.wallet[asset]
             )  # what is not held is bought at its mark
@@ -136,15 +138,15 @@ class Pots:
             position=name,
             kind=kind,
             instrument=assets[0] if kind != "lp" else "ETH/USDC",
-            **told,
+            **fields,
         )
-        for asset, quantity in held.items():
+        for asset, quantity in holdings.items():
             self.tell(hours, "flow", position=name, kind="deposit", asset=asset, quantity=quantity)
         claims = self.rng.random() < 0.6
         tells = claims and self.rng.random() < 0.5
         self.pots[name] = {
             "kind": kind,
-            "held": held,
+            "held": holdings,
             "claim": {},
             "open": True,
             "claims": claims,

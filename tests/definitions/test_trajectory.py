@@ -147,13 +147,13 @@ def test_as_of_takes_the_last_mark_and_says_how_old_it_is(life):
     life.marks("ETH", {h: 100 + h for h in hours})
     life.trade("p", (0, 100), (100, 150))
     life.until(101)
-    found = {c.offset: (c.pnl, c.mark_age_s, c.stale) for c in life.position("p").pnl_trajectory}
-    assert found == {
+    points = {c.offset: (c.pnl, c.mark_age_s, c.stale) for c in life.position("p").pnl_trajectory}
+    assert points == {
         "1h": (1, 0, False),
         "4h": (1, 3 * 3600, False),
         "1d": (21, 3 * 3600, False),
         "3d": (66.5, 5.5 * 3600, False),
-        "exit": (50, found["exit"][1], found["exit"][2]),
+        "exit": (50, points["exit"][1], points["exit"][2]),
     }
 
 
@@ -176,15 +176,15 @@ def test_the_median_gap_looks_back_a_day_and_no_further(life):
     assert points["4h"] == (12 * 3600, False)
 
 
-@pytest.mark.parametrize(("age", "there"), [(24, True), (24.01, False)])
-def test_a_mark_older_than_a_day_is_no_mark(life, age, there):
+@pytest.mark.parametrize(("age", "usable"), [(24, True), (24.01, False)])
+def test_a_mark_older_than_a_day_is_no_mark(life, age, usable):
     life.marks("ETH", {1 - age: 104, 4: 103})
     life.trade("p", (0, 100), (5, 102))
     life.until(6)
     p = life.position("p")
     first = p.pnl_trajectory[0]
-    assert first.pnl == (4 if there else None)
-    if not there:
+    assert first.pnl == (4 if usable else None)
+    if not usable:
         assert any("1h" in name or "trajectory" in name for name in p.reasons)
 
 
@@ -198,15 +198,15 @@ def test_without_any_mark_the_points_are_absent_and_the_exit_is_still_known(life
     assert {"regret", "optimal_exit_at", "optimal_exit_pnl", "regret_ratio"} <= p.reasons.keys()
 
 
-@pytest.mark.parametrize(("late", "there"), [(9.0, True), (9.05, False)])
-def test_coverage_of_exactly_half_suffices(life, late, there):
+@pytest.mark.parametrize(("late", "covered"), [(9.0, True), (9.05, False)])
+def test_coverage_of_exactly_half_suffices(life, late, covered):
     """Gaps of 1 h: a mark is fresh for 3 h. Fresh in [0, 4] and [late, 10] of ten hours."""
     life.marks("ETH", {-2: 100, -1: 100, 0: 100, 1: 101, late: 104})
     life.trade("p", (0, 100), (10, 103))
     life.until(11)
     p = life.position("p")
-    assert p.regret == (approx(1) if there else None)
-    assert ("insufficient_marks" in p.flags) is not there
+    assert p.regret == (approx(1) if covered else None)
+    assert ("insufficient_marks" in p.flags) is not covered
 
 
 def test_a_mark_from_before_the_entry_keeps_the_first_hours_fresh_but_is_no_candidate(life):
@@ -298,14 +298,14 @@ def test_fees_in_the_bought_coin_reduce_what_is_held(life):
     assert life.day(0).pnl.trading_fees == approx(1)
 
 
-@pytest.mark.parametrize(("last", "there"), [(7, True), (6.99, False)])
-def test_after_the_exit_a_mark_within_three_gaps_of_the_horizon_is_needed(life, last, there):
+@pytest.mark.parametrize(("last", "judged"), [(7, True), (6.99, False)])
+def test_after_the_exit_a_mark_within_three_gaps_of_the_horizon_is_needed(life, last, judged):
     """Hourly marks, exit at 5, h = 5 h: judged at 10 by a mark from 7 on."""
     life.marks("ETH", dict.fromkeys(range(-5, 5), 100) | {6: 103, last: 102})
     life.trade("p", (0, 100), (5, 100))
     life.until(30)
     p = life.position("p")
-    if there:
+    if judged:
         assert (p.left_on_table, p.hold_on) == (3, 2)
     else:
         assert (p.left_on_table, p.left_on_table_capped, p.hold_on) == (None, None, None)
@@ -325,11 +325,11 @@ def test_the_horizon_after_an_exit_is_at_most_seven_days(life):
 def test_the_cap_is_the_larger_of_risk_and_the_worst_seen(life):
     """mae is -6; risk 4: a fall to -5.5 is held through, one to -7 is not."""
     for name, low in (("held", 94.5), ("stopped", 93)):
-        one = Life(life.path, name)
-        one.marks("ETH", {0: 100, 1: 94, 2: 100, 3: 101, 4: low, 5: 115, 6: 100})
-        one.trade("p", (0, 100), (3, 101), risk=4)
-        one.until(7)
-        p = one.position("p")
+        variant = Life(life.path, name)
+        variant.marks("ETH", {0: 100, 1: 94, 2: 100, 3: 101, 4: low, 5: 115, 6: 100})
+        variant.trade("p", (0, 100), (3, 101), risk=4)
+        variant.until(7)
+        p = variant.position("p")
         assert (p.mae, p.left_on_table) == (-6, 14)
         assert p.left_on_table_capped == (14 if name == "held" else 0)
 
@@ -344,12 +344,12 @@ def test_a_fall_to_exactly_the_cap_is_held_through(life):
 def test_a_forced_exit_at_the_end_of_the_data_has_no_afterwards(life):
     """Within two candles of K; three candles before it, it is an exit like any other."""
     for hours in (8, 6.1, 6, 5.9, 4):
-        one = Life(life.path, f"k{hours}".replace(".", "-"))
-        one.market("ETH/USDC", {h: 100 + h for h in range(12)})
-        one.trade("p", (1, 101), (4, 104))
-        one.tell(4, "exit", position="p", reason="force_exit")
-        one.until(hours)
-        p = one.position("p")
+        variant = Life(life.path, f"k{hours}".replace(".", "-"))
+        variant.market("ETH/USDC", {h: 100 + h for h in range(12)})
+        variant.trade("p", (1, 101), (4, 104))
+        variant.tell(4, "exit", position="p", reason="force_exit")
+        variant.until(hours)
+        p = variant.position("p")
         assert (p.hold_on is not None) is (hours > 6), hours
 
 

@@ -23,7 +23,7 @@ def approx(value):
 
 
 @pytest.fixture
-def held(life):
+def unpriced_life(life):
     """100 ARB in the wallet from the start; ARB was traded, at 2 and 3, in the first week and, at 2 and 4, in the second."""
     life.tell(0, "equity", balances={"USDC": 1000, "ARB": 100})
     life.trade("p", (1, 2), (5, 3), instrument="ARB/USDC")
@@ -34,23 +34,23 @@ def held(life):
     return life
 
 
-def test_the_wallet_is_worth_the_last_fill_in_every_week(held):
-    ends = [held.week(week).equity[-1].equity for week in range(4)]
+def test_the_wallet_is_worth_the_last_fill_in_every_week(unpriced_life):
+    ends = [unpriced_life.week(week).equity[-1].equity for week in range(4)]
     assert ends == approx([1301, 1403, 1403, 1403])
-    assert [held.week(week).equity[0].equity for week in range(1, 4)] == approx(ends[:-1])
+    assert [unpriced_life.week(week).equity[0].equity for week in range(1, 4)] == approx(ends[:-1])
 
 
-def test_equity_and_pnl_agree_from_week_to_week(held):
+def test_equity_and_pnl_agree_from_week_to_week(unpriced_life):
     """Up 100 on the coin in the second week, and 2 on its trade; nothing that statements show is missing."""
     for week, total in enumerate((101, 102, 0, 0)):
-        document = held.week(week)
+        document = unpriced_life.week(week)
         assert document.pnl.total == approx(total)
         assert closes(document.pnl) < 1e-9
         assert document.pnl.unattributed == approx(0)
 
 
-def test_it_is_provisional_and_says_which_price_it_is(held):
-    document = held.week(2)
+def test_it_is_provisional_and_says_which_price_it_is(unpriced_life):
+    document = unpriced_life.week(2)
     assert document.data_quality.provisional
     assert document.data_quality.missing_marks == ["ARB: no mark, fill price used"]
 
@@ -66,23 +66,23 @@ def test_an_open_position_is_worth_the_last_fill_of_another_one(life):
     assert components(life.week(2).pnl) == {}
 
 
-def test_settling_step_by_step_finds_the_same_fills(held, tmp_path):
+def test_settling_step_by_step_finds_the_same_fills(unpriced_life, tmp_path):
     """Told in four pieces, each settled before the next, as a service does."""
-    lines = held.lines().splitlines(keepends=True)
-    told = Life(tmp_path, "pieces")
-    told._store = open_store(str(tmp_path / "pieces.db"))
+    lines = unpriced_life.lines().splitlines(keepends=True)
+    stepwise_life = Life(tmp_path, "pieces")
+    stepwise_life._store = open_store(str(tmp_path / "pieces.db"))
     for piece in (lines[:2], lines[:5], lines[:9], lines):
-        assert live(told.store, b"".join(piece)).clean
-        told.name = "a"
-        told.week(0)
+        assert live(stepwise_life.store, b"".join(piece)).clean
+        stepwise_life.name = "a"
+        stepwise_life.week(0)
     for week in range(4):
-        assert json.loads(dump(told.week(week))) == json.loads(dump(held.week(week)))
+        assert json.loads(dump(stepwise_life.week(week))) == json.loads(dump(unpriced_life.week(week)))
 
 
-def test_gas_in_a_coin_without_marks_costs_what_the_coin_last_fetched(held):
+def test_gas_in_a_coin_without_marks_costs_what_the_coin_last_fetched(unpriced_life):
     """5 ARB of gas in the third week, at the 4 of the week before."""
-    held.tell(2 * WEEK + 30, "cost", kind="gas", asset="ARB", quantity=5)
-    third = held.week(2)
+    unpriced_life.tell(2 * WEEK + 30, "cost", kind="gas", asset="ARB", quantity=5)
+    third = unpriced_life.week(2)
     assert third.pnl.gas_costs == approx(20)
     assert third.equity[-1].equity == approx(1003 + 95 * 4)
     assert third.pnl.total == approx(-20)

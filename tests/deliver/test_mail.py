@@ -40,9 +40,9 @@ def every(life: Life) -> dict[str, Message]:
 
 
 @pytest.fixture(scope="module")
-def written(every: dict[str, Message]) -> dict[str, bytes]:
+def mails(every: dict[str, Message]) -> dict[str, bytes]:
     """One mail of every sort."""
-    return {name: eml(told) for name, told in every.items()}
+    return {name: eml(review) for name, review in every.items()}
 
 
 # Headers
@@ -74,15 +74,15 @@ def test_nobody_is_asked_to_unsubscribe_where_no_sender_is_configured(weekly: Me
     assert mail["Message-ID"] == "<review.sample.2026-W10.r1@example.net>"
 
 
-def test_a_correction_answers_the_mail_it_corrects_in_the_agents_thread(written: dict[str, bytes]) -> None:
-    first, second = parsed(written["weekly"]), parsed(written["revision"])
+def test_a_correction_answers_the_mail_it_corrects_in_the_agents_thread(mails: dict[str, bytes]) -> None:
+    first, second = parsed(mails["weekly"]), parsed(mails["revision"])
     assert second["In-Reply-To"] == first["Message-ID"]
     assert second["References"].split() == ["<review.sample@example.org>", first["Message-ID"]]
-    assert parsed(written["daily"])["References"] == first["References"], "one thread for each agent"
+    assert parsed(mails["daily"])["References"] == first["References"], "one thread for each agent"
 
 
 def test_every_review_has_a_message_id_of_its_own(every: dict[str, Message]) -> None:
-    ids = {name: message_id(told, "x.test") for name, told in every.items()}
+    ids = {name: message_id(review, "x.test") for name, review in every.items()}
     assert ids["daily"] == f"<review.sample.daily.{every['daily'].period_key}.r1@x.test>"
     assert ids["death"] == "<review.sample.death.r1@x.test>"
     assert ids["loss"] == "<review.sample.loss.f-1.r1@x.test>"
@@ -98,9 +98,9 @@ NAMES = st.text(max_size=90) | st.from_regex(
 @settings(deadline=None, max_examples=200)
 @given(NAMES, st.sampled_from(["weekly", "daily", "position"]), NAMES)
 def test_a_message_id_is_valid_whatever_an_agent_is_called(agent: str, kind: str, key: str) -> None:
-    found = message_id(message_of(agent, kind, key), "x.test")
-    assert re.fullmatch(r"<[A-Za-z0-9_+-]+(\.[A-Za-z0-9_+-]+)*@x\.test>", found)
-    assert len(found) < 300
+    header = message_id(message_of(agent, kind, key), "x.test")
+    assert re.fullmatch(r"<[A-Za-z0-9_+-]+(\.[A-Za-z0-9_+-]+)*@x\.test>", header)
+    assert len(header) < 300
 
 
 WEEKS = st.sampled_from(["2026-W10", "2026-W11"])
@@ -110,13 +110,13 @@ WEEKS = st.sampled_from(["2026-W10", "2026-W11"])
 @given(NAMES, WEEKS, NAMES, st.sampled_from(["position", "loss"]), NAMES)
 def test_no_two_reviews_share_a_message_id(agent: str, week: str, other: str, kind: str, key: str) -> None:
     """Not even when an agent is called like another's position."""
-    told = {
+    reviews = {
         (agent, "weekly", week),
         (other, "weekly", week),
         (other, kind, key or "x"),
         (agent, kind, key or "x"),
     }
-    assert len({message_id(message_of(*one), "x.test") for one in told}) == len(told)
+    assert len({message_id(message_of(*review), "x.test") for review in reviews}) == len(reviews)
 
 
 def message_of(agent: str, kind: str, key: str) -> Message:
@@ -150,8 +150,8 @@ def test_no_name_or_subject_puts_a_header_of_its_own_into_a_mail(hostile: str, w
 
 def test_a_long_subject_beyond_ascii_arrives_as_it_was_written(weekly: Message) -> None:
     subject = "Wöchentlich: 上がった 10,87 USDC — «проверка» " * 4
-    told = parsed(eml(replace(weekly, subject_line=subject)))["Subject"]
-    assert told == subject.strip()
+    header = parsed(eml(replace(weekly, subject_line=subject)))["Subject"]
+    assert header == subject.strip()
     assert (
         max(map(len, eml(replace(weekly, subject_line=subject)).partition(b"\r\n\r\n")[0].split(b"\r\n")))
         <= 78
@@ -169,9 +169,9 @@ def test_addresses_are_ascii_on_the_way() -> None:
 
 
 def test_the_same_review_is_the_same_mail_byte_for_byte(
-    every: dict[str, Message], written: dict[str, bytes]
+    every: dict[str, Message], mails: dict[str, bytes]
 ) -> None:
-    assert {name: eml(told) for name, told in every.items()} == written
+    assert {name: eml(review) for name, review in every.items()} == mails
 
 
 def test_the_bytes_do_not_hang_on_the_process(weekly: Message, life: Life) -> None:
@@ -196,10 +196,10 @@ def test_the_bytes_do_not_hang_on_the_process(weekly: Message, life: Life) -> No
 
 
 def test_recipients_differ_in_nothing_but_their_address(weekly: Message) -> None:
-    one = eml(replace(weekly, recipient="one@example.org"))
-    two = eml(replace(weekly, recipient="two@example.org"))
-    assert one != two
-    assert one.replace(b"To: one@", b"To: two@") == two
+    first = eml(replace(weekly, recipient="one@example.org"))
+    second = eml(replace(weekly, recipient="two@example.org"))
+    assert first != second
+    assert first.replace(b"To: one@", b"To: two@") == second
 
 
 # Through a real server
@@ -216,9 +216,12 @@ def test_each_recipient_gets_a_mail_that_names_nobody_else(weekly: Message) -> N
         outcomes = [mail.send(replace(weekly, recipient=to)) for to in mail.recipients(config)]
     assert outcomes == [Sent(), Rejected(outcomes[1].reason), Sent()]
     assert "550 no such user" in outcomes[1].reason
-    assert [taken.recipients for taken in box.taken] == [["ada@example.org"], ["bob@example.org"]]
-    assert [str(taken.mail["To"]) for taken in box.taken] == ["Ada <ada@example.org>", "bob@example.org"]
-    assert all(taken.sender == "retro@example.org" for taken in box.taken)
+    assert [delivered.recipients for delivered in box.received] == [["ada@example.org"], ["bob@example.org"]]
+    assert [str(delivered.mail["To"]) for delivered in box.received] == [
+        "Ada <ada@example.org>",
+        "bob@example.org",
+    ]
+    assert all(delivered.sender == "retro@example.org" for delivered in box.received)
 
 
 def test_what_is_sent_is_what_the_preview_shows_and_a_second_try_is_the_same(weekly: Message) -> None:
@@ -229,8 +232,8 @@ def test_what_is_sent_is_what_the_preview_shows_and_a_second_try_is_the_same(wee
         box.vanishes = "never"
         assert mail.send(weekly) == Sent()
     data, html = mail.preview(weekly)
-    assert [taken.data for taken in box.taken] == [data, data]
-    assert len({taken.mail["Message-ID"] for taken in box.taken}) == 1
+    assert [delivered.data for delivered in box.received] == [data, data]
+    assert len({delivered.mail["Message-ID"] for delivered in box.received}) == 1
     assert "cid:" not in html
     assert html.count("data:image/png;base64,") == html.count("<img ") >= 2
 

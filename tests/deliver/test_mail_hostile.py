@@ -68,8 +68,8 @@ def poisoned(value: Any, text: str) -> Any:
 
 
 def hostile(document: RetrospectiveReport | PositionRetrospective, text: str):
-    told = poisoned(document.model_dump(mode="json"), text)
-    for position in told.get("positions", [told]):
+    fields = poisoned(document.model_dump(mode="json"), text)
+    for position in fields.get("positions", [fields]):
         position["path"] = []  # charts are drawn from figures; their few words are escaped by whoever draws
     if isinstance(document, RetrospectiveReport):
         proposal = {
@@ -80,11 +80,15 @@ def hostile(document: RetrospectiveReport | PositionRetrospective, text: str):
             "new": text,
             "falsified_by": text,
         }
-        told |= {"id": document.id, "playbook_proposals": [proposal], "base_currency": document.base_currency}
-        told["data_quality"] |= {"warnings": [text] * 3, "missing_marks": [text]}
-        told["costs"] |= {"by_tier": {text: 1.0}}
-        told["prediction_accuracy"] |= {"by_category": {text: {"total": 3, "hits": 1, "hit_rate": 0.3}}}
-    return type(document).model_validate(told)
+        fields |= {
+            "id": document.id,
+            "playbook_proposals": [proposal],
+            "base_currency": document.base_currency,
+        }
+        fields["data_quality"] |= {"warnings": [text] * 3, "missing_marks": [text]}
+        fields["costs"] |= {"by_tier": {text: 1.0}}
+        fields["prediction_accuracy"] |= {"by_category": {text: {"total": 3, "hits": 1, "hit_rate": 0.3}}}
+    return type(document).model_validate(fields)
 
 
 class Reader(HTMLParser):
@@ -109,7 +113,7 @@ def life(tmp_path_factory: pytest.TempPathFactory) -> Life:
 
 
 @dataclass(frozen=True)
-class Written:
+class HostileMail:
     """A hostile message as a mail and as a notification."""
 
     data: bytes
@@ -119,24 +123,24 @@ class Written:
 
 
 @pytest.fixture(scope="module", params=["daily", "position"])
-def written(request: pytest.FixtureRequest, life: Life) -> Callable[[str], Written]:
+def mail_quoting(request: pytest.FixtureRequest, life: Life) -> Callable[[str], HostileMail]:
     """The mail of a review in which a text of the corpus stands everywhere, made once."""
     document = getattr(life, request.param)
 
     @cache
-    def made(name: str) -> Written:
+    def mail_of(name: str) -> HostileMail:
         text = CORPUS[name]
         whole = hostile(document, text)
-        told = message(
+        hostile_message = message(
             whole, agent=text, review_id=text, period_key=text, subject_line=text, revision=2,
             previous=document, digest_of=(whole,),
         )  # fmt: skip
-        data, _ = MailChannel(CONFIG).preview(told)
+        data, _ = MailChannel(CONFIG).preview(hostile_message)
         mail = message_from_bytes(data, policy=policy.default)
         plain, html = (mail.get_body((kind,)).get_content() for kind in ("plain", "html"))
-        return Written(data, plain, html, summary(told)[1])
+        return HostileMail(data, plain, html, summary(hostile_message)[1])
 
-    return made
+    return mail_of
 
 
 def is_plain(text: str) -> bool:
@@ -146,8 +150,10 @@ def is_plain(text: str) -> bool:
 
 
 @pytest.mark.parametrize("name", CORPUS)
-def test_a_hostile_text_is_shown_and_does_nothing(name: str, written: Callable[[str], Written]) -> None:
-    mail = written(name)
+def test_a_hostile_text_is_shown_and_does_nothing(
+    name: str, mail_quoting: Callable[[str], HostileMail]
+) -> None:
+    mail = mail_quoting(name)
     data, plain, html = mail.data, mail.plain, mail.html
     reader = Reader(html)
     for tag, attributes in reader.tags:
@@ -171,19 +177,23 @@ def test_a_hostile_text_is_shown_and_does_nothing(name: str, written: Callable[[
 
 
 @pytest.mark.parametrize("name", ["script", "entity", "template", "markdown", "emoji", "end of attribute"])
-def test_a_hostile_text_reads_as_it_was_written(name: str, written: Callable[[str], Written]) -> None:
+def test_a_hostile_text_reads_as_it_was_written(
+    name: str, mail_quoting: Callable[[str], HostileMail]
+) -> None:
     """Escaping loses nothing: in both parts a person reads the agent's own characters, on one line."""
-    mail = written(name)
-    told = " ".join(quoted(CORPUS[name]).split())
-    seen = " ".join(" ".join(Reader(mail.html).texts).split())
-    assert told[:40] in seen
-    assert told[:20] in " ".join(mail.plain.split())
+    mail = mail_quoting(name)
+    expected = " ".join(quoted(CORPUS[name]).split())
+    visible = " ".join(" ".join(Reader(mail.html).texts).split())
+    assert expected[:40] in visible
+    assert expected[:20] in " ".join(mail.plain.split())
 
 
 @pytest.mark.parametrize("name", CORPUS)
-def test_no_text_becomes_an_address_in_any_part(name: str, written: Callable[[str], Written]) -> None:
+def test_no_text_becomes_an_address_in_any_part(
+    name: str, mail_quoting: Callable[[str], HostileMail]
+) -> None:
     """Mail programs turn addresses into links by themselves; those of an agent are broken up."""
-    mail = written(name)
+    mail = mail_quoting(name)
     for text in (mail.plain, " ".join(Reader(mail.html).texts), mail.body):
         assert not re.search(r"[A-Za-z]://|www\.\w|mailto:\w", text, re.IGNORECASE)
 

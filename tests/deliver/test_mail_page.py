@@ -20,9 +20,11 @@ def answers(page: MailPage) -> dict[str, tuple[str, str]]:
 
 
 def against_nothing(report: RetrospectiveReport, total: float | None, closed: int = 3) -> str:
-    found = report.effectiveness.model_copy(update={"sum_vs_inaction": total, "closed_positions": closed})
-    told = report.model_copy(update={"effectiveness": found})
-    return answers(mail_page(message(told)))["Did acting beat doing nothing?"][0]
+    effectiveness = report.effectiveness.model_copy(
+        update={"sum_vs_inaction": total, "closed_positions": closed}
+    )
+    variant = report.model_copy(update={"effectiveness": effectiveness})
+    return answers(mail_page(message(variant)))["Did acting beat doing nothing?"][0]
 
 
 # Answers
@@ -39,26 +41,26 @@ def test_the_best_and_the_worst_are_the_believed_positions_by_what_they_made_in_
     life: Life,
 ) -> None:
     rows = [p.model_copy(update={"flags": []}) for p in life.weekly.positions[:3]]
-    made = [(1.0, []), (-2.0, []), (900.0, ["implausible"])]
-    told = [
+    outcomes = [(1.0, []), (-2.0, []), (900.0, ["implausible"])]
+    positions = [
         p.model_copy(update={"position_id": f"p{n}", "period_pnl": pnl, "flags": flags})
-        for n, (p, (pnl, flags)) in enumerate(zip(rows, made, strict=True))
+        for n, (p, (pnl, flags)) in enumerate(zip(rows, outcomes, strict=True))
     ]
-    found = answers(mail_page(message(life.weekly.model_copy(update={"positions": told}))))
-    assert found["Best position"][0] == "+1.00 USDC"
-    assert found["Best position"][1].startswith("p0, ")
-    assert found["Worst position"][0] == "-2.00 USDC"
-    still = [p.model_copy(update={"period_pnl": 0.0}) for p in told]
+    by_question = answers(mail_page(message(life.weekly.model_copy(update={"positions": positions}))))
+    assert by_question["Best position"][0] == "+1.00 USDC"
+    assert by_question["Best position"][1].startswith("p0, ")
+    assert by_question["Worst position"][0] == "-2.00 USDC"
+    still = [p.model_copy(update={"period_pnl": 0.0}) for p in positions]
     unmoved = answers(mail_page(message(life.weekly.model_copy(update={"positions": still}))))
     assert unmoved["Best and worst position"] == ("None", "all 2 stood still")
-    alone = answers(mail_page(message(life.weekly.model_copy(update={"positions": told[:1]}))))
+    alone = answers(mail_page(message(life.weekly.model_copy(update={"positions": positions[:1]}))))
     assert "Worst position" not in alone
 
 
 def test_decisions_come_worst_first_with_their_doubt_and_the_rest_is_counted(life: Life) -> None:
     rows = life.weekly.heuristic_performance
     kinds = ("investigate", "keep", "demote", "investigate", "demote", "investigate")
-    told = [
+    performance = [
         rows[0].model_copy(
             update={
                 "heuristic_id": f"H-{n}",
@@ -67,12 +69,12 @@ def test_decisions_come_worst_first_with_their_doubt_and_the_rest_is_counted(lif
         )
         for n, kind in enumerate(kinds)
     ]
-    page = mail_page(message(life.weekly.model_copy(update={"heuristic_performance": told})))
+    page = mail_page(message(life.weekly.model_copy(update={"heuristic_performance": performance})))
     wanted = next(answer for answer in page.answers if answer.key == "decisions")
     assert [(line.name, line.verdict) for line in wanted.lines] == [
         ("H-2", "DEMOTE"), ("H-4", "DEMOTE"), ("H-0", "INVESTIGATE"),
     ]  # fmt: skip
-    assert wanted.more == 2
+    assert wanted.omitted == 2
     assert all("citation" in line.note for line in wanted.lines)
 
 
@@ -85,14 +87,14 @@ def test_proposals_are_named_with_their_evidence(life: Life) -> None:
         ("H-0", "demote", "weak: 3 citations"),
         ("H-1", "demote", "weak: 3 citations"),
     ]
-    assert proposed.more == 3
+    assert proposed.omitted == 3
     assert "proposals" in [section.key for section in page.sections]
 
 
 def test_a_week_without_a_position_answers_in_words(life: Life) -> None:
     quiet = life.weekly.effectiveness.model_copy(update={"sum_vs_inaction": None, "closed_positions": 0})
-    told = life.weekly.model_copy(update={"positions": [], "effectiveness": quiet})
-    answers = [(told.question, told.answer) for told in mail_page(message(told)).answers]
+    report = life.weekly.model_copy(update={"positions": [], "effectiveness": quiet})
+    answers = [(answer.question, answer.answer) for answer in mail_page(message(report)).answers]
     assert answers[:2] == [
         ("Did acting beat doing nothing?", "Nothing to compare"),
         ("Best and worst position", "None"),
@@ -103,11 +105,11 @@ def test_amounts_of_a_position_carry_the_unit_its_agent_has(life: Life) -> None:
     """A position does not say its unit: the message does, of every agent in it."""
     other = life.position.model_copy(update={"agent": "other"})
     units = {life.position.agent: "BTC", "other": "EUR"}
-    told = message(life.position, digest_of=(life.position, other), currencies=units)
-    page = mail_page(told)
+    digest = message(life.position, digest_of=(life.position, other), currencies=units)
+    page = mail_page(digest)
     assert page.result.endswith(" BTC")
-    assert [found.result.rpartition(" ")[2] for found in page.older] == ["BTC", "EUR"]
-    assert [found.against_nothing.rpartition(" ")[2] for found in page.older] == ["BTC", "EUR"]
+    assert [older.result.rpartition(" ")[2] for older in page.older] == ["BTC", "EUR"]
+    assert [older.against_nothing.rpartition(" ")[2] for older in page.older] == ["BTC", "EUR"]
     assert page.answers[0].answer.endswith(" BTC")
 
 
@@ -118,9 +120,9 @@ def test_a_loss_names_the_action_it_is_about_the_last_that_lost(life: Life) -> N
             realized_pnl=pnl,
         )  # fmt: skip
 
-    taken = [action("10:00", -80.0), action("11:00", None), action("12:30", -70.0), action("12:31", 9.0)]
-    told = life.weekly.model_copy(update={"actions_taken": taken, "horizon": "loss"})
-    page = mail_page(message(told, kind="loss"))
+    actions = [action("10:00", -80.0), action("11:00", None), action("12:30", -70.0), action("12:31", 9.0)]
+    report = life.weekly.model_copy(update={"actions_taken": actions, "horizon": "loss"})
+    page = mail_page(message(report, kind="loss"))
     assert page.kicker == "Loss review"
     assert page.answers[0].question == "Which action lost?"
     assert page.outcome == page.answers[0].answer == "-70.00 USDC"
@@ -129,24 +131,24 @@ def test_a_loss_names_the_action_it_is_about_the_last_that_lost(life: Life) -> N
 
 def test_a_death_tells_lessons_and_the_largest_regrets(life: Life) -> None:
     page = mail_page(message(life.epoch, kind="death", review_id="sample.death", period_key=""))
-    told = answers(page)
+    by_question = answers(page)
     rows = [row for row in life.epoch.heuristic_performance if row.evidence_n or row.evaluated_count]
-    kept = sum(row.recommendation.kind == "keep" for row in rows)
-    demoted = sum(row.recommendation.kind == "demote" for row in rows)
+    keep_count = sum(row.recommendation.kind == "keep" for row in rows)
+    demote_count = sum(row.recommendation.kind == "demote" for row in rows)
     assert page.kicker == "Last review"
-    assert told["What did it teach?"][0] == f"{kept} kept, {demoted} demoted"
+    assert by_question["What did it teach?"][0] == f"{keep_count} kept, {demote_count} demoted"
     regrets = next(answer for answer in page.answers if answer.question == "The largest regrets")
     by_size = sorted((p for p in life.epoch.positions if p.regret), key=lambda p: -(p.regret or 0))
     assert [line.name for line in regrets.lines] == [p.position_id for p in by_size[:3]]
-    assert told["What would it change?"][0] == "Nothing"
+    assert by_question["What would it change?"][0] == "Nothing"
     rows = [
         row.model_copy(update={"recommendation": row.recommendation.model_copy(update={"kind": "demote"})})
         for row in rows[:2]
     ]
     sorry = life.epoch.model_copy(update={"heuristic_performance": rows})
-    told = answers(mail_page(message(sorry, kind="death", review_id="sample.death", period_key="")))
+    by_question = answers(mail_page(message(sorry, kind="death", review_id="sample.death", period_key="")))
     names = ", ".join(dict.fromkeys(row.heuristic_id for row in rows))
-    assert told["What would it change?"][0] == f"No longer act on {names}"
+    assert by_question["What would it change?"][0] == f"No longer act on {names}"
 
 
 # Revisions
@@ -176,19 +178,28 @@ def test_a_revision_tells_each_figure_as_it_was_and_as_it_is(life: Life) -> None
             "effectiveness": before.effectiveness.model_copy(update={"closed_positions": 99}),
         }
     )
-    told = changes(before, after)
-    assert [change.what for change in told] == ["Result", "Closed positions", "Trading gains", "late"]
-    assert told[0] == Change("Result", f"{before.pnl.total:+.2f} USDC", f"{pnl.total:+.2f} USDC")
-    assert told[3] == Change("late", "–", "+5.00")
-    assert changes(after, before) == tuple(Change(c.what, c.after, c.before) for c in told), "and back again"
+    revised_figures = changes(before, after)
+    assert [change.label for change in revised_figures] == [
+        "Result",
+        "Closed positions",
+        "Trading gains",
+        "late",
+    ]
+    assert revised_figures[0] == Change("Result", f"{before.pnl.total:+.2f} USDC", f"{pnl.total:+.2f} USDC")
+    assert revised_figures[3] == Change("late", "–", "+5.00")
+    assert changes(after, before) == tuple(Change(c.label, c.after, c.before) for c in revised_figures), (
+        "and back again"
+    )
 
 
 def test_a_position_that_closed_late_tells_what_changed(life: Life) -> None:
     before = life.position.model_copy(update={"open": True, "final_pnl": 1.0})
     after = life.position.model_copy(update={"open": False, "final_pnl": -1.0})
-    told = {change.what: (change.before, change.after) for change in changes(before, after, "USDC")}
-    assert told["Result"] == ("+1.00 USDC", "-1.00 USDC")
-    assert told["State"] == ("open", "closed")
+    revised_figures = {
+        change.label: (change.before, change.after) for change in changes(before, after, "USDC")
+    }
+    assert revised_figures["Result"] == ("+1.00 USDC", "-1.00 USDC")
+    assert revised_figures["State"] == ("open", "closed")
     assert changes(life.weekly, life.position) == (), "nothing can be compared"
 
 

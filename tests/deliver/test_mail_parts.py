@@ -9,7 +9,7 @@ import pytest
 from retro.deliver.channel import Message
 from retro.present.charts.raster import png_of
 from retro.present.charts.svg import LIGHT, label
-from tests.worlds.mails import Life, Seen, eml, lived, message, messages, parsed, parts
+from tests.worlds.mails import Life, RenderedMail, eml, lived, message, messages, parsed, parts
 
 
 @pytest.fixture(scope="module")
@@ -28,13 +28,13 @@ def every(life: Life) -> dict[str, Message]:
 
 
 @pytest.fixture(scope="module")
-def written(every: dict[str, Message]) -> dict[str, bytes]:
+def mails(every: dict[str, Message]) -> dict[str, bytes]:
     """One mail of every sort."""
-    return {name: eml(told) for name, told in every.items()}
+    return {name: eml(review) for name, review in every.items()}
 
 
-def test_a_mail_is_text_or_html_with_its_pictures(written: dict[str, bytes]) -> None:
-    for data in written.values():
+def test_a_mail_is_text_or_html_with_its_pictures(mails: dict[str, bytes]) -> None:
+    for data in mails.values():
         mail = parsed(data)
         assert mail.get_content_type() == "multipart/alternative"
         plain, rich = mail.iter_parts()
@@ -54,10 +54,10 @@ def numbers(text: str) -> set[str]:
     return set(re.findall(r"\d(?:[\d,]*\d)?(?:\.\d+)?", text))
 
 
-def test_every_number_of_the_html_stands_in_the_text_as_well(written: dict[str, bytes]) -> None:
-    for name, data in written.items():
+def test_every_number_of_the_html_stands_in_the_text_as_well(mails: dict[str, bytes]) -> None:
+    for name, data in mails.items():
         plain, html = parts(data)
-        missing = numbers(Seen(html).text) - numbers(plain)
+        missing = numbers(RenderedMail(html).text) - numbers(plain)
         assert missing == set(), name
         assert len(numbers(plain)) > 20
 
@@ -69,15 +69,15 @@ def test_both_parts_answer_in_the_owners_order(weekly: Message) -> None:
         "Which heuristics need a decision?", "H-7", "DEMOTE", "What is proposed?", "where the money came from",
     )  # fmt: skip
     plain, html = parts(eml(weekly))
-    for text in (plain, Seen(html).text):
-        told = text.lower()
-        told = told[told.index("weekly review") :]
-        places = [told.index(word.lower()) for word in order]
+    for text in (plain, RenderedMail(html).text):
+        lowered = text.lower()
+        lowered = lowered[lowered.index("weekly review") :]
+        places = [lowered.index(word.lower()) for word in order]
         assert places == sorted(places)
 
 
-def test_the_text_part_is_complete_and_plain(written: dict[str, bytes]) -> None:
-    plain, _ = parts(written["weekly"])
+def test_the_text_part_is_complete_and_plain(mails: dict[str, bytes]) -> None:
+    plain, _ = parts(mails["weekly"])
     assert not re.search(r"</?[a-z]+|&[a-z]+;", plain)
     assert max(map(len, plain.splitlines())) <= 78
     assert plain.startswith("Hello Ada,")
@@ -85,13 +85,13 @@ def test_the_text_part_is_complete_and_plain(written: dict[str, bytes]) -> None:
         assert title in plain
 
 
-def test_the_html_is_one_table_of_600_pixels_and_nothing_remote(written: dict[str, bytes]) -> None:
-    for data in written.values():
+def test_the_html_is_one_table_of_600_pixels_and_nothing_remote(mails: dict[str, bytes]) -> None:
+    for data in mails.values():
         _, html = parts(data)
-        seen = Seen(html)
-        attributes = dict(seen.tags)
+        rendered = RenderedMail(html)
+        attributes = dict(rendered.tags)
         assert attributes["html"]["lang"] == "en"
-        metas = [found for tag, found in seen.tags if tag == "meta"]
+        metas = [attrs for tag, attrs in rendered.tags if tag == "meta"]
         assert {"light dark"} == {
             m["content"] for m in metas if m.get("name") in {"color-scheme", "supported-color-schemes"}
         }
@@ -100,12 +100,12 @@ def test_the_html_is_one_table_of_600_pixels_and_nothing_remote(written: dict[st
         assert not re.search(
             r"https?:|//[a-z]|url\(|@import|<script|<link|<a\b|javascript:", html, re.IGNORECASE
         )
-        for tag, found in seen.tags:
-            assert not any(name.startswith("on") for name in found)
+        for tag, attrs in rendered.tags:
+            assert not any(name.startswith("on") for name in attrs)
             if tag == "img":
-                assert found["alt"]
-            if tag == "table" and found.get("role") != "presentation":
-                assert "data" in (found["class"] or ""), "a table is layout, or data with heads"
+                assert attrs["alt"]
+            if tag == "table" and attrs.get("role") != "presentation":
+                assert "data" in (attrs["class"] or ""), "a table is layout, or data with heads"
         assert len(html.encode()) < 100_000
 
 
@@ -121,9 +121,9 @@ def test_pictures_are_drawn_with_the_font_that_ships_here() -> None:
     svg = '<svg xmlns="http://www.w3.org/2000/svg" width="200" height="40" font-family="Inter">{}</svg>'
     empty = png_of(svg.format(""), LIGHT)
     for text in ("Trading losses -17.52", "Ωμέγα", "Привет", "▲ ▼ → ≤"):
-        written = png_of(svg.format(label(4, 20, text, "#000")), LIGHT)
-        assert len(written) > 2 * len(empty)
-        assert written == png_of(svg.format(label(4, 20, text, "#000")), LIGHT)
+        picture = png_of(svg.format(label(4, 20, text, "#000")), LIGHT)
+        assert len(picture) > 2 * len(empty)
+        assert picture == png_of(svg.format(label(4, 20, text, "#000")), LIGHT)
 
 
 def test_a_review_of_a_giant_is_still_a_small_mail(life: Life) -> None:
@@ -148,7 +148,7 @@ def test_a_review_of_a_giant_is_still_a_small_mail(life: Life) -> None:
     )
     plain, html = parts(eml(message(giant)))
     assert 20_000 < len(html.encode()) < 100_000
-    assert "Left out of this part to keep it short: breakdowns" in Seen(html).text
+    assert "Left out of this part to keep it short: breakdowns" in RenderedMail(html).text
     assert "BREAKDOWNS" in plain
     assert "Did acting beat doing nothing?" in html
 
@@ -169,7 +169,7 @@ def test_an_agent_that_did_nothing_gets_a_mail_as_well(life: Life) -> None:
         }
     )
     plain, html = parts(eml(message(idle)))
-    for text in (plain, Seen(html).text):
+    for text in (plain, RenderedMail(html).text):
         assert "Flat" in text
         assert "no position was closed" in text
         assert "there was no position in the period" in text

@@ -37,7 +37,7 @@ def test_a_mail_arrives_byte_for_byte() -> None:
     box = Mailbox()
     with serve(box) as port:
         assert send(port) == Sent()
-    assert [(t.sender, t.recipients, t.data) for t in box.taken] == [("a@x.test", ["b@x.test"], BODY)]
+    assert [(t.sender, t.recipients, t.data) for t in box.received] == [("a@x.test", ["b@x.test"], BODY)]
 
 
 # TLS and log-in
@@ -52,7 +52,7 @@ def test_under_tls_with_a_log_in(security, trusted: Certificate) -> None:
         )
     assert outcome == Sent()
     assert box.logged_in == [("ada", PASSWORD)]
-    assert len(box.taken) == 1
+    assert len(box.received) == 1
 
 
 @pytest.mark.parametrize("off", [("LOGIN",), ("PLAIN",)])
@@ -70,7 +70,7 @@ def test_a_wrong_password_waits_for_the_owner_and_is_not_told() -> None:
     assert outcome == Retry(
         "127.0.0.1 did not accept the user name and RETRO_SMTP_PASSWORD (535)", after_s=3600.0
     )
-    assert box.taken == []
+    assert box.received == []
 
 
 def test_a_server_that_wants_a_log_in_nobody_configured_is_the_owners_to_mend() -> None:
@@ -86,7 +86,7 @@ def test_nothing_is_sent_in_clear_when_starttls_is_asked_for_and_not_offered() -
     with serve(box) as port:
         outcome = send(port, security="starttls")
     assert outcome == Retry("127.0.0.1 offers no STARTTLS; nothing was sent in clear", after_s=3600.0)
-    assert box.taken == []
+    assert box.received == []
 
 
 @pytest.mark.parametrize("security", ["starttls", "tls"])
@@ -96,7 +96,7 @@ def test_a_certificate_nobody_vouches_for_is_not_trusted(security, identity: Cer
         outcome = send(port, security=security)
     assert isinstance(outcome, Retry)
     assert "certificate is not trusted" in outcome.reason
-    assert box.taken == []
+    assert box.received == []
 
 
 def test_a_certificate_for_another_name_is_not_trusted(
@@ -154,7 +154,7 @@ def test_15_a_recipient_put_off_is_tried_when_the_server_says(reply: str, after:
         assert outcome.after_s == after
         assert reply in outcome.reason
         assert send(port) == Sent(), "the next try goes through"
-    assert len(box.taken) == 1
+    assert len(box.received) == 1
 
 
 def test_content_put_off_is_tried_later_and_refused_content_never() -> None:
@@ -203,12 +203,12 @@ def test_15_a_dripping_server_is_cut_at_the_deadline(security, trusted: Certific
 def test_a_server_that_stalls_after_the_content_is_cut_too() -> None:
     def stall(connection: socket.socket) -> None:
         connection.sendall(b"220 hi\r\n")
-        seen = b""
-        while b"\r\n.\r\n" not in seen:
+        received = b""
+        while b"\r\n.\r\n" not in received:
             data = connection.recv(65536)
             if not data:
                 return
-            seen += data
+            received += data
             if not data.startswith(b"From:") and b"\r\nFrom:" not in data:
                 connection.sendall(b"354 go\r\n" if data.upper().startswith(b"DATA") else b"250 ok\r\n")
         connection.recv(1)
@@ -224,7 +224,7 @@ def test_2_a_server_that_vanishes_after_taking_the_mail_may_get_it_twice_the_sam
         assert send(port) == Retry(f"127.0.0.1:{port} closed the connection")
         box.vanishes = "never"
         assert send(port) == Sent()
-    assert [taken.data for taken in box.taken] == [BODY, BODY]
+    assert [delivered.data for delivered in box.received] == [BODY, BODY]
 
 
 def test_a_broken_farewell_does_not_undo_what_was_taken() -> None:
@@ -255,7 +255,7 @@ def test_16_one_recipient_of_three_rejected_the_others_served() -> None:
         "gone@x.test": Rejected("127.0.0.1 did not take the recipient gone@x.test: 550 5.1.1 no such user"),
         "two@x.test": Sent(),
     }
-    assert [taken.recipients for taken in box.taken] == [["one@x.test"], ["two@x.test"]]
+    assert [delivered.recipients for delivered in box.received] == [["one@x.test"], ["two@x.test"]]
 
 
 def test_a_sender_the_server_will_not_have_is_refused() -> None:

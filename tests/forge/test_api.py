@@ -26,8 +26,8 @@ DESCRIPTION = DATA / "github-pulls.openapi.json"
 
 @cache
 def description() -> OpenAPI:
-    told = json.loads(DESCRIPTION.read_text())
-    return OpenAPI.from_dict(told | {"servers": [{"url": "http://forge.test"}]})
+    document = json.loads(DESCRIPTION.read_text())
+    return OpenAPI.from_dict(document | {"servers": [{"url": "http://forge.test"}]})
 
 
 def check(asked: Asked) -> None:
@@ -53,18 +53,18 @@ def check(asked: Asked) -> None:
 @pytest.fixture(params=["github", "gitea"])
 def forge(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[FakeForge]:
     repository = lives.bare_repository(tmp_path / "agent.git")
-    with FakeForge(repository, token=lives.TOKEN, flavour=request.param) as made:
-        yield made
+    with FakeForge(repository, token=lives.TOKEN, flavour=request.param) as fake_forge:
+        yield fake_forge
 
 
 @pytest.fixture
 def github(tmp_path: Path) -> Iterator[FakeForge]:
-    with FakeForge(lives.bare_repository(tmp_path / "agent.git"), token=lives.TOKEN) as made:
-        yield made
+    with FakeForge(lives.bare_repository(tmp_path / "agent.git"), token=lives.TOKEN) as fake_forge:
+        yield fake_forge
 
 
-def client(forge: FakeForge, token: str = lives.TOKEN, **more: Any) -> Forge:
-    return Forge(forge.url, forge.slug, Secret("RETRO_FORGE_TOKEN", token), **more)
+def client(forge: FakeForge, token: str = lives.TOKEN, **options: Any) -> Forge:
+    return Forge(forge.url, forge.slug, Secret("RETRO_FORGE_TOKEN", token), **options)
 
 
 def branch(forge: FakeForge, name: str = BRANCH) -> None:
@@ -78,14 +78,14 @@ def everything(forge: FakeForge) -> None:
     with client(forge) as hub:
         hub.repository()
         assert hub.find(BRANCH) == []
-        made = hub.create(BRANCH, "main", "title", "body")
-        assert hub.create(BRANCH, "main", "title", "body") == made  # exists already: found
-        hub.label(made.number, "retro")
-        hub.update(made.number, "other", "words")
-        hub.comment_once(made.number, "<!-- x -->", "said")
-        hub.comment_once(made.number, "<!-- x -->", "said")
-        forge.merge(made.number)
-        assert hub.get(made.number).state == "merged"
+        pull = hub.create(BRANCH, "main", "title", "body")
+        assert hub.create(BRANCH, "main", "title", "body") == pull  # exists already: found
+        hub.label(pull.number, "retro")
+        hub.update(pull.number, "other", "words")
+        hub.comment_once(pull.number, "<!-- x -->", "said")
+        hub.comment_once(pull.number, "<!-- x -->", "said")
+        forge.merge(pull.number)
+        assert hub.get(pull.number).state == "merged"
 
 
 def test_the_double_and_our_requests_are_as_github_describes_them(github: FakeForge) -> None:
@@ -94,7 +94,7 @@ def test_the_double_and_our_requests_are_as_github_describes_them(github: FakeFo
         hub.create("absent", "main", "title", "body")
     with client(github) as hub, pytest.raises(ForgeError):
         hub.get(99)
-    assert {(one.method, one.answer.status) for one in github.asked} >= {
+    assert {(request.method, request.answer.status) for request in github.asked} >= {
         ("GET", 200), ("POST", 201), ("POST", 422), ("POST", 200), ("PATCH", 200), ("GET", 404),
     }  # fmt: skip
     for asked in github.asked:
@@ -122,7 +122,7 @@ def test_a_pull_request_is_made_found_reworded_labelled_and_commented_once(forge
     everything(forge)
     assert len(forge.pulls) == 1
     assert forge.pulls[0] | {"labels": ["retro"], "title": "other", "body": "words"} == forge.pulls[0]
-    assert [one["body"] for one in forge.comments] == ["said\n\n<!-- x -->"]
+    assert [comment["body"] for comment in forge.comments] == ["said\n\n<!-- x -->"]
 
 
 def test_requests_are_found_among_many_pages_and_by_their_own_branch_only(forge: FakeForge) -> None:
@@ -135,8 +135,8 @@ def test_requests_are_found_among_many_pages_and_by_their_own_branch_only(forge:
         for number in range(60):
             hub.create(f"other/{number}", "main", "x", "")
         second = hub.create(BRANCH, "main", "second", "")
-        assert [one.number for one in hub.find(BRANCH)] == [second.number, first.number]
-        assert [one.state for one in hub.find(BRANCH)] == ["open", "closed"]
+        assert [pull.number for pull in hub.find(BRANCH)] == [second.number, first.number]
+        assert [pull.state for pull in hub.find(BRANCH)] == ["open", "closed"]
 
 
 def test_a_renamed_repository_is_followed_with_the_method_and_body_it_was_asked_with(
@@ -146,8 +146,8 @@ def test_a_renamed_repository_is_followed_with_the_method_and_body_it_was_asked_
     hub = client(forge)
     forge.rename("ada/another")
     with hub:
-        made = hub.create(BRANCH, "main", "title", "body")
-        assert hub.find(BRANCH) == [hub.get(made.number)]
+        pull = hub.create(BRANCH, "main", "title", "body")
+        assert hub.find(BRANCH) == [hub.get(pull.number)]
     assert forge.pulls[0]["body"] == "body"
 
 
@@ -179,23 +179,23 @@ def test_a_forge_that_asks_for_patience_is_given_it(
     github: FakeForge, answer: Answer, after_s: float
 ) -> None:
     github.trouble.append(answer)
-    with client(github) as hub, pytest.raises(ForgeError, match="come back") as told:
+    with client(github) as hub, pytest.raises(ForgeError, match="come back") as raised:
         hub.repository()
-    assert (told.value.after_s, told.value.permanent) == (after_s, False)
+    assert (raised.value.after_s, raised.value.permanent) == (after_s, False)
 
 
 def test_an_exhausted_limit_lasts_until_it_is_renewed_by_the_forges_own_clock(github: FakeForge) -> None:
     headers = {"x-ratelimit-remaining": "0", "x-ratelimit-reset": str(int(time.time()) + 900)}
     github.trouble.append(Answer(403, {"message": "limit"}, headers))
-    with client(github) as hub, pytest.raises(ForgeError) as told:
+    with client(github) as hub, pytest.raises(ForgeError) as raised:
         hub.repository()
-    assert told.value.after_s == pytest.approx(900, abs=5)
+    assert raised.value.after_s == pytest.approx(900, abs=5)
     github.trouble.append(
         Answer(429, {"message": "x"}, {"Retry-After": formatdate(time.time() + 30, usegmt=True)})
     )
-    with client(github) as hub, pytest.raises(ForgeError) as told:
+    with client(github) as hub, pytest.raises(ForgeError) as raised:
         hub.repository()
-    assert told.value.after_s == pytest.approx(30, abs=5)
+    assert raised.value.after_s == pytest.approx(30, abs=5)
 
 
 def test_a_short_pause_is_waited_for_where_somebody_waits(github: FakeForge) -> None:
@@ -212,41 +212,41 @@ def test_a_short_pause_is_waited_for_where_somebody_waits(github: FakeForge) -> 
 @pytest.mark.parametrize("status", [401, 403, 404])
 def test_a_lost_permission_needs_a_person_and_names_what_is_needed(github: FakeForge, status: int) -> None:
     github.trouble.append(Answer(status, {"message": f"Bad token {lives.TOKEN}"}))
-    with client(github) as hub, pytest.raises(ForgeError, match="RETRO_FORGE_TOKEN needs") as told:
+    with client(github) as hub, pytest.raises(ForgeError, match="RETRO_FORGE_TOKEN needs") as raised:
         hub.repository()
-    assert told.value.permanent
-    assert told.value.after_s is None
-    assert lives.TOKEN not in str(told.value)
+    assert raised.value.permanent
+    assert raised.value.after_s is None
+    assert lives.TOKEN not in str(raised.value)
 
 
 def test_a_revoked_token_is_told_apart_from_a_forge_that_is_down(github: FakeForge) -> None:
-    with client(github, "revoked-token") as hub, pytest.raises(ForgeError) as told:
+    with client(github, "revoked-token") as hub, pytest.raises(ForgeError) as raised:
         hub.find(BRANCH)
-    assert told.value.permanent
+    assert raised.value.permanent
     github.trouble.append(Answer(500, {"message": "oh"}))
-    with client(github) as hub, pytest.raises(ForgeError) as told:
+    with client(github) as hub, pytest.raises(ForgeError) as raised:
         hub.find(BRANCH)
-    assert not told.value.permanent
+    assert not raised.value.permanent
     gone = client(github)
     github.__exit__(None, None, None)
     try:
-        with gone, pytest.raises(ForgeError, match="cannot be reached") as told:
+        with gone, pytest.raises(ForgeError, match="cannot be reached") as raised:
             gone.find(BRANCH)
     finally:
         github._server, github._thread = _another(github)
-    assert not told.value.permanent
+    assert not raised.value.permanent
 
 
 def _another(forge: FakeForge) -> tuple[Any, Any]:
     """A server to be shut down in place of the one that is."""
-    made = FakeForge(forge.repository)
-    made.__enter__()
-    return made._server, made._thread
+    replacement = FakeForge(forge.repository)
+    replacement.__enter__()
+    return replacement._server, replacement._thread
 
 
-@pytest.mark.parametrize("told", [[], {}, {"number": "x"}, None, "text", {"number": 1, "state": "open"}])
-def test_an_answer_that_is_no_pull_request_is_said_to_be_none(github: FakeForge, told: Any) -> None:
-    github.trouble.append(Answer(200, told))
+@pytest.mark.parametrize("answer", [[], {}, {"number": "x"}, None, "text", {"number": 1, "state": "open"}])
+def test_an_answer_that_is_no_pull_request_is_said_to_be_none(github: FakeForge, answer: Any) -> None:
+    github.trouble.append(Answer(200, answer))
     with client(github) as hub, pytest.raises(ForgeError, match="no pull request"):
         hub.get(1)
 
@@ -255,5 +255,5 @@ def test_the_token_goes_into_one_header_and_nowhere_else(github: FakeForge) -> N
     everything(github)
     for asked in github.asked:
         assert asked.headers["Authorization"] == f"Bearer {lives.TOKEN}"
-        others = {name: value for name, value in asked.headers.items() if name != "Authorization"}
-        assert lives.TOKEN not in json.dumps([asked.path, asked.query, asked.body, others])
+        other_headers = {name: value for name, value in asked.headers.items() if name != "Authorization"}
+        assert lives.TOKEN not in json.dumps([asked.path, asked.query, asked.body, other_headers])

@@ -31,23 +31,23 @@ def write(git: Git, content: bytes = NEW, message: str = "playbook(bot): demote 
 
 
 def test_the_same_input_is_the_same_commit_in_any_clone(tmp_path: Path, repository: Path) -> None:
-    made = []
+    commits = []
     for name in ("one", "other"):
         git = Git(str(repository), tmp_path / name, ENV)
         with git.alone():
-            made += [write(git), write(git)]
-    assert len(set(made)) == 1
+            commits += [write(git), write(git)]
+    assert len(set(commits)) == 1
     with git.alone():
-        assert write(git, NEW + b"more\n") not in made
-        assert write(git, message="other words\n") not in made
+        assert write(git, NEW + b"more\n") not in commits
+        assert write(git, message="other words\n") not in commits
 
 
 def test_only_the_playbook_is_touched_and_the_commit_is_ours(tmp_path: Path, repository: Path) -> None:
     git = Git(str(repository), tmp_path / "cache", ENV)
     with git.alone():
-        made = write(git)
-        git.push(made, BRANCH, None)
-        commit = git.commit(made)
+        commit_id = write(git)
+        git.push(commit_id, BRANCH, None)
+        commit = git.commit(commit_id)
     assert commit.is_ours
     assert commit.author == f"{AUTHOR} {AT_S} +0000"
     assert lives.git(repository, "diff", "--name-status", "main", BRANCH) == "M\tPLAYBOOK.md"
@@ -59,12 +59,12 @@ def test_a_file_keeps_its_mode_and_one_in_a_folder_is_made(tmp_path: Path, repos
     with git.alone():
         base = git.tips(None, BRANCH)
         git.fetch(base, BRANCH)
-        made = git.write(base.base, "agents/a b/PLAYBOOK.md", b"# x\n", "m\n", AT_S)
-        git.push(made, BRANCH, None)
-        assert git.read(made, "agents/a b/PLAYBOOK.md") == b"# x\n"
-        assert git.read(made, "absent.md") is None
+        commit_id = git.write(base.base, "agents/a b/PLAYBOOK.md", b"# x\n", "m\n", AT_S)
+        git.push(commit_id, BRANCH, None)
+        assert git.read(commit_id, "agents/a b/PLAYBOOK.md") == b"# x\n"
+        assert git.read(commit_id, "absent.md") is None
         with pytest.raises(GitError, match="not a regular file"):
-            git.read(made, "agents")
+            git.read(commit_id, "agents")
     assert lives.git(repository, "diff", "--name-status", "main", BRANCH) == "A\tagents/a b/PLAYBOOK.md"
 
 
@@ -73,12 +73,12 @@ def test_a_push_again_is_no_push_and_one_over_a_persons_commit_is_refused(
 ) -> None:
     git = Git(str(repository), tmp_path / "cache", ENV)
     with git.alone():
-        made = write(git)
-        git.push(made, BRANCH, None)
-        git.push(made, BRANCH, None)  # a retry that does not know of its first try
+        commit_id = write(git)
+        git.push(commit_id, BRANCH, None)
+        git.push(commit_id, BRANCH, None)  # a retry that does not know of its first try
         theirs = lives.commit_of_a_person(repository, BRANCH, {"PLAYBOOK.md": "mine\n"})
         with pytest.raises(LeaseError):
-            git.push(write(git, NEW + b"more\n"), BRANCH, made)
+            git.push(write(git, NEW + b"more\n"), BRANCH, commit_id)
         tips = git.tips(None, BRANCH)
         git.fetch(tips, BRANCH)
         assert tips.head == theirs
@@ -93,15 +93,15 @@ def test_a_commit_that_went_through_other_hands_is_foreign(
 ) -> None:
     git = Git(str(repository), tmp_path / "cache", ENV)
     with git.alone():
-        made = write(git)
-        git.push(made, BRANCH, None)
-        tree, parents = lives.git(repository, "rev-parse", f"{made}^{{tree}}"), ["-p", "main"]
+        commit_id = write(git)
+        git.push(commit_id, BRANCH, None)
+        tree, parents = lives.git(repository, "rev-parse", f"{commit_id}^{{tree}}"), ["-p", "main"]
         who = dict(lives.MESSAGE)
         if how == "amended":  # the author stays, the committer is a person
             name, _, address = AUTHOR.rstrip(">").partition(" <")
             who |= {"GIT_AUTHOR_NAME": name, "GIT_AUTHOR_EMAIL": address, "GIT_AUTHOR_DATE": f"@{AT_S} +0000"}
         if how == "merged":
-            parents = ["-p", made, "-p", "main"]
+            parents = ["-p", commit_id, "-p", "main"]
         old, lives.MESSAGE = lives.MESSAGE, who
         try:
             theirs = lives.git(repository, "commit-tree", tree, *parents, "-m", "x")
@@ -169,27 +169,29 @@ def test_a_git_that_hangs_is_stopped(tmp_path: Path, repository: Path) -> None:
 
 def test_the_token_reaches_its_host_through_the_environment_alone(tmp_path: Path, repository: Path) -> None:
     """A git of ours writes down its arguments; the forge asks for the token; the cache keeps none of it."""
-    seen = tmp_path / "arguments"
+    argument_log = tmp_path / "arguments"
     spy = tmp_path / "bin" / "git"
     spy.parent.mkdir()
-    spy.write_text(f'#!/bin/sh\nPATH={ENV["PATH"]}\nprintf "%s\\n" "$@" >> {seen}\nexec git "$@"\n')
+    spy.write_text(f'#!/bin/sh\nPATH={ENV["PATH"]}\nprintf "%s\\n" "$@" >> {argument_log}\nexec git "$@"\n')
     spy.chmod(0o755)
     token = Secret("RETRO_FORGE_TOKEN", lives.TOKEN)
     with FakeForge(repository, token=lives.TOKEN) as forge:
-        told = {"PATH": f"{spy.parent}:{ENV['PATH']}", "RETRO_FORGE_TOKEN": lives.TOKEN}
-        git = Git(forge.git_url, tmp_path / "cache", told, token)
+        environment = {"PATH": f"{spy.parent}:{ENV['PATH']}", "RETRO_FORGE_TOKEN": lives.TOKEN}
+        git = Git(forge.git_url, tmp_path / "cache", environment, token)
         with git.alone():
-            made = write(git)
-            git.push(made, BRANCH, None)
-        assert forge.commit_of(BRANCH) == made
-        wrong = Git(forge.git_url, tmp_path / "cache", told, Secret("RETRO_FORGE_TOKEN", "wr0ng-token"))
+            commit_id = write(git)
+            git.push(commit_id, BRANCH, None)
+        assert forge.commit_of(BRANCH) == commit_id
+        wrong = Git(
+            forge.git_url, tmp_path / "cache", environment, Secret("RETRO_FORGE_TOKEN", "wr0ng-token")
+        )
         with wrong.alone(), pytest.raises(GitError) as refused:
             wrong.tips(None, BRANCH)
         assert refused.value.permanent
         assert "wr0ng" not in str(refused.value)
         elsewhere = forge.git_url.replace("127.0.0.1", "localhost")
-        assert git._origin != Git(elsewhere, tmp_path / "cache", told, token)._origin
-    assert "push" in seen.read_text()
-    assert lives.TOKEN not in seen.read_text()
-    kept = [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
-    assert all(lives.TOKEN.encode() not in path.read_bytes() for path in kept)
+        assert git._origin != Git(elsewhere, tmp_path / "cache", environment, token)._origin
+    assert "push" in argument_log.read_text()
+    assert lives.TOKEN not in argument_log.read_text()
+    cached_files = [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
+    assert all(lives.TOKEN.encode() not in path.read_bytes() for path in cached_files)

@@ -39,15 +39,15 @@ def a_longer_history(retro: Retro) -> None:
 
 def follow(retro: Retro, block: str) -> None:
     for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
-        command, *shown = part.splitlines()
+        command, *expected_lines = part.splitlines()
         program, *words = shlex.split(command)
         if words[0] == "validate":
             a_longer_history(retro)
-        said = retro(*words)
-        assert (program, said.code) == ("retro", 0), (command, said.err)
-        printed = iter([line.rstrip() for line in said.out.splitlines()])
-        for line in shown:
-            assert line in printed, f"`{command}` does not print, in this order: {line!r}\n{said.out}"
+        result = retro(*words)
+        assert (program, result.code) == ("retro", 0), (command, result.err)
+        printed = iter([line.rstrip() for line in result.out.splitlines()])
+        for line in expected_lines:
+            assert line in printed, f"`{command}` does not print, in this order: {line!r}\n{result.out}"
 
 
 def test_the_page_can_be_followed_from_top_to_bottom(retro: Retro, monkeypatch: pytest.MonkeyPatch):
@@ -66,8 +66,8 @@ def test_the_page_can_be_followed_from_top_to_bottom(retro: Retro, monkeypatch: 
 
 def test_the_page_names_every_tool_and_what_it_may_do():
     rows = re.findall(r"^\| (`[a-z_`, ]+) \| (read-only|writes) \|", PAGE, re.MULTILINE)
-    told = {name: mark for names, mark in rows for name in re.findall(r"`(\w+)`", names)}
-    assert told == dict.fromkeys(READS, "read-only") | dict.fromkeys(WRITES, "writes")
+    permissions = {name: mark for names, mark in rows for name in re.findall(r"`(\w+)`", names)}
+    assert permissions == dict.fromkeys(READS, "read-only") | dict.fromkeys(WRITES, "writes")
 
 
 def test_the_page_names_every_field_of_a_situation():

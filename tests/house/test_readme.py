@@ -31,18 +31,18 @@ class Step(NamedTuple):
     """A command of the README and the lines it is said to print."""
 
     command: str
-    shown: list[str]
+    lines: list[str]
 
 
 def steps() -> list[Step]:
-    found: list[Step] = []
+    commands: list[Step] = []
     for block in re.findall(r"^```console\n(.*?)^```", README, re.DOTALL | re.MULTILINE):
         for line in block.splitlines():
             if line.startswith("$ "):
-                found.append(Step(line[2:], []))
+                commands.append(Step(line[2:], []))
             else:
-                found[-1].shown.append(line)
-    return found
+                commands[-1].lines.append(line)
+    return commands
 
 
 def user_s_files(place: Path) -> None:
@@ -94,11 +94,11 @@ def session(
         )
     env |= {"POSTGRESQL_URL": postgres_server, "PATH": "/usr/bin:/bin"}
     subprocess.run(["bash", "-c", "\n".join(script)], cwd=place.parent, env=env, check=True)
-    told = {}
+    outcomes = {}
     for number, step in enumerate(steps()):
         code, out, err = ((place.parent / f"{number}.{kind}").read_text() for kind in ("code", "out", "err"))
-        told[step.command] = (int(code), out, err)
-    return told
+        outcomes[step.command] = (int(code), out, err)
+    return outcomes
 
 
 @pytest.mark.parametrize("step", steps(), ids=lambda step: step.command)
@@ -109,7 +109,7 @@ def test_every_command_of_the_readme_runs_and_prints_what_it_shows(
     assert code == 0, err
     printed = [line.rstrip() for line in out.splitlines()]
     place = 0
-    for line in step.shown:
+    for line in step.lines:
         assert line in printed, f"the README shows a line that is not printed; copy it anew: {line!r}"
         assert printed.index(line) >= place, f"the README shows lines in another order: {line!r}"
         place = printed.index(line)
@@ -191,14 +191,14 @@ def test_the_writer_of_the_journal_page_writes(tmp_path: Path, monkeypatch: pyte
 
 def test_the_page_of_the_playbook_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = (ROOT / "docs" / "playbook.md").read_text(encoding="utf-8")
-    shown = dict(re.findall(r"```(\w+)\n(.*?)```", text, re.DOTALL))
-    book = playbook.parse(shown["markdown"])
-    assert [one.id for one in book.heuristics] == ["H-1", "H-2", "H-3", "H-4"]
+    blocks = dict(re.findall(r"```(\w+)\n(.*?)```", text, re.DOTALL))
+    book = playbook.parse(blocks["markdown"])
+    assert [heuristic.id for heuristic in book.heuristics] == ["H-1", "H-2", "H-3", "H-4"]
     assert not book.faults
     monkeypatch.chdir(tmp_path)
-    Path("config.toml").write_text(shown["toml"])
+    Path("config.toml").write_text(blocks["toml"])
     assert load(Path("config.toml"), {}).playbook.slug == "ada/agent"
-    exec(compile(shown["python"], "docs/playbook.md", "exec"), {})  # noqa: S102  the page is ours
+    exec(compile(blocks["python"], "docs/playbook.md", "exec"), {})  # noqa: S102  the page is ours
 
 
 def test_the_page_of_numbers_uses_the_names_that_reports_use() -> None:
@@ -209,13 +209,13 @@ def test_the_page_of_numbers_uses_the_names_that_reports_use() -> None:
         for name in re.findall(r"`(\w+)`", row)
     }
     assert len(figures) >= 50
-    known: set[str] = set()
+    field_names: set[str] = set()
     pending = [model.model_json_schema() for model in (RetrospectiveReport, PositionRetrospective)]
     while pending:
         schema = pending.pop()
-        known |= set(schema.get("properties", {}))
+        field_names |= set(schema.get("properties", {}))
         pending += list(schema.get("$defs", {}).values())
-    assert figures - known == set()
+    assert figures - field_names == set()
     figures_of_pnl = set(RetrospectiveReport.model_json_schema()["$defs"]["PnlAttribution"]["properties"])
     assert [name for name in figures_of_pnl if name not in text] == [], (
         "every line of an attribution is explained"

@@ -62,15 +62,15 @@ def declared(tree: ast.Module) -> list[Any] | None:
 
 def imported_names(nodes: list[ast.stmt]) -> dict[str, str]:
     """Name -> module, for every import of these statements."""
-    found: dict[str, str] = {}
+    imports: dict[str, str] = {}
     for node in nodes:
         if isinstance(node, ast.ImportFrom):
-            found |= {
+            imports |= {
                 alias.asname or alias.name: f"{'.' * node.level}{node.module or ''}" for alias in node.names
             }
         elif isinstance(node, ast.Import):
-            found |= {alias.asname or alias.name.split(".")[0]: alias.name for alias in node.names}
-    return found
+            imports |= {alias.asname or alias.name.split(".")[0]: alias.name for alias in node.names}
+    return imports
 
 
 def assigned_names(tree: ast.Module) -> set[str]:
@@ -82,12 +82,12 @@ def assigned_names(tree: ast.Module) -> set[str]:
 def commands_of(tree: ast.Module) -> set[str]:
     """Functions that are commands of the command line: `@app.command()` above them, or `app.command()(function)`."""
     registers = re.compile(r"\.(?:command|callback)\(.*\)$", re.DOTALL)
-    found = {
+    decorated = {
         node.name
         for node in public(tree.body)
         if any(registers.search(ast.unparse(decorator)) for decorator in node.decorator_list)
     }
-    return found | {
+    return decorated | {
         ast.unparse(node.args[0])
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and node.args and registers.search(ast.unparse(node.func))
@@ -143,11 +143,15 @@ def test_all_names_what_a_module_offers_and_nothing_else(name: str) -> None:
     tree = tree_of(name)
     names = declared(tree) or []
     own = {node.name for node in public(tree.body)} - commands_of(tree)
-    there = {*assigned_names(tree), *imported_names(tree.body), *(node.name for node in public(tree.body))}
+    defined_names = {
+        *assigned_names(tree),
+        *imported_names(tree.body),
+        *(node.name for node in public(tree.body)),
+    }
     assert len(names) == len(set(names)), "a name stands twice"
     assert own - set(names) == set(), "offered but not in __all__"
     if not any(isinstance(node, Definition) and node.name == "__getattr__" for node in tree.body):
-        assert set(names) - there == set(), "in __all__ but not there"
+        assert set(names) - defined_names == set(), "in __all__ but not there"
 
 
 def test_no_module_has_a_name_that_says_nothing() -> None:
@@ -265,15 +269,15 @@ def test_no_registry_host_and_no_path_of_a_machine_is_written_down() -> None:
     ]
     paths = [r"(?<![\w.])/(?:work|farm|root|Users)/", r"(?<![\w.])/tmp/[a-z]"]
     forbidden = re.compile("|".join(hosts + paths))
-    found = []
+    matches = []
     for name in FILES:
         content = (ROOT / name).read_bytes()
         if b"\0" not in content[:8000]:
             lines = content.decode("utf-8", "replace").splitlines()
-            found += [
+            matches += [
                 f"{name}:{n} {line.strip()[:80]}" for n, line in enumerate(lines, 1) if forbidden.search(line)
             ]
-    assert found == []
+    assert matches == []
 
 
 # Decisions
@@ -299,7 +303,7 @@ def test_every_dependency_has_its_sentence_in_the_decisions() -> None:
 def test_the_tree_of_errors_shows_every_error() -> None:
     from retro import errors
 
-    made = {
+    error_classes = {
         node.name
         for name in MODULES
         if name.startswith("retro/")
@@ -308,5 +312,5 @@ def test_the_tree_of_errors_shows_every_error() -> None:
         and {base.id for base in node.bases if isinstance(base, ast.Name)}
         & set(re.findall(r"\w+Error", errors.__doc__ or ""))
     }
-    shown = set(re.findall(r"\w+Error", errors.__doc__ or ""))
-    assert {name for name in made if name.endswith("Error")} <= shown
+    documented = set(re.findall(r"\w+Error", errors.__doc__ or ""))
+    assert {name for name in error_classes if name.endswith("Error")} <= documented

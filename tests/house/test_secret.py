@@ -125,7 +125,7 @@ def test_notification_urls_may_be_several_lines(tmp_path: Path) -> None:
 def test_a_secret_shows_itself_only_when_asked(caplog: pytest.LogCaptureFixture) -> None:
     secret = Secret(KEY, VALUE)
     logging.getLogger("x").warning("key %s %r", secret, secret)
-    shown = [
+    representations = [
         str(secret),
         repr(secret),
         f"{secret}",
@@ -133,9 +133,9 @@ def test_a_secret_shows_itself_only_when_asked(caplog: pytest.LogCaptureFixture)
         repr([secret]),
         caplog.text,
     ]
-    shown += [json.dumps({"key": secret}, default=repr), repr(vars(type(secret)))]
-    assert all(VALUE not in text for text in shown)
-    assert all(KEY in text for text in shown[:-1])
+    representations += [json.dumps({"key": secret}, default=repr), repr(vars(type(secret)))]
+    assert all(VALUE not in text for text in representations)
+    assert all(KEY in text for text in representations[:-1])
     assert secret.reveal() == VALUE
     for take in (pickle.dumps, copy.copy, copy.deepcopy, json.dumps):
         with pytest.raises(TypeError):

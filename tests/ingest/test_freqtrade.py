@@ -46,16 +46,16 @@ def of(facts: list[Fact], kind: type) -> list:
 
 def profits(facts: list[Fact]) -> dict[str, Decimal]:
     """What each position made: money out less money in, less fees, plus funding; and its net quantity is zero."""
-    money, held = defaultdict(Decimal), defaultdict(Decimal)
+    money, holdings = defaultdict(Decimal), defaultdict(Decimal)
     for fact in facts:
         if isinstance(fact, Fill):
             sign = 1 if fact.side == "sell" else -1
             money[fact.position] += sign * fact.quantity * fact.price - fact.fee
-            held[fact.position] -= sign * fact.quantity
+            holdings[fact.position] -= sign * fact.quantity
         elif isinstance(fact, Flow):
             money[fact.position] += fact.value if fact.kind == "funding_received" else -fact.value
     closed = {fact.position for fact in of(facts, Exit)}
-    assert all(held[position] == 0 for position in closed), "a closed position nets to exactly zero"
+    assert all(holdings[position] == 0 for position in closed), "a closed position nets to exactly zero"
     return {position: money[position] for position in closed}
 
 
@@ -106,22 +106,22 @@ def lives(draw, dust=True):
     """A closed trade: entries and partial exits in any order, fees in the coin, dust, funding, either side."""
     futures = draw(st.booleans())
     short = futures and draw(st.booleans())
-    orders, held = [], 0.0
+    orders, holding = [], 0.0
     for day in range(1, draw(st.integers(2, 7)) + 1):
-        entry = not held or draw(st.booleans())
+        entry = not holding or draw(st.booleans())
         if entry:
             amount = draw(amounts)
             fee = round(amount * 0.001, 8) if dust and not futures and draw(st.booleans()) else None
-            held += amount - (fee or 0.0)
+            holding += amount - (fee or 0.0)
         else:
-            fee, amount = None, round(held * draw(st.floats(0.1, 0.9)), 6)
-            held -= amount
+            fee, amount = None, round(holding * draw(st.floats(0.1, 0.9)), 6)
+            holding -= amount
         if amount > 0:
             funding = draw(st.floats(-5, 5).map(lambda x: round(x, 8))) if futures else None
             orders.append(Order(entry, amount, draw(money), D.format(day), fee, funding))
     step = draw(st.sampled_from([0.0, 0.001])) if dust else 0.0
-    last = math.floor(held / step) * step if step else held
-    orders.append(Order(False, last or held, draw(money), D.format(20)))
+    last = math.floor(holding / step) * step if step else holding
+    orders.append(Order(False, last or holding, draw(money), D.format(20)))
     pair, mode = ("ETH/USDT:USDT", "FUTURES") if futures else ("ETH/USDT", "SPOT")
     return Trade(orders, pair=pair, mode=mode, short=short, leverage=draw(st.sampled_from([1.0, 3.0])))
 
@@ -133,9 +133,9 @@ def test_every_closed_trade_comes_to_the_profit_the_bot_states(tmp_path_factory,
         trade.id = number
     facts, faults = facts_of(write(tmp_path_factory.mktemp("db") / "t.sqlite", trades, columns))
     assert faults == []
-    made = profits(facts)
+    realised = profits(facts)
     for trade in trades:
-        assert float(made[f"ft-{trade.id}"]) == pytest.approx(trade.books()["made"], abs=1e-9)
+        assert float(realised[f"ft-{trade.id}"]) == pytest.approx(trade.books()["realised"], abs=1e-9)
 
 
 @given(lives(dust=False), st.data())
@@ -143,12 +143,12 @@ def test_every_closed_trade_comes_to_the_profit_the_bot_states(tmp_path_factory,
 def test_a_database_read_later_only_adds_facts(tmp_path_factory, trade, data):
     """What was told while the trade was open is told again, word for word, when it has closed."""
     room = tmp_path_factory.mktemp("db")
-    seen = data.draw(st.integers(1, len(trade.orders) - 1))
-    early = Trade(**{**trade.__dict__, "orders": trade.orders[:seen], "open": True})
+    order_count = data.draw(st.integers(1, len(trade.orders) - 1))
+    early = Trade(**{**trade.__dict__, "orders": trade.orders[:order_count], "open": True})
     before = rows_of(list(read(write(room / "early.sqlite", [early]), now=NOW)))
     after = rows_of(list(read(write(room / "late.sqlite", [trade]), now=NOW)))
     assert before.items() <= after.items()
-    as_of = parse_instant(trade.orders[seen - 1].at + "Z")
+    as_of = parse_instant(trade.orders[order_count - 1].at + "Z")
     assert rows_of(list(read(room / "late.sqlite", as_of=as_of, now=NOW))) == before
 
 
@@ -156,11 +156,11 @@ def test_an_entry_whose_fee_was_taken_in_the_coin_shrinks_to_what_was_sold_and_r
     """Bought 10, fee 0.01, the exchange trades tenths: 9.9 can be sold, and 9.9 is the position, open or closed."""
     entry = Order(True, 10.0, 100.0, D.format(1), fee_base=0.01)
     closed = Trade([entry, Order(False, 9.9, 120.0, D.format(2))], stop=90.0)
-    held = Trade([entry], stop=90.0, open=True, row={"amount": 9.9})
+    open_trade = Trade([entry], stop=90.0, open=True, row={"amount": 9.9})
     facts, _ = facts_of(write(tmp_path / "closed.sqlite", [closed]))
     assert [fill.quantity for fill in of(facts, Fill)] == [Decimal("9.9"), Decimal("9.9")]
     assert profits(facts)["ft-1"] == Decimal("195.822")  # 9.9 x (120 x 0.999 - 100 x 1.001)
-    earlier, _ = facts_of(write(tmp_path / "open.sqlite", [held]))
+    earlier, _ = facts_of(write(tmp_path / "open.sqlite", [open_trade]))
     assert [fact for fact in earlier if fact in facts] == earlier
 
 
@@ -288,7 +288,7 @@ def test_an_exit_whose_order_is_missing_is_taken_from_the_row(tmp_path):
     connection.close()
     facts, faults = facts_of(path)
     assert faults == []
-    assert float(profits(facts)["ft-1"]) == pytest.approx(whole.books()["made"], abs=1e-9)
+    assert float(profits(facts)["ft-1"]) == pytest.approx(whole.books()["realised"], abs=1e-9)
     assert profits(facts)["ft-2"] == Decimal("19.58")
 
 

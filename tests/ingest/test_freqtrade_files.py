@@ -206,9 +206,9 @@ def test_a_result_tells_the_same_trades_as_a_database_and_its_code_is_never_run(
     assert not mark.exists()
     assert (batch.faults, batch.base_currency) == ([], {"Sample": "USDT"})
     assert batch.capital == {"Sample": 1000}
-    told = [(row.type, row.position, row.at) for row in batch.rows]
+    rows = [(row.type, row.position, row.at) for row in batch.rows]
     (database,) = read(write(tmp_path / "t.sqlite", trades), now=NOW)
-    assert told == [(row.type, row.position, row.at) for row in database.rows]
+    assert rows == [(row.type, row.position, row.at) for row in database.rows]
     assert batch.as_of == database.as_of
     beside = tmp_path / "backtest-result-1.meta.json"
     beside.write_text("{}")
@@ -229,15 +229,15 @@ def test_a_result_with_funding_shorts_and_two_strategies(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("balance", "known"), [(1000, True), (float("nan"), False), (-5, False), ("x", False)]
+    ("balance", "valid"), [(1000, True), (float("nan"), False), (-5, False), ("x", False)]
 )
-def test_a_result_whose_capital_is_no_amount_is_told_of_and_read(tmp_path, balance, known):
-    told = result([simple()])
-    told["strategy"]["Sample"]["starting_balance"] = balance
-    (batch,) = read(zipped(tmp_path / "r.zip", {"r.json": told}), now=NOW)
+def test_a_result_whose_capital_is_no_amount_is_told_of_and_read(tmp_path, balance, valid):
+    backtest = result([simple()])
+    backtest["strategy"]["Sample"]["starting_balance"] = balance
+    (batch,) = read(zipped(tmp_path / "r.zip", {"r.json": backtest}), now=NOW)
     assert batch.rows
     assert (bool(batch.capital), [fault.reason[:16] for fault in batch.faults]) == (
-        (True, []) if known else (False, ["starting_balance"])
+        (True, []) if valid else (False, ["starting_balance"])
     )
 
 
@@ -269,8 +269,15 @@ def candles(path: Path, first: str, step: int, count: int) -> None:
 def marks(batches: list[Batch]) -> dict[str, tuple[int, int, int]]:
     """Instrument -> first stamp, last stamp (microseconds) and number of its marks."""
     series = [series for batch in batches for series in batch.marks]
-    assert all(one.agent is None for one in series)
-    return {one.instrument: (int(one.t[0]) * 1000, int(one.t[-1]) * 1000, len(one.t)) for one in series}
+    assert all(mark_series.agent is None for mark_series in series)
+    return {
+        mark_series.instrument: (
+            int(mark_series.t[0]) * 1000,
+            int(mark_series.t[-1]) * 1000,
+            len(mark_series.t),
+        )
+        for mark_series in series
+    }
 
 
 def test_marks_come_from_the_trades_own_timeframe_a_day_before_to_a_month_after(tmp_path):
@@ -298,9 +305,9 @@ def test_the_older_json_candles_give_marks_too(tmp_path, name, opener):
         json.dump(rows, file)
     path = write(tmp_path / "t.sqlite", [simple(timeframe=60)])
     batches = list(read(path, candles=tmp_path, now=NOW))
-    (one,) = [series for batch in batches for series in batch.marks]
-    assert (one.t * 1000 - start).tolist() == [2 * HOUR, 3 * HOUR, 5 * HOUR]
-    assert one.price.tolist() == [3.0, 4.0, 6.0]
+    (series,) = [series for batch in batches for series in batch.marks]
+    assert (series.t * 1000 - start).tolist() == [2 * HOUR, 3 * HOUR, 5 * HOUR]
+    assert series.price.tolist() == [3.0, 4.0, 6.0]
     assert [fault.line for batch in batches for fault in batch.faults] == [4]
     (tmp_path / name).write_bytes(b"[[1, 2], [3]]")
     (fault,) = [fault for batch in read(path, candles=tmp_path, now=NOW) for fault in batch.faults]
@@ -343,7 +350,7 @@ def test_pairs_without_candles_are_told_of_and_futures_have_their_own_folder(tmp
 
 def profits(path: Path) -> dict[str, Decimal]:
     """What each closed position made, from its fills and funding."""
-    made: dict[str, Decimal] = {}
+    realised: dict[str, Decimal] = {}
     closed = set()
     for batch in read(path, now=NOW):
         assert batch.faults == []
@@ -351,34 +358,34 @@ def profits(path: Path) -> dict[str, Decimal]:
             fact = decode(row.body, row.at)
             if isinstance(fact, Fill):
                 value = fact.quantity * fact.price * (1 if fact.side == "sell" else -1)
-                made[fact.position] = made.get(fact.position, Decimal(0)) + value - fact.fee
+                realised[fact.position] = realised.get(fact.position, Decimal(0)) + value - fact.fee
             elif isinstance(fact, Flow):
-                made[fact.position] += fact.value if fact.kind == "funding_received" else -fact.value
+                realised[fact.position] += fact.value if fact.kind == "funding_received" else -fact.value
             elif isinstance(fact, Exit):
                 closed.add(fact.position)
-    return {position: money for position, money in made.items() if position in closed}
+    return {position: money for position, money in realised.items() if position in closed}
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the real databases are not on this machine")
 @pytest.mark.parametrize("path", sorted(SHARED.rglob("*.sqlite")), ids=lambda path: path.stem)
 def test_real_databases_come_to_what_they_state(path):
-    made = profits(path)
+    realised = profits(path)
     connection = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
     connection.row_factory = sqlite3.Row
     closed = [dict(row) for row in connection.execute("SELECT * FROM trades WHERE NOT is_open")]
     connection.close()
-    assert len(made) == len(closed)
+    assert len(realised) == len(closed)
     for row in closed:
         if "close_profit_abs" in row:
-            assert abs(float(made[f"ft-{row['id']}"]) - row["close_profit_abs"]) <= 1e-6
+            assert abs(float(realised[f"ft-{row['id']}"]) - row["close_profit_abs"]) <= 1e-6
         else:  # the oldest schema states a ratio only
             cost = row["amount"] * row["open_rate"] * (1 + row["fee_open"])
-            assert float(made[f"ft-{row['id']}"]) / cost == pytest.approx(row["close_profit"], abs=1e-6)
+            assert float(realised[f"ft-{row['id']}"]) / cost == pytest.approx(row["close_profit"], abs=1e-6)
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the real databases are not on this machine")
 @pytest.mark.parametrize("name", ["tradesv3_HeuristicMix15m.sqlite", "backtest-result.zip"])
 def test_a_real_backtest_gives_the_figures_freqtrade_printed(name):
-    made = profits(SHARED / "kucoin_15m" / name)
-    assert float(sum(made.values())) == pytest.approx(-8309.1196, abs=1e-4)
-    assert sum(one > 0 for one in made.values()) / len(made) == pytest.approx(0.62109, abs=1e-5)
+    realised = profits(SHARED / "kucoin_15m" / name)
+    assert float(sum(realised.values())) == pytest.approx(-8309.1196, abs=1e-4)
+    assert sum(profit > 0 for profit in realised.values()) / len(realised) == pytest.approx(0.62109, abs=1e-5)

@@ -45,13 +45,13 @@ _values = st.recursive(
 def events(draw: st.DrawFn) -> bytes:
     """Lines near the truth: an event's own fields, mostly with values that fit, spelled in many ways."""
     kind = draw(st.sampled_from(sorted(FIELDS)))
-    told = json.loads(draw(st.sampled_from([e for e in EXAMPLE if json.loads(e)["type"] == kind])))
+    event = json.loads(draw(st.sampled_from([e for e in EXAMPLE if json.loads(e)["type"] == kind])))
     for name in draw(st.sets(st.sampled_from([*FIELDS[kind], "zz"]), max_size=3)):
-        told[name] = draw(_values)
-    for name in draw(st.sets(st.sampled_from(sorted(told)), max_size=1)):
-        del told[name]
+        event[name] = draw(_values)
+    for name in draw(st.sets(st.sampled_from(sorted(event)), max_size=1)):
+        del event[name]
     compact = draw(st.sampled_from([(",", ":"), (", ", ": "), (" ,", " :"), ("\t,\r", "\t:")]))
-    text = json.dumps(told, ensure_ascii=draw(st.booleans()), separators=compact)
+    text = json.dumps(event, ensure_ascii=draw(st.booleans()), separators=compact)
     for old, new in draw(
         st.lists(
             st.sampled_from(
@@ -122,7 +122,7 @@ def test_a_refusal_is_one_short_printable_sentence(line: bytes) -> None:
             assert len(result) < 200
 
 
-def _good(number: int) -> bytes:
+def _valid_line(number: int) -> bytes:
     return b'{"type":"death","id":"%d","agent":"fuzz","at":1772366400000}\n' % number
 
 
@@ -134,24 +134,24 @@ def _good(number: int) -> bytes:
     )
 )
 def test_good_lines_around_arbitrary_bytes_are_all_kept(junk: list[bytes]) -> None:
-    data = b"".join(part + b"\n" + _good(number) for number, part in enumerate(junk, 1))
-    batches = list(journal.read(io.BytesIO(_good(0) + data), "x", now=NOW))
+    data = b"".join(part + b"\n" + _valid_line(number) for number, part in enumerate(junk, 1))
+    batches = list(journal.read(io.BytesIO(_valid_line(0) + data), "x", now=NOW))
     assert [row.id for b in batches for row in b.rows] == [str(n) for n in range(len(junk) + 1)]
-    told = sum(1 for part in junk for text in part.split(b"\n") if text.strip(b" \t\r"))
-    assert sum(len(b.faults) for b in batches) == told
+    junk_lines = sum(1 for part in junk for text in part.split(b"\n") if text.strip(b" \t\r"))
+    assert sum(len(b.faults) for b in batches) == junk_lines
 
 
 @QUICK
 @given(st.binary(max_size=300), st.integers(1, 40))
 def test_arbitrary_bytes_in_arbitrary_pieces_never_raise(data: bytes, piece: int) -> None:
     class Dribble(io.RawIOBase):
-        rest = data
+        remaining = data
 
         def readable(self) -> bool:
             return True
 
         def read1(self, size: int) -> bytes:
-            head, self.rest = self.rest[:piece], self.rest[piece:]
+            head, self.remaining = self.remaining[:piece], self.remaining[piece:]
             return head
 
     whole = list(journal.read(io.BytesIO(data), "x", now=NOW))
@@ -162,7 +162,7 @@ def test_arbitrary_bytes_in_arbitrary_pieces_never_raise(data: bytes, piece: int
 @QUICK
 @given(st.integers(0, 10**6), st.integers(0, 255))
 def test_a_flipped_byte_of_a_gzip_file_costs_only_what_follows(place: int, mask: int) -> None:
-    packed = bytearray(gzip.compress(b"".join(_good(n) for n in range(200)), mtime=0))
+    packed = bytearray(gzip.compress(b"".join(_valid_line(n) for n in range(200)), mtime=0))
     packed[place % len(packed)] ^= mask
     stream = io.BufferedReader(io.BytesIO(packed))  # type: ignore[arg-type]
     from retro.ingest.source import _unfolded
@@ -181,13 +181,13 @@ def test_a_flipped_byte_of_a_gzip_file_costs_only_what_follows(place: int, mask:
     )
 )
 def test_the_quick_clock_reads_times_as_the_calendar_does(text: str) -> None:
-    def told(how):
+    def parsed(how):
         try:
             return how(text)
         except (ValueError, IndexError):
             return None
 
-    assert told(_instant) == told(parse_instant) or told(_instant) is None
+    assert parsed(_instant) == parsed(parse_instant) or parsed(_instant) is None
 
 
 @pytest.fixture(scope="module")
@@ -211,7 +211,7 @@ def test_arbitrary_price_files_give_marks_faults_or_one_sentence(workshop: Path,
             batches += marks.read(str(path), "ETH/USDC", timeframe, now=NOW)
         except RetroError as error:
             batches.append(Batch(unknown={str(error): 1}))
-    assert not any("\n" in said for batch in batches for said in batch.unknown)
+    assert not any("\n" in sentence for batch in batches for sentence in batch.unknown)
     for series in [series for batch in batches for series in batch.marks]:
         assert (series.t[1:] > series.t[:-1]).all()
         assert (series.price > 0).all()

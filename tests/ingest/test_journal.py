@@ -84,17 +84,17 @@ def test_a_line_too_long_is_passed_over_in_constant_memory() -> None:
     class Endless(io.RawIOBase):
         """1 GB without a newline, then a good line."""
 
-        left = 1 << 30
+        remaining = 1 << 30
 
         def readable(self) -> bool:
             return True
 
         def read1(self, size: int) -> bytes:
-            self.left -= size
-            if self.left > 0:
+            self.remaining -= size
+            if self.remaining > 0:
                 return b"x" * size
-            if self.left > -2 * size:
-                self.left = -2 * size
+            if self.remaining > -2 * size:
+                self.remaining = -2 * size
                 return b"\n" + line(DEATH, id="after")
             return b""
 
@@ -145,9 +145,9 @@ def test_marks_become_series_of_their_agent() -> None:
     batch = read(b"".join(events))
     assert batch.events == 7
     assert [row.type for row in batch.rows] == ["death"]
-    told = {(m.agent, m.instrument, tuple(m.t.tolist()), tuple(m.price.tolist())) for m in batch.marks}
+    series = {(m.agent, m.instrument, tuple(m.t.tolist()), tuple(m.price.tolist())) for m in batch.marks}
     t = at // 1000
-    assert told == {
+    assert series == {
         ("alpha", "ETH/USDC", (t, t + 60_000), (3000.0, 3001.5)),
         ("alpha", "ETH/USDC", (t,), (3999.0,)),  # the second price for an instant, for the store to refuse
         ("alpha", "ETH", (t,), (2990.0,)),
@@ -178,5 +178,5 @@ def test_the_example_shows_every_type_and_every_field_of_it_is_known() -> None:
     (batch,) = read_path(str(EXAMPLE), now=NOW)
     assert not batch.faults
     assert not batch.unknown
-    told = {json.loads(text)["type"] for text in EXAMPLE.read_text().splitlines()}
-    assert told == FACT_TYPES.keys() == FIELDS.keys()
+    types = {json.loads(text)["type"] for text in EXAMPLE.read_text().splitlines()}
+    assert types == FACT_TYPES.keys() == FIELDS.keys()

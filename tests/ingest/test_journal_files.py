@@ -112,14 +112,14 @@ def test_a_child_process_reads_exactly_what_we_would(tmp_path: Path) -> None:
         for kind in kinds
     ]
     path.write_bytes(b"".join(parts) + b"torn")
-    here = list(read_path(str(path), now=NOW, size=500, ahead=False))
-    there = list(read_ahead(str(path), now=NOW, size=500))
-    assert [b.rows for b in there] == [b.rows for b in here]
-    assert [b.lines for b in there] == [b.lines for b in here]
-    assert [b.faults for b in there] == [b.faults for b in here]
-    assert [b.unknown for b in there] == [b.unknown for b in here]
-    assert [b.events for b in there] == [b.events for b in here]
-    for ours, theirs in zip(here, there, strict=True):
+    in_process = list(read_path(str(path), now=NOW, size=500, ahead=False))
+    in_child = list(read_ahead(str(path), now=NOW, size=500))
+    assert [b.rows for b in in_child] == [b.rows for b in in_process]
+    assert [b.lines for b in in_child] == [b.lines for b in in_process]
+    assert [b.faults for b in in_child] == [b.faults for b in in_process]
+    assert [b.unknown for b in in_child] == [b.unknown for b in in_process]
+    assert [b.events for b in in_child] == [b.events for b in in_process]
+    for ours, theirs in zip(in_process, in_child, strict=True):
         assert [(m.agent, m.instrument, m.t.tolist(), m.price.tolist()) for m in ours.marks] == [
             (m.agent, m.instrument, m.t.tolist(), m.price.tolist()) for m in theirs.marks
         ]

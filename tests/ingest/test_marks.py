@@ -122,10 +122,10 @@ BAD = [
 def test_a_bad_row_is_a_fault_with_its_line_and_the_others_stand(
     tmp_path: Path, row: str, reason: str
 ) -> None:
-    good = "2026-03-01T13:00:00Z,10,9,12"
-    batch = whole(csv(tmp_path, f"date,close,low,high\n{row}\n\n{good}\n"), "1h")
-    ((line, said),) = [(fault.line, fault.reason) for fault in batch.faults]
-    assert (line, reason in said) == (2, True), said
+    valid_row = "2026-03-01T13:00:00Z,10,9,12"
+    batch = whole(csv(tmp_path, f"date,close,low,high\n{row}\n\n{valid_row}\n"), "1h")
+    ((line, message),) = [(fault.line, fault.reason) for fault in batch.faults]
+    assert (line, reason in message) == (2, True), message
     assert [rows(series) for series in batch.marks] == [[(NOON + 2 * H, 10.0, 9.0, 12.0)]]
     assert batch.events == 1
 
@@ -133,10 +133,10 @@ def test_a_bad_row_is_a_fault_with_its_line_and_the_others_stand(
 def test_a_candle_not_complete_is_left_out_without_a_fault(tmp_path: Path) -> None:
     lines = [f"{t},{close}" for t, close in zip(CANDLES["date"], CANDLES["close"], strict=True)]
     path = csv(tmp_path, "\n".join(["date,close", *lines]))
-    for now, known in ((NOON + 3 * H, 3), (NOON + 3 * H - 1, 2), (NOON + H, 1)):
+    for now, complete in ((NOON + 3 * H, 3), (NOON + 3 * H - 1, 2), (NOON + H, 1)):
         batch = whole(path, "1h", now=now * 1000)
-        assert (batch.events, batch.faults) == (known, [])
-        assert [m.t.tolist()[-1] for m in batch.marks] == [NOON + known * H]
+        assert (batch.events, batch.faults) == (complete, [])
+        assert [m.t.tolist()[-1] for m in batch.marks] == [NOON + complete * H]
 
 
 def test_order_and_duplicates_do_not_matter_and_a_second_price_is_left_to_the_store(tmp_path: Path) -> None:

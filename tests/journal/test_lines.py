@@ -175,10 +175,10 @@ FAULTS = [
     ("data", "reason"), FAULTS, ids=[f"{n}-{reason[:30]}" for n, (_, reason) in enumerate(FAULTS)]
 )
 def test_a_bad_line_is_one_fault_with_its_number_and_reason(data: bytes, reason: str) -> None:
-    said = fault_of(data)
-    assert reason in said
-    assert "\n" not in said
-    assert len(said) < 200
+    message = fault_of(data)
+    assert reason in message
+    assert "\n" not in message
+    assert len(message) < 200
 
 
 GOOD = [
@@ -220,9 +220,9 @@ def test_a_good_line_is_kept_as_it_was_written(data: bytes) -> None:
     assert not batch.faults
     (row,) = batch.rows
     assert row.body == data.decode().strip()
-    told = json.loads(data)
-    assert (row.agent, row.type, row.id) == (told["agent"], told["type"], told["id"])
-    assert row.position == told.get("position")
+    event = json.loads(data)
+    assert (row.agent, row.type, row.id) == (event["agent"], event["type"], event["id"])
+    assert row.position == event.get("position")
     assert decode(row.body, row.at).at == row.at
 
 
@@ -280,5 +280,5 @@ def test_no_field_can_pose_as_the_stored_instant() -> None:
 def test_the_clock_decides_what_is_too_late() -> None:
     data = line(DEATH, at="2026-03-01T12:00:00Z")
     at = parse_instant("2026-03-01T12:00:00Z")
-    for now, kept in ((at - DAY, 1), (at - DAY - 1, 0), (at, 1)):
-        assert sum(b.events for b in journal.read(io.BytesIO(data), "x", now=now)) == kept
+    for now, accepted in ((at - DAY, 1), (at - DAY - 1, 0), (at, 1)):
+        assert sum(b.events for b in journal.read(io.BytesIO(data), "x", now=now)) == accepted

@@ -93,8 +93,8 @@ def test_given_id_and_instant_are_kept(journal: Journal, path: Path) -> None:
     assert journal.death(id="end", at="2026-02-01T00:00:00+01:00", tick=9) == "end"
     journal.death(id="later", at=datetime(2026, 2, 1, tzinfo=UTC))
     journal.death(id="ms", at=1772366400000)
-    told = [json.loads(text) for text in path.read_text().splitlines()]
-    assert [t["at"] for t in told] == [
+    lines = [json.loads(text) for text in path.read_text().splitlines()]
+    assert [t["at"] for t in lines] == [
         "2026-02-01T00:00:00+01:00",
         "2026-02-01T00:00:00+00:00",
         1772366400000,

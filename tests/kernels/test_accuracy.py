@@ -81,10 +81,10 @@ def test_thirty_predictions_are_a_sufficient_sample(n, sufficient):
 def test_categories_partition_the_predictions(rows):
     table, categories = resolved(*[r for r, _ in rows]), [c for _, c in rows]
     parts = accuracy.accuracy_by(categories, table)
-    kept = [r for r, c in rows if c is not None]
+    categorised = [r for r, c in rows if c is not None]
     assert list(parts) == sorted({c for c in categories if c is not None})
-    if kept:
-        whole = accuracy.accuracy(resolved(*kept))
+    if categorised:
+        whole = accuracy.accuracy(resolved(*categorised))
         for field in ("total", "judged", "hits"):
             assert sum(getattr(part, field) for part in parts.values()) == getattr(whole, field)
 

@@ -56,9 +56,9 @@ def test_configured_thresholds_replace_the_seeds():
 
 @given(st.integers(0, 20), st.floats(-10, 10), st.floats(0, 5))
 @settings(max_examples=100, deadline=None)
-def test_a_better_average_never_earns_a_worse_word(n, average, more):
+def test_a_better_average_never_earns_a_worse_word(n, average, gain):
     ladder = ["demote", "investigate", "keep"]
-    before, after = audit.recommend(n, average), audit.recommend(n, average + more)
+    before, after = audit.recommend(n, average), audit.recommend(n, average + gain)
     if "insufficient_data" in (before, after):
         assert before == after
     else:
@@ -111,13 +111,13 @@ def test_thirty_trades_of_one_busy_week_are_not_thirty_observations():
 
 def test_heuristics_of_pure_luck_are_rarely_supported():
     """Of 150 families of ten worthless heuristics about one in ten has a false discovery."""
-    source, found = rng(4), 0
+    source, discoveries = rng(4), 0
     for _ in range(150):
         rows = [clustered_t(by_day(source.normal(size=12), np.arange(12))) for _ in range(10)]
         q = benjamini_hochberg([row.p for row in rows])
         grades = [audit.grade(r.days, r.interval, x) for r, x in zip(rows, q, strict=True)]
-        found += "supported" in grades
-    assert 5 <= found <= 27
+        discoveries += "supported" in grades
+    assert 5 <= discoveries <= 27
 
 
 def test_rows_without_a_p_do_not_make_the_others_weaker():
@@ -140,8 +140,8 @@ def test_weighing_repeats_with_its_seed_and_takes_nothing_for_nothing():
 def test_full_and_shared_credit_agree_with_the_worked_example():
     row = HEURISTICS["multi_citation"]
     table = np.array(row["citations"])
-    what, who = np.nonzero(table)
-    got = audit.credit(row["pnl"], who, what, table.shape[1])
+    decisions, heuristics = np.nonzero(table)
+    got = audit.credit(row["pnl"], heuristics, decisions, table.shape[1])
     assert got.full == pytest.approx(np.array(row["full_credit"]), abs=1e-9)
     assert got.shared == pytest.approx(np.array(row["shared_credit"]), abs=1e-9)
     assert got.shared.sum() == pytest.approx(row["cited_pnl_total"], abs=1e-9)
@@ -161,8 +161,10 @@ def test_sharing_evenly_is_the_shapley_value():
     marginal = np.zeros(len(names))
     for order in permutations(range(len(names))):
         for i, h in enumerate(order):
-            known, learnt = set(order[:i]), set(order[: i + 1])
-            marginal[h] += sum(v for s, v in zip(sets, pnl, strict=True) if s <= learnt and not s <= known)
+            learnt_before, learnt = set(order[:i]), set(order[: i + 1])
+            marginal[h] += sum(
+                v for s, v in zip(sets, pnl, strict=True) if s <= learnt and not s <= learnt_before
+            )
     assert got == pytest.approx(marginal / math.factorial(len(names)))
 
 

@@ -68,10 +68,10 @@ def test_a_natural_order_is_kept():
 def test_rows_add_up_to_the_labelled_positions(rows):
     labels, pnl = [label for label, _ in rows], [value for _, value in rows]
     got = breakdowns.breakdown(labels, closed(pnl))
-    kept = [value for label, value in rows if label is not None]
-    assert math.fsum(row.pnl for row in got) == pytest.approx(math.fsum(kept), abs=1e-9)
-    assert sum(row.n for row in got) == len(kept)
-    assert sum(round(row.win_rate * row.n) for row in got) == sum(value > 0 for value in kept)
+    labelled_pnl = [value for label, value in rows if label is not None]
+    assert math.fsum(row.pnl for row in got) == pytest.approx(math.fsum(labelled_pnl), abs=1e-9)
+    assert sum(row.n for row in got) == len(labelled_pnl)
+    assert sum(round(row.win_rate * row.n) for row in got) == sum(value > 0 for value in labelled_pnl)
     assert {row.key for row in got} == {label for label in labels if label is not None}
 
 
@@ -131,8 +131,8 @@ def test_a_break_even_trade_ends_a_losing_streak():
 def test_disposition_of_the_published_example():
     row = LOTS["disposition"]["barber_odean_daymon_rosalie"]
     sold = [1.0] * row["realized_gains"] + [-1.0] * row["realized_losses"]
-    kept = [1.0] * row["paper_gains"] + [-1.0] * row["paper_losses"]
-    got = breakdowns.disposition(sold, [3] * len(sold), kept, [3] * len(kept))
+    paper = [1.0] * row["paper_gains"] + [-1.0] * row["paper_losses"]
+    got = breakdowns.disposition(sold, [3] * len(sold), paper, [3] * len(paper))
     assert (got.pgr, got.plr) == (row["PGR"], row["PLR"])
 
 
@@ -146,9 +146,11 @@ def test_paper_positions_count_only_on_days_with_a_sale():
 
 @given(amounts, amounts)
 @settings(max_examples=60, deadline=None)
-def test_turning_every_sign_swaps_gains_and_losses(sold, kept):
-    base = breakdowns.disposition(sold, [1] * len(sold), kept, [1] * len(kept))
-    turned = breakdowns.disposition([-x for x in sold], [1] * len(sold), [-x for x in kept], [1] * len(kept))
+def test_turning_every_sign_swaps_gains_and_losses(sold, paper):
+    base = breakdowns.disposition(sold, [1] * len(sold), paper, [1] * len(paper))
+    turned = breakdowns.disposition(
+        [-x for x in sold], [1] * len(sold), [-x for x in paper], [1] * len(paper)
+    )
     assert (turned.pgr, turned.plr) == (base.plr, base.pgr)
 
 

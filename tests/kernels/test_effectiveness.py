@@ -108,11 +108,11 @@ def test_only_gains_have_neither_downside_nor_drawdown():
 
 
 @pytest.mark.parametrize(
-    ("days", "shown", "noisy"), [(4, False, True), (5, True, True), (29, True, True), (30, True, False)]
+    ("days", "reportable", "noisy"), [(4, False, True), (5, True, True), (29, True, True), (30, True, False)]
 )
-def test_few_days_are_not_shown_or_marked_noisy(days, shown, noisy):
+def test_few_days_are_not_shown_or_marked_noisy(days, reportable, noisy):
     got = effectiveness.return_metrics(np.sin(np.arange(days)) / 100)
-    assert (got.days, got.shown, got.noisy) == (days, shown, noisy)
+    assert (got.days, got.reportable, got.noisy) == (days, reportable, noisy)
 
 
 @given(returns, st.floats(0.01, 10))
@@ -139,8 +139,8 @@ def test_order_of_days_moves_the_drawdown_only(daily):
 
 @given(returns, st.floats(0.001, 0.05))
 @settings(max_examples=60, deadline=None)
-def test_a_better_every_day_is_a_better_ratio(daily, more):
-    base, better = effectiveness.sharpe(daily), effectiveness.sharpe(daily + more)
+def test_a_better_every_day_is_a_better_ratio(daily, gain):
+    base, better = effectiveness.sharpe(daily), effectiveness.sharpe(daily + gain)
     if base is not None and better is not None:
         assert better > base
 

@@ -59,8 +59,8 @@ def test_full_range_loss_agrees_with_published_percentages(case):
 def test_a_range_from_zero_to_infinity_is_the_full_range():
     k = np.array([0.01, 0.5, 1.0, 2.0, 100.0])
     lost = liquidity.impermanent_loss(7.0, 30.0, 30.0 * k, 0.0, np.inf)
-    held = liquidity.hold_value(*liquidity.amounts(7.0, 30.0, 0.0, np.inf), 30.0 * k)
-    assert lost / held == pytest.approx(liquidity.full_range_loss(k), rel=1e-12, abs=1e-15)
+    hold_value = liquidity.hold_value(*liquidity.amounts(7.0, 30.0, 0.0, np.inf), 30.0 * k)
+    assert lost / hold_value == pytest.approx(liquidity.full_range_loss(k), rel=1e-12, abs=1e-15)
     assert liquidity.value(7.0, 30.0, 0.0, np.inf) == pytest.approx(2 * 7.0 * math.sqrt(30.0))
     assert liquidity.liquidity_from_amounts(
         7 / math.sqrt(30.0), 7 * math.sqrt(30.0), 30.0, 0.0, np.inf
@@ -170,10 +170,12 @@ def test_impermanent_loss_is_never_a_gain_and_is_hold_less_value(size, span, at_
 
 @given(sizes, ranges, price_near, price_near)
 @settings(deadline=None, max_examples=100)
-def test_entered_outside_the_range_nothing_is_lost_until_it_is_touched(size, span, one, other):
+def test_entered_outside_the_range_nothing_is_lost_until_it_is_touched(
+    size, span, entry_distance, exit_distance
+):
     lower, upper = span
-    above = upper * (1 + one), upper * (1 + other)
-    below = lower / (1 + one), lower / (1 + other)
+    above = upper * (1 + entry_distance), upper * (1 + exit_distance)
+    below = lower / (1 + entry_distance), lower / (1 + exit_distance)
     assert liquidity.impermanent_loss(size, *above, lower, upper) == 0
     assert liquidity.impermanent_loss(size, *below, lower, upper) == 0
     assert liquidity.impermanent_loss(size, above[0], below[0], lower, upper) > 0

@@ -189,10 +189,10 @@ def test_dust_of_a_trillionth_counts_as_zero(method, sold):
     assert (book.quantity, book.basis) == (0, 0.0)
     assert done.pnl == pytest.approx(cash, abs=1e-12)
     assert done.opened_qty == 0
-    rest = LotBook(method)
-    rest.trade(D("0.3"), 10.0)
-    rest.trade(D("-0.299999999999"), 10.0)
-    assert rest.quantity == D("1e-12")
+    remainder = LotBook(method)
+    remainder.trade(D("0.3"), 10.0)
+    remainder.trade(D("-0.299999999999"), 10.0)
+    assert remainder.quantity == D("1e-12")
 
 
 def test_what_was_traded_before_the_book_was_flat_makes_nothing_later_dust():
@@ -272,9 +272,9 @@ def test_the_mirror_image_of_a_book_is_the_short_book(rows, method):
 @settings(max_examples=60, deadline=None)
 def test_a_copy_lives_its_own_life(before, after, method):
     book, _ = play(method, before)
-    twin, kept = book.copy(), (book.quantity, book.basis)
+    twin, state = book.copy(), (book.quantity, book.basis)
     ahead = [twin.trade(*row) for row in after]
-    assert (book.quantity, book.basis) == kept
+    assert (book.quantity, book.basis) == state
     assert [book.trade(*row) for row in after] == ahead
 
 

@@ -81,8 +81,8 @@ def test_the_rows_left_out_are_those_numbers_md_excludes():
     assert (marks_inside, thin) == (NO_MARK_INSIDE, COVERED_BELOW_HALF)
 
 
-def path(at, gross, exit_at, final_pnl, **others):
-    facts = {"notional": 100.0, "coverage": 1.0} | others
+def path(at, gross, exit_at, final_pnl, **overrides):
+    facts = {"notional": 100.0, "coverage": 1.0} | overrides
     return regret.regret(instants(*at), np.array(gross, float), exit_at=exit_at, final_pnl=final_pnl, **facts)
 
 
@@ -147,9 +147,9 @@ def test_without_a_mark_inside_the_exit_is_the_only_excursion():
     )
 
 
-@pytest.mark.parametrize(("coverage", "known"), [(0.5, True), (0.499999, False)])
-def test_half_a_life_covered_is_enough(coverage, known):
-    assert (path([1], [1.0], 2, 0.0, coverage=coverage).regret is not None) is known
+@pytest.mark.parametrize(("coverage", "judged"), [(0.5, True), (0.499999, False)])
+def test_half_a_life_covered_is_enough(coverage, judged):
+    assert (path([1], [1.0], 2, 0.0, coverage=coverage).regret is not None) is judged
 
 
 @pytest.mark.parametrize(
@@ -184,9 +184,14 @@ def random_lives(seed, n=15, grid=None):
         parts.append((t, walk if grid is None else np.round(walk / grid) * grid))
     entry = rng.integers(-20, 950, n) * MINUTE
     quantity = rng.choice([-1.0, 1.0], n) * rng.uniform(0.1, 9, n)
-    held = rng.integers(0, 600, n) * MINUTE
+    durations = rng.integers(0, 600, n) * MINUTE
     p = Positions(
-        rng.integers(0, 4, n), entry, entry + held, quantity, rng.uniform(95, 105, n), rng.uniform(0, 1, n)
+        rng.integers(0, 4, n),
+        entry,
+        entry + durations,
+        quantity,
+        rng.uniform(95, 105, n),
+        rng.uniform(0, 1, n),
     )
     costs = rng.uniform(0, 1, n)
     return series.bundle(parts), p, quantity * rng.normal(0, 5, n) - p.costs - costs, costs
@@ -238,9 +243,9 @@ def test_regret_by_brute_force(gross, final, entry_costs, exit_costs):
 @settings(deadline=None, max_examples=100)
 def test_another_mark_never_lowers_regret_nor_the_excursions(gross, final, value, place):
     place = min(place, len(gross))
-    more = [*gross[:place], value, *gross[place:]]
+    extended = [*gross[:place], value, *gross[place:]]
     before = path(range(len(gross)), gross, 99, final)
-    after = path(range(len(more)), more, 99, final)
+    after = path(range(len(extended)), extended, 99, final)
     assert after.regret >= before.regret
     assert after.mfe >= before.mfe
     assert after.mae <= before.mae
@@ -250,12 +255,12 @@ def test_another_mark_never_lowers_regret_nor_the_excursions(gross, final, value
 @settings(deadline=None, max_examples=100)
 def test_scaling_all_money_scales_regret_and_leaves_the_ratio_alone(gross, final, entry_costs, exit_costs, k):
     at, end = range(len(gross)), 99
-    one = path(at, gross, end, final, entry_costs=entry_costs, exit_costs=exit_costs)
+    base = path(at, gross, end, final, entry_costs=entry_costs, exit_costs=exit_costs)
     scaled = {"entry_costs": k * entry_costs, "exit_costs": k * exit_costs, "notional": k * 100}
     many = path(at, [k * g for g in gross], end, k * final, **scaled)
-    assert many.regret == pytest.approx(k * one.regret, rel=1e-9, abs=1e-9)
-    if one.regret_ratio is not None and many.regret_ratio is not None and one.regret > 1e-6:
-        assert many.regret_ratio == pytest.approx(one.regret_ratio, rel=1e-6)
+    assert many.regret == pytest.approx(k * base.regret, rel=1e-9, abs=1e-9)
+    if base.regret_ratio is not None and many.regret_ratio is not None and base.regret > 1e-6:
+        assert many.regret_ratio == pytest.approx(base.regret_ratio, rel=1e-6)
 
 
 def test_exit_costs_shift_the_optimum_and_not_the_regret():
@@ -277,9 +282,9 @@ AFTER = {
 }
 
 
-def after(hours, held, stop=1e9, **changes):
+def after(hours, gross, stop=1e9, **changes):
     return regret.after_exit(
-        instants(*(h * HOUR for h in hours)), np.array(held, float), stop=stop, **(AFTER | changes)
+        instants(*(h * HOUR for h in hours)), np.array(gross, float), stop=stop, **(AFTER | changes)
     )
 
 
@@ -361,6 +366,6 @@ def test_a_short_regrets_what_the_mirrored_long_does(seed):
     marks, p, final, costs = random_lives(seed)
     mirrored = Marks(marks.offsets, marks.t, 200 - marks.x)
     turned = replace(p, quantity=-p.quantity, price=200 - p.price)
-    one, other = regret.regrets(marks, p, final, costs), regret.regrets(mirrored, turned, final, costs)
+    original, mirror = regret.regrets(marks, p, final, costs), regret.regrets(mirrored, turned, final, costs)
     for i in range(len(final)):
-        assert_same(one.row(i), other.row(i))
+        assert_same(original.row(i), mirror.row(i))

@@ -64,8 +64,8 @@ def test_inside_finds_exactly_the_marks_strictly_between(parts, data):
     i = data.draw(st.integers(0, len(parts) - 1))
     start, length = data.draw(st.integers(-5, 65)), data.draw(st.integers(0, 40))
     lo, hi = series.inside(marks, instants(i), instants(start), instants(start + length))
-    found = marks.t[lo[0] : hi[0]].tolist()
-    assert found == [t for t in parts[i] if start < t < start + length]
+    between = marks.t[lo[0] : hi[0]].tolist()
+    assert between == [t for t in parts[i] if start < t < start + length]
     assert all(marks.offsets[i] <= k < marks.offsets[i + 1] for k in range(lo[0], hi[0]))
 
 
@@ -124,11 +124,11 @@ def test_many_median_gaps_and_coverages_are_the_single_ones(parts, data):
     instrument, start, length = (instants(*column) for column in zip(*rows, strict=True))
     gaps = series.median_gaps(marks, instrument, start, start + length)
     shares = series.coverages(marks, instrument, start, start + length, gaps)
-    for k, (i, begin, held) in enumerate(rows):
-        gap = series.median_gap(marks.times(i), begin, begin + held)
+    for k, (i, begin, duration) in enumerate(rows):
+        gap = series.median_gap(marks.times(i), begin, begin + duration)
         assert (None if np.isnan(gaps[k]) else gaps[k]) == gap
         assert shares[k] == pytest.approx(
-            series.coverage(marks.times(i), begin, begin + held, gap), abs=1e-12
+            series.coverage(marks.times(i), begin, begin + duration, gap), abs=1e-12
         )
 
 
@@ -142,10 +142,12 @@ def slow_coverage(t, entry, leave, gap):
 
 @given(times, st.integers(0, 50), st.integers(8, 40))
 @settings(deadline=None, max_examples=60)
-def test_coverage_is_the_share_of_moments_with_a_fresh_mark(t, entry, held):
-    gap = series.median_gap(instants(*t), 0, entry + held)
-    got = series.coverage(instants(*t), entry, entry + held, gap)
-    assert got == pytest.approx(slow_coverage(t, entry, entry + held, gap), abs=0.14 * (len(t) + 1) / held)
+def test_coverage_is_the_share_of_moments_with_a_fresh_mark(t, entry, duration):
+    gap = series.median_gap(instants(*t), 0, entry + duration)
+    got = series.coverage(instants(*t), entry, entry + duration, gap)
+    assert got == pytest.approx(
+        slow_coverage(t, entry, entry + duration, gap), abs=0.14 * (len(t) + 1) / duration
+    )
     assert 0 <= got <= 1
 
 
@@ -172,12 +174,12 @@ def test_a_life_of_no_length_is_not_covered():
 @given(times, st.integers(0, 50), st.integers(1, 40), st.integers(0, 10**15))
 @example([0], 0, 1, 2**32)  # so far out that a float64 has no tenths of a microsecond
 @settings(deadline=None, max_examples=60)
-def test_shifting_all_instants_changes_neither_gap_nor_coverage(t, entry, held, shift):
-    here, there = instants(*t), instants(*t) + shift
-    gap = series.median_gap(here, 0, 60)
-    assert series.median_gap(there, shift, 60 + shift) == gap
-    far = series.coverage(there, entry + shift, entry + held + shift, gap)
-    assert far == pytest.approx(series.coverage(here, entry, entry + held, gap))
+def test_shifting_all_instants_changes_neither_gap_nor_coverage(t, entry, duration, shift):
+    base, shifted = instants(*t), instants(*t) + shift
+    gap = series.median_gap(base, 0, 60)
+    assert series.median_gap(shifted, shift, 60 + shift) == gap
+    far = series.coverage(shifted, entry + shift, entry + duration + shift, gap)
+    assert far == pytest.approx(series.coverage(base, entry, entry + duration, gap))
 
 
 @pytest.mark.parametrize(

@@ -43,11 +43,11 @@ def world(rng, instruments, marks_each, n, span=1000, grid=None):
         )
     parts.append(([], []))
     entry = rng.integers(-50, span, n) * MINUTE + rng.integers(0, 2, n)
-    held = rng.integers(0, span, n) * MINUTE
+    durations = rng.integers(0, span, n) * MINUTE
     which = rng.integers(0, len(parts), n)
     quantity = rng.choice([-1, 1], n) * rng.uniform(0.1, 10, n)
     return series.bundle(parts), Positions(
-        which, entry, entry + held, quantity, rng.uniform(90, 110, n), rng.uniform(0, 2, n)
+        which, entry, entry + durations, quantity, rng.uniform(90, 110, n), rng.uniform(0, 2, n)
     )
 
 
@@ -60,9 +60,9 @@ def brute(marks, p, i, offsets):
     for offset in [*offsets.tolist(), None]:
         due = offset is None or p.entry[i] + offset < p.exit[i]
         at = p.exit[i] if offset is None or not due else p.entry[i] + offset
-        known = [k for k in range(len(t)) if t[k] <= at]
-        ages.append(int(at - t[known[-1]]) if known else -1)
-        pnl.append(gross[known[-1]] if known and due and ages[-1] <= DAY else np.nan)
+        past = [k for k in range(len(t)) if t[k] <= at]
+        ages.append(int(at - t[past[-1]]) if past else -1)
+        pnl.append(gross[past[-1]] if past and due and ages[-1] <= DAY else np.nan)
     within = [k for k in range(len(t)) if p.entry[i] < t[k] < p.exit[i]]
     if not within:
         return pnl, ages, [], np.nan, -1, np.nan, -1
@@ -153,22 +153,22 @@ def small_world():
 
 def test_shifting_every_instant_changes_nothing(small_world):
     marks, p = small_world
-    here = trajectory.trajectories(marks, p, OFFSETS)
+    base = trajectory.trajectories(marks, p, OFFSETS)
     shift = 1_700_000_000_000_000
     later = replace(p, entry=p.entry + shift, exit=p.exit + shift)
-    there = trajectory.trajectories(Marks(marks.offsets, marks.t + shift, marks.x), later, OFFSETS)
+    shifted = trajectory.trajectories(Marks(marks.offsets, marks.t + shift, marks.x), later, OFFSETS)
     for field in fields(Trajectories):
-        np.testing.assert_array_equal(getattr(here, field.name), getattr(there, field.name))
+        np.testing.assert_array_equal(getattr(base, field.name), getattr(shifted, field.name))
 
 
 def test_scaling_the_quantity_scales_the_pnl_and_moves_no_moment(small_world):
     marks, p = small_world
-    one = trajectory.trajectories(marks, p, OFFSETS)
+    base = trajectory.trajectories(marks, p, OFFSETS)
     many = trajectory.trajectories(marks, replace(p, quantity=8 * p.quantity, costs=8 * p.costs), OFFSETS)
     for name in ("pnl", "best", "worst"):
-        np.testing.assert_allclose(getattr(many, name), 8 * getattr(one, name), rtol=1e-12)
-    np.testing.assert_array_equal(many.best_index, one.best_index)
-    np.testing.assert_array_equal(many.worst_index, one.worst_index)
+        np.testing.assert_allclose(getattr(many, name), 8 * getattr(base, name), rtol=1e-12)
+    np.testing.assert_array_equal(many.best_index, base.best_index)
+    np.testing.assert_array_equal(many.worst_index, base.worst_index)
 
 
 def test_a_short_is_the_long_seen_in_a_mirror(small_world):
@@ -185,14 +185,15 @@ def test_a_short_is_the_long_seen_in_a_mirror(small_world):
 def test_a_later_mark_changes_no_checkpoint_before_it(small_world):
     marks, p = small_world
     full = trajectory.trajectories(marks, p, OFFSETS)
-    known = 500 * MINUTE
-    kept = [
-        (marks.times(i)[marks.times(i) <= known], marks.prices(i)[marks.times(i) <= known]) for i in range(5)
+    cutoff = 500 * MINUTE
+    early_marks = [
+        (marks.times(i)[marks.times(i) <= cutoff], marks.prices(i)[marks.times(i) <= cutoff])
+        for i in range(5)
     ]
-    early = trajectory.trajectories(series.bundle(kept), p, OFFSETS)
-    seen = (p.entry[:, None] + OFFSETS) <= known
-    np.testing.assert_array_equal(full.pnl[:, :-1][seen], early.pnl[:, :-1][seen])
-    assert seen.sum() > 100
+    early = trajectory.trajectories(series.bundle(early_marks), p, OFFSETS)
+    past = (p.entry[:, None] + OFFSETS) <= cutoff
+    np.testing.assert_array_equal(full.pnl[:, :-1][past], early.pnl[:, :-1][past])
+    assert past.sum() > 100
 
 
 @pytest.mark.parametrize("quantity", [5.0, -5.0])

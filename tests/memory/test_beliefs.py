@@ -16,7 +16,7 @@ from memory.episodic.episode import episode_of
 from memory.insight.evidence import binomial_p, induced_after, mask
 from memory.instants import DAY
 from memory.situation.predicate import evaluate, predicate
-from tests.worlds.memory_databases import START, experience, histories, told
+from tests.worlds.memory_databases import START, experience, histories, raw_episode
 
 
 @pytest.fixture
@@ -25,9 +25,9 @@ def db(database_url):
         yield store
 
 
-def pattern(signs, **more):
+def pattern(signs, **fields):
     return [
-        told(f"e{i:03}", day=i, pnl_r=1.5 if won else -1.0, context={"session": "london"}, **more)
+        raw_episode(f"e{i:03}", day=i, pnl_r=1.5 if won else -1.0, context={"session": "london"}, **fields)
         for i, won in enumerate(signs)
     ]
 
@@ -90,9 +90,9 @@ def test_a_losing_pattern_is_believed_to_lose(db):
 
 def test_scratches_and_inaction_are_no_evidence_and_size_is_no_weight(db):
     history = pattern([True] * 10)
-    history += [told(f"s{i}", day=20, pnl_r=0.0, context={"session": "london"}) for i in range(3)]
-    history += [told("skip", day=20, direction="skip", context={"session": "london"})]
-    history += [told("huge", day=21, pnl_r=500.0, context={"session": "london"})]
+    history += [raw_episode(f"s{i}", day=20, pnl_r=0.0, context={"session": "london"}) for i in range(3)]
+    history += [raw_episode("skip", day=20, direction="skip", context={"session": "london"})]
+    history += [raw_episode("huge", day=21, pnl_r=500.0, context={"session": "london"})]
     with db.write() as conn:
         memory.remember(conn, history)
         (belief,) = memory.beliefs(conn, "ada")
@@ -101,7 +101,7 @@ def test_scratches_and_inaction_are_no_evidence_and_size_is_no_weight(db):
 
 def test_a_seeded_belief_starts_at_two_to_one_and_counts_what_comes_after(db):
     history = [
-        told(
+        raw_episode(
             f"e{i}",
             day=i,
             pnl_r=1.0 if i % 2 else -1.0,
@@ -143,11 +143,11 @@ def test_posteriors_match_the_closed_form(tmp_path_factory, history, claim):
     with experience(str(tmp_path_factory.mktemp("memory") / "m.db")) as store, store.write() as conn:
         memory.seed_belief(conn, Seed("S1", "ada", START, "x", conditions, claim))
         memory.remember(conn, history)
-        (belief,) = [one for one in memory.beliefs(conn, "ada") if one.id == "S1"]
+        (belief,) = [candidate for candidate in memory.beliefs(conn, "ada") if candidate.id == "S1"]
     evidence = []
-    for one in history:
-        result = one["pnl_r"] if one["pnl_r"] is not None else one["pnl"]
-        if result and evaluate(predicate(conditions), one["context"]).met:
+    for episode in history:
+        result = episode["pnl_r"] if episode["pnl_r"] is not None else episode["pnl"]
+        if result and evaluate(predicate(conditions), episode["context"]).met:
             evidence.append(result)
     yes = sum((result > 0) == (claim == "wins") for result in evidence)
     assert (belief.alpha, belief.beta) == (2 + yes, 1 + len(evidence) - yes)
@@ -167,28 +167,28 @@ predicates = st.fixed_dictionaries(
 @given(histories(), st.lists(predicates, min_size=1, max_size=3), st.sampled_from(["all", "any"]))
 @settings(deadline=None, max_examples=150)
 def test_a_predicate_over_columns_is_the_predicate_on_each_episode(history, conditions, kind):
-    made = []
-    for one in conditions:
-        value = [one["value"]] if one["op"] == "in" else one["value"]
-        if one["op"] in ("<", "<=", ">", ">=") and isinstance(value, str):
+    comparable = []
+    for condition in conditions:
+        value = [condition["value"]] if condition["op"] == "in" else condition["value"]
+        if condition["op"] in ("<", "<=", ">", ">=") and isinstance(value, str):
             value = 50.0
-        numeric = one["field"] in ("atr_d1", "price")
+        numeric = condition["field"] in ("atr_d1", "price")
         plain = value[0] if isinstance(value, list) else value
-        if numeric != isinstance(plain, float) and one["field"] != "nonsense":
+        if numeric != isinstance(plain, float) and condition["field"] != "nonsense":
             continue  # a category compared with a number and the other way round is refused or never met
-        made.append(one | {"value": value})
-    if not made:
+        comparable.append(condition | {"value": value})
+    if not comparable:
         return
-    found = predicate({kind: made})
-    columns = of_episodes([episode_of(one) for one in history], DEFAULT)
+    parsed_predicate = predicate({kind: comparable})
+    columns = of_episodes([episode_of(episode) for episode in history], DEFAULT)
     registered = {"regime", "session", "atr_d1", "price"}
     expected = []
     for number in columns.number.tolist():
-        one = history[number]
-        known = {name: value for name, value in one["context"].items() if name in registered}
-        known |= {name: one[name] for name in ("strategy", "direction")}
-        expected.append(evaluate(found, known).met)
-    assert mask(found, columns, len(columns), DEFAULT).tolist() == expected
+        episode = history[number]
+        fields = {name: value for name, value in episode["context"].items() if name in registered}
+        fields |= {name: episode[name] for name in ("strategy", "direction")}
+        expected.append(evaluate(parsed_predicate, fields).met)
+    assert mask(parsed_predicate, columns, len(columns), DEFAULT).tolist() == expected
 
 
 def test_the_binomial_p_is_exact():

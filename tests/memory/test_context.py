@@ -15,16 +15,16 @@ from tests.worlds.memory_databases import contexts, full_contexts, slow_similari
 
 @given(full_contexts, full_contexts)
 @settings(deadline=None, max_examples=100)
-def test_situations_that_know_the_same_fields_are_as_alike_either_way_round(left, right):
-    assert alike(DEFAULT, left, right) == pytest.approx(alike(DEFAULT, right, left), abs=1e-12)
+def test_situations_that_know_the_same_fields_are_as_alike_either_way_round(first, second):
+    assert alike(DEFAULT, first, second) == pytest.approx(alike(DEFAULT, second, first), abs=1e-12)
 
 
 @given(contexts, contexts)
 @settings(deadline=None, max_examples=200)
 def test_likeness_is_a_share_and_agrees_with_the_definition_written_out(query, memory):
-    found = alike(DEFAULT, query, memory)
-    assert 0.0 <= found <= 1.0
-    assert found == pytest.approx(slow_similarity(query, memory), abs=1e-12)
+    similarity = alike(DEFAULT, query, memory)
+    assert 0.0 <= similarity <= 1.0
+    assert similarity == pytest.approx(slow_similarity(query, memory), abs=1e-12)
 
 
 @given(contexts)
@@ -142,8 +142,10 @@ def test_many_memories_at_once_are_as_alike_as_one_by_one(memories, query):
 
 @given(contexts, contexts)
 @settings(deadline=None, max_examples=50)
-def test_the_likeness_of_one_field_is_the_similarity_of_that_field_alone(left, right):
+def test_the_likeness_of_one_field_is_the_similarity_of_that_field_alone(first, second):
     for field in DEFAULT.fields:
-        if field.weight and field.name in left:
-            alone = alike(DEFAULT, {field.name: left[field.name]}, right)
-            assert likeness(field, left[field.name], right.get(field.name)) == pytest.approx(alone, abs=1e-12)
+        if field.weight and field.name in first:
+            alone = alike(DEFAULT, {field.name: first[field.name]}, second)
+            assert likeness(field, first[field.name], second.get(field.name)) == pytest.approx(
+                alone, abs=1e-12
+            )

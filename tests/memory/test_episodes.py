@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import memory
 from memory import Episode, EpisodeFault, RefusedError, read_episodes
-from memory.episodic.episode import document, episode_of, from_document, shown
+from memory.episodic.episode import document, episode_of, from_document, json_values
 from memory.instants import instant, written
-from tests.worlds.memory_databases import START, experience, histories, told
+from tests.worlds.memory_databases import START, experience, histories, raw_episode
 
 
 @pytest.fixture
@@ -23,12 +23,12 @@ def db(database_url):
         yield store
 
 
-def line(**more):
-    return json.dumps(told("e1", **more))
+def line(**fields):
+    return json.dumps(raw_episode("e1", **fields))
 
 
 def test_the_contracts_fields_are_read_and_shown_again():
-    raw = told(
+    raw = raw_episode(
         "e1",
         entry_price=100.5,
         size=2,
@@ -44,7 +44,7 @@ def test_the_contracts_fields_are_read_and_shown_again():
         broker="x",
     )
     (episode,) = read_episodes([json.dumps(raw)])
-    assert shown(episode) == raw | {"at": written(START), "valence": None}
+    assert json_values(episode) == raw | {"at": written(START), "valence": None}
     assert episode.entry_at == START - 3_600_000_000
 
 
@@ -93,9 +93,9 @@ def test_a_line_that_may_not_enter_is_a_fault_with_its_place_and_reason(text, re
 
 
 def test_bytes_that_are_no_text_are_a_fault_and_a_byte_order_mark_is_none():
-    found = list(read_episodes([b"\xef\xbb\xbf" + line().encode(), b"\xff\n"]))
-    assert isinstance(found[0], Episode)
-    assert found[1] == EpisodeFault("-", 2, "not UTF-8")
+    entries = list(read_episodes([b"\xef\xbb\xbf" + line().encode(), b"\xff\n"]))
+    assert isinstance(entries[0], Episode)
+    assert entries[1] == EpisodeFault("-", 2, "not UTF-8")
 
 
 def test_an_instant_is_one_whatever_its_offset_or_precision():
@@ -114,52 +114,54 @@ def test_what_is_stored_reads_back_the_same(history):
 
 def test_the_same_facts_in_other_spelling_are_the_same_episode(db):
     with db.write() as conn:
-        memory.remember(conn, [told("e1", pnl=1, context={"atr_d1": 80, "regime": "x"})])
-        again = told("e1", pnl=1.0, context={"regime": "x", "atr_d1": 80.0})
+        memory.remember(conn, [raw_episode("e1", pnl=1, context={"atr_d1": 80, "regime": "x"})])
+        again = raw_episode("e1", pnl=1.0, context={"regime": "x", "atr_d1": 80.0})
         again["at"] = written(START)
-        found = memory.remember(conn, [again])
-    assert (found.stored, found.unchanged, found.conflicts) == (0, 1, ())
+        ingested = memory.remember(conn, [again])
+    assert (ingested.stored, ingested.unchanged, ingested.conflicts) == (0, 1, ())
 
 
 def test_telling_it_differently_is_a_conflict_and_what_was_told_first_stands(db):
     with db.write() as conn:
-        memory.remember(conn, [told("e1", pnl=1)])
-        found = memory.remember(conn, [told("e1", pnl=2), told("e2", pnl=1), told("e2", pnl=3)])
-        assert found.stored == 1
-        assert [one.id for one in found.conflicts] == ["e1", "e2"]
-        assert found.events == 3
+        memory.remember(conn, [raw_episode("e1", pnl=1)])
+        ingested = memory.remember(
+            conn, [raw_episode("e1", pnl=2), raw_episode("e2", pnl=1), raw_episode("e2", pnl=3)]
+        )
+        assert ingested.stored == 1
+        assert [conflict.id for conflict in ingested.conflicts] == ["e1", "e2"]
+        assert ingested.events == 3
         assert memory.find_episode(conn, "ada", "e1")["pnl"] == 1.0
         assert memory.find_episode(conn, "ada", "e2")["pnl"] == 1.0
 
 
 def test_an_id_belongs_to_its_agent(db):
     with db.write() as conn:
-        found = memory.remember(conn, [told("e1", pnl=1), told("e1", agent="bob", pnl=2)])
-        assert found.stored == 2
+        ingested = memory.remember(conn, [raw_episode("e1", pnl=1), raw_episode("e1", agent="bob", pnl=2)])
+        assert ingested.stored == 2
         assert memory.agents(conn) == ["ada", "bob"]
         assert memory.find_episode(conn, "bob", "e1")["pnl"] == 2.0
 
 
 def test_bad_episodes_do_not_keep_good_ones_out(db):
     with db.write() as conn:
-        lines = [line(), line(pnl=math.nan), json.dumps(told("e2")), "nonsense"]
-        found = memory.remember(conn, read_episodes(lines, "x"))
-        assert (found.stored, [fault.line for fault in found.faults]) == (2, [2, 4])
-        direct = memory.remember(conn, [told("e3"), told("e4", pnl_r=math.inf)], where="api")
+        lines = [line(), line(pnl=math.nan), json.dumps(raw_episode("e2")), "nonsense"]
+        ingested = memory.remember(conn, read_episodes(lines, "x"))
+        assert (ingested.stored, [fault.line for fault in ingested.faults]) == (2, [2, 4])
+        direct = memory.remember(conn, [raw_episode("e3"), raw_episode("e4", pnl_r=math.inf)], where="api")
         assert [(fault.where, fault.line) for fault in direct.faults] == [("api", 2)]
 
 
 def test_an_episode_object_is_held_to_the_same_rules(db):
-    good = episode_of(told("e1", pnl_r=1.0))
+    episode = episode_of(raw_episode("e1", pnl_r=1.0))
     with db.write() as conn:
-        found = memory.remember(conn, [good, replace(good, id="e2", pnl_r=math.nan)])
-    assert (found.stored, len(found.faults)) == (1, 1)
+        ingested = memory.remember(conn, [episode, replace(episode, id="e2", pnl_r=math.nan)])
+    assert (ingested.stored, len(ingested.faults)) == (1, 1)
 
 
 def test_an_outcome_from_the_future_is_a_fault(db):
     with db.write() as conn:
-        found = memory.remember(conn, [told("e1"), told("e2", day=3)], not_after=START)
-    assert (found.stored, [fault.reason for fault in found.faults]) == (1, ["at: lies in the future"])
+        ingested = memory.remember(conn, [raw_episode("e1"), raw_episode("e2", day=3)], not_after=START)
+    assert (ingested.stored, [fault.reason for fault in ingested.faults]) == (1, ["at: lies in the future"])
 
 
 @given(history=histories(most=12), seed=st.randoms(use_true_random=False))
@@ -210,9 +212,9 @@ def test_an_instant_beyond_the_calendar_is_refused():
 
 
 def test_what_was_told_comes_back_whole_for_a_replay(db):
-    history = [told(f"e{i}", day=-i, pnl_r=float(i)) for i in range(5)]
+    history = [raw_episode(f"e{i}", day=-i, pnl_r=float(i)) for i in range(5)]
     with db.write() as conn:
         memory.remember(conn, history)
-        assert memory.told_episodes(conn, "ada") == [episode_of(one) for one in history]
+        assert memory.told_episodes(conn, "ada") == [episode_of(episode) for episode in history]
         assert len(memory.told_episodes(conn, "ada", as_of=START - 1)) == 4
         assert memory.told_episodes(conn, "nobody") == []

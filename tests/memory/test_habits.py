@@ -23,7 +23,7 @@ from memory.insight.practice import (
     timing,
 )
 from memory.instants import DAY
-from tests.worlds.memory_databases import START, experience, told
+from tests.worlds.memory_databases import START, experience, raw_episode
 
 
 @pytest.fixture
@@ -37,10 +37,10 @@ def test_a_window_of_trades_worked_by_hand(db):
         (2.0, 20.0, 1), (-1.0, -10.0, 4), (1.0, 10.0, 2), (-1.0, -20.0, 8), (0.0, 0.0, 5), (3.0, 30.0, 3),
     ]  # fmt: skip
     history = [
-        told(f"e{i}", day=i, pnl_r=r, pnl=pnl, held_for_s=hours * 3600, size=1.0, entry_price=100.0)
+        raw_episode(f"e{i}", day=i, pnl_r=r, pnl=pnl, held_for_s=hours * 3600, size=1.0, entry_price=100.0)
         for i, (r, pnl, hours) in enumerate(rows)
     ]
-    history.append(told("skipped", day=9, direction="skip"))
+    history.append(raw_episode("skipped", day=9, direction="skip"))
     with db.write() as conn:
         memory.remember(conn, history)
         (habit,) = memory.habits(conn, "ada", settings=Settings(capital=100.0))
@@ -64,7 +64,9 @@ def test_a_window_of_trades_worked_by_hand(db):
 
 def test_without_capital_size_against_kelly_is_absent_and_says_so(db):
     with db.write() as conn:
-        memory.remember(conn, [told(f"e{i}", day=i, pnl_r=(-1.0, 1.5)[i % 2], pnl=1.0) for i in range(4)])
+        memory.remember(
+            conn, [raw_episode(f"e{i}", day=i, pnl_r=(-1.0, 1.5)[i % 2], pnl=1.0) for i in range(4)]
+        )
         (habit,) = memory.habits(conn, "ada")
     assert habit.size_vs_kelly is None
     assert habit.reasons["size_vs_kelly"] == "no capital is known"
@@ -72,23 +74,23 @@ def test_without_capital_size_against_kelly_is_absent_and_says_so(db):
 
 def test_habits_are_per_strategy_and_symbol_and_as_of(db):
     history = [
-        told(f"e{i}", day=i, pnl_r=1.0, strategy=["a", "b"][i % 2], symbol=["X", "Y"][i // 4])
+        raw_episode(f"e{i}", day=i, pnl_r=1.0, strategy=["a", "b"][i % 2], symbol=["X", "Y"][i // 4])
         for i in range(8)
     ]
     with db.write() as conn:
         memory.remember(conn, history)
-        names = [(one.strategy, one.symbol, one.trades) for one in memory.habits(conn, "ada")]
+        names = [(habit.strategy, habit.symbol, habit.trades) for habit in memory.habits(conn, "ada")]
         early = memory.habits(conn, "ada", as_of=START + DAY)
         only = memory.habits(conn, "ada", strategy="b", symbol="Y")
         assert memory.habits(conn, "nobody") == ()
     assert names == [("a", "X", 2), ("a", "Y", 2), ("b", "X", 2), ("b", "Y", 2)]
-    assert [(one.strategy, one.trades) for one in early] == [("a", 1), ("b", 1)]
-    assert [(one.strategy, one.symbol) for one in only] == [("b", "Y")]
+    assert [(habit.strategy, habit.trades) for habit in early] == [("a", 1), ("b", 1)]
+    assert [(habit.strategy, habit.symbol) for habit in only] == [("b", "Y")]
 
 
 def test_the_window_follows_stability(db):
     """Means of windows of 20 that never differ: stability 1, a window of 100; before it is known, 60."""
-    history = [told(f"e{i:03}", day=i, pnl_r=(-1.0, 1.0)[i % 2]) for i in range(150)]
+    history = [raw_episode(f"e{i:03}", day=i, pnl_r=(-1.0, 1.0)[i % 2]) for i in range(150)]
     with db.write() as conn:
         memory.remember(conn, history[:30])
         assert memory.habits(conn, "ada")[0].window == 30
@@ -125,37 +127,44 @@ def test_disposition_has_an_interval_that_a_seed_repeats():
 def test_sizes_that_follow_the_last_result_show_recency_bias(follows, bias):
     results = [math.sin(i * 1.7) * 3 for i in range(15)]
     sizes = [1.0] + [10 + (r if follows else -r) for r in results[:-1]]
-    seen = [
-        episode_of(told(f"e{i}", pnl_r=r, size=s))
+    episodes = [
+        episode_of(raw_episode(f"e{i}", pnl_r=r, size=s))
         for i, (r, s) in enumerate(zip(results, sizes, strict=True))
     ]
-    assert recency_bias(seen) == pytest.approx(bias)
-    assert recency_bias(seen[:10]) is None
-    assert recency_bias([episode_of(told(f"e{i}", pnl_r=r, size=2)) for i, r in enumerate(results)]) is None
+    assert recency_bias(episodes) == pytest.approx(bias)
+    assert recency_bias(episodes[:10]) is None
+    assert (
+        recency_bias([episode_of(raw_episode(f"e{i}", pnl_r=r, size=2)) for i, r in enumerate(results)])
+        is None
+    )
 
 
 def test_timing_is_told_against_stated_targets():
-    seen = [
-        episode_of(told("e1", entry_price=98.0, exit_price=109.0, entry_target=100.0, exit_target=110.0)),
-        episode_of(told("e2", direction="short", entry_price=98.0, exit_price=90.0, entry_target=100.0)),
-        episode_of(told("e3", entry_price=98.0)),
+    episodes = [
+        episode_of(
+            raw_episode("e1", entry_price=98.0, exit_price=109.0, entry_target=100.0, exit_target=110.0)
+        ),
+        episode_of(
+            raw_episode("e2", direction="short", entry_price=98.0, exit_price=90.0, entry_target=100.0)
+        ),
+        episode_of(raw_episode("e3", entry_price=98.0)),
     ]
-    assert timing(seen, "entry_target", entry_advantage) == pytest.approx(np.median([0.02, -0.02]))
-    assert timing(seen, "exit_target", exit_advantage) == pytest.approx(-1 / 110)
-    assert timing(seen[2:], "exit_target", exit_advantage) is None
+    assert timing(episodes, "entry_target", entry_advantage) == pytest.approx(np.median([0.02, -0.02]))
+    assert timing(episodes, "exit_target", exit_advantage) == pytest.approx(-1 / 110)
+    assert timing(episodes[2:], "exit_target", exit_advantage) is None
 
 
 @given(st.lists(st.floats(-5, 5).map(lambda r: round(r, 2)), min_size=1, max_size=60))
 @settings(deadline=None, max_examples=100)
 def test_full_kelly_has_the_sign_of_the_mean_of_decided_outcomes(r):
     outcomes = np.array(r)
-    found = kelly_of(outcomes)
+    fraction = kelly_of(outcomes)
     decided = outcomes[outcomes != 0]
     if not (decided > 0).any() or not (decided < 0).any():
-        assert found is None
+        assert fraction is None
     else:
-        assert found is not None
-        assert abs(decided.mean()) < 1e-9 or (found > 0) == (decided.mean() > 0)
+        assert fraction is not None
+        assert abs(decided.mean()) < 1e-9 or (fraction > 0) == (decided.mean() > 0)
 
 
 def test_drift_raises_about_one_false_alarm_in_500_trades():
@@ -174,8 +183,10 @@ def test_a_change_of_level_is_noticed_dated_and_measured(step, direction):
     for _ in range(40):
         r = rng.standard_normal(300)
         r[150:] += step
-        found = [drift(r[:n].tolist()) for n in range(151, 220)]
-        noticed = next((one for one in found if one.detected and one.direction == direction), None)
+        drifts = [drift(r[:n].tolist()) for n in range(151, 220)]
+        noticed = next(
+            (change for change in drifts if change.detected and change.direction == direction), None
+        )
         if noticed is None:  # a false alarm just before restarted the detector inside the new level
             continue
         assert noticed.alarm is not None
@@ -212,10 +223,10 @@ def test_drift_needs_thirty_trades_and_survives_one_absurd_outcome():
 def test_drift_appears_in_habits_with_instants(db):
     r = [0.9, -0.9] * 30 + [-2.0, -1.5] * 15
     with db.write() as conn:
-        memory.remember(conn, [told(f"e{i:03}", day=i, pnl_r=one) for i, one in enumerate(r)])
+        memory.remember(conn, [raw_episode(f"e{i:03}", day=i, pnl_r=outcome) for i, outcome in enumerate(r)])
         (habit,) = memory.habits(conn, "ada")
-    found = drift(r)
+    change = drift(r)
     assert habit.drift["detected"] is True
-    assert habit.drift["start_at"] == START + found.start * DAY
-    assert habit.drift["alarm_at"] == START + found.alarm * DAY
+    assert habit.drift["start_at"] == START + change.start * DAY
+    assert habit.drift["alarm_at"] == START + change.alarm * DAY
     assert memory.as_document(habit)["drift"]["alarm_at"].endswith("Z")

@@ -13,7 +13,7 @@ from memory import RefusedError, Retrospective
 from memory.episodic.episode import episode_of
 from memory.experience.hindsight import amended, felt
 from memory.instants import DAY
-from tests.worlds.memory_databases import START, experience, told
+from tests.worlds.memory_databases import START, experience, raw_episode
 
 REVIEWED = START + 7 * DAY
 
@@ -24,13 +24,13 @@ def db(database_url):
         yield store
 
 
-def good(**more):
-    return told("e1", pnl=5.0, pnl_r=1.0, valence=0.8, context={"regime": "volatile"}, **more)
+def winning_episode(**fields):
+    return raw_episode("e1", pnl=5.0, pnl_r=1.0, valence=0.8, context={"regime": "volatile"}, **fields)
 
 
 def test_a_decision_that_felt_good_and_was_not_is_reversed(db):
     with db.write() as conn:
-        memory.remember(conn, [good(tags=["scalp"])])
+        memory.remember(conn, [winning_episode(tags=["scalp"])])
         changes = memory.amend(
             conn,
             "ada",
@@ -61,7 +61,7 @@ def test_a_decision_that_felt_good_and_was_not_is_reversed(db):
 
 def test_a_decision_that_felt_bad_and_was_right_is_vindicated_with_its_valence_kept(db):
     with db.write() as conn:
-        memory.remember(conn, [told("e1", pnl=-5.0, valence=-0.6)])
+        memory.remember(conn, [raw_episode("e1", pnl=-5.0, valence=-0.6)])
         memory.amend(conn, "ada", "e1", Retrospective("r1", REVIEWED, vs_inaction=1.5))
         now = memory.find_episode(conn, "ada", "e1")
     assert now["valence"] == -0.6
@@ -82,7 +82,7 @@ def test_a_decision_that_felt_bad_and_was_right_is_vindicated_with_its_valence_k
     ],
 )
 def test_retagging_at_its_thresholds(valence, vs_inaction, after, tag):
-    episode = episode_of(told("e1", valence=valence))
+    episode = episode_of(raw_episode("e1", valence=valence))
     now = amended(episode, Retrospective("r", REVIEWED, vs_inaction=vs_inaction))
     assert now["valence"] == after
     assert now["tags"] == ([] if tag is None else [tag])
@@ -94,16 +94,16 @@ def test_retagging_at_its_thresholds(valence, vs_inaction, after, tag):
     [({"pnl": 3.0}, 0.3), ({"pnl_r": -1.0, "pnl": 5.0}, -0.3), ({"pnl": 0.0}, 0.0), ({}, None)],
 )
 def test_how_an_outcome_felt_when_nobody_said(raw, valence):
-    assert felt(episode_of(told("e1", **raw))) == valence
+    assert felt(episode_of(raw_episode("e1", **raw))) == valence
 
 
 def test_applying_a_review_twice_is_a_no_op_and_a_boost_is_set_not_multiplied(db):
-    found = Retrospective("r1", REVIEWED, vs_inaction=-2.5, regret=3.0)
+    review = Retrospective("r1", REVIEWED, vs_inaction=-2.5, regret=3.0)
     with db.write() as conn:
-        memory.remember(conn, [good()])
-        assert memory.amend(conn, "ada", "e1", found)
+        memory.remember(conn, [winning_episode()])
+        assert memory.amend(conn, "ada", "e1", review)
         first = memory.find_episode(conn, "ada", "e1")
-        assert memory.amend(conn, "ada", "e1", found) == ()
+        assert memory.amend(conn, "ada", "e1", review) == ()
         assert memory.find_episode(conn, "ada", "e1") == first
         memory.amend(conn, "ada", "e1", Retrospective("r2", REVIEWED + DAY, vs_inaction=-2.5, regret=3.0))
         again = memory.find_episode(conn, "ada", "e1")
@@ -115,7 +115,7 @@ def test_applying_a_review_twice_is_a_no_op_and_a_boost_is_set_not_multiplied(db
 
 def test_a_retrospective_amends_the_episode_and_adds_none(db):
     with db.write() as conn:
-        memory.remember(conn, [good()])
+        memory.remember(conn, [winning_episode()])
         before = memory.state(conn, "ada")
         memory.amend(conn, "ada", "e1", Retrospective("r1", REVIEWED, vs_inaction=-2.5))
         assert memory.state(conn, "ada") == before
@@ -124,12 +124,14 @@ def test_a_retrospective_amends_the_episode_and_adds_none(db):
 
 def test_a_revision_of_a_review_corrects_what_the_first_one_said(db):
     with db.write() as conn:
-        memory.remember(conn, [good()])
+        memory.remember(conn, [winning_episode()])
         memory.amend(conn, "ada", "e1", Retrospective("r1", REVIEWED, vs_inaction=-2.5))
         memory.amend(conn, "ada", "e1", Retrospective("r1", REVIEWED + DAY, vs_inaction=0.2))
         now = memory.find_episode(conn, "ada", "e1")
     assert (now["valence"], now["tags"]) == (0.8, [])
-    assert [(one.old, one.new) for one in now["amendments"] if one.field == "valence"] == [
+    assert [
+        (amendment.old, amendment.new) for amendment in now["amendments"] if amendment.field == "valence"
+    ] == [
         (0.8, -0.3),
         (-0.3, 0.8),
     ]
@@ -137,7 +139,7 @@ def test_a_revision_of_a_review_corrects_what_the_first_one_said(db):
 
 def test_as_of_an_earlier_day_nothing_of_the_review_is_known(db):
     with db.write() as conn:
-        memory.remember(conn, [good()])
+        memory.remember(conn, [winning_episode()])
         memory.amend(conn, "ada", "e1", Retrospective("r1", REVIEWED, vs_inaction=-2.5, regret=9.0))
         earlier = memory.find_episode(conn, "ada", "e1", as_of=REVIEWED - 1)
         (before,) = memory.recall(conn, "ada", {"regime": "volatile"}, as_of=REVIEWED - 1)
@@ -162,48 +164,54 @@ def test_as_of_an_earlier_day_nothing_of_the_review_is_known(db):
 def test_the_newest_review_counts_in_whatever_order_they_are_applied(
     tmp_path_factory, reviews, random, valence
 ):
-    found = [
+    retrospectives = [
         Retrospective(f"r{i}", REVIEWED + i * DAY + day, vs_inaction=value)
         for i, (day, value) in enumerate(reviews)
     ]
     views = []
-    for order in (found, random.sample(found, len(found))):
+    for order in (retrospectives, random.sample(retrospectives, len(retrospectives))):
         with experience(str(tmp_path_factory.mktemp("memory") / "m.db")) as store, store.write() as conn:
-            memory.remember(conn, [told("e1", valence=valence, context={"regime": "x"})])
-            for one in order:
-                memory.amend(conn, "ada", "e1", one)
+            memory.remember(conn, [raw_episode("e1", valence=valence, context={"regime": "x"})])
+            for retrospective in order:
+                memory.amend(conn, "ada", "e1", retrospective)
             now = memory.find_episode(conn, "ada", "e1")
             now.pop("amendments")
             hits = [
                 memory.recall(conn, "ada", {"regime": "x"}, as_of=REVIEWED + day * DAY) for day in range(7)
             ]
-            views.append((now, [[hit.document() for hit in one] for one in hits]))
+            views.append((now, [[hit.document() for hit in day_hits] for day_hits in hits]))
     assert views[0] == views[1]
-    expected = amended(episode_of(told("e1", valence=valence)), found[-1] if found else None)
+    expected = amended(
+        episode_of(raw_episode("e1", valence=valence)), retrospectives[-1] if retrospectives else None
+    )
     assert {name: views[0][0][name] for name in expected} == expected
 
 
 def test_markers_are_registered_listed_and_found_by_situation(db):
     peak = {"regime": "trending_up"}
     with db.write() as conn:
-        memory.remember(conn, [good(), told("e2", day=1, pnl=1.0, context={"regime": "ranging"})])
+        memory.remember(
+            conn, [winning_episode(), raw_episode("e2", day=1, pnl=1.0, context={"regime": "ranging"})]
+        )
         memory.amend(
             conn, "ada", "e1", Retrospective("r1", REVIEWED, vs_inaction=-2.5, regret=40.0, peak_context=peak)
         )
         memory.amend(conn, "ada", "e2", Retrospective("r2", REVIEWED + DAY, vs_inaction=-1.0, regret=2.0))
         listed = memory.markers(conn, "ada")
         near = memory.markers(conn, "ada", context=peak)
-    assert [(one.outcome, one.bias, one.confidence, one.context) for one in listed] == [
+    assert [(marker.outcome, marker.bias, marker.confidence, marker.context) for marker in listed] == [
         ("MissedExit", "TightenExits", 1.0, peak),
         ("Regret", "IncreaseCaution", 0.25, {"regime": "volatile"}),
     ]
-    assert [(one.outcome, one.similarity) for one in near] == [("MissedExit", 1.0), ("Regret", 0.0)]
+    assert [(marker.outcome, marker.similarity) for marker in near] == [("MissedExit", 1.0), ("Regret", 0.0)]
 
 
 def test_the_newest_markers_are_the_first_of_all_of_them_however_few_are_wanted(db):
     """What is read page by page is what reading everything gives; a later review that marks nothing unmarks."""
     with db.write() as conn:
-        memory.remember(conn, [told(f"e{i:04}", day=i / 100, context={"regime": "x"}) for i in range(560)])
+        memory.remember(
+            conn, [raw_episode(f"e{i:04}", day=i / 100, context={"regime": "x"}) for i in range(560)]
+        )
         for i in range(560):
             harm = -3.0 if i % 7 == 0 else 0.0
             at = START + 20 * DAY + i // 50  # fifty of one instant: their order is that of the ids
@@ -216,7 +224,7 @@ def test_the_newest_markers_are_the_first_of_all_of_them_however_few_are_wanted(
         for limit in (0, 1, 30, 80):
             assert memory.markers(conn, "ada", limit=limit) == every[:limit]
         earlier = memory.markers(conn, "ada", as_of=START + 20 * DAY + 3, limit=10_000)
-    assert [one.episode for one in every] == [
+    assert [marker.episode for marker in every] == [
         f"e{i:04}"
         for start in range(550, -50, -50)
         for i in range(start, min(560, start + 50))
@@ -228,7 +236,8 @@ def test_the_newest_markers_are_the_first_of_all_of_them_however_few_are_wanted(
 def test_many_reviewed_episodes_keep_their_boost_through_sealed_blocks(db):
     with db.write() as conn:
         memory.remember(
-            conn, [told(f"e{i:04}", day=i / 100, pnl_r=1.0, context={"regime": "x"}) for i in range(1100)]
+            conn,
+            [raw_episode(f"e{i:04}", day=i / 100, pnl_r=1.0, context={"regime": "x"}) for i in range(1100)],
         )
         for i in range(1100):
             memory.amend(conn, "ada", f"e{i:04}", Retrospective("r", START + 20 * DAY + i, vs_inaction=0.5))
@@ -248,7 +257,7 @@ def test_many_reviewed_episodes_keep_their_boost_through_sealed_blocks(db):
 
 def test_an_unknown_episode_or_a_figure_that_is_none_is_refused(db):
     with db.write() as conn:
-        memory.remember(conn, [good()])
+        memory.remember(conn, [winning_episode()])
         with pytest.raises(memory.MissingError):
             memory.amend(conn, "ada", "e9", Retrospective("r1", REVIEWED, vs_inaction=1.0))
         for bad in (math.nan, math.inf):

@@ -15,7 +15,7 @@ from memory.advice.kelly import CAP, kelly_of, weighed
 from memory.episodic.columns import of_episodes
 from memory.episodic.episode import episode_of
 from memory.instants import DAY
-from tests.worlds.memory_databases import START, experience, told
+from tests.worlds.memory_databases import START, experience, raw_episode
 
 
 @pytest.fixture
@@ -27,13 +27,13 @@ def db(database_url):
 def test_worked_by_hand_with_equal_weights():
     """p = .6, wins of 1.5 R, losses of .8 R: .6/.8 - .4/1.5 = .48333; a quarter of it .120833."""
     r = np.array([1.5] * 12 + [-0.8] * 8)
-    found = weighed(r, np.ones(20))
-    assert (found.p, found.win_r, found.loss_r) == pytest.approx((0.6, 1.5, 0.8))
-    assert found.effective_n == pytest.approx(20.0)
-    assert found.fraction == pytest.approx(0.25 * (0.75 - 0.4 / 1.5))
-    assert weighed(r, np.ones(20), risk_appetite=0.5).fraction == pytest.approx(found.fraction / 2)
+    advice = weighed(r, np.ones(20))
+    assert (advice.p, advice.win_r, advice.loss_r) == pytest.approx((0.6, 1.5, 0.8))
+    assert advice.effective_n == pytest.approx(20.0)
+    assert advice.fraction == pytest.approx(0.25 * (0.75 - 0.4 / 1.5))
+    assert weighed(r, np.ones(20), risk_appetite=0.5).fraction == pytest.approx(advice.fraction / 2)
     assert weighed(r, np.full(20, 1e-200)).fraction == pytest.approx(
-        found.fraction
+        advice.fraction
     )  # the scale of weights is nothing
 
 
@@ -60,9 +60,9 @@ def test_a_losing_edge_is_zero_and_an_unknown_one_is_none():
 
 def test_many_rows_are_few_when_one_weighs_almost_everything():
     weights = np.concatenate(([1.0], np.full(99, 1e-4)))
-    found = weighed(np.array([1.0, -1.0] * 50), weights)
-    assert found.fraction is None
-    assert found.effective_n == pytest.approx((1 + 99e-4) ** 2 / (1 + 99e-8))
+    advice = weighed(np.array([1.0, -1.0] * 50), weights)
+    assert advice.fraction is None
+    assert advice.effective_n == pytest.approx((1 + 99e-4) ** 2 / (1 + 99e-8))
 
 
 @given(
@@ -72,17 +72,17 @@ def test_many_rows_are_few_when_one_weighs_almost_everything():
 )
 @settings(deadline=None, max_examples=100)
 def test_advice_stays_within_its_bounds(r, weights, appetite):
-    found = weighed(np.array(r), np.array(weights[: len(r)]), appetite)
-    assert found.fraction is None or 0.0 <= found.fraction <= CAP
-    assert 0.0 <= found.effective_n <= len(r) + 1e-9
-    assert found.why
+    advice = weighed(np.array(r), np.array(weights[: len(r)]), appetite)
+    assert advice.fraction is None or 0.0 <= advice.fraction <= CAP
+    assert 0.0 <= advice.effective_n <= len(r) + 1e-9
+    assert advice.why
 
 
 def test_a_fair_coin_has_no_edge_because_the_weights_do_not_see_the_outcome():
     """Weighing by Q would make p about .88 of this coin and advise a fortune."""
     rng = np.random.default_rng(11)
     history = [
-        told(
+        raw_episode(
             f"e{i:04}",
             day=i / 20,
             pnl_r=float(rng.choice([-1.0, 1.0])),
@@ -91,9 +91,9 @@ def test_a_fair_coin_has_no_edge_because_the_weights_do_not_see_the_outcome():
         )
         for i in range(4000)
     ]
-    columns = of_episodes([episode_of(one) for one in history], DEFAULT)
-    found = kelly_of(columns, {"regime": "x"}, as_of=columns.latest)
-    assert found.p == pytest.approx(0.5, abs=0.06)
+    columns = of_episodes([episode_of(episode) for episode in history], DEFAULT)
+    advice = kelly_of(columns, {"regime": "x"}, as_of=columns.latest)
+    assert advice.p == pytest.approx(0.5, abs=0.06)
 
 
 def test_the_weights_are_similarity_recency_and_confidence(db):
@@ -104,30 +104,30 @@ def test_the_weights_are_similarity_recency_and_confidence(db):
         (2.0, None, "volatile", 30),
     ]
     history = [
-        told(f"e{i}", day=60 - age, pnl_r=r, confidence=conf, context={"regime": regime})
+        raw_episode(f"e{i}", day=60 - age, pnl_r=r, confidence=conf, context={"regime": regime})
         for i, (r, conf, regime, age) in enumerate(rows * 8)
     ]
-    for i, one in enumerate(history):
-        one["id"] = f"e{i}"
+    for i, episode in enumerate(history):
+        episode["id"] = f"e{i}"
     with db.write() as conn:
         memory.remember(conn, history)
-        found = memory.kelly(conn, "ada", {"regime": "volatile"}, as_of=START + 60 * DAY)
+        advice = memory.kelly(conn, "ada", {"regime": "volatile"}, as_of=START + 60 * DAY)
         none = memory.kelly(conn, "ada", {"regime": "trending"}, as_of=START + 60 * DAY)
         early = memory.kelly(conn, "ada", {"regime": "volatile"}, as_of=START)
         other = memory.kelly(conn, "ada", {"regime": "volatile"}, filters=Filters(symbol="BTC/USDC"))
     old = 0.75 * 2**-0.5
-    assert found.p == pytest.approx((1 + old) / (1 + old + 0.5))
-    assert found.win_r == pytest.approx((1 + 2 * old) / (1 + old))
-    assert found.loss_r == pytest.approx(1.0)
+    assert advice.p == pytest.approx((1 + old) / (1 + old + 0.5))
+    assert advice.win_r == pytest.approx((1 + 2 * old) / (1 + old))
+    assert advice.loss_r == pytest.approx(1.0)
     for unknown in (none, early, other):
         assert unknown.fraction is None
         assert unknown.why == "no outcome in R from a situation like this one"
-    assert set(found.document()) == {"fraction", "effective_n", "p", "win_r", "loss_r", "why"}
+    assert set(advice.document()) == {"fraction", "effective_n", "p", "win_r", "loss_r", "why"}
 
 
 def test_a_drawdown_shrinks_the_advice_when_capital_is_known(db):
     history = [
-        told(
+        raw_episode(
             f"e{i:02}",
             day=i,
             pnl_r=(1.5, 1.5, -0.8)[i % 3],
@@ -136,7 +136,7 @@ def test_a_drawdown_shrinks_the_advice_when_capital_is_known(db):
         )
         for i in range(60)
     ]
-    history.append(told("crash", day=61, pnl=-30.0, context={"regime": "y"}))
+    history.append(raw_episode("crash", day=61, pnl=-30.0, context={"regime": "y"}))
     with db.write() as conn:
         memory.remember(conn, history)
         calm = memory.kelly(conn, "ada", {"regime": "x"})

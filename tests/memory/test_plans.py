@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import memory
 from memory import ConflictError, MissingError, RefusedError, Retrospective, Seed, Settings
 from memory.instants import DAY
-from memory.situation.predicate import conditions_of, evaluate, predicate, written
-from tests.worlds.memory_databases import START, experience, told
+from memory.situation.predicate import conditions_of, evaluate, predicate, predicate_document
+from tests.worlds.memory_databases import START, experience, raw_episode
 
 VOLATILE = {"all": [{"field": "regime", "op": "==", "value": "volatile"}]}
 
@@ -23,9 +23,9 @@ def db(database_url):
         yield store
 
 
-def plan(conn, identity="P1", **more):
+def plan(conn, identity="P1", **fields):
     common = {"at": START, "trigger": VOLATILE, "action": {"type": "skip_trade"}, "reasoning": "it hurts"}
-    return memory.create_plan(conn, "ada", identity=identity, **common | more)
+    return memory.create_plan(conn, "ada", identity=identity, **common | fields)
 
 
 def test_a_plan_fires_when_its_situation_comes_and_again_only_after_it_passed(db):
@@ -51,8 +51,8 @@ def test_seeing_the_same_situation_twice_changes_nothing(db):
             memory.observe_plans(conn, "ada", {"regime": "ranging"}, at=START)
         (standing,) = memory.plans(conn, "ada")
     assert (standing.triggered, standing.armed) == (1, False)
-    shown = standing.document()
-    assert (shown["id"], shown["status"], shown["at"]) == ("P1", "triggered", "2026-01-01T00:00:00Z")
+    document = standing.document()
+    assert (document["id"], document["status"], document["at"]) == ("P1", "triggered", "2026-01-01T00:00:00Z")
 
 
 def test_checking_is_a_read_and_says_what_it_could_not_tell(db):
@@ -74,11 +74,13 @@ def test_a_plan_expires_after_thirty_days_unless_told_otherwise(db):
         plan(conn)
         plan(conn, "P2", expires_at=START + DAY)
         alive = [
-            [one.plan.id for one in memory.plans(conn, "ada", as_of=START + day * DAY, alive=True)]
+            [standing.plan.id for standing in memory.plans(conn, "ada", as_of=START + day * DAY, alive=True)]
             for day in (0, 1, 29, 30)
         ]
         assert memory.check_plans(conn, "ada", {"regime": "volatile"}, as_of=START + 30 * DAY) == ()
-        statuses = {one.plan.id: one.status for one in memory.plans(conn, "ada", as_of=START + 2 * DAY)}
+        statuses = {
+            standing.plan.id: standing.status for standing in memory.plans(conn, "ada", as_of=START + 2 * DAY)
+        }
         assert memory.plans(conn, "ada", as_of=START - 1) == ()
     assert alive == [["P1", "P2"], ["P1"], ["P1"], []]
     assert statuses == {"P1": "active", "P2": "expired"}
@@ -100,10 +102,10 @@ def test_episodes_that_followed_a_plan_score_it_and_reviews_say_what_skipping_wa
         plan(conn)
         assert memory.plans(conn, "ada")[0].mean_r is None
         followed = [
-            told("e1", day=1, pnl_r=1.0, tags=["plan:P1"]),
-            told("e2", day=2, pnl_r=-0.5, tags=["plan:P1", "plan:P1", "plan:unknown"]),
-            told("s1", day=3, direction="skip", tags=["plan:P1"]),
-            told("e3", day=4, pnl_r=9.0),
+            raw_episode("e1", day=1, pnl_r=1.0, tags=["plan:P1"]),
+            raw_episode("e2", day=2, pnl_r=-0.5, tags=["plan:P1", "plan:P1", "plan:unknown"]),
+            raw_episode("s1", day=3, direction="skip", tags=["plan:P1"]),
+            raw_episode("e3", day=4, pnl_r=9.0),
         ]
         memory.remember(conn, followed)
         memory.remember(conn, followed)  # told again: scored once
@@ -140,7 +142,7 @@ def test_the_same_plan_again_is_no_change_and_another_under_its_name_a_conflict(
 
 
 @pytest.mark.parametrize(
-    "more",
+    "fields",
     [
         {"trigger": {}},
         {"trigger": {"all": []}},
@@ -159,9 +161,9 @@ def test_the_same_plan_again_is_no_change_and_another_under_its_name_a_conflict(
         {"reasoning": " "},
     ],
 )
-def test_a_plan_without_meaning_is_refused(db, more):
+def test_a_plan_without_meaning_is_refused(db, fields):
     with db.write() as conn, pytest.raises(RefusedError):
-        plan(conn, **more)
+        plan(conn, **fields)
 
 
 NESTED = {
@@ -184,14 +186,14 @@ NESTED = {
     ],
 )
 def test_a_predicate_worked_by_hand(context, met, share, unevaluable):
-    found = evaluate(predicate(NESTED), context)
-    assert (found.met, found.share, found.unevaluable) == (met, share, unevaluable)
+    evaluation = evaluate(predicate(NESTED), context)
+    assert (evaluation.met, evaluation.share, evaluation.unevaluable) == (met, share, unevaluable)
 
 
 def test_a_predicate_reads_back_what_it_writes():
-    found = predicate(NESTED)
-    assert written(found) == NESTED
-    assert [one.field for one in conditions_of(found)] == ["a", "b", "c"]
+    parsed = predicate(NESTED)
+    assert predicate_document(parsed) == NESTED
+    assert [condition.field for condition in conditions_of(parsed)] == ["a", "b", "c"]
     deep = VOLATILE
     for _ in range(8):
         deep = {"all": [deep]}
@@ -217,15 +219,15 @@ def test_firings_are_the_rising_edges_of_what_is_known(tmp_path_factory, regimes
 def test_a_review_plans_defence_beyond_fifteen_percent_and_only_once(db):
     chosen = Settings(capital=100.0)
     with db.write() as conn:
-        memory.remember(conn, [told("e1", day=0, pnl=-15.0)])
+        memory.remember(conn, [raw_episode("e1", day=0, pnl=-15.0)])
         assert memory.suggest_plans(conn, "ada", as_of=START + DAY, review="w1", settings=chosen) == ()
-        memory.remember(conn, [told("e2", day=2, pnl=-1.0)])
-        (made,) = memory.suggest_plans(conn, "ada", as_of=START + 3 * DAY, review="w2", settings=chosen)
+        memory.remember(conn, [raw_episode("e2", day=2, pnl=-1.0)])
+        (suggestion,) = memory.suggest_plans(conn, "ada", as_of=START + 3 * DAY, review="w2", settings=chosen)
         assert memory.suggest_plans(conn, "ada", as_of=START + 3 * DAY, review="w2", settings=chosen) == ()
         assert memory.suggest_plans(conn, "ada", as_of=START + 9 * DAY, review="w3", settings=chosen) == ()
         again = memory.suggest_plans(conn, "ada", as_of=START + 40 * DAY, review="w6", settings=chosen)
-    assert (made.action, made.source) == ({"type": "resize", "factor": 0.5}, "review")
-    assert evaluate(predicate(made.trigger), {"drawdown_pct": 0.16}).met
+    assert (suggestion.action, suggestion.source) == ({"type": "resize", "factor": 0.5}, "review")
+    assert evaluate(predicate(suggestion.trigger), {"drawdown_pct": 0.16}).met
     assert len(again) == 1
 
 
@@ -233,12 +235,12 @@ def test_a_well_founded_losing_belief_becomes_a_plan_to_skip(db):
     conditions = {"all": [{"field": "strategy", "op": "==", "value": "breakout"}, *VOLATILE["all"]]}
     with db.write() as conn:
         memory.seed_belief(conn, Seed("S1", "ada", START, "breakouts fail in storms", conditions, "loses"))
-        history = [told(f"e{i}", day=i, pnl_r=-1.0, context={"regime": "volatile"}) for i in range(20)]
+        history = [raw_episode(f"e{i}", day=i, pnl_r=-1.0, context={"regime": "volatile"}) for i in range(20)]
         memory.remember(conn, history[:9])
         assert memory.suggest_plans(conn, "ada", as_of=START + 8 * DAY, review="w1") == ()
         memory.remember(conn, history[9:])
-        made = memory.suggest_plans(conn, "ada", as_of=START + 20 * DAY, review="w3")
-    assert {one.action["type"] for one in made} == {"skip_trade"}
-    assert {one.sources for one in made} == {("e19",)}
-    assert all(one.source == "belief" for one in made)
-    assert len(made) == 2  # the seeded one and the one the episodes themselves induced
+        suggestions = memory.suggest_plans(conn, "ada", as_of=START + 20 * DAY, review="w3")
+    assert {suggestion.action["type"] for suggestion in suggestions} == {"skip_trade"}
+    assert {suggestion.sources for suggestion in suggestions} == {("e19",)}
+    assert all(suggestion.source == "belief" for suggestion in suggestions)
+    assert len(suggestions) == 2  # the seeded one and the one the episodes themselves induced

@@ -20,9 +20,9 @@ from tests.worlds.memory_databases import (
     contexts,
     experience,
     histories,
+    raw_episode,
     slow_scores,
     slow_sigma,
-    told,
 )
 
 
@@ -42,24 +42,26 @@ def ids(hits):
 @given(histories(), contexts)
 @settings(deadline=None, max_examples=150)
 def test_every_ranking_equals_the_formula_applied_to_every_episode(history, query):
-    columns = of_episodes([episode_of(one) for one in history], DEFAULT)
+    columns = of_episodes([episode_of(episode) for episode in history], DEFAULT)
     as_of = START + 10 * DAY
     for instant in (as_of, columns.latest):
         expected = slow_scores(history, query, instant)
         scored = score(columns, query, as_of=instant)
         best = best_of(columns, scored, 10)
-        found = [history[int(number)]["id"] for number in columns.number[scored.places[best]]]
-        assert scored.score[best].tolist() == pytest.approx([one for one, _ in expected[:10]], abs=1e-12)
-        apart = {round(one, 12) for one, _ in expected}
+        ranked_ids = [history[int(number)]["id"] for number in columns.number[scored.places[best]]]
+        assert scored.score[best].tolist() == pytest.approx(
+            [expected_score for expected_score, _ in expected[:10]], abs=1e-12
+        )
+        apart = {round(expected_score, 12) for expected_score, _ in expected}
         if len(apart) == len(expected):  # no two so close that rounding could swap them
-            assert found == [identity for _, identity in expected[:10]]
+            assert ranked_ids == [identity for _, identity in expected[:10]]
 
 
 def test_recall_at_10_against_exhaustive_ranking_is_1(db):
     """A thousand episodes in five regimes, stored in three batches and recalled for many situations."""
     rng = np.random.default_rng(7)
     history = [
-        told(
+        raw_episode(
             f"e{i:04}",
             day=i / 10,
             pnl_r=round(float(rng.normal(0, 1.5)), 4),
@@ -76,16 +78,20 @@ def test_recall_at_10_against_exhaustive_ranking_is_1(db):
         with db.write() as conn:
             memory.remember(conn, history[start : start + {0: 300, 300: 600, 900: 100}[start]])
     with db.read() as conn:
-        for one in history[::97]:
+        for episode in history[::97]:
             as_of = START + 100 * DAY
-            hits = memory.recall(conn, "ada", one["context"], as_of=as_of, k=10)
-            assert ids(hits) == [identity for _, identity in slow_scores(history, one["context"], as_of)[:10]]
+            hits = memory.recall(conn, "ada", episode["context"], as_of=as_of, k=10)
+            assert ids(hits) == [
+                identity for _, identity in slow_scores(history, episode["context"], as_of)[:10]
+            ]
 
 
 def test_one_perfect_match_60_days_old_comes_before_50_newer_poor_ones(db):
-    perfect = told("perfect", day=0, pnl_r=3.0, confidence=0.9, context={"regime": "volatile", "atr_d1": 80})
+    perfect = raw_episode(
+        "perfect", day=0, pnl_r=3.0, confidence=0.9, context={"regime": "volatile", "atr_d1": 80}
+    )
     poor = [
-        told(
+        raw_episode(
             f"poor{i}",
             day=34.5 + i / 2,
             pnl_r=0.2,
@@ -118,7 +124,7 @@ def test_the_score_is_the_product_of_its_components_and_the_reason_one_line(db):
         memory.remember(
             conn,
             [
-                told(
+                raw_episode(
                     f"e{i}", day=i, pnl_r=(-1) ** i * i / 3, confidence=i / 10, context={"regime": "volatile"}
                 )
                 for i in range(9)
@@ -138,9 +144,9 @@ def test_the_score_is_the_product_of_its_components_and_the_reason_one_line(db):
 @settings(deadline=None, max_examples=60)
 def test_no_future_memory_ever_appears_and_the_past_does_not_feel_it(history):
     as_of = START + 7 * DAY
-    past = [one for one in history if one["at"] * 1000 <= as_of]
-    with_future = of_episodes([episode_of(one) for one in history], DEFAULT)
-    without = of_episodes([episode_of(one) for one in past], DEFAULT)
+    past = [episode for episode in history if episode["at"] * 1000 <= as_of]
+    with_future = of_episodes([episode_of(episode) for episode in history], DEFAULT)
+    without = of_episodes([episode_of(episode) for episode in past], DEFAULT)
     chosen = Settings(capital=10.0)
     ahead = score(with_future, QUERY, as_of=as_of, settings=chosen)
     behind = score(without, QUERY, as_of=as_of, settings=chosen)
@@ -150,23 +156,23 @@ def test_no_future_memory_ever_appears_and_the_past_does_not_feel_it(history):
 
 def test_recall_as_of_a_day_says_what_it_said_that_day(db):
     history = [
-        told(f"e{i:02}", day=i, pnl_r=math.sin(i), context={"regime": "volatile", "atr_d1": 60 + i})
+        raw_episode(f"e{i:02}", day=i, pnl_r=math.sin(i), context={"regime": "volatile", "atr_d1": 60 + i})
         for i in range(30)
     ]
-    said = []
-    for one in history:
+    recalled = []
+    for episode in history:
         with db.write() as conn:
-            memory.remember(conn, [one])
-            said.append([hit.document() for hit in memory.recall(conn, "ada", QUERY)])
+            memory.remember(conn, [episode])
+            recalled.append([hit.document() for hit in memory.recall(conn, "ada", QUERY)])
     with db.read() as conn:
-        for one, then in zip(history, said, strict=True):
-            hits = memory.recall(conn, "ada", QUERY, as_of=one["at"] * 1000)
-            assert [hit.document() for hit in hits] == then
+        for episode, documents in zip(history, recalled, strict=True):
+            hits = memory.recall(conn, "ada", QUERY, as_of=episode["at"] * 1000)
+            assert [hit.document() for hit in hits] == documents
 
 
 def test_filters_narrow_the_candidates_and_leave_the_scale_alone(db):
     history = [
-        told(
+        raw_episode(
             f"e{i}",
             day=i,
             pnl_r=float(i),
@@ -195,7 +201,7 @@ def test_filters_narrow_the_candidates_and_leave_the_scale_alone(db):
 
 def test_losses_first_puts_every_loss_before_the_rest_each_by_score(db):
     history = [
-        told(f"e{i}", day=i, pnl_r=r, context={"regime": "volatile"})
+        raw_episode(f"e{i}", day=i, pnl_r=r, context={"regime": "volatile"})
         for i, r in enumerate([2.0, -0.2, 1.0, -3.0, 0.0, 3.0, -1.0])
     ]
     with db.write() as conn:
@@ -207,8 +213,8 @@ def test_losses_first_puts_every_loss_before_the_rest_each_by_score(db):
 
 
 def test_the_loss_floor_gives_losses_a_fifth_of_the_places(db):
-    winners = [told(f"w{i:02}", day=i, pnl_r=3.0, context={"regime": "volatile"}) for i in range(20)]
-    losers = [told(f"l{i}", day=i, pnl_r=-2.0, context={"regime": "volatile"}) for i in range(3)]
+    winners = [raw_episode(f"w{i:02}", day=i, pnl_r=3.0, context={"regime": "volatile"}) for i in range(20)]
+    losers = [raw_episode(f"l{i}", day=i, pnl_r=-2.0, context={"regime": "volatile"}) for i in range(3)]
     with db.write() as conn:
         memory.remember(conn, [*winners, *losers])
         plain = memory.recall(conn, "ada", {"regime": "volatile"})
@@ -219,12 +225,17 @@ def test_the_loss_floor_gives_losses_a_fifth_of_the_places(db):
 
 
 def test_equal_scores_are_ordered_by_newer_then_by_id(db):
-    same = {"pnl_r": 1.0, "context": {"regime": "volatile"}}
-    history = [told(name, day=0, **same) for name in ("b", "a", "a-very-long-name-2", "a-very-long-name-10")]
-    history += [told("late", day=1, context={"regime": "other"}), told("early", day=-1, context={})]
+    fields = {"pnl_r": 1.0, "context": {"regime": "volatile"}}
+    history = [
+        raw_episode(name, day=0, **fields) for name in ("b", "a", "a-very-long-name-2", "a-very-long-name-10")
+    ]
+    history += [
+        raw_episode("late", day=1, context={"regime": "other"}),
+        raw_episode("early", day=-1, context={}),
+    ]
     with db.write() as conn:
-        for one in history:  # one by one: ties have to be settled against what is cached
-            memory.remember(conn, [one])
+        for episode in history:  # one by one: ties have to be settled against what is cached
+            memory.remember(conn, [episode])
             memory.recall(conn, "ada", QUERY)
         warm = ids(memory.recall(conn, "ada", {"regime": "volatile"}))
         memory.forget(conn)
@@ -235,7 +246,7 @@ def test_equal_scores_are_ordered_by_newer_then_by_id(db):
 @given(histories(most=30))
 @settings(deadline=None, max_examples=60)
 def test_the_best_k_are_the_head_of_the_full_ranking(history):
-    columns = of_episodes([episode_of(one) for one in history], DEFAULT)
+    columns = of_episodes([episode_of(episode) for episode in history], DEFAULT)
     values = np.round(score(columns, QUERY, as_of=columns.latest).score, 1)  # rounding makes ties
     full = top(values, columns.at, len(values)).tolist()
     assert full == sorted(range(len(values)), key=lambda i: (-values[i], -int(columns.at[i]), i))
@@ -254,10 +265,10 @@ def test_the_best_k_of_many_with_many_ties_are_the_head_of_the_full_ranking():
 
 
 def test_the_scale_of_outcomes_is_of_the_last_100_as_of_then_before_any_filter():
-    history = [told(f"e{i:03}", day=i, pnl_r=float(i % 7)) for i in range(250)]
-    columns = of_episodes([episode_of(one) for one in history], DEFAULT)
+    history = [raw_episode(f"e{i:03}", day=i, pnl_r=float(i % 7)) for i in range(250)]
+    columns = of_episodes([episode_of(episode) for episode in history], DEFAULT)
     for n in (0, 1, 50, 100, 180, 250):
-        expected = slow_sigma([one["pnl_r"] for one in history[:n]])
+        expected = slow_sigma([episode["pnl_r"] for episode in history[:n]])
         assert scale_at(columns, n) == pytest.approx(expected, rel=1e-14)
     assert scale(np.array([])) == 1.5
     assert scale(np.zeros(100)) == 0.5  # sqrt(22.5 / 110) = .45, held up by the floor
@@ -278,20 +289,23 @@ def test_factors_worked_by_hand():
 
 
 def test_the_drawdown_raises_great_losses_only_when_capital_is_known(db):
-    history = [told(f"e{i}", day=i, pnl_r=-2.0, pnl=-6.0, context={"regime": "volatile"}) for i in range(2)]
+    history = [
+        raw_episode(f"e{i}", day=i, pnl_r=-2.0, pnl=-6.0, context={"regime": "volatile"}) for i in range(2)
+    ]
     with db.write() as conn:
         memory.remember(conn, history)
-        known = memory.recall(conn, "ada", QUERY, settings=Settings(capital=100.0))
-        unknown = memory.recall(conn, "ada", QUERY)
-    assert [hit.components["Aff"] for hit in known] == [1.15, 1.15]  # 12 % of a limit of 20 % is .6
-    assert [hit.components["Aff"] for hit in unknown] == [1.0, 1.0]
+        with_capital = memory.recall(conn, "ada", QUERY, settings=Settings(capital=100.0))
+        without_capital = memory.recall(conn, "ada", QUERY)
+    assert [hit.components["Aff"] for hit in with_capital] == [1.15, 1.15]  # 12 % of a limit of 20 % is .6
+    assert [hit.components["Aff"] for hit in without_capital] == [1.0, 1.0]
 
 
 def test_the_sharpe_weight_is_off_unless_asked_for_and_looks_back_only(db):
     history = [
-        told(f"e{i:02}", day=i, pnl_r=[1.0, 0.5][i % 2], context={"regime": "volatile"}) for i in range(12)
+        raw_episode(f"e{i:02}", day=i, pnl_r=[1.0, 0.5][i % 2], context={"regime": "volatile"})
+        for i in range(12)
     ]
-    columns = of_episodes([episode_of(one) for one in history], DEFAULT)
+    columns = of_episodes([episode_of(episode) for episode in history], DEFAULT)
     weights = sharpe_weight(columns, 12)
     assert weights[:4].tolist() == [0.75] * 4  # fewer than five outcomes
     assert weights[4:].tolist() == [2.0] * 8  # a Sharpe above 3
@@ -308,7 +322,7 @@ def test_the_sharpe_weight_is_off_unless_asked_for_and_looks_back_only(db):
 def test_a_field_the_owner_adds_later_counts_for_episodes_told_before(db):
     with db.write() as conn:
         memory.remember(
-            conn, [told(f"e{i}", day=i, pnl_r=1.0, context={"funding": i / 100}) for i in range(5)]
+            conn, [raw_episode(f"e{i}", day=i, pnl_r=1.0, context={"funding": i / 100}) for i in range(5)]
         )
         registry = DEFAULT.extended([memory.Field("funding", "absolute", 1.0, 0.001)])
         hits = memory.recall(conn, "ada", {"funding": 0.02}, settings=Settings(registry=registry))
@@ -322,17 +336,18 @@ def test_an_agent_without_memories_recalls_nothing(db):
 
 
 @pytest.mark.parametrize(
-    ("context", "more"),
+    ("context", "options"),
     [({"atr_d1": math.nan}, {}), ({}, {"k": 0}), ({}, {"types": ("dream",)}), ({}, {"types": ()})],
 )
-def test_a_question_that_makes_no_sense_is_refused(db, context, more):
+def test_a_question_that_makes_no_sense_is_refused(db, context, options):
     with db.read() as conn, pytest.raises(RefusedError):
-        memory.recall(conn, "ada", context, **more)
+        memory.recall(conn, "ada", context, **options)
 
 
 def test_beliefs_and_plans_are_candidates_where_asked(db):
     history = [
-        told(f"e{i:02}", day=i, pnl_r=1.0 if i else -1.0, context={"regime": "volatile"}) for i in range(12)
+        raw_episode(f"e{i:02}", day=i, pnl_r=1.0 if i else -1.0, context={"regime": "volatile"})
+        for i in range(12)
     ]
     as_of = START + 11 * DAY
     with db.write() as conn:
@@ -363,8 +378,8 @@ def test_beliefs_and_plans_are_candidates_where_asked(db):
         assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
         for regime, factor in (("ranging", 0.3), (None, 0.6)):
             context = {"atr_d1": 80} if regime is None else {"regime": regime}
-            (one,) = memory.recall(conn, "ada", context, types=("belief",), as_of=as_of)
-            assert one.components["Rec"] == pytest.approx(factor)
+            (belief_hit,) = memory.recall(conn, "ada", context, types=("belief",), as_of=as_of)
+            assert belief_hit.components["Rec"] == pytest.approx(factor)
         other = memory.recall(conn, "ada", QUERY, types=("belief",), filters=Filters(strategy="carry"))
         assert other == []
         before = memory.recall(conn, "ada", QUERY, types=("belief",), as_of=START + 5 * DAY)

@@ -52,8 +52,10 @@ def test_a_figure_stands_only_as_the_text_has_it(sentence: str, source: str, is_
 
 def test_figures_of_the_experiment_itself_are_known_too():
     answer = json.dumps(READ | {"observations": ["Sharpe was 1.25"], "hypotheses": [], "limitations": []})
-    told = {"results": {"sharpe_ratio": 1.25}}
-    assert parse_assessment("It was good.", told, ask=lambda _: answer).observations == ["Sharpe was 1.25"]
+    experiment = {"results": {"sharpe_ratio": 1.25}}
+    assert parse_assessment("It was good.", experiment, ask=lambda _: answer).observations == [
+        "Sharpe was 1.25"
+    ]
     assert parse_assessment("It was good.", {}, ask=lambda _: answer).observations == []
 
 
@@ -86,7 +88,9 @@ def memory_of() -> Path:
 
 
 def statuses() -> dict[str, str]:
-    return {one["text"]: one["status"] for one in get_all_hypotheses(directory=memory_of())}
+    return {
+        hypothesis["text"]: hypothesis["status"] for hypothesis in get_all_hypotheses(directory=memory_of())
+    }
 
 
 def test_without_a_key_ids_and_verdicts_are_read_and_no_database_is_made(house: Retro):
@@ -137,15 +141,15 @@ def test_with_a_key_the_configured_model_reads_it_and_is_booked(
 
 def test_from_python_it_is_the_same_record(house: Retro):
     with package.open("r.db") as mirror:
-        told = [
+        saved_records = [
             mirror.save_assessment(
                 PROSE, strategy="range", at="2026-03-01T00:00:00Z", results={"win_rate": 0.5}
             )
             for _ in range(2)
         ]
-    assert told[0] == told[1]
+    assert saved_records[0] == saved_records[1]
     [record] = house("experiments", "--json").data
-    assert (record["id"], record["timestamp"]) == (told[0]["id"], "2026-03-01T00:00:00Z")
+    assert (record["id"], record["timestamp"]) == (saved_records[0]["id"], "2026-03-01T00:00:00Z")
 
 
 @pytest.mark.parametrize("answer", [failing(529), said({"verdict": "promising"}), Answer(text="not json")])
@@ -171,15 +175,19 @@ def test_a_hypothesis_that_reviews_audit_keeps_the_status_of_its_evidence(house:
     save_hypothesis(audited, directory=memory_of())
     done = house("experiments", "assess", "notes.md", "--strategy", "range", "--json").data
     assert (done["tested"], done["audited"]) == ({"H_001": "inconclusive"}, ["H_001"])
-    [one] = get_all_hypotheses(directory=memory_of())
-    assert one["tested_by"] == [done["id"]]
+    [hypothesis] = get_all_hypotheses(directory=memory_of())
+    assert hypothesis["tested_by"] == [done["id"]]
 
 
 def test_a_record_that_is_there_keeps_what_is_not_told(house: Retro):
     words = ("experiments", "assess", "notes.md", "--experiment", "exp_1")
     assert house(*words).code == 2  # nobody knows what was tried
-    told = {"--strategy": "range", "--context": '{"timeframe": "1h"}', "--results": '{"sharpe_ratio": 0.42}'}
-    assert house(*words, *(word for pair in told.items() for word in pair)).code == 0
+    options = {
+        "--strategy": "range",
+        "--context": '{"timeframe": "1h"}',
+        "--results": '{"sharpe_ratio": 0.42}',
+    }
+    assert house(*words, *(word for pair in options.items() for word in pair)).code == 0
     [first] = house("experiments", "--json").data
     Path("notes.md").write_text("Second thoughts: H_001 was refuted.")
     assert house(*words).code == 0

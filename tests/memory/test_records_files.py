@@ -31,7 +31,7 @@ from memory.records import (
 FORK = multiprocessing.get_context("fork")
 
 
-def record(identity: str, timestamp: str = "2026-03-01T00:00:00Z", **more) -> ExperimentRecord:
+def record(identity: str, timestamp: str = "2026-03-01T00:00:00Z", **fields) -> ExperimentRecord:
     return ExperimentRecord(
         id=identity,
         timestamp=timestamp,
@@ -39,7 +39,7 @@ def record(identity: str, timestamp: str = "2026-03-01T00:00:00Z", **more) -> Ex
         context={"symbol": "ETH/USDC"},
         results={"sharpe_ratio": 0.4},
         assessment={"verdict": "weak_signal", "observations": ["one"]},
-        **more,
+        **fields,
     )
 
 
@@ -80,11 +80,11 @@ def test_the_n_newest_come_first_by_their_timestamp_and_none_from_after_as_of(tm
         ("d", "soon"),
     ):
         save_experiment(record(identity, at), directory=tmp_path)
-    found = [one["id"] for one in load_experiments(None, directory=tmp_path)]
-    assert found == ["c", "b", "a", "d"]
-    assert [one["id"] for one in load_experiments(1, directory=tmp_path)] == ["c"]
-    known = load_experiments(1, directory=tmp_path, as_of=instant("2026-03-01T23:45:00Z"))
-    assert [one["id"] for one in known] == ["b"]
+    ids = [experiment["id"] for experiment in load_experiments(None, directory=tmp_path)]
+    assert ids == ["c", "b", "a", "d"]
+    assert [experiment["id"] for experiment in load_experiments(1, directory=tmp_path)] == ["c"]
+    experiments = load_experiments(1, directory=tmp_path, as_of=instant("2026-03-01T23:45:00Z"))
+    assert [experiment["id"] for experiment in experiments] == ["b"]
 
 
 def test_no_directory_is_no_records(tmp_path: Path):
@@ -95,12 +95,14 @@ def test_no_directory_is_no_records(tmp_path: Path):
 
 
 def test_a_damaged_experiment_is_named_passed_over_and_left_as_it_is(tmp_path: Path):
-    good = save_experiment(record("exp_good"), directory=tmp_path)
-    bad = good.with_name("exp_bad.yaml")
+    intact = save_experiment(record("exp_good"), directory=tmp_path)
+    bad = intact.with_name("exp_bad.yaml")
     bad.write_text("id: exp_bad\nresults: [unclosed\n")
-    found = read_experiments(tmp_path)
-    assert [one["id"] for one in found.records] == ["exp_good"]
-    assert [(trouble.path, "line 2" in trouble.reason) for trouble in found.troubles] == [(str(bad), True)]
+    experiments = read_experiments(tmp_path)
+    assert [experiment["id"] for experiment in experiments.records] == ["exp_good"]
+    assert [(trouble.path, "line 2" in trouble.reason) for trouble in experiments.troubles] == [
+        (str(bad), True)
+    ]
     with pytest.raises(DamagedError):
         save_experiment(record("exp_bad"), directory=tmp_path)
     assert bad.read_text() == "id: exp_bad\nresults: [unclosed\n"
@@ -112,9 +114,9 @@ def test_a_damaged_experiment_is_named_passed_over_and_left_as_it_is(tmp_path: P
 def test_every_kind_of_damage_is_told_of(tmp_path: Path, content: bytes):
     (tmp_path / "experiments").mkdir()
     (tmp_path / "experiments" / "exp_x.yaml").write_bytes(content)
-    found = read_experiments(tmp_path)
-    assert found.records == ()
-    assert len(found.troubles) == 1
+    experiments = read_experiments(tmp_path)
+    assert experiments.records == ()
+    assert len(experiments.troubles) == 1
 
 
 def test_foreign_ids_verdicts_and_keys_are_kept(tmp_path: Path):
@@ -149,11 +151,11 @@ def test_a_metric_that_is_not_finite_is_refused_at_the_door(tmp_path: Path):
 
 def test_the_id_of_an_experiment_follows_from_when_and_what():
     at = instant("2025-12-28T14:30:52Z")
-    made = generate_experiment_id(at, "ada.weekly.2025-W52", "H-7")
-    assert made == generate_experiment_id(at, "ada.weekly.2025-W52", "H-7")
-    assert made.startswith("exp_20251228_143052_")
-    assert len(made.rsplit("_", 1)[1]) == 6
-    assert made != generate_experiment_id(at, "ada.weekly.2025-W52", "H-8")
+    identity = generate_experiment_id(at, "ada.weekly.2025-W52", "H-7")
+    assert identity == generate_experiment_id(at, "ada.weekly.2025-W52", "H-7")
+    assert identity.startswith("exp_20251228_143052_")
+    assert len(identity.rsplit("_", 1)[1]) == 6
+    assert identity != generate_experiment_id(at, "ada.weekly.2025-W52", "H-8")
 
 
 # hypotheses
@@ -173,7 +175,7 @@ def test_the_life_of_a_hypothesis(tmp_path: Path):
     save_hypothesis(hypothesis(text="Another"), directory=tmp_path)
     for _ in range(2):
         update_hypothesis_status(first, "validated", "exp_9", directory=tmp_path)
-    assert [one["text"] for one in get_open_hypotheses(directory=tmp_path)] == ["Another"]
+    assert [entry["text"] for entry in get_open_hypotheses(directory=tmp_path)] == ["Another"]
     settled = get_all_hypotheses(directory=tmp_path)[0]
     assert (settled["status"], settled["tested_by"]) == ("validated", ["exp_9"])
 
@@ -204,9 +206,9 @@ def test_a_damaged_entry_hides_no_other_and_stays(tmp_path: Path):
     path.write_text(
         "hypotheses:\n- just words\n- {id: H_001, text: good}\n- {id: H_001, text: twice}\n- {id: H_002}\n"
     )
-    found = read_hypotheses(tmp_path)
-    assert [one["text"] for one in found.records] == ["good"]
-    assert len(found.troubles) == 3
+    hypotheses = read_hypotheses(tmp_path)
+    assert [entry["text"] for entry in hypotheses.records] == ["good"]
+    assert len(hypotheses.troubles) == 3
     assert save_hypothesis(hypothesis(), directory=tmp_path) == "H_003"
     assert "- just words\n" in path.read_text()
 
@@ -215,7 +217,7 @@ def test_a_registry_that_is_a_bare_list_stays_one(tmp_path: Path):
     path = tmp_path / "hypotheses.yaml"
     path.write_text("- {id: H_001, text: first, status: untested}\n")
     save_hypothesis(hypothesis(text="second"), directory=tmp_path)
-    assert [one["text"] for one in yaml.safe_load(path.read_text())] == ["first", "second"]
+    assert [entry["text"] for entry in yaml.safe_load(path.read_text())] == ["first", "second"]
 
 
 # writers beside each other
@@ -232,7 +234,7 @@ def test_writers_beside_each_other_lose_nothing_and_take_no_number_twice(tmp_pat
         writer.start()
     for writer in writers:
         writer.join()
-    ids = [one["id"] for one in get_all_hypotheses(directory=tmp_path)]
+    ids = [entry["id"] for entry in get_all_hypotheses(directory=tmp_path)]
     assert sorted(ids) == [f"H_{number:03d}" for number in range(1, 33)]
 
 
@@ -240,16 +242,16 @@ def test_what_an_editor_saves_while_we_write_is_not_lost(tmp_path: Path):
     """An editor knows no lock: the file is compared once more before it is replaced."""
     path = tmp_path / "notes.yaml"
     path.write_text("a: 1\n")
-    seen = []
+    texts = []
 
     def change(text: str | None) -> str:
-        seen.append(text)
-        if len(seen) == 1:
+        texts.append(text)
+        if len(texts) == 1:
             path.write_text("a: 1\nb: 2\n")
         return f"{text}c: 3\n"
 
     assert files.update(path, change)
-    assert seen == ["a: 1\n", "a: 1\nb: 2\n"]
+    assert texts == ["a: 1\n", "a: 1\nb: 2\n"]
     assert path.read_text() == "a: 1\nb: 2\nc: 3\n"
 
 
@@ -287,7 +289,7 @@ def test_a_writer_killed_before_the_rename_leaves_the_old_file_whole(tmp_path: P
     process.join()
     assert process.exitcode == 9
     assert path.read_bytes() == before
-    assert [one["id"] for one in load_experiments(directory=tmp_path)] == ["exp_a"]
+    assert [experiment["id"] for experiment in load_experiments(directory=tmp_path)] == ["exp_a"]
     save_experiment(record("exp_a", source="second"), directory=tmp_path)
     assert load_experiments(directory=tmp_path)[0]["source"] == "second"
 

@@ -70,7 +70,7 @@ def test_a_new_revision_keeps_the_experiments_id_and_what_a_person_added(tmp_pat
     path.write_text(f"# see the notes\n{text}mood: low\n")
     again = judgement(2, pnl=-1.0, observations=("one", "three"))
     keep(again, directory=tmp_path, previous=judgement())
-    assert [one.name for one in (tmp_path / "experiments").iterdir()] == [path.name]
+    assert [file.name for file in (tmp_path / "experiments").iterdir()] == [path.name]
     text = path.read_text()
     assert text.startswith("# see the notes\n")
     assert "net_pnl: -1.0 # hm\n" in text
@@ -102,7 +102,7 @@ def test_where_nobody_knows_what_we_wrote_figures_are_ours_and_lists_are_theirs(
 
 
 @pytest.mark.parametrize(
-    ("there", "base", "told", "result"),
+    ("theirs", "base", "ours", "result"),
     [
         (1, 1, 2, 2),
         (3, 1, 2, 3),
@@ -116,8 +116,8 @@ def test_where_nobody_knows_what_we_wrote_figures_are_ours_and_lists_are_theirs(
         ([], [], ["x"], ["x"]),
     ],
 )
-def test_three_way_merge(there, base, told, result):
-    assert merged(there, base, told) == result
+def test_three_way_merge(theirs, base, ours, result):
+    assert merged(theirs, base, ours) == result
 
 
 def test_two_reviews_whose_ids_meet_do_not_write_over_each_other(tmp_path: Path):
@@ -142,8 +142,8 @@ def test_two_reviews_whose_ids_meet_do_not_write_over_each_other(tmp_path: Path)
 
 
 def status(directory: Path) -> tuple[str, int]:
-    [one] = get_all_hypotheses(directory=directory)
-    return one["status"], len(one["tested_by"])
+    [hypothesis] = get_all_hypotheses(directory=directory)
+    return hypothesis["status"], len(hypothesis["tested_by"])
 
 
 def test_a_heuristic_is_one_hypothesis_whose_status_follows_the_newest_evidence(tmp_path: Path):
@@ -211,10 +211,10 @@ def foreign(folder: Path) -> Path:
 
 
 def test_records_from_elsewhere_are_taken_in_letter_by_letter(tmp_path: Path):
-    source, here = foreign(tmp_path / "theirs"), tmp_path / "ours"
+    source, target = foreign(tmp_path / "theirs"), tmp_path / "ours"
     registry = "# theirs\n" + (source / "hypotheses.yaml").read_text()
     (source / "hypotheses.yaml").write_text(registry)
-    assert import_records(source, directory=here).document() == {
+    assert import_records(source, directory=target).document() == {
         "source": str(source),
         "events": 2,
         "stored": 2,
@@ -222,38 +222,38 @@ def test_records_from_elsewhere_are_taken_in_letter_by_letter(tmp_path: Path):
         "conflicts": 0,
         "faults": [],
     }
-    assert (here / "experiments" / "exp_v15_adx_only.yaml").read_text() == FOREIGN
-    assert (here / "hypotheses.yaml").read_text() == registry
-    [record] = load_experiments(directory=here)
+    assert (target / "experiments" / "exp_v15_adx_only.yaml").read_text() == FOREIGN
+    assert (target / "hypotheses.yaml").read_text() == registry
+    [record] = load_experiments(directory=target)
     assert record["results"] == {"test_accuracy": 0.5, "val_accuracy": None}
     assert "symbol" not in record["context"]
-    again = import_records(source, directory=here)
+    again = import_records(source, directory=target)
     assert (again.stored, again.unchanged) == (0, 2)
 
 
 def test_hypotheses_from_elsewhere_join_those_that_are_here(tmp_path: Path):
-    source, here = foreign(tmp_path / "theirs"), tmp_path / "ours"
-    save_hypothesis(Hypothesis("H_007", "ours", "exp_1", "r"), directory=here)
-    done = import_records(source, directory=here)
+    source, target = foreign(tmp_path / "theirs"), tmp_path / "ours"
+    save_hypothesis(Hypothesis("H_007", "ours", "exp_1", "r"), directory=target)
+    done = import_records(source, directory=target)
     assert (done.stored, done.conflicts) == (2, [])
-    assert [one["id"] for one in get_all_hypotheses(directory=here)] == ["H_007", "H_001"]
+    assert [hypothesis["id"] for hypothesis in get_all_hypotheses(directory=target)] == ["H_007", "H_001"]
 
 
 def test_the_folder_of_the_files_itself_will_do(tmp_path: Path):
-    source, here = foreign(tmp_path / "theirs"), tmp_path / "ours"
-    assert import_records(source / "experiments", directory=here).stored == 2
+    source, target = foreign(tmp_path / "theirs"), tmp_path / "ours"
+    assert import_records(source / "experiments", directory=target).stored == 2
 
 
 def test_what_is_here_under_the_same_id_stays_and_damage_is_told_of(tmp_path: Path):
-    source, here = foreign(tmp_path / "theirs"), tmp_path / "ours"
-    import_records(source, directory=here)
-    (here / "experiments" / "exp_v15_adx_only.yaml").write_text("id: exp_v15_adx_only\nmine: 1\n")
+    source, target = foreign(tmp_path / "theirs"), tmp_path / "ours"
+    import_records(source, directory=target)
+    (target / "experiments" / "exp_v15_adx_only.yaml").write_text("id: exp_v15_adx_only\nmine: 1\n")
     (source / "hypotheses.yaml").write_text("hypotheses:\n- {id: H_001, text: something else}\n- 3\n")
     (source / "experiments" / "bad.yaml").write_text("a: [")
-    done = import_records(source, directory=here)
+    done = import_records(source, directory=target)
     assert (done.stored, done.unchanged, len(done.conflicts), len(done.faults)) == (0, 0, 2, 2)
-    assert (here / "experiments" / "exp_v15_adx_only.yaml").read_text() == "id: exp_v15_adx_only\nmine: 1\n"
-    assert [one["text"] for one in get_all_hypotheses(directory=here)] == ["ADX as a filter"]
+    assert (target / "experiments" / "exp_v15_adx_only.yaml").read_text() == "id: exp_v15_adx_only\nmine: 1\n"
+    assert [hypothesis["text"] for hypothesis in get_all_hypotheses(directory=target)] == ["ADX as a filter"]
 
 
 def test_a_folder_imported_into_itself_changes_nothing(tmp_path: Path):

@@ -123,8 +123,8 @@ def test_no_more_experiments_than_asked_for():
 
 def test_a_week_in_which_nothing_was_tried_is_on_file_and_not_in_the_prompt():
     def week(number: int, **results: float) -> dict:
-        told = {"id": f"exp_{number}", "source": "review", "context": {"review": f"a.weekly.{number}"}}
-        return told | {"results": results, "assessment": {}}
+        experiment = {"id": f"exp_{number}", "source": "review", "context": {"review": f"a.weekly.{number}"}}
+        return experiment | {"results": results, "assessment": {}}
 
     silent = week(3, net_pnl=0.0, total_trades=0)
     section = prompt_section([silent, week(2, net_pnl=-4.0, total_trades=0), week(1, total_trades=1)], [], 2)
@@ -254,17 +254,21 @@ def test_a_model_that_raises_leaves_the_plain_reading():
 def test_an_assessment_becomes_an_experiment_and_moves_the_hypotheses_it_settles(tmp_path: Path):
     """Seed 001, milestone 5; telling the same again changes nothing."""
     save_hypothesis(Hypothesis("", "Multi-timeframe helps", "exp_0", "r"), directory=tmp_path)
-    told = ExperimentRecord(
+    experiment = ExperimentRecord(
         "exp_1", "2026-01-01T00:00:00Z", "mtf", {"timeframe": "5m"}, {"sharpe_ratio": 1.1}
     )
     for _ in range(2):
-        record_assessment(told, "H_001 held; H_404 too", directory=tmp_path, ask=lambda _: json.dumps(ANSWER))
-        known = get_all_hypotheses(directory=tmp_path)
-        assert [(one["id"], one["status"], one["tested_by"]) for one in known] == [
+        record_assessment(
+            experiment, "H_001 held; H_404 too", directory=tmp_path, ask=lambda _: json.dumps(ANSWER)
+        )
+        hypotheses = get_all_hypotheses(directory=tmp_path)
+        assert [
+            (hypothesis["id"], hypothesis["status"], hypothesis["tested_by"]) for hypothesis in hypotheses
+        ] == [
             ("H_001", "validated", ["exp_1"]),
             ("H_002", "untested", []),
         ]
-        assert (known[1]["text"], known[1]["source_experiment"]) == ("Trend filters help", "exp_1")
+        assert (hypotheses[1]["text"], hypotheses[1]["source_experiment"]) == ("Trend filters help", "exp_1")
     [record] = load_experiments(directory=tmp_path)
     assert record["assessment"]["verdict"] == "weak_signal"
     assert record["assessment"]["raw_text"] == "H_001 held; H_404 too"

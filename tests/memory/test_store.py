@@ -20,7 +20,7 @@ from memory.episodic import cache
 from memory.episodic.columns import EpisodeColumns
 from memory.store import ledger, tables
 from memory.store.ledger import BLOCK
-from tests.worlds.memory_databases import START, experience, histories, told
+from tests.worlds.memory_databases import START, experience, histories, raw_episode
 from tests.worlds.places import ROOT
 
 REGIMES = ("volatile", "ranging", "trending_up")
@@ -32,32 +32,33 @@ def db(database_url):
         yield store
 
 
-def many(size, first=0, **more):
+def many(size, first=0, **fields):
     return [
-        told(
+        raw_episode(
             f"e{i:05}",
             day=i / 50,
             pnl_r=((i * 7919) % 41 - 20) / 8,
             pnl=float((i * 104729) % 83 - 40),
             context={"regime": REGIMES[i % 3], "atr_d1": 10.0 + i % 17},
-            **more,
+            **fields,
         )
         for i in range(first, first + size)
     ]
 
 
-def same(left: EpisodeColumns, right: EpisodeColumns):
+def identical(first: EpisodeColumns, second: EpisodeColumns):
     """Whether two sets of columns hold the same episodes in the same order, bit for bit."""
     pairs = [
         *(
-            (getattr(left, name), getattr(right, name))
+            (getattr(first, name), getattr(second, name))
             for name in EpisodeColumns.__slots__
             if name not in ("context", "memo", "reviewed")
         ),
-        *zip(left.context, right.context, strict=True),
+        *zip(first.context, second.context, strict=True),
     ]
-    return left.reviewed == right.reviewed and all(
-        np.array_equal(one, other, equal_nan=one.dtype.kind == "f") for one, other in pairs
+    return first.reviewed == second.reviewed and all(
+        np.array_equal(column, other_column, equal_nan=column.dtype.kind == "f")
+        for column, other_column in pairs
     )
 
 
@@ -77,9 +78,9 @@ def test_a_cache_that_catches_up_equals_one_built_anew(tmp_path_factory, history
             with store.write() as conn:
                 memory.remember(conn, batch)
                 if data.draw(st.booleans()):
-                    found = Retrospective("r", START + data.draw(st.integers(0, 100)), vs_inaction=-2.0)
-                    memory.amend(conn, "ada", batch[0]["id"], found)
-                assert same(cache.columns(conn, "ada", DEFAULT), fresh(conn))
+                    review = Retrospective("r", START + data.draw(st.integers(0, 100)), vs_inaction=-2.0)
+                    memory.amend(conn, "ada", batch[0]["id"], review)
+                assert identical(cache.columns(conn, "ada", DEFAULT), fresh(conn))
 
 
 def test_sealed_blocks_hold_what_the_rows_hold(db):
@@ -91,7 +92,7 @@ def test_sealed_blocks_hold_what_the_rows_hold(db):
         assert sorted(ledger.sealed(conn, "ada", DEFAULT.layout, now.episodes)) == [0, 1]
         from_blocks = fresh(conn)
         conn.execute(sa.delete(tables.blocks))
-        assert same(from_blocks, fresh(conn))
+        assert identical(from_blocks, fresh(conn))
         assert len(from_blocks) == len(history)
 
 
@@ -102,11 +103,11 @@ def test_a_damaged_block_is_read_from_its_rows_and_named(db):
         data = bytearray(conn.execute(sa.select(tables.blocks.c.data)).scalar_one())
         data[5000] ^= 1
         conn.execute(sa.update(tables.blocks).values(data=bytes(data)))
-        assert same(fresh(conn), sound)
+        assert identical(fresh(conn), sound)
         (report,) = memory.health(conn)
         assert "1 cached blocks are damaged" in report.problems[0]
         conn.execute(sa.update(tables.blocks).values(data=bytes(data[:-1])))
-        assert same(fresh(conn), sound)
+        assert identical(fresh(conn), sound)
 
 
 def test_blocks_follow_the_registry_and_an_old_layout_does_not_mislead(db):
@@ -136,17 +137,17 @@ def test_what_was_rolled_back_is_forgotten_even_if_as_much_was_written_since(db)
         pass
 
     with pytest.raises(Stop), db.write() as conn:
-        memory.remember(conn, [told("ghost", day=9, pnl_r=5.0, context={"regime": "volatile"})])
+        memory.remember(conn, [raw_episode("ghost", day=9, pnl_r=5.0, context={"regime": "volatile"})])
         memory.amend(conn, "ada", "e00000", Retrospective("r1", START, vs_inaction=-2.0))
         assert memory.recall(conn, "ada", {"regime": "volatile"})[0].id == "ghost"
         raise Stop
     with db.read() as conn:
         assert "ghost" not in [hit.id for hit in memory.recall(conn, "ada", {"regime": "volatile"}, k=50)]
     with db.write() as conn:
-        memory.remember(conn, [told("real", day=9, pnl_r=5.0, context={"regime": "ranging"})])
+        memory.remember(conn, [raw_episode("real", day=9, pnl_r=5.0, context={"regime": "ranging"})])
         memory.amend(conn, "ada", "e00001", Retrospective("r1", START, vs_inaction=-2.0))
     with db.read() as conn:
-        assert same(cache.columns(conn, "ada", DEFAULT), fresh(conn))
+        assert identical(cache.columns(conn, "ada", DEFAULT), fresh(conn))
         hits = memory.recall(conn, "ada", {"regime": "volatile"}, k=50)
         assert [hit.id for hit in hits if hit.amended] == ["e00001"]
 
@@ -155,11 +156,13 @@ def test_what_another_process_writes_is_seen_at_the_next_recall(db, database_url
     with experience(database_url) as other:
         for i in range(4):
             with (db, other)[i % 2].write() as conn:
-                memory.remember(conn, [told(f"e{i}", day=-i, pnl_r=1.0, context={"regime": "volatile"})])
+                memory.remember(
+                    conn, [raw_episode(f"e{i}", day=-i, pnl_r=1.0, context={"regime": "volatile"})]
+                )
             for store in (db, other):
                 with store.read() as conn:
                     assert len(memory.recall(conn, "ada", {"regime": "volatile"})) == i + 1
-                    assert same(cache.columns(conn, "ada", DEFAULT), fresh(conn))
+                    assert identical(cache.columns(conn, "ada", DEFAULT), fresh(conn))
 
 
 class Crash(Exception):
@@ -187,7 +190,7 @@ def view(conn):
         memory.plans(conn, "ada"),
         memory.markers(conn, "ada"),
         [hit.document() for hit in memory.recall(conn, "ada", query, k=30)],
-        [memory.amendments(conn, "ada", one["id"]) for one in memory.episodes(conn, "ada", limit=20)],
+        [memory.amendments(conn, "ada", episode["id"]) for episode in memory.episodes(conn, "ada", limit=20)],
         memory.health(conn, thorough=True),
     )
 
@@ -197,15 +200,15 @@ def remember_step(conn):
 
 
 def amend_step(conn):
-    found = Retrospective("week", START + 10**13, vs_inaction=-3.0, regret=4.0, pnl=-1.0)
-    memory.amend(conn, "ada", "e00003", found)
+    review = Retrospective("week", START + 10**13, vs_inaction=-3.0, regret=4.0, pnl=-1.0)
+    memory.amend(conn, "ada", "e00003", review)
 
 
 @pytest.mark.parametrize("step", [remember_step, amend_step])
 def test_a_crash_at_any_statement_leaves_the_memory_as_it_was(db, step):
     with db.write() as conn:
         memory.remember(
-            conn, [*many(3), told("e00003", pnl=5.0, tags=["plan:P1"]), *many(BLOCK - 14, first=4)]
+            conn, [*many(3), raw_episode("e00003", pnl=5.0, tags=["plan:P1"]), *many(BLOCK - 14, first=4)]
         )
         memory.create_plan(
             conn, "ada", at=START, trigger={"all": [{"field": "regime", "op": "==", "value": "x"}]},
@@ -284,7 +287,7 @@ def test_writers_at_the_same_time_lose_and_double_nothing(db):
     with db.read() as conn:
         (report,) = memory.health(conn, thorough=True)
         assert (report.episodes, report.problems) == (60, ())
-        assert same(cache.columns(conn, "ada", DEFAULT), fresh(conn))
+        assert identical(cache.columns(conn, "ada", DEFAULT), fresh(conn))
 
 
 def test_a_row_changed_behind_the_memorys_back_is_named(db):
@@ -318,19 +321,19 @@ def test_a_cold_cache_holds_fewer_than_200_bytes_an_episode(db):
         memory.remember(conn, many(3000))
         memory.recall(conn, "ada", {"regime": "volatile"}, settings=Settings(capital=100.0))
         columns = cache.columns(conn, "ada", DEFAULT)
-        held = columns.nbytes + sum(
+        total_bytes = columns.nbytes + sum(
             part.nbytes
             for value in columns.memo.values()
             for part in (value if isinstance(value, tuple) else (value,))
             if isinstance(part, np.ndarray)
         )
-        assert held / len(columns) < 200
+        assert total_bytes / len(columns) < 200
 
 
 def test_importing_the_package_loads_nothing_heavy():
     script = "import memory, sys; print([m for m in ('numpy', 'sqlalchemy', 'retro', 'playbook') if m in sys.modules])"
-    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
+    completed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert completed.stdout.strip() == "[]"
 
 
 def test_every_public_name_is_there_and_functions_are_not_hidden_by_modules():

@@ -20,9 +20,9 @@ from tests.worlds.narrations import GOOD, lived
 @pytest.fixture(scope="module")
 def subject(tmp_path_factory: pytest.TempPathFactory) -> Subject:
     store = open_store(str(tmp_path_factory.mktemp("week") / "retro.db"))
-    found = report_subject(plain.words(lived(store)))
+    week_subject = report_subject(plain.words(lived(store)))
     store.close()
-    return found
+    return week_subject
 
 
 PROSE = (
@@ -139,13 +139,13 @@ def test_of_ten_thousand_answers_only_sound_ones_are_taken_and_no_figure_but_cod
     bad = [*cut_answers(), *misshapen_answers()]
     bad += islice(generated(hostile_answer, 2), 10_000 - len(sound) - len(bad))
     assert len(sound) + len(bad) == 10_000
-    figures = sorted({slot.text for slot in subject.ground.slots.known.values()}, key=len, reverse=True)
+    figures = sorted({slot.text for slot in subject.ground.slots.by_name.values()}, key=len, reverse=True)
     ours = re.compile("|".join(map(re.escape, figures)))
     for answer in sound:
-        found = check(subject, answer)
-        assert isinstance(found, GroundedWords), (answer, found)
-        texts = [*found.fields.values(), *(text for pair in found.positions.values() for text in pair)]
-        texts += found.candidates.values()
+        grounded = check(subject, answer)
+        assert isinstance(grounded, GroundedWords), (answer, grounded)
+        texts = [*grounded.fields.values(), *(text for pair in grounded.positions.values() for text in pair)]
+        texts += grounded.candidates.values()
         assert not any(c.isnumeric() for text in texts for c in ours.sub("", text)), answer
-    taken = [answer for answer in bad if isinstance(check(subject, answer), GroundedWords)]
-    assert taken == []
+    accepted = [answer for answer in bad if isinstance(check(subject, answer), GroundedWords)]
+    assert accepted == []

@@ -33,7 +33,7 @@ REQUEST: dict[str, Any] = {
 }
 
 
-def asked(answer: Answer, timeout_s: float = 10.0) -> Reply:
+def reply_to(answer: Answer, timeout_s: float = 10.0) -> Reply:
     with FakeModel(answer) as model:
         reply = ask(REQUEST, KEY, model.url, timeout_s)
         assert len(model.calls) <= 1, "a hidden retry"
@@ -54,7 +54,7 @@ def test_the_path_of_the_service_is_appended_to_base_url(prefix: str):
 
 @pytest.mark.parametrize("answer", [said('{"a":1}'), refused("no"), truncated('{"a"')])
 def test_whatever_the_model_says_comes_back_as_it_came(answer: Answer):
-    message = asked(answer).message
+    message = reply_to(answer).message
     assert message["stop_reason"] == answer.stop_reason
     assert message["content"][0]["text"] == answer.text
     assert message["usage"]["output_tokens"] > 0
@@ -62,14 +62,14 @@ def test_whatever_the_model_says_comes_back_as_it_came(answer: Answer):
 
 @pytest.mark.parametrize("status", [302, 400, 401, 402, 403, 404, 408, 409, 413, 429, 500, 503, 529])
 def test_an_error_of_the_service_is_a_value_costs_nothing_and_is_not_tried_again(status: int):
-    reply = asked(failing(status, "secret words", location="http://127.0.0.1:1/", retry_after="1"))
+    reply = reply_to(failing(status, "secret words", location="http://127.0.0.1:1/", retry_after="1"))
     assert (reply.failure, reply.status, reply.billed) == ("refused by the service", status, False)
     assert reply.message == {}
 
 
 @pytest.mark.parametrize("at", [0, 1, 40])
 def test_a_connection_that_breaks_may_have_cost_something(at: int):
-    reply = asked(cut({"a": 1}, at))
+    reply = reply_to(cut({"a": 1}, at))
     assert (reply.failure, reply.billed, reply.message) == ("cut off", None, {})
 
 
@@ -77,21 +77,21 @@ def test_a_connection_that_breaks_may_have_cost_something(at: int):
     "body", [b"", b"<html>no</html>", b"{", b"[1]", b"null", b"\xff\xfe", b"[" * 100_000]
 )
 def test_a_body_that_is_no_message_is_an_empty_one(body: bytes):
-    reply = asked(raw(body))
+    reply = reply_to(raw(body))
     assert (reply.failure, reply.message) == (None, {})
 
 
 def test_an_answer_without_end_is_not_read_to_its_end():
-    assert asked(raw(b"x" * 9_000_000)).failure == "too long"
+    assert reply_to(raw(b"x" * 9_000_000)).failure == "too long"
 
 
 def calls_left(within_s: float) -> int:
     until = time.monotonic() + within_s
     while time.monotonic() < until:
-        if not (left := [t for t in threading.enumerate() if t.name == "retro model call"]):
+        if not (calls := [t for t in threading.enumerate() if t.name == "retro model call"]):
             return 0
         time.sleep(0.02)
-    return len(left)
+    return len(calls)
 
 
 @pytest.mark.parametrize(
@@ -102,14 +102,14 @@ def calls_left(within_s: float) -> int:
 def test_a_call_ends_on_time_however_slowly_bytes_arrive(answer: Answer):
     """The clock on the wall counts, not the pause between two bytes; and the connection is let go."""
     began = time.monotonic()
-    reply = asked(answer, timeout_s=0.6)
+    reply = reply_to(answer, timeout_s=0.6)
     assert 0.5 < time.monotonic() - began < 2.5
     assert (reply.failure, reply.billed) == ("timeout", None)
     assert calls_left(3) == 0
 
 
 def test_a_slow_answer_within_its_time_is_an_answer():
-    assert asked(dripping({"a": 1}, 0.001)).failure is None
+    assert reply_to(dripping({"a": 1}, 0.001)).failure is None
 
 
 def test_nobody_there_costs_nothing():
@@ -138,13 +138,13 @@ def test_who_waits_can_give_up():
 def test_a_proxy_of_the_house_is_not_asked_for_this_machine(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
-    assert asked(said("{}")).failure is None
+    assert reply_to(said("{}")).failure is None
 
 
 def test_the_state_of_a_model_is_looked_up():
     with FakeModel(said("{}"), models={"m": {"lifecycle": "deprecated"}}) as model:
-        reply, told = model_state("m", KEY, f"{model.url}/x", 10)
-        assert (reply.failure, told["lifecycle"]) == (None, "deprecated")
-        reply, told = model_state("n", KEY, model.url, 10)
-        assert (reply.failure, reply.status, told) == ("refused by the service", 404, {})
+        reply, state = model_state("m", KEY, f"{model.url}/x", 10)
+        assert (reply.failure, state["lifecycle"]) == (None, "deprecated")
+        reply, state = model_state("n", KEY, model.url, 10)
+        assert (reply.failure, reply.status, state) == ("refused by the service", 404, {})
         assert [request.path for request in model.requests] == ["/x/v1/models/m", "/v1/models/n"]

@@ -67,12 +67,12 @@ def test_faults_17_and_18_whatever_comes_back_the_review_stands_in_plain_words_a
     house: Store, report: RetrospectiveReport, script: Script, calls: int, why: str
 ):
     """Refusals, errors, cut streams, bad JSON, wrong numbers, HTML; and never more than two calls."""
-    told, model = narrate(house, report, script)
+    worded, model = narrate(house, report, script)
     silent = plain.words(report)
-    assert told.model_dump(exclude={"narrative"}) == silent.model_dump(exclude={"narrative"})
-    assert told.narrative.source == "plain"
-    assert why in (told.narrative.why or "")
-    assert MARKER not in (told.narrative.why or "")
+    assert worded.model_dump(exclude={"narrative"}) == silent.model_dump(exclude={"narrative"})
+    assert worded.narrative.source == "plain"
+    assert why in (worded.narrative.why or "")
+    assert MARKER not in (worded.narrative.why or "")
     assert len(model.calls) == calls
 
 
@@ -82,10 +82,10 @@ def test_fault_17_a_dripping_answer_costs_its_reservation_and_no_more_than_its_t
     with FakeModel(dripping(GOOD, 0.05)) as model:
         narrated(house, configured(model.url, enabled=False), KEY, report, NOW)  # loads what there is to load
         began = time.monotonic()
-        told = narrated(house, configured(model.url, timeout_s=0.5), KEY, report, NOW)
+        worded = narrated(house, configured(model.url, timeout_s=0.5), KEY, report, NOW)
         assert time.monotonic() - began < 3
-    assert (told.narrative.source, told.narrative.why) == ("plain", "the model did not answer in time")
-    assert 0 < booked(house).usd == Decimal(str(told.narrative.cost))
+    assert (worded.narrative.source, worded.narrative.why) == ("plain", "the model did not answer in time")
+    assert 0 < booked(house).usd == Decimal(str(worded.narrative.cost))
 
 
 @pytest.mark.parametrize(
@@ -97,6 +97,6 @@ def test_fault_17_a_dripping_answer_costs_its_reservation_and_no_more_than_its_t
 def test_usage_that_cannot_be_believed_leaves_the_reservation_spent(
     house: Store, report: RetrospectiveReport, usage: dict[str, Any]
 ):
-    told, _ = narrate(house, report, said(GOOD, usage=usage))
-    assert told.narrative.source == "model"
+    worded, _ = narrate(house, report, said(GOOD, usage=usage))
+    assert worded.narrative.source == "model"
     assert booked(house).usd > Decimal("0.004")  # 8,000 tokens of output alone

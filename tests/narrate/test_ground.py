@@ -23,15 +23,15 @@ FIELDS = ("what_worked", "what_failed", "hindsight", "what_went_wrong", "lesson"
 @pytest.fixture(scope="module")
 def subject(tmp_path_factory: pytest.TempPathFactory) -> Subject:
     store = open_store(str(tmp_path_factory.mktemp("week") / "retro.db"))
-    found = report_subject(plain.words(lived(store)))
+    week_subject = report_subject(plain.words(lived(store)))
     store.close()
-    return found
+    return week_subject
 
 
 def kinds(subject: Subject, answer: Any) -> set[str]:
     """The kinds of faults in an answer; empty when it is taken."""
-    found = check(subject, answer if isinstance(answer, str) else json.dumps(answer))
-    return {fault.kind for fault in found} if isinstance(found, list) else set()
+    checked = check(subject, answer if isinstance(answer, str) else json.dumps(answer))
+    return {fault.kind for fault in checked} if isinstance(checked, list) else set()
 
 
 NUMBER = "a number that code did not write"
@@ -45,14 +45,14 @@ QUOTE = "a quotation of nothing the agent wrote"
 
 
 def test_a_sound_answer_is_taken_and_code_fills_value_unit_and_interval(subject: Subject):
-    found = check(subject, json.dumps(GOOD))
-    assert isinstance(found, GroundedWords)
-    assert found.fields["what_worked"] == (
+    grounded = check(subject, json.dumps(GOOD))
+    assert isinstance(grounded, GroundedWords)
+    assert grounded.fields["what_worked"] == (
         "Trading gains came to 8.30 USDC. H-3 averaged +0.75 USDC (n = 6, 95 % interval -0.23..+1.73),"
         " with weak evidence (n = 6)."
     )
-    assert found.positions["t-2"][0] == "It was entered at a high and left at -5.00 USDC."
-    assert found.candidates == {"H-7": "Add size only once the fees of the entry are earned."}
+    assert grounded.positions["t-2"][0] == "It was entered at a high and left at -5.00 USDC."
+    assert grounded.candidates == {"H-7": "Add size only once the fees of the entry are earned."}
 
 
 @pytest.mark.parametrize(
@@ -260,17 +260,17 @@ def test_supported_may_be_said_where_the_audit_says_so(subject: Subject):
     slots = subject.ground.slots
     strong = {
         name: type(slot)(slot.text, type(slot.standing)("supported", "keep"))
-        for name, slot in slots.known.items()
+        for name, slot in slots.by_name.items()
         if slot.standing is not None and name.startswith("h.H-3.")
     }
-    known = dict(slots.known)
-    slots.known.update(strong)
+    original_slots = dict(slots.by_name)
+    slots.by_name.update(strong)
     try:
         assert kinds(subject, with_text("{h.H-3.name} is supported and should be promoted.")) == set()
         assert kinds(subject, with_text("{h.H-3.name} is supported, as is {h.H-7.name}.")) == {VERDICT}
         assert kinds(subject, with_text("That is supported.")) == {VERDICT}
     finally:
-        slots.known.update(known)
+        slots.by_name.update(original_slots)
 
 
 @pytest.mark.parametrize(
@@ -308,25 +308,25 @@ def test_nothing_is_worded_twice_and_nothing_that_was_not_asked_for(subject: Sub
 
 
 def test_the_words_of_a_position_hold_figures_of_that_position_alone(subject: Subject):
-    for name, found in (
+    for name, expected in (
         ("p.t-1.final_pnl", {"a figure of another position"}),
         ("p.t-1.exit_at", {"a figure of another position"}),
         ("p.t-1.name", set()),
         ("p.t-2.final_pnl", set()),
         ("pnl.total", set()),
     ):
-        assert kinds(subject, with_text(f"See {{{name}}}.", "what_went_wrong")) == found, name
+        assert kinds(subject, with_text(f"See {{{name}}}.", "what_went_wrong")) == expected, name
         assert kinds(subject, with_text(f"See {{{name}}}.")) == set()
 
 
 def test_what_was_lost_is_told_without_its_sign(subject: Subject):
     """ "Lost -2.40" would be a gain."""
-    told = check(
+    grounded = check(
         subject,
         json.dumps(with_text("It lost {pnl.total}: a loss of about {h.H-7.pnl}, down by {pnl.total}.")),
     )
-    assert isinstance(told, GroundedWords)
-    assert told.fields["what_worked"] == (
+    assert isinstance(grounded, GroundedWords)
+    assert grounded.fields["what_worked"] == (
         "It lost 2.40 USDC: a loss of about 6.90 USDC (n = 3), down by 2.40 USDC."
     )
 
@@ -334,24 +334,24 @@ def test_what_was_lost_is_told_without_its_sign(subject: Subject):
 def test_slots_are_filled_once(tmp_path: Path):
     """A strategy named like a slot is shown by its name; no figure comes in its place."""
     store = open_store(str(tmp_path / "retro.db"))
-    found = report_subject(plain.words(lived(store, strategy="{pnl.total}")))
+    week_subject = report_subject(plain.words(lived(store, strategy="{pnl.total}")))
     store.close()
-    told = check(found, json.dumps(with_text("{p.t-2.strategy} lost {pnl.total}.")))
-    assert isinstance(told, GroundedWords)
-    assert told.fields["what_worked"] == "{pnl.total} lost 2.40 USDC."
+    grounded = check(week_subject, json.dumps(with_text("{p.t-2.strategy} lost {pnl.total}.")))
+    assert isinstance(grounded, GroundedWords)
+    assert grounded.fields["what_worked"] == "{pnl.total} lost 2.40 USDC."
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.text(max_size=80), st.sampled_from(FIELDS))
 def test_whatever_is_written_nothing_that_counts_gets_through(subject: Subject, text: str, field: str):
     """Any text at all: it is refused, or it holds letters, punctuation and slots only."""
-    found = check(subject, json.dumps(with_text(text, field)))
-    if isinstance(found, GroundedWords):
+    checked = check(subject, json.dumps(with_text(text, field)))
+    if isinstance(checked, GroundedWords):
         bare = re.sub(r"\{[^{}]*\}", "", text)
         assert not any(c.isnumeric() or c in "<>&*_`#[]|@%$" or ord(c) > 0x2030 for c in bare)
     else:
-        assert found
-        assert all(isinstance(fault, Objection) and fault.kind for fault in found)
+        assert checked
+        assert all(isinstance(fault, Objection) and fault.kind for fault in checked)
 
 
 def test_the_agent_of_these_tests_is_reviewed(subject: Subject):

@@ -14,7 +14,15 @@ from retro.narrate.plain import NOT_ASKED, position_words, words
 from retro.report import PositionRetrospective, RetrospectiveReport
 from tests.worlds import sample_reports
 
-TOLD = {"what_worked", "what_failed", "hindsight", "narrative", "positions", "what_went_wrong", "lesson"}
+WORDED_FIELDS = {
+    "what_worked",
+    "what_failed",
+    "hindsight",
+    "narrative",
+    "positions",
+    "what_went_wrong",
+    "lesson",
+}
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 
 
@@ -26,8 +34,10 @@ def figures_of(value: Any) -> set[str]:
         spelled = {f"{abs(value):,.{places}f}" for places in range(9)} | {MoneyStyle("X").plain(abs(value))}
         return {text.rstrip(" %") for text in (*spelled, percent(abs(value)), percent(abs(value), 1))}
     if isinstance(value, str):
-        found = set(NUMBER.findall(value))
-        return found | (set(NUMBER.findall(moment(value))) if re.match(r"\d{4}-\d\d-\d\dT", value) else set())
+        numbers = set(NUMBER.findall(value))
+        return numbers | (
+            set(NUMBER.findall(moment(value))) if re.match(r"\d{4}-\d\d-\d\dT", value) else set()
+        )
     values = value.values() if isinstance(value, dict) else value
     return set().union(
         *(figures_of(item) for item in values), *(figures_of(k) for k in value if isinstance(k, str))
@@ -44,7 +54,7 @@ REPORTS = [
     sample_reports.empty_daily(),
     sample_reports.weekly(positions=[sample_reports.spot(pnl=-3.0, vs_inaction=-3.0)]),
     sample_reports.weekly(base_currency="BTC", positions=[sample_reports.position(final_pnl=-0.00042)]),
-    sample_reports.told_by("x 1234.5"),
+    sample_reports.week_quoting("x 1234.5"),
 ]
 
 
@@ -58,17 +68,17 @@ def test_every_digit_is_a_figure_of_the_report(report: RetrospectiveReport) -> N
 
 @pytest.mark.parametrize("report", REPORTS)
 def test_no_figure_moves_and_the_same_report_gives_the_same_words(report: RetrospectiveReport) -> None:
-    told = words(report)
-    before, after = report.model_dump(), told.model_dump()
-    assert {k: v for k, v in before.items() if k not in TOLD} == {
-        k: v for k, v in after.items() if k not in TOLD
+    worded = words(report)
+    before, after = report.model_dump(), worded.model_dump()
+    assert {k: v for k, v in before.items() if k not in WORDED_FIELDS} == {
+        k: v for k, v in after.items() if k not in WORDED_FIELDS
     }
     for old, new in zip(before["positions"], after["positions"], strict=True):
-        assert {k: v for k, v in old.items() if k not in TOLD} == {
-            k: v for k, v in new.items() if k not in TOLD
+        assert {k: v for k, v in old.items() if k not in WORDED_FIELDS} == {
+            k: v for k, v in new.items() if k not in WORDED_FIELDS
         }
-    assert told == words(report) == words(told)
-    assert (told.narrative.source, told.narrative.why) == ("plain", NOT_ASKED)
+    assert worded == words(report) == words(worded)
+    assert (worded.narrative.source, worded.narrative.why) == ("plain", NOT_ASKED)
 
 
 @pytest.mark.parametrize("report", REPORTS)
@@ -84,22 +94,22 @@ def test_it_claims_no_causes_and_ends_its_sentences(report: RetrospectiveReport)
 
 
 def test_the_week_is_told_with_what_its_figures_are_out_of() -> None:
-    told = words(sample_reports.weekly())
-    assert told.what_worked == (
+    worded = words(sample_reports.weekly())
+    assert worded.what_worked == (
         "What earned: LP fees +14.20 USDC and trading gains +6.40 USDC. Acting beat doing nothing by 0.45 USDC over 3"
         " closed positions. The best position was spot-1 (BTC/USDC), +6.20 USDC in the period. H-3 (entry) averaged"
         " +1.40 USDC over 8 outcomes, winning 75 %: keep it, by the thresholds; the evidence is suggestive."
     )
-    assert "H-7 (entry) averaged -2.10 USDC over 3 outcomes, winning 33 %: demote it" in told.what_failed
-    assert "the evidence is weak." in told.what_failed
-    assert "a regret of 7.00 USDC, 2.1 times what luck alone leaves behind" in told.hindsight
-    assert told.hindsight.endswith("None of this could have been known at the time.")
+    assert "H-7 (entry) averaged -2.10 USDC over 3 outcomes, winning 33 %: demote it" in worded.what_failed
+    assert "the evidence is weak." in worded.what_failed
+    assert "a regret of 7.00 USDC, 2.1 times what luck alone leaves behind" in worded.hindsight
+    assert worded.hindsight.endswith("None of this could have been known at the time.")
 
 
 def test_an_implausible_position_is_neither_best_nor_worst_nor_told() -> None:
-    told = words(sample_reports.weekly())
-    assert all("ghost" not in text for text in texts(told))
-    ghost = next(p for p in told.positions if p.position_id == "ghost")
+    worded = words(sample_reports.weekly())
+    assert all("ghost" not in text for text in texts(worded))
+    ghost = next(p for p in worded.positions if p.position_id == "ghost")
     assert (ghost.what_went_wrong, ghost.lesson) == (None, None)
 
 
@@ -136,9 +146,9 @@ def test_an_implausible_position_is_neither_best_nor_worst_nor_told() -> None:
     ],
 )
 def test_what_went_wrong_and_its_lesson(changes: dict[str, Any], wrong: str, lesson: str) -> None:
-    told = position_words(sample_reports.position(**changes), currency="USDC")
-    assert wrong in (told.what_went_wrong or "")
-    assert lesson in (told.lesson or "")
+    worded = position_words(sample_reports.position(**changes), currency="USDC")
+    assert wrong in (worded.what_went_wrong or "")
+    assert lesson in (worded.lesson or "")
 
 
 @pytest.mark.parametrize(
@@ -151,8 +161,8 @@ def test_what_went_wrong_and_its_lesson(changes: dict[str, Any], wrong: str, les
     ],
 )
 def test_a_position_that_neither_lost_nor_left_regret_has_no_lesson(position: PositionRetrospective) -> None:
-    told = position_words(position)
-    assert (told.what_went_wrong, told.lesson) == (None, None)
+    worded = position_words(position)
+    assert (worded.what_went_wrong, worded.lesson) == (None, None)
 
 
 maybe = st.none() | st.floats(-1e4, 1e4)
@@ -179,11 +189,11 @@ def test_any_position_can_be_told(
         regret_ratio=None if best is None else ratio,
         open=is_open,
     )
-    told = position_words(position)
+    worded = position_words(position)
     lost = idle is not None and idle < 0
     missed = regret is not None and regret > 1e-9 * 500
-    assert (told.lesson is not None) == (told.what_went_wrong is not None) == (lost or missed)
+    assert (worded.lesson is not None) == (worded.what_went_wrong is not None) == (lost or missed)
     allowed = figures_of(position.model_dump(mode="json"))
-    for text in (told.what_went_wrong, told.lesson):
+    for text in (worded.what_went_wrong, worded.lesson):
         assert not set(NUMBER.findall(text or "")) - allowed
     assert duration(position.duration_s) == "7.2 d"

@@ -16,9 +16,9 @@ TODAY = date(2026, 11, 20)
 
 
 def price(model: str, day: date = TODAY) -> Price:
-    found = price_of(model, day)
-    assert found is not None
-    return found
+    listed_price = price_of(model, day)
+    assert listed_price is not None
+    return listed_price
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_cache_prices_follow_the_vendors_rule():
 
 
 def test_usage_is_read_as_it_is_billed():
-    told = {
+    usage = {
         "input_tokens": 10,
         "output_tokens": 20,
         "cache_read_input_tokens": 30,
@@ -86,14 +86,14 @@ def test_usage_is_read_as_it_is_billed():
         "inference_geo": "us",
         "something_new": "x",
     }
-    assert usage_of(told) == Usage(10, 20, 30, 10, 40, one_region=True)
+    assert usage_of(usage) == Usage(10, 20, 30, 10, 40, one_region=True)
     assert usage_of({"input_tokens": 1, "output_tokens": 2, "cache_creation": None}) == Usage(1, 2)
 
 
 @pytest.mark.parametrize(
-    "told", [None, [], "x", {}, {"input_tokens": 1}, {"input_tokens": 1, "output_tokens": None},
+    "usage", [None, [], "x", {}, {"input_tokens": 1}, {"input_tokens": 1, "output_tokens": None},
              {"input_tokens": 1, "output_tokens": 1, "cache_read_input_tokens": "5"},
              {"input_tokens": 1, "output_tokens": 1, "cache_creation": {"ephemeral_1h_input_tokens": 5}}]
 )  # fmt: skip
-def test_usage_that_is_not_stated_in_whole_numbers_is_none(told: object):
-    assert usage_of(told) is None
+def test_usage_that_is_not_stated_in_whole_numbers_is_none(usage: object):
+    assert usage_of(usage) is None

@@ -155,10 +155,10 @@ def test_a_diff_touches_only_what_is_amended_and_the_inverse_restores_the_bytes(
 
 def test_what_was_merged_cites_the_heuristic_that_was_kept() -> None:
     after = parse(apply(BOOK, [merge(BOOK, "H-7", "H-12", WHY)]))
-    assert {one.id: one.status for one in after.heuristics}["H-12"] == "retired"
-    kept = find(after, "H-7")
-    assert kept is not None
-    assert kept.tags == ("size_up", "thin")
+    assert {heuristic.id: heuristic.status for heuristic in after.heuristics}["H-12"] == "retired"
+    survivor = find(after, "H-7")
+    assert survivor is not None
+    assert survivor.tags == ("size_up", "thin")
 
 
 def test_several_amendments_apply_in_order() -> None:
@@ -171,7 +171,7 @@ def test_several_amendments_apply_in_order() -> None:
             retire(BOOK, "H-9", "lost too", WHY),
         ],
     )
-    assert [(one.id, one.section) for one in parse(after).heuristics] == [
+    assert [(heuristic.id, heuristic.section) for heuristic in parse(after).heuristics] == [
         ("H-12", "Global"),
         ("H-3", "Global"),
         ("H-50", "Global"),

@@ -49,8 +49,16 @@ SAMPLE = """\
 
 def _table(text: str) -> list[tuple[object, ...]]:
     return [
-        (one.line, one.id, one.confidence, one.text, one.tags, one.status, one.section)
-        for one in parse(text).heuristics
+        (
+            heuristic.line,
+            heuristic.id,
+            heuristic.confidence,
+            heuristic.text,
+            heuristic.tags,
+            heuristic.status,
+            heuristic.section,
+        )
+        for heuristic in parse(text).heuristics
     ]
 
 
@@ -68,11 +76,14 @@ def test_a_sample_reads_as_a_person_reads_it() -> None:
 
 def test_a_heuristic_knows_its_strategy_its_day_and_why_it_was_retired() -> None:
     book = parse(SAMPLE)
-    found = {one.id: (one.strategy, one.since, one.reason, one.live) for one in book.heuristics}
-    assert found["H-7"] == (None, date(2026, 3, 1), None, True)
-    assert found["H-12"] == (None, date(2026, 2, 28), None, True)
-    assert found["H-3"] == ("mean reversion", None, None, True)
-    assert found["H-2"] == (None, None, "lost money", False)
+    attributes = {
+        heuristic.id: (heuristic.strategy, heuristic.since, heuristic.reason, heuristic.live)
+        for heuristic in book.heuristics
+    }
+    assert attributes["H-7"] == (None, date(2026, 3, 1), None, True)
+    assert attributes["H-12"] == (None, date(2026, 2, 28), None, True)
+    assert attributes["H-3"] == ("mean reversion", None, None, True)
+    assert attributes["H-2"] == (None, None, "lost money", False)
     assert find(book, "H-4") is None
 
 
@@ -152,7 +163,7 @@ def test_prose_that_resembles_a_heuristic_is_prose(text: str) -> None:
 )
 def test_a_heuristic_is_a_list_item_wherever_markdown_has_one(text: str, ids: list[str]) -> None:
     book = parse(text)
-    assert [one.id for one in book.heuristics] == ids
+    assert [heuristic.id for heuristic in book.heuristics] == ids
     assert book.faults == ()
 
 
@@ -160,8 +171,11 @@ def test_a_text_goes_on_while_its_lines_are_indented() -> None:
     book = parse(
         "- H-1 [0.5] one\n  two\n three {tags: a}\nprose {tags: b}\n- H-2 [0.5] x\n\n  a paragraph below\n"
     )
-    assert [(one.text, one.tags) for one in book.heuristics] == [("one two three", ("a",)), ("x", ())]
-    assert [(one.first, one.end) for one in book.heuristics] == [(0, 3), (4, 7)]
+    assert [(heuristic.text, heuristic.tags) for heuristic in book.heuristics] == [
+        ("one two three", ("a",)),
+        ("x", ()),
+    ]
+    assert [(heuristic.first, heuristic.end) for heuristic in book.heuristics] == [(0, 3), (4, 7)]
 
 
 @pytest.mark.parametrize(
@@ -238,11 +252,11 @@ def test_lines_end_at_line_feeds_only() -> None:
 
 @given(st.text(min_size=1, max_size=30), st.text(min_size=1, max_size=30))
 @settings(max_examples=300, deadline=None)
-def test_any_label_an_agent_may_use_survives_as_a_tag(one: str, other: str) -> None:
-    assert unquoted(literal(one)) == one
-    line = compose("H-1", 0.5, "text", status="active", tags=(one, other))
+def test_any_label_an_agent_may_use_survives_as_a_tag(label: str, second_label: str) -> None:
+    assert unquoted(literal(label)) == label
+    line = compose("H-1", 0.5, "text", status="active", tags=(label, second_label))
     book = parse(line)
-    assert book.heuristics[0].tags == tuple(dict.fromkeys((one, other)))
+    assert book.heuristics[0].tags == tuple(dict.fromkeys((label, second_label)))
     assert book.faults == ()
     assert "\n" not in line
     assert not set(line) & set("<>`@\x00\u202e")
@@ -287,21 +301,21 @@ PIECES = [
 
 def _rendered(text: str) -> set[tuple[int, str]]:
     """Line and first word of what a Markdown renderer makes the first paragraph of a bulleted item, quotes left out."""
-    found: set[tuple[int, str]] = set()
+    items: set[tuple[int, str]] = set()
     opened: list[Token] = []
     for token in MarkdownIt("commonmark").parse(text):
         if token.nesting:
             opened = [*opened, token] if token.nesting > 0 else opened[:-1]
-        elif token.type == "inline" and [one.type for one in opened[-2:]] == [
+        elif token.type == "inline" and [parent.type for parent in opened[-2:]] == [
             "list_item_open",
             "paragraph_open",
         ]:
             item, paragraph = opened[-2:]
             is_first = item.map and paragraph.map and item.map[0] == paragraph.map[0]
-            is_quote = any(one.type == "blockquote_open" for one in opened)
+            is_quote = any(parent.type == "blockquote_open" for parent in opened)
             if is_first and paragraph.map and not is_quote and item.markup in "-*+":
-                found.add((paragraph.map[0] + 1, token.content.split(" ")[0]))
-    return {(line, word) for line, word in found if word.startswith("H-")}
+                items.add((paragraph.map[0] + 1, token.content.split(" ")[0]))
+    return {(line, word) for line, word in items if word.startswith("H-")}
 
 
 @given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=9))
@@ -309,4 +323,4 @@ def _rendered(text: str) -> set[tuple[int, str]]:
 def test_the_items_found_are_those_a_markdown_renderer_finds(pieces: list[str]) -> None:
     """Lazy continuation, where we differ on purpose, is kept out: prose stands between blank lines."""
     text = "".join(piece.format(n=number) + "\n" for number, piece in enumerate(pieces))
-    assert {(one.line, one.id) for one in parse(text).heuristics} == _rendered(text)
+    assert {(heuristic.line, heuristic.id) for heuristic in parse(text).heuristics} == _rendered(text)

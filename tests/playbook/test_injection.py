@@ -130,7 +130,7 @@ def test_an_added_text_is_one_heuristic_and_nothing_else(text: str) -> None:
     plan = edits(BOOK, [amendment])
     after = splice(TEXT, plan)
     book = parse(after)
-    assert [one.id for one in book.heuristics] == ["H-1", "H-3", "H-2"]
+    assert [heuristic.id for heuristic in book.heuristics] == ["H-1", "H-3", "H-2"]
     assert book.faults == ()
     new = find(book, "H-3")
     assert new is not None
@@ -150,7 +150,7 @@ def test_a_revised_text_is_that_heuristics_and_nothing_else(text: str) -> None:
     if plain(text) == "Old":
         return
     after = parse(apply(BOOK, [revise(BOOK, "H-1", text, MODEL)]))
-    assert [(one.id, one.tags, one.status) for one in after.heuristics] == [
+    assert [(heuristic.id, heuristic.tags, heuristic.status) for heuristic in after.heuristics] == [
         ("H-1", ("t",), "candidate"),
         ("H-2", (), "retired"),
     ]
@@ -174,7 +174,10 @@ def test_a_hostile_label_is_quoted_and_still_resolves(label: str) -> None:
 @pytest.mark.parametrize("reason", CORPUS)
 def test_a_hostile_reason_is_quoted(reason: str) -> None:
     after = parse(apply(BOOK, [retire(BOOK, "H-1", reason, WHY)]))
-    assert [(one.id, one.status) for one in after.heuristics] == [("H-2", "retired"), ("H-1", "retired")]
+    assert [(heuristic.id, heuristic.status) for heuristic in after.heuristics] == [
+        ("H-2", "retired"),
+        ("H-1", "retired"),
+    ]
     assert after.heuristics[1].reason == (plain(reason) or None)
     assert after.faults == ()
 
@@ -191,7 +194,7 @@ def test_making_text_plain_twice_changes_nothing_more(text: str) -> None:
     if once:
         _is_plain(once)
         book = parse(apply(BOOK, [add(BOOK, text, MODEL)]))
-        assert [one.text for one in book.heuristics] == ["Old", once, "Gone"]
+        assert [heuristic.text for heuristic in book.heuristics] == ["Old", once, "Gone"]
 
 
 def test_a_letter_keeps_four_marks_and_the_next_letter_starts_anew() -> None:

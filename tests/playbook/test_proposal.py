@@ -35,15 +35,15 @@ BOOK = parse(TEXT)
 
 
 def row(
-    heuristic: str, kind: str = "keep", grade: str = "weak", n: int = 12, wins: int = 6, **more: Any
+    heuristic: str, kind: str = "keep", grade: str = "weak", n: int = 12, wins: int = 6, **overrides: Any
 ) -> AuditRow:
     average = {"keep": 1.4, "demote": -2.1, "investigate": 0.3, "insufficient_data": None}[kind]
-    fields: dict[str, Any] = {"role": "entry", "avg": average, "citation_count": n} | more
+    fields: dict[str, Any] = {"role": "entry", "avg": average, "citation_count": n} | overrides
     return AuditRow(heuristic, kind=kind, grade=grade, evaluated_count=n, win_count=wins, **fields)  # type: ignore[arg-type]  # words from a table
 
 
 def _brief(proposals: list[Amendment]) -> list[tuple[str, str]]:
-    return [(one.op, one.heuristic) for one in proposals]
+    return [(amendment.op, amendment.heuristic) for amendment in proposals]
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,9 @@ def test_each_kind_of_evidence_has_its_amendment(
 ) -> None:
     proposals = propose(BOOK, rows)
     assert _brief(proposals) == expected
-    assert all(one.grounds.origin == "audit" and one.grounds.falsified_by for one in proposals)
+    assert all(
+        amendment.grounds.origin == "audit" and amendment.grounds.falsified_by for amendment in proposals
+    )
 
 
 def test_the_most_urgent_comes_first_and_each_heuristic_has_one_amendment() -> None:
@@ -102,8 +104,8 @@ def test_the_most_urgent_comes_first_and_each_heuristic_has_one_amendment() -> N
     assert _brief(propose(BOOK, rows)) == expected
     for seed in range(5):
         shuffled = random.Random(seed).sample(rows, len(rows))
-        assert [to_json(one) for one in propose(BOOK, shuffled)] == [
-            to_json(one) for one in propose(BOOK, rows)
+        assert [to_json(amendment) for amendment in propose(BOOK, shuffled)] == [
+            to_json(amendment) for amendment in propose(BOOK, rows)
         ]
 
 
@@ -115,7 +117,7 @@ def test_all_proposals_apply_in_their_order() -> None:
     ]
     after = parse(apply(BOOK, propose(BOOK, rows)))
     assert after.faults == ()
-    states = {one.id: (one.status, one.confidence) for one in after.heuristics}
+    states = {heuristic.id: (heuristic.status, heuristic.confidence) for heuristic in after.heuristics}
     assert states["H-7"] == ("demoted", posterior(0.62, 2, 12))
     assert states["H-9"] == ("retired", 0.2)
     assert states["H-3"] == ("active", posterior(0.55, 11, 12))
@@ -129,7 +131,7 @@ def test_a_confidence_moves_by_a_twentieth_or_not_at_all(
     stated: str, wins: int, n: int, moved: str | None
 ) -> None:
     proposals = propose(parse(f"- H-1 [{stated}] a"), [row("H-1", n=n, wins=wins)])
-    assert [one.new for one in proposals] == ([f"- H-1 [{moved}] a"] if moved else [])
+    assert [amendment.new for amendment in proposals] == ([f"- H-1 [{moved}] a"] if moved else [])
 
 
 def test_a_confidence_moves_only_the_way_the_money_went() -> None:
@@ -144,10 +146,12 @@ def test_a_confidence_moves_only_the_way_the_money_went() -> None:
 
 def test_the_same_citations_are_not_counted_twice() -> None:
     """Once the confidence has moved on them, the prior is the one from before."""
-    seen = row("H-3", wins=11)
-    after = parse(apply(BOOK, propose(BOOK, [seen])))
-    assert propose(after, [replace(seen, prior=0.55)]) == []
-    assert _brief(propose(after, [seen])) == [("set_confidence", "H-3")]  # what happens without the prior
+    audit_row = row("H-3", wins=11)
+    after = parse(apply(BOOK, propose(BOOK, [audit_row])))
+    assert propose(after, [replace(audit_row, prior=0.55)]) == []
+    assert _brief(propose(after, [audit_row])) == [
+        ("set_confidence", "H-3")
+    ]  # what happens without the prior
 
 
 def test_the_entry_role_decides_and_the_exit_role_speaks_where_entry_is_silent() -> None:
@@ -159,7 +163,7 @@ def test_the_entry_role_decides_and_the_exit_role_speaks_where_entry_is_silent()
 
 
 def test_a_demotion_carries_its_evidence_and_what_would_falsify_it() -> None:
-    seen = row(
+    audit_row = row(
         "H-7",
         "demote",
         "supported",
@@ -173,9 +177,9 @@ def test_a_demotion_carries_its_evidence_and_what_would_falsify_it() -> None:
         since=date(2026, 3, 1),
         vs_inaction=-2.5,
     )
-    shown = to_json(propose(BOOK, [seen])[0])
-    assert shown == {
-        "id": shown["id"],
+    document = to_json(propose(BOOK, [audit_row])[0])
+    assert document == {
+        "id": document["id"],
         "op": "demote",
         "heuristic": "H-7",
         "old": "- H-7 [0.62] Increase size {tags: size_up; status: active}",
@@ -199,16 +203,16 @@ def test_a_demotion_carries_its_evidence_and_what_would_falsify_it() -> None:
         "falsified_by": "the next 14 resolved entry citations average above 0 usd",
         "origin": "audit",
     }
-    json.dumps(shown, allow_nan=False)
+    json.dumps(document, allow_nan=False)
 
 
 @pytest.mark.parametrize("figure", [float("nan"), float("inf"), None])
 def test_no_figure_that_is_no_number_reaches_a_proposal(figure: float | None) -> None:
     bounds = None if figure is None else (figure, 1.0)
-    seen = row("H-7", "demote", "supported", wins=2, q=figure, interval=bounds, regret=figure)
-    shown = evidence(seen)
-    assert (shown["q"], shown["interval"]) == (None, None)
-    assert "regret" not in shown
+    audit_row = row("H-7", "demote", "supported", wins=2, q=figure, interval=bounds, regret=figure)
+    grounds = evidence(audit_row)
+    assert (grounds["q"], grounds["interval"]) == (None, None)
+    assert "regret" not in grounds
 
 
 KINDS = st.sampled_from(["keep", "demote", "investigate", "insufficient_data"])
@@ -220,7 +224,7 @@ NAMES = st.sampled_from(
 
 @st.composite
 def rows(draw: st.DrawFn) -> list[AuditRow]:
-    made = []
+    audit_rows = []
     for name in draw(st.lists(NAMES, unique=True, max_size=8)):
         n = draw(st.integers(0, 40))
         fields: dict[str, Any] = {
@@ -231,33 +235,34 @@ def rows(draw: st.DrawFn) -> list[AuditRow]:
                 (other, draw(st.floats(0.5, 1))) for other in draw(st.lists(NAMES, max_size=2))
             ),
         }
-        made.append(row(name, draw(KINDS), draw(GRADES), **fields))
-    return made
+        audit_rows.append(row(name, draw(KINDS), draw(GRADES), **fields))
+    return audit_rows
 
 
 @given(rows(), st.sampled_from([TEXT, "", BLANK, TEXT.replace("\n", "\r\n")]))
 @settings(max_examples=400, deadline=None)
-def test_the_contract_of_propose(seen: list[AuditRow], text: str) -> None:
+def test_the_contract_of_propose(audit_rows: list[AuditRow], text: str) -> None:
     """Every entry row recommended demote with supported evidence is demoted; the word stands nowhere else."""
     book = parse(text)
-    proposals = propose(book, seen)
-    status = {one.id: one.status for one in book.heuristics}
+    proposals = propose(book, audit_rows)
+    status = {heuristic.id: heuristic.status for heuristic in book.heuristics}
     due = {
-        one.heuristic_id
-        for one in seen
-        if (one.role, one.kind, one.grade) == ("entry", "demote", "supported") and one.heuristic_id
+        audit_row.heuristic_id
+        for audit_row in audit_rows
+        if (audit_row.role, audit_row.kind, audit_row.grade) == ("entry", "demote", "supported")
+        and audit_row.heuristic_id
     }
-    assert {one.heuristic for one in proposals if one.op == "demote"} == {
+    assert {amendment.heuristic for amendment in proposals if amendment.op == "demote"} == {
         name for name in due if status.get(name) not in ("demoted", "retired")
     }
-    for one in proposals:
-        claims = "supported" in json.dumps(dict(one.grounds.evidence))
-        if one.op == "demote":
+    for amendment in proposals:
+        claims = "supported" in json.dumps(dict(amendment.grounds.evidence))
+        if amendment.op == "demote":
             assert claims
-        assert not claims or one.heuristic in due
+        assert not claims or amendment.heuristic in due
     after = parse(apply(book, proposals))
     assert after.faults == ()
-    assert len({one.heuristic for one in proposals}) == len(proposals)
+    assert len({amendment.heuristic for amendment in proposals}) == len(proposals)
 
 
 PAIR = parse("## Global\n\n- H-2 [0.5] a {tags: x}\n- H-10 [0.5] b {tags: y}\n- H-11 [0.5] c {tags: z}\n")
@@ -271,28 +276,31 @@ def _pair(shared: float = 0.9, kind: str = "keep", other: str = "keep", n: int =
 
 
 def test_two_rules_never_cited_apart_are_merged_into_the_one_cited_more() -> None:
-    (made,) = propose(PAIR, _pair())
-    assert (made.op, made.heuristic) == ("merge", "H-10")
-    assert made.new == (
+    (amendment,) = propose(PAIR, _pair())
+    assert (amendment.op, amendment.heuristic) == ("merge", "H-10")
+    assert amendment.new == (
         "- H-10 [0.5] b {tags: y, x}\n- H-2 [0.5] a {tags: x; status: retired; reason: merged into H-10}"
     )
-    assert made.grounds.evidence["jaccard"] == 0.9
-    assert made.grounds.falsified_by == "10 later decisions cite one of H-10 and H-2 without the other"
+    assert amendment.grounds.evidence["jaccard"] == 0.9
+    assert amendment.grounds.falsified_by == "10 later decisions cite one of H-10 and H-2 without the other"
 
 
 @pytest.mark.parametrize(
-    "seen",
+    "audit_rows",
     [
         _pair(shared=0.8),
         _pair(kind="demote"),
         _pair(n=9),
         [*_pair()[:1], row("H-11")],
-        [replace(one, role="exit") if one.heuristic_id == "H-2" else one for one in _pair()],
+        [
+            replace(audit_row, role="exit") if audit_row.heuristic_id == "H-2" else audit_row
+            for audit_row in _pair()
+        ],
     ],
     ids=["separable", "opposite ways", "too few", "no such partner row", "other role"],
 )
-def test_a_merge_needs_the_same_way_and_enough_citations(seen: list[AuditRow]) -> None:
-    assert [one for one in propose(PAIR, seen) if one.op == "merge"] == []
+def test_a_merge_needs_the_same_way_and_enough_citations(audit_rows: list[AuditRow]) -> None:
+    assert [amendment for amendment in propose(PAIR, audit_rows) if amendment.op == "merge"] == []
 
 
 def test_rules_of_different_strategies_are_not_merged() -> None:
@@ -301,38 +309,45 @@ def test_rules_of_different_strategies_are_not_merged() -> None:
 
 
 def test_a_demotion_goes_before_a_merge() -> None:
-    seen = [replace(one, kind="demote", grade="supported", avg=-3.0, win_count=2) for one in _pair()]
-    assert _brief(propose(PAIR, seen)) == [("demote", "H-2"), ("demote", "H-10")]
+    audit_rows = [
+        replace(audit_row, kind="demote", grade="supported", avg=-3.0, win_count=2) for audit_row in _pair()
+    ]
+    assert _brief(propose(PAIR, audit_rows)) == [("demote", "H-2"), ("demote", "H-10")]
 
 
 def test_a_first_playbook_lists_the_labels_by_how_often_they_were_cited() -> None:
-    seen = [
+    audit_rows = [
         row("roi", "keep", n=10, role="exit", citation_count=30),
         row("dip", "keep", "supported", wins=9, citation_count=20),
         row("rsi < 30, vol", "investigate", citation_count=20),
         row("late", "demote", "supported", wins=2, citation_count=12, since=date(2026, 3, 1)),
         row("never", "insufficient_data", "none", n=0, wins=0),
     ]
-    assert first(seen) == BLANK + (
+    assert first(audit_rows) == BLANK + (
         "\n"
         "- H-1 [0.35] Exit on the label roi {tags: roi; status: candidate}\n"
         "- H-2 [0.35] Enter on the label dip {tags: dip; status: candidate}\n"
         '- H-3 [0.35] Enter on the label rsi < 30, vol {tags: "rsi \\u003c 30, vol"; status: candidate}\n'
         "- H-4 [0.25] Enter on the label late {tags: late; since: 2026-03-01; status: demoted}\n"
     )
-    book = parse(first(seen))
+    book = parse(first(audit_rows))
     assert book.faults == ()
-    assert [one.tags for one in book.heuristics] == [("roi",), ("dip",), ("rsi < 30, vol",), ("late",)]
+    assert [heuristic.tags for heuristic in book.heuristics] == [
+        ("roi",),
+        ("dip",),
+        ("rsi < 30, vol",),
+        ("late",),
+    ]
 
 
 def test_an_id_the_agent_cited_without_a_playbook_keeps_its_number() -> None:
-    seen = [
+    audit_rows = [
         row("H-1", citation_count=20),
         row("a", citation_count=30),
         row("H-7", "demote", "supported", wins=2),
     ]
-    book = parse(first(seen))
-    assert [(one.id, one.tags, one.status) for one in book.heuristics] == [
+    book = parse(first(audit_rows))
+    assert [(heuristic.id, heuristic.tags, heuristic.status) for heuristic in book.heuristics] == [
         ("H-2", ("a",), "candidate"),
         ("H-1", (), "candidate"),
         ("H-7", (), "demoted"),
@@ -341,13 +356,13 @@ def test_an_id_the_agent_cited_without_a_playbook_keeps_its_number() -> None:
 
 
 def test_a_playbook_once_proposed_is_not_proposed_again() -> None:
-    seen = [row("dip", "keep", n=4, wins=2, citation_count=20)]
-    claimed = [replace(one, heuristic_id="H-1") for one in seen]
-    assert propose(parse(first(seen)), claimed) == []
+    audit_rows = [row("dip", "keep", n=4, wins=2, citation_count=20)]
+    claimed = [replace(audit_row, heuristic_id="H-1") for audit_row in audit_rows]
+    assert propose(parse(first(audit_rows)), claimed) == []
 
 
 @pytest.mark.parametrize(
-    ("seen", "later", "expected"),
+    ("audit_row", "later", "expected"),
     [
         (row("H-7", "demote", "supported", wins=2), (11, -5.0, 0), "open"),
         (row("H-7", "demote", "supported", wins=2), (12, -0.1, 6), "validated"),
@@ -363,21 +378,21 @@ def test_a_playbook_once_proposed_is_not_proposed_again() -> None:
     ],
 )
 def test_later_citations_judge_a_proposal_by_its_own_words(
-    seen: AuditRow, later: tuple[int, float, int], expected: str
+    audit_row: AuditRow, later: tuple[int, float, int], expected: str
 ) -> None:
-    (made,) = propose(BOOK, [seen])
-    assert judge(made, *later) == expected
+    (amendment,) = propose(BOOK, [audit_row])
+    assert judge(amendment, *later) == expected
 
 
 def test_a_merge_waits_for_a_person() -> None:
-    (made,) = propose(PAIR, _pair())
-    assert judge(made, 500, 1.0, 250) == "open"
+    (amendment,) = propose(PAIR, _pair())
+    assert judge(amendment, 500, 1.0, 250) == "open"
 
 
 def test_faults_of_the_document_stand_in_the_way_of_their_own_heuristics_only() -> None:
     book = parse("- H-1 [0.5] a\n- H-1 [0.5] b\n- H-2 [x] c\n- H-3 [0.5] d\n")
-    seen = [row(name, "demote", "supported", wins=2) for name in ("H-1", "H-2", "H-3")]
-    assert [(one.heuristic, one.new) for one in propose(book, seen)] == [
+    audit_rows = [row(name, "demote", "supported", wins=2) for name in ("H-1", "H-2", "H-3")]
+    assert [(amendment.heuristic, amendment.new) for amendment in propose(book, audit_rows)] == [
         ("H-2", "- H-2 [x] c {status: demoted}"),
         ("H-3", "- H-3 [0.32] d {status: demoted}"),
     ]

@@ -205,12 +205,12 @@ def test_an_id_once_mentioned_is_not_given_again() -> None:
 
 
 def test_a_proposal_reads_back_from_its_json() -> None:
-    made = demote(BOOK, "H-7", WHY, confidence=0.3)
-    shown = json.loads(json.dumps(to_json(made)))
-    assert list(shown) == ["id", "op", "heuristic", "old", "new", "evidence", "falsified_by", "origin"]
-    assert shown["evidence"] == WHY.evidence
-    assert from_json(shown) == made
-    assert from_json(shown).id == shown["id"]
+    amendment = demote(BOOK, "H-7", WHY, confidence=0.3)
+    document = json.loads(json.dumps(to_json(amendment)))
+    assert list(document) == ["id", "op", "heuristic", "old", "new", "evidence", "falsified_by", "origin"]
+    assert document["evidence"] == WHY.evidence
+    assert from_json(document) == amendment
+    assert from_json(document).id == document["id"]
 
 
 @pytest.mark.parametrize(
@@ -233,19 +233,23 @@ def test_what_is_no_proposal_is_refused(proposal: object, words: str) -> None:
 
 def test_a_no_stays_a_no_while_the_figures_move() -> None:
     """The id is the content's: op, heuristic, line; not the evidence, not by how much the confidence moves."""
-    more = Grounds(
+    later_grounds = Grounds(
         {"resolved": 15, "average": -1.9}, "the next 15 resolved entry citations average above 0 usd"
     )
     moved = parse(TEXT.replace("[0.62]", "[0.60]"))
-    assert demote(BOOK, "H-7", WHY, confidence=0.3).id == demote(moved, "H-7", more, confidence=0.28).id
-    assert set_confidence(BOOK, "H-7", 0.5, WHY).id == set_confidence(moved, "H-7", 0.45, more).id
-    assert retire(BOOK, "H-7", "lost 3", WHY).id == retire(BOOK, "H-7", "lost 4", more).id
-    assert add(BOOK, "a", WHY, tags=("t",)).id == add(BOOK, "a", more, tags=("t",), heuristic="H-77").id
+    assert (
+        demote(BOOK, "H-7", WHY, confidence=0.3).id == demote(moved, "H-7", later_grounds, confidence=0.28).id
+    )
+    assert set_confidence(BOOK, "H-7", 0.5, WHY).id == set_confidence(moved, "H-7", 0.45, later_grounds).id
+    assert retire(BOOK, "H-7", "lost 3", WHY).id == retire(BOOK, "H-7", "lost 4", later_grounds).id
+    assert (
+        add(BOOK, "a", WHY, tags=("t",)).id == add(BOOK, "a", later_grounds, tags=("t",), heuristic="H-77").id
+    )
 
 
 def test_different_proposals_have_different_ids() -> None:
     reworded = parse(TEXT.replace("80 %", "90 %"))
-    made = [
+    amendments = [
         demote(BOOK, "H-7", WHY),
         demote(reworded, "H-7", WHY),
         demote(BOOK, "H-3", WHY),
@@ -263,7 +267,7 @@ def test_different_proposals_have_different_ids() -> None:
         demote_label(BOOK, "x", "a", WHY),
         demote_label(BOOK, "y", "a", WHY),
     ]
-    assert len({one.id for one in made}) == len(made)
+    assert len({amendment.id for amendment in amendments}) == len(amendments)
 
 
 def test_the_id_is_the_same_in_every_release() -> None:

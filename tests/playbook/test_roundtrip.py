@@ -75,10 +75,10 @@ def _document(rng: random.Random) -> str:
 def _stands_where_it_says(book: Playbook) -> None:
     assert "".join(book.lines) == book.text
     assert all(line.endswith("\n") for line in book.lines[:-1])
-    for one in book.heuristics:
-        assert book.text.startswith(one.head.raw, one.start)
-        assert one.line == one.first + 1 == book.text.count("\n", 0, one.start) + 1
-        assert one.first < one.end <= len(book.lines)
+    for heuristic in book.heuristics:
+        assert book.text.startswith(heuristic.head.raw, heuristic.start)
+        assert heuristic.line == heuristic.first + 1 == book.text.count("\n", 0, heuristic.start) + 1
+        assert heuristic.first < heuristic.end <= len(book.lines)
     assert all(1 <= fault.line <= max(len(book.lines), 1) for fault in book.faults)
 
 
@@ -108,7 +108,7 @@ def _amended_and_restored(book: Playbook, rng: random.Random) -> int:
             pairs = list(zip(book.lines, parse(after).lines, strict=True))
             touched = {number for number, (was, now) in enumerate(pairs) if was != now}
             assert len(touched) <= 2, "one item's confidence, or its status at the end of its braces"
-            (item,) = [one for one in book.heuristics if one.id == amendment.heuristic]
+            (item,) = [heuristic for heuristic in book.heuristics if heuristic.id == amendment.heuristic]
             assert touched <= set(range(item.first, item.end)), "and no line of anything else"
         done += 1
     return done
@@ -176,7 +176,7 @@ def test_real_markdown_files_come_back_byte_for_byte_and_take_an_amendment() -> 
         assert book.heuristics == (), f"{path}: prose taken for a heuristic"
         changes = edits(book, [add(book, "A rule", WHY)])
         after = splice(book.text, changes)
-        assert [one.text for one in parse(after).heuristics] == ["A rule"], path
+        assert [heuristic.text for heuristic in parse(after).heuristics] == ["A rule"], path
         assert splice(after, inverse(changes)).encode("utf-8", "surrogateescape") == data
         grown += 1
     assert grown >= 20

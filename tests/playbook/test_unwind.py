@@ -59,7 +59,7 @@ class Owner(RuleBasedStateMachine):
         self.first = text
         self.text = text
         self.done: list[Any] = []
-        self.ids = {one.id for one in parse(text).heuristics}
+        self.ids = {heuristic.id for heuristic in parse(text).heuristics}
         self.prose = [line.strip() for line in text.split("\n") if line.strip().isalpha()]
 
     def _try(self, make: Any) -> None:
@@ -72,7 +72,7 @@ class Owner(RuleBasedStateMachine):
         before, self.text = self.text, splice(self.text, plan)
         assert splice(self.text, inverse(plan)) == before
         self.done.append(plan)
-        self.ids |= {one.id for one in parse(amendment.new).heuristics}
+        self.ids |= {heuristic.id for heuristic in parse(amendment.new).heuristics}
 
     @rule(text=WORDS, tag=st.sampled_from(["", "t", "thin", "x;y}"]))
     def add(self, text: str, tag: str) -> None:
@@ -94,19 +94,19 @@ class Owner(RuleBasedStateMachine):
     def retire(self, pick: int, reason: str) -> None:
         self._try(lambda book: retire(book, self._id(pick), reason, WHY))
 
-    @rule(one=st.integers(0, 99), other=st.integers(0, 99))
-    def merge(self, one: int, other: int) -> None:
-        self._try(lambda book: merge(book, self._id(one), self._id(other), WHY))
+    @rule(first=st.integers(0, 99), second=st.integers(0, 99))
+    def merge(self, first: int, second: int) -> None:
+        self._try(lambda book: merge(book, self._id(first), self._id(second), WHY))
 
     def _id(self, pick: int) -> str:
-        names = [one.id for one in parse(self.text).heuristics] or ["H-1"]
+        names = [heuristic.id for heuristic in parse(self.text).heuristics] or ["H-1"]
         return names[pick % len(names)]
 
     @invariant()
     def sound_and_complete(self) -> None:
         book = parse(self.text)
         assert book.faults == ()
-        assert {one.id for one in book.heuristics} == self.ids
+        assert {heuristic.id for heuristic in book.heuristics} == self.ids
         assert [line for line in map(str.strip, self.text.split("\n")) if line in self.prose] == self.prose
 
     def teardown(self) -> None:

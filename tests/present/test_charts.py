@@ -30,8 +30,8 @@ USDC = MoneyStyle("USDC")
 WEEK = sample_reports.weekly()
 
 
-def parse(told: str) -> ET.Element:
-    return ET.fromstring(told)  # noqa: S314  drawn by us
+def parse(svg: str) -> ET.Element:
+    return ET.fromstring(svg)  # noqa: S314  drawn by us
 
 
 def days_of(report: RetrospectiveReport = WEEK) -> Days:
@@ -82,11 +82,11 @@ def test_a_chart_is_well_formed_named_and_described(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("palette", [LIGHT, DARK])
 def test_a_chart_rasterises_with_colours_of_its_own(name: str, palette: Palette) -> None:
-    told = charts(palette)[name]
-    assert "var(" not in told
-    assert "class=" not in told
-    assert told == charts(palette)[name]
-    picture = bytes(resvg_py.svg_to_bytes(svg_string=told))
+    svg = charts(palette)[name]
+    assert "var(" not in svg
+    assert "class=" not in svg
+    assert svg == charts(palette)[name]
+    picture = bytes(resvg_py.svg_to_bytes(svg_string=svg))
     assert picture.startswith(b"\x89PNG")
     assert struct.unpack(">I", picture[16:20])[0] == WIDTH
 
@@ -113,9 +113,9 @@ def test_everything_drawn_lies_inside_the_picture(name: str) -> None:
 
 def test_agent_names_are_escaped_in_a_chart() -> None:
     attack = '"><script>alert(1)</script><image href="x"/>'
-    report = sample_reports.told_by(attack)
-    for told in (forest(verdicts_of(report).rows), position_path(report.positions[0])):
-        tags = {element.tag for element in parse(told).iter()}
+    report = sample_reports.week_quoting(attack)
+    for svg in (forest(verdicts_of(report).rows), position_path(report.positions[0])):
+        tags = {element.tag for element in parse(svg).iter()}
         assert not tags & {f"{SVG}script", f"{SVG}image"}
 
 
@@ -133,17 +133,17 @@ def test_each_step_of_a_waterfall_starts_where_the_last_one_ended(values: list[f
     ]
     at = boxes[0][0] if values[0] > 0 else boxes[0][0] + boxes[0][1]
     zero = at
-    for value, (left, width) in zip(values, boxes, strict=False):
-        start, end = (left, left + width) if value > 0 else (left + width, left)
+    for value, (x, width) in zip(values, boxes, strict=False):
+        start, end = (x, x + width) if value > 0 else (x + width, x)
         assert start == pytest.approx(at, abs=1.6)
         at = end
-    left, width = boxes[-1]
-    assert min(abs(left - zero), abs(left + width - zero)) <= 1.6
+    x, width = boxes[-1]
+    assert min(abs(x - zero), abs(x + width - zero)) <= 1.6
 
 
 def test_a_path_marks_entry_checkpoints_best_exit_and_exit() -> None:
-    told = position_path(sample_reports.position(), unit="USDC")
-    root = parse(told)
+    svg = position_path(sample_reports.position(), unit="USDC")
+    root = parse(svg)
     texts = [t.text or "" for t in root.iter(f"{SVG}text")]
     assert "best exit +2.80" in texts
     assert "exit -4.20" in texts
@@ -167,9 +167,9 @@ def test_intervals_beyond_the_axis_are_cut_and_the_rest_keeps_its_scale() -> Non
 def test_without_capital_the_curve_is_cumulative_pnl() -> None:
     equity = [day.model_copy(update={"equity": None}) for day in WEEK.equity]
     days = days_of(sample_reports.weekly(equity=equity))
-    told = equity_curve(days.rows, days.opening, unit="USDC")
-    assert "Cumulative PnL" in told
-    assert "to 6.70 USDC over 7 days" in told
+    svg = equity_curve(days.rows, days.opening, unit="USDC")
+    assert "Cumulative PnL" in svg
+    assert "to 6.70 USDC over 7 days" in svg
     assert all(day.drawdown is None for day in days.rows)
 
 

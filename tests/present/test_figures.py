@@ -28,7 +28,7 @@ USDC = MoneyStyle("USDC")
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"),
+    ("value", "text"),
     [
         (None, DASH),
         (0.0, "0.00 USDC"),
@@ -42,8 +42,8 @@ USDC = MoneyStyle("USDC")
         (2.5e15, "+2.500e+15 USDC"),
     ],
 )
-def test_amounts_carry_sign_and_unit(value: float | None, shown: str) -> None:
-    assert USDC.change(value) == shown
+def test_amounts_carry_sign_and_unit(value: float | None, text: str) -> None:
+    assert USDC.change(value) == text
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_decimals_follow_the_currency(currency: str, amounts: list[float | None]
 
 
 @pytest.mark.parametrize(
-    ("shown", "expected"),
+    ("text", "expected"),
     [
         (price(64231.5), "64,231.50"),
         (price(1.5), "1.50"),
@@ -98,12 +98,12 @@ def test_decimals_follow_the_currency(currency: str, amounts: list[float | None]
         (duration(None), DASH),
     ],
 )
-def test_each_kind_of_figure(shown: str, expected: str) -> None:
-    assert shown == expected
+def test_each_kind_of_figure(text: str, expected: str) -> None:
+    assert text == expected
 
 
 @pytest.mark.parametrize(
-    ("start", "end", "zone", "shown"),
+    ("start", "end", "zone", "text"),
     [
         ("2026-11-16T00:00:00Z", "2026-11-23T00:00:00Z", "UTC", "Mon 16 to Sun 22 Nov 2026"),
         ("2026-11-21T00:00:00Z", "2026-11-22T00:00:00Z", "UTC", "Sat 21 Nov 2026"),
@@ -114,8 +114,8 @@ def test_each_kind_of_figure(shown: str, expected: str) -> None:
         ("2026-11-16T00:00:00Z", "2026-11-17T00:00:00Z", "No/Where", "Mon 16 Nov 2026"),
     ],
 )
-def test_periods_read_as_the_owners_days(start: str, end: str, zone: str, shown: str) -> None:
-    assert span(start, end, zone) == shown
+def test_periods_read_as_the_owners_days(start: str, end: str, zone: str, text: str) -> None:
+    assert span(start, end, zone) == text
 
 
 def test_instants_are_told_on_the_owners_clock() -> None:
@@ -127,11 +127,11 @@ def test_instants_are_told_on_the_owners_clock() -> None:
 @given(st.floats(-1e300, 1e300), st.integers(0, 8))
 @settings(deadline=None, max_examples=300)
 def test_a_figure_keeps_its_sign_and_is_zero_only_when_it_is(value: float, places: int) -> None:
-    shown = MoneyStyle("X", places).signed(value)
-    digits = re.sub(r"e[+-]\d+$", "", shown)
+    text = MoneyStyle("X", places).signed(value)
+    digits = re.sub(r"e[+-]\d+$", "", text)
     if abs(value) >= 5e-10:
         assert any(c in "123456789" for c in digits)
-        assert shown[0] == ("-" if value < 0 else "+")
-        assert float(shown.replace(",", "")) == pytest.approx(value, rel=0.06, abs=0.5001 * 10.0**-places)
+        assert text[0] == ("-" if value < 0 else "+")
+        assert float(text.replace(",", "")) == pytest.approx(value, rel=0.06, abs=0.5001 * 10.0**-places)
     else:
-        assert not any(c in "+-123456789" for c in shown)
+        assert not any(c in "+-123456789" for c in text)

@@ -23,7 +23,7 @@ DOCUMENTS: dict[str, RetrospectiveReport | PositionRetrospective] = {
     "empty day": words(sample_reports.empty_daily()),
     "position": position_words(sample_reports.position()),
     "open position": sample_reports.spot(open=True, exit_at=None, exit_price=None, flags=["open"]),
-    "hostile": sample_reports.told_by("<b>bold</b> & 'q' \"d\""),
+    "hostile": sample_reports.week_quoting("<b>bold</b> & 'q' \"d\""),
 }
 
 
@@ -96,7 +96,7 @@ def test_the_same_document_gives_the_same_bytes(name: str) -> None:
 def test_a_page_keeps_its_structure_whatever_the_agent_wrote(attack: str) -> None:
     def structure(text: str) -> list[str]:
         tags = []
-        for document in (sample_reports.told_by(text), sample_reports.told_by(text).positions[0]):
+        for document in (sample_reports.week_quoting(text), sample_reports.week_quoting(text).positions[0]):
             reader = _Reader()
             reader.feed(render(document, "html"))
             assert not reader.open
@@ -125,41 +125,45 @@ def test_light_and_dark_have_the_same_colours_to_choose_from() -> None:
     source = render(DOCUMENTS["week"], "html")
     light, dark = re.findall(r":root \{([^}]*--ink[^}]*)\}", source)
     used = set(re.findall(r"var\((--\w+)\)", source))
-    for told in (light, dark):
-        assert used <= set(re.findall(r"(--\w+):", told))
+    for scheme in (light, dark):
+        assert used <= set(re.findall(r"(--\w+):", scheme))
 
 
 def strings(page: Page) -> list[str]:
     """Every string a page shows, but for lists that a terminal cuts."""
     head = page.headline
-    found = [head.title, head.subtitle, head.result, head.why, *head.alarms, *page.foot]
+    texts = [head.title, head.subtitle, head.result, head.why, *head.alarms, *page.foot]
     facts = [*head.facts]
     for section in page.sections:
-        found += [section.title, section.aside]
+        texts += [section.title, section.aside]
         for block in section.blocks:
             match block:
                 case FigureList():
                     facts += block.rows
                 case Table():
-                    found += [cell.text for row in block.rows for cell in row.cells] + [block.note]
+                    texts += [cell.text for row in block.rows for cell in row.cells] + [block.note]
                 case Prose():
-                    found += [block.label, block.text]
+                    texts += [block.label, block.text]
                 case Quote():
-                    found += [block.text, block.by]
+                    texts += [block.text, block.by]
                 case Notes():
-                    found += block.items
+                    texts += block.items
                 case Bars():
-                    found += [text for row in (*block.rows, block.total) for text in (row.label, row.shown)]
+                    texts += [
+                        text for row in (*block.rows, block.total) for text in (row.label, row.amount_text)
+                    ]
                 case Verdicts():
-                    found += [
+                    texts += [
                         t
                         for row in block.rows
-                        for t in (row.name, row.verdict, row.doubt, row.shown, row.text, *row.figures)
+                        for t in (row.name, row.verdict, row.doubt, row.average_text, row.text, *row.figures)
                     ]
                 case Days():
-                    found += [text for row in block.rows for text in (row.date, row.shown, row.equity_shown)]
+                    texts += [
+                        text for row in block.rows for text in (row.date, row.pnl_text, row.equity_text)
+                    ]
     return [
-        text for text in [*found, *(t for fact in facts for t in (fact.label, fact.value, fact.note))] if text
+        text for text in [*texts, *(t for fact in facts for t in (fact.label, fact.value, fact.note))] if text
     ]
 
 
@@ -170,18 +174,18 @@ def test_every_format_tells_the_same(name: str) -> None:
     web = " ".join(read(name).text.split())
     source = render(DOCUMENTS[name], "md")
     plain = "".join(render(DOCUMENTS[name], "text").split())
-    for told in strings(page):
-        assert " ".join(told.split()) in web
-        assert escaped(told) in source
-        for figure in re.findall(r"[-+]?\d[\d.,]*\d", told):
+    for text in strings(page):
+        assert " ".join(text.split()) in web
+        assert escaped(text) in source
+        for figure in re.findall(r"[-+]?\d[\d.,]*\d", text):
             assert figure in plain
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_json_holds_the_words_without_control_and_bidi_characters(attack: str) -> None:
-    told = json.loads(render(sample_reports.told_by(attack), "json"))
-    assert told["what_worked"] == plain_text(attack)
-    assert told["positions"][0]["entry_reasoning"] == plain_text(attack)
-    assert told["heuristic_performance"][0]["heuristic_id"] == plain_text(attack)
-    assert told["pnl"]["total"] == sample_reports.weekly().pnl.total
-    assert RetrospectiveReport.model_validate(told)
+    document = json.loads(render(sample_reports.week_quoting(attack), "json"))
+    assert document["what_worked"] == plain_text(attack)
+    assert document["positions"][0]["entry_reasoning"] == plain_text(attack)
+    assert document["heuristic_performance"][0]["heuristic_id"] == plain_text(attack)
+    assert document["pnl"]["total"] == sample_reports.weekly().pnl.total
+    assert RetrospectiveReport.model_validate(document)

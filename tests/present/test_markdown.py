@@ -113,7 +113,7 @@ def read(source: str) -> _Text:
     return parser
 
 
-def shown(text: str) -> str:
+def single_line(text: str) -> str:
     return " ".join(plain_text(text).split())
 
 
@@ -125,8 +125,10 @@ def test_an_attack_shows_as_exactly_its_own_text(attack: str, place: str) -> Non
     page = read(place.format(escaped(plain_text(attack))))
     expected = read(place.format("text"))
     assert [tag for tag in page.tags if tag != "code"] == expected.tags
-    told = " ".join("".join(page.runs).split())
-    assert told == " ".join("".join(expected.runs).split()).replace("text", shown(attack)).strip()
+    visible_text = " ".join("".join(page.runs).split())
+    assert (
+        visible_text == " ".join("".join(expected.runs).split()).replace("text", single_line(attack)).strip()
+    )
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
@@ -146,7 +148,7 @@ def test_the_source_itself_holds_no_address_tag_or_mention(attack: str) -> None:
 @pytest.mark.parametrize("kind", ["report", "position"])
 def test_a_whole_page_keeps_its_structure_whatever_the_agent_wrote(attack: str, kind: str) -> None:
     def document(text: str) -> RetrospectiveReport | PositionRetrospective:
-        report = sample_reports.told_by(text)
+        report = sample_reports.week_quoting(text)
         return report if kind == "report" else report.positions[0]
 
     def structure(text: str) -> list[tuple[str, str]]:
@@ -167,7 +169,9 @@ def test_any_text_survives_as_itself_in_a_paragraph_and_in_a_cell(text: str) -> 
     text = plain_text(text)
     paragraph = read(f"x {escaped(text)} x")
     assert set(paragraph.tags) <= {"p", "code"}
-    assert "".join(paragraph.runs).strip() == f"x {shown(text)} x".replace("  ", " ") or not shown(text)
+    assert "".join(paragraph.runs).strip() == f"x {single_line(text)} x".replace(
+        "  ", " "
+    ) or not single_line(text)
     cell = read(f"| a | b |\n|---|---|\n| {escaped(text)} | end |")
     assert cell.tags.count("td") == 2
     assert set(cell.tags) <= {"table", "thead", "tbody", "tr", "th", "td", "code"}

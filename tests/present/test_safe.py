@@ -17,7 +17,7 @@ HARMFUL = "\x00\x07\x1b\x7f\x9b\u061c\u200b\u200e\u200f\u202a\u202e\u2066\u2069\
 
 
 @pytest.mark.parametrize(
-    ("told", "shown"),
+    ("text", "expected"),
     [
         ("plain text, 2.3x", "plain text, 2.3x"),
         ("", ""),
@@ -33,17 +33,17 @@ HARMFUL = "\x00\x07\x1b\x7f\x9b\u061c\u200b\u200e\u200f\u202a\u202e\u2066\u2069\
         ("no\u00a0break", "no\u00a0break"),
     ],
 )
-def test_what_is_taken_out_and_what_stays(told: str, shown: str) -> None:
-    assert plain_text(told) == shown
+def test_what_is_taken_out_and_what_stays(text: str, expected: str) -> None:
+    assert plain_text(text) == expected
 
 
 @given(st.text(st.characters() | st.sampled_from(HARMFUL), max_size=40))
 @settings(deadline=None, max_examples=300)
 def test_no_control_or_format_character_survives_and_twice_is_once(text: str) -> None:
-    shown = plain_text(text)
-    assert not {unicodedata.category(c) for c in shown} & {"Cc", "Cf", "Cs", "Zl", "Zp"}
-    assert plain_text(shown) == shown
-    shown.encode()
+    cleaned = plain_text(text)
+    assert not {unicodedata.category(c) for c in cleaned} & {"Cc", "Cf", "Cs", "Zl", "Zp"}
+    assert plain_text(cleaned) == cleaned
+    cleaned.encode()
 
 
 def test_a_clean_document_is_the_same_object() -> None:
@@ -52,7 +52,7 @@ def test_a_clean_document_is_the_same_object() -> None:
 
 
 def test_every_string_of_a_document_is_cleaned_and_no_figure_moves() -> None:
-    dirty = sample_reports.told_by("x\u202e\x07y\nz")
+    dirty = sample_reports.week_quoting("x\u202e\x07y\nz")
     report = clean(dirty)
     text = json.dumps(report.model_dump(mode="json"), ensure_ascii=False)
     assert "xy z" in text
@@ -74,6 +74,6 @@ def test_keys_that_become_the_same_lose_no_row() -> None:
 )
 @settings(max_examples=50)
 def test_json_on_the_screen_keeps_every_value_and_shows_nothing_unseen(value: object) -> None:
-    shown = visible(json.dumps([value, HARMFUL], ensure_ascii=False))
-    assert json.loads(shown) == [value, HARMFUL]
-    assert not set(HARMFUL) & set(shown)
+    rendered = visible(json.dumps([value, HARMFUL], ensure_ascii=False))
+    assert json.loads(rendered) == [value, HARMFUL]
+    assert not set(HARMFUL) & set(rendered)

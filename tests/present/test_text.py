@@ -28,7 +28,7 @@ DOCUMENTS: dict[str, RetrospectiveReport | PositionRetrospective] = {
     "empty day": words(sample_reports.empty_daily()),
     "position": position_words(sample_reports.position()),
     "open position": sample_reports.spot(open=True, exit_at=None, exit_price=None, flags=["open"]),
-    "wide names": sample_reports.told_by(WIDE * 3),
+    "wide names": sample_reports.week_quoting(WIDE * 3),
     "wide position": sample_reports.position(
         position_id=WIDE * 4,
         agent=WIDE,
@@ -37,7 +37,7 @@ DOCUMENTS: dict[str, RetrospectiveReport | PositionRetrospective] = {
         entry_reasoning=WIDE * 40,
         exit_reason=WIDE,
     ),
-    "one endless word": sample_reports.told_by("x" * 5000),
+    "one endless word": sample_reports.week_quoting("x" * 5000),
     "huge amounts": sample_reports.position(
         final_pnl=-1.5e300, mfe=1.5e300, regret=2e300, path=sample_reports.wave(peak=1e300, end=-1e300)
     ),
@@ -96,15 +96,20 @@ def test_a_heuristic_stands_with_its_doubt_on_one_line() -> None:
 
 def test_evidence_of_all_outcomes_against_the_verdict_of_a_week_is_told_as_such() -> None:
     """A rule that lost over its life and won this week: kept, by the thresholds; what supports that is nothing."""
-    kept = Recommendation(kind="keep", reason="average +1.40 over 8, at or above +0.50")
-    rest = {"recommendation": kept, "avg_pnl_per_citation": 1.4, "evaluated_count": 8, "evidence_n": 127}
-    row = heuristic("H-9", evidence="supported", interval=[-17.9, -1.7], **rest)
+    recommendation = Recommendation(kind="keep", reason="average +1.40 over 8, at or above +0.50")
+    fields = {
+        "recommendation": recommendation,
+        "avg_pnl_per_citation": 1.4,
+        "evaluated_count": 8,
+        "evidence_n": 127,
+    }
+    row = heuristic("H-9", evidence="supported", interval=[-17.9, -1.7], **fields)
     text = render(words(sample_reports.weekly(heuristic_performance=[row])), "text")
-    told = " ".join(text.split())
-    assert "supported against it: 3 citations, 95 % -17.9..-1.7, n 127" in told
-    assert "keep it, by the thresholds; but the evidence of all 127 outcomes shows that it loses." in told
-    assert "the evidence supports it" not in told
-    standing = report_slots(sample_reports.weekly(heuristic_performance=[row])).known["h.H-9.name"].standing
+    flat = " ".join(text.split())
+    assert "supported against it: 3 citations, 95 % -17.9..-1.7, n 127" in flat
+    assert "keep it, by the thresholds; but the evidence of all 127 outcomes shows that it loses." in flat
+    assert "the evidence supports it" not in flat
+    standing = report_slots(sample_reports.weekly(heuristic_performance=[row])).by_name["h.H-9.name"].standing
     assert standing is not None
     assert standing.evidence == "none"
 
@@ -120,15 +125,15 @@ def test_the_attribution_shows_its_lines_and_its_total_and_no_line_of_nothing() 
     text = (
         render(DOCUMENTS["week"], "text").split("WHERE THE MONEY CAME FROM")[1].split("Inside the lines")[0]
     )
-    shown = re.findall(r"^  (\S[A-Za-z ]+?)  .*?([-+][\d.,]+)$", text, re.MULTILINE)
-    *lines, (last, total) = [(label, float(amount)) for label, amount in shown]
+    labelled_amounts = re.findall(r"^  (\S[A-Za-z ]+?)  .*?([-+][\d.,]+)$", text, re.MULTILINE)
+    *lines, (last, total) = [(label, float(amount)) for label, amount in labelled_amounts]
     assert last == "Total"
     assert sum(amount for _, amount in lines) == pytest.approx(total) == pytest.approx(8.41)
     assert "Staking" not in text
 
 
 @pytest.mark.parametrize(
-    "told",
+    "text",
     [
         "RISK ───────────────────────────────────────────────────────────── noisy: 7 days",
         "Calmar ratio    –       beyond what a number holds",
@@ -146,8 +151,8 @@ def test_the_attribution_shows_its_lines_and_its_total_and_no_line_of_nothing() 
         "Hold   5  none with a citation",
     ],
 )
-def test_the_week_tells(told: str) -> None:
-    assert told in render(DOCUMENTS["week"], "text")
+def test_the_week_tells(text: str) -> None:
+    assert text in render(DOCUMENTS["week"], "text")
 
 
 def test_an_empty_day_says_so_with_reasons_and_no_zero_in_the_place_of_a_figure() -> None:
@@ -209,7 +214,7 @@ def test_long_names_leave_the_first_screen_readable() -> None:
 def test_the_position_page_reads_as_the_seed_drew_it() -> None:
     text = render(DOCUMENTS["position"], "text", currency="USDC")
     flat = " ".join(text.split())
-    told = (
+    lines = (
         "POSITION RETROSPECTIVE: ETH/USDC LP",
         "Lifecycle 7.2 d 2026-11-16 00:00 to 2026-11-23 04:48, UTC",
         "Entry cites H-7, H-12",
@@ -232,7 +237,7 @@ def test_the_position_page_reads_as_the_seed_drew_it() -> None:
         "What went wrong",
         "Lesson",
     )
-    places = [flat.index(line) for line in told if line != "Optimal exit +2.80 USDC 60 h"]
+    places = [flat.index(line) for line in lines if line != "Optimal exit +2.80 USDC 60 h"]
     assert places == sorted(places)
     chart = text.split("PNL TRAJECTORY")[1].split("After")[0]
     assert {"○", "◆", "▲", "●"} <= set(chart.split("○ entry")[0])
@@ -244,10 +249,10 @@ def test_the_drawn_path_falls_where_the_pnl_falls() -> None:
     """Reading the chart column by column gives the path back: up to the peak, then down to the exit."""
     text = render(sample_reports.position(pnl_trajectory=[], path=sample_reports.wave()), "text")
     rows = text.split("PNL TRAJECTORY")[1].splitlines()[1:13]
-    left = rows[0].index("┤" if "┤" in rows[0] else "│") + 1
+    axis_end = rows[0].index("┤" if "┤" in rows[0] else "│") + 1
     first: dict[int, int] = {}
     for y, row in enumerate(rows):
-        for x, c in enumerate(row[left:]):
+        for x, c in enumerate(row[axis_end:]):
             if "\u2800" < c <= "\u28ff" or c in "○▲●":
                 first.setdefault(x, y)
     columns = sorted(first)
@@ -263,15 +268,15 @@ def test_the_drawn_path_falls_where_the_pnl_falls() -> None:
 @settings(deadline=None, max_examples=150)
 def test_bars_share_one_zero_line_and_one_scale(amounts: list[float], width: int) -> None:
     bars = diverging(amounts, width)
-    assert {cells(left) + cells(right) for left, right in bars} == {width}
-    assert len({cells(left) for left, _ in bars}) == 1
-    for amount, (left, right) in zip(amounts, bars, strict=True):
-        assert not (left.strip() and right.strip())
+    assert {cells(loss_bar) + cells(gain_bar) for loss_bar, gain_bar in bars} == {width}
+    assert len({cells(loss_bar) for loss_bar, _ in bars}) == 1
+    for amount, (loss_bar, gain_bar) in zip(amounts, bars, strict=True):
+        assert not (loss_bar.strip() and gain_bar.strip())
         if amount > 1e-3:
-            assert right.strip()
+            assert gain_bar.strip()
         if amount < -1e-3:
-            assert left.strip()
-    lengths = [len((left + right).strip()) for left, right in bars]
+            assert loss_bar.strip()
+    lengths = [len((loss_bar + gain_bar).strip()) for loss_bar, gain_bar in bars]
     ranked = sorted(zip(map(abs, amounts), lengths, strict=True))
     assert all(b >= a - 1 for (_, a), (_, b) in itertools.pairwise(ranked))
 

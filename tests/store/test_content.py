@@ -23,7 +23,7 @@ FILL = {"position": "p1", "side": "buy", "quantity": "1.5", "price": 10}
 
 
 @pytest.mark.parametrize(
-    ("kind", "told", "again"),
+    ("kind", "first", "second"),
     [
         ("fill", FILL, {**FILL, "price": "10.000"}),
         ("fill", FILL, {**FILL, "price": 1e1, "quantity": 1.5}),
@@ -37,12 +37,12 @@ FILL = {"position": "p1", "side": "buy", "quantity": "1.5", "price": 10}
         ("prediction", {"target_at": "2026-03-01T12:00:00Z"}, {"target_at": 1_772_366_400_000}),
     ],
 )  # fmt: skip
-def test_another_spelling_is_the_same_event(kind: str, told: dict[str, Any], again: dict[str, Any]):
-    assert differences((AT, line(kind, **told)), (AT, line(kind, **again))) == []
+def test_another_spelling_is_the_same_event(kind: str, first: dict[str, Any], second: dict[str, Any]):
+    assert differences((AT, line(kind, **first)), (AT, line(kind, **second))) == []
 
 
 @pytest.mark.parametrize(
-    ("kind", "told", "again", "names"),
+    ("kind", "first", "second", "names"),
     [
         ("fill", FILL, {**FILL, "price": "10.000000000000000000000000000001"}, ["price"]),
         ("fill", FILL, {**FILL, "side": "sell", "fee": "1"}, ["fee", "side"]),
@@ -58,9 +58,9 @@ def test_another_spelling_is_the_same_event(kind: str, told: dict[str, Any], aga
         ("prediction", {"target_at": "2026-03-01T12:00:00Z"}, {"target_at": "soon"}, ["target_at"]),
     ],
 )  # fmt: skip
-def test_another_value_is_another_event(kind: str, told: Any, again: Any, names: list[str]):
-    assert differences((AT, line(kind, **told)), (AT, line(kind, **again))) == names
-    assert differences((AT, line(kind, **again)), (AT, line(kind, **told))) == names
+def test_another_value_is_another_event(kind: str, first: Any, second: Any, names: list[str]):
+    assert differences((AT, line(kind, **first)), (AT, line(kind, **second))) == names
+    assert differences((AT, line(kind, **second)), (AT, line(kind, **first))) == names
 
 
 def test_the_instant_counts_and_its_spelling_does_not():
@@ -90,6 +90,6 @@ def shuffled(value: Any, draw: random.Random) -> Any:
 @given(JSON, st.randoms(use_true_random=False))
 def test_unknown_fields_are_compared_as_json(value: Any, draw: random.Random):
     fields = {**FILL, "note": value, "more": 1}
-    told, again = line("fill", **fields), line("fill", **shuffled(fields, draw))
-    assert differences((AT, told), (AT, again)) == []
-    assert differences((AT, told), (AT, line("fill", **{**fields, "note": [value]}))) == ["note"]
+    first, second = line("fill", **fields), line("fill", **shuffled(fields, draw))
+    assert differences((AT, first), (AT, second)) == []
+    assert differences((AT, first), (AT, line("fill", **{**fields, "note": [value]}))) == ["note"]

@@ -50,8 +50,8 @@ def add(store: Store, rows: Sequence[EventRow], **options: Any) -> facts.Added:
         return facts.add(conn, rows, where="life.jsonl", lines=options.pop("lines", None), **options)
 
 
-def ids(found: Sequence[Fact]) -> list[str]:
-    return sorted(fact.id for fact in found)
+def ids(batch: Sequence[Fact]) -> list[str]:
+    return sorted(fact.id for fact in batch)
 
 
 def everything(store: Store, agent: str = "bot") -> list[Fact]:
@@ -126,11 +126,11 @@ def test_a_replacement_keeps_what_was_said_before(store: Store):
     with store.read() as conn:
         assert ids(facts.of_positions(conn, "bot", ["p2"])) == ["f1"]
         assert ids(facts.between(conn, "bot", T0 + 3 * DAY, T0 + 4 * DAY)) == ["f1"]
-        (kept,) = conn.execute(select(tables.corrections))
-        assert (kept.id, kept.at, kept.position, kept.reason, kept.place) == (
+        (correction,) = conn.execute(select(tables.corrections))
+        assert (correction.id, correction.at, correction.position, correction.reason, correction.place) == (
             "f1", T0 + DAY, "p1", "bot fixed it", "life.jsonl",
         )  # fmt: skip
-        assert json.loads(kept.body)["price"] == "10"
+        assert json.loads(correction.body)["price"] == "10"
         (agent,) = facts.agents(conn)
         assert (agent.first_at, agent.last_at, agent.events) == (T0 + 2 * DAY, T0 + 3 * DAY, 2)
 
@@ -181,14 +181,14 @@ def test_an_agents_life_spans_its_facts(store: Store):
 
 
 def test_what_a_source_says_of_an_agent_is_kept_and_as_of_only_grows(store: Store):
-    for told in (
+    for fields in (
         {"as_of": 5, "capital": Decimal("100.10")},
         {"as_of": 3, "base_currency": "USDT"},
         {"as_of": 9},
         {},
     ):
         with store.write() as conn:
-            facts.note_agent(conn, "bot", **told)
+            facts.note_agent(conn, "bot", **fields)
     with store.read() as conn:
         assert facts.agents(conn) == [facts.Agent("bot", None, None, 9, Decimal("100.1"), "USDT", 0)]
 
@@ -197,7 +197,7 @@ def test_what_a_source_says_of_an_agent_is_kept_and_as_of_only_grows(store: Stor
 
 
 @pytest.fixture
-def told(store: Store) -> Store:
+def ten_days(store: Store) -> Store:
     """Ten days: each opens a position, costs once, and touches the position of the day before."""
     rows: list[EventRow] = []
     for day in range(10):
@@ -208,8 +208,8 @@ def told(store: Store) -> Store:
     return store
 
 
-def test_a_window_is_half_open(told: Store):
-    with told.read() as conn:
+def test_a_window_is_half_open(ten_days: Store):
+    with ten_days.read() as conn:
         assert ids(facts.between(conn, "bot", T0 + DAY, T0 + 2 * DAY)) == ["c1", "f1", "g1"]
         assert ids(facts.between(conn, "bot", T0, T0)) == []
         assert ids(facts.between(conn, "bot", T0, T0 + 1, types=["fill"])) == ["f0"]
@@ -218,8 +218,8 @@ def test_a_window_is_half_open(told: Store):
         assert ids(facts.between(conn, "nobody", 0, 1 << 62)) == []
 
 
-def test_positions_are_found_by_name_and_by_window(told: Store):
-    with told.read() as conn:
+def test_positions_are_found_by_name_and_by_window(ten_days: Store):
+    with ten_days.read() as conn:
         assert ids(facts.of_positions(conn, "bot", ["p0", "p5", "absent"])) == ["f0", "f5", "g1", "g6"]
         assert ids(facts.of_positions(conn, "bot", ["p0"], until=T0 + DAY)) == ["f0"]
         assert ids(facts.of_positions(conn, "bot", ["p0"], until=T0 + DAY + 2 * SECOND)) == ["f0", "g1"]
@@ -227,9 +227,9 @@ def test_positions_are_found_by_name_and_by_window(told: Store):
         assert facts.positions_touched(conn, "bot", T0 + 4 * DAY, T0 + 5 * DAY) == ["p3", "p4"]
 
 
-def test_the_newest_and_the_oldest_of_a_type(told: Store):
-    add(told, [cost("c10", T0 + 3 * DAY + SECOND), cost("c4x", T0 + SECOND)])
-    with told.read() as conn:
+def test_the_newest_and_the_oldest_of_a_type(ten_days: Store):
+    add(ten_days, [cost("c10", T0 + 3 * DAY + SECOND), cost("c4x", T0 + SECOND)])
+    with ten_days.read() as conn:
         at = T0 + 3 * DAY + SECOND
         newest = facts.last_before(conn, "bot", "cost", at)
         assert newest is not None
@@ -246,8 +246,8 @@ def test_the_newest_and_the_oldest_of_a_type(told: Store):
         assert facts.first_instant(conn, "nobody") is None
 
 
-def test_facts_are_found_by_id(told: Store):
-    with told.read() as conn:
+def test_facts_are_found_by_id(ten_days: Store):
+    with ten_days.read() as conn:
         assert ids(facts.by_ids(conn, "bot", "fill", ["f1", "f9", "c1", "absent"])) == ["f1", "f9"]
 
 
@@ -274,13 +274,13 @@ def test_what_a_question_costs_follows_its_window_not_the_history(tmp_path):
                 "agents": lambda c=conn: facts.agents(c),
             }  # fmt: skip
             for name, question in questions.items():
-                taken = [0]
-                conn.connection.driver_connection.set_progress_handler(lambda t=taken: t.append(0), 10)
+                ticks = [0]
+                conn.connection.driver_connection.set_progress_handler(lambda t=ticks: t.append(0), 10)
                 assert question()
                 conn.connection.driver_connection.set_progress_handler(None, 0)
-                steps[name, days] = 10 * len(taken)
-    for (name, days), taken in steps.items():
-        assert taken < 1.2 * steps[name, 30] + 50, f"{name} over {days} days: {steps}"
+                steps[name, days] = 10 * len(ticks)
+    for (name, days), count in steps.items():
+        assert count < 1.2 * steps[name, 30] + 50, f"{name} over {days} days: {steps}"
 
 
 # laws
@@ -303,15 +303,15 @@ def as_row(agent: str, kind: str, number: int, content: Any, day: int) -> EventR
 def test_add_agrees_with_a_dictionary(store: Store, batches: list[list[tuple[str, int, Any, int]]]):
     """The model: the first telling stands, the same content again is unchanged, anything else a conflict."""
     agent = f"life-{next(LIVES)}"
-    known: dict[tuple[str, int], tuple[Any, int]] = {}
+    first_meanings: dict[tuple[str, int], tuple[Any, int]] = {}
     for batch in batches:
         outcomes: list[str] = []
         for kind, number, content, day in batch:
             # a price is a decimal however it is spelled; in a field nobody knows a text is not a number
             meaning = (Decimal(content) if kind == "fill" else content, day)
-            told = known.setdefault((kind, number), meaning)
-            new = told is meaning
-            outcomes.append("stored" if new else "unchanged" if told == meaning else "conflict")
+            first_meaning = first_meanings.setdefault((kind, number), meaning)
+            new = first_meaning is meaning
+            outcomes.append("stored" if new else "unchanged" if first_meaning == meaning else "conflict")
         added = add(store, [as_row(agent, *event) for event in batch], lines=range(1, len(batch) + 1))
         assert added.stored == outcomes.count("stored")
         assert added.unchanged == outcomes.count("unchanged")
@@ -322,7 +322,7 @@ def test_add_agrees_with_a_dictionary(store: Store, batches: list[list[tuple[str
         assert added.first_at == ({agent: min(fresh)} if fresh else {})
     stored = everything(store, agent)
     assert {(fact.__struct_config__.tag, int(fact.id[1:])): fact.at for fact in stored} == {
-        key: T0 + day * DAY for key, (_, day) in known.items()
+        key: T0 + day * DAY for key, (_, day) in first_meanings.items()
     }
 
 
@@ -334,19 +334,19 @@ def test_the_order_of_arrival_leaves_no_trace(store: Store, data: st.DataObject)
     events = [(kind, number, "1.5", number % 3) for kind in ("fill", "cost") for number in range(5)]
     with store.write() as conn:
         for agent in agents:
-            told = data.draw(
+            arrivals = data.draw(
                 st.permutations(events + data.draw(st.lists(st.sampled_from(events), max_size=5)))
             )
-            size = data.draw(st.integers(1, len(told)))
-            for start in range(0, len(told), size):
+            size = data.draw(st.integers(1, len(arrivals)))
+            for start in range(0, len(arrivals), size):
                 facts.add(
                     conn,
-                    [as_row(agent, *event) for event in told[start : start + size]],
+                    [as_row(agent, *event) for event in arrivals[start : start + size]],
                     where="x",
                     lines=None,
                 )
-    one, other = ([(f.id, f.at, type(f)) for f in everything(store, agent)] for agent in agents)
-    assert one == other
+    first, second = ([(f.id, f.at, type(f)) for f in everything(store, agent)] for agent in agents)
+    assert first == second
     with store.read() as conn:
         lives = [(a.first_at, a.last_at, a.events) for a in facts.agents(conn) if a.name in agents]
     assert lives[0] == lives[1]

@@ -37,6 +37,6 @@ def test_foreign_text_in_a_reason_breaks_nothing(store: Store, reason: str):
         with store.write() as conn:
             assert faults.add(conn, "a", [Fault("a", 1, reason)]) == expected
     with store.read() as conn:
-        (kept,) = faults.all(conn)
-    assert len(kept.reason) <= 2000
-    assert kept.reason[:5] == reason[:5].replace("\0", "␀").replace("\ud800", "?")
+        (fault,) = faults.all(conn)
+    assert len(fault.reason) <= 2000
+    assert fault.reason[:5] == reason[:5].replace("\0", "␀").replace("\ud800", "?")

@@ -31,13 +31,13 @@ def series(
 ) -> MarkSeries:
     """Marks at instants in microseconds; `low` and `high` where they are given."""
     t = np.array([at // MS for at in points], np.int64)
-    more = {name: np.array(values, float) for name, values in columns.items()}
-    return MarkSeries(agent, instrument, t, np.array(list(points.values()), float), **more)
+    bounds = {name: np.array(values, float) for name, values in columns.items()}
+    return MarkSeries(agent, instrument, t, np.array(list(points.values()), float), **bounds)
 
 
-def add(store: Store, told: MarkSeries, **options: Any) -> marks.AddedMarks:
+def add(store: Store, mark_series: MarkSeries, **options: Any) -> marks.AddedMarks:
     with store.write() as conn:
-        return marks.add(conn, told, where="candles.csv", **options)
+        return marks.add(conn, mark_series, where="candles.csv", **options)
 
 
 def load(
@@ -47,8 +47,12 @@ def load(
         return marks.load(conn, agent, name, start, end)
 
 
-def points(found: MarkSeries | None) -> dict[int, float]:
-    return {} if found is None else dict(zip((found.t * MS).tolist(), found.price.tolist(), strict=True))
+def points(mark_series: MarkSeries | None) -> dict[int, float]:
+    return (
+        {}
+        if mark_series is None
+        else dict(zip((mark_series.t * MS).tolist(), mark_series.price.tolist(), strict=True))
+    )
 
 
 def outcome(added: marks.AddedMarks) -> dict[str, int]:
@@ -61,14 +65,14 @@ def outcome(added: marks.AddedMarks) -> dict[str, int]:
 
 
 def test_marks_come_back_as_they_were_told_across_days(store: Store):
-    told = {T0 + i * HOUR: 3000 + 1 / 3 * i for i in range(-30, 50)}
-    added = add(store, series(told))
+    prices = {T0 + i * HOUR: 3000 + 1 / 3 * i for i in range(-30, 50)}
+    added = add(store, series(prices))
     assert (outcome(added), added.first_at) == ({"stored": 80}, T0 - 30 * HOUR)
-    found = load(store)
-    assert points(found) == told
-    assert (found.agent, found.instrument, found.low, found.high) == (None, "ETH/USDC", None, None)
-    assert found.t.dtype == np.int64
-    assert found.price.dtype == np.float64
+    loaded = load(store)
+    assert points(loaded) == prices
+    assert (loaded.agent, loaded.instrument, loaded.low, loaded.high) == (None, "ETH/USDC", None, None)
+    assert loaded.t.dtype == np.int64
+    assert loaded.price.dtype == np.float64
 
 
 def test_blocks_are_little_endian_one_a_day(store: Store):
@@ -88,9 +92,9 @@ def test_marks_before_the_epoch_have_their_days_too(store: Store):
 
 
 def test_telling_again_changes_nothing(store: Store):
-    told = series({T0: 1.0, T0 + DAY: 2.0})
-    add(store, told)
-    again = add(store, told)
+    mark_series = series({T0: 1.0, T0 + DAY: 2.0})
+    add(store, mark_series)
+    again = add(store, mark_series)
     assert (outcome(again), again.first_at) == ({"unchanged": 2}, None)
 
 
@@ -106,8 +110,8 @@ def test_a_second_price_for_an_instant_is_a_conflict_and_is_kept_back(store: Sto
 
 def test_a_series_may_tell_an_instant_twice_and_out_of_order(store: Store):
     t = np.array([T0 + HOUR, T0, T0, T0 + HOUR, T0], np.int64) // MS
-    told = MarkSeries(None, "ETH/USDC", t, np.array([2.0, 1.0, 1.0, 5.0, 7.0]))
-    added = add(store, told, lines=[1, 2, 3, 4, 5])
+    mark_series = MarkSeries(None, "ETH/USDC", t, np.array([2.0, 1.0, 1.0, 5.0, 7.0]))
+    added = add(store, mark_series, lines=[1, 2, 3, 4, 5])
     assert outcome(added) == {"stored": 2, "unchanged": 1, "conflicts": 2}
     assert sorted(conflict.line or 0 for conflict in added.conflicts) == [4, 5]
     assert points(load(store)) == {T0: 1.0, T0 + HOUR: 2.0}
@@ -120,11 +124,11 @@ def test_a_low_or_high_that_was_unknown_is_filled_in(store: Store):
     added = add(store, series({T0: 10.0}, low=[9], high=[12]))
     assert outcome(added) == {"completed": 1}
     assert outcome(add(store, series({T0: 10.0}))) == {"unchanged": 1}, "not knowing contradicts nothing"
-    found = load(store)
+    loaded = load(store)
     assert_array_equal(
-        found.low, [9, 11, 12], "where a low is unknown the price stands in: no NaN crosses a border"
+        loaded.low, [9, 11, 12], "where a low is unknown the price stands in: no NaN crosses a border"
     )
-    assert_array_equal(found.high, [12, 11, 12])
+    assert_array_equal(loaded.high, [12, 11, 12])
     assert load(store, T0 + HOUR).low is None
 
 
@@ -145,21 +149,30 @@ def test_a_replacement_keeps_what_was_said_before(store: Store):
     assert (outcome(added), added.first_at) == ({"replaced": 1, "unchanged": 1}, T0)
     assert points(load(store)) == {T0: 10.5, T0 + HOUR: 11.0}
     with store.read() as conn:
-        (kept,) = conn.execute(select(tables.mark_corrections))
-    assert (kept.at_ms, kept.price, kept.low, kept.high) == (T0 // MS, 10.0, 9.0, None)
-    assert (kept.place, kept.reason) == ("candles.csv", "exchange restated")
+        (correction,) = conn.execute(select(tables.mark_corrections))
+    assert (correction.at_ms, correction.price, correction.low, correction.high) == (
+        T0 // MS,
+        10.0,
+        9.0,
+        None,
+    )
+    assert (correction.place, correction.reason) == ("candles.csv", "exchange restated")
 
 
 @pytest.mark.parametrize("column", ["price", "low"])
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_a_mark_that_is_not_finite_is_refused(store: Store, column: str, value: float):
     columns = {"price": [1.0], "low": [1.0], column: [value]}
-    told = MarkSeries(None, "X", np.array([0]), np.array(columns["price"]), low=np.array(columns["low"]))
+    mark_series = MarkSeries(
+        None, "X", np.array([0]), np.array(columns["price"]), low=np.array(columns["low"])
+    )
     if column == "low" and np.isnan(value):
-        assert outcome(add(store, told)) == {"stored": 1}  # NaN is how a series says that a low is unknown
+        assert outcome(add(store, mark_series)) == {
+            "stored": 1
+        }  # NaN is how a series says that a low is unknown
         return
     with pytest.raises(ValueError, match="not finite"):
-        add(store, told)
+        add(store, mark_series)
 
 
 def test_an_empty_series_is_nothing(store: Store):
@@ -172,14 +185,14 @@ def test_many_candles_in_one_go(store: Store):
     """35,000 candles of five minutes, then the same with one more: 122 blocks and then one."""
     t = T0 // MS + 300_000 * np.arange(35_000)
     price = 3000 + np.sin(t / 1e7)
-    told = MarkSeries(None, "ETH/USDC", t, price, price - 1, price + 1)
-    assert outcome(add(store, told)) == {"stored": 35_000}
+    candles = MarkSeries(None, "ETH/USDC", t, price, price - 1, price + 1)
+    assert outcome(add(store, candles)) == {"stored": 35_000}
     with store.read() as conn:
         assert conn.execute(select(func.count()).select_from(tables.mark_blocks)).scalar_one() == 122
-    assert outcome(add(store, told)) == {"unchanged": 35_000}
-    found = load(store)
+    assert outcome(add(store, candles)) == {"unchanged": 35_000}
+    loaded = load(store)
     for name in ("t", "price", "low", "high"):
-        assert_array_equal(getattr(found, name), getattr(told, name))
+        assert_array_equal(getattr(loaded, name), getattr(candles, name))
 
 
 # owners
@@ -221,19 +234,19 @@ def test_instruments_are_listed_by_owner(store: Store):
 
 
 @pytest.fixture
-def told(store: Store) -> Store:
+def marked_days(store: Store) -> Store:
     """Two marks on each of days 0, 1 and 5."""
     add(store, series({T0 + d * DAY + h * HOUR: 10.0 * d + h for d in (0, 1, 5) for h in (6, 18)}))
     return store
 
 
-def test_a_window_includes_both_its_ends(told: Store):
-    assert points(load(told, T0 + 6 * HOUR, T0 + DAY + 6 * HOUR)) == {
+def test_a_window_includes_both_its_ends(marked_days: Store):
+    assert points(load(marked_days, T0 + 6 * HOUR, T0 + DAY + 6 * HOUR)) == {
         T0 + 6 * HOUR: 6.0, T0 + 18 * HOUR: 18.0, T0 + DAY + 6 * HOUR: 16.0,
     }  # fmt: skip
-    assert list(points(load(told, T0 + 6 * HOUR + 1, T0 + DAY + 6 * HOUR - 1))) == [T0 + 18 * HOUR]
-    assert load(told, T0 + 2 * DAY, T0 + 4 * DAY) is None
-    assert load(told, T0 + 7 * HOUR, T0 + 8 * HOUR) is None
+    assert list(points(load(marked_days, T0 + 6 * HOUR + 1, T0 + DAY + 6 * HOUR - 1))) == [T0 + 18 * HOUR]
+    assert load(marked_days, T0 + 2 * DAY, T0 + 4 * DAY) is None
+    assert load(marked_days, T0 + 7 * HOUR, T0 + 8 * HOUR) is None
 
 
 @pytest.mark.parametrize(
@@ -249,8 +262,10 @@ def test_a_window_includes_both_its_ends(told: Store):
         (T0 + 9 * DAY, (T0 + 5 * DAY + 18 * HOUR, 68.0), None),
     ],
 )
-def test_the_last_mark_until_an_instant_and_the_first_after_it(told: Store, at: int, before: Any, after: Any):
-    with told.read() as conn:
+def test_the_last_mark_until_an_instant_and_the_first_after_it(
+    marked_days: Store, at: int, before: Any, after: Any
+):
+    with marked_days.read() as conn:
         assert marks.last_at_or_before(conn, None, "ETH/USDC", at) == before
         assert marks.first_after(conn, None, "ETH/USDC", at) == after
         assert marks.last_at_or_before(conn, "bot", "ETH/USDC", at) is None
@@ -270,13 +285,13 @@ def test_a_window_reads_only_the_blocks_of_its_days(tmp_path):
                 "before": lambda c=conn: marks.last_at_or_before(c, None, "ETH/USDC", T0),
                 "after": lambda c=conn: marks.first_after(c, None, "ETH/USDC", T0),
             }.items():
-                taken = [0]
-                driver.set_progress_handler(lambda t=taken: t.append(0), 1)
+                ticks = [0]
+                driver.set_progress_handler(lambda t=ticks: t.append(0), 1)
                 assert question() is not None
                 driver.set_progress_handler(None, 0)
-                steps[name, days] = len(taken)
-    for (name, _), taken in steps.items():
-        assert taken <= steps[name, 30] + 5, steps
+                steps[name, days] = len(ticks)
+    for (name, _), count in steps.items():
+        assert count <= steps[name, 30] + 5, steps
 
 
 # laws
@@ -292,37 +307,37 @@ def test_a_window_reads_only_the_blocks_of_its_days(tmp_path):
 def test_add_agrees_with_a_dictionary(store: Store, batches: list[list[tuple[int, float, bool]]]):
     """The model: the first price of an instant stands, whatever comes in whatever order and grouping."""
     name = f"X{next(LIVES)}"
-    known: dict[int, float] = {}
+    price_at: dict[int, float] = {}
     lows: set[int] = set()
     with store.write() as conn:
         for batch in batches:
             expected = {"stored": 0, "unchanged": 0, "completed": 0, "conflicts": 0}
             for slot, price, low in batch:
                 at = T0 + slot * 7 * HOUR
-                if at not in known:
+                if at not in price_at:
                     kind = "stored"
-                    known[at] = price
-                elif known[at] != price:
+                    price_at[at] = price
+                elif price_at[at] != price:
                     kind = "conflicts"
                 else:
                     kind = "completed" if low and at not in lows else "unchanged"
                 if low and kind != "conflicts":
                     lows.add(at)
                 expected[kind] += 1
-            told = MarkSeries(
+            mark_series = MarkSeries(
                 None,
                 name,
                 np.array([(T0 + slot * 7 * HOUR) // MS for slot, *_ in batch], np.int64),
                 np.array([price for _, price, _ in batch], float),
                 low=np.array([0.5 if low else np.nan for *_, low in batch], float),
             )
-            added = marks.add(conn, told, where="x")
+            added = marks.add(conn, mark_series, where="x")
             assert outcome(added) == {kind: number for kind, number in expected.items() if number}
-        found = marks.load(conn, None, name, 0, 1 << 61)
-    assert points(found) == known
-    if found is not None:
-        low = found.price if found.low is None else found.low
-        assert low.tolist() == [0.5 if at in lows else known[at] for at in points(found)]
+        loaded = marks.load(conn, None, name, 0, 1 << 61)
+    assert points(loaded) == price_at
+    if loaded is not None:
+        low = loaded.price if loaded.low is None else loaded.low
+        assert low.tolist() == [0.5 if at in lows else price_at[at] for at in points(loaded)]
 
 
 def writes(database_url: str, offset: int) -> None:

@@ -110,13 +110,13 @@ def test_the_steps_make_the_tables_that_the_queries_describe(store: Store, descr
         columns, _ = declared["events"]
         declared["events"] = (columns, [])  # {serial}: numbered, but without the index of a key
     with store.read() as conn:
-        there = inspect(conn)
-        made = {
-            name: shape_there(there, name)
-            for name in there.get_table_names()
+        inspector = inspect(conn)
+        actual = {
+            name: inspected_shape(inspector, name)
+            for name in inspector.get_table_names()
             if name.startswith("memory_") == (described == "memory")
         }
-    assert made == declared
+    assert actual == declared
 
 
 Shape = tuple[list[tuple[str, bool]], list[str]]
@@ -127,7 +127,7 @@ def shape_of(table: Table) -> Shape:
     return columns, [key.name for key in table.primary_key]
 
 
-def shape_there(database: Inspector, name: str) -> Shape:
+def inspected_shape(database: Inspector, name: str) -> Shape:
     """SQLite says that a column of a primary key may be null unless it was told otherwise: that is no difference."""
     key = database.get_pk_constraint(name)["constrained_columns"]
     columns = database.get_columns(name)

@@ -42,7 +42,7 @@ class Release(NamedTuple):
     database: str
     retro: Retro
 
-    def say(self, *words: str) -> Any:
+    def run(self, *words: str) -> Any:
         return self.retro("--db", self.database, *words)
 
     def questions(self) -> list[Question]:
@@ -59,7 +59,7 @@ class Release(NamedTuple):
     def stored_reviews(self) -> dict[str, str]:
         """What `retro show` prints of every revision that there was."""
         asked = [question for question in self.questions() if question.words[0] == "show"]
-        return {question.words[1]: self.say(*question.words).out for question in asked}
+        return {question.words[1]: self.run(*question.words).out for question in asked}
 
 
 @pytest.fixture(params=VERSIONS)
@@ -94,7 +94,7 @@ def test_there_is_a_release_and_each_was_asked_for_reviews_of_every_kind():
 
 def test_a_released_database_prints_what_it_printed_then(release: Release):
     for question in release.questions():
-        said = release.say(*question.words)
+        said = release.run(*question.words)
         assert said.code == 0, said.err
         if (text := release.expected(question.file)) is not None:
             assert said.out == text, question.file
@@ -102,21 +102,21 @@ def test_a_released_database_prints_what_it_printed_then(release: Release):
 
 
 def test_a_knock_makes_nothing_new_and_leaves_every_stored_review_as_it_is(release: Release):
-    reviews, stored = release.say("reviews", "--json").out, release.stored_reviews()
+    reviews, stored = release.run("reviews", "--json").out, release.stored_reviews()
     assert len(stored) > 50
-    assert release.say("run", "--once").code == 0
-    assert release.say("reviews", "--json").out == reviews
+    assert release.run("run", "--once").code == 0
+    assert release.run("reviews", "--json").out == reviews
     assert release.stored_reviews() == stored
 
 
 def test_the_days_after_are_reviewed_and_the_old_reviews_stay_as_they_were(release: Release):
     stored = release.stored_reviews()
-    before = {row["id"] for row in release.say("reviews", "--json").data}
+    before = {row["id"] for row in release.run("reviews", "--json").data}
     now = (release.folder / "now").read_text().strip()
     with time_machine.travel(now, tick=False) as clock:
         clock.shift(7 * 24 * 3600)
-        assert release.say("run", "--once").code == 0
-        states = {row["id"]: row["state"] for row in release.say("reviews", "--json").data}
+        assert release.run("run", "--once").code == 0
+        states = {row["id"]: row["state"] for row in release.run("reviews", "--json").data}
     assert {state for name, state in states.items() if name not in before} == {"done"}
     assert len(states) >= len(before) + 8  # seven days and a week
     assert release.stored_reviews() == stored
@@ -142,14 +142,14 @@ def shape(database: str) -> Any:
     """Every table's columns with their types, keys and indices."""
     store = open_store(database)
     with store.read() as conn:
-        there = inspect(conn)
+        inspector = inspect(conn)
         tables = {
             name: (
-                [(c["name"], str(c["type"]), c["nullable"]) for c in there.get_columns(name)],
-                there.get_pk_constraint(name)["constrained_columns"],
-                sorted((str(i["name"]), i["column_names"]) for i in there.get_indexes(name)),
+                [(c["name"], str(c["type"]), c["nullable"]) for c in inspector.get_columns(name)],
+                inspector.get_pk_constraint(name)["constrained_columns"],
+                sorted((str(i["name"]), i["column_names"]) for i in inspector.get_indexes(name)),
             )
-            for name in there.get_table_names()
+            for name in inspector.get_table_names()
         }
     store.close()
     return tables

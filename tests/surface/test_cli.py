@@ -21,10 +21,10 @@ __all__ = ["retro", "sample_db"]
 
 def every_command(command: Any, words: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
     """The words of every command and of every group of commands."""
-    found = [words] if words else []
+    commands = [words] if words else []
     for name, inner in getattr(command, "commands", {}).items():
-        found += every_command(inner, (*words, name))
-    return found
+        commands += every_command(inner, (*words, name))
+    return commands
 
 
 COMMANDS = every_command(get_command(app))
@@ -33,21 +33,21 @@ GROUPS = [(), *(words for words in COMMANDS if any(other[:-1] == words for other
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_every_command_explains_itself_with_an_example(words: tuple[str, ...], retro: Retro) -> None:
-    said = retro(*words, "--help")
-    assert said.code == 0
-    assert said.err == ""
-    text = " ".join(said.out.split())
+    result = retro(*words, "--help")
+    assert result.code == 0
+    assert result.err == ""
+    text = " ".join(result.out.split())
     assert f"Usage: retro {' '.join(words)}" in text
     assert re.search(r"Example: retro ", text)
-    assert max(len(line) for line in said.out.splitlines()) <= 80
+    assert max(len(line) for line in result.out.splitlines()) <= 80
 
 
 @pytest.mark.parametrize("words", GROUPS, ids=str)
 def test_every_command_there_is_stands_in_the_help_in_one_whole_line(
     words: tuple[str, ...], retro: Retro
 ) -> None:
-    said = retro(*words, "--help")
-    listed = re.findall(r"^  [a-z]+  +\S.*$", said.out.partition("--help  ")[2], re.MULTILINE)
+    result = retro(*words, "--help")
+    listed = re.findall(r"^  [a-z]+  +\S.*$", result.out.partition("--help  ")[2], re.MULTILINE)
     below = {other[-1] for other in COMMANDS if other[:-1] == words}
     assert {line.split()[0] for line in listed} == below
     for line in listed:
@@ -64,15 +64,15 @@ def test_the_version_is_the_package_s(retro: Retro) -> None:
 def test_a_command_line_that_asks_nothing_shows_the_help_and_is_a_usage_error(
     words: tuple[str, ...], retro: Retro
 ) -> None:
-    said = retro(*words)
-    assert said.code == 2
-    assert said.out == ""
-    assert said.err.startswith("Usage: retro ")
-    assert "\n  weekly" in said.err or "\n  journal" in said.err or "\n  review" in said.err
+    result = retro(*words)
+    assert result.code == 2
+    assert result.out == ""
+    assert result.err.startswith("Usage: retro ")
+    assert "\n  weekly" in result.err or "\n  journal" in result.err or "\n  review" in result.err
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reason"),
     [
         (["nonsense"], "No such command 'nonsense'"),
         (["positins"], "Did you mean 'positions'? See `retro --help`."),
@@ -99,22 +99,22 @@ def test_a_command_line_that_asks_nothing_shows_the_help_and_is_a_usage_error(
     ids=lambda value: " ".join(map(str, value))[:50] if isinstance(value, list) else "",
 )
 def test_a_wrong_call_is_one_line_on_stderr_and_exit_2(
-    words: list[str], told: str, sample_db: Path, retro: Retro
+    words: list[str], reason: str, sample_db: Path, retro: Retro
 ) -> None:
-    given = words if {"--db", "--config"} & set(words) else ["--db", sample_db, *words]
-    said = retro(*given)
-    assert (said.code, said.out) == (2, "")
-    assert said.err.startswith("retro: ")
-    assert said.err.count("\n") == 1
-    assert told in said.err
+    arguments = words if {"--db", "--config"} & set(words) else ["--db", sample_db, *words]
+    result = retro(*arguments)
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith("retro: ")
+    assert result.err.count("\n") == 1
+    assert reason in result.err
 
 
 def test_all_faults_of_a_configuration_are_told_at_once(retro: Retro) -> None:
     Path("bad.toml").write_text("[retrospective]\nheuristic_min_citation = 3\n[owner]\ntime_zone = 'Mars'\n")
-    said = retro("agents", "--config", "bad.toml")
-    assert (said.code, said.out) == (2, "")
-    assert "did you mean heuristic_min_citations?" in said.err
-    assert "line 4: owner.time_zone" in said.err
+    result = retro("agents", "--config", "bad.toml")
+    assert (result.code, result.out) == (2, "")
+    assert "did you mean heuristic_min_citations?" in result.err
+    assert "line 4: owner.time_zone" in result.err
     assert not Path("memory_data").exists(), "nothing was made"
 
 
@@ -129,9 +129,9 @@ def test_global_options_stand_where_people_put_them(place: str, sample_db: Path,
         "after": ["playbook", "audit", "--db", sample_db, "--json"],
         "equals": ["playbook", "audit", f"--db={sample_db}", "--json"],
     }
-    said = retro(*lines[place])
-    assert said.code == 0
-    assert {row["heuristic_id"] for row in said.data} >= {"H-3", "H-7", "H-15"}
+    result = retro(*lines[place])
+    assert result.code == 0
+    assert {row["heuristic_id"] for row in result.data} >= {"H-3", "H-7", "H-15"}
 
 
 def test_the_configuration_is_the_option_s_else_the_environment_s_else_the_directory_s(
@@ -154,23 +154,25 @@ def test_the_configuration_is_the_option_s_else_the_environment_s_else_the_direc
 
 
 def test_it_works_from_any_directory(sample_db: Path, tmp_path: Path) -> None:
-    here, there = (process("--db", sample_db, "review", "daily", cwd=place) for place in (ROOT, tmp_path))
-    assert here == there
-    assert here.code == 0
+    from_root, from_elsewhere = (
+        process("--db", sample_db, "review", "daily", cwd=place) for place in (ROOT, tmp_path)
+    )
+    assert from_root == from_elsewhere
+    assert from_root.code == 0
 
 
 def test_the_first_use_of_a_database_says_where_it_is(retro: Retro, tmp_path: Path) -> None:
-    said = retro("agents")
-    assert said.code == 0
-    assert f"created {tmp_path / 'memory_data' / 'retro.db'}\n" in said.err
-    assert said.out == ""
+    result = retro("agents")
+    assert result.code == 0
+    assert f"created {tmp_path / 'memory_data' / 'retro.db'}\n" in result.err
+    assert result.out == ""
     assert "created" not in retro("agents").err
 
 
 def test_quiet_leaves_the_result_alone(retro: Retro) -> None:
-    said = retro("-q", "ingest", "journal", JOURNAL)
-    assert said.err == ""
-    assert said.out.count("\n") == 1
+    result = retro("-q", "ingest", "journal", JOURNAL)
+    assert result.err == ""
+    assert result.out.count("\n") == 1
 
 
 def test_verbose_adds_the_traceback(retro: Retro) -> None:
@@ -195,22 +197,22 @@ def test_several_agents_have_to_be_told_apart(retro: Retro) -> None:
     Path("two.jsonl").write_text(round_trip("a", agent="ada") + round_trip("b", agent="bob"))
     assert retro("ingest", "journal", "two.jsonl").code == 0
     for words in (["review", "weekly"], ["positions"], ["playbook", "audit"]):
-        said = retro(*words)
-        assert (said.code, said.out) == (2, "")
-        assert "--agent: ada, bob" in said.err
+        result = retro(*words)
+        assert (result.code, result.out) == (2, "")
+        assert "--agent: ada, bob" in result.err
         assert retro(*words, "--agent", "bob").code == 0
 
 
 def test_an_unknown_agent_is_answered_with_the_known_ones(sample_db: Path, retro: Retro) -> None:
-    said = retro("--db", sample_db, "review", "weekly", "--agent", "nobody")
-    assert (said.code, said.out) == (2, "")
-    assert "'nobody'; known: sample" in said.err
+    result = retro("--db", sample_db, "review", "weekly", "--agent", "nobody")
+    assert (result.code, result.out) == (2, "")
+    assert "'nobody'; known: sample" in result.err
 
 
 def test_an_unknown_position_is_the_data_s_fault(sample_db: Path, retro: Retro) -> None:
-    said = retro("--db", sample_db, "review", "position", "lp-9")
-    assert (said.code, said.out) == (1, "")
-    assert "`retro positions` lists them" in said.err
+    result = retro("--db", sample_db, "review", "position", "lp-9")
+    assert (result.code, result.out) == (1, "")
+    assert "`retro positions` lists them" in result.err
 
 
 # Databases
@@ -236,10 +238,10 @@ def test_a_database_that_is_none_is_one_line_and_stays_as_it_is(
         path.write_bytes(path.read_bytes()[:50_000])
     before = path.read_bytes() if path.is_file() else None
     for words in (["agents"], ["ingest", "journal", str(JOURNAL)], ["review", "weekly"]):
-        said = retro("--db", path, "-q", *words)
-        assert (said.code, said.out) == (1, ""), said
-        assert said.err.startswith("retro: ")
-        assert said.err.count("\n") == 1
+        result = retro("--db", path, "-q", *words)
+        assert (result.code, result.out) == (1, ""), result
+        assert result.err.startswith("retro: ")
+        assert result.err.count("\n") == 1
     assert before is None or path.read_bytes() == before
 
 
@@ -250,13 +252,13 @@ def test_json_is_utf_8_whatever_the_locale(retro: Retro, tmp_path: Path) -> None
     db = tmp_path / "x.db"
     Path("a.jsonl").write_text(round_trip("p-ü", reasoning="Grün, 買い"))
     assert retro("--db", db, "ingest", "journal", "a.jsonl").code == 0
-    told = [
+    results = [
         process("--db", db, "review", "position", "p-ü", "--json", env={"PYTHONIOENCODING": encoding})
         for encoding in ("ascii", "utf-8")
     ]
-    assert told[0] == told[1]
-    assert told[0].data["entry_reasoning"] == "Grün, 買い"
-    assert "買い" in told[0].out
+    assert results[0] == results[1]
+    assert results[0].data["entry_reasoning"] == "Grün, 買い"
+    assert "買い" in results[0].out
 
 
 def test_a_reader_that_has_seen_enough_ends_it_quietly(sample_db: Path) -> None:
@@ -368,9 +370,9 @@ def test_an_unforeseen_error_is_a_sentence_too(retro: Retro, monkeypatch: pytest
         raise ZeroDivisionError("by chance")
 
     monkeypatch.setattr("retro.app.questions.listings.list_agents", broken)
-    said = retro("-q", "agents")
-    assert (said.code, said.out) == (1, "")
-    assert said.err == "retro: internal error, please report it: ZeroDivisionError: by chance\n"
+    result = retro("-q", "agents")
+    assert (result.code, result.out) == (1, "")
+    assert result.err == "retro: internal error, please report it: ZeroDivisionError: by chance\n"
 
 
 def test_what_strangers_wrote_cannot_steer_the_terminal(retro: Retro) -> None:

@@ -27,15 +27,15 @@ def reviews(retro: Retro, db: str, agent: str = "ada") -> tuple[str, ...]:
 
 def test_the_document_of_the_contract(retro: Retro) -> None:
     Path("a.jsonl").write_text(round_trip("p") + "not json\n")
-    said = retro("ingest", "journal", "a.jsonl", "--json")
-    assert said.code == 1
-    assert said.data == {
+    result = retro("ingest", "journal", "a.jsonl", "--json")
+    assert result.code == 1
+    assert result.data == {
         "source": "a.jsonl",
         "events": 5,
         "stored": 5,
         "unchanged": 0,
         "conflicts": 0,
-        "faults": [{"where": "a.jsonl", "line": 6, "reason": said.data["faults"][0]["reason"]}],
+        "faults": [{"where": "a.jsonl", "line": 6, "reason": result.data["faults"][0]["reason"]}],
     }
     again = retro("ingest", "journal", "a.jsonl", "--json")
     assert (again.data["stored"], again.data["unchanged"]) == (0, 5)
@@ -44,12 +44,12 @@ def test_the_document_of_the_contract(retro: Retro) -> None:
 def test_it_ends_with_the_next_command_to_type(retro: Retro) -> None:
     Path("a.jsonl").write_text(round_trip("p"))
     assert retro("ingest", "journal", "a.jsonl").err.splitlines()[-1] == "next: retro review weekly"
-    said = retro("--db", "my dir.db", "ingest", "journal", "a.jsonl")
-    assert said.err.splitlines()[-1] == "next: retro --db 'my dir.db' review weekly"
+    result = retro("--db", "my dir.db", "ingest", "journal", "a.jsonl")
+    assert result.err.splitlines()[-1] == "next: retro --db 'my dir.db' review weekly"
     Path("b.jsonl").write_text(round_trip("p", agent="bob"))
-    said = retro("ingest", "journal", "b.jsonl")
-    assert said.err.splitlines()[-1] == "next: retro review weekly --agent bob"
-    assert retro(*said.err.splitlines()[-1].split()[2:]).code == 0, "it can be typed"
+    result = retro("ingest", "journal", "b.jsonl")
+    assert result.err.splitlines()[-1] == "next: retro review weekly --agent bob"
+    assert retro(*result.err.splitlines()[-1].split()[2:]).code == 0, "it can be typed"
 
 
 def test_marks_lead_to_whatever_can_be_done_next(retro: Retro) -> None:
@@ -65,19 +65,19 @@ def test_a_conflict_is_kept_back_until_it_is_said_to_be_a_correction(retro: Retr
     Path("a.jsonl").write_text(round_trip("p", profit=5))
     Path("b.jsonl").write_text(round_trip("p", profit=7))
     retro("ingest", "journal", "a.jsonl")
-    said = retro("ingest", "journal", "b.jsonl", "--json")
-    assert (said.code, said.data["conflicts"], said.data["faults"]) == (1, 1, [])
-    assert "b.jsonl:5: fill 'p-s' of ada is known with another" in said.err
+    result = retro("ingest", "journal", "b.jsonl", "--json")
+    assert (result.code, result.data["conflicts"], result.data["faults"]) == (1, 1, [])
+    assert "b.jsonl:5: fill 'p-s' of ada is known with another" in result.err
     assert retro("positions", "--json").data[0]["final_pnl"] == 5
-    said = retro("ingest", "journal", "b.jsonl", "--on-conflict", "replace", "--json")
-    assert (said.code, said.data["stored"], said.data["unchanged"]) == (0, 1, 4)
+    result = retro("ingest", "journal", "b.jsonl", "--on-conflict", "replace", "--json")
+    assert (result.code, result.data["stored"], result.data["unchanged"]) == (0, 1, 4)
     assert retro("positions", "--json").data[0]["final_pnl"] == 7
 
 
 def test_strict_keeps_nothing_of_a_file_with_a_bad_line(retro: Retro) -> None:
     Path("a.jsonl").write_text(round_trip("p") + event("nonsense", "x"))
-    said = retro("ingest", "journal", "--strict", "a.jsonl", "--json")
-    assert (said.code, said.data["stored"], len(said.data["faults"])) == (1, 0, 1)
+    result = retro("ingest", "journal", "--strict", "a.jsonl", "--json")
+    assert (result.code, result.data["stored"], len(result.data["faults"])) == (1, 0, 1)
     assert retro("agents", "--json").data == []
 
 
@@ -118,14 +118,14 @@ def test_a_source_that_cannot_be_read_is_one_line_and_makes_no_database(
     Path("text.txt").write_text("once upon a time\n")
     Path("empty").write_bytes(b"")
     Path("other.sqlite").write_bytes(b"SQLite format 3\0" + bytes(500))
-    said = retro("ingest", *words)
-    assert (said.code, said.out) == (1, "")
-    assert said.err.startswith("retro: ")
-    assert said.err.count("\n") == 1
-    told = retro("ingest", *words, "--json")
-    sentence = said.err.removeprefix("retro: ").removesuffix("\n")
-    assert (told.code, told.err) == (1, said.err)
-    assert told.data == {
+    result = retro("ingest", *words)
+    assert (result.code, result.out) == (1, "")
+    assert result.err.startswith("retro: ")
+    assert result.err.count("\n") == 1
+    json_result = retro("ingest", *words, "--json")
+    sentence = result.err.removeprefix("retro: ").removesuffix("\n")
+    assert (json_result.code, json_result.err) == (1, result.err)
+    assert json_result.data == {
         **dict.fromkeys(("events", "stored", "unchanged", "conflicts"), 0),
         "source": words[1],
         "faults": [{"where": words[1], "line": None, "reason": sentence}],
@@ -147,18 +147,18 @@ def test_a_file_that_may_not_be_read_is_the_data_s_fault_and_not_the_command_s(
 def test_one_bad_name_among_many_does_not_keep_the_others_out(retro: Retro) -> None:
     Path("a.jsonl").write_text(round_trip("p"))
     Path("b.jsonl").write_text(round_trip("q", day="2026-03-03"))
-    said = retro("ingest", "journal", "a.jsonl", "missing", "b.jsonl", "--json")
-    assert said.code == 1
-    told = [(one["source"], one["stored"], len(one["faults"])) for one in said.data]
-    assert told == [("a.jsonl", 5, 0), ("missing", 0, 1), ("b.jsonl", 5, 0)]
-    assert "retro: missing does not exist; check the path\n" in said.err
+    result = retro("ingest", "journal", "a.jsonl", "missing", "b.jsonl", "--json")
+    assert result.code == 1
+    counts = [(entry["source"], entry["stored"], len(entry["faults"])) for entry in result.data]
+    assert counts == [("a.jsonl", 5, 0), ("missing", 0, 1), ("b.jsonl", 5, 0)]
+    assert "retro: missing does not exist; check the path\n" in result.err
     assert len(retro("positions", "--json").data) == 2
 
 
 def test_nothing_is_nothing(retro: Retro) -> None:
     Path("empty.jsonl").write_bytes(b"")
-    said = retro("ingest", "journal", "empty.jsonl", "--json")
-    assert (said.code, said.data["events"], said.data["faults"]) == (0, 0, [])
+    result = retro("ingest", "journal", "empty.jsonl", "--json")
+    assert (result.code, result.data["events"], result.data["faults"]) == (0, 0, [])
 
 
 def test_standard_input_and_gzip_tell_the_same(tmp_path: Path) -> None:
@@ -167,25 +167,25 @@ def test_standard_input_and_gzip_tell_the_same(tmp_path: Path) -> None:
     process("--db", tmp_path / "a.db", "ingest", "journal", tmp_path / "a.jsonl.gz", check=True)
     process("--db", tmp_path / "b.db", "ingest", "journal", "-", stdin=gzip.compress(text), check=True)
     process("--db", tmp_path / "c.db", "ingest", "journal", "-", stdin=text, check=True)
-    told = {process("--db", tmp_path / f"{db}.db", "review", "daily", "--json").out for db in "abc"}
-    assert len(told) == 1
+    outputs = {process("--db", tmp_path / f"{db}.db", "review", "daily", "--json").out for db in "abc"}
+    assert len(outputs) == 1
 
 
 def test_unknown_fields_are_kept_counted_and_told(retro: Retro) -> None:
     Path("a.jsonl").write_text(round_trip("p", mood="calm") + round_trip("q", day="2026-03-03", mood="tense"))
-    said = retro("ingest", "journal", "a.jsonl")
-    assert said.code == 0
-    assert "fields named mood (2)" in said.err
+    result = retro("ingest", "journal", "a.jsonl")
+    assert result.code == 0
+    assert "fields named mood (2)" in result.err
 
 
 def test_faults_are_kept_until_the_file_is_read_again(retro: Retro) -> None:
     Path("a.jsonl").write_text(round_trip("p") + event("fill", "f", price="-1") + "{")
-    said = retro("ingest", "journal", "a.jsonl")
-    assert said.code == 1
-    told = [line.strip() for line in said.err.splitlines() if line.startswith("  ")]
-    assert [line.split(": ")[0] for line in told] == ["a.jsonl:6", "a.jsonl:7"]
-    assert retro("faults").out.splitlines() == told
-    assert retro("ingest", "faults").out.splitlines() == told
+    result = retro("ingest", "journal", "a.jsonl")
+    assert result.code == 1
+    fault_lines = [line.strip() for line in result.err.splitlines() if line.startswith("  ")]
+    assert [line.split(": ")[0] for line in fault_lines] == ["a.jsonl:6", "a.jsonl:7"]
+    assert retro("faults").out.splitlines() == fault_lines
+    assert retro("ingest", "faults").out.splitlines() == fault_lines
     assert [row["line"] for row in retro("faults", "--json").data] == [6, 7]
     Path("a.jsonl").write_text(round_trip("p"))
     assert retro("ingest", "journal", "a.jsonl").code == 0
@@ -200,8 +200,8 @@ def test_the_order_of_files_and_of_lines_makes_no_difference(retro: Retro) -> No
         Path("all.jsonl").write_text("".join(order))
         names = ["all.jsonl", "0.jsonl"] if number % 2 else ["2.jsonl", "0.jsonl", "1.jsonl", "2.jsonl"]
         assert retro("--db", f"{number}.db", "ingest", "journal", *names).code == 0
-    told = {reviews(retro, f"{number}.db") for number in range(6)}
-    assert len(told) == 1
+    outputs = {reviews(retro, f"{number}.db") for number in range(6)}
+    assert len(outputs) == 1
 
 
 # freqtrade
@@ -210,9 +210,9 @@ def test_the_order_of_files_and_of_lines_makes_no_difference(retro: Retro) -> No
 def test_a_bot_is_read_in_one_command(retro: Retro) -> None:
     bot = Trade([Order(True, 2.0, 100.0, D.format(1)), Order(False, 2.0, 110.0, D.format(3))], id=17)
     write(Path("tradesv3.sqlite"), [bot])
-    said = retro("ingest", "freqtrade", "tradesv3.sqlite", "--capital", "1000")
-    assert said.code == 0
-    assert said.err.splitlines()[-1] == "next: retro review weekly"
+    result = retro("ingest", "freqtrade", "tradesv3.sqlite", "--capital", "1000")
+    assert result.code == 0
+    assert result.err.splitlines()[-1] == "next: retro review weekly"
     row = retro("positions", "--json").data[0]
     assert (row["position_id"], row["agent"]) == ("ft-17", "Sample")
     assert row["final_pnl"] == pytest.approx(20 - 0.2 - 0.22)
@@ -231,13 +231,13 @@ def test_copies_of_a_bot_s_database_may_be_read_in_any_order(retro: Retro) -> No
     for name, trades in (("early", early), ("late", late)):
         write(Path(f"{name}.sqlite"), trades)
     orders = (["late"], ["early", "late"], ["late", "early"], ["early", "late", "early", "late"])
-    told = set()
+    outputs = set()
     for number, names in enumerate(orders):
         for name in names:
             assert retro("--db", f"{number}.db", "ingest", "freqtrade", f"{name}.sqlite").code == 0
-        told.add(reviews(retro, f"{number}.db", "Sample"))
-    assert len(told) == 1
-    assert "breakout" in told.pop()[1]
+        outputs.add(reviews(retro, f"{number}.db", "Sample"))
+    assert len(outputs) == 1
+    assert "breakout" in outputs.pop()[1]
 
 
 def test_an_older_copy_says_that_nothing_is_new(retro: Retro) -> None:
@@ -245,13 +245,13 @@ def test_an_older_copy_says_that_nothing_is_new(retro: Retro) -> None:
     write(Path("early.sqlite"), [Trade([first], open=True, enter_tag="guess")])
     write(Path("late.sqlite"), [Trade([first, last], enter_tag="breakout")])
     retro("ingest", "freqtrade", "late.sqlite")
-    said = retro("ingest", "freqtrade", "early.sqlite", "--json")
-    assert (said.code, said.data["stored"], said.data["conflicts"]) == (0, 0, 0)
-    assert said.data["unchanged"] == said.data["events"]
+    result = retro("ingest", "freqtrade", "early.sqlite", "--json")
+    assert (result.code, result.data["stored"], result.data["conflicts"]) == (0, 0, 0)
+    assert result.data["unchanged"] == result.data["events"]
 
 
 def test_the_sample_s_journal_is_read_without_a_fault(retro: Retro) -> None:
-    said = retro("ingest", "journal", JOURNAL, "--json")
+    result = retro("ingest", "journal", JOURNAL, "--json")
     lines = len(JOURNAL.read_text().splitlines())
-    assert (said.code, said.data["events"], said.data["stored"]) == (0, lines, lines)
-    assert json.loads(json.dumps(said.data)) == said.data
+    assert (result.code, result.data["events"], result.data["stored"]) == (0, lines, lines)
+    assert json.loads(json.dumps(result.data)) == result.data

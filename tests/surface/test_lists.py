@@ -15,18 +15,18 @@ __all__ = ["retro", "sample_db"]
 
 def test_a_screen_is_80_columns_wide(sample_db: Path, retro: Retro) -> None:
     for words in (["agents"], ["positions"], ["playbook", "audit"], ["doctor"]):
-        said = retro("--db", sample_db, *words)
-        assert said.code == 0
-        assert max(map(len, said.out.splitlines())) <= 80, words
+        result = retro("--db", sample_db, *words)
+        assert result.code == 0
+        assert max(map(len, result.out.splitlines())) <= 80, words
 
 
 def test_long_names_leave_the_screen_80_columns_wide_and_stay_typeable(retro: Retro) -> None:
     agent, position = "a" * 64, "position-" + "9" * 180
     Path("a.jsonl").write_text(round_trip(position, agent=agent))
     assert retro("ingest", "journal", "a.jsonl").code == 0
-    said = retro("agents")
-    assert agent in said.out, "the name --agent takes is never cut"
-    assert max(map(len, said.out.splitlines())) <= 80
+    result = retro("agents")
+    assert agent in result.out, "the name --agent takes is never cut"
+    assert max(map(len, result.out.splitlines())) <= 80
     assert max(map(len, retro("positions").out.splitlines())) <= 80
     assert retro("positions", "--json").data[0]["position_id"] == position
 
@@ -73,20 +73,20 @@ def test_an_agent_without_positions_has_a_header_and_no_rows(retro: Retro) -> No
 
 
 def test_an_empty_database_says_how_to_begin(retro: Retro) -> None:
-    said = retro("agents")
-    assert (said.code, said.out) == (0, "")
-    assert "retro ingest journal FILE" in said.err
+    result = retro("agents")
+    assert (result.code, result.out) == (0, "")
+    assert "retro ingest journal FILE" in result.err
     assert retro("agents", "--json").data == []
     assert retro("faults", "--json").data == []
     assert "no faults" in retro("faults").err
 
 
 def test_an_implausible_position_is_marked_where_it_stands(retro: Retro) -> None:
-    told = {"position": "p", "instrument": "X/USDC"}
+    trade = {"position": "p", "instrument": "X/USDC"}
     Path("a.jsonl").write_text(
-        event("position", "1", kind="spot", side="long", **told)
-        + event("fill", "2", side="buy", quantity="1", price="0.01", **told)
-        + event("fill", "3", "2026-03-02T10:00:00Z", side="sell", quantity="1", price="66848", **told)
+        event("position", "1", kind="spot", side="long", **trade)
+        + event("fill", "2", side="buy", quantity="1", price="0.01", **trade)
+        + event("fill", "3", "2026-03-02T10:00:00Z", side="sell", quantity="1", price="66848", **trade)
     )
     retro("ingest", "journal", "a.jsonl")
     assert retro("positions").out.splitlines()[-1].endswith("implausible")

@@ -8,32 +8,32 @@ from pathlib import Path
 import memory
 import retro as package
 from retro.store.database import open_store
-from tests.surface.test_memory import TRENDING, episode, told
+from tests.surface.test_memory import TRENDING, episode, remembered
 from tests.worlds.commands import Retro, retro
 
-__all__ = ["retro", "told"]
+__all__ = ["remembered", "retro"]
 
 
-def test_markers_are_listed_newest_first_or_nearest_to_a_situation(told: Retro):
-    assert told("markers", "--json").data == []
+def test_markers_are_listed_newest_first_or_nearest_to_a_situation(remembered: Retro):
+    assert remembered("markers", "--json").data == []
     store = open_store("memory_data/retro.db")
     try:
         with store.write() as conn:
             for number, name in enumerate(("win", "other")):
-                known = 1_772_000_000_000_000 + number * 86_400_000_000
-                memory.amend(conn, "ada", name, memory.Retrospective("r", known, vs_inaction=-5.0))
+                at = 1_772_000_000_000_000 + number * 86_400_000_000
+                memory.amend(conn, "ada", name, memory.Retrospective("r", at, vs_inaction=-5.0))
     finally:
         store.close()
-    assert [one["episode"] for one in told("markers", "--json").data] == ["other", "win"]
-    near = told("markers", "--context", json.dumps(TRENDING), "--json").data
+    assert [marker["episode"] for marker in remembered("markers", "--json").data] == ["other", "win"]
+    near = remembered("markers", "--context", json.dumps(TRENDING), "--json").data
     assert (near[0]["episode"], near[0]["similarity"]) == ("win", 1.0)
-    assert "Regret       50%" in told("markers").out
-    assert "100% from 10 USDC up" in told("markers").err
+    assert "Regret       50%" in remembered("markers").out
+    assert "100% from 10 USDC up" in remembered("markers").err
     with package.open("memory_data/retro.db") as mirror:
         assert mirror.markers("ada", TRENDING) == near
 
 
-def test_no_future_memory_enters_through_python(told: Retro):
+def test_no_future_memory_enters_through_python(remembered: Retro):
     with package.open("memory_data/retro.db") as mirror:
         done = mirror.remember(episode("seer") | {"at": "2199-01-01T00:00:00Z"})
         assert (done["stored"], done["faults"][0]["reason"]) == (0, "at: lies in the future")
@@ -42,20 +42,20 @@ def test_no_future_memory_enters_through_python(told: Retro):
 
 def test_a_new_database_remembers_nothing_of_whoever_asks(retro: Retro):
     """An agent asks before its first trade; once somebody is known, an unknown name is a slip."""
-    asked = ("--agent", "new", "--json")
-    assert [retro(what, *asked).data for what in ("recall", "plans", "habits", "beliefs")] == [[]] * 4
-    assert retro("state", *asked).data["trades"] == 0
-    assert retro("kelly", *asked).data["fraction"] is None
+    options = ("--agent", "new", "--json")
+    assert [retro(command, *options).data for command in ("recall", "plans", "habits", "beliefs")] == [[]] * 4
+    assert retro("state", *options).data["trades"] == 0
+    assert retro("kelly", *options).data["fraction"] is None
     Path("e.jsonl").write_text(json.dumps(episode("e", 1)) + "\n")
     assert retro("remember", "e.jsonl").code == 0
-    assert retro("recall", *asked).code == 2
+    assert retro("recall", *options).code == 2
 
 
-def test_how_an_agent_stands_is_told_with_units(told: Retro):
+def test_how_an_agent_stands_is_told_with_units(remembered: Retro):
     Path("config.toml").write_text("[agent.ada]\ncapital = 100\nbase_currency = 'EURC'\n")
-    state = told("state").out
-    for shown in ("drawdown            9.1 %", "equity              100.00 ", "halted              no"):
-        assert shown in state
-    habits = told("habits").out
+    state = remembered("state").out
+    for figure in ("drawdown            9.1 %", "equity              100.00 ", "halted              no"):
+        assert figure in state
+    habits = remembered("habits").out
     assert "mean r                " in habits
     assert "%" in habits.split("win rate")[1].splitlines()[0]

@@ -51,10 +51,10 @@ def server(home: Path) -> StdioServerParameters:
     )
 
 
-def talk(to: Any, what: Callable[[Client], Awaitable[None]]) -> None:
+def talk(to: Any, script: Callable[[Client], Awaitable[None]]) -> None:
     async def conversation() -> None:
         async with Client(to) as client:
-            await what(client)
+            await script(client)
 
     anyio.run(conversation)
 
@@ -63,22 +63,22 @@ def data(result: Any) -> dict[str, Any]:
     """What a tool answered: the same in text and in structure."""
     assert not result.is_error, result.content[0].text
     [block] = result.content
-    found = json.loads(block.text)
-    assert found == result.structured_content
-    return found
+    answer = json.loads(block.text)
+    assert answer == result.structured_content
+    return answer
 
 
 def test_over_stdio_the_tools_are_there_marked_and_answer(home: Path, retro: Retro):
     """One process for a whole conversation: listing, reading, writing, failing."""
 
-    async def what(client: Client) -> None:
+    async def script(client: Client) -> None:
         listed = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert set(listed) == TOOLS
         assert {name for name, tool in listed.items() if not tool.annotations.read_only_hint} == WRITES
         assert all(tool.description and tool.annotations.open_world_hint is False for tool in listed.values())
 
-        asked = {"agent": "ada", "context": TRENDING, "k": 4, "as_of": "2026-03-05T12:00:00Z"}
-        recalled = data(await client.call_tool("recall_memories", asked))
+        arguments = {"agent": "ada", "context": TRENDING, "k": 4, "as_of": "2026-03-05T12:00:00Z"}
+        recalled = data(await client.call_tool("recall_memories", arguments))
         assert "untrusted" in recalled
         words = ("--context", json.dumps(TRENDING), "-k", "4", "--as-of", "2026-03-05T12:00:00Z", "--json")
         printed = retro("--db", home / "r.db", "recall", "--agent", "ada", *words).data
@@ -92,25 +92,31 @@ def test_over_stdio_the_tools_are_there_marked_and_answer(home: Path, retro: Ret
         assert (reflection["id"], reflection["amendments"]) == ("e1", [])
         assert data(await client.call_tool("list_reviews", {}))["reviews"] == []
         open_ones = data(await client.call_tool("list_hypotheses", {"status": "untested"}))["hypotheses"]
-        assert [one["id"] for one in open_ones] == ["H_001"]
+        assert [hypothesis["id"] for hypothesis in open_ones] == ["H_001"]
         history = data(
             await client.call_tool("experiment_history", {"n": 2, "as_of": "2025-12-02T12:00:00Z"})
         )
-        assert [one["id"] for one in history["experiments"]] == ["exp_v15_1", "exp_v15_0"]
+        assert [experiment["id"] for experiment in history["experiments"]] == ["exp_v15_1", "exp_v15_0"]
         assert history["prompt"].startswith("## Experiment History\n")
 
-    talk(server(home), what)
+    talk(server(home), script)
 
 
 def test_writing_is_idempotent_and_asking_about_plans_changes_nothing(home: Path):
     trigger = {"all": [{"field": "regime", "op": "==", "value": "trending"}]}
 
-    async def what(client: Client) -> None:
-        told = {"id": "m1", "agent": "mia", "at": "2026-03-20T00:00:00Z", "pnl_r": 0.5, "context": TRENDING}
-        assert data(await client.call_tool("remember_trade", told))["stored"] == 1
-        assert data(await client.call_tool("remember_trade", told))["unchanged"] == 1
-        planned = {"agent": "mia", "trigger": trigger, "action": {"type": "alert"}, "reasoning": "see"}
-        plan = data(await client.call_tool("create_trading_plan", planned))["plan"]
+    async def script(client: Client) -> None:
+        episode = {
+            "id": "m1",
+            "agent": "mia",
+            "at": "2026-03-20T00:00:00Z",
+            "pnl_r": 0.5,
+            "context": TRENDING,
+        }
+        assert data(await client.call_tool("remember_trade", episode))["stored"] == 1
+        assert data(await client.call_tool("remember_trade", episode))["unchanged"] == 1
+        plan_arguments = {"agent": "mia", "trigger": trigger, "action": {"type": "alert"}, "reasoning": "see"}
+        plan = data(await client.call_tool("create_trading_plan", plan_arguments))["plan"]
         assert (plan["status"], plan["armed"]) == ("active", True)
         for _ in range(2):  # a check that triggered or re-armed would answer otherwise the second time
             checked = data(
@@ -121,11 +127,11 @@ def test_writing_is_idempotent_and_asking_about_plans_changes_nothing(home: Path
         met = data(await client.call_tool("check_active_plans", {"agent": "mia", "context": RANGING}))
         assert met["checks"][0]["met"] is False
 
-    talk(server(home), what)
+    talk(server(home), script)
 
 
 @pytest.mark.parametrize(
-    ("tool", "asked", "word"),
+    ("tool", "arguments", "word"),
     [
         ("recall_memories", {"agent": "nobody"}, "nobody"),
         ("recall_memories", {"agent": "ada", "as_of": "soon"}, "as_of"),
@@ -141,7 +147,7 @@ def test_writing_is_idempotent_and_asking_about_plans_changes_nothing(home: Path
         ("no_such_tool", {}, "no_such_tool"),
     ],
 )  # fmt: skip
-def test_a_failure_is_an_error_that_says_why(home: Path, tool: str, asked: dict[str, Any], word: str):
+def test_a_failure_is_an_error_that_says_why(home: Path, tool: str, arguments: dict[str, Any], word: str):
     """Asked inside this process: the server is the same object."""
     from retro.app.questions.memory import MemoryQueries
     from retro.config import Config
@@ -151,17 +157,17 @@ def test_a_failure_is_an_error_that_says_why(home: Path, tool: str, asked: dict[
     store = open_store(str(home / "r.db"))
     try:
 
-        async def what(client: Client) -> None:
+        async def script(client: Client) -> None:
             try:
-                result = await client.call_tool(tool, asked)
+                result = await client.call_tool(tool, arguments)
             except MCPError as error:  # a tool that is not there is a fault of the protocol
-                said = str(error)
+                message = str(error)
             else:
                 assert result.is_error
-                said = result.content[0].text
-            assert word in said
+                message = result.content[0].text
+            assert word in message
 
-        talk(server_of(MemoryQueries(store, Config())), what)
+        talk(server_of(MemoryQueries(store, Config())), script)
     finally:
         store.close()
 
@@ -177,20 +183,20 @@ def test_it_ends_with_0_when_its_input_ends_and_stdout_carries_the_protocol_only
             "clientInfo": {"name": "test", "version": "0"},
         },
     }
-    said = process("--db", home / "fresh.db", "mcp", stdin=json.dumps(hello).encode() + b"\n", cwd=home)
-    assert said.code == 0, said.err
-    [line] = said.out.splitlines()
+    result = process("--db", home / "fresh.db", "mcp", stdin=json.dumps(hello).encode() + b"\n", cwd=home)
+    assert result.code == 0, result.err
+    [line] = result.out.splitlines()
     assert json.loads(line)["result"]["serverInfo"]["name"] == "slow-mirror"
-    assert "fresh.db" in said.err  # a word for a person goes elsewhere
+    assert "fresh.db" in result.err  # a word for a person goes elsewhere
     nothing = process("--db", home / "fresh.db", "mcp", stdin=b"", cwd=home)
     assert (nothing.code, nothing.out) == (0, "")
 
 
 def test_a_database_that_cannot_be_opened_is_said_before_the_protocol_begins(home: Path):
     (home / "not.db").write_text("words, many words, and nothing else" * 40)
-    said = process("--db", home / "not.db", "mcp", stdin=b"", cwd=home)
-    assert (said.code, said.out) == (1, "")
-    assert "not a SQLite database" in said.err
+    result = process("--db", home / "not.db", "mcp", stdin=b"", cwd=home)
+    assert (result.code, result.out) == (1, "")
+    assert "not a SQLite database" in result.err
 
 
 @pytest.fixture
@@ -226,7 +232,7 @@ def http_url(home: Path) -> Iterator[str]:
 
 
 def test_over_http_it_answers_the_same_several_askers_at_once(home: Path, http_url: str, retro: Retro):
-    async def what(client: Client) -> None:
+    async def script(client: Client) -> None:
         answers: list[dict[str, Any]] = []
 
         async def ask() -> None:
@@ -241,4 +247,4 @@ def test_over_http_it_answers_the_same_several_askers_at_once(home: Path, http_u
         printed = retro("--db", home / "r.db", "recall", *words).data
         assert all(answer["memories"] == printed for answer in answers)
 
-    talk(http_url, what)
+    talk(http_url, script)

@@ -22,8 +22,8 @@ __all__ = ["retro"]
 TRENDING, RANGING = {"regime": "trending", "atr_d1": 40.0}, {"regime": "ranging", "atr_d1": 20.0}
 
 
-def episode(identity: str, day: int = 1, agent: str = "ada", **more: Any) -> dict[str, Any]:
-    told = {
+def episode(identity: str, day: int = 1, agent: str = "ada", **overrides: Any) -> dict[str, Any]:
+    defaults = {
         "id": identity,
         "agent": agent,
         "at": f"2026-03-{day:02d}T12:00:00Z",
@@ -36,11 +36,11 @@ def episode(identity: str, day: int = 1, agent: str = "ada", **more: Any) -> dic
         "confidence": 0.6,
         "context": TRENDING,
     }
-    return told | more
+    return defaults | overrides
 
 
 @pytest.fixture
-def told(retro: Retro) -> Retro:
+def remembered(retro: Retro) -> Retro:
     """Four episodes of one agent."""
     rows = [
         episode("win"),
@@ -59,8 +59,8 @@ def told(retro: Retro) -> Retro:
 def test_remember_prints_the_document_of_an_ingestion_and_changes_nothing_the_second_time(retro: Retro):
     Path("e.jsonl").write_text(json.dumps(episode("a")) + "\n\n" + json.dumps(episode("b")))
     document = {"source": "e.jsonl", "events": 2, "stored": 2, "unchanged": 0, "conflicts": 0, "faults": []}
-    said = retro("remember", "e.jsonl", "--json")
-    assert (said.code, said.data) == (0, document)
+    result = retro("remember", "e.jsonl", "--json")
+    assert (result.code, result.data) == (0, document)
     assert retro("remember", "e.jsonl", "--json").data == document | {"stored": 0, "unchanged": 2}
 
 
@@ -75,26 +75,26 @@ def test_faults_and_conflicts_are_counted_named_and_kept_and_good_lines_stored(r
         json.dumps(episode("e", context={"regime": ["x"]})),
     ]
     Path("e.jsonl").write_text("\n".join(lines) + "\n")
-    said = retro("--json", "remember", "e.jsonl")
-    assert said.code == 1
-    assert (said.data["stored"], said.data["conflicts"], said.data["events"]) == (1, 1, 7)
-    assert [fault["line"] for fault in said.data["faults"]] == [2, 3, 5, 6, 7]
+    result = retro("--json", "remember", "e.jsonl")
+    assert result.code == 1
+    assert (result.data["stored"], result.data["conflicts"], result.data["events"]) == (1, 1, 7)
+    assert [fault["line"] for fault in result.data["faults"]] == [2, 3, 5, 6, 7]
     assert [row["line"] for row in retro("faults", "--json").data] == [2, 3, 5, 6, 7]
-    assert "told before with other content" in said.err
+    assert "told before with other content" in result.err
 
 
 def test_files_may_be_several_gzipped_or_standard_input(retro: Retro, monkeypatch: pytest.MonkeyPatch):
     Path("a.gz").write_bytes(gzip.compress(json.dumps(episode("a")).encode()))
     Path("b.jsonl").write_text(json.dumps(episode("b")))
-    assert [one["stored"] for one in retro("remember", "a.gz", "b.jsonl", "--json").data] == [1, 1]
+    assert [entry["stored"] for entry in retro("remember", "a.gz", "b.jsonl", "--json").data] == [1, 1]
     assert retro("remember", "nowhere.jsonl").code == 1
 
 
 # recall
 
 
-def test_recall_has_the_contracts_shape_best_first(told: Retro):
-    hits = told("recall", "--agent", "ada", "--context", json.dumps(TRENDING), "--json").data
+def test_recall_has_the_contracts_shape_best_first(remembered: Retro):
+    hits = remembered("recall", "--agent", "ada", "--context", json.dumps(TRENDING), "--json").data
     assert [hit["id"] for hit in hits] == ["win", "skip", "loss", "other"]
     assert list(hits[0]) == ["id", "type", "score", "components", "reason", "amended", "memory"]
     assert list(hits[0]["components"]) == ["Q", "Sim", "Rec", "Conf", "Aff", "boost"]
@@ -121,10 +121,10 @@ def test_recall_has_the_contracts_shape_best_first(told: Retro):
         (("--types", "belief,plan"), []),
     ],
 )
-def test_recall_is_narrowed_and_ordered_as_asked(told: Retro, words: tuple[str, ...], ids: list[str]):
-    said = told("recall", "--context", json.dumps(TRENDING), *words, "--json")
-    assert said.code == 0
-    assert [hit["id"] for hit in said.data] == ids
+def test_recall_is_narrowed_and_ordered_as_asked(remembered: Retro, words: tuple[str, ...], ids: list[str]):
+    result = remembered("recall", "--context", json.dumps(TRENDING), *words, "--json")
+    assert result.code == 0
+    assert [hit["id"] for hit in result.data] == ids
 
 
 @pytest.mark.parametrize(
@@ -141,108 +141,110 @@ def test_recall_is_narrowed_and_ordered_as_asked(told: Retro, words: tuple[str, 
         ("--agent", "bob"),
     ],
 )
-def test_a_question_that_makes_no_sense_is_a_usage_error_in_one_line(told: Retro, words: tuple[str, ...]):
-    said = told("recall", *words)
-    assert said.code == 2
-    assert said.out == ""
-    assert len(said.err.strip().splitlines()) == 1
+def test_a_question_that_makes_no_sense_is_a_usage_error_in_one_line(
+    remembered: Retro, words: tuple[str, ...]
+):
+    result = remembered("recall", *words)
+    assert result.code == 2
+    assert result.out == ""
+    assert len(result.err.strip().splitlines()) == 1
 
 
-def test_several_agents_without_a_name_are_listed(told: Retro):
+def test_several_agents_without_a_name_are_listed(remembered: Retro):
     Path("bob.jsonl").write_text(json.dumps(episode("x", agent="bob")))
-    told("remember", "bob.jsonl")
+    remembered("remember", "bob.jsonl")
     for command in ("recall", "state", "plans", "habits", "beliefs", "kelly"):
-        said = told(command)
-        assert said.code == 2
-        assert "ada, bob" in said.err
+        result = remembered(command)
+        assert result.code == 2
+        assert "ada, bob" in result.err
 
 
 def test_an_empty_database_says_how_to_begin(retro: Retro):
-    said = retro("recall")
-    assert said.code == 1
-    assert "retro remember" in said.err
+    result = retro("recall")
+    assert result.code == 1
+    assert "retro remember" in result.err
 
 
-def test_a_field_nothing_is_compared_by_is_noted(told: Retro):
-    said = told("recall", "--context", '{"mood": "low", "regime": "ranging"}', "--json")
-    assert said.code == 0
-    assert "mood" in said.err
+def test_a_field_nothing_is_compared_by_is_noted(remembered: Retro):
+    result = remembered("recall", "--context", '{"mood": "low", "regime": "ranging"}', "--json")
+    assert result.code == 0
+    assert "mood" in result.err
 
 
-def test_the_configuration_adds_fields_and_replaces_built_in_ones(told: Retro):
+def test_the_configuration_adds_fields_and_replaces_built_in_ones(remembered: Retro):
     Path("config.toml").write_text(
         '[memory.fields.mood]\nkind = "category"\nweight = 1.0\n\n[memory.fields.regime]\nkind = "category"\nweight = 0.0\n'
     )
     Path("more.jsonl").write_text(
         "".join(json.dumps(episode(f"m{mood}", context={"mood": mood})) + "\n" for mood in ("low", "high"))
     )
-    told("remember", "more.jsonl")
-    hits = told("recall", "--context", '{"mood": "low", "regime": "ranging"}', "--json").data
+    remembered("remember", "more.jsonl")
+    hits = remembered("recall", "--context", '{"mood": "low", "regime": "ranging"}', "--json").data
     assert {hit["id"]: hit["components"]["Sim"] for hit in hits if hit["components"]["Sim"]} == {"mlow": 1.0}
 
 
-def test_the_reasons_and_an_agents_words_cannot_move_the_cursor(told: Retro):
+def test_the_reasons_and_an_agents_words_cannot_move_the_cursor(remembered: Retro):
     Path("evil.jsonl").write_text(json.dumps(episode("\u202eevil", 5, symbol="a\u2066b")))
-    told("remember", "evil.jsonl")
-    said = told("recall", "--context", json.dumps(TRENDING))
-    assert "evil" in said.out
-    assert not {"\u202e", "\u2066"} & set(said.out)
+    remembered("remember", "evil.jsonl")
+    result = remembered("recall", "--context", json.dumps(TRENDING))
+    assert "evil" in result.out
+    assert not {"\u202e", "\u2066"} & set(result.out)
 
 
 # the other questions
 
 
-def test_state_is_computed_from_the_ledger_as_of_an_instant(told: Retro):
-    now = told("state", "--agent", "ada", "--json").data
+def test_state_is_computed_from_the_ledger_as_of_an_instant(remembered: Retro):
+    now = remembered("state", "--agent", "ada", "--json").data
     assert (now["trades"], now["consecutive_wins"], now["halted"]) == (3, 1, False)
     assert now["drawdown"] is None
     assert now["reasons"]["drawdown"] == "no capital is known"
-    then = told("state", "--as-of", "2026-03-02T12:00:00Z", "--json").data
+    then = remembered("state", "--as-of", "2026-03-02T12:00:00Z", "--json").data
     assert (then["trades"], then["consecutive_losses"]) == (2, 1)
 
 
-def test_capital_comes_from_the_configuration(told: Retro):
+def test_capital_comes_from_the_configuration(remembered: Retro):
     Path("config.toml").write_text("[agent.ada]\ncapital = 100\n")
-    assert told("state", "--json").data["equity"] == 100.0
-    assert told("state", "--json").data["drawdown"] == pytest.approx(10 / 110)
+    assert remembered("state", "--json").data["equity"] == 100.0
+    assert remembered("state", "--json").data["drawdown"] == pytest.approx(10 / 110)
 
 
-def test_kelly_has_the_contracts_shape_and_says_unknown_rather_than_0(told: Retro):
-    found = told("kelly", "--agent", "ada", "--context", json.dumps(TRENDING), "--json").data
-    assert list(found) == ["fraction", "effective_n", "p", "win_r", "loss_r", "why"]
-    assert found["fraction"] is None
-    assert "fewer than 10" in found["why"]
-    assert told("kelly").out.startswith("unknown\n")
+def test_kelly_has_the_contracts_shape_and_says_unknown_rather_than_0(remembered: Retro):
+    advice = remembered("kelly", "--agent", "ada", "--context", json.dumps(TRENDING), "--json").data
+    assert list(advice) == ["fraction", "effective_n", "p", "win_r", "loss_r", "why"]
+    assert advice["fraction"] is None
+    assert "fewer than 10" in advice["why"]
+    assert remembered("kelly").out.startswith("unknown\n")
 
 
-def test_habits_beliefs_and_plans_are_lists(told: Retro):
-    habits = told("habits", "--json").data
-    assert {(one["strategy"], one["symbol"], one["trades"]) for one in habits} == {
+def test_habits_beliefs_and_plans_are_lists(remembered: Retro):
+    habits = remembered("habits", "--json").data
+    assert {(habit["strategy"], habit["symbol"], habit["trades"]) for habit in habits} == {
         ("breakout", "ETH/USDC", 2),
         ("range", "SOL/USDC", 1),
     }
-    assert told("beliefs", "--json").data == []
-    assert told("plans", "--json").data == []
+    assert remembered("beliefs", "--json").data == []
+    assert remembered("plans", "--json").data == []
     for command in ("habits", "beliefs", "plans", "state"):
-        assert told(command).code == 0
+        assert remembered(command).code == 0
 
 
-def test_plans_show_how_they_stand(told: Retro):
+def test_plans_show_how_they_stand(remembered: Retro):
     with package.open("memory_data/retro.db") as mirror:
-        made = mirror.create_trading_plan(
+        created = mirror.create_trading_plan(
             {"all": [{"field": "regime", "op": "==", "value": "ranging"}]},
             {"type": "skip_trade"},
             "it lost",
             at="2026-03-05T00:00:00Z",
         )
-    [plan] = told("plans", "--as-of", "2026-03-06", "--json").data
-    assert (plan["id"], plan["status"], plan["reasoning"]) == (made["id"], "active", "it lost")
-    assert told("plans", "--as-of", "2026-05-06", "--json").data[0]["status"] == "expired"
-    assert told("plans", "--as-of", "2026-05-06", "--alive", "--json").data == []
+    [plan] = remembered("plans", "--as-of", "2026-03-06", "--json").data
+    assert (plan["id"], plan["status"], plan["reasoning"]) == (created["id"], "active", "it lost")
+    assert remembered("plans", "--as-of", "2026-05-06", "--json").data[0]["status"] == "expired"
+    assert remembered("plans", "--as-of", "2026-05-06", "--alive", "--json").data == []
 
 
-def test_a_replay_prints_what_it_finds_and_too_little_is_said(told: Retro):
-    said = told("validate", "recall", "--split", "2026-03-01")
+def test_a_replay_prints_what_it_finds_and_too_little_is_said(remembered: Retro):
+    said = remembered("validate", "recall", "--split", "2026-03-01")
     assert said.code == 2
     assert "at least 20" in said.err
     rows = [
@@ -250,29 +252,29 @@ def test_a_replay_prints_what_it_finds_and_too_little_is_said(told: Retro):
         for i in range(60)
     ]
     Path("more.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    told("remember", "more.jsonl")
-    found = told("validate", "recall", "--split", "2026-03-15", "--json").data
-    assert [one["name"] for one in found["approaches"]] == [
+    remembered("remember", "more.jsonl")
+    replay = remembered("validate", "recall", "--split", "2026-03-15", "--json").data
+    assert [approach["name"] for approach in replay["approaches"]] == [
         "fixed",
         "simple_kelly",
         "recency_kelly",
         "memory_kelly",
     ]
-    assert found["verdict"]
-    shown = told("validate", "recall", "--split", "2026-03-15")
-    assert shown.code == 0
-    assert shown.out.splitlines()[-1] == found["verdict"].replace("_", " ")
+    assert replay["verdict"]
+    text_result = remembered("validate", "recall", "--split", "2026-03-15")
+    assert text_result.code == 0
+    assert text_result.out.splitlines()[-1] == replay["verdict"].replace("_", " ")
 
 
-def test_a_replay_without_situations_says_that_memory_knew_nothing(told: Retro):
+def test_a_replay_without_situations_says_that_memory_knew_nothing(remembered: Retro):
     rows = [episode(f"v{i}", 1 + i % 28, pnl_r=1.0 if i % 3 else -1.0, context={}) for i in range(60)]
     Path("more.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    told("remember", "more.jsonl")
-    said = told("validate", "recall", "--split", "2026-03-15")
-    trades = told("validate", "recall", "--split", "2026-03-15", "--json").data["trades"]
-    assert f"{trades} of {trades} trades could not be sized from memory" in said.out
-    assert f"{trades} state nothing of their situation" in said.out
-    assert "memory knew too little to size any of these trades" in said.out
+    remembered("remember", "more.jsonl")
+    result = remembered("validate", "recall", "--split", "2026-03-15")
+    trades = remembered("validate", "recall", "--split", "2026-03-15", "--json").data["trades"]
+    assert f"{trades} of {trades} trades could not be sized from memory" in result.out
+    assert f"{trades} state nothing of their situation" in result.out
+    assert "memory knew too little to size any of these trades" in result.out
 
 
 # records
@@ -294,14 +296,16 @@ def test_records_are_imported_listed_and_made_into_a_prompt(retro: Retro):
     imported = retro("experiments", "import", "theirs", "--json")
     assert (imported.code, imported.data["stored"], imported.data["faults"]) == (0, 5, [])
     assert retro("experiments", "import", "theirs", "--json").data["unchanged"] == 5
-    assert [one["id"] for one in retro("experiments", "--json").data] == [
+    assert [experiment["id"] for experiment in retro("experiments", "--json").data] == [
         "exp_v15_2",
         "exp_v15_1",
         "exp_v15_0",
     ]
     assert len(retro("experiments", "-n", "2", "--json").data) == 2
-    assert [one["id"] for one in retro("hypotheses", "--json").data] == ["H_001", "H_002"]
-    assert [one["id"] for one in retro("hypotheses", "--status", "refuted", "--json").data] == ["H_002"]
+    assert [hypothesis["id"] for hypothesis in retro("hypotheses", "--json").data] == ["H_001", "H_002"]
+    assert [hypothesis["id"] for hypothesis in retro("hypotheses", "--status", "refuted", "--json").data] == [
+        "H_002"
+    ]
     prompt = retro("experiments", "prompt", "-n", "2").out
     assert prompt.startswith(
         "## Experiment History\n\n### Recent Experiments (last 2)\n\n**exp_v15_2** (2025-12-03)\n"
@@ -313,8 +317,8 @@ def test_records_are_imported_listed_and_made_into_a_prompt(retro: Retro):
 
 
 def test_without_records_the_prompt_still_has_both_headings(retro: Retro):
-    said = retro("experiments", "prompt", "-n", "15")
-    assert (said.code, said.out) == (
+    result = retro("experiments", "prompt", "-n", "15")
+    assert (result.code, result.out) == (
         0,
         "## Experiment History\n\n### Recent Experiments (last 15)\n\n## Open Hypotheses\n",
     )
@@ -326,16 +330,16 @@ def test_without_records_the_prompt_still_has_both_headings(retro: Retro):
 def test_a_damaged_file_is_named_and_the_good_ones_are_printed_exit_1(retro: Retro):
     write_records(Path("memory_data"))
     Path("memory_data/experiments/exp_v15_1.yaml").write_text("a: [")
-    said = retro("experiments", "--json", "-q")
-    assert said.code == 1
-    assert len(said.data) == 2
-    assert "exp_v15_1.yaml" in said.err
-    said = retro("hypotheses", "--json")
-    assert (said.code, len(said.data), "exp_v15_1.yaml" in said.err) == (1, 2, True)
+    result = retro("experiments", "--json", "-q")
+    assert result.code == 1
+    assert len(result.data) == 2
+    assert "exp_v15_1.yaml" in result.err
+    result = retro("hypotheses", "--json")
+    assert (result.code, len(result.data), "exp_v15_1.yaml" in result.err) == (1, 2, True)
     Path("memory_data/hypotheses.yaml").write_text("hypotheses: {")
-    said = retro("hypotheses", "--json")
-    assert (said.code, said.data) == (1, [])
-    assert "hypotheses.yaml" in said.err
+    result = retro("hypotheses", "--json")
+    assert (result.code, result.data) == (1, [])
+    assert "hypotheses.yaml" in result.err
     assert "hypotheses.yaml" in retro("experiments").err
     assert retro("experiments", "prompt").code == 1
     assert Path("memory_data/hypotheses.yaml").read_text() == "hypotheses: {"
@@ -354,8 +358,8 @@ def test_a_folder_that_is_not_there_cannot_be_imported(retro: Retro):
 # from Python
 
 
-def test_the_python_door_answers_like_the_command_line(told: Retro):
-    printed = told("recall", "--context", json.dumps(TRENDING), "-k", "2", "--json").data
+def test_the_python_door_answers_like_the_command_line(remembered: Retro):
+    printed = remembered("recall", "--context", json.dumps(TRENDING), "-k", "2", "--json").data
     with package.open("memory_data/retro.db") as mirror:
         assert mirror.recall("ada", TRENDING, k=2) == printed
         assert mirror.recall_memories(context=TRENDING, k=2) == printed
@@ -385,9 +389,9 @@ def test_a_strangers_memory_package_is_named_in_one_line(tmp_path: Path):
     env = {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
     open_store(str(tmp_path / "r.db")).close()
     for words in (("recall",), ("experiments",), ("mcp",)):
-        said = process("--db", tmp_path / "r.db", *words, cwd=tmp_path, env=env, stdin=b"")
-        assert (said.code, said.out, len(said.err.strip().splitlines())) == (1, "", 1)
-        assert "another package named `memory`" in said.err
+        result = process("--db", tmp_path / "r.db", *words, cwd=tmp_path, env=env, stdin=b"")
+        assert (result.code, result.out, len(result.err.strip().splitlines())) == (1, "", 1)
+        assert "another package named `memory`" in result.err
     script = "import retro, sys; retro.open(sys.argv[1])"
     done = subprocess.run(
         [sys.executable, "-c", script, "r.db"],

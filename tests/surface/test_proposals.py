@@ -38,8 +38,8 @@ def configure(home: Path, text: str, book: bytes | None) -> list[str]:
     ids=["plain", "CRLF", "open end", "BOM"],
 )
 def test_git_takes_what_propose_prints_also_below_a_folder(retro: Retro, home: Path, text: str) -> None:
-    told = '[agent.bot]\nplaybook = "rules/BOOK.md"\n[playbook]\nfile = "rules/BOOK.md"\n'
-    words = configure(home, told, text.encode())
+    configuration = '[agent.bot]\nplaybook = "rules/BOOK.md"\n[playbook]\nfile = "rules/BOOK.md"\n'
+    words = configure(home, configuration, text.encode())
     (home / "x.patch").write_text(retro(*words, "propose").out, newline="")
     subprocess.run(["git", "apply", "--whitespace=nowarn", "x.patch"], cwd=home, check=True)
     after = (home / "rules" / "BOOK.md").read_bytes().decode()
@@ -64,13 +64,13 @@ def test_status_shows_the_whole_address_and_what_would_prove_it_wrong(retro: Ret
 
 
 def entry(**changed: Any) -> dict[str, Any]:
-    told = {"op": "set_confidence", "heuristic": "H-7", "old": "- H-7 [0.62] x", "new": "- H-7 [0.53] x"}
+    defaults = {"op": "set_confidence", "heuristic": "H-7", "old": "- H-7 [0.62] x", "new": "- H-7 [0.53] x"}
     evidence = {"role": "entry", "resolved": 15, "wins": 7, "average": -0.962, "unit": "usd", "q": 0.577}
-    return {**told, "evidence": {**evidence, "interval": [-2.87, 0.845], "grade": "weak"}, **changed}
+    return {**defaults, "evidence": {**evidence, "interval": [-2.87, 0.845], "grade": "weak"}, **changed}
 
 
 @pytest.mark.parametrize(
-    ("told", "change", "evidence"),
+    ("proposal", "change", "evidence"),
     [
         (entry(), ("lower to 0.53", "H-7"), "average -0.96 USDC over 15 resolved entry citations, 7 won, 95 % -2.87..+0.84, q 0.58, evidence weak"),
         (entry(new="- H-7 [0.7] x", evidence={"role": "exit", "resolved": 1, "average": 2, "unit": "bps"}), ("raise to 0.70", "H-7"), "average +2.00 bps of notional over 1 resolved exit citation"),
@@ -81,7 +81,7 @@ def entry(**changed: Any) -> dict[str, Any]:
     ],
 )  # fmt: skip
 def test_a_proposal_is_told_in_words_with_unit_and_sample_size(
-    told: dict[str, Any], change: tuple[str, str], evidence: str
+    proposal: dict[str, Any], change: tuple[str, str], evidence: str
 ) -> None:
-    assert describe_change(told) == change
-    assert evidence_in_words(told, "USDC") == evidence
+    assert describe_change(proposal) == change
+    assert evidence_in_words(proposal, "USDC") == evidence

@@ -24,16 +24,16 @@ def test_every_review_has_every_format_and_leaves_the_database_alone(
     words: list[str], form: str, sample_db: Path, retro: Retro
 ) -> None:
     before = sample_db.read_bytes()
-    said = retro("--config", SAMPLE / "config.toml", "--db", sample_db, "review", *words, "--format", form)
-    assert (said.code, said.err) == (0, "")
-    assert "sample" in said.out
+    result = retro("--config", SAMPLE / "config.toml", "--db", sample_db, "review", *words, "--format", form)
+    assert (result.code, result.err) == (0, "")
+    assert "sample" in result.out
     if form == "text":
-        assert max(map(len, said.out.splitlines())) <= 80
+        assert max(map(len, result.out.splitlines())) <= 80
     if form == "json":
-        assert said.data["agent"] == "sample"
+        assert result.data["agent"] == "sample"
     if form == "html":
-        assert said.out.startswith("<!doctype html>")
-        assert "<script" not in said.out
+        assert result.out.startswith("<!doctype html>")
+        assert "<script" not in result.out
     assert sample_db.read_bytes() == before, "a review stores nothing"
 
 
@@ -41,8 +41,8 @@ def test_every_review_has_every_format_and_leaves_the_database_alone(
 def test_a_review_in_a_file_is_the_review_on_the_screen(form: str, sample_db: Path, retro: Retro) -> None:
     words = ("--db", sample_db, "review", "weekly", "--format", form)
     printed = retro(*words).out
-    said = retro(*words, "-o", "week")
-    assert (said.code, said.out, said.err) == (0, "", "wrote week\n")
+    result = retro(*words, "-o", "week")
+    assert (result.code, result.out, result.err) == (0, "", "wrote week\n")
     assert Path("week").read_bytes().decode() == printed.removesuffix("\n") + (
         "\n" if Path("week").read_bytes().endswith(b"\n") else ""
     )
@@ -63,8 +63,8 @@ def test_twice_the_same_bytes_also_from_another_process(sample_db: Path, retro: 
 
 def test_without_a_date_it_is_the_last_complete_period(sample_db: Path, retro: Retro) -> None:
     def period(*words: str) -> tuple[str, str, str]:
-        told = retro("--db", sample_db, "review", *words, "--json").data
-        return told["id"], told["period_start"], told["period_end"]
+        report = retro("--db", sample_db, "review", *words, "--json").data
+        return report["id"], report["period_start"], report["period_end"]
 
     assert period("daily") == ("sample.daily.2026-03-08", "2026-03-08T00:00:00Z", "2026-03-09T00:00:00Z")
     assert period("weekly")[0] == "sample.weekly.2026-W10"
@@ -79,36 +79,39 @@ def test_without_a_date_it_is_the_last_complete_period(sample_db: Path, retro: R
 def test_a_date_is_the_owner_s_day(zone: str, sample_db: Path, retro: Retro) -> None:
     """Midnight UTC of that date lies in another day of New York: the day asked for is the owner's."""
     Path("config.toml").write_text(f'[owner]\ntime_zone = "{zone}"\n')
-    told = retro("--db", sample_db, "review", "daily", "--at", "2026-02-11", "--json").data
-    assert told["id"] == "sample.daily.2026-02-11"
-    assert told["time_zone"] == zone
+    report = retro("--db", sample_db, "review", "daily", "--at", "2026-02-11", "--json").data
+    assert report["id"] == "sample.daily.2026-02-11"
+    assert report["time_zone"] == zone
     days = retro("--db", sample_db, "review", "daily", "--from", "2026-02-11", "--to", "2026-02-12", "--json")
-    assert (days.data["period_start"], days.data["period_end"]) == (told["period_start"], told["period_end"])
+    assert (days.data["period_start"], days.data["period_end"]) == (
+        report["period_start"],
+        report["period_end"],
+    )
 
 
 def test_from_must_lie_before_to(sample_db: Path, retro: Retro) -> None:
-    said = retro("--db", sample_db, "review", "weekly", "--from", "2026-02-03", "--to", "2026-02-01")
-    assert said.code == 2
-    said = retro(
+    result = retro("--db", sample_db, "review", "weekly", "--from", "2026-02-03", "--to", "2026-02-01")
+    assert result.code == 2
+    result = retro(
         "--db", sample_db, "review", "weekly",
         "--at", "2026-02-03", "--from", "2026-02-03", "--to", "2026-02-04",
     )  # fmt: skip
-    assert said.code == 2
+    assert result.code == 2
 
 
 def test_a_period_nobody_lived_in_is_answered_and_pointed_out(sample_db: Path, retro: Retro) -> None:
     for date in ("1999-12-31", "2031-01-01"):
-        said = retro("--db", sample_db, "review", "weekly", "--at", date, "--json")
-        assert said.code == 0
-        assert said.data["pnl"]["total"] == 0
-        assert "note: nothing is known of sample in this period; its events go from 2026-01-05" in said.err
+        result = retro("--db", sample_db, "review", "weekly", "--at", date, "--json")
+        assert result.code == 0
+        assert result.data["pnl"]["total"] == 0
+        assert "note: nothing is known of sample in this period; its events go from 2026-01-05" in result.err
     assert "note" not in retro("--db", sample_db, "review", "weekly").err
 
 
 def test_as_of_knows_nothing_of_what_came_later(sample_db: Path, retro: Retro) -> None:
-    told = retro("--db", sample_db, "review", "weekly", "--as-of", "2026-02-18T12:00:00Z", "--json").data
-    assert told["id"] == "sample.weekly.2026-W07"
-    assert told["known_until"] <= "2026-02-18T12:00:00Z"
+    report = retro("--db", sample_db, "review", "weekly", "--as-of", "2026-02-18T12:00:00Z", "--json").data
+    assert report["id"] == "sample.weekly.2026-W07"
+    assert report["known_until"] <= "2026-02-18T12:00:00Z"
 
 
 # Files
@@ -117,11 +120,11 @@ def test_as_of_knows_nothing_of_what_came_later(sample_db: Path, retro: Retro) -
 def test_a_file_appears_whole_or_not_at_all(sample_db: Path, retro: Retro) -> None:
     Path("folder").mkdir()
     words = ("--db", sample_db, "review", "weekly", "-o")
-    for target, told in (("nowhere/week.html", "No such file"), ("folder", "is a directory")):
-        said = retro(*words, target)
-        assert (said.code, said.out) == (1, "")
-        assert said.err.startswith("retro: ")
-        assert told in said.err
+    for target, reason in (("nowhere/week.html", "No such file"), ("folder", "is a directory")):
+        result = retro(*words, target)
+        assert (result.code, result.out) == (1, "")
+        assert result.err.startswith("retro: ")
+        assert reason in result.err
     assert [path.name for path in Path().iterdir()] == ["folder"]
     assert not list(Path("folder").iterdir())
 
@@ -129,9 +132,9 @@ def test_a_file_appears_whole_or_not_at_all(sample_db: Path, retro: Retro) -> No
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_that_may_not_be_written_is_one_line(sample_db: Path, retro: Retro) -> None:
     Path("closed").mkdir(mode=0o500)
-    said = retro("--db", sample_db, "review", "weekly", "-o", "closed/week.html")
-    assert said.code == 1
-    assert "Permission denied" in said.err
+    result = retro("--db", sample_db, "review", "weekly", "-o", "closed/week.html")
+    assert result.code == 1
+    assert "Permission denied" in result.err
 
 
 def test_a_file_keeps_its_permissions_and_a_new_one_gets_the_usual_ones(
@@ -164,9 +167,9 @@ def test_a_pipe_is_written_to_and_not_replaced(sample_db: Path, retro: Retro) ->
     got: list[str] = []
     reader = threading.Thread(target=lambda: got.append(Path("pipe").read_text()))
     reader.start()
-    said = retro("--db", sample_db, "review", "daily", "-o", "pipe")
+    result = retro("--db", sample_db, "review", "daily", "-o", "pipe")
     reader.join()
-    assert said.code == 0
+    assert result.code == 0
     assert got[0].startswith("DAILY REVIEW: sample")
     assert stat.S_ISFIFO(Path("pipe").stat().st_mode)
 
@@ -184,9 +187,9 @@ def test_the_playbook_of_the_configuration_gives_its_texts(retro: Retro) -> None
         ("H-1", "Buy the dip", 2)
     ]
     Path("PLAYBOOK.md").unlink()
-    said = retro("review", "weekly")
-    assert (said.code, said.out) == (1, "")
-    assert "PLAYBOOK.md cannot be read" in said.err
+    result = retro("review", "weekly")
+    assert (result.code, result.out) == (1, "")
+    assert "PLAYBOOK.md cannot be read" in result.err
 
 
 def test_lint_names_lines_and_format_gives_back_every_byte(retro: Retro) -> None:
@@ -200,11 +203,11 @@ def test_lint_names_lines_and_format_gives_back_every_byte(retro: Retro) -> None
     Path("good.md").write_text("## Global\n\n- H-1 [0.50] One\n")
     Path("bad.md").write_text("## Global\n\n- H-1 [0.50] One\n- H-1 [0.40] Two\n")
     assert retro("playbook", "lint", "good.md").code == 0
-    said = retro("playbook", "lint", "bad.md")
-    assert said.code == 1
-    assert said.out.startswith("bad.md:4: ")
-    told = retro("playbook", "lint", "bad.md", "--json").data
-    assert [fault["line"] for fault in told["faults"]] == [4]
+    result = retro("playbook", "lint", "bad.md")
+    assert result.code == 1
+    assert result.out.startswith("bad.md:4: ")
+    document = retro("playbook", "lint", "bad.md", "--json").data
+    assert [fault["line"] for fault in document["faults"]] == [4]
     assert retro("playbook", "lint", "missing.md").code == 1
 
 
@@ -213,21 +216,21 @@ def test_the_longest_name_an_event_may_have_names_its_position(retro: Retro) -> 
     Path("a.jsonl").write_text(round_trip("p").replace('"position": "p"', f'"position": "{name}"'))
     assert retro("ingest", "journal", "a.jsonl").code == 0
     assert [row["position_id"] for row in retro("positions", "--json").data] == [name]
-    said = retro("review", "position", name, "--json")
-    assert (said.data["position_id"], said.data["final_pnl"]) == (name, 5.0)
+    result = retro("review", "position", name, "--json")
+    assert (result.data["position_id"], result.data["final_pnl"]) == (name, 5.0)
 
 
 def test_the_smallest_and_the_largest_numbers_spoil_no_review(retro: Retro) -> None:
     """What is legal alone must be legal together: no product overflows, nothing is divided by a zero it became."""
-    told = {"position": "q", "instrument": "BTC/USDC"}
+    trade = {"position": "q", "instrument": "BTC/USDC"}
     lp = {"position": "lp", "instrument": "ETH/USDC", "token0": "ETH", "token1": "USDC", "kind": "lp"}
     tiny, huge = "1e-400", "1e50"
     Path("a.jsonl").write_text(
         round_trip("p")
-        + event("position", "1", kind="spot", side="long", funded_with={"ETH": 0, "BTC": tiny}, **told)
-        + event("fill", "1", side="buy", quantity=huge, price=huge, fee=huge, **told)
+        + event("position", "1", kind="spot", side="long", funded_with={"ETH": 0, "BTC": tiny}, **trade)
+        + event("fill", "1", side="buy", quantity=huge, price=huge, fee=huge, **trade)
         + event("mark", "1", "2026-03-02T10:00:00Z", instrument="BTC/USDC", price="1e-323")
-        + event("fill", "2", "2026-03-02T11:00:00Z", side="sell", quantity=huge, price=tiny, **told)
+        + event("fill", "2", "2026-03-02T11:00:00Z", side="sell", quantity=huge, price=tiny, **trade)
         + event("position", "2", **lp)
         + event("snapshot", "1", position="lp", holdings={"ETH": tiny}, claimable={"ETH": huge})
         + event(
@@ -239,5 +242,7 @@ def test_the_smallest_and_the_largest_numbers_spoil_no_review(retro: Retro) -> N
     retro("ingest", "journal", "a.jsonl")
     for words in (["daily"], ["weekly"], ["epoch"], ["position", "q"], ["position", "lp"], ["position", "p"]):
         for form in ("json", "html"):
-            said = retro("review", *words, "--format", form)
-            assert (said.code, "NaN" in said.out, "Infinity" in said.out) == (0, False, False), said.err
+            result = retro("review", *words, "--format", form)
+            assert (result.code, "NaN" in result.out, "Infinity" in result.out) == (0, False, False), (
+                result.err
+            )

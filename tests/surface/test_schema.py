@@ -24,10 +24,10 @@ JOURNAL_SCHEMA = jsonschema.Draft202012Validator(schema())
 
 
 def validator(retro: Retro, name: str) -> jsonschema.Draft202012Validator:
-    said = retro("schema", name)
-    assert said.code == 0
-    jsonschema.Draft202012Validator.check_schema(said.data)
-    return jsonschema.Draft202012Validator(said.data)
+    result = retro("schema", name)
+    assert result.code == 0
+    jsonschema.Draft202012Validator.check_schema(result.data)
+    return jsonschema.Draft202012Validator(result.data)
 
 
 @pytest.mark.parametrize(
@@ -58,9 +58,9 @@ def test_every_line_of_the_examples_is_what_the_schema_says(retro: Retro) -> Non
     lines = EVERY_TYPE.read_text().splitlines() + JOURNAL.read_text().splitlines()[::7]
     kinds = set()
     for line in lines:
-        told = json.loads(line)
-        kinds.add(told["type"])
-        schema.validate(told)
+        document = json.loads(line)
+        kinds.add(document["type"])
+        schema.validate(document)
     assert kinds == set(FIELDS)
 
 
@@ -94,19 +94,19 @@ def test_what_the_reader_takes_the_schema_takes_and_what_it_refuses_is_refused_b
     field = data.draw(
         st.sampled_from([name for name in FIELDS[kind] if name not in {"type", "at", "target_at"}])
     )
-    told = json.loads(event(kind, "i", "2026-01-01T00:00:00Z", "ada", **SOUND[kind])) | {
+    document = json.loads(event(kind, "i", "2026-01-01T00:00:00Z", "ada", **SOUND[kind])) | {
         field: data.draw(ODD)
     }
     try:
-        check(json.dumps(told), NOW)
-        taken = True
+        check(json.dumps(document), NOW)
+        accepted = True
     except RejectedError:
-        taken = False
-    beyond_a_schema = told[field] == "1e400" or (
-        FIELDS[kind][field] in {"positive", "nonzero"} and told[field] == "0"
+        accepted = False
+    beyond_a_schema = document[field] == "1e400" or (
+        FIELDS[kind][field] in {"positive", "nonzero"} and document[field] == "0"
     )
     if not beyond_a_schema:
-        assert JOURNAL_SCHEMA.is_valid(told) == taken, told
+        assert JOURNAL_SCHEMA.is_valid(document) == accepted, document
 
 
 @pytest.mark.parametrize("kind", sorted(FIELDS))

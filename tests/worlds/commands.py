@@ -20,7 +20,7 @@ SAMPLE = ROOT / "examples" / "sample"
 JOURNAL = SAMPLE / "agent.jsonl"
 
 
-class Said(NamedTuple):
+class CommandResult(NamedTuple):
     """What a command left behind."""
 
     code: int
@@ -38,11 +38,11 @@ class Retro:
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
         self._capsys = capsys
 
-    def __call__(self, *words: str | Path) -> Said:
+    def __call__(self, *words: str | Path) -> CommandResult:
         self._capsys.readouterr()
         code = run([str(word) for word in words])
         out, err = self._capsys.readouterr()
-        return Said(code, out, err)
+        return CommandResult(code, out, err)
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def process(
     stdin: bytes | None = None,
     check: bool = False,
     before: Sequence[str] = (),
-) -> Said:
+) -> CommandResult:
     """`python -m retro WORDS` as a process of its own; `before` are words for the interpreter."""
     done = subprocess.run(
         [sys.executable, *before, "-m", "retro", *map(str, words)],
@@ -81,9 +81,9 @@ def process(
         timeout=120,
         check=False,
     )
-    said = Said(done.returncode, done.stdout.decode(), done.stderr.decode())
-    assert not check or said.code == 0, said.err
-    return said
+    result = CommandResult(done.returncode, done.stdout.decode(), done.stderr.decode())
+    assert not check or result.code == 0, result.err
+    return result
 
 
 def event(
@@ -97,16 +97,16 @@ def round_trip(
     name: str, day: str = "2026-03-02", profit: float = 5.0, agent: str = "ada", **fields: Any
 ) -> str:
     """Bought at 100 in the morning of a day, sold in the evening."""
-    told = {"position": name, "instrument": "ETH/USDC"}
+    trade = {"position": name, "instrument": "ETH/USDC"}
     return (
-        event("position", f"{name}-p", f"{day}T09:00:00Z", agent, kind="spot", side="long", **told)
+        event("position", f"{name}-p", f"{day}T09:00:00Z", agent, kind="spot", side="long", **trade)
         + event("decision", f"{name}-d", f"{day}T09:00:00Z", agent, action="enter", position=name, **fields)
         + event(
-            "fill", f"{name}-b", f"{day}T09:00:00Z", agent, side="buy", quantity="1", price="100", **told
+            "fill", f"{name}-b", f"{day}T09:00:00Z", agent, side="buy", quantity="1", price="100", **trade
         )
         + event("mark", f"{name}-m", f"{day}T12:00:00Z", agent, instrument="ETH/USDC", price="101")
         + event(
-            "fill", f"{name}-s", f"{day}T18:00:00Z", agent, side="sell", quantity="1", price=100 + profit, **told
+            "fill", f"{name}-s", f"{day}T18:00:00Z", agent, side="sell", quantity="1", price=100 + profit, **trade
         )
     )  # fmt: skip
 
@@ -118,5 +118,7 @@ def checkout(place: Path) -> dict[str, str]:
     (place / ".venv").symlink_to(sys.prefix)
     compiled = [sys.executable, "-m", "compileall", "-q", "retro", "memory", "playbook"]
     subprocess.run(compiled, cwd=place, check=True)
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("RETRO_", "MAKE"))}
-    return {**kept, "PYTHONPATH": str(place), "PYTHON": sys.executable}
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith(("RETRO_", "MAKE"))
+    }
+    return {**environment, "PYTHONPATH": str(place), "PYTHON": sys.executable}

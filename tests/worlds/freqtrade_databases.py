@@ -116,23 +116,29 @@ class Trade:
 
     def books(self) -> dict[str, float]:
         """What freqtrade keeps of the trade: what is held, at what average price, and what it has made."""
-        held = stake = average = made = entered = funding = 0.0
+        holding = stake = average = realised = entered = funding = 0.0
         for order in self.orders:
             if order.open or not order.got:
                 continue
             amount = order.got - (order.fee_base or 0.0)
             funding += order.funding or 0.0
             if order.entry:
-                held, stake = held + amount, stake + amount * order.price
-                average, entered = stake / held, entered + amount
+                holding, stake = holding + amount, stake + amount * order.price
+                average, entered = stake / holding, entered + amount
             else:
-                held, stake = held - amount, stake - amount * average
+                holding, stake = holding - amount, stake - amount * average
                 paid, earned = amount * average, amount * order.price
                 if self.short:
-                    made += round(paid * (1 - self.fee) - earned * (1 + self.fee), 8)
+                    realised += round(paid * (1 - self.fee) - earned * (1 + self.fee), 8)
                 else:
-                    made += round(earned * (1 - self.fee) - paid * (1 + self.fee), 8)
-        return {"held": held, "rate": average, "made": made + funding, "entered": entered, "funding": funding}
+                    realised += round(earned * (1 - self.fee) - paid * (1 + self.fee), 8)
+        return {
+            "holding": holding,
+            "rate": average,
+            "realised": realised + funding,
+            "entered": entered,
+            "funding": funding,
+        }
 
     def as_row(self) -> dict[str, Any]:
         """The row of the table of trades, under today's names and yesterday's."""
@@ -143,9 +149,9 @@ class Trade:
             "id": self.id, "exchange": "kraken", "pair": self.pair, "base_currency": self.pair.split("/")[0],
             "stake_currency": self.stake, "is_open": int(self.open), "fee_open": self.fee, "fee_close": self.fee,
             "open_rate": books["rate"], "close_rate": exits[-1].price if closed else None,
-            "realized_profit": books["made"], "close_profit_abs": books["made"] if closed else None,
+            "realized_profit": books["realised"], "close_profit_abs": books["realised"] if closed else None,
             "stake_amount": books["rate"] * books["entered"],
-            "amount": exits[-1].got if closed else books["held"],
+            "amount": exits[-1].got if closed else books["holding"],
             "open_date": self.orders[0].at if self.orders else "2026-01-01 00:00:00.000000",
             "close_date": exits[-1].at if closed else None,
             "stop_loss": self.stop, "initial_stop_loss": self.stop, "exit_reason": self.exit_reason if closed else None,
@@ -217,14 +223,14 @@ def _kind(column: str) -> str:
 
 
 def _insert(connection: sqlite3.Connection, table: str, columns: list[str], row: dict[str, Any]) -> None:
-    there = {name: row[name] for name in columns if name in row}
-    names, places = ", ".join(there), ", ".join("?" * len(there))
-    connection.execute(f"INSERT INTO {table} ({names}) VALUES ({places})", list(there.values()))
+    values = {name: row[name] for name in columns if name in row}
+    names, places = ", ".join(values), ", ".join("?" * len(values))
+    connection.execute(f"INSERT INTO {table} ({names}) VALUES ({places})", list(values.values()))
 
 
 def result(trades: list[Trade]) -> dict[str, Any]:
     """freqtrade's result document of a backtest that made these (closed) trades."""
-    made = []
+    rows = []
     for trade in trades:
         row = trade.as_row()
         orders = [
@@ -237,7 +243,7 @@ def result(trades: list[Trade]) -> dict[str, Any]:
         ]  # fmt: skip
         keep = ("pair", "amount", "open_rate", "close_rate", "fee_open", "fee_close", "exit_reason", "enter_tag",
                 "leverage", "funding_fees", "stake_amount")  # fmt: skip
-        made.append(
+        rows.append(
             {name: row[name] for name in keep}
             | {
                 "is_open": False,
@@ -254,7 +260,7 @@ def result(trades: list[Trade]) -> dict[str, Any]:
         "trading_mode": first.mode.lower(),
         "timeframe": f"{first.timeframe}m",
     }
-    return {"strategy": {first.strategy: {"trades": made, "starting_balance": 1000.0, **about}}}
+    return {"strategy": {first.strategy: {"trades": rows, "starting_balance": 1000.0, **about}}}
 
 
 def _milliseconds(text: str) -> int:

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 LATER = 4_102_444_800_000_000  # 2100: nothing told here lies in the future
 
 
-def settings_for(told: Mapping[str, object] | None = None):
+def settings_for(configuration: Mapping[str, object] | None = None):
     """Settings by agent, from the tables of a configuration."""
-    loaded = config.Config.model_validate(told or {})
+    loaded = config.Config.model_validate(configuration or {})
 
     def settings(agent: Agent) -> AgentSettings:
         return settings_of(loaded, agent, None)
@@ -35,10 +35,10 @@ def settings_for(told: Mapping[str, object] | None = None):
 
 
 def live(
-    store: Store, lines: bytes, *, told: Mapping[str, object] | None = None, name: str = "life.jsonl"
+    store: Store, lines: bytes, *, configuration: Mapping[str, object] | None = None, name: str = "life.jsonl"
 ) -> Ingested:
     """Ingest a journal."""
-    return ingest(store, name, journal.read(io.BytesIO(lines), name, now=LATER), settings_for(told))
+    return ingest(store, name, journal.read(io.BytesIO(lines), name, now=LATER), settings_for(configuration))
 
 
 def agent_of(store: Store, name: str) -> Agent:
@@ -54,19 +54,19 @@ def report(
     *,
     at: int | None = None,
     span: tuple[int, int] | None = None,
-    told: Mapping[str, object] | None = None,
+    configuration: Mapping[str, object] | None = None,
 ) -> RetrospectiveReport:
     """A review as `retro review` computes it, without words."""
     agent = agent_of(store, name)
-    settings = settings_for(told)(agent)
+    settings = settings_for(configuration)(agent)
     return review.review_period(
         store, agent, settings, choose_period(agent, settings, horizon, at=at, span=span)
     )
 
 
 def position(
-    store: Store, name: str, position_id: str, told: Mapping[str, object] | None = None
+    store: Store, name: str, position_id: str, configuration: Mapping[str, object] | None = None
 ) -> PositionRetrospective:
     """A position review."""
     agent = agent_of(store, name)
-    return review.review_position(store, agent, settings_for(told)(agent), position_id)
+    return review.review_position(store, agent, settings_for(configuration)(agent), position_id)

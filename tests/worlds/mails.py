@@ -16,7 +16,7 @@ from retro.narrate.plain import words
 from retro.periods import parse_instant
 from retro.report import PositionRetrospective, RetrospectiveReport
 from retro.store.database import open_store
-from tests.worlds import lives as living
+from tests.worlds import lives
 from tests.worlds.places import SAMPLE
 
 SAMPLE = SAMPLE / "agent.jsonl"
@@ -38,28 +38,28 @@ def lived(directory: Path) -> Life:
     """The sample agent's life, reviewed."""
     store = open_store(str(directory / "retro.db"))
     try:
-        living.live(store, SAMPLE.read_bytes())
-        weekly = words(living.report(store, "sample"))
+        lives.live(store, SAMPLE.read_bytes())
+        weekly = words(lives.report(store, "sample"))
         before = parse_instant(weekly.period_start) - 1
         return Life(
             weekly=weekly,
-            week_before=words(living.report(store, "sample", at=before)),
-            daily=words(living.report(store, "sample", "daily")),
-            epoch=words(living.report(store, "sample", "epoch")),
-            position=living.position(store, "sample", weekly.positions[0].position_id),
+            week_before=words(lives.report(store, "sample", at=before)),
+            daily=words(lives.report(store, "sample", "daily")),
+            epoch=words(lives.report(store, "sample", "epoch")),
+            position=lives.position(store, "sample", weekly.positions[0].position_id),
         )
     finally:
         store.close()
 
 
-def message(document: RetrospectiveReport | PositionRetrospective, **more: object) -> Message:
+def message(document: RetrospectiveReport | PositionRetrospective, **overrides: object) -> Message:
     """A message about a document, as the outbox makes it."""
     if isinstance(document, RetrospectiveReport):
         review_id, kind, at = document.id, document.horizon, parse_instant(document.generated_at)
     else:
         review_id, kind = f"{document.agent}.position.{document.position_id}", "position"
         at = parse_instant(document.exit_at or document.entry_at)
-    told = {
+    defaults = {
         "review_id": review_id,
         "agent": document.agent,
         "kind": kind,
@@ -71,8 +71,8 @@ def message(document: RetrospectiveReport | PositionRetrospective, **more: objec
         "recipient": "ada@example.org",
     }
     if not isinstance(document, RetrospectiveReport):
-        told["currencies"] = {document.agent: "USDC"}
-    return Message(**(told | more))
+        defaults["currencies"] = {document.agent: "USDC"}
+    return Message(**(defaults | overrides))
 
 
 def messages(life: Life) -> dict[str, Message]:
@@ -92,8 +92,8 @@ def messages(life: Life) -> dict[str, Message]:
 
 
 def configured(**mail) -> Config:
-    told = {"host": "smtp.example.org", "sender": "retro@example.org", "recipients": ["ada@example.org"]}
-    return Config.model_validate({"owner": {"name": "Ada"}, "mail": told | mail})
+    defaults = {"host": "smtp.example.org", "sender": "retro@example.org", "recipients": ["ada@example.org"]}
+    return Config.model_validate({"owner": {"name": "Ada"}, "mail": defaults | mail})
 
 
 def eml(message_: Message, **mail) -> bytes:
@@ -110,7 +110,7 @@ def parts(data: bytes) -> tuple[str, str]:
     return mail.get_body(("plain",)).get_content(), mail.get_body(("html",)).get_content()
 
 
-class Seen(HTMLParser):
+class RenderedMail(HTMLParser):
     """What a mail program reads: tags with attributes, and the text a person sees, picture texts included."""
 
     def __init__(self, html: str) -> None:

@@ -26,7 +26,7 @@ def experience(url: str) -> Iterator[Store]:
         store.close()
 
 
-def told(identity: str, day: float = 0.0, **more: Any) -> dict[str, Any]:
+def raw_episode(identity: str, day: float = 0.0, **fields: Any) -> dict[str, Any]:
     """An episode as an agent tells it, `day` days after the start of 2026."""
     at = (START + round(day * DAY)) // 1000
     return {
@@ -36,7 +36,7 @@ def told(identity: str, day: float = 0.0, **more: Any) -> dict[str, Any]:
         "strategy": "breakout",
         "symbol": "ETH/USDC",
         "direction": "long",
-        **more,
+        **fields,
     }
 
 
@@ -78,28 +78,31 @@ def slow_sigma(outcomes: list[float]) -> float:
 
 def slow_scores(episodes: list[dict[str, Any]], query: dict[str, Any], as_of: int) -> list[tuple[float, str]]:
     """Every known episode's score, best first, by the formula of design/memory.md (no capital, no reviews)."""
-    known = sorted(
-        (one for one in episodes if one["at"] * 1000 <= as_of), key=lambda one: (one["at"], one["id"])
+    past = sorted(
+        (episode for episode in episodes if episode["at"] * 1000 <= as_of),
+        key=lambda episode: (episode["at"], episode["id"]),
     )
-    sigma = slow_sigma([one["pnl_r"] for one in known if one.get("pnl_r") is not None])
-    results = [one["pnl_r"] if one.get("pnl_r") is not None else one.get("pnl") for one in known]
+    sigma = slow_sigma([episode["pnl_r"] for episode in past if episode.get("pnl_r") is not None])
+    results = [
+        episode["pnl_r"] if episode.get("pnl_r") is not None else episode.get("pnl") for episode in past
+    ]
     losing = 0
     for result in reversed([result for result in results if result is not None]):
         if result >= 0:
             break
         losing += 1
-    found = []
-    for one in known:
-        r = one.get("pnl_r")
+    ranking = []
+    for episode in past:
+        r = episode.get("pnl_r")
         quality = 0.5 if r is None else 1 / (1 + math.exp(-2 * r / sigma))
-        age = (as_of - one["at"] * 1000) / DAY
+        age = (as_of - episode["at"] * 1000) / DAY
         recency = (1 + age / 30) ** -0.5
-        confidence = 0.5 + 0.5 * (0.5 if one.get("confidence") is None else one["confidence"])
+        confidence = 0.5 + 0.5 * (0.5 if episode.get("confidence") is None else episode["confidence"])
         affect = 1 + 0.3 * 0.3 if losing >= 3 and r is not None and r > 0 else 1.0
-        sim = slow_similarity(query, one.get("context") or {})
-        found.append((quality * sim * recency * confidence * affect, one["at"], one["id"]))
-    found.sort(key=lambda row: (-row[0], -row[1], row[2]))
-    return [(score, identity) for score, _, identity in found]
+        sim = slow_similarity(query, episode.get("context") or {})
+        ranking.append((quality * sim * recency * confidence * affect, episode["at"], episode["id"]))
+    ranking.sort(key=lambda row: (-row[0], -row[1], row[2]))
+    return [(score, identity) for score, _, identity in ranking]
 
 
 positive = st.floats(min_value=0.01, max_value=1e5, allow_nan=False)
@@ -141,7 +144,7 @@ def histories(draw: st.DrawFn, most: int = 40) -> list[dict[str, Any]]:
     """A history of distinct episodes, many at the same instant, some without an outcome."""
     size = draw(st.integers(min_value=1, max_value=most))
     return [
-        told(
+        raw_episode(
             f"e{i}",
             day=draw(st.integers(min_value=0, max_value=20)),
             pnl_r=draw(outcomes),

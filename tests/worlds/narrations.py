@@ -16,7 +16,7 @@ from retro.report import RetrospectiveReport
 from retro.store import spend
 from retro.store.database import Store, open_store
 from retro.testing.model import FakeModel, Script
-from tests.worlds import lives as living
+from tests.worlds import lives
 from tests.worlds.lives import agent_of, live
 
 AGENT = "w"
@@ -42,43 +42,45 @@ _TRADES = (
 
 def week(texts: Sequence[str] = (), *, strategy: str = "range") -> bytes:
     """Nine trades of one week. `texts` go, in turn, into the reasons the agent gives."""
-    told = [json.dumps(line, ensure_ascii=False) for line in _lines(list(texts), strategy)]
-    return ("\n".join(told) + "\n").encode("utf-8", "surrogatepass")
+    lines = [json.dumps(line, ensure_ascii=False) for line in _lines(list(texts), strategy)]
+    return ("\n".join(lines) + "\n").encode("utf-8", "surrogatepass")
 
 
 def _lines(texts: list[str], strategy: str) -> list[dict[str, Any]]:
-    def said(otherwise: str) -> str:
+    def phrase(otherwise: str) -> str:
         return f"{otherwise} {texts.pop(0)}" if texts else otherwise
 
-    def fact(kind: str, at: str, /, **more: Any) -> None:
-        lines.append({"type": kind, "id": f"{kind}-{len(lines)}", "agent": AGENT, "at": at, **more})
+    def fact(kind: str, at: str, /, **fields: Any) -> None:
+        lines.append({"type": kind, "id": f"{kind}-{len(lines)}", "agent": AGENT, "at": at, **fields})
 
     lines: list[dict[str, Any]] = []
     fact("equity", f"{WEEK}1T00:00:00Z", value="1000", balances={"USDC": "1000"})
     for hour in range(24 * 9):
         price = 100 + (hour * 7919 % 13) / 4
         fact("mark", f"{WEEK}{1 + hour // 24}T{hour % 24:02d}:00:00Z", asset="ETH", price=price)
-    for number, (day, held, change, rule) in enumerate(_TRADES):
+    for number, (day, duration, change, rule) in enumerate(_TRADES):
         name, entry = f"t-{number}", f"{WEEK}{day}T0{number}:30:00Z"
-        left = 24 * day + number + held
-        leave = f"{WEEK}{left // 24}T{left % 24:02d}:30:00Z"
+        exit_hour = 24 * day + number + duration
+        leave = f"{WEEK}{exit_hour // 24}T{exit_hour % 24:02d}:30:00Z"
         common = {"position": name, "instrument": "ETH/USDC"}
         fact("position", entry, **common, kind="spot", venue="v", side="long", strategy=strategy)
         why = WHY_UP if rule == "H-7" else WHY_IN
-        fact("decision", entry, **common, action="enter", reasoning=said(why), cites=[rule])
+        fact("decision", entry, **common, action="enter", reasoning=phrase(why), cites=[rule])
         fact("fill", entry, **common, side="buy", quantity="1", price="100", fee="0.1")
-        fact("decision", leave, **common, action="exit", reasoning=said(WHY_OUT), cites=[])
+        fact("decision", leave, **common, action="exit", reasoning=phrase(WHY_OUT), cites=[])
         fact("fill", leave, **common, side="sell", quantity="1", price=str(100 + change), fee="0.1")
         fact("exit", leave, position=name, reason="target")
     for day in range(2, 9):
-        fact("decision", f"{WEEK}{day}T23:00:00Z", action="hold", reasoning=said("Nothing to do."), cites=[])
+        fact(
+            "decision", f"{WEEK}{day}T23:00:00Z", action="hold", reasoning=phrase("Nothing to do."), cites=[]
+        )
     return lines
 
 
 def lived(store: Store, texts: Sequence[str] = (), *, strategy: str = "range") -> RetrospectiveReport:
     """The week's report, its words still empty."""
     assert live(store, week(texts, strategy=strategy)).clean
-    return living.report(store, AGENT, "weekly", at=(agent_of(store, AGENT).first_at or 0) + 2 * DAY)
+    return lives.report(store, AGENT, "weekly", at=(agent_of(store, AGENT).first_at or 0) + 2 * DAY)
 
 
 def configured(url: str = "", **llm: Any) -> Config:
@@ -121,19 +123,19 @@ def with_text(text: Any, where: str = "what_worked") -> dict[str, Any]:
 
 def texts_of(report: RetrospectiveReport) -> list[str]:
     """Every text of a report that a model may have worded."""
-    told = [report.what_worked, report.what_failed, report.hindsight, report.narrative.why or ""]
+    texts = [report.what_worked, report.what_failed, report.hindsight, report.narrative.why or ""]
     for position in report.positions:
-        told += [position.what_went_wrong or "", position.lesson or ""]
-    return told + [json.dumps(entry) for entry in report.playbook_proposals if entry["origin"] == "model"]
+        texts += [position.what_went_wrong or "", position.lesson or ""]
+    return texts + [json.dumps(entry) for entry in report.playbook_proposals if entry["origin"] == "model"]
 
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> RetrospectiveReport:
     """The figures of the week."""
     store = open_store(str(tmp_path_factory.mktemp("week") / "retro.db"))
-    found = lived(store)
+    weekly = lived(store)
     store.close()
-    return found
+    return weekly
 
 
 @pytest.fixture

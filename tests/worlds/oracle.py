@@ -64,9 +64,9 @@ def clock(hours: float) -> str:
 class Life:
     """Events told by hand, then reviewed."""
 
-    def __init__(self, path: Path, name: str = "a", **told: Any) -> None:
+    def __init__(self, path: Path, name: str = "a", **configuration: Any) -> None:
         self.path, self.name = path, name
-        self.told: Mapping[str, object] = told
+        self.configuration: Mapping[str, object] = configuration
         self.events: list[dict[str, Any]] = []
         self.shared: list[MarkSeries] = []
         self._store: Store | None = None
@@ -78,8 +78,8 @@ class Life:
 
     def marks(self, name: str, prices: Mapping[float, float] | Sequence[float], step: float = 1.0) -> None:
         """Marks of an asset (no slash) or an instrument: by hour, or one every `step` hours from 0."""
-        told = prices.items() if hasattr(prices, "items") else [(i * step, p) for i, p in enumerate(prices)]
-        for hours, price in told:
+        points = prices.items() if hasattr(prices, "items") else [(i * step, p) for i, p in enumerate(prices)]
+        for hours, price in points:
             self.tell(hours, "mark", **{"instrument" if "/" in name else "asset": name}, price=price)
 
     def market(
@@ -89,14 +89,14 @@ class Life:
         ranges: Mapping[float, tuple[float, float]] | None = None,
     ) -> None:
         """Shared marks, in the instrument's own quote; `ranges` are lows and highs of candles. They move no clock."""
-        told = dict(prices.items() if hasattr(prices, "items") else enumerate(prices))
-        hours = sorted(told)
+        price_at = dict(prices.items() if hasattr(prices, "items") else enumerate(prices))
+        hours = sorted(price_at)
         low, high = (
             np.array([ranges[h][side] for h in hours], float) if ranges is not None else None
             for side in (0, 1)
         )
         t = np.array([instant(h) // 1000 for h in hours], np.int64)
-        price = np.array([told[h] for h in hours], float)
+        price = np.array([price_at[h] for h in hours], float)
         self.shared.append(MarkSeries(None, instrument, t, price, low, high))
 
     def open(self, hours: float, name: str, kind: str = "spot", **fields: Any) -> None:
@@ -135,11 +135,11 @@ class Life:
     ) -> None:
         """A whole life of a position: (hour, price) in and out, decisions where heuristics are cited."""
         self.open(enter[0], name, side=side, **fields)
-        there, back = ("buy", "sell") if side == "long" else ("sell", "buy")
-        self.fill(enter[0], name, there, quantity, enter[1])
+        entry_side, exit_side = ("buy", "sell") if side == "long" else ("sell", "buy")
+        self.fill(enter[0], name, entry_side, quantity, enter[1])
         if cites:
             self.tell(enter[0], "decision", action="enter", position=name, cites=list(cites))
-        self.fill(leave[0], name, back, quantity, leave[1])
+        self.fill(leave[0], name, exit_side, quantity, leave[1])
         if exit_cites:
             self.tell(leave[0], "decision", action="exit", position=name, cites=list(exit_cites))
 
@@ -156,43 +156,49 @@ class Life:
         """The store with everything told, made when first asked for."""
         if self._store is None:
             self._store = open_store(str(self.path / f"{self.name}.db"))
-            ingest(self._store, "candles", [Batch(marks=self.shared)], settings_for(self.told))
-            done = live(self._store, self.lines(), told=self.told)
+            ingest(self._store, "candles", [Batch(marks=self.shared)], settings_for(self.configuration))
+            done = live(self._store, self.lines(), configuration=self.configuration)
             assert done.clean, (done.faults, done.conflicts)
         return self._store
 
     def day(self, day: int):
         """The daily review of a day counted from the Monday."""
-        return report(self.store, self.name, "daily", at=instant(day * DAY + 12), told=self.told)
+        return report(
+            self.store, self.name, "daily", at=instant(day * DAY + 12), configuration=self.configuration
+        )
 
     def at(self, horizon: Horizon, hours: float):
         """The review of a horizon that contains an hour."""
-        return report(self.store, self.name, horizon, at=instant(hours), told=self.told)
+        return report(self.store, self.name, horizon, at=instant(hours), configuration=self.configuration)
 
-    def as_of(self, start: float, end: float, known: float):
+    def as_of(self, start: float, end: float, cutoff: float):
         """A review of [start, end) that knows nothing after an hour."""
         agent = agent_of(self.store, self.name)
-        settings = settings_for(self.told)(agent)
+        settings = settings_for(self.configuration)(agent)
         period = choose_period(agent, settings, "weekly", span=(instant(start), instant(end)))
-        return review.review_period(self.store, agent, settings, period, as_of=instant(known))
+        return review.review_period(self.store, agent, settings, period, as_of=instant(cutoff))
 
     def week(self, week: int = 0):
         """A weekly review."""
-        return report(self.store, self.name, "weekly", at=instant(week * WEEK + 84), told=self.told)
+        return report(
+            self.store, self.name, "weekly", at=instant(week * WEEK + 84), configuration=self.configuration
+        )
 
     def span(self, start: float, end: float):
         """A review of [start, end), in hours."""
-        return report(self.store, self.name, span=(instant(start), instant(end)), told=self.told)
+        return report(
+            self.store, self.name, span=(instant(start), instant(end)), configuration=self.configuration
+        )
 
     def position(self, name: str):
         """The whole life of a position."""
-        return position(self.store, self.name, name, told=self.told)
+        return position(self.store, self.name, name, configuration=self.configuration)
 
 
 def components(pnl: Any) -> dict[str, float]:
     """The fields of an attribution that are not 0, as reported."""
-    told = {name: getattr(pnl, name) for name in (*ADDED, *TAKEN)}
-    return {name: value for name, value in told.items() if abs(value) > 1e-12}
+    figures = {name: getattr(pnl, name) for name in (*ADDED, *TAKEN)}
+    return {name: value for name, value in figures.items() if abs(value) > 1e-12}
 
 
 def closes(pnl: Any) -> float:
@@ -223,8 +229,8 @@ def pool(liquidity: float, price: float, lower: float | None, upper: float | Non
 
 def as_of(marks: Mapping[float, float], hours: float) -> tuple[float, float] | None:
     """(hour, price) of the last mark at or before an hour."""
-    known = [h for h in marks if h <= hours]
-    return (max(known), marks[max(known)]) if known else None
+    past = [h for h in marks if h <= hours]
+    return (max(past), marks[max(past)]) if past else None
 
 
 def median_gap(marks: Iterable[float], entry: float, leave: float) -> float:
@@ -247,19 +253,19 @@ def fifo(trades: Iterable[tuple[float, float, float]]) -> list[float]:
     lots: list[list[float]] = []
     realised: list[float] = []
     for quantity, price, fee in trades:
-        left, unit = quantity, fee / abs(quantity)
+        remaining, unit = quantity, fee / abs(quantity)
         result, closed = 0.0, False
-        while left and lots and lots[0][0] * left < 0:
-            part = min(abs(lots[0][0]), abs(left))
+        while remaining and lots and lots[0][0] * remaining < 0:
+            part = min(abs(lots[0][0]), abs(remaining))
             sign = math.copysign(1, lots[0][0])
             result += sign * part * (price - lots[0][1]) - part * (unit + lots[0][2])
             lots[0][0] -= sign * part
-            left += sign * part
+            remaining += sign * part
             closed = True
             if abs(lots[0][0]) < 1e-15:
                 lots.pop(0)
-        if left:
-            lots.append([left, price, unit])
+        if remaining:
+            lots.append([remaining, price, unit])
         if closed:
             realised.append(result)
     return realised

@@ -22,11 +22,11 @@ from retro.app.proposals.repository import ProposalRemote, remote_from
 from retro.app.proposals.requests import Opened, open_request
 from retro.app.settlement.settings import AgentSettings, settings_of
 from retro.periods import DAY, format_instant, parse_instant
-from retro.store import proposals as shelf
+from retro.store import proposals
 from retro.store.database import Store, open_store
 from retro.store.facts.agents import Agent
 from retro.testing.forge import FakeForge
-from tests.worlds import lives as living
+from tests.worlds import lives
 
 W06 = "retro/playbook/bot/2026-W06"
 START = parse_instant("2026-01-05T00:00:00Z")
@@ -54,12 +54,12 @@ def trades(n: int, *, first: int = 0, tag: str = "size_up", gain: float = -50.0)
     for i in range(first, first + n):
         at, position = START + i * DAY, f"{tag}-{i}"
         pnl = gain + (i % 5)
-        told = {"v": 1, "agent": AGENT, "position": position}
+        common = {"v": 1, "agent": AGENT, "position": position}
         lines += [
-            told | {"type": "position", "id": f"p{position}", "at": format_instant(at), "kind": "perp", "instrument": "ETH/USDC", "side": "long"},
-            told | {"type": "decision", "id": f"d{position}", "at": format_instant(at), "action": "enter", "cites": [tag]},
-            told | {"type": "fill", "id": f"f{position}", "at": format_instant(at), "instrument": "ETH/USDC", "side": "buy", "quantity": 1, "price": 1000},
-            told | {"type": "fill", "id": f"x{position}", "at": format_instant(at + DAY // 2), "instrument": "ETH/USDC", "side": "sell", "quantity": 1, "price": 1000 + pnl},
+            common | {"type": "position", "id": f"p{position}", "at": format_instant(at), "kind": "perp", "instrument": "ETH/USDC", "side": "long"},
+            common | {"type": "decision", "id": f"d{position}", "at": format_instant(at), "action": "enter", "cites": [tag]},
+            common | {"type": "fill", "id": f"f{position}", "at": format_instant(at), "instrument": "ETH/USDC", "side": "buy", "quantity": 1, "price": 1000},
+            common | {"type": "fill", "id": f"x{position}", "at": format_instant(at + DAY // 2), "instrument": "ETH/USDC", "side": "sell", "quantity": 1, "price": 1000 + pnl},
         ]  # fmt: skip
     return "".join(json.dumps(line) + "\n" for line in lines).encode()
 
@@ -70,28 +70,28 @@ class House:
 
     store: Store
     repository: Path
-    told: dict[str, object]
+    playbook_table: dict[str, object]
     env: dict[str, str]
 
     @property
     def agent(self) -> Agent:
-        return living.agent_of(self.store, AGENT)
+        return lives.agent_of(self.store, AGENT)
 
     @property
     def config(self) -> config.Config:
-        return config.Config.model_validate({"playbook": self.told})
+        return config.Config.model_validate({"playbook": self.playbook_table})
 
     @property
     def settings(self) -> AgentSettings:
         return settings_of(self.config, self.agent, playbook.parse(BOOK))
 
     @property
-    def way(self) -> ProposalRemote:
+    def remote(self) -> ProposalRemote:
         return remote_from(self.store, self.config, self.env)
 
     def live(self, lines: bytes) -> None:
-        told = living.live(self.store, lines)
-        assert told.faults == []
+        ingested = lives.live(self.store, lines)
+        assert ingested.faults == []
 
 
 def git(repository: Path, *arguments: str, content: bytes | None = None) -> str:
@@ -129,9 +129,9 @@ def commit_of_a_person(repository: Path, branch: str, files: dict[str, str]) -> 
     for name, content in files.items():
         blob = run("hash-object", "-w", "--stdin", content=content.encode())
         run("update-index", "--add", "--cacheinfo", f"100644,{blob},{name}")
-    made = run("commit-tree", run("write-tree"), *(["-p", tip] if tip else []), "-m", "by hand")
-    run("update-ref", f"refs/heads/{branch}", made)
-    return made
+    commit = run("commit-tree", run("write-tree"), *(["-p", tip] if tip else []), "-m", "by hand")
+    run("update-ref", f"refs/heads/{branch}", commit)
+    return commit
 
 
 def to_forge(forge: FakeForge, repository: str | None = None) -> dict[str, object]:
@@ -158,9 +158,9 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @contextmanager
-def living_at(place: Path, lived: Path, **told: Any) -> Iterator[tuple[House, FakeForge]]:
+def living_at(place: Path, lived: Path, **contents: Any) -> Iterator[tuple[House, FakeForge]]:
     """A house of its own below `place`, with a forge."""
-    repository = bare_repository(place / "agent.git", **told)
+    repository = bare_repository(place / "agent.git", **contents)
     database = place / "house" / "retro.db"
     database.parent.mkdir(parents=True)
     shutil.copy(lived, database)
@@ -173,14 +173,14 @@ def living_at(place: Path, lived: Path, **told: Any) -> Iterator[tuple[House, Fa
 
 @pytest.fixture
 def placed(tmp_path: Path, lived: Path) -> Iterator[tuple[House, FakeForge]]:
-    with living_at(tmp_path, lived) as made:
-        yield made
+    with living_at(tmp_path, lived) as house_and_forge:
+        yield house_and_forge
 
 
 def bring(
-    house: House, *, week: str | None = None, now: int = 1, way: ProposalRemote | None = None
+    house: House, *, week: str | None = None, now: int = 1, remote: ProposalRemote | None = None
 ) -> Opened:
-    return open_request(house.store, house.agent, house.settings, way or house.way, now=now, week=week)
+    return open_request(house.store, house.agent, house.settings, remote or house.remote, now=now, week=week)
 
 
 def outcomes(house: House, now: int = 5) -> Outcomes:
@@ -189,10 +189,10 @@ def outcomes(house: House, now: int = 5) -> Outcomes:
 
 def states(house: House) -> dict[str, str]:
     with house.store.read() as conn:
-        return {str(one.told["op"]): one.state for one in shelf.stored(conn)}
+        return {str(proposal.document["op"]): proposal.state for proposal in proposals.stored(conn)}
 
 
-def suggested(house: House, told: list[dict[str, Any]], now: int = 1) -> None:
+def suggested(house: House, amendments: list[dict[str, Any]], now: int = 1) -> None:
     """What a finished weekly review leaves in the ledger."""
     with house.store.write() as conn:
-        suggest(conn, house.agent, told, house.settings.playbook, now)
+        suggest(conn, house.agent, amendments, house.settings.playbook, now)

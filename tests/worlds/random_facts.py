@@ -71,7 +71,7 @@ class World:
         return p["L"] * (1 / s - 1 / math.sqrt(p["hi"])), p["L"] * (s - math.sqrt(p["lo"]))
 
     def _content(self, p: dict, hour: int) -> float:
-        worth = sum(q * self.of(a, hour) for a, q in p["held"].items())
+        worth = sum(q * self.of(a, hour) for a, q in p["holdings"].items())
         if "L" in p:
             x, y = self._pool(p, hour)
             worth += x * self.of("ETH", hour) + y
@@ -84,10 +84,10 @@ class World:
     def _pay(self, amount: float) -> None:
         self.wallet["USDC"] -= amount
 
-    def _new(self, kind: str, hour: int, **told) -> str:
+    def _new(self, kind: str, hour: int, **fields) -> str:
         name = f"{kind}-{len(self.inside) + 1}"
-        self.inside[name] = {"kind": kind, "held": {}, "side": told.get("side"), "open": True}
-        self.tell(hour, 0, type="position", position=name, kind=kind, **told)
+        self.inside[name] = {"kind": kind, "holdings": {}, "side": fields.get("side"), "open": True}
+        self.tell(hour, 0, type="position", position=name, kind=kind, **fields)
         return name
 
     def _open(self, kind: str) -> list[str]:
@@ -119,30 +119,32 @@ class World:
             "quantity": quantity,
             "price": price,
         }
-        held = self.inside[name]["held"]
+        holdings = self.inside[name]["holdings"]
         sign = 1 if side == "buy" else -1
         if side == "buy" and self.inside[name]["side"] == "long" and self.rng.random() < 0.3:
             coin = round(quantity * 0.001, 9)
             event |= {"fee": coin, "fee_asset": asset}
-            held[asset] = held.get(asset, 0.0) + quantity - coin
+            holdings[asset] = holdings.get(asset, 0.0) + quantity - coin
             self._pay(quantity * price)
         else:
             event |= {"fee": fee}
-            held[asset] = held.get(asset, 0.0) + sign * quantity
+            holdings[asset] = holdings.get(asset, 0.0) + sign * quantity
             self._pay(sign * quantity * price + fee)
         self.tell(hour, 0, **event)
 
     def _shrink(self, name: str, hour: int, instrument: str) -> None:
         asset = instrument.partition("/")[0]
-        held = self.inside[name]["held"][asset]
+        holding = self.inside[name]["holdings"][asset]
         whole = self.rng.random() < 0.6
-        quantity = abs(held) if whole else round(abs(held) * self.rng.uniform(0.2, 0.7), 6)
-        told = float(f"{quantity:.12f}")
-        side = "sell" if held > 0 else "buy"
+        quantity = abs(holding) if whole else round(abs(holding) * self.rng.uniform(0.2, 0.7), 6)
+        rounded_quantity = float(f"{quantity:.12f}")
+        side = "sell" if holding > 0 else "buy"
         price = round(self.of(asset, hour), 6)
-        fee = round(told * price * 0.001, 6)
-        self.inside[name]["held"][asset] = 0.0 if whole else held - math.copysign(told, held)
-        self._pay((-1 if side == "sell" else 1) * told * price + fee)
+        fee = round(rounded_quantity * price * 0.001, 6)
+        self.inside[name]["holdings"][asset] = (
+            0.0 if whole else holding - math.copysign(rounded_quantity, holding)
+        )
+        self._pay((-1 if side == "sell" else 1) * rounded_quantity * price + fee)
         self.tell(
             hour,
             0,
@@ -150,12 +152,12 @@ class World:
             position=name,
             instrument=instrument,
             side=side,
-            quantity=told,
+            quantity=rounded_quantity,
             price=price,
             fee=fee,
         )
         if whole:
-            self.inside[name]["held"] = {}
+            self.inside[name]["holdings"] = {}
             self.inside[name]["open"] = False
             self.tell(hour, 0, type="exit", position=name, reason="done")
 
@@ -215,16 +217,16 @@ class World:
             out = {"ETH": x * part, "USDC": y * part}
             pool["L"] *= 1 - part
             if whole:
-                for asset, quantity in pool["held"].items():
+                for asset, quantity in pool["holdings"].items():
                     out[asset] = out.get(asset, 0.0) + quantity
-                pool["held"] = {}
+                pool["holdings"] = {}
                 pool["open"] = False
                 del pool["L"]
             else:
                 # fees are claimed with the removal: claims come first, so all of them leave too
-                for asset, quantity in pool["held"].items():
+                for asset, quantity in pool["holdings"].items():
                     out[asset] = out.get(asset, 0.0) + quantity
-                pool["held"] = {}
+                pool["holdings"] = {}
             for asset, quantity in out.items():
                 if quantity > 0:
                     self._pay(-quantity * self.of(asset, hour))
@@ -247,31 +249,31 @@ class World:
 
     def _accrue(self, name: str, hour: int, kind: str, asset: str) -> None:
         quantity = round(self.rng.uniform(0.5, 6) / self.of(asset, hour), 9)
-        held = self.inside[name]["held"]
-        held[asset] = held.get(asset, 0.0) + (-quantity if kind == "slash" else quantity)
+        holdings = self.inside[name]["holdings"]
+        holdings[asset] = holdings.get(asset, 0.0) + (-quantity if kind == "slash" else quantity)
         self.tell(hour, 0, type="flow", position=name, kind=kind, asset=asset, quantity=quantity)
 
     def _pot(self, hour: int, kind: str, accrual: str, asset: str) -> None:
         names = self._open(kind)
         if names and self.rng.random() < 0.7:
             name = self.rng.choice(names)
-            held = self.inside[name]["held"]
+            holdings = self.inside[name]["holdings"]
             if self.rng.random() < 0.6:
                 self._accrue(name, hour, accrual, asset)
                 return
             whole = self.rng.random() < 0.5
-            quantity = held[asset] if whole else held[asset] * self.rng.uniform(0.1, 0.6)
+            quantity = holdings[asset] if whole else holdings[asset] * self.rng.uniform(0.1, 0.6)
             self._pay(-quantity * self.of(asset, hour))
             self.tell(hour, 0, type="flow", position=name, kind="withdrawal", asset=asset, quantity=quantity)
-            held[asset] -= quantity
+            holdings[asset] -= quantity
             if whole:
-                self.inside[name] |= {"held": {}, "open": False}
+                self.inside[name] |= {"holdings": {}, "open": False}
                 self.tell(hour, 0, type="exit", position=name, reason="over")
             return
         name = self._new(kind, hour, instrument=asset)
         quantity = round(self.rng.uniform(100, 900) / self.of(asset, hour), 9)
         self._pay(quantity * self.of(asset, hour))
-        self.inside[name]["held"][asset] = quantity
+        self.inside[name]["holdings"][asset] = quantity
         self.tell(hour, 0, type="flow", position=name, kind="deposit", asset=asset, quantity=quantity)
 
     def _lend(self, hour: int) -> None:
@@ -286,7 +288,7 @@ class World:
         self._pot(hour, "staking", self.rng.choice(("reward", "reward", "slash")), "ETH")
 
     def _asset(self, kind: str) -> str:
-        return next(iter(self.inside[self._open(kind)[0]]["held"]))
+        return next(iter(self.inside[self._open(kind)[0]]["holdings"]))
 
     def _cost(self, hour: int) -> None:
         kind = self.rng.choice(("gas", "inference", "data"))

@@ -57,17 +57,17 @@ class House:
 
     def position(self, name: str):
         document = review_position(self.store, self.agent, self.settings(self.agent), name)
-        entered, left = parse_instant(document.entry_at), parse_instant(document.exit_at)
-        return owed("position", f"ada.position.{name}", entered, left, subject=name), document
+        opened, closed = parse_instant(document.entry_at), parse_instant(document.exit_at)
+        return owed("position", f"ada.position.{name}", opened, closed, subject=name), document
 
-    def learn(self, made: tuple[Review, Any]):
-        review, document = made
+    def learn(self, review_and_document: tuple[Review, Any]):
+        review, document = review_and_document
         with self.store.write() as conn:
             return remember_review(conn, review, document, self.settings(self.agent), self.config)
 
     def episodes(self) -> dict[str, dict[str, Any]]:
         with self.store.read() as conn:
-            return {one["id"]: one for one in memory.episodes(conn, "ada")}
+            return {episode["id"]: episode for episode in memory.episodes(conn, "ada")}
 
     def everything(self) -> Any:
         """Every row of the memory."""

@@ -18,8 +18,8 @@ __all__ = [
     "instant",
     "position",
     "spot",
-    "told_by",
     "wave",
+    "week_quoting",
     "weekly",
 ]
 
@@ -288,7 +288,7 @@ def _position_of(attack: str) -> r.PositionRetrospective:
     )
 
 
-def told_by(attack: str) -> r.RetrospectiveReport:
+def week_quoting(attack: str) -> r.RetrospectiveReport:
     """A week in which everything an agent can write is `attack`."""
     hostile = _position_of(attack)
     groups = [bucket(attack, 3), bucket(f"{attack} ", 1)]

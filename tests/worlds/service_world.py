@@ -37,32 +37,38 @@ def line(type_: str, name: str, at: int, agent: str = "bot", **fields: Any) -> d
 
 
 def trade(
-    name: str, opened: int, closed: int, entry: float, left: float, quantity: float = 1.0, agent: str = "bot"
+    name: str,
+    opened: int,
+    closed: int,
+    entry_price: float,
+    exit_price: float,
+    quantity: float = 1.0,
+    agent: str = "bot",
 ) -> list[dict[str, Any]]:
     """A long spot position with its decisions, bought and sold in one fill each."""
     own: dict[str, Any] = {"agent": agent, "position": name}
     return [
         line("position", name, opened, kind="spot", instrument="ETH/USDC", side="long", strategy="s", **own),
         line("decision", f"{name}-in", opened, action="enter", reasoning="H-7 says so", cites=["H-7"], **own),
-        line("fill", f"{name}-b", opened, side="buy", quantity=quantity, price=entry, **own),
-        line("fill", f"{name}-s", closed, side="sell", quantity=quantity, price=left, **own),
+        line("fill", f"{name}-b", opened, side="buy", quantity=quantity, price=entry_price, **own),
+        line("fill", f"{name}-s", closed, side="sell", quantity=quantity, price=exit_price, **own),
         line("decision", f"{name}-out", closed, action="exit", reasoning="enough", cites=["H-3"], **own),
     ]
 
 
 def life(days: int = 7, agent: str = "bot", start: int = MONDAY, every: int = 1) -> list[dict[str, Any]]:
     """Capital, prices four times a day, and a trade a day that wins 10 on even days and loses 4 on odd ones."""
-    told = [line("equity", "e0", start, agent, value=10_000, balances={"USDC": 10_000})]
+    events = [line("equity", "e0", start, agent, value=10_000, balances={"USDC": 10_000})]
     for day in range(days):
         at = start + day * DAY
-        told += [
+        events += [
             line("mark", f"m{day}-{h}", at + h * HOUR, agent, asset="ETH", price=2000 + (day % 5) + h / 10)
             for h in range(0, 24, 6)
         ]
         if day % every == 0:
             gain = 10 if day % 2 == 0 else -4
-            told += trade(f"p{day}", at + 9 * HOUR, at + 15 * HOUR, 2000, 2000 + gain, agent=agent)
-    return told
+            events += trade(f"p{day}", at + 9 * HOUR, at + 15 * HOUR, 2000, 2000 + gain, agent=agent)
+    return events
 
 
 def lines_of(events: list[dict[str, Any]]) -> bytes:
@@ -95,14 +101,14 @@ class World:
         folder: Path,
         *,
         at: int | str = MONDAY,
-        told: dict[str, Any] | None = None,
+        configuration: dict[str, Any] | None = None,
         mail: Recorder | None = None,
         files: bool = False,
     ) -> None:
         self.store = store
         self.folder = folder
         self.clock = FakeClock(at)
-        self.told = told or {}
+        self.configuration = configuration or {}
         self.mail = mail
         self.file: Any = Files(folder / "reviews") if files else Recorder("file", ("reviews",))
         self.log: list[tuple[str, dict[str, Any]]] = []
@@ -110,17 +116,17 @@ class World:
 
     @property
     def config(self) -> config.Config:
-        return config.Config.model_validate(self.told)
+        return config.Config.model_validate(self.configuration)
 
     def settings_for(self, agent: Any) -> Any:
         return settings_of(self.config, agent, None)
 
-    def bench(self, store: Store | None = None, **more: Any) -> WorkContext:
+    def bench(self, store: Store | None = None, **overrides: Any) -> WorkContext:
         self.count += 1
         channels: dict[str, Any] = {"file": self.file}
         if self.mail is not None:
             channels["mail"] = self.mail
-        given: dict[str, Any] = {
+        defaults: dict[str, Any] = {
             "store": store or self.store,
             "config": self.config,
             "terms": policy_of(self.config),
@@ -132,7 +138,7 @@ class World:
             "rng": random.Random(7),
             "log": lambda event, **fields: self.log.append((event, fields)),
         }
-        return WorkContext(**{**given, **more})
+        return WorkContext(**{**defaults, **overrides})
 
     def tell(self, events: list[dict[str, Any]], *, now: int | None = None, **how: Any) -> Ingested:
         """Ingest journal lines at the clock's time."""
@@ -140,8 +146,8 @@ class World:
         batches = journal.read(io.BytesIO(lines_of(events)), "life", now=at)
         return ingest(self.store, "life", batches, self.settings_for, now=at, **how)
 
-    def knock(self, **more: Any) -> PassSummary:
-        return run_pass(self.bench(**more), all_agents=True)
+    def knock(self, **overrides: Any) -> PassSummary:
+        return run_pass(self.bench(**overrides), all_agents=True)
 
     def owe(self) -> list[Review]:
         """Bring the ledger up to date and make nothing."""
@@ -150,7 +156,7 @@ class World:
 
     def reviews(self, kind: str | None = None) -> list[Review]:
         with self.store.read() as conn:
-            return [one for one in reviews.listed(conn) if kind is None or one.kind == kind]
+            return [review for review in reviews.listed(conn) if kind is None or review.kind == kind]
 
     def review(self, name: str) -> Review:
         with self.store.read() as conn:
@@ -158,15 +164,17 @@ class World:
 
     def letters(self, channel: str | None = None) -> list[Delivery]:
         with self.store.read() as conn:
-            return [one for one in outbox.listed(conn) if channel is None or one.channel == channel]
+            return [
+                delivery for delivery in outbox.listed(conn) if channel is None or delivery.channel == channel
+            ]
 
     def text(self, name: str, revision: int | None = None) -> str:
         """A stored review, exactly as written."""
         with self.store.read() as conn:
-            found = reviews.written(conn, reviews.by_id(conn, name).key, revision)
-        assert found is not None
-        assert found.document is not None
-        return found.document
+            stored_revision = reviews.revision_of(conn, reviews.by_id(conn, name).key, revision)
+        assert stored_revision is not None
+        assert stored_revision.document is not None
+        return stored_revision.document
 
     def document(self, name: str, revision: int | None = None) -> Any:
         return read(self.text(name, revision))

@@ -24,7 +24,7 @@ from cryptography.x509.oid import NameOID
 
 
 @dataclass
-class Taken:
+class ReceivedMail:
     """A message the server said 250 to, or vanished after."""
 
     sender: str
@@ -44,7 +44,7 @@ class Mailbox:
     to_recipient: dict[str, list[str] | str] = field(default_factory=dict)  # a list is used up, then 250
     to_content: list[str] = field(default_factory=list)
     vanishes: Literal["never", "after taking"] = "never"
-    taken: list[Taken] = field(default_factory=list)
+    received: list[ReceivedMail] = field(default_factory=list)
     logged_in: list[tuple[str, str]] = field(default_factory=list)
     users: dict[str, str] = field(default_factory=dict)
 
@@ -68,7 +68,7 @@ class Mailbox:
     async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:
         if self.to_content:
             return self.to_content.pop(0)
-        self.taken.append(Taken(envelope.mail_from, list(envelope.rcpt_tos), envelope.content))
+        self.received.append(ReceivedMail(envelope.mail_from, list(envelope.rcpt_tos), envelope.content))
         if self.vanishes == "after taking":
             server.transport.abort()
         return "250 taken"
@@ -92,7 +92,7 @@ def certificate(directory: Path) -> Certificate:
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
     now = dt.datetime.now(dt.UTC)
-    made = (
+    signed = (
         x509.CertificateBuilder()
         .subject_name(name)
         .issuer_name(name)
@@ -110,7 +110,7 @@ def certificate(directory: Path) -> Certificate:
         .sign(key, hashes.SHA256())
     )
     path, both = directory / "server.pem", directory / "server-and-key.pem"
-    pem = made.public_bytes(serialization.Encoding.PEM)
+    pem = signed.public_bytes(serialization.Encoding.PEM)
     secret = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )

@@ -12,9 +12,9 @@ from retro.app.settlement.book import is_stale, known_until, read_rows
 from retro.app.settlement.settings import settings_of
 from retro.errors import InputError
 from retro.periods import format_instant
-from retro.store.facts import agents as shelf_agents
-from retro.store.facts import faults as shelf_faults
-from retro.store.facts import marks as shelf_marks
+from retro.store.facts import agents as stored_agents
+from retro.store.facts import faults as stored_faults
+from retro.store.facts import marks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -36,7 +36,7 @@ def agents(house: Installation) -> Iterator[Check]:
     if house.store is None:
         return
     with house.store.read() as conn:
-        for agent in shelf_agents.agents(conn):
+        for agent in stored_agents.agents(conn):
             yield from _agent(conn, agent, _settings(house, agent))
 
 
@@ -69,10 +69,10 @@ def _agent(conn: Connection, agent: Agent, settings: AgentSettings) -> Iterator[
 def _marks(conn: Connection, agent: Agent, base_currency: str, traded: dict[str, bool]) -> Iterator[Check]:
     """Instruments without a mark have no path and no regret; an old mark makes an open position's worth provisional."""
     until = known_until(agent)
-    there = {owner: set(shelf_marks.instruments(conn, owner)) for owner in (agent.name, None)}
+    instruments_of = {owner: set(marks.instruments(conn, owner)) for owner in (agent.name, None)}
     missing, old = [], []
     for instrument in sorted(traded):
-        newest = _newest(conn, there, _priced_by(instrument, base_currency), until)
+        newest = _newest(conn, instruments_of, _priced_by(instrument, base_currency), until)
         if newest is None:
             missing.append(instrument)
         elif traded[instrument] and until - newest > MAX_AGE:
@@ -89,16 +89,16 @@ def _marks(conn: Connection, agent: Agent, base_currency: str, traded: dict[str,
 
 
 def _newest(
-    conn: Connection, there: dict[str | None, set[str]], names: Iterable[str], until: int
+    conn: Connection, instruments_of: dict[str | None, set[str]], names: Iterable[str], until: int
 ) -> int | None:
-    found = [
+    instants = [
         mark[0]
-        for owner, instruments in there.items()
+        for owner, instruments in instruments_of.items()
         for name in names
         if name in instruments
-        if (mark := shelf_marks.last_at_or_before(conn, owner, name, until)) is not None
+        if (mark := marks.last_at_or_before(conn, owner, name, until)) is not None
     ]
-    return max(found, default=None)
+    return max(instants, default=None)
 
 
 def _priced_by(instrument: str, base_currency: str) -> set[str]:
@@ -112,7 +112,7 @@ def known_agents(house: Installation) -> Iterator[Check]:
     if house.store is None:
         return
     with house.store.read() as conn:
-        names = [agent.name for agent in shelf_agents.agents(conn)]
+        names = [agent.name for agent in stored_agents.agents(conn)]
     for name in house.config.agent:
         if name not in names:
             near = difflib.get_close_matches(name, names, n=1)
@@ -125,7 +125,7 @@ def faults(house: Installation) -> Iterator[Check]:
     if house.store is None:
         return
     with house.store.read() as conn:
-        count = shelf_faults.count(conn)
+        count = stored_faults.count(conn)
     if count:
         rows = "row or source" if count == 1 else "rows or sources"
         yield note("faults", f"{count:,} {rows} could not be used; `retro faults` says why")
@@ -138,8 +138,8 @@ def _day(at: int) -> str:
 
 
 def _listed(names: list[str]) -> str:
-    shown = ", ".join(names[:_SHOWN])
-    return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"
+    listed = ", ".join(names[:_SHOWN])
+    return listed if len(names) <= _SHOWN else f"{listed} and {len(names) - _SHOWN} more"
 
 
 CHECKS: Final[tuple[Examination, ...]] = (agents, known_agents, faults)

@@ -43,7 +43,9 @@ def examine(config_path: Path | None, db: str | None, env: Mapping[str, str], *,
     Without a readable configuration only the machine is examined: everything else depends on what the file says.
     """
     machine = [
-        check for one in checks_machine.CHECKS for check in _told(one, Installation(Config(), env, now))
+        check
+        for examination in checks_machine.CHECKS
+        for check in _run(examination, Installation(Config(), env, now))
     ]
     try:
         config = load(config_path, env)
@@ -55,30 +57,30 @@ def examine(config_path: Path | None, db: str | None, env: Mapping[str, str], *,
             else [str(error)]
         )
         return [*machine, *(broken("configuration", fault) for fault in faults)]
-    found: list[Check] = []
-    house = Installation(config, env, now, _opened(config, found))
+    checks: list[Check] = []
+    house = Installation(config, env, now, _opened(config, checks))
     try:
-        for one in _CHECKS:
-            found += _told(one, house)
+        for examination in _CHECKS:
+            checks += _run(examination, house)
     finally:
         if house.store is not None:
             house.store.close()
-    return [*machine, *found]
+    return [*machine, *checks]
 
 
-def _opened(config: Config, found: list[Check]) -> Store | None:
+def _opened(config: Config, checks: list[Check]) -> Store | None:
     """The database, when there is one; what keeps it from opening goes to the findings."""
     try:
         file = checks_place.file_of(config)
         if file is None or file.exists():
             return open_store(config.store.url, create=False, patience_s=5)
     except (RetroError, OSError) as error:
-        found.append(broken("database", str(error)))
+        checks.append(broken("database", str(error)))
     return None
 
 
-def _told(one: Examination, house: Installation) -> Iterator[Check]:
+def _run(examination: Examination, house: Installation) -> Iterator[Check]:
     try:
-        yield from one(house)
+        yield from examination(house)
     except (RetroError, OSError) as error:
-        yield broken(one.__name__.replace("_", " "), str(error))
+        yield broken(examination.__name__.replace("_", " "), str(error))

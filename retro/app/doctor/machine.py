@@ -33,13 +33,13 @@ _EXTRAS: Final = {
 
 def python(_: Installation) -> Iterator[Check]:
     """The interpreter, and where we run from."""
-    told = (
+    versions = (
         f"{platform.python_version()}, slow-mirror {version.__version__} in {Path(version.__file__).parent}"
     )
     if sys.version_info < _OLDEST_PYTHON:
-        yield broken("python", f"{told}; 3.11 or newer is needed")
+        yield broken("python", f"{versions}; 3.11 or newer is needed")
     else:
-        yield ok("python", told)
+        yield ok("python", versions)
 
 
 def sqlite_library(_: Installation) -> Iterator[Check]:
@@ -69,9 +69,11 @@ def packages(_: Installation) -> Iterator[Check]:
         yield broken("packages", f"{'; '.join(strangers)}: install slow-mirror in an environment of its own")
         return
     owners = importlib.metadata.packages_distributions()
-    others = sorted({owner for name in _OURS for owner in owners.get(name, ()) if owner != _DISTRIBUTION})
-    if others:
-        names = ", ".join(others)
+    foreign_owners = sorted(
+        {owner for name in _OURS for owner in owners.get(name, ()) if owner != _DISTRIBUTION}
+    )
+    if foreign_owners:
+        names = ", ".join(foreign_owners)
         yield broken(
             "packages",
             f"{names} installs packages of the same names; install slow-mirror in an environment of its own",
@@ -83,9 +85,9 @@ def packages(_: Installation) -> Iterator[Check]:
 def extras(_: Installation) -> Iterator[Check]:
     """Which optional parts are installed, and how to get the others."""
     missing = {extra for extra, (module, _) in _EXTRAS.items() if importlib.util.find_spec(module) is None}
-    there = [what for extra, (_, what) in _EXTRAS.items() if extra not in missing]
-    if there:
-        yield ok("extras", f"{', '.join(there)} can be used")
+    installed = [label for extra, (_, label) in _EXTRAS.items() if extra not in missing]
+    if installed:
+        yield ok("extras", f"{', '.join(installed)} can be used")
     for extra in sorted(missing):
         yield note("extras", f'{_EXTRAS[extra][1]}: not installed; pip install "slow-mirror[{extra}]"')
 

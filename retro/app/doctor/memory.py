@@ -26,11 +26,11 @@ def experience(house: Installation) -> Iterator[Check]:
     import memory  # noqa: PLC0415  only now it is known to be ours
 
     with house.store.read() as conn:
-        found = memory.health(conn, settings=memory_settings(house.config), thorough=True)
-    if not found:
+        healths = memory.health(conn, settings=memory_settings(house.config), thorough=True)
+    if not healths:
         yield ok("memory", "empty; reviews of `retro run` and `retro remember` fill it")
-    for one in found:
-        yield from _health(one)
+    for health in healths:
+        yield from _health(health)
 
 
 def _is_ours() -> bool:
@@ -40,21 +40,21 @@ def _is_ours() -> bool:
     return spec is not None and spec.origin is not None and Path(spec.origin) == ours
 
 
-def _health(one: Health) -> Iterator[Check]:
-    for problem in one.problems:
-        yield broken("memory", f"{one.agent}: {problem}")
-    if one.problems:
+def _health(health: Health) -> Iterator[Check]:
+    for problem in health.problems:
+        yield broken("memory", f"{health.agent}: {problem}")
+    if health.problems:
         return
-    cached = f"{one.blocks} of {one.blocks + one.blocks_missing} blocks of columns"
+    cached = f"{health.blocks} of {health.blocks + health.blocks_missing} blocks of columns"
     yield ok(
         "memory",
-        f"{one.agent}: {one.episodes:,} episodes, {one.retrospectives:,} retrospectives, {one.amendments:,} amendments,"
-        f" {one.plans:,} plans, {cached}",
+        f"{health.agent}: {health.episodes:,} episodes, {health.retrospectives:,} retrospectives, {health.amendments:,} amendments,"
+        f" {health.plans:,} plans, {cached}",
     )
-    if one.blocks_missing:
+    if health.blocks_missing:
         yield note(
             "memory",
-            f"{one.agent}: the cache lacks {one.blocks_missing} blocks; the next episode told makes them",
+            f"{health.agent}: the cache lacks {health.blocks_missing} blocks; the next episode told makes them",
         )
 
 
@@ -68,20 +68,20 @@ def records(house: Installation) -> Iterator[Check]:
     from memory.records import read_experiments, read_hypotheses  # noqa: PLC0415  as above
 
     where = house.config.memory.directory
-    tried, known = read_experiments(where), read_hypotheses(where)
-    for trouble in (*tried.troubles, *known.troubles):
+    experiments, hypotheses = read_experiments(where), read_hypotheses(where)
+    for trouble in (*experiments.troubles, *hypotheses.troubles):
         yield broken("records", f"{trouble.path}: {trouble.reason}; it is left as it is until you mend it")
-    count = f"{len(tried.records):,} experiments, {len(known.records):,} hypotheses in {where}"
-    there = tried.records or known.records
-    yield ok("records", count if there else "none yet; the first weekly review writes them")
-    orphans = _orphans({one["id"] for one in tried.records}, known)
+    count = f"{len(experiments.records):,} experiments, {len(hypotheses.records):,} hypotheses in {where}"
+    has_records = experiments.records or hypotheses.records
+    yield ok("records", count if has_records else "none yet; the first weekly review writes them")
+    orphans = _orphans({experiment["id"] for experiment in experiments.records}, hypotheses)
     if orphans:
         who = "1 hypothesis names" if orphans == 1 else f"{orphans} hypotheses name"
         yield note("records", f"{who} an experiment that is not there")
 
 
-def _orphans(experiments: set[str], known: Hypotheses) -> int:
-    named = (one.get("source_experiment") for one in known.records)
+def _orphans(experiments: set[str], hypotheses: Hypotheses) -> int:
+    named = (hypothesis.get("source_experiment") for hypothesis in hypotheses.records)
     return sum(isinstance(name, str) and name not in experiments for name in named)
 
 

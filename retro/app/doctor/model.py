@@ -62,33 +62,33 @@ def _in_use(house: Installation) -> dict[str, list[str]]:
 
 def _price(house: Installation, name: str, tiers: list[str]) -> Check:
     price = price_of(name, day_of(house.now, zone("UTC")))
-    told = f"{name} ({' and '.join(tiers)})"
+    label = f"{name} ({' and '.join(tiers)})"
     if price is None:
         return broken(
-            "model", f"{told}: no price is known, so it is never asked; known: {', '.join(known_models())}"
+            "model", f"{label}: no price is known, so it is never asked; known: {', '.join(known_models())}"
         )
     worst = price.worst(_USUAL_PROMPT, MAX_TOKENS)
     cap = min(house.config.llm.max_usd_per_review, house.config.llm.max_usd_per_day)
     if worst > cap:
         return broken(
-            "model", f"{told}: one call may need {worst:.3f} USD, more than a cap of {cap:g} allows"
+            "model", f"{label}: one call may need {worst:.3f} USD, more than a cap of {cap:g} allows"
         )
-    return ok("model", f"{told}: one call costs {worst:.3f} USD at the very most")
+    return ok("model", f"{label}: one call costs {worst:.3f} USD at the very most")
 
 
 def _state(house: Installation, name: str, key: Secret) -> Iterator[Check]:
     """What the service says of a model, when it can be reached."""
-    reply, told = model_state(name, key, house.config.llm.base_url, _PATIENCE_S)
+    reply, entry = model_state(name, key, house.config.llm.base_url, _PATIENCE_S)
     if reply.status in {401, 403}:
         yield broken("model", f"{name}: the service does not accept the key ({reply.status})")
     elif reply.status == 404:
         yield broken("model", f"{name}: the service does not know it (or base_url is wrong)")
-    elif not told:
+    elif not entry:
         yield note("model", f"{name}: the service was not reached, so whether it exists is not known")
-    elif told.get("lifecycle") == "retired":
+    elif entry.get("lifecycle") == "retired":
         yield broken("model", f"{name}: retired; choose another one in [llm]")
-    elif told.get("lifecycle") == "deprecated":
-        when = str(told.get("retires_at") or "a day not yet told")[:20]
+    elif entry.get("lifecycle") == "deprecated":
+        when = str(entry.get("retires_at") or "a day not yet told")[:20]
         yield note("model", f"{name}: deprecated, retires on {when}; choose another one in [llm]")
     else:
         yield ok("model", f"{name}: the service has it")
@@ -101,13 +101,13 @@ def spending(house: Installation) -> Iterator[Check]:
     tz = zone(house.config.owner.time_zone)
     month = midnight(day_of(house.now, tz).replace(day=1), tz)
     with house.store.read() as conn:
-        found = spend.spent(conn, month)
+        spent = spend.spent(conn, month)
     cap = house.config.llm.max_usd_per_month
-    told = f"{found.usd:.4f} of {cap:g} USD this month, by {found.calls:,} calls"
-    if float(found.usd) >= 0.9 * cap > 0:
-        yield note("spending", f"{told}; beyond the cap plain words stand in")
-    elif found.calls:
-        yield ok("spending", told)
+    summary = f"{spent.usd:.4f} of {cap:g} USD this month, by {spent.calls:,} calls"
+    if float(spent.usd) >= 0.9 * cap > 0:
+        yield note("spending", f"{summary}; beyond the cap plain words stand in")
+    elif spent.calls:
+        yield ok("spending", summary)
 
 
 CHECKS: Final[tuple[Examination, ...]] = (model, spending)

@@ -12,7 +12,7 @@ from retro.app.doctor.check import broken, note, ok
 from retro.config import not_yet_used
 from retro.errors import ConfigError
 from retro.secret import SECRETS, find_secret
-from retro.store.facts import agents as shelf_agents
+from retro.store.facts import agents
 from retro.store.health import damage, server_version
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ def configuration(house: Installation) -> Iterator[Check]:
     file = house.config.file
     yield ok("configuration", "built-in defaults; `retro init` writes a file" if file is None else str(file))
     waiting: dict[str, list[str]] = {}
-    for told in not_yet_used(house.config):
-        key, _, evaluator = told.partition(" (")
+    for line in not_yet_used(house.config):
+        key, _, evaluator = line.partition(" (")
         waiting.setdefault(evaluator.removesuffix(")"), []).append(key.removeprefix("retrospective."))
     if waiting:
         listed = "; ".join(f"{', '.join(keys)} ({evaluator})" for evaluator, keys in waiting.items())
@@ -54,18 +54,18 @@ def database(house: Installation) -> Iterator[Check]:
     if house.store is None:
         return
     with house.store.read() as conn:
-        agents = shelf_agents.agents(conn)
+        known_agents = agents.agents(conn)
         version = server_version(conn)
         path = house.store.path
         wrong = damage(conn) if path is not None and path.stat().st_size < _LARGE else None
     if wrong is not None:
         yield broken("database", f"{house.store.url} is damaged ({wrong}); restore it from a copy")
         return
-    events = sum(agent.events for agent in agents)
+    events = sum(agent.events for agent in known_agents)
     size = "" if path is None else f", {path.stat().st_size / _MB:,.1f} MB"
     kind = f"PostgreSQL {version}" if house.store.dialect == "postgresql" else f"SQLite {version}"
-    held = f"{len(agents):,} agent{'' if len(agents) == 1 else 's'}, {events:,} events"
-    yield ok("database", f"{house.store.url}: {held}{size}, {kind}")
+    contents = f"{len(known_agents):,} agent{'' if len(known_agents) == 1 else 's'}, {events:,} events"
+    yield ok("database", f"{house.store.url}: {contents}{size}, {kind}")
 
 
 def permissions(house: Installation) -> Iterator[Check]:
@@ -101,13 +101,13 @@ def disk(house: Installation) -> Iterator[Check]:
         yield note("disk", f"the free space cannot be read: {error.strerror or error}")
         return
     size = file.stat().st_size if file.exists() else 0
-    told = f"{free / _MB:,.0f} MB free"
+    summary = f"{free / _MB:,.0f} MB free"
     if free < _TOO_LITTLE:
-        yield broken("disk", f"{told}; make room before anything else is stored")
+        yield broken("disk", f"{summary}; make room before anything else is stored")
     elif free < max(_LITTLE, size):
-        yield note("disk", f"{told}; that is little")
+        yield note("disk", f"{summary}; that is little")
     else:
-        yield ok("disk", told)
+        yield ok("disk", summary)
 
 
 def secrets(house: Installation) -> Iterator[Check]:
@@ -115,12 +115,12 @@ def secrets(house: Installation) -> Iterator[Check]:
     given = []
     for name in SECRETS:
         try:
-            found = find_secret(name, house.env)
+            secret = find_secret(name, house.env)
         except ConfigError as error:
             yield broken("secrets", str(error))
             continue
-        if found is not None:
-            given.append(f"{name} from {found.origin}")
+        if secret is not None:
+            given.append(f"{name} from {secret.origin}")
     yield ok("secrets", ", ".join(given) or "none was given; the numbers need none")
 
 

@@ -60,11 +60,11 @@ def _forge(house: Installation, token: Secret) -> Iterator[Check]:
         yield note("forge", f"{table.api_url}: the token travels unencrypted")
     try:
         with Forge(table.api_url, slug, token, timeout_s=_PATIENCE_S) as forge:
-            told = forge.repository()
+            repository = forge.repository()
     except ForgeError as error:
         yield broken("forge", str(error)) if error.permanent else note("forge", str(error))
         return
-    name, rights = str(told.get("full_name") or slug), told.get("permissions")
+    name, rights = str(repository.get("full_name") or slug), repository.get("permissions")
     if isinstance(rights, dict) and rights.get("push") is False:
         yield broken("forge", f"{slug}: the token of {token.origin} may read, not write")
         return

@@ -12,7 +12,7 @@ from retro.app.context import policy_of
 from retro.app.doctor.check import broken, note, ok
 from retro.deliver.channel import Sent
 from retro.periods import SECOND, period_at, zone
-from retro.store.facts import agents as shelf_agents
+from retro.store.facts import agents
 from retro.store.jobs import claims, outbox, reviews
 
 if TYPE_CHECKING:
@@ -80,8 +80,8 @@ def lock(house: Installation) -> Iterator[Check]:
         return
     if store.path is None:
         with store.read() as conn:
-            held = len(claims.leases_of_others(conn, ""))
-        yield ok("lock", f"processes may share this database; reviews held now: {held}")
+            lease_count = len(claims.leases_of_others(conn, ""))
+        yield ok("lock", f"processes may share this database; reviews held now: {lease_count}")
         return
     holder = _holder(store.path.with_name(f"{store.path.name}.lock"))
     if holder is None:
@@ -106,7 +106,7 @@ def schedule(house: Installation) -> Iterator[Check]:
     births = []
     if house.store is not None:
         with house.store.read() as conn:
-            births = [agent.first_at for agent in shelf_agents.agents(conn) if agent.first_at is not None]
+            births = [agent.first_at for agent in agents.agents(conn) if agent.first_at is not None]
     days = house.config.retrospective.epoch_interval_days
     for kind in policy_of(house.config).periods:
         ends = [
@@ -123,10 +123,10 @@ def owed(house: Installation) -> Iterator[Check]:
     if house.store is None:
         return
     with house.store.read() as conn:
-        found = reviews.listed(conn)
-        agents = shelf_agents.agents(conn)
-    counts = Counter(review.state for review in found)
-    parked = [review.id for review in found if review.state == "parked"]
+        ledger = reviews.listed(conn)
+        known_agents = agents.agents(conn)
+    counts = Counter(review.state for review in ledger)
+    parked = [review.id for review in ledger if review.state == "parked"]
     if parked:
         named = ", ".join(parked[:_SHOWN]) + (", ..." if len(parked) > _SHOWN else "")
         yield broken("reviews", f"{len(parked)} parked: {named}; `retro reviews --state parked` says why")
@@ -134,9 +134,9 @@ def owed(house: Installation) -> Iterator[Check]:
         yield note(
             "reviews", f"{counts['due']:,} due; `retro run`, or `retro run --once` from cron, makes them"
         )
-    elif not found and agents:
+    elif not ledger and known_agents:
         yield note("reviews", "none is stored yet; `retro run`, or `retro run --once` from cron, makes them")
-    elif found and not parked:
+    elif ledger and not parked:
         yield ok("reviews", f"{counts['done']:,} done, {counts['waiting']:,} waiting for their data")
 
 

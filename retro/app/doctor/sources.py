@@ -67,8 +67,10 @@ def playbooks(house: Installation) -> Iterator[Check]:
         for fault in book.faults[:_SHOWN]:
             yield broken("playbook", f"{agent}: {table.playbook}:{fault.line}: {fault.reason}")
         if len(book.faults) > _SHOWN:
-            more = len(book.faults) - _SHOWN
-            yield broken("playbook", f"{agent}: {more} more faults; retro playbook lint {table.playbook}")
+            remainder = len(book.faults) - _SHOWN
+            yield broken(
+                "playbook", f"{agent}: {remainder} more faults; retro playbook lint {table.playbook}"
+            )
         if not book.faults:
             yield ok("playbook", f"{agent}: {len(book.heuristics)} heuristics, {table.playbook}")
 

@@ -62,7 +62,7 @@ def send_all(bench: WorkContext, tally: PassSummary) -> None:
             if not letters:
                 break
             messages = [letters] if digest else [[letter] for letter in letters]
-            _record_outcomes(bench, [(told, _send(bench, told)) for told in messages], tally)
+            _record_outcomes(bench, [(message, _send(bench, message)) for message in messages], tally)
 
 
 def _take(bench: WorkContext, *, digest: bool) -> list[Delivery]:
@@ -73,17 +73,17 @@ def _take(bench: WorkContext, *, digest: bool) -> list[Delivery]:
     if not names:
         return []
     with bench.store.write() as conn:
-        held = outbox.catching_up(conn, now) if digest else []
+        incomplete_agents = outbox.catching_up(conn, now) if digest else []
         for name in names:
             limit = 1 if digest else _AT_ONCE.get(name, 1)
-            found = outbox.claim(
-                conn, bench.owner, now, lease, name, digest=digest, limit=limit, without=held
+            letters = outbox.claim(
+                conn, bench.owner, now, lease, name, digest=digest, limit=limit, without=incomplete_agents
             )
-            if found:
+            if letters:
                 return (
-                    [*found, *outbox.claim_digest_group(conn, found[0], bench.owner, now, lease)]
+                    [*letters, *outbox.claim_digest_group(conn, letters[0], bench.owner, now, lease)]
                     if digest
-                    else found
+                    else letters
                 )
     return []
 
@@ -116,8 +116,8 @@ def _record_outcomes(
         if len(sent) == 1:
             bench.log("letter_lost", level="warning", review=sent[0][0][-1].review_id, reason=str(error))
             return
-        for one in sent:
-            _record_outcomes(bench, [one], tally)
+        for message in sent:
+            _record_outcomes(bench, [message], tally)
         return
     for letters, state, level, values in fates:
         tally.sent += len(letters) * (state == "sent")
@@ -148,13 +148,15 @@ def _next_state(
 
 def _fail_unroutable(bench: WorkContext, tally: PassSummary) -> bool:
     """Letters of a channel or to a recipient that the configuration no longer names go nowhere; whether any waited."""
-    there = {name: channel.recipients(bench.config) for name, channel in bench.channels.items()}
+    recipients = {name: channel.recipients(bench.config) for name, channel in bench.channels.items()}
     with bench.store.read() as conn:
         waiting = outbox.pending_recipients(conn)
     for name, recipient in waiting:
-        if recipient in there.get(name, ()):
+        if recipient in recipients.get(name, ()):
             continue
-        reason = f"the configuration names no {name}" if name not in there else "is not a recipient any more"
+        reason = (
+            f"the configuration names no {name}" if name not in recipients else "is not a recipient any more"
+        )
         with bench.store.write() as conn:
             tally.refused += outbox.fail_all(conn, name, recipient, reason)
         bench.log("letters_without_address", level="error", channel=name, reason=reason)

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from retro.app.context import WorkContext
     from retro.store.jobs.reviews import Review
 
-__all__ = ["held"]
+__all__ = ["renewing_leases"]
 
 _PATIENCE_S: Final = 600.0
 """A step that takes longer hangs: its lease is let go, and somebody else begins it again."""
 
 
 @contextmanager
-def held(bench: WorkContext, reviews: Sequence[Review]) -> Iterator[None]:
+def renewing_leases(bench: WorkContext, reviews: Sequence[Review]) -> Iterator[None]:
     """Renew the leases of these reviews while the block runs; not where nobody else could take them."""
     if bench.alone:
         yield

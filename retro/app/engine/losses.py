@@ -11,7 +11,7 @@ from retro.app.reviews.build import inputs_of
 from retro.app.settlement.book import opening_of
 from retro.evaluate.position.summary import EXIT_ACTIONS
 from retro.periods import DAY, Period
-from retro.store.books import positions as shelf
+from retro.store.books import positions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,18 +51,18 @@ def losses(
         return []
     first = max(since - _LOOK_BACK, agent.first_at) // DAY * DAY
     last = min(until, (agent.last_at or 0) + 1)
-    found: list[Loss] = []
+    great_losses: list[Loss] = []
     for start, end in pairwise([*range(first, last, _WINDOW), last]):
-        found += [
+        great_losses += [
             loss for loss in _in_window(conn, agent, settings, start, end, threshold_pct) if loss.end >= since
         ]
-    return found
+    return great_losses
 
 
 def _in_window(
     conn: Connection, agent: Agent, settings: AgentSettings, start: int, end: int, threshold_pct: float
 ) -> Iterator[Loss]:
-    names = [row.position for row in shelf.positions(conn, agent.name, opened_before=end, alive_at=start)]
+    names = [row.position for row in positions.positions(conn, agent.name, opened_before=end, alive_at=start)]
     if not names:
         return
     after = end + _LOOK_BACK  # an exit that began in the window may go on after it
@@ -103,8 +103,8 @@ def actions_of(track: PositionHistory) -> list[Loss]:
     groups: dict[tuple[str, str], list[Closing]] = {}
     for closing in track.closings:
         before = [d for d in decisions if d.at <= closing.at]
-        told = before[-1] if before and before[-1].action in EXIT_ACTIONS else None
-        key = ("decision", told.id) if told is not None else _untold(track, closing)
+        exit_decision = before[-1] if before and before[-1].action in EXIT_ACTIONS else None
+        key = ("decision", exit_decision.id) if exit_decision is not None else _undecided_key(track, closing)
         groups.setdefault(key, []).append(closing)
     return [
         Loss(
@@ -118,15 +118,15 @@ def actions_of(track: PositionHistory) -> list[Loss]:
     ]
 
 
-def _untold(track: PositionHistory, closing: Closing) -> tuple[str, str]:
+def _undecided_key(track: PositionHistory, closing: Closing) -> tuple[str, str]:
     """The order, fill or withdrawal that a closing belongs to."""
     against = "buy" if track.sign < 0 else "sell"
     fills = [fill for fill in track.fills if fill.at == closing.at and fill.side == against]
     if fills:
         first = min(fills, key=lambda fill: natural_key(fill.id))
         if first.order is not None:
-            same = [fill for fill in track.fills if fill.order == first.order and fill.side == against]
-            first = min(same, key=lambda fill: (fill.at, natural_key(fill.id)))
+            order_fills = [fill for fill in track.fills if fill.order == first.order and fill.side == against]
+            first = min(order_fills, key=lambda fill: (fill.at, natural_key(fill.id)))
         return "fill", first.id
     flows = [flow.id for flow in track.flows if flow.at == closing.at and flow.kind == "withdrawal"]
     return "flow", min(flows, key=natural_key, default=f"{track.position.position}-exit")

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from retro.app.engine.losses import losses
 from retro.app.settlement.settle import ensure_settled
 from retro.periods import DAY, SECOND, day_of, midnight, period_at
-from retro.store.facts import agents as shelf_agents
-from retro.store.facts import events as facts
+from retro.store.facts import agents, events
 from retro.store.jobs import enrolments, reviews
 from retro.store.jobs.reviews import NEVER, Obligation
 
@@ -59,10 +58,10 @@ def enqueue_due(
     Only agents for which something may have changed are, unless `all_agents`.
     """
     with store.read() as conn:
-        known = {agent.name: agent for agent in shelf_agents.agents(conn) if agent.first_at is not None}
-        names = sorted(known) if all_agents else enrolments.unsettled(conn, now)
+        agents_by_name = {agent.name: agent for agent in agents.agents(conn) if agent.first_at is not None}
+        names = sorted(agents_by_name) if all_agents else enrolments.unsettled(conn, now)
     for name in names:
-        _bring_up_to_date(store, known[name], settings_for(known[name]), terms, now)
+        _bring_up_to_date(store, agents_by_name[name], settings_for(agents_by_name[name]), terms, now)
     with store.read() as conn:
         ripe = enrolments.anything_to_do(conn, now)
     if ripe:
@@ -76,35 +75,40 @@ def _bring_up_to_date(
 ) -> None:
     name = agent.name
     ensure_settled(store, agent, settings)
-    seen = _enrolment(store, name, now)
+    enrolment = _enrolment(store, name, now)
     with store.read() as conn:
         life = _life_of(conn, agent)
         owed = [
-            *_periods(conn, name, settings, terms, life, now, seen.enrolled_at),
-            *_losses(conn, agent, settings, terms, seen, now),
+            *_periods(conn, name, settings, terms, life, now, enrolment.enrolled_at),
+            *_losses(conn, agent, settings, terms, enrolment, now),
         ]
-        events = _death(life, terms, settings, seen.enrolled_at)
+        obligations = _death(life, terms, settings, enrolment.enrolled_at)
         if terms.positions:
-            events += [
-                _position(row, terms, seen.enrolled_at) for row in reviews.unreviewed_positions(conn, name)
+            obligations += [
+                _position(row, terms, enrolment.enrolled_at)
+                for row in reviews.unreviewed_positions(conn, name)
             ]
-        told = {kind: reviews.subjects(conn, name, kind) for kind in {one.kind for one in events}}
+        kinds = {obligation.kind for obligation in obligations}
+        subjects = {kind: reviews.subjects(conn, name, kind) for kind in kinds}
     with store.write() as conn:
-        reviews.insert(conn, name, [*owed, *(one for one in events if one.subject not in told[one.kind])])
-        for one in events:
-            if one.subject in told[one.kind]:
-                reviews.reschedule(conn, name, one)
+        fresh = [
+            obligation for obligation in obligations if obligation.subject not in subjects[obligation.kind]
+        ]
+        reviews.insert(conn, name, [*owed, *fresh])
+        for obligation in obligations:
+            if obligation.subject in subjects[obligation.kind]:
+                reviews.reschedule(conn, name, obligation)
         reviews.mark_due(conn, now)
         if terms.catch_up == "latest":
             reviews.skip_superseded(conn, name, now, "passed over: catch_up = latest")
-        enrolments.looked(conn, name, seen, next_end(settings, terms, life, now))
+        enrolments.looked(conn, name, enrolment, next_end(settings, terms, life, now))
 
 
 def _enrolment(store: Store, agent: str, now: int) -> enrolments.Enrolment:
     with store.read() as conn:
-        seen = enrolments.enrolment(conn, agent)
-    if seen is not None and seen.enrolled_at <= now:
-        return seen
+        enrolment = enrolments.enrolment(conn, agent)
+    if enrolment is not None and enrolment.enrolled_at <= now:
+        return enrolment
     with store.write() as conn:
         return enrolments.enrol(conn, agent, now)
 
@@ -151,12 +155,12 @@ def _periods(
     enrolled_at: int,
 ) -> list[Obligation]:
     """What the calendar owes and the ledger may not have. What fills a hole behind its newest row is quiet."""
-    known = reviews.known(conn, agent, terms.periods)
+    spans = reviews.spans(conn, agent, terms.periods)
     owed = []
     for kind in terms.periods:
-        there = known.get(kind)
-        newest = -NEVER if there is None else there[2]
-        after = None if there is None else _contiguous(kind, settings, life, *there)
+        span = spans.get(kind)
+        newest = -NEVER if span is None else span[2]
+        after = None if span is None else _contiguous(kind, settings, life, *span)
         owed += [
             Obligation(
                 kind=kind,
@@ -189,7 +193,7 @@ def _contiguous(
 def _position(row: tuple[str, str, int, int], terms: ReviewPolicy, enrolled_at: int) -> Obligation:
     """A closed position: once at its close, and once more when what came after it can be judged."""
     name, kind, opened_at, closed_at = row
-    held = min(closed_at - opened_at, _WEEK)
+    holding_time = min(closed_at - opened_at, _WEEK)
     return Obligation(
         kind="position",
         subject=name,
@@ -197,7 +201,7 @@ def _position(row: tuple[str, str, int, int], terms: ReviewPolicy, enrolled_at: 
         start=opened_at,
         end=closed_at,
         due_at=closed_at,
-        again_at=closed_at + held + terms.lag if kind in _FILLED and held > 0 else None,
+        again_at=closed_at + holding_time + terms.lag if kind in _FILLED and holding_time > 0 else None,
         backfill=closed_at < enrolled_at,
     )
 
@@ -207,13 +211,13 @@ def _losses(
     agent: Agent,
     settings: AgentSettings,
     terms: ReviewPolicy,
-    seen: enrolments.Enrolment,
+    enrolment: enrolments.Enrolment,
     now: int,
 ) -> Iterator[Obligation]:
     """A review of the day up to and with the action."""
-    if seen.losses_from is None:
+    if enrolment.losses_from is None:
         return
-    for loss in losses(conn, agent, settings, seen.losses_from, now + DAY, terms.loss_pct):
+    for loss in losses(conn, agent, settings, enrolment.losses_from, now + DAY, terms.loss_pct):
         end = (loss.end // SECOND + 1) * SECOND
         yield Obligation(
             kind="loss",
@@ -222,13 +226,13 @@ def _losses(
             start=midnight(day_of(loss.start, settings.zone), settings.zone),
             end=end,
             due_at=end,
-            backfill=end <= seen.enrolled_at,
+            backfill=end <= enrolment.enrolled_at,
         )
 
 
 def _life_of(conn: Connection, agent: Agent) -> Lifespan:
     birth = agent.first_at or 0
-    death = facts.first_of(conn, agent.name, "death")
+    death = events.first_of(conn, agent.name, "death")
     if death is None:
         return Lifespan(birth)
     still_open, last_closed = reviews.lifespan(conn, agent.name)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from retro.app.intake.fingerprints import key_of, signature_of
-from retro.store.jobs import cursors as readings
-from retro.store.jobs import enrolments, outbox
+from retro.store.jobs import cursors, enrolments, outbox
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +24,7 @@ def has_pending_work(store: Store, sources: Sequence[SourceTable], host: str, no
             or enrolments.anything_to_do(conn, now)
             or outbox.ripe(conn, now)
             or any(
-                readings.state_of(conn, key_of(source, host)).get("signature") != signature_of(source)
+                cursors.state_of(conn, key_of(source, host)).get("signature") != signature_of(source)
                 for source in sources
             )
         )

@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from retro.app.experience.records import KINDS as RECORDED
-from retro.app.reviews import documents as reports
+from retro.app.experience import records
+from retro.app.reviews import documents
 from retro.errors import UnknownError
 from retro.report import dump
 from retro.report.document import digest_of, read, with_revision
 from retro.safe import clean
-from retro.store.facts import agents as shelf_agents
+from retro.store.facts import agents
 from retro.store.jobs import claims, outbox, reviews
 from retro.store.jobs.reviews import LATE_FACTS
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["StagedReview", "StoppedError", "commit", "compute"]
 
-_TOLD_OF_HISTORY: Final = "weekly"
+_HISTORY_KIND: Final = "weekly"
 
 
 class StoppedError(Exception):
@@ -51,54 +51,54 @@ def compute(bench: WorkContext, review: Review) -> StagedReview:
     """Everything up to the last step. Backfill is cheap to repeat, and is stored in that step alone."""
     agent, settings = _agent_of(bench, review)
     with bench.store.read() as conn:
-        there = reviews.written(conn, review.key, review.revision)
-    if there is not None and there.document is not None and there.done_at is None:
-        return StagedReview(review, read(there.document))
-    if there is not None and there.numbers is not None:
-        return _narrate(bench, review, read(there.numbers), settings)
-    again = there is not None
+        stored = reviews.revision_of(conn, review.key, review.revision)
+    if stored is not None and stored.document is not None and stored.done_at is None:
+        return StagedReview(review, read(stored.document))
+    if stored is not None and stored.numbers is not None:
+        return _narrate(bench, review, read(stored.numbers), settings)
+    again = stored is not None
     with bench.store.read() as conn:  # before the figures: what comes in between is then seen as late
         facts = reviews.facts_digest(conn, review)
     if again and claims.stale_reasons_in_progress(review) == LATE_FACTS and facts == review.facts:
         return StagedReview(review, None, facts)
-    document = clean(reports.numbers_of(bench.store, agent, settings, review, bench.clock()))
+    document = clean(documents.numbers_of(bench.store, agent, settings, review, bench.clock()))
     digest = digest_of(document)
-    if there is not None and digest == there.digest:
+    if stored is not None and digest == stored.digest:
         return StagedReview(review, None, facts)
     revision = review.revision + again
     document = with_revision(document, revision)
     bench.beat()
     if review.backfill and not again:
-        told, _ = bench.words(review, document, settings)
-        return StagedReview(review, clean(told), facts, digest)
+        worded_document, _ = bench.words(review, document, settings)
+        return StagedReview(review, clean(worded_document), facts, digest)
     with bench.store.write() as conn:
-        kept = claims.keep_numbers(
+        checkpoint = claims.keep_numbers(
             conn, review, revision=revision, facts=facts, digest=digest, text=dump(document)
         )
-    return _narrate(bench, kept, document, settings)
+    return _narrate(bench, checkpoint, document, settings)
 
 
 def _narrate(bench: WorkContext, review: Review, document: Document, settings: AgentSettings) -> StagedReview:
     bench.beat()
     if bench.stopping():
         raise StoppedError
-    told, paid = bench.words(review, document, settings)
-    told = clean(told)
+    worded_document, paid = bench.words(review, document, settings)
+    worded_document = clean(worded_document)
     if paid:
         with bench.store.write() as conn:
-            claims.keep_document(conn, review, dump(told))
-    return StagedReview(review, told)
+            claims.keep_document(conn, review, dump(worded_document))
+    return StagedReview(review, worded_document)
 
 
-def commit(conn: Connection, bench: WorkContext, made: StagedReview, now: int) -> None:
+def commit(conn: Connection, bench: WorkContext, staged: StagedReview, now: int) -> None:
     """The last step, in the caller's transaction: stored, done, letters written, consequences drawn."""
-    review, document = made.review, made.document
+    review, document = staged.review, staged.document
     if document is None:
-        claims.finish(conn, review, now, facts=made.facts)
+        claims.finish(conn, review, now, facts=staged.facts)
         return
-    if made.digest is not None and made.facts is not None:
+    if staged.digest is not None and staged.facts is not None:
         review = claims.keep_numbers(
-            conn, review, revision=review.revision, facts=made.facts, digest=made.digest, text=""
+            conn, review, revision=review.revision, facts=staged.facts, digest=staged.digest, text=""
         )
     claims.keep_document(conn, review, dump(document))
     claims.finish(conn, review, now)
@@ -118,7 +118,7 @@ def commit(conn: Connection, bench: WorkContext, made: StagedReview, now: int) -
 def _goes(bench: WorkContext, channel: str, review: Review, *, overtaken: bool) -> bool:
     """Whether people are told: of the kinds they chose, and of history only by its newest week."""
     if channel == "records":
-        return review.kind in RECORDED
+        return review.kind in records.KINDS
     kinds = {
         "mail": bench.config.mail.kinds,
         "notify": bench.config.notify.kinds,
@@ -126,13 +126,13 @@ def _goes(bench: WorkContext, channel: str, review: Review, *, overtaken: bool) 
     }.get(channel)
     if kinds is None:
         return True
-    quiet = review.backfill and (review.kind != _TOLD_OF_HISTORY or overtaken)
+    quiet = review.backfill and (review.kind != _HISTORY_KIND or overtaken)
     return review.kind in kinds and not quiet
 
 
 def _agent_of(bench: WorkContext, review: Review) -> tuple[Agent, AgentSettings]:
     with bench.store.read() as conn:
-        found = next((one for one in shelf_agents.agents(conn) if one.name == review.agent), None)
-    if found is None:
+        agent = next((agent for agent in agents.agents(conn) if agent.name == review.agent), None)
+    if agent is None:
         raise UnknownError(f"there is no agent {review.agent!r}")
-    return found, bench.settings_for(found)
+    return agent, bench.settings_for(agent)

@@ -39,9 +39,9 @@ def bench_of(
     host: str,
     log: Callable[..., None] = lambda *_, **__: None,
     beat: Callable[[], None] = lambda: None,
-    **more: Any,
+    **overrides: Any,
 ) -> WorkContext:
-    """Everything a worker needs; `more` are fields of `WorkContext`."""
+    """Everything a worker needs; `overrides` are fields of `WorkContext`."""
     books = _Playbooks(config, log)
 
     def settings_for(agent: Agent) -> AgentSettings:
@@ -54,15 +54,15 @@ def bench_of(
 
     def look_back() -> int:
         """Say what became of pull requests, and which records are damaged; gives how many things are wrong."""
-        found = requests.look_back()
-        for agent, branch, state in found.settled:
+        outcomes = requests.look_back()
+        for agent, branch, state in outcomes.settled:
             log("pull_request_settled", agent=agent, branch=branch, state=state)
-        for fault in found.faults:
+        for fault in outcomes.faults:
             log("pull_requests_not_read", level="error", reason=str(fault))
         damaged = damaged_records(config)
         for trouble in damaged:
             log("record_damaged", level="error", path=trouble.path, reason=trouble.reason)
-        return len(found.faults) + len(damaged)
+        return len(outcomes.faults) + len(damaged)
 
     return WorkContext(
         store=store,
@@ -81,7 +81,7 @@ def bench_of(
         **{
             "consequences": (learning(config, settings_for, log), suggesting(settings_for, clock)),
             "look_back": look_back,
-            **more,
+            **overrides,
         },
     )
 

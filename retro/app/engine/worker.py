@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from retro.app.context import PassSummary, backoff
-from retro.app.engine import delivery as deliver
-from retro.app.engine.leases import held
+from retro.app.engine import delivery
+from retro.app.engine.leases import renewing_leases
 from retro.app.engine.obligations import enqueue_due
 from retro.app.engine.stages import StagedReview, StoppedError, commit, compute
 from retro.app.intake import sources
@@ -43,7 +43,7 @@ def run_pass(bench: WorkContext, *, all_agents: bool = False) -> PassSummary:
         enqueue_due(bench.store, bench.settings_for, bench.terms, bench.clock(), all_agents=all_agents)
         _work(bench, tally)
     if not bench.stopping():
-        deliver.send_all(bench, tally)
+        delivery.send_all(bench, tally)
         tally.amiss = bench.look_back()
     return tally
 
@@ -52,33 +52,33 @@ def run_once(bench: WorkContext, sleep: Callable[[float], None]) -> PassSummary:
     """A knock, and another after what a dead predecessor held has become free: its lease ends unless it is renewed."""
     tally = run_pass(bench, all_agents=True)
     until = bench.clock() + bench.lease + 5 * SECOND
-    seen = _held_elsewhere(bench)
-    while seen and bench.clock() < until and not bench.stopping():
+    leases = _foreign_leases(bench)
+    while leases and bench.clock() < until and not bench.stopping():
         sleep(min(1.0, bench.lease / SECOND / 4))
         bench.beat()
-        now, still = bench.clock(), _held_elsewhere(bench)
-        seen = {what: end for what, end in still.items() if seen.get(what) == end}  # others live: they renew
-        if any(end <= now for end in seen.values()):
+        now, still = bench.clock(), _foreign_leases(bench)
+        leases = {key: end for key, end in still.items() if leases.get(key) == end}  # others live: they renew
+        if any(end <= now for end in leases.values()):
             _add(tally, run_pass(bench))
-            seen = _held_elsewhere(bench)
+            leases = _foreign_leases(bench)
     return tally
 
 
-def _held_elsewhere(bench: WorkContext) -> dict[tuple[str, int], int]:
+def _foreign_leases(bench: WorkContext) -> dict[tuple[str, int], int]:
     """What other processes hold, and until when: it is free then, unless they live and renew it."""
     if bench.alone:
         return {}
     with bench.store.read() as conn:
-        reviews_ = claims.leases_of_others(conn, bench.owner)
-        letters = outbox.leases_of_others(conn, bench.owner)
-    return {("review", key): end for key, end in reviews_.items()} | {
-        ("letter", key): end for key, end in letters.items()
+        review_leases = claims.leases_of_others(conn, bench.owner)
+        letter_leases = outbox.leases_of_others(conn, bench.owner)
+    return {("review", key): end for key, end in review_leases.items()} | {
+        ("letter", key): end for key, end in letter_leases.items()
     }
 
 
-def _add(tally: PassSummary, more: PassSummary) -> None:
+def _add(tally: PassSummary, summary: PassSummary) -> None:
     for name in PassSummary.__slots__:
-        setattr(tally, name, getattr(tally, name) + getattr(more, name))
+        setattr(tally, name, getattr(tally, name) + getattr(summary, name))
 
 
 # what others left behind
@@ -91,14 +91,14 @@ def _recover(bench: WorkContext, tally: PassSummary) -> None:
         back = claims.has_future_leases(conn, now, lease, _LONGEST_WAIT) or outbox.has_future_leases(
             conn, now, lease, _LONGEST_WAIT
         )
-        left = claims.has_expired_leases(conn, now, alone=bench.alone)
-        letters = outbox.has_expired_leases(conn, now, alone=bench.alone)
+        expired_reviews = claims.has_expired_leases(conn, now, alone=bench.alone)
+        expired_letters = outbox.has_expired_leases(conn, now, alone=bench.alone)
     if back:
         with bench.store.write() as conn:
             healed = claims.clamp_leases(conn, now, lease, _LONGEST_WAIT)
             healed += outbox.clamp_leases(conn, now, lease, _LONGEST_WAIT)
         bench.log("clock_went_back", level="warning", now=format_instant(now), freed=healed)
-    if left or letters:
+    if expired_reviews or expired_letters:
         with bench.store.write() as conn:
             freed = claims.rescue(conn, now, bench.config.service.max_attempts, alone=bench.alone)
             uncertain = outbox.rescue(conn, now, alone=bench.alone)
@@ -113,33 +113,33 @@ def _recover(bench: WorkContext, tally: PassSummary) -> None:
 
 
 def _work(bench: WorkContext, tally: PassSummary) -> None:
-    told = False
+    is_announced = False
     while not bench.stopping():
         now = bench.clock()
         with bench.store.read() as conn:
             if not enrolments.anything_to_do(conn, now):
                 return
-            due = 0 if told else reviews.count_due(conn, now)
+            due = 0 if is_announced else reviews.count_due(conn, now)
         if due > _AT_ONCE:
             bench.log("much_is_due", level="info", reviews=due)
-        told = True
+        is_announced = True
         with bench.store.write() as conn:
             reviews.mark_due(conn, now)
-            taken = claims.claim(conn, bench.owner, now, bench.lease, limit=_AT_ONCE)
-        if not taken:
+            claimed = claims.claim(conn, bench.owner, now, bench.lease, limit=_AT_ONCE)
+        if not claimed:
             return
-        with held(bench, taken):
-            _make_all(bench, taken, tally)
+        with renewing_leases(bench, claimed):
+            _make_all(bench, claimed, tally)
 
 
-def _make_all(bench: WorkContext, taken: Sequence[Review], tally: PassSummary) -> None:
+def _make_all(bench: WorkContext, claimed: Sequence[Review], tally: PassSummary) -> None:
     """Make what was claimed and finish it in one transaction; whatever comes, nothing stays held by mistake."""
-    waiting, made = list(taken), list[StagedReview]()
+    waiting, staged_reviews = list(claimed), list[StagedReview]()
     try:
-        for review in taken:
+        for review in claimed:
             try:
                 with bench.bound(agent=review.agent, review=review.id, attempt=review.attempts):
-                    made.append(compute(bench, review))
+                    staged_reviews.append(compute(bench, review))
             except (StoreError, StoppedError):
                 raise
             except LostClaimError as error:
@@ -149,48 +149,48 @@ def _make_all(bench: WorkContext, taken: Sequence[Review], tally: PassSummary) -
                 waiting.remove(review)
                 _failed(bench, review, error, tally)
     except StoppedError:
-        bench.log("stopping", level="info", unfinished=len(waiting) - len(made))
+        bench.log("stopping", level="info", unfinished=len(waiting) - len(staged_reviews))
     except BaseException:
         _release(bench, waiting)
         raise
     try:
-        _finish(bench, made, tally)
-        keys = {one.review.key for one in made}
+        _finish(bench, staged_reviews, tally)
+        keys = {staged.review.key for staged in staged_reviews}
         waiting = [review for review in waiting if review.key not in keys]
     finally:
         _release(bench, waiting)
 
 
-def _finish(bench: WorkContext, made: Sequence[StagedReview], tally: PassSummary) -> None:
-    if not made:
+def _finish(bench: WorkContext, staged_reviews: Sequence[StagedReview], tally: PassSummary) -> None:
+    if not staged_reviews:
         return
     now = bench.clock()
     try:
         with bench.store.write() as conn:
-            claims.lock(conn, [one.review for one in made])
-            for one in made:
-                commit(conn, bench, one, now)
+            claims.lock(conn, [staged.review for staged in staged_reviews])
+            for staged in staged_reviews:
+                commit(conn, bench, staged, now)
     except LostClaimError as error:
-        if len(made) == 1:
-            bench.log("claim_lost", level="warning", review=made[0].review.id, reason=str(error))
+        if len(staged_reviews) == 1:
+            bench.log("claim_lost", level="warning", review=staged_reviews[0].review.id, reason=str(error))
             return
-        for one in made:
-            _finish(bench, [one], tally)
+        for staged in staged_reviews:
+            _finish(bench, [staged], tally)
         return
     except StoreError:
         raise
     except Exception as error:  # noqa: BLE001  as above
-        if len(made) == 1:
-            _failed(bench, made[0].review, error, tally)
+        if len(staged_reviews) == 1:
+            _failed(bench, staged_reviews[0].review, error, tally)
             return
-        for one in made:
-            _finish(bench, [one], tally)
+        for staged in staged_reviews:
+            _finish(bench, [staged], tally)
         return
-    for one in made:
-        tally.done += one.document is not None
-        tally.unchanged += one.document is None
-        if one.document is not None:
-            _tell(bench, "review_done", one.review._replace(state="done"))
+    for staged in staged_reviews:
+        tally.done += staged.document is not None
+        tally.unchanged += staged.document is None
+        if staged.document is not None:
+            _tell(bench, "review_done", staged.review._replace(state="done"))
 
 
 def _failed(bench: WorkContext, review: Review, error: Exception, tally: PassSummary) -> None:

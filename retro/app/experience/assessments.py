@@ -50,7 +50,7 @@ def save_assessment(
         record = _record(where, text, now, strategy, experiment, dict(context or {}), dict(results or {}))
 
         def ask(prompt: str) -> str:
-            told = extracted(
+            extraction = extracted(
                 store,
                 config,
                 env,
@@ -60,30 +60,34 @@ def save_assessment(
                 subject=record.id,
                 now=now,
             )
-            if told.answer is None:
-                raise NoAnswer(told.why or "the model did not answer")
-            return told.answer
+            if extraction.answer is None:
+                raise NoAnswer(extraction.why or "the model did not answer")
+            return extraction.answer
 
         parsed = record_assessment(record, text, directory=where, ask=ask)
-    return {"id": record.id, "file": str(where / "experiments" / f"{record.id}.yaml"), **_told(parsed, where)}
+    return {
+        "id": record.id,
+        "file": str(where / "experiments" / f"{record.id}.yaml"),
+        **_summary(parsed, where),
+    }
 
 
-def _told(parsed: ParsedAssessment, where: Path) -> dict[str, Any]:
+def _summary(parsed: ParsedAssessment, where: Path) -> dict[str, Any]:
     """What was read, and how the hypotheses it mentions stand by now."""
     from memory.records import read_hypotheses  # noqa: PLC0415  as above
 
-    known = {one["id"]: one for one in read_hypotheses(where).records}
+    hypotheses = {hypothesis["id"]: hypothesis for hypothesis in read_hypotheses(where).records}
     mentioned = parsed.tested_hypothesis_ids
     return {
         **{name: value for name, value in parsed.document().items() if name != "raw_text"},
         "verdict": parsed.verdict,
-        "tested": {name: known[name].get("status") for name in mentioned if name in known},
+        "tested": {name: hypotheses[name].get("status") for name in mentioned if name in hypotheses},
         "audited": [
             name
             for name in parsed.hypothesis_statuses
-            if isinstance(known.get(name, {}).get("evidence"), dict)
+            if isinstance(hypotheses.get(name, {}).get("evidence"), dict)
         ],
-        "unknown": [name for name in mentioned if name not in known],
+        "unknown": [name for name in mentioned if name not in hypotheses],
         "source": parsed.source,
         "why": parsed.why,
     }
@@ -105,15 +109,17 @@ def _record(
         read_experiments,
     )
 
-    found = next((one for one in read_experiments(where).records if one["id"] == experiment), {})
-    name = strategy or found.get("strategy_name")
+    stored_record = next(
+        (record for record in read_experiments(where).records if record["id"] == experiment), {}
+    )
+    name = strategy or stored_record.get("strategy_name")
     if not name:
         raise UsageError("a new experiment needs the name of its strategy")
     return ExperimentRecord(
         id=experiment or generate_experiment_id(now, str(name), text),
-        timestamp=str(found.get("timestamp") or format_instant(now)),
+        timestamp=str(stored_record.get("timestamp") or format_instant(now)),
         strategy_name=str(name),
-        context={**found.get("context", {}), **context},
-        results={**found.get("results", {}), **results},
-        source=str(found.get("source") or "agent"),
+        context={**stored_record.get("context", {}), **context},
+        results={**stored_record.get("results", {}), **results},
+        source=str(stored_record.get("source") or "agent"),
     )

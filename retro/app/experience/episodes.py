@@ -40,32 +40,37 @@ class DecisionTrail:
     @property
     def entry(self) -> Decision | None:
         """The decision that opened it."""
-        entries = [one for one in self.decisions if one.action in ("enter", "increase")]
-        return next((one for one in entries if one.action == "enter"), entries[0] if entries else None)
+        entries = [decision for decision in self.decisions if decision.action in ("enter", "increase")]
+        return next(
+            (decision for decision in entries if decision.action == "enter"), entries[0] if entries else None
+        )
 
     def context_at(self, at: str | None) -> dict[str, Any] | None:
         """The situation as it was stated last before an instant, on top of the one at the entry; None: not since."""
         until = None if at is None else parse_instant(at)
-        seen = [
-            one.context for one in self.decisions if one.context and until is not None and one.at <= until
+        contexts = [
+            decision.context
+            for decision in self.decisions
+            if decision.context and until is not None and decision.at <= until
         ]
-        if len(seen) < 2:
+        if len(contexts) < 2:
             return None
-        return {name: value for context in seen for name, value in context.items()}
+        return {name: value for context in contexts for name, value in context.items()}
 
 
-def lives_of(told: Iterable[Fact]) -> dict[str, DecisionTrail]:
+def lives_of(facts: Iterable[Fact]) -> dict[str, DecisionTrail]:
     """Position -> its life, from the facts that name it; those that say nothing of it have none."""
     decisions: dict[str, list[Decision]] = {}
     risks: dict[str, float] = {}
-    for fact in told:
+    for fact in facts:
         if isinstance(fact, Decision) and fact.position is not None:
             decisions.setdefault(fact.position, []).append(fact)
         elif isinstance(fact, Position) and fact.risk:
             risks[fact.position] = float(fact.risk)
     return {
         name: DecisionTrail(
-            tuple(sorted(decisions.get(name, ()), key=lambda one: (one.at, one.id))), risks.get(name)
+            tuple(sorted(decisions.get(name, ()), key=lambda decision: (decision.at, decision.id))),
+            risks.get(name),
         )
         for name in decisions.keys() | risks.keys()
     }
@@ -73,8 +78,8 @@ def lives_of(told: Iterable[Fact]) -> dict[str, DecisionTrail]:
 
 def _name(text: str | None) -> str | None:
     """A foreign name as an episode takes it."""
-    shown = "".join(c for c in text or "" if c.isprintable())
-    return shown[:_LONGEST_NAME] or None
+    printable = "".join(c for c in text or "" if c.isprintable())
+    return printable[:_LONGEST_NAME] or None
 
 
 def name_of(decision: Decision) -> str:
@@ -96,7 +101,7 @@ def plan_context(decision: Decision, inside: PositionRetrospective | None) -> di
 def episodes_of(position: PositionRetrospective, life: DecisionTrail) -> list[dict[str, Any]]:
     """The episodes of a closed position: itself, and the decisions inside it to do nothing."""
     entry = life.entry
-    told = _decided(entry) | {
+    episode = _decided(entry) | {
         "id": position.position_id,
         "agent": position.agent,
         "at": position.exit_at,
@@ -116,15 +121,15 @@ def episodes_of(position: PositionRetrospective, life: DecisionTrail) -> list[di
         "exit_reason": position.exit_reason,
         "risk": life.risk,
     }
-    idle = [one for one in life.decisions if one.action in INACTION]
-    return [_stated(told), *(inaction_episode(one, position) for one in idle)]
+    idle = [decision for decision in life.decisions if decision.action in INACTION]
+    return [_without_none(episode), *(inaction_episode(decision, position) for decision in idle)]
 
 
 def inaction_episode(decision: Decision, inside: PositionRetrospective | None) -> dict[str, Any]:
     """The episode of a decision to do nothing. It has no outcome of its own: a position's is told once, by itself."""
     ended = parse_instant(inside.exit_at) if inside is not None and inside.exit_at else decision.at
     ended = max(ended, decision.at)
-    return _stated(
+    return _without_none(
         _decided(decision)
         | {
             "id": name_of(decision),
@@ -152,5 +157,5 @@ def _decided(decision: Decision | None) -> dict[str, Any]:
     }
 
 
-def _stated(row: dict[str, Any]) -> dict[str, Any]:
+def _without_none(row: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if value is not None}

@@ -116,9 +116,9 @@ def import_file(
 
 def _texts(stream: BinaryIO, where: str, unread: list[memory.EpisodeFault]) -> Iterator[bytes]:
     """The lines of a stream; of those without a text (too long, or the stream broke) only the fault is kept."""
-    from memory import EpisodeFault as Unread  # noqa: PLC0415  numpy comes with it
+    from memory import EpisodeFault  # noqa: PLC0415  numpy comes with it
 
     for part in read_lines(stream):
         if part.fault is not None:
-            unread.append(Unread(where, part.first, part.fault))
+            unread.append(EpisodeFault(where, part.first, part.fault))
         yield from part.texts

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy.exc import DBAPIError
 
 from retro.model import Equity
-from retro.store.facts import agents as shelf_agents
-from retro.store.facts import events as facts
+from retro.store.facts import agents, events
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,8 +38,8 @@ def learning(
     """What the memory does when a review is finished, as the service calls it."""
 
     def learn(conn: Connection, review: Review, document: Document) -> None:
-        known = {agent.name: agent for agent in shelf_agents.agents(conn)}
-        learned = remember_review(conn, review, document, settings_for(known[review.agent]), config)
+        agents_by_name = {agent.name: agent for agent in agents.agents(conn)}
+        learned = remember_review(conn, review, document, settings_for(agents_by_name[review.agent]), config)
         if isinstance(learned, str):
             log("not_remembered", level="warning", review=review.id, reason=learned)
         elif learned.faults:
@@ -71,11 +70,11 @@ def remember_review(
 def capital_of(conn: Connection, agent: str, config: Config) -> float | None:
     """What the agent began with: as configured, as its source told, or as it first stated its equity; else None."""
     own = config.agent.get(agent)
-    told = next((one.capital for one in shelf_agents.agents(conn) if one.name == agent), None)
-    known = told if own is None or own.capital is None else own.capital
-    if known is not None:
-        return float(known)
-    stated = facts.first_of(conn, agent, "equity")
+    source_capital = next((row.capital for row in agents.agents(conn) if row.name == agent), None)
+    capital = source_capital if own is None or own.capital is None else own.capital
+    if capital is not None:
+        return float(capital)
+    stated = events.first_of(conn, agent, "equity")
     value = stated.value if isinstance(stated, Equity) else None
     return float(value) if value is not None and value > 0 else None
 
@@ -85,11 +84,11 @@ def registry_of(config: Config) -> memory.Registry:
     from memory import DEFAULT, Field, Registry  # noqa: PLC0415  numpy comes with it
 
     own = {
-        name: Field(name, told.kind, told.weight, told.bandwidth, told.unit)
-        for name, told in config.memory.fields.items()
+        name: Field(name, table.kind, table.weight, table.bandwidth, table.unit)
+        for name, table in config.memory.fields.items()
     }
-    kept = [own.pop(field.name, field) for field in DEFAULT.fields]
-    return Registry((*kept, *own.values()))
+    built_in = [own.pop(field.name, field) for field in DEFAULT.fields]
+    return Registry((*built_in, *own.values()))
 
 
 def memory_settings(config: Config, capital: float | None = None) -> memory.Settings:

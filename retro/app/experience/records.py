@@ -54,18 +54,22 @@ class Records:
 
     def send(self, message: Message) -> Outcome:
         """Write the records of the message's reviews; those of other kinds have none."""
-        from memory.errors import ExperienceError  # noqa: PLC0415  a file of YAML is all that needs the package
-        from memory.errors import RefusedError as NotWritable  # noqa: PLC0415  as above
+        from memory.errors import (  # noqa: PLC0415  a file of YAML is all that needs the package
+            ExperienceError,
+            RefusedError,
+        )
         from memory.records import keep  # noqa: PLC0415  as above
 
         previous = records_of(message.previous)
         try:
             for document in (*message.digest_of, message.document):
-                told = records_of(document)
-                same = previous is not None and told is not None and previous.review == told.review
-                if told is not None:
-                    keep(told, directory=self.directory, previous=previous if same else None)
-        except NotWritable as error:
+                judgement = records_of(document)
+                is_same_review = (
+                    previous is not None and judgement is not None and previous.review == judgement.review
+                )
+                if judgement is not None:
+                    keep(judgement, directory=self.directory, previous=previous if is_same_review else None)
+        except RefusedError as error:
             return Rejected(str(error))
         except (
             ExperienceError
@@ -108,7 +112,7 @@ def _id(report: RetrospectiveReport, *of: str) -> str:
     return generate_experiment_id(parse_instant(report.period_end), report.id, *of)
 
 
-def _stated(**values: Any) -> dict[str, Any]:
+def _known_values(**values: Any) -> dict[str, Any]:
     """What is known, to a millionth: a metric that could not be computed is not there, rather than 0."""
     return {name: _rounded(value) for name, value in values.items() if value is not None}
 
@@ -120,8 +124,8 @@ def _rounded(value: Any) -> Any:
 
 
 def _words(*texts: str | None) -> list[str]:
-    shown = (plain_text(text or "").strip()[:_LONGEST] for text in texts)
-    return [text for text in shown if text]
+    plain_texts = (plain_text(text or "").strip()[:_LONGEST] for text in texts)
+    return [text for text in plain_texts if text]
 
 
 # the review
@@ -135,7 +139,7 @@ def _review(report: RetrospectiveReport) -> dict[str, Any]:
         "id": _id(report),
         "timestamp": report.generated_at,
         "strategy_name": strategies[0] if len(strategies) == 1 else report.agent,
-        "context": _stated(
+        "context": _known_values(
             review=report.id,
             revision=report.revision,
             agent=report.agent,
@@ -146,7 +150,7 @@ def _review(report: RetrospectiveReport) -> dict[str, Any]:
             instruments=sorted({plain_text(p.instrument) for p in report.positions}) or None,
             strategies=strategies or None,
         ),
-        "results": _stated(
+        "results": _known_values(
             net_pnl=report.pnl.total,
             vs_inaction=report.effectiveness.sum_vs_inaction,
             total_trades=len(closed),
@@ -189,14 +193,14 @@ def _verdict(report: RetrospectiveReport) -> str:
 
 
 def _limits(report: RetrospectiveReport) -> list[str]:
-    found = []
+    limits = []
     if report.resolved_decisions < _FEW:
-        found.append(f"only {report.resolved_decisions} resolved decisions")
+        limits.append(f"only {report.resolved_decisions} resolved decisions")
     if report.data_quality.provisional:
-        found.append("provisional: marks are missing or old")
+        limits.append("provisional: marks are missing or old")
     if report.data_quality.implausible:
-        found.append(f"{len(report.data_quality.implausible)} positions are implausible and left out")
-    return found
+        limits.append(f"{len(report.data_quality.implausible)} positions are implausible and left out")
+    return limits
 
 
 # heuristics
@@ -215,7 +219,7 @@ def _heuristic(report: RetrospectiveReport, rows: Sequence[HeuristicReport]) -> 
         "id": _id(report, name),
         "timestamp": report.generated_at,
         "strategy_name": report.agent,
-        "context": _stated(
+        "context": _known_values(
             review=report.id,
             revision=report.revision,
             agent=report.agent,
@@ -227,7 +231,7 @@ def _heuristic(report: RetrospectiveReport, rows: Sequence[HeuristicReport]) -> 
             text=plain_text(row.heuristic_text) if row.heuristic_text else None,
             role=row.role,
         ),
-        "results": _stated(
+        "results": _known_values(
             citations=row.citation_count,
             evaluated=row.evaluated_count,
             average_pnl=row.avg_pnl_per_citation,
@@ -241,7 +245,9 @@ def _heuristic(report: RetrospectiveReport, rows: Sequence[HeuristicReport]) -> 
         ),
         "assessment": {
             "verdict": _signal(row),
-            "observations": _words(*(f"{one.role}: {one.recommendation.reason}" for one in rows)),
+            "observations": _words(
+                *(f"{role_row.role}: {role_row.recommendation.reason}" for role_row in rows)
+            ),
             "hypotheses": [],
             "limitations": [f"cited together with {partners}: not separable"] if partners else [],
             "capability_requests": [],
@@ -274,7 +280,7 @@ def _claim(report: RetrospectiveReport, rows: Sequence[HeuristicReport], whole: 
 
     row = _main(rows)
     name = plain_text(row.heuristic_id)
-    tests = any(one.evaluated_count for one in rows)
+    tests = any(role_row.evaluated_count for role_row in rows)
     text = plain_text(row.heuristic_text) if row.heuristic_text else f"Decisions that cite {name} gain"
     return Claim(
         key={"agent": report.agent, "heuristic": name},
@@ -284,7 +290,7 @@ def _claim(report: RetrospectiveReport, rows: Sequence[HeuristicReport], whole: 
         created=report.generated_at,
         tests=tests,
         verdict=_settled(row),
-        evidence=_stated(
+        evidence=_known_values(
             grade=row.evidence,
             n=row.evidence_n,
             recommendation=row.recommendation.kind,
@@ -299,17 +305,19 @@ def _proposed(report: RetrospectiveReport) -> list[tuple[str, str, str]]:
     One that gives an audited label its number is none: the label is a hypothesis already.
     """
     audited = {plain_text(row.heuristic_id) for row in report.heuristic_performance}
-    found = []
-    for one in report.playbook_proposals:
-        if one.get("op") == "add" and one.get("new"):
-            tags = (tag for heuristic in parse(str(one["new"])).heuristics for tag in heuristic.tags)
+    candidates = []
+    for proposal in report.playbook_proposals:
+        if proposal.get("op") == "add" and proposal.get("new"):
+            tags = (tag for heuristic in parse(str(proposal["new"])).heuristics for tag in heuristic.tags)
             if audited.intersection(map(plain_text, tags)):
                 continue
-            line = plain_text(str(one["new"])).strip()
+            line = plain_text(str(proposal["new"])).strip()
             item = _ITEM.fullmatch(line)
-            name = plain_text(str(one.get("heuristic") or one.get("id") or line))
-            found.append((item[1] if item else line, name, plain_text(str(one.get("falsified_by") or ""))))
-    return found
+            name = plain_text(str(proposal.get("heuristic") or proposal.get("id") or line))
+            candidates.append(
+                (item[1] if item else line, name, plain_text(str(proposal.get("falsified_by") or "")))
+            )
+    return candidates
 
 
 def _candidates(report: RetrospectiveReport, whole: str) -> list[Claim]:

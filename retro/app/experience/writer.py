@@ -29,7 +29,7 @@ from retro.app.experience.episodes import (
 from retro.model import Decision
 from retro.periods import parse_instant
 from retro.report import PositionRetrospective
-from retro.store.facts import events as facts
+from retro.store.facts import events
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -105,26 +105,32 @@ class _MemoryWriter:
         closed = [p for p in positions if p.exit_at is not None and "implausible" not in p.flags]
         for first in range(0, len(closed), _CHUNK):
             some = {p.position_id: p for p in closed[first : first + _CHUNK]}
-            known = self._known(some)
-            fresh = [p for name, p in some.items() if name not in known]
-            news = fresh + [p for name, p in some.items() if name in known and self._differs(p, *known[name])]
+            episodes = self._episodes(some)
+            fresh = [p for name, p in some.items() if name not in episodes]
+            news = fresh + [
+                p for name, p in some.items() if name in episodes and self._differs(p, *episodes[name])
+            ]
             if not news:
                 continue
-            lives = lives_of(facts.of_positions(self.conn, self.agent, [p.position_id for p in news]))
+            lives = lives_of(events.of_positions(self.conn, self.agent, [p.position_id for p in news]))
             if fresh:
                 self._tell(
                     row for p in fresh for row in episodes_of(p, lives.get(p.position_id, DecisionTrail()))
                 )
-                known = self._known(some)
+                episodes = self._episodes(some)
             for position in news:
-                if position.position_id in known:  # else it was at fault, which is told of already
-                    found = self._found(position, known[position.position_id][0])
+                if position.position_id in episodes:  # else it was at fault, which is told of already
+                    retrospective = self._retrospective(position, episodes[position.position_id][0])
                     life = lives.get(position.position_id, DecisionTrail())
-                    found = replace(found, peak_context=life.context_at(position.optimal_exit_at))
-                    amend(self.conn, self.agent, position.position_id, found)
+                    retrospective = replace(
+                        retrospective, peak_context=life.context_at(position.optimal_exit_at)
+                    )
+                    amend(self.conn, self.agent, position.position_id, retrospective)
                     self.amended += 1
 
-    def _known(self, names: Iterable[str]) -> dict[str, tuple[memory.Episode, memory.Retrospective | None]]:
+    def _episodes(
+        self, names: Iterable[str]
+    ) -> dict[str, tuple[memory.Episode, memory.Retrospective | None]]:
         return known_episodes(self.conn, self.agent, list(names))
 
     def _differs(
@@ -133,39 +139,41 @@ class _MemoryWriter:
         episode: memory.Episode,
         before: memory.Retrospective | None,
     ) -> bool:
-        return before is None or _figures(before) != _figures(self._found(position, episode))
+        return before is None or _figures(before) != _figures(self._retrospective(position, episode))
 
-    def _tell(self, told: Iterable[dict[str, Any]]) -> None:
-        rows = [{**row, "context": self._fitting(row.get("context") or {})} for row in told]
+    def _tell(self, episodes: Iterable[dict[str, Any]]) -> None:
+        rows = [{**row, "context": self._fitting(row.get("context") or {})} for row in episodes]
         done = remember(self.conn, rows, settings=self.terms, where=self.review.id)
         self.episodes += done.stored
         self.faults += [f"{rows[(fault.line or 1) - 1].get('id')}: {fault.reason}" for fault in done.faults]
 
     def _fitting(self, context: dict[str, Any]) -> dict[str, Any]:
         """The context without fields whose value is not of their kind: one slip must not cost the whole memory."""
-        kept = dict(context)
+        valid_context = dict(context)
         for field in self.terms.registry.fields:
             try:
-                encoded(field, kept.get(field.name))
+                encoded(field, valid_context.get(field.name))
             except RefusedError as error:
                 self.faults.append(f"left out: {error}")
-                del kept[field.name]
-        return kept
+                del valid_context[field.name]
+        return valid_context
 
-    def _found(self, position: PositionRetrospective, episode: memory.Episode) -> memory.Retrospective:
+    def _retrospective(
+        self, position: PositionRetrospective, episode: memory.Episode
+    ) -> memory.Retrospective:
         """What the review found out, in the configured unit; None where a figure cannot be told in it."""
         notional = position.notional
         sizes = {"usd": 1.0, "r": _risk(position, episode), "bps": notional / 1e4 if notional else None}
         size = sizes[self.unit]
 
-        def told(amount: float | None) -> float | None:
+        def in_unit(amount: float | None) -> float | None:
             return None if amount is None or not size else amount / size
 
         return Retrospective(
             review=self.review.id,
             at=self.known_at,
-            vs_inaction=told(position.vs_inaction),
-            regret=told(position.regret),
+            vs_inaction=in_unit(position.vs_inaction),
+            regret=in_unit(position.regret),
             pnl=position.final_pnl,
             unit=self.unit,
         )
@@ -175,42 +183,49 @@ class _MemoryWriter:
     def period(self, positions: Mapping[str, PositionRetrospective]) -> None:
         """Decisions to do nothing, what plans saw, and the plans that the agent's state calls for."""
         start, end = self.review.period_start, self.review.period_end
-        told = facts.between(self.conn, self.agent, start, end, types=["decision"])
+        decision_facts = events.between(self.conn, self.agent, start, end, types=["decision"])
         decisions = sorted(
-            (fact for fact in told if isinstance(fact, Decision)), key=lambda one: (one.at, one.id)
+            (fact for fact in decision_facts if isinstance(fact, Decision)),
+            key=lambda decision: (decision.at, decision.id),
         )
-        idle = {name_of(one): one for one in decisions if one.action in INACTION and one.position is None}
-        known = self._known(idle)
-        self._tell(inaction_episode(one, None) for name, one in idle.items() if name not in known)
-        self._observe([one for one in decisions if one.context], positions)
+        idle = {
+            name_of(decision): decision
+            for decision in decisions
+            if decision.action in INACTION and decision.position is None
+        }
+        episodes = self._episodes(idle)
+        self._tell(
+            inaction_episode(decision, None) for name, decision in idle.items() if name not in episodes
+        )
+        self._observe([decision for decision in decisions if decision.context], positions)
         if self.review.kind in _PLANNING and (positions or decisions):  # the silent need no defence
-            made = suggest_plans(
+            suggested_plans = suggest_plans(
                 self.conn, self.agent, as_of=self.known_at, review=self.review.id, settings=self.terms
             )
-            self.plans_made += len(made)
+            self.plans_made += len(suggested_plans)
 
     def _observe(self, decisions: Sequence[Decision], positions: Mapping[str, PositionRetrospective]) -> None:
         """Let the plans see each situation the agent stated, in order of time."""
         if not decisions or not plans(self.conn, self.agent):
             return
-        for one in decisions:
-            seen = plan_context(one, positions.get(one.position or ""))
-            if seen.get("drawdown_pct") is None and self.terms.capital is not None:
-                seen["drawdown_pct"] = state(
-                    self.conn, self.agent, as_of=one.at, settings=self.terms
+        for decision in decisions:
+            context = plan_context(decision, positions.get(decision.position or ""))
+            if context.get("drawdown_pct") is None and self.terms.capital is not None:
+                context["drawdown_pct"] = state(
+                    self.conn, self.agent, as_of=decision.at, settings=self.terms
                 ).drawdown
-            self.plans_fired += len(observe_plans(self.conn, self.agent, seen, at=one.at))
+            self.plans_fired += len(observe_plans(self.conn, self.agent, context, at=decision.at))
 
 
-def _figures(found: memory.Retrospective) -> tuple[float | str | None, ...]:
-    return found.vs_inaction, found.regret, found.pnl, found.unit
+def _figures(retrospective: memory.Retrospective) -> tuple[float | str | None, ...]:
+    return retrospective.vs_inaction, retrospective.regret, retrospective.pnl, retrospective.unit
 
 
 def _risk(position: PositionRetrospective, episode: memory.Episode) -> float | None:
     """One R of a position: as the episode keeps it, else from the same figure in money and in R."""
-    kept = episode.more.get("risk")
-    if isinstance(kept, int | float) and kept > 0:
-        return float(kept)
+    risk = episode.more.get("risk")
+    if isinstance(risk, int | float) and risk > 0:
+        return float(risk)
     for amount, multiple in ((position.final_pnl, position.pnl_r), (position.mae, position.mae_r)):
         if amount and multiple:
             return amount / multiple

@@ -24,7 +24,7 @@ _Key = tuple[str | None, str, bool, bool]
 
 def batched(batches: Iterable[Batch], most: int = _MOST) -> Iterator[Batch]:
     """The same events in the same order within each series, marks held back until `most` have come together."""
-    held: dict[_Key, list[MarkSeries]] = {}
+    buffer: dict[_Key, list[MarkSeries]] = {}
     count = 0
     for batch in batches:
         if not batch.marks:
@@ -34,13 +34,13 @@ def batched(batches: Iterable[Batch], most: int = _MOST) -> Iterator[Batch]:
         yield replace(batch, marks=[], events=batch.events - marks)
         for series in batch.marks:
             key = (series.agent, series.instrument, series.low is None, series.high is None)
-            held.setdefault(key, []).append(series)
+            buffer.setdefault(key, []).append(series)
         count += marks
         if count >= most:
-            yield Batch(marks=[*map(_joined, held.values())], events=count)
-            held, count = {}, 0
+            yield Batch(marks=[*map(_joined, buffer.values())], events=count)
+            buffer, count = {}, 0
     if count:
-        yield Batch(marks=[*map(_joined, held.values())], events=count)
+        yield Batch(marks=[*map(_joined, buffer.values())], events=count)
 
 
 def _joined(parts: list[MarkSeries]) -> MarkSeries:

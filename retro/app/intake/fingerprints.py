@@ -18,17 +18,17 @@ __all__ = ["key_of", "signature_of"]
 
 def key_of(source: SourceTable, host: str) -> str:
     """The identity of a source: what it is, where it lies, on which machine, and whose it is."""
-    told = [host, source.kind, str(source.path), str(source.candles), source.agent, str(source.capital)]
-    return hashlib.sha256(repr(told).encode()).hexdigest()[:32]
+    identity = [host, source.kind, str(source.path), str(source.candles), source.agent, str(source.capital)]
+    return hashlib.sha256(repr(identity).encode()).hexdigest()[:32]
 
 
 def signature_of(source: SourceTable) -> str:
     """What changes when a source does: a digest of size and date of its files, a database's journals and candles."""
     beside = ("", "-wal", "-journal") if source.kind == "freqtrade" else ("",)
-    found = [mark for end in beside for mark in _stamps(Path(f"{source.path}{end}"))]
+    stamps = [stamp for end in beside for stamp in _stamps(Path(f"{source.path}{end}"))]
     if source.candles is not None:
-        found += _stamps(source.candles)
-    return hashlib.sha256(repr(found).encode()).hexdigest()
+        stamps += _stamps(source.candles)
+    return hashlib.sha256(repr(stamps).encode()).hexdigest()
 
 
 def _stamps(path: Path) -> Iterator[list[Any]]:

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from retro.app.intake.batching import batched
 from retro.app.intake.invalidation import invalidate_for_facts, invalidate_for_marks
 from retro.app.settlement.settle import settle
-from retro.store.facts import agents as shelf_agents
-from retro.store.facts import events as facts
-from retro.store.facts import faults, marks
+from retro.store.facts import agents, events, faults, marks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -91,19 +89,19 @@ def ingest(
     whole = strict or dry_run
     since_commit = 0
     differing: list[Batch] = []
-    seen: dict[str, int] = {}
+    read_until: dict[str, int] = {}
     stack = ExitStack()
     with stack:
         conn = stack.enter_context(store.write())
         if not (dry_run or continued):
             faults.forget(conn, source)  # this reading says afresh what is wrong with it
-        known = {agent.name: agent.as_of for agent in shelf_agents.agents(conn)} if dated else {}
+        stored_as_of = {agent.name: agent.as_of for agent in agents.agents(conn)} if dated else {}
         for batch in batches if dated else batched(batches):
             conflicts = len(done.conflicts)
             _take(conn, batch, done, None if dated else replace)
             if dated and len(done.conflicts) > conflicts:
                 differing.append(batch)
-            seen |= batch.as_of
+            read_until |= batch.as_of
             since_commit += batch.events
             if since_commit >= _COMMIT_EVERY and not whole:
                 stack.close()
@@ -111,7 +109,7 @@ def ingest(
             if progress is not None:
                 progress(done.events)
         if differing and replace is not None:
-            older = {name for name, at in seen.items() if at < (known.get(name) or at)}
+            older = {name for name, at in read_until.items() if at < (stored_as_of.get(name) or at)}
             _correct(conn, differing, done, replace, older)
         faults.add(conn, source, done.faults)
         if dry_run or (strict and not done.clean):
@@ -126,22 +124,22 @@ def ingest(
 def refresh(store: Store, names: Iterable[str], settings_for: Callable[[Agent], AgentSettings]) -> None:
     """Settle these agents, each in its own transaction."""
     with store.read() as conn:
-        known = {agent.name: agent for agent in shelf_agents.agents(conn)}
-    for name in sorted(set(names) & known.keys()):
+        agents_by_name = {agent.name: agent for agent in agents.agents(conn)}
+    for name in sorted(set(names) & agents_by_name.keys()):
         with store.write() as conn:
-            settle(conn, known[name], settings_for(known[name]))
+            settle(conn, agents_by_name[name], settings_for(agents_by_name[name]))
 
 
 def _take(conn: Connection, batch: Batch, done: Ingested, replace: str | None) -> None:
     done.events += batch.events
-    told = len(batch.rows) + sum(len(series.t) for series in batch.marks)
-    done.unchanged += max(0, batch.events - told)  # marks told twice, which the adapter let fall together
+    distinct = len(batch.rows) + sum(len(series.t) for series in batch.marks)
+    done.unchanged += max(0, batch.events - distinct)  # marks told twice, which the adapter let fall together
     done.faults += batch.faults
     for name, count in batch.unknown.items():
         if name in done.unknown or len(done.unknown) < _NAMES:
             done.unknown[name] = done.unknown.get(name, 0) + count
     if batch.rows:
-        added = facts.add(conn, batch.rows, where=done.source, lines=batch.lines or None, replace=replace)
+        added = events.add(conn, batch.rows, where=done.source, lines=batch.lines or None, replace=replace)
         done.unchanged += added.unchanged
         done.conflicts += added.conflicts
         _count(conn, added, batch.rows, done)
@@ -151,7 +149,7 @@ def _take(conn: Connection, batch: Batch, done: Ingested, replace: str | None) -
         done.conflicts += got.conflicts
         _count_marks(conn, series, got, done)
     for agent in batch.as_of.keys() | batch.capital.keys() | batch.base_currency.keys():
-        shelf_agents.note_agent(
+        agents.note_agent(
             conn,
             agent,
             as_of=batch.as_of.get(agent),
@@ -170,7 +168,7 @@ def _correct(
     for batch in differing:
         rows = [row for row in batch.rows if row.agent not in older]
         if rows:
-            added = facts.add(conn, rows, where=done.source, lines=None, replace=replace)
+            added = events.add(conn, rows, where=done.source, lines=None, replace=replace)
             done.unchanged -= added.replaced
             _count(conn, added, rows, done)
         for series in () if older else batch.marks:
@@ -179,7 +177,7 @@ def _correct(
             _count_marks(conn, series, got, done)
 
 
-def _count(conn: Connection, added: facts.Added, rows: Iterable[EventRow], done: Ingested) -> None:
+def _count(conn: Connection, added: events.Added, rows: Iterable[EventRow], done: Ingested) -> None:
     done.facts += added.stored + added.replaced
     done.stored += added.stored + added.replaced
     last: dict[str, int] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from retro.store.books import positions as book
+from retro.store.books import positions
 from retro.store.jobs import enrolments, reviews
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ __all__ = ["invalidate_for_facts", "invalidate_for_marks"]
 
 def invalidate_for_facts(conn: Connection, agent: str, first: int, last: int, now: int | None) -> None:
     """Facts of an agent between two instants are new or say something else; `now` is the clock of the ingest."""
-    book.mark_dirty(conn, agent, first)
+    positions.mark_dirty(conn, agent, first)
     if now is not None:
         enrolments.enrol(conn, agent, now)
     enrolments.note_actions(conn, agent, first)
@@ -24,6 +24,6 @@ def invalidate_for_facts(conn: Connection, agent: str, first: int, last: int, no
 
 def invalidate_for_marks(conn: Connection, owner: str | None, first: int, last: int) -> None:
     """Marks between two instants are new or say something else; owner None: they are shared by all agents."""
-    book.mark_dirty(conn, owner, first)
+    positions.mark_dirty(conn, owner, first)
     enrolments.note_actions(conn, owner, first)
     reviews.mark_stale(conn, owner, first, last, reviews.LATE_MARKS)

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
 from retro.app.intake.fingerprints import key_of, signature_of
 from retro.app.intake.ingest import ingest
 from retro.errors import InputError, RetroError, StoreError
-from retro.ingest import candles as marks
+from retro.ingest import candles
 from retro.ingest.freqtrade import reader as freqtrade
 from retro.ingest.freqtrade.candles import candle_files
 from retro.ingest.journal import reader as journal
 from retro.ingest.journal.parallel import read_path
 from retro.secret import redact
-from retro.store.jobs import cursors as readings
+from retro.store.jobs import cursors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -44,7 +44,7 @@ def read_all(bench: WorkContext, tally: PassSummary) -> None:
             return
         key = key_of(source, bench.host)
         with bench.store.read() as conn:
-            state, alarm = readings.state_of(conn, key), readings.alarms(conn).get(key)
+            state, alarm = cursors.state_of(conn, key), cursors.alarms(conn).get(key)
         signature = signature_of(source)
         if state.get("signature") == signature and alarm is None:
             continue
@@ -57,7 +57,7 @@ def read_all(bench: WorkContext, tally: PassSummary) -> None:
             _alarm(bench, source, key, {**state, "signature": signature}, error)
             continue
         with bench.store.write() as conn:
-            ended = readings.keep(conn, key, {**reached, "signature": signature})
+            ended = cursors.keep(conn, key, {**reached, "signature": signature})
         if ended is not None:
             bench.log("source_is_back", level="info", source=str(source.path))
 
@@ -68,13 +68,13 @@ def _alarm(
     """Say once what stands in the way; the same trouble at the next knock is no news."""
     reason = str(redact(str(error), bench.secrets))
     with bench.store.write() as conn:
-        news = readings.raise_alarm(conn, key, reason, state)
+        news = cursors.raise_alarm(conn, key, reason, state)
     if news:
         bench.log("source_failed", level="error", source=str(source.path), kind=source.kind, reason=reason)
 
 
-def _taken(
-    bench: WorkContext, source: SourceTable, batches: Iterable[Batch], now: int, **how: Any
+def _ingest_batches(
+    bench: WorkContext, source: SourceTable, batches: Iterable[Batch], now: int, **options: Any
 ) -> Ingested:
     done = ingest(
         bench.store,
@@ -83,7 +83,7 @@ def _taken(
         bench.settings_for,
         now=now,
         progress=lambda _: bench.beat(),
-        **how,
+        **options,
     )
     if done.stored or done.conflicts or done.faults:
         trouble = {"conflicts": len(done.conflicts), "faults": len(done.faults)}
@@ -112,15 +112,15 @@ def read_journal(bench: WorkContext, source: SourceTable, state: dict[str, Any])
     path, now = source.path, bench.clock()
     with _opened(path) as file:
         if file.read(len(_GZIP)) == _GZIP:
-            _taken(bench, source, read_path(str(path), now=now, ahead=False), now)
+            _ingest_batches(bench, source, read_path(str(path), now=now, ahead=False), now)
             return {}
-        same = _is_continued(file, state)
-        start, lines = (state["offset"], state["lines"]) if same else (0, 0)
+        is_continued = _is_continued(file, state)
+        start, lines = (state["offset"], state["lines"]) if is_continued else (0, 0)
         end = _last_newline(file, start)
         if end > start:
             span = _Span(file, start, end)
             batches = _numbered(journal.read(cast("BinaryIO", span), str(path), now=now), lines)
-            _taken(bench, source, batches, now, continued=same)
+            _ingest_batches(bench, source, batches, now, continued=is_continued)
             lines += span.newlines
         return {"offset": max(start, end), "lines": lines, **_marks_of(file, max(start, end))}
 
@@ -194,7 +194,7 @@ def _numbered(batches: Iterable[Batch], lines: int) -> Iterator[Batch]:
 def _freqtrade(bench: WorkContext, source: SourceTable, state: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG001  read whole
     now = bench.clock()
     batches = freqtrade.read(source.path, agent=source.agent, candles=source.candles, now=now)
-    _taken(bench, source, batches, now, replace=_CORRECTED, dated=True)
+    _ingest_batches(bench, source, batches, now, replace=_CORRECTED, dated=True)
     return {}
 
 
@@ -202,9 +202,14 @@ def _candles(bench: WorkContext, source: SourceTable, state: dict[str, Any]) -> 
     """The finest candles of every pair of a folder, or one file; those that have not changed are passed over."""
     now, path = bench.clock(), source.path
     files = candle_files(path if path.is_dir() else path.parent)
-    chosen = {pair: min(found) for pair, found in files.items()}
+    chosen = {pair: min(candidates) for pair, candidates in files.items()}
     if not path.is_dir():
-        chosen = {pair: one for pair, found in files.items() for one in found if one[2] == path}
+        chosen = {
+            pair: candidate
+            for pair, candidates in files.items()
+            for candidate in candidates
+            if candidate[2] == path
+        }
     if not chosen:
         raise InputError(
             f"{path}: no candles; files are named by pair and timeframe, as in ETH_USDC-1h.feather"
@@ -214,15 +219,15 @@ def _candles(bench: WorkContext, source: SourceTable, state: dict[str, Any]) -> 
         status = file.stat()
         stamps[pair] = [file.name, status.st_size, status.st_mtime_ns]
         if before.get(pair) != stamps[pair]:
-            told = marks.read(str(file), _instrument(pair), f"{frame // 1_000_000}s", now=now)
-            _taken(bench, source.model_copy(update={"path": file}), told, now)
+            batches = candles.read(str(file), _instrument(pair), f"{frame // 1_000_000}s", now=now)
+            _ingest_batches(bench, source.model_copy(update={"path": file}), batches, now)
     return {"files": stamps}
 
 
 def _instrument(pair: str) -> str:
     """ETH_USDC is ETH/USDC, ETH_USDC_USDC is the contract ETH/USDC:USDC."""
-    base, _, rest = pair.partition("_")
-    quote, _, settle = rest.partition("_")
+    base, _, remainder = pair.partition("_")
+    quote, _, settle = remainder.partition("_")
     return f"{base}/{quote}:{settle}" if settle else f"{base}/{quote}" if quote else base
 
 

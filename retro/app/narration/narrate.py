@@ -64,11 +64,11 @@ def narrated(
 
     `resume` uses an answer that was paid for and not stored, so that a review taken up again is not paid twice.
     """
-    told = plain.words(report)
+    plain_report = plain.words(report)
     case = _NarrationJob(store, report.agent, report.id, report.revision, now, resume, beat)
-    written = _asked(config, env, case, tier_of(config, report.horizon), lambda: report_subject(told))
+    written = _asked(config, env, case, tier_of(config, report.horizon), lambda: report_subject(plain_report))
     if written.words is None:
-        return told.model_copy(update={"narrative": _narrative(written)})
+        return plain_report.model_copy(update={"narrative": _narrative(written)})
     words = written.words
     positions = [
         p
@@ -76,11 +76,14 @@ def narrated(
         else p.model_copy(
             update=dict(zip(("what_went_wrong", "lesson"), words.positions[p.position_id], strict=True))
         )
-        for p in told.positions
+        for p in plain_report.positions
     ]
-    proposed = [*told.playbook_proposals, *_candidates(store, told, words.candidates, playbook)]
+    proposed = [
+        *plain_report.playbook_proposals,
+        *_candidates(store, plain_report, words.candidates, playbook),
+    ]
     update = {"positions": positions, "playbook_proposals": proposed, "narrative": _narrative(written)}
-    return told.model_copy(update={**words.fields, **update})
+    return plain_report.model_copy(update={**words.fields, **update})
 
 
 def _candidates(
@@ -89,9 +92,9 @@ def _candidates(
     """What the model's wordings propose, without what the owner has said no to, under numbers nobody was told of."""
     with store.read() as conn:
         lives = proposals.stored(conn, report.agent)
-    made = candidates(report, wordings, playbook, numbered=[life.told["new"] for life in lives])
-    kept = {one.id for one in allowed([from_json(one) for one in made], lives)}
-    return [one for one in made if one["id"] in kept]
+    drafts = candidates(report, wordings, playbook, numbered=[life.document["new"] for life in lives])
+    allowed_ids = {amendment.id for amendment in allowed([from_json(draft) for draft in drafts], lives)}
+    return [draft for draft in drafts if draft["id"] in allowed_ids]
 
 
 def narrated_position(
@@ -111,37 +114,41 @@ def narrated_position(
 
     `review` is the id its exchanges are kept under.
     """
-    told = plain.position_words(position, currency=currency)
+    worded_position = plain.position_words(position, currency=currency)
     review = review or f"{position.agent}.position.{position.position_id}"
     case = _NarrationJob(store, position.agent, review, revision, now, resume, beat)
     zone_name = config.owner.time_zone
     written = _asked(
-        config, env, case, tier_of(config, "position"), lambda: position_subject(told, currency, zone_name)
+        config,
+        env,
+        case,
+        tier_of(config, "position"),
+        lambda: position_subject(worded_position, currency, zone_name),
     )
     if written.words is not None:
-        told = told.model_copy(update=dict(written.words.fields))
-    return told, _narrative(written)
+        worded_position = worded_position.model_copy(update=dict(written.words.fields))
+    return worded_position, _narrative(written)
 
 
 def model_exchanges(store: Store, review: str, revision: int | None = None) -> list[dict[str, Any]]:
     """Every exchange with a model about a review: the exact request, the answer as it came, prompt, cost, outcome."""
     with store.read() as conn:
-        found = spend.exchanges(conn, review, revision)
+        exchanges = spend.exchanges(conn, review, revision)
     return [
         {
-            "at": format_instant(one.at),
-            "revision": one.revision,
-            "model": one.model,
-            "prompt": one.prompt,
-            "cost": float(one.worst if one.cost is None else one.cost),
-            "cost_is_known": one.cost is not None,
-            "status": one.status,
-            "outcome": one.outcome,
-            "request_id": one.request_id,
-            "request": json.loads(one.request),
-            "answer": one.answer,
+            "at": format_instant(exchange.at),
+            "revision": exchange.revision,
+            "model": exchange.model,
+            "prompt": exchange.prompt,
+            "cost": float(exchange.worst if exchange.cost is None else exchange.cost),
+            "cost_is_known": exchange.cost is not None,
+            "status": exchange.status,
+            "outcome": exchange.outcome,
+            "request_id": exchange.request_id,
+            "request": json.loads(exchange.request),
+            "answer": exchange.answer,
         }
-        for one in found
+        for exchange in exchanges
     ]
 
 
@@ -280,16 +287,16 @@ class _SpendLedger:
                 request_id=reply.request_id,
             )
 
-    def kept(self, request: dict[str, Any]) -> tuple[Reply, Decimal] | None:
+    def reusable_answer(self, request: dict[str, Any]) -> tuple[Reply, Decimal] | None:
         """The answer a process before us paid for."""
         if not self.case.resume:
             return None
         case = self.case
         with case.store.read() as conn:
-            found = spend.answered(conn, case.review, case.revision, _digest(_exact(request)))
-        if found is None or found.answer is None or found.cost is None:
+            exchange = spend.answered(conn, case.review, case.revision, _digest(_exact(request)))
+        if exchange is None or exchange.answer is None or exchange.cost is None:
             return None
-        return Reply(found.answer, found.status, request_id=found.request_id), found.cost
+        return Reply(exchange.answer, exchange.status, request_id=exchange.request_id), exchange.cost
 
 
 def _exact(request: dict[str, Any]) -> str:

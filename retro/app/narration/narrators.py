@@ -28,8 +28,8 @@ def plain_words(review: Review, document: Document, settings: AgentSettings) -> 
     """The words that code writes; no model was asked."""
     if not isinstance(document, RetrospectiveReport):
         return position_words(document, currency=settings.base_currency), False
-    told = words(document)
-    return (testament(told) if review.kind == "death" else told), False
+    report = words(document)
+    return (testament(report) if review.kind == "death" else report), False
 
 
 def words_of(
@@ -42,7 +42,7 @@ def words_of(
             return plain_words(review, document, settings)
         now = clock()
         if not isinstance(document, RetrospectiveReport):
-            told, narrative = narrated_position(
+            position, narrative = narrated_position(
                 store,
                 config,
                 env,
@@ -54,7 +54,7 @@ def words_of(
                 resume=True,
                 beat=beat,
             )
-            return told, narrative.source == "model"
+            return position, narrative.source == "model"
         report = narrated(
             store, config, env, document, now, playbook=settings.playbook, resume=True, beat=beat
         )

@@ -12,7 +12,7 @@ from retro.errors import UnknownError
 from retro.forge.api import ForgeError
 from retro.forge.git import GitError
 from retro.periods import SECOND
-from retro.store.facts import agents as shelf_agents
+from retro.store.facts import agents
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -83,18 +83,20 @@ class PullRequests:
         now = self._clock()
         if 0 <= self._next_look - now <= 6 * _EVERY:
             return Outcomes([], [])
-        found = read_outcomes(self._store, self._config, self._env, self._book_of, now=now)
-        pauses = [fault.after_s for fault in found.faults if isinstance(fault, ForgeError) and fault.after_s]
+        outcomes = read_outcomes(self._store, self._config, self._env, self._book_of, now=now)
+        pauses = [
+            fault.after_s for fault in outcomes.faults if isinstance(fault, ForgeError) and fault.after_s
+        ]
         wait = max([_EVERY, *(round(pause * SECOND) for pause in pauses)])
         self._next_look = now + min(wait, 6 * _EVERY)
-        return found
+        return outcomes
 
     def _book_of(self, agent: str) -> Playbook | None:
         return self._settings_for(self._agent(agent)).playbook
 
     def _agent(self, name: str) -> Agent:
         with self._store.read() as conn:
-            found = next((one for one in shelf_agents.agents(conn) if one.name == name), None)
-        if found is None:
+            agent = next((agent for agent in agents.agents(conn) if agent.name == name), None)
+        if agent is None:
             raise UnknownError(f"there is no agent {name!r}")
-        return found
+        return agent

@@ -21,8 +21,8 @@ from retro.evaluate.audit.audit import audit_standing
 from retro.evaluate.audit.history import RECORD, identity
 from retro.kernels.audit import recommend
 from retro.periods import SECOND, parse_instant
-from retro.store import proposals as shelf
-from retro.store.books import positions as shelf_book
+from retro.store import proposals
+from retro.store.books import positions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -116,9 +116,11 @@ def _against_nothing(row: HeuristicReport, ever: NDArray[Any], sizes: Mapping[in
     """What the entries made beyond doing nothing, on average and in money; None unless it is known of all of them."""
     if row.role != "entry" or row.threshold_unit != "usd" or not len(ever):
         return None
-    found = [sizes.get(position) for position in ever["position"].tolist()]
-    known = [size.vs_inaction for size in found if size is not None and size.vs_inaction is not None]
-    return fsum(known) / len(known) if len(known) == len(ever) else None
+    outcome_sizes = [sizes.get(position) for position in ever["position"].tolist()]
+    advantages = [
+        size.vs_inaction for size in outcome_sizes if size is not None and size.vs_inaction is not None
+    ]
+    return fsum(advantages) / len(advantages) if len(advantages) == len(ever) else None
 
 
 def with_history(rows: Iterable[AuditRow], lives: Sequence[Proposal], history: History) -> list[AuditRow]:
@@ -126,7 +128,7 @@ def with_history(rows: Iterable[AuditRow], lives: Sequence[Proposal], history: H
     accepted: dict[str, list[Proposal]] = {}
     for life in sorted(lives, key=lambda life: life.told_until):
         if life.state in _ACCEPTED:
-            for name in touched(life.told):
+            for name in touched(life.document):
                 accepted.setdefault(name, []).append(life)
     if not accepted:
         return list(rows)
@@ -141,7 +143,7 @@ def with_history(rows: Iterable[AuditRow], lives: Sequence[Proposal], history: H
 
 def _recalled(row: AuditRow, lives: Sequence[Proposal], ever: NDArray[Any]) -> AuditRow:
     since = None if row.since is None else row.since.isoformat()
-    moved = [life.told["evidence"] for life in lives if life.told["evidence"].get("since") == since]
+    moved = [life.document["evidence"] for life in lives if life.document["evidence"].get("since") == since]
     priors = [evidence["prior"] for evidence in moved if isinstance(evidence.get("prior"), float | int)]
     count = int((ever["told_at"] > lives[-1].told_until).sum())
     return replace(row, prior=priors[0] if priors else row.prior, resolved_since=count)
@@ -149,8 +151,10 @@ def _recalled(row: AuditRow, lives: Sequence[Proposal], ever: NDArray[Any]) -> A
 
 def is_applied(book: Playbook, life: Proposal) -> bool:
     """Whether the document says what the proposal wants it to."""
-    lines = {one.head.raw.strip() for one in book.heuristics}
-    return all(one.head.raw.strip() in lines for one in playbook.parse(life.told["new"]).heuristics)
+    lines = {heuristic.head.raw.strip() for heuristic in book.heuristics}
+    return all(
+        heuristic.head.raw.strip() in lines for heuristic in playbook.parse(life.document["new"]).heuristics
+    )
 
 
 def with_adopted(lives: Iterable[Proposal], book: Playbook) -> list[Proposal]:
@@ -163,9 +167,12 @@ def with_adopted(lives: Iterable[Proposal], book: Playbook) -> list[Proposal]:
     ]
 
 
-def touched(told: Mapping[str, Any]) -> set[str]:
+def touched(proposal: Mapping[str, Any]) -> set[str]:
     """The heuristics a proposal speaks of; one that is new by the id it got."""
-    return {told["heuristic"], *(one.id for one in playbook.parse(told["new"]).heuristics)}
+    return {
+        proposal["heuristic"],
+        *(heuristic.id for heuristic in playbook.parse(proposal["new"]).heuristics),
+    }
 
 
 def proposed_by(
@@ -182,14 +189,14 @@ def proposed_by(
         parse_instant(report.period_end),
         parse_instant(report.generated_at),
     )
-    shown = report.heuristic_performance
-    beyond = audit_standing(history, rules, end, report.provenance.seed, without=shown)
-    known = shelf_book.sizes(conn, report.agent, end) if rules.unit != "usd" else ()
-    sizes = {identity(position): Size(notional, risk, None) for position, notional, risk in known}
-    rows = audit_rows([*shown, *beyond], history, sizes, rules)
+    reported = report.heuristic_performance
+    beyond = audit_standing(history, rules, end, report.provenance.seed, without=reported)
+    size_rows = positions.sizes(conn, report.agent, end) if rules.unit != "usd" else ()
+    sizes = {identity(position): Size(notional, risk, None) for position, notional, risk in size_rows}
+    rows = audit_rows([*reported, *beyond], history, sizes, rules)
     book = settings.playbook if settings.playbook is not None else playbook.parse(BLANK)
-    lives = with_adopted(shelf.stored(conn, report.agent, as_of=made_at), book)
+    lives = with_adopted(proposals.stored(conn, report.agent, as_of=made_at), book)
     rows = [replace(row, reviews=(report.id,)) for row in with_history(rows, lives, history)]
     if settings.playbook is None:
         rows = [row for row in rows if row.grade == "supported"]
-    return [playbook.to_json(one) for one in allowed(playbook.propose(book, rows), lives)]
+    return [playbook.to_json(amendment) for amendment in allowed(playbook.propose(book, rows), lives)]

@@ -18,8 +18,8 @@ from retro.app.proposals.selection import allowed, prompt_of
 from retro.app.settlement.book import known_until, read_rows
 from retro.evaluate.audit.citations import items_of
 from retro.report import RetrospectiveReport
-from retro.store import proposals as shelf
-from retro.store.facts import agents as shelf_agents
+from retro.store import proposals
+from retro.store.facts import agents
 from retro.store.jobs import reviews
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def suggesting(settings_for: Callable[[Agent], AgentSettings], clock: Callable[[
         if review.kind != _KIND or not isinstance(document, RetrospectiveReport):
             return
         if not reviews.newer_than(conn, review, now):
-            agent = next(one for one in shelf_agents.agents(conn) if one.name == review.agent)
+            agent = next(agent for agent in agents.agents(conn) if agent.name == review.agent)
             settings = settings_for(agent)
             suggest(conn, agent, document.playbook_proposals, settings.playbook, now)
             _judge(conn, agent, settings, now)
@@ -59,51 +59,53 @@ def suggesting(settings_for: Callable[[Agent], AgentSettings], clock: Callable[[
 
 
 def suggest(
-    conn: Connection, agent: Agent, told: Iterable[Mapping[str, Any]], book: Playbook | None, now: int
+    conn: Connection, agent: Agent, drafts: Iterable[Mapping[str, Any]], book: Playbook | None, now: int
 ) -> None:
     """Bring the proposals nobody was asked about up to what the newest review says."""
-    lives = shelf.stored(conn, agent.name)
-    found = _unanswered(list(_readable(told)), lives)
-    wanted = {one.id for one in found}
-    prompts = {prompt for one in found if (prompt := prompt_of(one))}
+    lives = proposals.stored(conn, agent.name)
+    amendments = _unanswered(list(_readable(drafts)), lives)
+    wanted = {amendment.id for amendment in amendments}
+    prompts = {prompt for amendment in amendments if (prompt := prompt_of(amendment))}
     for life in lives:
         if life.state != "proposed" or life.branch is not None or life.id in wanted:
             continue
         if book is not None and is_applied(book, life):
-            shelf.adopted(conn, agent.name, life.id, now)
+            proposals.adopted(conn, agent.name, life.id, now)
         elif _is_over(life, prompts):
-            shelf.withdraw(conn, agent.name, life.id)
-    rows = [(playbook.to_json(one), one.resolved) for one in found]
-    shelf.suggest(conn, agent.name, rows, known_until(agent), now)
+            proposals.withdraw(conn, agent.name, life.id)
+    rows = [(playbook.to_json(amendment), amendment.resolved) for amendment in amendments]
+    proposals.suggest(conn, agent.name, rows, known_until(agent), now)
 
 
 def _judge(conn: Connection, agent: Agent, settings: AgentSettings, now: int) -> None:
     """What the citations since say of what the owner accepted, by whichever way."""
-    lives = [life for life in shelf.stored(conn, agent.name) if life.state == "merged"]
+    lives = [life for life in proposals.stored(conn, agent.name) if life.state == "merged"]
     if not lives:
         return
     rules = settings.options.rules
     rows = read_rows(conn, agent.name, opened_before=_FOREVER)
     items = [item for row in rows for item in items_of(row, rules, rules.claims)]
     for proposal, verdict in verdicts(lives, items):
-        shelf.judged(conn, agent.name, proposal, verdict, now)
+        proposals.judged(conn, agent.name, proposal, verdict, now)
 
 
-def _unanswered(found: Iterable[Amendment], lives: Sequence[Proposal]) -> list[Amendment]:
+def _unanswered(amendments: Iterable[Amendment], lives: Sequence[Proposal]) -> list[Amendment]:
     """Without other words for what the owner is being asked, or has answered."""
-    seen = [life for life in lives if life.state != "proposed"]
-    asked = {prompt_of(playbook.from_json(life.told)) for life in seen if life.state == "open"} - {None}
-    return [one for one in allowed(found, seen) if prompt_of(one) not in asked]
+    submitted = [life for life in lives if life.state != "proposed"]
+    asked = {prompt_of(playbook.from_json(life.document)) for life in submitted if life.state == "open"} - {
+        None
+    }
+    return [amendment for amendment in allowed(amendments, submitted) if prompt_of(amendment) not in asked]
 
 
 def _is_over(life: Proposal, prompts: set[str]) -> bool:
-    prompt = prompt_of(playbook.from_json(life.told))
+    prompt = prompt_of(playbook.from_json(life.document))
     return prompt is None or prompt in prompts
 
 
-def _readable(told: Iterable[Mapping[str, Any]]) -> Iterator[Amendment]:
-    for one in told:
+def _readable(drafts: Iterable[Mapping[str, Any]]) -> Iterator[Amendment]:
+    for draft in drafts:
         try:
-            yield playbook.from_json(dict(one))
+            yield playbook.from_json(dict(draft))
         except PlaybookError:  # written by another version
             continue

@@ -10,8 +10,8 @@ from retro.app.proposals.evidence import is_applied
 from retro.app.proposals.repository import remote_from
 from retro.app.proposals.verdicts import verdict_on
 from retro.errors import RetroError
-from retro.forge import request as words
-from retro.store import proposals as shelf
+from retro.forge import request
+from retro.store import proposals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -47,79 +47,80 @@ def read_outcomes(
     `book_of` gives an agent's own PLAYBOOK.md, by which a patch is seen to have been applied.
     """
     with store.read() as conn:
-        live = shelf.requests(conn, states=shelf.LIVE)
+        live = proposals.requests(conn, states=proposals.LIVE)
     if not live:
         return Outcomes([], [])
     try:
-        way = remote_from(store, config, env)
-        with way.open():
-            return read_requests(store, way, live, book_of, now)
+        remote = remote_from(store, config, env)
+        with remote.open():
+            return read_requests(store, remote, live, book_of, now)
     except RetroError as error:
         return Outcomes([], [error])
 
 
 def read_requests(
     store: Store,
-    way: ProposalRemote,
+    remote: ProposalRemote,
     live: Sequence[RequestRecord],
     book_of: Callable[[str], Playbook | None],
     now: int,
 ) -> Outcomes:
-    """The same for these requests, on a way that is open."""
+    """The same for these requests, through a remote that is open."""
     settled, faults = [], []
-    for request in live:
+    for record in live:
         try:
-            verdict, rested_on = _verdict(store, way, request, book_of)
+            verdict, rested_on = _verdict(store, remote, record, book_of)
         except RetroError as error:
             faults.append(error)
             continue
         if verdict is None:
             continue
         with store.write() as conn:
-            told = shelf.settle_request(conn, request.agent, request.branch, verdict, now, rested_on)
-        if told:
-            settled.append((request.agent, request.branch, verdict))
+            is_settled = proposals.settle_request(conn, record.agent, record.branch, verdict, now, rested_on)
+        if is_settled:
+            settled.append((record.agent, record.branch, verdict))
     return Outcomes(settled, faults)
 
 
 def _verdict(
-    store: Store, way: ProposalRemote, request: RequestRecord, book_of: Callable[[str], Playbook | None]
+    store: Store, remote: ProposalRemote, record: RequestRecord, book_of: Callable[[str], Playbook | None]
 ) -> tuple[str | None, Mapping[str, int]]:
     """`merged`, `closed` or None, and what the request's own text says its proposals rested on."""
-    if request.channel != way.channel:
+    if record.channel != remote.channel:
         return None, {}
-    if way.forge is not None:
-        if request.number is None:
+    if remote.forge is not None:
+        if record.number is None:
             return None, {}
-        found = way.forge.get(request.number)
-        return (None if found.state == "open" else found.state), words.read_marker(found.body)
-    if request.state == "planned" or (request.head is None and way.git is not None):
+        pull_request = remote.forge.get(record.number)
+        verdict = None if pull_request.state == "open" else pull_request.state
+        return verdict, request.read_marker(pull_request.body)
+    if record.state == "planned" or (record.head is None and remote.git is not None):
         return None, {}
-    return _patch_verdict(store, way, request, book_of), {}
+    return _patch_verdict(store, remote, record, book_of), {}
 
 
 def _patch_verdict(
-    store: Store, way: ProposalRemote, request: RequestRecord, book_of: Callable[[str], Playbook | None]
+    store: Store, remote: ProposalRemote, record: RequestRecord, book_of: Callable[[str], Playbook | None]
 ) -> str | None:
     """Merged when the base says what was proposed; closed when the branch or the patch file was deleted instead."""
-    book, is_there = book_of(request.agent), True
-    if way.git is not None:
-        tips = way.git.tips(way.base_branch, request.branch)
-        way.git.fetch(tips, request.branch)
+    book, is_there = book_of(record.agent), True
+    if remote.git is not None:
+        tips = remote.git.tips(remote.base_branch, record.branch)
+        remote.git.fetch(tips, record.branch)
         if (
-            request.head is not None
-            and way.git.holds(request.head)
-            and way.git.contains(tips.base, request.head)
+            record.head is not None
+            and remote.git.holds(record.head)
+            and remote.git.contains(tips.base, record.head)
         ):
             return "merged"
-        content = way.git.read(tips.base, way.file)
+        content = remote.git.read(tips.base, remote.file)
         book = None if content is None else playbook.parse(content)
-        is_there = tips.head is not None or not way.pushes
+        is_there = tips.head is not None or not remote.pushes
     with store.read() as conn:
-        lives = [one for one in shelf.stored(conn, request.agent) if one.branch == request.branch]
+        lives = [life for life in proposals.stored(conn, record.agent) if life.branch == record.branch]
     if lives and book is not None and all(is_applied(book, life) for life in lives):
         return "merged"
-    patch = way.patch(request.branch)
+    patch = remote.patch(record.branch)
     is_there = is_there and (patch.exists() or not patch.parent.exists())
     return None if is_there else "closed"
 
@@ -147,4 +148,4 @@ def judge_merged(
     if spoken:
         with store.write() as conn:
             for proposal, verdict in spoken:
-                shelf.judged(conn, agent.name, proposal, verdict, now)
+                proposals.judged(conn, agent.name, proposal, verdict, now)

@@ -69,7 +69,7 @@ class ProposalRemote:
 def remote_from(
     store: Store, config: Config, env: Mapping[str, str], *, wait: Callable[[float], None] | None = None
 ) -> ProposalRemote:
-    """The way of a configuration; `ForgeError` when it has no token. `wait`: for a pause the forge asks for."""
+    """The remote of a configuration; `ForgeError` when it has no token. `wait`: for a pause the forge asks for."""
     table = config.playbook
     beside = store.path.parent if store.path is not None else config.memory.directory
     place = beside / "playbook"

@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import playbook
 from playbook.proposal import BLANK
-from retro.app.proposals import outcomes
-from retro.app.proposals import verdicts as proposals
+from retro.app.proposals import outcomes, verdicts
 from retro.app.proposals.evidence import with_adopted, with_history
 from retro.app.proposals.selection import choose
 from retro.app.settlement.book import known_until
 from retro.app.settlement.lookup import choose_period
 from retro.errors import UsageError
-from retro.forge import request as words
+from retro.forge import request
 from retro.forge.api import ForgeError
 from retro.forge.git import GitError
 from retro.periods import SECOND, midnight, period_at
-from retro.store import proposals as shelf
+from retro.store import proposals
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -63,7 +62,7 @@ class _RequestRun:
 
     store: Store
     agent: Agent
-    way: ProposalRemote
+    remote: ProposalRemote
     period: Period
     reviews: tuple[str, ...]
     now: int
@@ -84,17 +83,17 @@ def week_of(agent: Agent, settings: AgentSettings, week: str | None) -> Period:
         monday = date.fromisocalendar(int(week[:4]), int(week[6:]), 1)
     except ValueError:
         raise UsageError(f"{week!r} is no week such as 2026-W47") from None
-    found = period_at("weekly", midnight(monday, settings.zone), settings.zone)
-    if found.key != week:
+    period = period_at("weekly", midnight(monday, settings.zone), settings.zone)
+    if period.key != week:
         raise UsageError(f"{week!r} is no week such as 2026-W47")
-    return found
+    return period
 
 
 def open_request(
     store: Store,
     agent: Agent,
     settings: AgentSettings,
-    way: ProposalRemote,
+    remote: ProposalRemote,
     *,
     now: int,
     week: str | None = None,
@@ -107,29 +106,29 @@ def open_request(
     """
     period = week_of(agent, settings, week)
     named = tuple(reviews) or (f"{agent.name}.weekly.{period.key}",)
-    with way.open():
+    with remote.open():
         with store.read() as conn:
-            live = shelf.requests(conn, agent.name, shelf.LIVE)
-        told = outcomes.read_requests(store, way, live, lambda _: settings.playbook, now)
-        if told.faults:
-            raise told.faults[0]
-        old = _base(way, settings)
+            live = proposals.requests(conn, agent.name, proposals.LIVE)
+        earlier_outcomes = outcomes.read_requests(store, remote, live, lambda _: settings.playbook, now)
+        if earlier_outcomes.faults:
+            raise earlier_outcomes.faults[0]
+        old = _base(remote, settings)
         justified = _justified(store, agent, settings, old, now)
-        desk = _RequestRun(store, agent, way, period, named, now, old, justified)
+        desk = _RequestRun(store, agent, remote, period, named, now, old, justified)
         for number in range(1, _SEQUELS + 1):
-            done = _attempt(desk, words.branch_of(agent.name, period.key, number))
+            done = _attempt(desk, request.branch_of(agent.name, period.key, number))
             if done is not None:
                 return done
     return Opened(agent.name, "none", reason=f"{period.key} has {_SEQUELS} settled requests already")
 
 
-def _base(way: ProposalRemote, settings: AgentSettings) -> bytes | None:
+def _base(remote: ProposalRemote, settings: AgentSettings) -> bytes | None:
     """The playbook as it stands where the change is to go."""
-    if way.git is None:
+    if remote.git is None:
         return None if settings.playbook is None else bytes(settings.playbook)
-    tips = way.git.tips(way.base_branch, "retro/none")
-    way.git.fetch(tips, "retro/none")
-    return way.git.read(tips.base, way.file)
+    tips = remote.git.tips(remote.base_branch, "retro/none")
+    remote.git.fetch(tips, "retro/none")
+    return remote.git.read(tips.base, remote.file)
 
 
 def _justified(
@@ -141,22 +140,22 @@ def _justified(
 ) -> tuple[Amendment, ...]:
     """What the audit justifies, then the candidates; merged proposals are judged by the same citations."""
     book = playbook.parse(BLANK if old is None else old)
-    found = proposals.evidence_for(store, agent, settings, book)
+    evidence = verdicts.evidence_for(store, agent, settings, book)
     with store.read() as conn:
-        lives = shelf.stored(conn, agent.name)
-    outcomes.judge_merged(store, agent, lives, found.items, now)
-    rows = with_history(found.rows, with_adopted(lives, book), found.outcomes)
+        lives = proposals.stored(conn, agent.name)
+    outcomes.judge_merged(store, agent, lives, evidence.items, now)
+    rows = with_history(evidence.rows, with_adopted(lives, book), evidence.outcomes)
     return (*playbook.propose(book, rows), *_worded(lives))
 
 
 def _worded(lives: Sequence[Proposal]) -> Iterator[Amendment]:
     """The candidates a model worded that no owner has answered yet."""
     for life in lives:
-        if life.state not in {"proposed", "open"} or life.told.get("origin") != "model":
+        if life.state not in {"proposed", "open"} or life.document.get("origin") != "model":
             continue
-        one = playbook.from_json(life.told)
-        if one.op == "add" and one.old is None:
-            yield one
+        amendment = playbook.from_json(life.document)
+        if amendment.op == "add" and amendment.old is None:
+            yield amendment
 
 
 # One branch
@@ -164,88 +163,90 @@ def _worded(lives: Sequence[Proposal]) -> Iterator[Amendment]:
 
 def _attempt(desk: _RequestRun, branch: str) -> Opened | None:
     """One branch; None when what stood on it is settled and the next name has to be tried."""
-    name, way = desk.agent.name, desk.way
+    name, remote = desk.agent.name, desk.remote
     with desk.store.read() as conn:
-        live = shelf.requests(conn, name)
-        lives = shelf.stored(conn, name)
-    known = next((one for one in live if one.branch == branch), None)
-    if known is not None and known.state not in shelf.LIVE:
+        live = proposals.requests(conn, name)
+        lives = proposals.stored(conn, name)
+    known_record = next((record for record in live if record.branch == branch), None)
+    if known_record is not None and known_record.state not in proposals.LIVE:
         return None
-    open_ones = [one for one in live if one.state in shelf.LIVE]
-    chosen = choose(desk.book, desk.justified, lives, open_ones, branch)
-    found = way.forge.find(branch) if way.forge else []
-    standing = next((one for one in found if one.state == "open"), None)
-    if found and standing is None:
-        _settle(desk, branch, found[0], chosen, is_known=known is not None)
+    open_records = [record for record in live if record.state in proposals.LIVE]
+    chosen = choose(desk.book, desk.justified, lives, open_records, branch)
+    pull_requests = remote.forge.find(branch) if remote.forge else []
+    standing = next((pull_request for pull_request in pull_requests if pull_request.state == "open"), None)
+    if pull_requests and standing is None:
+        _settle(desk, branch, pull_requests[0], chosen, is_known=known_record is not None)
         return None
-    tips = way.git.tips(way.base_branch, branch) if way.git else None
-    edited = _edited(way, branch, tips)
+    tips = remote.git.tips(remote.base_branch, branch) if remote.git else None
+    edited = _edited(remote, branch, tips)
     if edited is not None:
         return _yield_to_owner(desk, branch, standing, edited)
     if not chosen:
-        return _report_unchanged(desk, branch, standing, known)
-    return _publish(desk, branch, tips, standing, chosen, is_new=known is None or known.state == "planned")
+        return _report_unchanged(desk, branch, standing, known_record)
+    return _publish(
+        desk, branch, tips, standing, chosen, is_new=known_record is None or known_record.state == "planned"
+    )
 
 
 def _settle(
-    desk: _RequestRun, branch: str, found: PullRequest, chosen: Sequence[Amendment], *, is_known: bool
+    desk: _RequestRun, branch: str, pull_request: PullRequest, chosen: Sequence[Amendment], *, is_known: bool
 ) -> None:
     """A request that was merged or closed before the ledger knew of it."""
     with desk.store.write() as conn:
         if not is_known:
             _plan(conn, desk, branch, chosen)
-        shelf.settle_request(
+        proposals.settle_request(
             conn,
             desk.agent.name,
             branch,
-            found.state,
+            pull_request.state,
             desk.now,
-            words.read_marker(found.body),
-            number=found.number,
-            url=found.url,
+            request.read_marker(pull_request.body),
+            number=pull_request.number,
+            url=pull_request.url,
         )
 
 
-def _edited(way: ProposalRemote, branch: str, tips: Tips | None) -> Commit | None:
+def _edited(remote: ProposalRemote, branch: str, tips: Tips | None) -> Commit | None:
     """A person's commit on our branch."""
-    if way.git is None or tips is None:
+    if remote.git is None or tips is None:
         return None
-    tips = tips if way.pushes else replace(tips, head=None)
-    way.git.fetch(tips, branch)
-    return None if tips.head is None else way.git.foreign(tips.base, tips.head)
+    tips = tips if remote.pushes else replace(tips, head=None)
+    remote.git.fetch(tips, branch)
+    return None if tips.head is None else remote.git.foreign(tips.base, tips.head)
 
 
 def _yield_to_owner(desk: _RequestRun, branch: str, standing: PullRequest | None, edited: Commit) -> Opened:
     """Leave the branch to the person who committed to it, and say so once."""
-    name, forge, now = desk.agent.name, desk.way.forge, desk.now
+    name, forge, now = desk.agent.name, desk.remote.forge, desk.now
     reason = f"commit {edited.id[:12]} on {branch} is not ours; the branch is left alone"
-    told: dict[str, object] = {"state": "blocked", "reason": reason}
+    values: dict[str, object] = {"state": "blocked", "reason": reason}
     if standing is not None:
-        told |= {"number": standing.number, "url": standing.url}
+        values |= {"number": standing.number, "url": standing.url}
     with desk.store.write() as conn:
-        shelf.begin(conn, name, branch, desk.way.channel, now)
-        shelf.note_request(conn, name, branch, now, **told)
-        ours = standing is not None and shelf.claim_comment(conn, name, branch, now, _COMMENT_LEASE)
+        proposals.begin(conn, name, branch, desk.remote.channel, now)
+        proposals.note_request(conn, name, branch, now, **values)
+        ours = standing is not None and proposals.claim_comment(conn, name, branch, now, _COMMENT_LEASE)
     if ours and forge is not None and standing is not None:
-        forge.comment_once(standing.number, words.EDITED, words.comment_on_edit(branch))
+        forge.comment_once(standing.number, request.EDITED, request.comment_on_edit(branch))
         with desk.store.write() as conn:
-            shelf.commented(conn, name, branch)
+            proposals.commented(conn, name, branch)
     return Opened(name, "blocked", branch, standing.url if standing else None, reason=reason)
 
 
 def _report_unchanged(
-    desk: _RequestRun, branch: str, standing: PullRequest | None, known: RequestRecord | None
+    desk: _RequestRun, branch: str, standing: PullRequest | None, record: RequestRecord | None
 ) -> Opened:
     """Nothing more to propose; what is open stays as it is."""
     name = desk.agent.name
     if standing is not None:
         with desk.store.write() as conn:
-            shelf.begin(conn, name, branch, desk.way.channel, desk.now)
-            told = {"state": "open", "number": standing.number, "url": standing.url}
-            shelf.note_request(conn, name, branch, desk.now, **told)
+            proposals.begin(conn, name, branch, desk.remote.channel, desk.now)
+            values = {"state": "open", "number": standing.number, "url": standing.url}
+            proposals.note_request(conn, name, branch, desk.now, **values)
         return Opened(name, "open", branch, standing.url, reason="nothing new")
-    if known is not None and known.state == "open":
-        return Opened(name, "open", branch, known.url, reason="nothing new")
+    if record is not None and record.state == "open":
+        return Opened(name, "open", branch, record.url, reason="nothing new")
     why = "the evidence justifies no change"
     if desk.justified:
         why = "all that is justified is under review, or was rejected and its evidence has not doubled"
@@ -262,52 +263,58 @@ def _publish(
     is_new: bool,
 ) -> Opened:
     """Plan, commit, push and open, in this order: whatever is killed is found again."""
-    name, way, week = desk.agent.name, desk.way, desk.period.key
+    name, remote, week = desk.agent.name, desk.remote, desk.period.key
     old = b"" if desk.old is None else desk.old
     new = playbook.apply(desk.book, chosen).encode("utf-8", "surrogateescape")
-    message = words.message_of(name, week, chosen, desk.reviews)
+    message = request.message_of(name, week, chosen, desk.reviews)
     at_s = desk.period.end // SECOND
     head = _commit(desk, tips, new, message, at_s)
     with desk.store.write() as conn:
         _plan(conn, desk, branch, chosen)
-        shelf.note_request(conn, name, branch, desk.now, head=head)
-    told: dict[str, object] = {"state": "open", "reason": None}
-    if way.forge is None:
-        was, now = (one.decode("utf-8", "surrogateescape") for one in (old, new))
-        patch = words.patch_of(message, at_s, was, now, way.file)
-        told["url"] = way.write_patch(branch, patch.encode("utf-8", "surrogateescape")).absolute().as_uri()
-    if way.git is not None and head is not None and tips is not None:
-        if not way.pushes:
-            way.git.keep(branch, head)
+        proposals.note_request(conn, name, branch, desk.now, head=head)
+    values: dict[str, object] = {"state": "open", "reason": None}
+    if remote.forge is None:
+        was, now = (content.decode("utf-8", "surrogateescape") for content in (old, new))
+        patch = request.patch_of(message, at_s, was, now, remote.file)
+        values["url"] = (
+            remote.write_patch(branch, patch.encode("utf-8", "surrogateescape")).absolute().as_uri()
+        )
+    if remote.git is not None and head is not None and tips is not None:
+        if not remote.pushes:
+            remote.git.keep(branch, head)
         elif head != tips.head:
-            way.git.push(head, branch, tips.head)
-    if way.forge is not None and tips is not None:
-        told |= _open_or_update(desk, branch, tips.base_branch, standing, chosen, is_new=is_new)
+            remote.git.push(head, branch, tips.head)
+    if remote.forge is not None and tips is not None:
+        values |= _open_or_update(desk, branch, tips.base_branch, standing, chosen, is_new=is_new)
     with desk.store.write() as conn:
-        shelf.note_request(conn, name, branch, desk.now, **told)
-    url = told.get("url")
-    return Opened(name, "open", branch, None if url is None else str(url), tuple(one.id for one in chosen))
+        proposals.note_request(conn, name, branch, desk.now, **values)
+    url = values.get("url")
+    return Opened(
+        name, "open", branch, None if url is None else str(url), tuple(amendment.id for amendment in chosen)
+    )
 
 
 def _plan(conn: Connection, desk: _RequestRun, branch: str, chosen: Sequence[Amendment]) -> None:
-    told = [(playbook.to_json(one), one.resolved) for one in chosen]
-    shelf.plan(conn, desk.agent.name, branch, desk.way.channel, told, known_until(desk.agent), desk.now)
+    rows = [(playbook.to_json(amendment), amendment.resolved) for amendment in chosen]
+    proposals.plan(
+        conn, desk.agent.name, branch, desk.remote.channel, rows, known_until(desk.agent), desk.now
+    )
 
 
 def _commit(desk: _RequestRun, tips: Tips | None, new: bytes, message: str, at_s: int) -> str | None:
     """The commit to be pushed: the one that stands there when it says the same of the same file, else a new one."""
-    git, file = desk.way.git, desk.way.file
+    git, file = desk.remote.git, desk.remote.file
     if git is None or tips is None:
         return None
     if git.read(tips.base, file) != desk.old:
         raise GitError(f"{file} was changed on {tips.base_branch} this very moment; try again")
-    if tips.head is not None and desk.way.pushes and not git.contains(tips.base, tips.head):
-        there = git.commit(tips.head)
-        says_the_same = there.is_ours and there.message.strip() == message.strip()
+    if tips.head is not None and desk.remote.pushes and not git.contains(tips.base, tips.head):
+        commit = git.commit(tips.head)
+        says_the_same = commit.is_ours and commit.message.strip() == message.strip()
         if (
             says_the_same
             and git.read(tips.head, file) == new
-            and git.read(there.parents[0], file) == desk.old
+            and git.read(commit.parents[0], file) == desk.old
         ):
             return tips.head
     return git.write(tips.base, file, new, message, at_s)
@@ -323,18 +330,19 @@ def _open_or_update(
     is_new: bool,
 ) -> dict[str, object]:
     """Open the pull request, or let one that stands there say what it now proposes."""
-    forge, name, week = desk.way.forge, desk.agent.name, desk.period.key
+    forge, name, week = desk.remote.forge, desk.agent.name, desk.period.key
     if forge is None:
         return {}
-    title = words.title_of(name, week, chosen)
-    body = words.body_of(name, week, chosen, desk.reviews, desk.way.file)
-    shown = standing or forge.create(branch, base_branch, title, body)
-    if words.read_marker(shown.body) != words.read_marker(body):  # else a person's own words in it stay
-        shown = forge.update(shown.number, title, body)
-    told: dict[str, object] = {"number": shown.number, "url": shown.url}
-    if is_new and words.LABEL not in shown.labels:
+    title = request.title_of(name, week, chosen)
+    body = request.body_of(name, week, chosen, desk.reviews, desk.remote.file)
+    pull_request = standing or forge.create(branch, base_branch, title, body)
+    is_outdated = request.read_marker(pull_request.body) != request.read_marker(body)
+    if is_outdated:  # else a person's own words in it stay
+        pull_request = forge.update(pull_request.number, title, body)
+    values: dict[str, object] = {"number": pull_request.number, "url": pull_request.url}
+    if is_new and request.LABEL not in pull_request.labels:
         try:
-            forge.label(shown.number, words.LABEL)
+            forge.label(pull_request.number, request.LABEL)
         except ForgeError as error:  # a label is no reason to hold a proposal back
-            told["reason"] = f"no label: {error}"
-    return told
+            values["reason"] = f"no label: {error}"
+    return values

@@ -29,16 +29,16 @@ def choose(
 
     New heuristics get numbers that no open request uses; all of it applies, one after the other.
     """
-    elsewhere = {one.branch for one in live if one.branch != branch and one.state != "planned"}
-    wanted = {one.id: one for one in _permitted(justified, lives, elsewhere)}
-    taken = {
+    elsewhere = {record.branch for record in live if record.branch != branch and record.state != "planned"}
+    wanted = {amendment.id: amendment for amendment in _permitted(justified, lives, elsewhere)}
+    used_ids = {
         new.id
         for life in lives
         if life.branch in elsewhere and life.state == "open"
-        for new in playbook.parse(life.told["new"]).heuristics
+        for new in playbook.parse(life.document["new"]).heuristics
     }
     chosen = []
-    for amendment in _numbered(book, wanted.values(), taken):
+    for amendment in _numbered(book, wanted.values(), used_ids):
         try:
             book = playbook.parse(playbook.apply(book, [amendment]))
         except AmendmentError:
@@ -55,15 +55,15 @@ def allowed(amendments: Iterable[Amendment], lives: Sequence[Proposal]) -> list[
 def _permitted(
     amendments: Iterable[Amendment], lives: Sequence[Proposal], elsewhere: set[str]
 ) -> Iterator[Amendment]:
-    known: dict[str, Proposal] = {}
+    lives_by_key: dict[str, Proposal] = {}
     for life in sorted(lives, key=lambda life: life.state != "proposed"):  # what nobody saw hides no answer
-        for key in (life.id, prompt_of(playbook.from_json(life.told))):
+        for key in (life.id, prompt_of(playbook.from_json(life.document))):
             if key:
-                known[key] = life
-    for one in amendments:
-        answers = known.get(one.id), known.get(prompt_of(one) or "")
-        if all(_may(one, life, elsewhere) for life in answers):
-            yield one
+                lives_by_key[key] = life
+    for amendment in amendments:
+        answers = lives_by_key.get(amendment.id), lives_by_key.get(prompt_of(amendment) or "")
+        if all(_may(amendment, life, elsewhere) for life in answers):
+            yield amendment
 
 
 def prompt_of(amendment: Amendment) -> str | None:
@@ -77,15 +77,15 @@ def _may(amendment: Amendment, life: Proposal | None, elsewhere: set[str]) -> bo
         return True
     if life.state == "open":
         return life.branch not in elsewhere
-    is_further = amendment.op == "set_confidence" and life.told["new"] != amendment.new
+    is_further = amendment.op == "set_confidence" and life.document["new"] != amendment.new
     if life.state != "rejected" and is_further:  # merged: the same way once more
         return True
     # rejected, or taken back after it was merged
     return amendment.resolved >= max(2 * life.resolved, 1)
 
 
-def _numbered(book: Playbook, wanted: Iterable[Amendment], taken: set[str]) -> Iterator[Amendment]:
-    taken = taken | {one.id for one in book.heuristics}
+def _numbered(book: Playbook, wanted: Iterable[Amendment], used_ids: set[str]) -> Iterator[Amendment]:
+    used_ids = used_ids | {heuristic.id for heuristic in book.heuristics}
     first = int(next_id(book)[2:])
     for amendment in wanted:
         new = playbook.parse(amendment.new).heuristics
@@ -94,14 +94,14 @@ def _numbered(book: Playbook, wanted: Iterable[Amendment], taken: set[str]) -> I
             continue
         name = new[0].id
         cited = amendment.grounds.origin == "audit" and not new[0].tags  # then the agent itself uses this id
-        if name in taken and not cited:
-            while f"H-{first}" in taken:
+        if name in used_ids and not cited:
+            while f"H-{first}" in used_ids:
                 first += 1
             yield _renamed(amendment, name, f"H-{first}")
             name = f"H-{first}"
         else:
             yield amendment
-        taken.add(name)
+        used_ids.add(name)
 
 
 def _renamed(amendment: Amendment, old: str, new: str) -> Amendment:

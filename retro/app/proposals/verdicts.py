@@ -19,7 +19,7 @@ from retro.errors import InputError
 from retro.evaluate.audit.audit import audit_period
 from retro.evaluate.audit.citations import items_of
 from retro.evaluate.audit.history import history_from, identity
-from retro.store import proposals as shelf
+from retro.store import proposals
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,10 +55,10 @@ class CitationEvidence(NamedTuple):
 def propose(store: Store, agent: Agent, settings: AgentSettings) -> tuple[Playbook, list[Amendment]]:
     """The agent's playbook (a blank one when it has none) and what its audit justifies changing."""
     book = settings.playbook if settings.playbook is not None else playbook.parse(BLANK)
-    found = evidence_for(store, agent, settings, book)
+    evidence = evidence_for(store, agent, settings, book)
     with store.read() as conn:
-        lives = with_adopted(shelf.stored(conn, agent.name), book)
-    return book, playbook.propose(book, with_history(found.rows, lives, found.outcomes))
+        lives = with_adopted(proposals.stored(conn, agent.name), book)
+    return book, playbook.propose(book, with_history(evidence.rows, lives, evidence.outcomes))
 
 
 def evidence_for(store: Store, agent: Agent, settings: AgentSettings, book: Playbook) -> CitationEvidence:
@@ -67,14 +67,14 @@ def evidence_for(store: Store, agent: Agent, settings: AgentSettings, book: Play
     The settled book stays as it is: only what a tag stands for may differ, and that is resolved anew.
     """
     under = replace(settings.options.rules, rules=rules_of(book, settings.zone))
-    same = under.claims == settings.options.rules.claims
-    options = replace(settings.options, rules=under) if same else settings.options
+    has_same_claims = under.claims == settings.options.rules.claims
+    options = replace(settings.options, rules=under) if has_same_claims else settings.options
     rows = audit_life(store, agent, replace(settings, options=options, playbook=book))
     with store.read() as conn:
         positions = read_rows(conn, agent.name, opened_before=_FOREVER)
     items = [item for row in positions for item in items_of(row, under, under.claims)]
     outcomes = history_from(positions, under)
-    if not same:
+    if not has_same_claims:
         rows = audit_period(items, outcomes, under, agent.first_at or 0, _FOREVER, seed=0)
     sizes = {identity(row.position): Size(row.notional, row.risk, row.vs_inaction) for row in positions}
     return CitationEvidence(audit_rows(rows, outcomes, sizes, under), outcomes, items)
@@ -82,8 +82,8 @@ def evidence_for(store: Store, agent: Agent, settings: AgentSettings, book: Play
 
 def verdict_on(life: Proposal, items: Sequence[CreditItem]) -> str:
     """What the citations made after a merged proposal say of it: `open`, `validated` or `refuted`."""
-    amendment = playbook.from_json(life.told)
-    evidence, names = amendment.grounds.evidence, touched(life.told)
+    amendment = playbook.from_json(life.document)
+    evidence, names = amendment.grounds.evidence, touched(life.document)
     unit, role = evidence.get("unit"), evidence.get("role")
     if unit not in ("usd", "r", "bps"):
         return "open"
@@ -104,22 +104,22 @@ def verdict_on(life: Proposal, items: Sequence[CreditItem]) -> str:
 def read_proposals(path: Path) -> list[Amendment]:
     """Proposals from a file as `retro playbook propose --json` prints them; `InputError` says what is wrong."""
     try:
-        told: Any = json.loads(path.read_bytes())
+        documents: Any = json.loads(path.read_bytes())
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
     except ValueError as error:
         raise InputError(f"{path} is not JSON: {error}") from error
-    if not isinstance(told, list):
+    if not isinstance(documents, list):
         raise InputError(
             f"{path}: a list of proposals is expected, as `retro playbook propose --json` prints it"
         )
-    found = []
-    for number, item in enumerate(told, 1):
+    amendments = []
+    for number, item in enumerate(documents, 1):
         try:
-            found.append(playbook.from_json(item))
+            amendments.append(playbook.from_json(item))
         except PlaybookError as error:
             raise InputError(f"{path}: proposal {number}: {error}") from error
-    return found
+    return amendments
 
 
 def amended_text(book: Playbook, amendments: Sequence[Amendment]) -> str:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from retro.app.settlement.book import read_rows
 from retro.app.settlement.settle import ensure_settled
 from retro.periods import format_instant
-from retro.store.facts import agents as shelf_agents
-from retro.store.facts import faults
+from retro.store.facts import agents, faults
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,9 +24,9 @@ _FOREVER = 1 << 62
 def list_agents(store: Store, settings_for: Callable[[Agent], AgentSettings]) -> list[dict[str, Any]]:
     """One row an agent: life, number of events and positions, currency."""
     with store.read() as conn:
-        known = shelf_agents.agents(conn)
+        known_agents = agents.agents(conn)
     rows = []
-    for agent in known:
+    for agent in known_agents:
         settings = settings_for(agent)
         ensure_settled(store, agent, settings)
         with store.read() as conn:

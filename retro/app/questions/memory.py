@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from retro.app.experience.imports import import_episodes, import_file, translate_memory_errors
 from retro.app.experience.learning import capital_of, memory_settings
 from retro.errors import UnknownError, UsageError
-from retro.store.facts import agents as shelf_agents
+from retro.store.facts import agents
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -41,23 +41,23 @@ class MemoryQueries:
         with translate_memory_errors(), self.store.read() as conn:
             import memory  # noqa: PLC0415  numpy comes with it
 
-            return sorted({*memory.agents(conn), *(agent.name for agent in shelf_agents.agents(conn))})
+            return sorted({*memory.agents(conn), *(agent.name for agent in agents.agents(conn))})
 
     def agent(self, name: str | None) -> str:
         """That agent, or the only one; `UsageError` lists them where one has to be chosen.
 
         An empty database takes any name: an agent asks before it acts, and there is nobody to mistake it for.
         """
-        known = self.agents()
+        names = self.agents()
         if name is not None:
-            if known and name not in known:
-                raise UsageError(f"there is no agent {name!r}; known: {', '.join(known)}")
+            if names and name not in names:
+                raise UsageError(f"there is no agent {name!r}; known: {', '.join(names)}")
             return name
-        if not known:
+        if not names:
             raise UnknownError("nothing is remembered yet; start with `retro remember FILE` or `retro run`")
-        if len(known) > 1:
-            raise UsageError(f"several agents; choose one with --agent: {', '.join(known)}")
-        return known[0]
+        if len(names) > 1:
+            raise UsageError(f"several agents; choose one with --agent: {', '.join(names)}")
+        return names[0]
 
     def _terms(self, conn: Connection, agent: str) -> memory.Settings:
         return memory_settings(self.config, capital_of(conn, agent, self.config))
@@ -111,8 +111,8 @@ class MemoryQueries:
 
     def unknown_fields(self, context: Mapping[str, Any]) -> list[str]:
         """Fields of a situation that nothing is compared by."""
-        known = {field.name for field in memory_settings(self.config).registry.fields}
-        return sorted(set(context) - known)
+        registered = {field.name for field in memory_settings(self.config).registry.fields}
+        return sorted(set(context) - registered)
 
     def kelly(
         self,
@@ -135,8 +135,8 @@ class MemoryQueries:
         from memory import as_document, state  # noqa: PLC0415  as above
 
         with translate_memory_errors(), self.store.read() as conn:
-            found = state(conn, agent, as_of=as_of, settings=self._terms(conn, agent))
-        return dict(as_document(found))
+            agent_state = state(conn, agent, as_of=as_of, settings=self._terms(conn, agent))
+        return dict(as_document(agent_state))
 
     def habits(
         self,
@@ -151,16 +151,16 @@ class MemoryQueries:
 
         with translate_memory_errors(), self.store.read() as conn:
             terms = self._terms(conn, agent)
-            found = habits(conn, agent, as_of=as_of, strategy=strategy, symbol=symbol, settings=terms)
-        return [as_document(one) for one in found]
+            agent_habits = habits(conn, agent, as_of=as_of, strategy=strategy, symbol=symbol, settings=terms)
+        return [as_document(habit) for habit in agent_habits]
 
     def beliefs(self, agent: str, *, as_of: int | None = None) -> list[dict[str, Any]]:
         """Its beliefs, seeded and induced, with their posteriors."""
         from memory import as_document, beliefs  # noqa: PLC0415  as above
 
         with translate_memory_errors(), self.store.read() as conn:
-            found = beliefs(conn, agent, as_of=as_of, settings=self._terms(conn, agent))
-        return [as_document(one) for one in found]
+            agent_beliefs = beliefs(conn, agent, as_of=as_of, settings=self._terms(conn, agent))
+        return [as_document(belief) for belief in agent_beliefs]
 
     def markers(
         self, agent: str, context: Mapping[str, Any] | None = None, *, as_of: int | None = None
@@ -170,8 +170,8 @@ class MemoryQueries:
 
         with translate_memory_errors(), self.store.read() as conn:
             terms = self._terms(conn, agent)
-            found = markers(conn, agent, context=context, as_of=as_of, settings=terms)
-        return [as_document(one) for one in found]
+            agent_markers = markers(conn, agent, context=context, as_of=as_of, settings=terms)
+        return [as_document(marker) for marker in agent_markers]
 
     def get_behavioral_analysis(
         self,
@@ -193,8 +193,8 @@ class MemoryQueries:
         from memory import as_document, performance  # noqa: PLC0415  as above
 
         with translate_memory_errors(), self.store.read() as conn:
-            found = performance(conn, agent, as_of=as_of, settings=self._terms(conn, agent))
-        return [as_document(one) for one in found]
+            strategies = performance(conn, agent, as_of=as_of, settings=self._terms(conn, agent))
+        return [as_document(strategy) for strategy in strategies]
 
     def get_trade_reflection(self, agent: str, episode: str, *, as_of: int | None = None) -> dict[str, Any]:
         """One episode as it stands, what reviews made of it, and the history of their amendments."""
@@ -210,7 +210,7 @@ class MemoryQueries:
         from memory import plans  # noqa: PLC0415  as above
 
         with translate_memory_errors(), self.store.read() as conn:
-            return [one.document() for one in plans(conn, agent, as_of=as_of, alive=alive)]
+            return [standing.document() for standing in plans(conn, agent, as_of=as_of, alive=alive)]
 
     def create_trading_plan(
         self,
@@ -227,7 +227,7 @@ class MemoryQueries:
         from memory import create_plan, plans  # noqa: PLC0415  as above
 
         with translate_memory_errors(), self.store.write() as conn:
-            made = create_plan(
+            plan = create_plan(
                 conn,
                 agent,
                 at=at,
@@ -237,7 +237,11 @@ class MemoryQueries:
                 priority=priority,
                 expires_at=expires_at,
             )
-            return next(one.document() for one in plans(conn, agent, as_of=at) if one.plan.id == made.id)
+            return next(
+                standing.document()
+                for standing in plans(conn, agent, as_of=at)
+                if standing.plan.id == plan.id
+            )
 
     def check_active_plans(
         self, agent: str, context: Mapping[str, Any], *, as_of: int | None = None
@@ -246,15 +250,15 @@ class MemoryQueries:
         from memory import check_plans  # noqa: PLC0415  as above
 
         with translate_memory_errors(), self.store.read() as conn:
-            found = check_plans(conn, agent, context, as_of=as_of)
+            checks = check_plans(conn, agent, context, as_of=as_of)
         return [
             {
-                "plan": one.standing.document(),
-                "met": one.met,
-                "fires": one.fires,
-                "unevaluable": one.unevaluable,
+                "plan": check.standing.document(),
+                "met": check.met,
+                "fires": check.fires,
+                "unevaluable": check.unevaluable,
             }
-            for one in found
+            for check in checks
         ]
 
     def cancel_plan(self, agent: str, plan: str, reason: str, *, at: int) -> None:
@@ -281,12 +285,12 @@ class MemoryQueries:
 
     # what somebody decides about it
 
-    def seed_belief(self, agent: str, told: Mapping[str, Any], *, at: int) -> None:
+    def seed_belief(self, agent: str, belief: Mapping[str, Any], *, at: int) -> None:
         """State a belief that later episodes are to bear out: id, proposition, conditions, claim, alpha, beta."""
         from memory import Seed, seed_belief  # noqa: PLC0415  as above
 
         with translate_memory_errors(), self.store.write() as conn:
-            seed = Seed(agent=agent, at=at, **told)
+            seed = Seed(agent=agent, at=at, **belief)
             seed_belief(conn, seed, registry=memory_settings(self.config).registry)
 
     def halt(self, agent: str, reason: str, *, at: int) -> None:
@@ -309,8 +313,12 @@ class MemoryQueries:
         """The hypotheses that can be read, of one status or of every."""
         from memory.records import read_hypotheses  # noqa: PLC0415  as above
 
-        found = read_hypotheses(self.config.memory.directory).records
-        return [one for one in found if status is None or (one.get("status") or "untested") == status]
+        hypotheses = read_hypotheses(self.config.memory.directory).records
+        return [
+            hypothesis
+            for hypothesis in hypotheses
+            if status is None or (hypothesis.get("status") or "untested") == status
+        ]
 
     def experiment_history(self, n: int | None = 15, *, as_of: int | None = None) -> list[dict[str, Any]]:
         """The newest experiments that can be read."""
@@ -326,5 +334,5 @@ class MemoryQueries:
 
         with translate_memory_errors():
             with self.store.read() as conn:
-                terms, told = self._terms(conn, agent), told_episodes(conn, agent)
-            return dict(as_document(validate(told, split, settings=replace(terms, sharpe_weight=False))))
+                terms, episodes = self._terms(conn, agent), told_episodes(conn, agent)
+            return dict(as_document(validate(episodes, split, settings=replace(terms, sharpe_weight=False))))

@@ -61,13 +61,13 @@ def stored(store: Store, id: str) -> Stored:  # noqa: A002  the field's name
     revision = int(number) if name and number.isascii() and number.isdigit() else None
     with store.read() as conn:
         review = reviews.by_id(conn, name if revision is not None else id)
-        found = reviews.written(conn, review.key, revision)
-    if found is None or found.document is None or found.done_at is None:
+        stored_revision = reviews.revision_of(conn, review.key, revision)
+    if stored_revision is None or stored_revision.document is None or stored_revision.done_at is None:
         if revision is not None:
             raise UnknownError(f"{review.id} has no revision {revision}; the newest is {review.revision}")
         why = f": {review.reason}" if review.reason else ""
         raise UnknownError(f"{review.id} is {review.state}{why}; there is nothing to show yet")
-    return Stored(review, found.revision, found.document, read(found.document))
+    return Stored(review, stored_revision.revision, stored_revision.document, read(stored_revision.document))
 
 
 def compare(before: Stored, after: Stored, currency: str = "") -> tuple[Change, ...]:
@@ -83,13 +83,15 @@ def deliveries(store: Store) -> list[Delivery]:
         return outbox.listed(conn)
 
 
-def message(store: Store, config: Config, found: Stored, recipient: str, channel: str = "mail") -> Message:
+def message(
+    store: Store, config: Config, stored_revision: Stored, recipient: str, channel: str = "mail"
+) -> Message:
     """The message that a stored revision would be."""
-    review = found.review
+    review = stored_revision.review
     letter = outbox.Delivery(
         key=0,
         review=review.key,
-        revision=found.revision,
+        revision=stored_revision.revision,
         channel=channel,
         recipient=recipient,
         state="pending",

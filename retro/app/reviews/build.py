@@ -25,12 +25,11 @@ from retro.app.settlement.book import known_until, opening_of
 from retro.app.settlement.settle import ensure_settled
 from retro.app.settlement.tracks import load_tracks
 from retro.errors import UnknownError
-from retro.evaluate.position.life import Lookahead as Sight
+from retro.evaluate.position.life import Lookahead
 from retro.evaluate.report import Inputs, build, retrospective_of
 from retro.periods import Period, day_of, midnight
-from retro.store.books import positions as shelf
-from retro.store.facts import events as facts
-from retro.store.facts import faults
+from retro.store.books import positions
+from retro.store.facts import events, faults
 from retro.store.facts.last_told import last_told
 from retro.version import __version__
 
@@ -50,10 +49,10 @@ if TYPE_CHECKING:
 __all__ = ["inputs_of", "review_period", "review_position"]
 
 
-def _digest(told: Iterable[Fact], prices: Prices, symbols: Iterable[str]) -> str:
+def _digest(facts: Iterable[Fact], prices: Prices, symbols: Iterable[str]) -> str:
     """A digest of the facts and marks a report rests on, the same in every database and order."""
     digest = hashlib.sha256()
-    lines = sorted((type(fact).__name__, fact.id, _canonical(msgspec.structs.asdict(fact))) for fact in told)
+    lines = sorted((type(fact).__name__, fact.id, _canonical(msgspec.structs.asdict(fact))) for fact in facts)
     for line in lines:
         digest.update(repr(line).encode("utf-8", "surrogatepass"))
     for symbol in sorted(symbols):
@@ -91,7 +90,7 @@ def inputs_of(
 ) -> Inputs:
     """Everything a report on a period is made of: `names` and all positions touched, valued on `grid`, known `now`."""
     name, until = agent.name, min(period.end, now + 1)
-    costs = facts.between(conn, name, period.start, until, types=["cost"])
+    costs = events.between(conn, name, period.start, until, types=["cost"])
     money = money_of(
         conn,
         name,
@@ -104,11 +103,17 @@ def inputs_of(
         costs=costs,
     )
     loaded = money.loaded
-    decisions = facts.between(conn, name, period.start, until, types=["decision"])
-    told = load_predictions(conn, name, loaded.facts, period.start, until)
+    decisions = events.between(conn, name, period.start, until, types=["decision"])
+    prediction_set = load_predictions(conn, name, loaded.facts, period.start, until)
     reviewing = costs_of_reviewing(conn, name, settings, grid[0], until)
     moved = sorted([*money.facts, *reviewing.costs], key=lambda fact: fact.at)
-    first_of_all = [*loaded.facts, *money.facts, *decisions, *told.resolutions, *told.predictions.values()]
+    first_of_all = [
+        *loaded.facts,
+        *money.facts,
+        *decisions,
+        *prediction_set.resolutions,
+        *prediction_set.predictions.values(),
+    ]
     return Inputs(
         agent=name,
         base_currency=settings.base_currency,
@@ -125,9 +130,9 @@ def inputs_of(
         **_from_the_book(conn, agent, settings, period, grid[0], now, loaded),
         decisions=decisions,  # type: ignore[arg-type]
         costs=[*costs, *(cost for cost in reviewing.costs if cost.at >= period.start)],  # type: ignore[list-item]
-        predictions=told.predictions,
-        resolutions=told.resolutions,
-        last_resolutions=told.outcomes,
+        predictions=prediction_set.predictions,
+        resolutions=prediction_set.resolutions,
+        last_resolutions=prediction_set.outcomes,
         warnings=_warnings(loaded.orphans) + reviewing.warnings(period.start, settings.base_currency),
         quarantined=faults.count(conn),
         digest=_digest(
@@ -153,13 +158,13 @@ def _from_the_book(
     """What is remembered of settled positions and of statements, as known `now`."""
     before = week_before(period, settings)
     since = min(start, period.start if before is None else before[0])
-    known = None if now >= known_until(agent) else now
-    rows, history = rows_since(conn, agent.name, settings, period, since, known)
+    cutoff = None if now >= known_until(agent) else now
+    rows, history = rows_since(conn, agent.name, settings, period, since, cutoff)
     return {
         "rows": rows,
         "history": history,
         "implausible_before": _implausible_pnl_before(conn, agent.name, loaded, settings, start, now),
-        "discrepancies": shelf.discrepancies(conn, agent.name, min(period.end, now)),
+        "discrepancies": positions.discrepancies(conn, agent.name, min(period.end, now)),
     }
 
 
@@ -167,15 +172,15 @@ def _implausible_pnl_before(
     conn: Connection, agent: str, loaded: Loaded, settings: AgentSettings, start: int, now: int
 ) -> tuple[float, ...]:
     """What flagged positions, closed or open at an instant, had made by then since the day that flagged them."""
-    made = shelf.implausible(conn, agent, start)
+    amounts = positions.implausible(conn, agent, start)
     for track in loaded.tracks.values():
-        left = track.closed_at is not None and track.closed_at < start
-        if track.flagged_at is None or track.flagged_at >= start or left:
+        is_closed = track.closed_at is not None and track.closed_at < start
+        if track.flagged_at is None or track.flagged_at >= start or is_closed:
             continue
         day = midnight(day_of(track.flagged_at, settings.zone), settings.zone)
         before, after = (track.state(at, now, loaded.prices).pnl for at in (day, start))
-        made.append(after - before)
-    return tuple(made)
+        amounts.append(after - before)
+    return tuple(amounts)
 
 
 def _warnings(orphans: Iterable[str]) -> list[str]:
@@ -204,7 +209,7 @@ def review_period(
     now = known_until(agent) if as_of is None else as_of
     now = max(now, period.end) if ended else now
     with store.read() as conn:
-        alive = shelf.positions(conn, agent.name, opened_before=period.end, alive_at=grid[0])
+        alive = positions.positions(conn, agent.name, opened_before=period.end, alive_at=grid[0])
         inputs = inputs_of(
             conn,
             agent,
@@ -227,8 +232,8 @@ def review_position(
     ensure_settled(store, agent, settings)
     now = known_until(agent)
     with store.read() as conn:
-        told = facts.of_positions(conn, agent.name, [position])
-        if not any(type(fact).__name__ == "Position" for fact in told):
+        facts = events.of_positions(conn, agent.name, [position])
+        if not any(type(fact).__name__ == "Position" for fact in facts):
             raise UnknownError(
                 f"agent {agent.name} has no position {position!r}; `retro positions` lists them"
             )
@@ -241,16 +246,16 @@ def review_position(
             known_until=now,
             marks_until=_FOREVER,
         )
-        start = min(fact.at for fact in told)
-        words = load_predictions(conn, agent.name, loaded.facts, start, now + 1)
+        start = min(fact.at for fact in facts)
+        prediction_set = load_predictions(conn, agent.name, loaded.facts, start, now + 1)
         return retrospective_of(
             loaded.tracks[position],
             loaded.prices,
             settings.options,
             agent=agent.name,
-            horizon=Sight(
+            horizon=Lookahead(
                 now + 1, now, after_until, settings.options.offsets, settings.options.use_highs_lows
             ),
-            predictions=words.predictions,
-            outcomes=words.outcomes,
+            predictions=prediction_set.predictions,
+            outcomes=prediction_set.outcomes,
         )

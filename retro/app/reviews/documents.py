@@ -30,8 +30,8 @@ def numbers_of(store: Store, agent: Agent, settings: AgentSettings, review: Revi
     the whole life; paths of positions, which nobody would look at by the thousand, are left out of it.
     """
     if review.kind == "position":
-        seen = _seen_after(review, settings, now)
-        return review_position(store, agent, settings, review.subject, after_until=seen)
+        after_until = _after_until(review, settings, now)
+        return review_position(store, agent, settings, review.subject, after_until=after_until)
     kind = cast("Literal['daily', 'weekly', 'epoch', 'loss', 'death']", review.kind)
     if kind == "loss":
         settings = replace(settings, options=replace(settings.options, settle_lag=0))
@@ -43,7 +43,7 @@ def numbers_of(store: Store, agent: Agent, settings: AgentSettings, review: Revi
     return report.model_copy(update={"id": review.id})
 
 
-def _seen_after(review: Review, settings: AgentSettings, now: int) -> int | None:
+def _after_until(review: Review, settings: AgentSettings, now: int) -> int | None:
     """How far after its exit a position is looked at; None: to the end."""
     closed, options = review.period_end, settings.options
     judged = closed + min(closed - review.period_start, _WEEK)

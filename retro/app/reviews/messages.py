@@ -28,7 +28,7 @@ __all__ = ["message_of"]
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _StoredDocument:
     document: Document
     previous: Document | None = None
 
@@ -36,8 +36,8 @@ class _Found:
 def message_of(conn: Connection, config: Config, letter: Delivery, older: Sequence[Delivery] = ()) -> Message:
     """The message of a letter, and of the older ones that go with it, from the documents as they are stored."""
     review = reviews.by_key(conn, letter.review)
-    found = _found(conn, letter)
-    digest = tuple(_found(conn, one).document for one in older)
+    stored_document = _stored_document(conn, letter)
+    digest = tuple(_stored_document(conn, older_letter).document for older_letter in older)
     return Message(
         review_id=letter.review_id,
         agent=letter.agent,
@@ -45,32 +45,32 @@ def message_of(conn: Connection, config: Config, letter: Delivery, older: Sequen
         revision=letter.revision,
         period_key=review.period_key,
         subject_line="",
-        document=found.document,
-        generated_at_us=_generated_at(found.document),
+        document=stored_document.document,
+        generated_at_us=_generated_at(stored_document.document),
         recipient=letter.recipient,
         digest_of=digest,
-        previous=found.previous,
-        currencies=_currencies(conn, config, (found.document, *digest)),
+        previous=stored_document.previous,
+        currencies=_currencies(conn, config, (stored_document.document, *digest)),
     )
 
 
 def _currencies(conn: Connection, config: Config, documents: Sequence[Document]) -> dict[str, str]:
     """The unit of each agent whose positions are among the documents; a report says its own."""
-    silent = {one.agent for one in documents if not isinstance(one, RetrospectiveReport)}
+    silent = {document.agent for document in documents if not isinstance(document, RetrospectiveReport)}
     return (
-        {one.name: base_currency_of(config, one) for one in agents(conn) if one.name in silent}
+        {agent.name: base_currency_of(config, agent) for agent in agents(conn) if agent.name in silent}
         if silent
         else {}
     )
 
 
-def _found(conn: Connection, letter: Delivery) -> _Found:
-    there = reviews.written(conn, letter.review, letter.revision)
-    if there is None or there.document is None:
+def _stored_document(conn: Connection, letter: Delivery) -> _StoredDocument:
+    stored_revision = reviews.revision_of(conn, letter.review, letter.revision)
+    if stored_revision is None or stored_revision.document is None:
         raise UnknownError(f"revision {letter.revision} of {letter.review_id} is not stored")
-    before = reviews.written(conn, letter.review, letter.revision - 1) if letter.revision > 1 else None
+    before = reviews.revision_of(conn, letter.review, letter.revision - 1) if letter.revision > 1 else None
     previous = None if before is None or before.document is None else read(before.document)
-    return _Found(read(there.document), previous)
+    return _StoredDocument(read(stored_revision.document), previous)
 
 
 def _generated_at(document: Document) -> int:

@@ -47,16 +47,16 @@ def costs_of_reviewing(
 ) -> Reviewing:
     """The model calls of [start, until) about an agent, in order of time."""
     base = settings.base_currency
-    found = Reviewing([], [])
+    reviewing = Reviewing([], [])
     calls = [call for call in calls_of(conn, agent, start, until) if call.usd]
     quotes = _quotes(conn, agent, base) if calls and base.upper() not in DOLLARS else None
     for call in calls:
         amount = call.usd if quotes is None else _exchanged(conn, quotes, call)
         if amount is None:
-            found.unpriced.append((call.at, call.usd))
+            reviewing.unpriced.append((call.at, call.usd))
         else:
-            found.costs.append(_cost(agent, call, amount))
-    return found
+            reviewing.costs.append(_cost(agent, call, amount))
+    return reviewing
 
 
 def _cost(agent: str, call: ModelCall, amount: Decimal) -> Cost:
@@ -84,13 +84,13 @@ class _Quote(NamedTuple):
 def _quotes(conn: Connection, agent: str, base: str) -> list[_Quote]:
     """The series that can exchange dollars, the agent's own first, real dollars before tokens."""
     dollars = sorted(DOLLARS, key=lambda name: (len(name), name))
-    found = []
+    quotes = []
     for owner in (agent, None):
-        there = set(marks.instruments(conn, owner))
+        instruments = set(marks.instruments(conn, owner))
         for dollar in dollars:
             names = ((f"{dollar}/{base}", False), (dollar, False), (f"{base}/{dollar}", True))
-            found += [_Quote(owner, name, inverse) for name, inverse in names if name in there]
-    return found
+            quotes += [_Quote(owner, name, inverse) for name, inverse in names if name in instruments]
+    return quotes
 
 
 def _exchanged(conn: Connection, quotes: list[_Quote], call: ModelCall) -> Decimal | None:

@@ -12,8 +12,8 @@ from retro.app.settlement.tracks import load_tracks
 from retro.evaluate.audit.history import history_from
 from retro.model import Decision, Prediction, Resolution
 from retro.periods import DAY, day_starts, period_at, period_before
-from retro.store.books import positions as shelf
-from retro.store.facts import events as facts
+from retro.store.books import positions
+from retro.store.facts import events
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -81,30 +81,30 @@ def money_of(
     costs: Sequence[Fact],
 ) -> WindowMoney:
     """Replay these positions and all that facts since `start` touch; the wallet is its last stored day, moved on."""
-    stored = shelf.days_before(conn, agent, start)
+    stored = positions.days_before(conn, agent, start)
     since = start if stored is None else stored[0]
     wallet = Wallet(settings.base_currency, settings.lot_method)
     if stored is not None:
         wallet = Wallet.from_json(settings.base_currency, settings.lot_method, stored[1])
     opening = opening_of(conn, agent)
-    moved = facts.between(conn, agent, since, until, types=WALLET_TYPES, wallet=True)
+    moved = events.between(conn, agent, since, until, types=WALLET_TYPES, wallet=True)
     moved += opening.facts(agent) if opening.birth >= since else []
     loaded = load_tracks(
         conn,
         agent,
         settings,
-        sorted({*names, *facts.positions_touched(conn, agent, since, until)}),
+        sorted({*names, *events.positions_touched(conn, agent, since, until)}),
         until=until,
         known_until=known_until,
         marks_until=marks_until,
-        more=[*moved, *costs],
+        extra_facts=[*moved, *costs],
         assets=wallet.assets,
         since=start,
     )
     moved += loaded.costs_of_orphans(since)
     effects = [(name, effect) for name, track in loaded.tracks.items() for effect in track.effects]
-    for _, what in steps(effects, moved, since, start):
-        step(wallet, what, loaded.prices)
+    for _, movement in steps(effects, moved, since, start):
+        step(wallet, movement, loaded.prices)
     return WindowMoney(wallet, [fact for fact in moved if fact.at >= start], loaded)
 
 
@@ -118,32 +118,34 @@ class PredictionSet:
 
 
 def load_predictions(
-    conn: Connection, agent: str, told: Iterable[Fact], start: int, until: int
+    conn: Connection, agent: str, facts: Iterable[Fact], start: int, until: int
 ) -> PredictionSet:
-    """Predictions resolved in [start, until), or made for the positions of `told` or their decisions."""
-    told = list(told)
-    decided = {fact.id: fact.at for fact in told if isinstance(fact, Decision)}
-    made = {fact.id: fact for fact in told if isinstance(fact, Prediction)}
+    """Predictions resolved in [start, until), or made for the positions of `facts` or their decisions."""
+    facts = list(facts)
+    decided = {fact.id: fact.at for fact in facts if isinstance(fact, Decision)}
+    predictions = {fact.id: fact for fact in facts if isinstance(fact, Prediction)}
     if decided:  # what justified a decision was predicted shortly before it
         near = _predictions(
-            facts.between(conn, agent, min(decided.values()) - DAY, until, types=["prediction"])
+            events.between(conn, agent, min(decided.values()) - DAY, until, types=["prediction"])
         )
-        made |= {fact.id: fact for fact in near if fact.decision in decided}
-    resolved = _resolutions(facts.between(conn, agent, start, until, types=["resolution"]))
-    first = min((fact.at for fact in made.values()), default=start)
-    earlier = facts.between(conn, agent, first, start, types=["resolution"]) if first < start else []
+        predictions |= {fact.id: fact for fact in near if fact.decision in decided}
+    resolved = _resolutions(events.between(conn, agent, start, until, types=["resolution"]))
+    first = min((fact.at for fact in predictions.values()), default=start)
+    earlier = events.between(conn, agent, first, start, types=["resolution"]) if first < start else []
     outcomes = sorted([*_resolutions(earlier), *resolved], key=lambda fact: fact.at)
-    wanted = {fact.prediction for fact in resolved} - made.keys()
-    made |= {fact.id: fact for fact in _predictions(facts.by_ids(conn, agent, "prediction", sorted(wanted)))}
-    return PredictionSet(made, resolved, {fact.prediction: fact for fact in outcomes})
+    wanted = {fact.prediction for fact in resolved} - predictions.keys()
+    predictions |= {
+        fact.id: fact for fact in _predictions(events.by_ids(conn, agent, "prediction", sorted(wanted)))
+    }
+    return PredictionSet(predictions, resolved, {fact.prediction: fact for fact in outcomes})
 
 
-def _predictions(told: Iterable[Fact]) -> list[Prediction]:
-    return [fact for fact in told if isinstance(fact, Prediction)]
+def _predictions(facts: Iterable[Fact]) -> list[Prediction]:
+    return [fact for fact in facts if isinstance(fact, Prediction)]
 
 
-def _resolutions(told: Iterable[Fact]) -> list[Resolution]:
-    return [fact for fact in told if isinstance(fact, Resolution)]
+def _resolutions(facts: Iterable[Fact]) -> list[Resolution]:
+    return [fact for fact in facts if isinstance(fact, Resolution)]
 
 
 def rows_since(

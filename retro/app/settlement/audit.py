@@ -11,7 +11,7 @@ from retro.evaluate.audit.audit import audit_period
 from retro.evaluate.audit.citations import items_of
 from retro.evaluate.report import citations_of
 from retro.periods import Period
-from retro.store.facts import events as facts
+from retro.store.facts import events
 
 if TYPE_CHECKING:
     from retro.app.settlement.settings import AgentSettings
@@ -40,7 +40,7 @@ def audit_life(store: Store, agent: Agent, settings: AgentSettings) -> list[Heur
     with store.read() as conn:
         rows = read_rows(conn, agent.name, opened_before=_FOREVER)
         history = history_of(conn, agent.name, settings, _FOREVER)
-        decided = facts.between(conn, agent.name, period.start, period.end, types=["decision"])
+        decided = events.between(conn, agent.name, period.start, period.end, types=["decision"])
     items = [item for row in rows for item in items_of(row, rules, rules.claims)]
     # marks may reach beyond the agent's last event: an exit they can judge is judged
     return audit_period(

@@ -10,7 +10,7 @@ import msgspec
 from retro.evaluate.audit.citations import entry_day
 from retro.evaluate.position.summary import Cited, PositionSummary
 from retro.model import External
-from retro.store.books import positions as shelf
+from retro.store.books import positions
 from retro.store.books.outcomes import outcomes_until
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ _FOREVER: Final = 1 << 62
 WALLET_TYPES: Final = ("flow", "cost", "external", "equity")
 
 
-_TOLD: Final = msgspec.json.Decoder(dict[str, list[Any]])
+_CITATIONS: Final = msgspec.json.Decoder(dict[str, list[Any]])
 
 
 class WalletOpening(msgspec.Struct, frozen=True):
@@ -70,14 +70,14 @@ def known_until(agent: Agent) -> int:
 
 def is_stale(conn: Connection, agent: str, settings: AgentSettings) -> bool:
     """Whether the book has to be settled before it is read."""
-    found = shelf.book_of(conn, agent)
-    return found is None or found[0] is not None or found[1] != settings.fingerprint
+    book = positions.book_of(conn, agent)
+    return book is None or book[0] is not None or book[1] != settings.fingerprint
 
 
 def opening_of(conn: Connection, agent: str) -> WalletOpening:
     """How the settled book says the agent's equity began."""
-    found = shelf.book_of(conn, agent)
-    return msgspec.convert(found[2] if found else {}, WalletOpening)
+    book = positions.book_of(conn, agent)
+    return msgspec.convert(book[2] if book else {}, WalletOpening)
 
 
 def history_of(conn: Connection, agent: str, settings: AgentSettings, before: int) -> History:
@@ -91,8 +91,8 @@ def read_rows(
 ) -> list[PositionSummary]:
     """The book's positions opened before an instant, oldest first; with `since` those open or resolved since then."""
     rows = []
-    for row in shelf.positions(conn, agent, opened_before=opened_before, alive_at=since):
-        told = _TOLD.decode(row.told)
+    for row in positions.positions(conn, agent, opened_before=opened_before, alive_at=since):
+        citations = _CITATIONS.decode(row.told)
         rows.append(
             PositionSummary(
                 position=row.position,
@@ -110,8 +110,8 @@ def read_rows(
                 exit_outcome=row.exit_outcome,
                 exit_resolved_at=row.exit_resolved_at,
                 implausible_pnl=row.implausible_pnl,
-                decisions=tuple(Cited(c[0], c[1], c[2], tuple(c[3])) for c in told["decisions"]),
-                increases=tuple((tuple(cites), pnl) for cites, pnl in told["increases"]),
+                decisions=tuple(Cited(c[0], c[1], c[2], tuple(c[3])) for c in citations["decisions"]),
+                increases=tuple((tuple(cites), pnl) for cites, pnl in citations["increases"]),
             )
         )
     return rows

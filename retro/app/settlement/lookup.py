@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from retro.app.settlement.book import known_until
 from retro.errors import UnknownError, UsageError
 from retro.periods import Period, format_instant, period_at, period_before
-from retro.store.facts import agents as shelf_agents
+from retro.store.facts import agents
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -22,22 +22,22 @@ __all__ = ["choose_period", "named_agent"]
 
 def named_agent(conn: Connection, name: str | None) -> Agent:
     """The agent of that name, or the only one there is; `UsageError` lists them where one has to be chosen."""
-    known = shelf_agents.agents(conn)
+    known_agents = agents.agents(conn)
     if name is not None:
-        found = [agent for agent in known if agent.name == name]
-        if not found:
-            names = ", ".join(agent.name for agent in known) or "none yet; see `retro ingest --help`"
+        matches = [agent for agent in known_agents if agent.name == name]
+        if not matches:
+            names = ", ".join(agent.name for agent in known_agents) or "none yet; see `retro ingest --help`"
             raise UsageError(f"there is no agent {name!r}; known: {names}")
-        return found[0]
-    if not known:
+        return matches[0]
+    if not known_agents:
         raise UsageError(
             "the database holds no agent yet; start with `retro ingest journal FILE` or `retro ingest freqtrade DB`"
         )
-    if len(known) > 1:
+    if len(known_agents) > 1:
         raise UsageError(
-            "several agents; choose one with --agent: " + ", ".join(agent.name for agent in known)
+            "several agents; choose one with --agent: " + ", ".join(agent.name for agent in known_agents)
         )
-    return known[0]
+    return known_agents[0]
 
 
 def choose_period(

@@ -41,7 +41,7 @@ class AgentSettings:
         """Changes when the book has to be settled anew."""
         rules = self.options.rules
         claims = sorted(rules.claims.items())
-        told = [
+        values = [
             self.base_currency,
             str(self.capital),
             self.lot_method,
@@ -50,7 +50,7 @@ class AgentSettings:
             claims,
             3,
         ]
-        return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
+        return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:16]
 
 
 def rules_of(book: Playbook | None, tz: ZoneInfo) -> dict[str, Rule]:

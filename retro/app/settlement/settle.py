@@ -19,9 +19,9 @@ from retro.evaluate.audit.history import History, history_from, joined
 from retro.evaluate.position.summary import PositionSummary, book_row
 from retro.model import Equity, External, Flow
 from retro.periods import DAY, day_of, midnight
-from retro.store.books import positions as shelf
+from retro.store.books import positions
 from retro.store.books.outcomes import forget_outcomes, replace_outcomes
-from retro.store.facts import events as facts
+from retro.store.facts import events
 from retro.store.schema import ingest_alone, name_of
 
 if TYPE_CHECKING:
@@ -52,40 +52,42 @@ def settle(conn: Connection, agent: Agent, settings: AgentSettings) -> None:
     if agent.first_at is None:
         return
     name, now = agent.name, known_until(agent)
-    found = shelf.book_of(conn, name)
-    fresh = found is None or found[1] != settings.fingerprint
-    if found is not None and not fresh and found[0] is None:
+    book = positions.book_of(conn, name)
+    fresh = book is None or book[1] != settings.fingerprint
+    if book is not None and not fresh and book[0] is None:
         return
-    since = agent.first_at if found is None or fresh or found[0] is None else max(found[0], agent.first_at)
-    first = facts.first_of(conn, name, "equity")
+    since = agent.first_at if book is None or fresh or book[0] is None else max(book[0], agent.first_at)
+    first = events.first_of(conn, name, "equity")
     before = (
-        None if fresh or (first is not None and since <= first.at) else shelf.days_before(conn, name, since)
+        None
+        if fresh or (first is not None and since <= first.at)
+        else positions.days_before(conn, name, since)
     )
     if before is None:
         since, start = agent.first_at, agent.first_at // DAY * DAY
         wallet = Wallet(settings.base_currency, settings.lot_method)
-        shelf.forget_after(conn, name, _LONG_AGO)
-        shelf.forget_positions(conn, name)
+        positions.forget_after(conn, name, _LONG_AGO)
+        positions.forget_positions(conn, name)
         forget_outcomes(conn, name)
     else:
         start, wallet = before[0], Wallet.from_json(settings.base_currency, settings.lot_method, before[1])
-        shelf.forget_after(conn, name, start)
-    told = facts.between(conn, name, start, _FOREVER, types=WALLET_TYPES, wallet=True)
-    stated = statements(told)
+        positions.forget_after(conn, name, start)
+    wallet_facts = events.between(conn, name, start, _FOREVER, types=WALLET_TYPES, wallet=True)
+    stated = statements(wallet_facts)
     look_back = min(start, since - _LOOK_BACK)
-    open_then = {row.position for row in shelf.positions(conn, name, alive_at=since - _LOOK_BACK)}
-    names = sorted({*facts.positions_touched(conn, name, look_back, _FOREVER), *open_then})
-    effects, inside, orphaned = _settle_positions(conn, name, settings, names, now, start, told)
-    told = [*told, *orphaned]
-    assets = {*symbols_of(told), *wallet.assets, *(effect.asset for _, effect in effects)}
+    open_then = {row.position for row in positions.positions(conn, name, alive_at=since - _LOOK_BACK)}
+    names = sorted({*events.positions_touched(conn, name, look_back, _FOREVER), *open_then})
+    effects, inside, orphaned = _settle_positions(conn, name, settings, names, now, start, wallet_facts)
+    wallet_facts = [*wallet_facts, *orphaned]
+    assets = {*symbols_of(wallet_facts), *wallet.assets, *(effect.asset for _, effect in effects)}
     prices = load_prices(conn, name, settings, assets, start, _FOREVER)
-    price_by_fills(conn, name, prices, assets, start, _FOREVER, told, wallet.assets)
+    price_by_fills(conn, name, prices, assets, start, _FOREVER, wallet_facts, wallet.assets)
     opening = (
-        _begin(facts.first_instant(conn, name) or since, told, settings)
-        if before is None or found is None
-        else msgspec.convert(found[2], WalletOpening)
+        _begin(events.first_instant(conn, name) or since, wallet_facts, settings)
+        if before is None or book is None
+        else msgspec.convert(book[2], WalletOpening)
     )
-    moves = steps(effects, [*opening.facts(name), *told], start, _FOREVER)
+    moves = steps(effects, [*opening.facts(name), *wallet_facts], start, _FOREVER)
     days, sums = _walk(wallet, moves, [s.at for s in stated], start, prices)
     gaps = [s.value - fsum([inside[k], sums[k]]) for k, s in enumerate(stated)]
     if gaps and before is None:
@@ -93,10 +95,10 @@ def settle(conn: Connection, agent: Agent, settings: AgentSettings) -> None:
         gaps = [gap - gaps[0] for gap in gaps]
     else:
         gaps = [gap - opening.baseline for gap in gaps]
-    shelf.save_days(
+    positions.save_days(
         conn, name, days, sorted({s.at: gap for s, gap in zip(stated, gaps, strict=True)}.items())
     )
-    shelf.state(conn, name, settings.fingerprint, msgspec.to_builtins(opening))
+    positions.state(conn, name, settings.fingerprint, msgspec.to_builtins(opening))
 
 
 def _settle_positions(
@@ -106,7 +108,7 @@ def _settle_positions(
     names: Sequence[str],
     now: int,
     start: int,
-    told: Sequence[Fact],
+    wallet_facts: Sequence[Fact],
 ) -> tuple[list[tuple[str, Effect]], list[float], list[Fact]]:
     """Write the rows of these positions; gives what they did to the wallet, and their worth at each statement.
 
@@ -116,9 +118,9 @@ def _settle_positions(
     orphaned: list[Fact] = []
     rules = settings.options.rules
     resolved: list[History] = []
-    days = {entry_day(at, rules) for at in shelf.opened(conn, agent, names)}
-    times = [statement.at for statement in statements(told)]
-    valued = [fact for fact in told if isinstance(fact, Flow | External) and fact.value is not None]
+    days = {entry_day(at, rules) for at in positions.opened(conn, agent, names)}
+    times = [statement.at for statement in statements(wallet_facts)]
+    valued = [fact for fact in wallet_facts if isinstance(fact, Flow | External) and fact.value is not None]
     inside = [0.0] * len(times)
     for i in range(0, len(names), _CHUNK):
         loaded = load_tracks(
@@ -129,7 +131,7 @@ def _settle_positions(
             until=_FOREVER,
             known_until=_FOREVER,
             marks_until=_FOREVER,
-            more=valued,
+            extra_facts=valued,
         )
         prices, rows = loaded.prices, []
         orphaned += loaded.costs_of_orphans(start)
@@ -141,15 +143,15 @@ def _settle_positions(
             last = len(times) if track.closed_at is None else bisect_right(times, track.closed_at)
             for k in range(bisect_right(times, track.opened_at), last):
                 inside[k] += track.state(times[k], times[k], prices).value
-        shelf.save_positions(conn, agent, [_plain(row) for row in rows])
+        positions.save_positions(conn, agent, [_plain(row) for row in rows])
         resolved.append(history_from(rows, rules))
     replace_outcomes(conn, agent, names, days, joined(resolved))
     return effects, inside, orphaned
 
 
-def _begin(birth: int, told: Iterable[Fact], settings: AgentSettings) -> WalletOpening:
+def _begin(birth: int, wallet_facts: Iterable[Fact], settings: AgentSettings) -> WalletOpening:
     balances = [
-        f.balances for f in told if isinstance(f, Equity) and f.at == birth and f.balances is not None
+        f.balances for f in wallet_facts if isinstance(f, Equity) and f.at == birth and f.balances is not None
     ]
     if balances:
         given = [(asset, str(quantity)) for asset, quantity in sorted(balances[0].items())]
@@ -185,15 +187,15 @@ def _walk(
     i = 0
     marks = sorted({*stops})
     worth: dict[int, float] = {}
-    for at, what in ordered:
-        while i < len(marks) and marks[i] <= at and not _opens(what):
+    for at, movement in ordered:
+        while i < len(marks) and marks[i] <= at and not _opens(movement):
             worth[marks[i]] = wallet.value(marks[i], prices)
             i += 1
         day = at // DAY * DAY
         if pending is not None and day > pending:
             days.append((pending + DAY, wallet.to_json()))
         pending = day
-        step(wallet, what, prices)
+        step(wallet, movement, prices)
     for at in marks[i:]:
         worth[at] = wallet.value(at, prices)
     if pending is not None:
@@ -202,9 +204,9 @@ def _walk(
     return days, values
 
 
-def _opens(what: Any) -> bool:
+def _opens(movement: Any) -> bool:
     """Whether a step is the opening of the wallet, which a statement of the same instant already counts."""
-    return isinstance(what, External) and not what.id
+    return isinstance(movement, External) and not movement.id
 
 
 def _plain(row: PositionSummary) -> dict[str, Any]:

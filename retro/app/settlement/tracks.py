@@ -12,9 +12,8 @@ from retro.accounting.replay import replay
 from retro.evaluate.position.summary import flag_implausible
 from retro.model import Cost, Equity, External, Fill, Flow, Position, Snapshot
 from retro.periods import DAY
-from retro.store.books import positions as shelf
-from retro.store.facts import events as facts
-from retro.store.facts import marks
+from retro.store.books import positions
+from retro.store.facts import events, marks
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -29,10 +28,10 @@ if TYPE_CHECKING:
 __all__ = ["Loaded", "by_position", "load_prices", "load_tracks", "price_by_fills", "symbols_of"]
 
 
-def symbols_of(told: Iterable[Fact]) -> set[str]:
+def symbols_of(facts: Iterable[Fact]) -> set[str]:
     """Every instrument and asset that facts name and that may need a price."""
     symbols: set[str] = set()
-    for fact in told:
+    for fact in facts:
         match fact:
             case Position():
                 symbols |= {fact.instrument, *(fact.funded_with or ())}
@@ -62,21 +61,21 @@ def load_prices(
     wanted = {name for symbol in symbols for name in related_symbols(symbol, settings.base_currency)}
     series: list[dict[str, MarkSeries]] = []
     for owner in (agent, None):
-        there = wanted & set(marks.instruments(conn, owner))
+        instruments = wanted & set(marks.instruments(conn, owner))
         loaded = {}
-        for name in sorted(there):
+        for name in sorted(instruments):
             before = marks.last_at_or_before(conn, owner, name, start)
-            found = marks.load(conn, owner, name, start if before is None else before[0], end)
-            if found is not None:
-                loaded[name] = found
+            mark_series = marks.load(conn, owner, name, start if before is None else before[0], end)
+            if mark_series is not None:
+                loaded[name] = mark_series
         series.append(loaded)
     return Prices(settings.base_currency, *series)
 
 
-def by_position(told: Iterable[Fact]) -> dict[str, list[Fact]]:
+def by_position(facts: Iterable[Fact]) -> dict[str, list[Fact]]:
     """Facts grouped by the position they name."""
     groups: dict[str, list[Fact]] = defaultdict(list)
-    for fact in told:
+    for fact in facts:
         name = getattr(fact, "position", None)
         if name is not None:
             groups[name].append(fact)
@@ -109,39 +108,46 @@ def load_tracks(
     conn: Connection,
     agent: str,
     settings: AgentSettings,
-    positions: Sequence[str],
+    names: Sequence[str],
     *,
     until: int,
     known_until: int,
     marks_until: int,
-    more: Iterable[Fact] = (),
+    extra_facts: Iterable[Fact] = (),
     assets: Mapping[str, LotBook] | None = None,
     since: int | None = None,
 ) -> Loaded:
     """Replay positions from their facts before `until`; a snapshot at exactly `until` tells the principal there.
 
-    Prices are loaded up to `marks_until`, also for the facts in `more` and the `assets` of the wallet, which is valued
-    from `since` on.
+    Prices are loaded up to `marks_until`, also for `extra_facts` and the `assets` of the wallet, which is valued from
+    `since` on.
     """
-    told = facts.of_positions(conn, agent, positions, until=min(until, known_until)) if positions else []
-    boundary = by_position(fact for fact in told if fact.at == until)
-    told = [fact for fact in told if fact.at < until]
-    more = list(more)
-    needed = [fact.at for fact in (*told, *more)] + ([] if since is None else [since])
+    facts = events.of_positions(conn, agent, names, until=min(until, known_until)) if names else []
+    boundary = by_position(fact for fact in facts if fact.at == until)
+    facts = [fact for fact in facts if fact.at < until]
+    extra_facts = list(extra_facts)
+    needed = [fact.at for fact in (*facts, *extra_facts)] + ([] if since is None else [since])
     start = min(needed, default=until) - 2 * DAY
     symbols = {
-        *symbols_of((*told, *more)),
+        *symbols_of((*facts, *extra_facts)),
         *(assets or ()),
         *symbols_of(fact for g in boundary.values() for fact in g),
     }
     prices = load_prices(conn, agent, settings, symbols, start, marks_until)
-    seen = needed if since is None else [since, *(fact.at for fact in more)]
+    instants = needed if since is None else [since, *(fact.at for fact in extra_facts)]
     price_by_fills(
-        conn, agent, prices, symbols, min(seen, default=until), until, [*told, *more], assets or {}
+        conn,
+        agent,
+        prices,
+        symbols,
+        min(instants, default=until),
+        until,
+        [*facts, *extra_facts],
+        assets or {},
     )
     tracks: dict[str, PositionHistory] = {}
     orphans: dict[str, list[Fact]] = {}
-    for name, group in sorted(by_position(told).items()):
+    for name, group in sorted(by_position(facts).items()):
         with prices.watching() as unreliable:
             track = replay(group, prices, settings.lot_method)
         if track is None:
@@ -151,7 +157,7 @@ def load_tracks(
         track.note_boundary(boundary.get(name, ()))
         flag_implausible(track, prices)
         tracks[name] = track
-    return Loaded(tracks, prices, told, orphans)
+    return Loaded(tracks, prices, facts, orphans)
 
 
 def price_by_fills(
@@ -161,22 +167,22 @@ def price_by_fills(
     symbols: Iterable[str],
     since: int,
     until: int,
-    told: Collection[Fact],
+    facts: Collection[Fact],
     wallet: Mapping[str, LotBook],
 ) -> None:
     """Let fills price what has no mark, whatever position they belong to; without any fill, what flows were said to be worth.
 
-    Those in `told`; for symbols without any mark also all others from `since` on (or from the first fact of `told` that
+    Those in `facts`; for symbols without any mark also all others from `since` on (or from the first fact of `facts` that
     asks for such a price), and the last before; and where there is nothing at all, what the units last received by the
     `wallet` came in at.
     """
     unmarked = {name for name in symbols if name != prices.base_currency and not len(prices.line(name).t)}
     if unmarked:
-        since = min([since, *(fact.at for fact in told if unmarked & _priced_by(fact))])
-    dealt = shelf.traded(conn, agent, sorted(unmarked), since) if unmarked else set()
-    dealt -= {fact.position for fact in told if isinstance(fact, Position)}
-    others = facts.of_positions(conn, agent, sorted(dealt)) if dealt else []
-    every = [*others, *told]
+        since = min([since, *(fact.at for fact in facts if unmarked & _priced_by(fact))])
+    dealt = positions.traded(conn, agent, sorted(unmarked), since) if unmarked else set()
+    dealt -= {fact.position for fact in facts if isinstance(fact, Position)}
+    other_facts = events.of_positions(conn, agent, sorted(dealt)) if dealt else []
+    every = [*other_facts, *facts]
     instruments = {fact.position: fact.instrument for fact in every if isinstance(fact, Position)}
     fills = {fact.id: fact for fact in every if isinstance(fact, Fill) and fact.at < until}
     for fill in sorted(fills.values(), key=lambda fill: (fill.at, natural_key(fill.id))):

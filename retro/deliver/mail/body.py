@@ -60,10 +60,10 @@ def parts_of(
     """Both parts of a mail; `cid` makes a content id of a picture's name."""
     lead = tuple(_lead(page))
     pictures = _pictures(page)
-    html, kept = _html(page, lead, subject, owner, foot, pictures, cid)
+    html, section_keys = _html(page, lead, subject, owner, foot, pictures, cid)
     attached: dict[str, tuple[str, bytes]] = {}
     for key, picture in pictures.items():
-        if key[0] in kept:
+        if key[0] in section_keys:
             attached[cid(f"{picture.name}-light")] = (f"{picture.name}.png", picture.light)
             attached[cid(f"{picture.name}-dark")] = (f"{picture.name}-dark.png", picture.dark)
     return Parts(_text(page, lead, owner, foot), html, attached)
@@ -71,23 +71,23 @@ def parts_of(
 
 def _pictures(page: MailPage) -> dict[tuple[str, int], Picture]:
     """Every block that has a drawing, drawn: by section and place."""
-    found = {}
+    pictures = {}
     for section in page.sections:
         for i, block in enumerate(section.blocks):
             picture = picture_of(block, f"{section.key}-{i}")
             if picture is not None:
-                found[section.key, i] = picture
-    return found
+                pictures[section.key, i] = picture
+    return pictures
 
 
 def _lead(page: MailPage) -> list[Section]:
     """What comes before everything else: what a revision changed, and the older reviews of a digest."""
-    found = []
+    sections = []
     if page.changed:
-        rows = tuple(TableRow((Cell(c.what), Cell(c.before), Cell(c.after, "strong"))) for c in page.changed)
+        rows = tuple(TableRow((Cell(c.label), Cell(c.before), Cell(c.after, "strong"))) for c in page.changed)
         heads = (Column("Figure", right=False, cut=12), Column("Before"), Column("Now"))
-        table = Table(heads, rows, more=page.more_changed)
-        found.append(Section("changed", f"What changed in revision {page.revision}", (table,)))
+        table = Table(heads, rows, omitted=page.more_changed)
+        sections.append(Section("changed", f"What changed in revision {page.revision}", (table,)))
     if page.older:
         lines = tuple(
             TableRow(
@@ -110,8 +110,8 @@ def _lead(page: MailPage) -> list[Section]:
         )
         title = f"{count(len(page.older) + page.more_older, 'older review')}, caught up with"
         note = f"`retro show {page.older[-1].review_id}` prints the newest of them."
-        found.append(Section("older", title, (Table(columns, lines, more=page.more_older, note=note),)))
-    return found
+        sections.append(Section("older", title, (Table(columns, lines, omitted=page.more_older, note=note),)))
+    return sections
 
 
 def _text(page: MailPage, lead: tuple[Section, ...], owner: str, foot: tuple[str, ...]) -> str:
@@ -140,7 +140,7 @@ def _text(page: MailPage, lead: tuple[Section, ...], owner: str, foot: tuple[str
     )
 
 
-def _told(answer: HeadlineAnswer) -> list[str]:
+def _answer_lines(answer: HeadlineAnswer) -> list[str]:
     """An answer in lines of text."""
     parts = [f"{answer.answer}{', ' if answer.answer and answer.note else ''}{answer.note}"]
     if answer.key == "decisions" and answer.lines:
@@ -150,10 +150,10 @@ def _told(answer: HeadlineAnswer) -> list[str]:
             f"\N{LEFT DOUBLE QUOTATION MARK}{line.text}\N{RIGHT DOUBLE QUOTATION MARK}" if line.text else ""
         )
         about = ", ".join(part for part in (line.figure, line.note) if part)
-        said = [part for part in (quote, about) if part]
-        parts += [": ".join((f"{line.name} {line.verdict}", *said[:1])), *said[1:]]
-    if answer.more:
-        parts.append(f"and {answer.more:,} more")
+        fragments = [part for part in (quote, about) if part]
+        parts += [": ".join((f"{line.name} {line.verdict}", *fragments[:1])), *fragments[1:]]
+    if answer.omitted:
+        parts.append(f"and {answer.omitted:,} more")
     return [line for part in parts if part for line in wrap(part, _WIDTH - 2)]
 
 
@@ -175,8 +175,8 @@ def _html(
 ) -> tuple[str, set[str]]:
     """The HTML part and the keys of the sections in it; the least important go until it is small enough."""
     drawn = {
-        key: _Drawn(cid(f"{found.name}-light"), cid(f"{found.name}-dark"), found.alt)
-        for key, found in pictures.items()
+        key: _Drawn(cid(f"{picture.name}-light"), cid(f"{picture.name}-dark"), picture.alt)
+        for key, picture in pictures.items()
     }
     sections = list(page.sections)
     left_out: list[str] = []
@@ -237,7 +237,7 @@ def _environment(*, escape: bool) -> Environment:
         "arrow": lambda tone: {"up": "▲", "down": "▼"}.get(tone, ""),
         "percent": lambda share: DASH if share is None else percent(share, 1),
         "named": _named,
-        "told": _told,
+        "answer_lines": _answer_lines,
         "wrapped": wrap,
         "tied": lambda text: _UNIT.sub("\N{NO-BREAK SPACE}", text),
     }

@@ -51,21 +51,21 @@ class MailChannel:
         patience_s: float = 20.0,
         deadline_s: float = 45.0,
     ) -> None:
-        told = config.mail
+        mail = config.mail
         self._owner = quoted(config.owner.name, 100)
-        self._from = told.from_address or _NOWHERE
-        self._unsubscribe = told.sender
+        self._from = mail.from_address or _NOWHERE
+        self._unsubscribe = mail.sender
         self._server = (
             Server(
-                told.host,
-                told.server_port,
-                told.security,
-                told.username,
+                mail.host,
+                mail.server_port,
+                mail.security,
+                mail.username,
                 password,
                 patience_s=patience_s,
                 deadline_s=deadline_s,
             )
-            if told.host
+            if mail.host
             else None
         )
 
@@ -84,7 +84,7 @@ class MailChannel:
         envelope = self._envelope(message.recipient)
         if envelope is None:
             return Rejected("the sender or the recipient is no mail address that can be written in ASCII")
-        whole, _ = self._written(message, envelope)
+        whole, _ = self._compose(message, envelope)
         sender, recipient = envelope.sender.addr_spec, envelope.recipient.addr_spec
         return transmit(self._server, sender, recipient, whole)
 
@@ -93,7 +93,7 @@ class MailChannel:
         envelope = self._envelope(message.recipient) or self._envelope(_NOWHERE)
         if envelope is None:
             raise ValueError("the sender is no mail address")
-        whole, parts = self._written(message, envelope)
+        whole, parts = self._compose(message, envelope)
         html = parts.html
         for cid, (_, png) in parts.pictures.items():
             data = base64.b64encode(png).decode()
@@ -107,7 +107,7 @@ class MailChannel:
         leaving = address_of(self._unsubscribe) if self._unsubscribe else None
         return Envelope(sender, to, leaving.addr_spec if leaving else None)
 
-    def _written(self, message: Message, envelope: Envelope) -> tuple[bytes, Parts]:
+    def _compose(self, message: Message, envelope: Envelope) -> tuple[bytes, Parts]:
         page = mail_page(message)
         subject = quoted(message.subject_line, 200) or _subject(page)
         parts = parts_of(
@@ -123,8 +123,8 @@ class MailChannel:
 def _subject(page: MailPage) -> str:
     """Whose, which, and how it went: sample, weekly review 2026-W10: down 10.87 USDC."""
     which = f"{cut(page.agent, 60)}, {page.kicker.lower()}{f' {page.period}' if page.period else ''}"
-    more = f" (and {len(page.older) + page.more_older:,} older)" if page.older else ""
-    return f"{which}{more}: {page.outcome[:1].lower()}{page.outcome[1:]}"
+    older = f" (and {len(page.older) + page.more_older:,} older)" if page.older else ""
+    return f"{which}{older}: {page.outcome[:1].lower()}{page.outcome[1:]}"
 
 
 def _foot(page: MailPage) -> tuple[str, ...]:

@@ -82,8 +82,8 @@ def message_id(message: Message, domain: str, revision: int | None = None) -> st
     if message.kind != "weekly":
         parts.append(_atom(message.kind))
     if message.period_key:
-        told = _PLAIN if message.kind == "weekly" else _SINGLE
-        parts.append(_atom(message.period_key, told))
+        pattern = _PLAIN if message.kind == "weekly" else _SINGLE
+        parts.append(_atom(message.period_key, pattern))
     return f"<{'.'.join(parts)}.r{message.revision if revision is None else revision}@{domain}>"
 
 
@@ -98,9 +98,9 @@ def mail_bytes(message: Message, envelope: Envelope, subject: str, parts: Parts)
     _head(mail, message, envelope, subject)
     mail.set_content(parts.text, cte="quoted-printable")
     mail.add_alternative(parts.html, subtype="html", cte="quoted-printable")
-    written: Any = list(mail.iter_parts())[1]
+    html_part: Any = list(mail.iter_parts())[1]
     for cid, (filename, png) in parts.pictures.items():
-        written.add_related(png, "image", "png", cid=f"<{cid}>", disposition="inline", filename=filename)
+        html_part.add_related(png, "image", "png", cid=f"<{cid}>", disposition="inline", filename=filename)
     mail["Content-Language"] = "en"  # on the whole: what set_content touches loses it
     _bound(
         mail, hashlib.sha256(repr((message_id(message, envelope.domain), parts.text)).encode()).hexdigest()

@@ -142,20 +142,20 @@ def _expect(reply: tuple[int, bytes], server: Server) -> None:
 
 def _authenticate(connection: _Connection, server: Server, username: str, password: Secret) -> None:
     """Log in with the strongest usual mechanism the server knows; its reply is never quoted, it may hold what we sent."""
-    known = set(connection.esmtp_features.get("auth", "").upper().split())
+    mechanisms = set(connection.esmtp_features.get("auth", "").upper().split())
 
     def encoded(text: str) -> str:
         return base64.b64encode(text.encode()).decode()
 
     secret = password.reveal()
-    if "PLAIN" in known:
+    if "PLAIN" in mechanisms:
         code, _ = connection.docmd("AUTH", f"PLAIN {encoded(f'{chr(0)}{username}{chr(0)}{secret}')}")
-    elif "LOGIN" in known:
+    elif "LOGIN" in mechanisms:
         code, _ = connection.docmd("AUTH", "LOGIN")
         for answer in (username, secret):
             if code == 334:
                 code, _ = connection.docmd(encoded(answer))
-    elif "CRAM-MD5" in known:
+    elif "CRAM-MD5" in mechanisms:
         code, challenge = connection.docmd("AUTH", "CRAM-MD5")
         if code == 334:
             with suppress(ValueError):
@@ -200,31 +200,31 @@ def _take_leave(connection: _Connection) -> Outcome:
     return Sent()
 
 
-def _refusal(code: int, text: bytes, what: str, server: Server) -> Outcome:
+def _refusal(code: int, text: bytes, part: str, server: Server) -> Outcome:
     """4xx: later, in as long as the server asks for; 5xx: never; what only the owner can mend: in an hour."""
-    reason = f"{server.host} did not take {what}: {_quoted(code, text, server)}"
+    reason = f"{server.host} did not take {part}: {_quoted(code, text, server)}"
     if code in _OWNERS:
         hint = "" if server.password or not server.username else "; RETRO_SMTP_PASSWORD is not set"
         return Retry(reason + hint, _HOUR)
     if 500 <= code < 600:
         return Rejected(reason)
-    return Retry(reason, _asked_for(text))
+    return Retry(reason, _requested_delay(text))
 
 
-def _asked_for(text: bytes) -> float | None:
+def _requested_delay(text: bytes) -> float | None:
     """Seconds a greylisting server asks us to wait, between a minute and an hour; None when it does not say."""
-    found = _WAIT.search(text.decode("ascii", "replace"))
-    if not found:
+    match = _WAIT.search(text.decode("ascii", "replace"))
+    if not match:
         return None
-    seconds = int(found[1]) * (60 if found[2].lower().startswith("m") else 1)
+    seconds = int(match[1]) * (60 if match[2].lower().startswith("m") else 1)
     return float(min(max(seconds, 60), _HOUR))
 
 
 def _quoted(code: int, text: bytes, server: Server) -> str:
     """The reply as one short line without secrets."""
     secrets = () if server.password is None else (server.password,)
-    said = plain_text(str(redact(text.decode("utf-8", "replace"), secrets)))
-    return f"{code} {said[:200]}".rstrip()
+    reply = plain_text(str(redact(text.decode("utf-8", "replace"), secrets)))
+    return f"{code} {reply[:200]}".rstrip()
 
 
 def _bytes(text: bytes | str) -> bytes:

@@ -84,11 +84,11 @@ def audit_period(
     table = _tally(items, history, rules, start, end)
     for key, decisions in (stray or {}).items():
         table[key].decisions |= decisions
-    shown = {key for key, row in table.items() if row.period or row.decisions}
-    cited = {heuristic for heuristic, _ in shown}
-    shown |= {(rule.id, "entry") for rule in rules.rules.values() if rule.watched and rule.id not in cited}
+    keys = {key for key, row in table.items() if row.period or row.decisions}
+    cited = {heuristic for heuristic, _ in keys}
+    keys |= {(rule.id, "entry") for rule in rules.rules.values() if rule.watched and rule.id not in cited}
     within = [item for item in items if _inside(item, start, end)]
-    return _rows(table, shown, within, history, rules, seed)
+    return _rows(table, keys, within, history, rules, seed)
 
 
 def audit_standing(
@@ -102,7 +102,7 @@ def audit_standing(
 
 def _rows(
     table: Mapping[tuple[str, Role], _Tally],
-    shown: Iterable[tuple[str, Role]],
+    keys: Iterable[tuple[str, Role]],
     within: Sequence[CreditItem],
     history: History,
     rules: AuditRules,
@@ -117,11 +117,11 @@ def _rows(
     pairs = _partners(table)
     means: dict[Role, float | None] = {"entry": history.mean("entry"), "exit": history.mean("exit")}
     out = []
-    for key in sorted(shown, key=lambda key: (_id_key(key[0]), key[1])):
+    for key in sorted(keys, key=lambda key: (_id_key(key[0]), key[1])):
         row = table.get(key, _Tally())
         rng = np.random.default_rng(_child_seed(seed, *key))
-        others = [item for item in within if item.role == key[1] and key[0] not in item.cites]
-        facts = _Facts(samples.get(key), q_values.get(key), means[key[1]], others, pairs.get(key, []))
+        uncited_items = [item for item in within if item.role == key[1] and key[0] not in item.cites]
+        facts = _Facts(samples.get(key), q_values.get(key), means[key[1]], uncited_items, pairs.get(key, []))
         out.append(_report(key, row, rules, facts, rng))
     return out
 
@@ -144,9 +144,9 @@ def _partners(table: Mapping[tuple[str, Role], _Tally]) -> dict[tuple[str, Role]
     for role in ("entry", "exit"):
         keys = sorted(key for key in table if key[1] == role)
         cited = [_positions(table[key]) for key in keys]
-        who = np.repeat(np.arange(len(keys)), [len(positions) for positions in cited])
-        _, what = np.unique(np.concatenate([np.empty(0, np.int64), *cited]), return_inverse=True)
-        for pair in kernel.partners(who, what) if len(who) else []:
+        key_index = np.repeat(np.arange(len(keys)), [len(positions) for positions in cited])
+        _, position_index = np.unique(np.concatenate([np.empty(0, np.int64), *cited]), return_inverse=True)
+        for pair in kernel.partners(key_index, position_index) if len(key_index) else []:
             first, second = keys[pair.first], keys[pair.second]
             out[first].append(Partner(heuristic_id=second[0], jaccard=pair.jaccard))
             out[second].append(Partner(heuristic_id=first[0], jaccard=pair.jaccard))
@@ -165,7 +165,7 @@ class _Facts(NamedTuple):
     sample: uncertainty.DaySums | None
     q_value: float | None
     role_mean: float | None
-    others: list[CreditItem]
+    uncited_items: list[CreditItem]
     partners: list[Partner]
 
 
@@ -185,7 +185,7 @@ def _report(
         inseparable_from=sorted(facts.partners, key=lambda partner: partner.heuristic_id),
         **period,
         **evidence,
-        **_compared(row, facts.others, rng, reasons),
+        **_compared(row, facts.uncited_items, rng, reasons),
         reasons=reasons,
     )
 
@@ -227,8 +227,8 @@ def _evidence(
 ) -> dict[str, Any]:
     """How sure that is, over everything since the heuristic's text last changed."""
     estimate = uncertainty.mean_estimate(facts.sample, rng) if facts.sample is not None else None
-    known = estimate is not None and estimate.interval is not None
-    if not known:
+    has_interval = estimate is not None and estimate.interval is not None
+    if not has_interval:
         names = ("interval", "interval_method", "p_value", "q_value")
         reasons |= dict.fromkeys(names, "outcomes on fewer than 2 days, or all 0")
     first = int(row.ever["resolved_at"].min()) if len(row.ever) else None
@@ -252,20 +252,20 @@ def _evidence(
         "evidence_n": estimate.n,
         "evidence_days": estimate.days,
         "interval": list(estimate.interval) if estimate.interval is not None else None,
-        "interval_method": estimate.method if known else None,
+        "interval_method": estimate.method if has_interval else None,
         "p_value": estimate.p,
         "shrunk_mean": shrunk,
     }
 
 
 def _compared(
-    row: _Tally, others: list[CreditItem], rng: np.random.Generator, reasons: dict[str, str]
+    row: _Tally, uncited_items: list[CreditItem], rng: np.random.Generator, reasons: dict[str, str]
 ) -> dict[str, Any]:
     """The memo: outcomes of the role in the period without the citation."""
     outcomes = _by_position(row.period)
     cited = {item.position for item, _ in outcomes}
     values = [value for _, value in outcomes]
-    uncited = [value for item, value in _by_position(others) if item.position not in cited]
+    uncited = [value for item, value in _by_position(uncited_items) if item.position not in cited]
     mean = fsum(uncited) / len(uncited) if uncited else None
     if mean is None:
         reasons["uncited_avg"] = "no decision of this role without the citation"

@@ -138,19 +138,19 @@ def items_of(row: PositionSummary, rules: AuditRules, claims: Mapping[str, str])
     outcome = row.final_pnl if rules.entry_outcome == "final_pnl" else row.vs_inaction
 
     def item(
-        role: Role, cites: tuple[str, ...], value: float | None, at: int | None, told: tuple[Cited, ...]
+        role: Role, cites: tuple[str, ...], value: float | None, at: int | None, decisions: tuple[Cited, ...]
     ) -> CreditItem:
-        known = value is not None and at is not None
+        resolved = value is not None and at is not None
         return CreditItem(
             role,
             row.position,
             cites,
-            value if known else None,
-            at if known else None,
+            value if resolved else None,
+            at if resolved else None,
             day,
             row.notional,
             row.risk,
-            told,
+            decisions,
         )
 
     entries = tuple(c for c in row.decisions if c.action in ENTRY_ACTIONS)
@@ -162,9 +162,9 @@ def items_of(row: PositionSummary, rules: AuditRules, claims: Mapping[str, str])
     beaten = set(items[0].cites)
     for cites, pnl in row.increases:
         own = tuple(cite for cite in resolve(cites, claims) if cite not in beaten)
-        told = tuple(c for c in entries if c.action == "increase")
+        increases = tuple(c for c in entries if c.action == "increase")
         if own:
-            items.append(item("entry", own, pnl, row.closed_at, told))
+            items.append(item("entry", own, pnl, row.closed_at, increases))
     if not row.increases and row.closed_at is None:
         waiting = tuple(c for c in entries if c.action == "increase")
         own = tuple(x for x in resolve((x for c in waiting for x in c.cites), claims) if x not in beaten)

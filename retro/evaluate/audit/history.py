@@ -65,15 +65,15 @@ class History:
         kind = self.records["name"] * 2 + self.records["exit"]
         order = np.argsort(kind, kind="stable")
         bounds = np.searchsorted(kind[order], np.arange(2 * len(self.names) + 1))
-        found: dict[tuple[str, Role], NDArray[Any]] = {}
+        groups: dict[tuple[str, Role], NDArray[Any]] = {}
         for i, name in enumerate(self.names):
             for role, k in (("entry", 2 * i), ("exit", 2 * i + 1)):
                 records = self.records[order[bounds[k] : bounds[k + 1]]]
                 if name in since:
                     records = records[records["told_at"] >= since[name]]
                 if len(records) and name != _ALL:
-                    found[name, role] = records  # type: ignore[index]  # mypy widens the literals of the pair
-        return found
+                    groups[name, role] = records  # type: ignore[index]  # mypy widens the literals of the pair
+        return groups
 
 
 def identity(position: str) -> int:
@@ -85,17 +85,17 @@ def identity(position: str) -> int:
 def history_from(rows: Iterable[PositionSummary], rules: AuditRules) -> History:
     """Everything that resolved in these rows' positions."""
     claims = rules.claims
-    told = [
+    outcomes = [
         outcome
         for row in rows
         for outcome in (*_of_all(row, rules), *outcomes_of(items_of(row, rules, claims), claims))
     ]
-    names = sorted({outcome.heuristic for outcome in told})
+    names = sorted({outcome.heuristic for outcome in outcomes})
     index = {name: i for i, name in enumerate(names)}
     records = np.array(
         [
             (index[o.heuristic], o.role == "exit", identity(o.position), o.day, o.value, o.resolved_at, o.told_at)
-            for o in told
+            for o in outcomes
         ],
         RECORD,
     )  # fmt: skip
@@ -124,12 +124,12 @@ def _of_all(row: PositionSummary, rules: AuditRules) -> list[Outcome]:
         return []
     day = entry_day(row.opened_at, rules)
     entry = row.final_pnl if rules.entry_outcome == "final_pnl" else row.vs_inaction
-    told: list[tuple[Role, float | None, int | None]] = [
+    results: list[tuple[Role, float | None, int | None]] = [
         ("entry", entry, row.closed_at),
         ("exit", row.exit_outcome, row.exit_resolved_at),
     ]
     return [
         Outcome(_ALL, role, row.position, day, value, at, at)
-        for role, value, at in told
+        for role, value, at in results
         if value is not None and at is not None
     ]

@@ -35,12 +35,12 @@ def inaction(
     for asset, quantity in sorted((track.position.funded_with or {}).items()):
         if asset == prices.base_currency:
             continue
-        entry, left = prices.quote(asset, track.opened_at), prices.quote(asset, exit_at)
-        if entry is None or left is None:
+        entry_quote, exit_quote = prices.quote(asset, track.opened_at), prices.quote(asset, exit_at)
+        if entry_quote is None or exit_quote is None:
             reasons["vs_inaction"] = f"no mark of {asset}, which was given up at entry"
             return None
-        moved += float(quantity) * (left.price - entry.price)
-        size += float(quantity) * max(entry.price, left.price)
+        moved += float(quantity) * (exit_quote.price - entry_quote.price)
+        size += float(quantity) * max(entry_quote.price, exit_quote.price)
     return unrounded(final - moved, size)
 
 
@@ -53,24 +53,27 @@ def vs_hold(life: PositionPath) -> float | None:
         life.reasons["vs_hold"] = "nothing was put in"
         return None
     moved = 0.0
-    for asset, quantity in sorted((knot.bundle if knot.bundle is not None else knot.held).items()):
-        entry, left = life.prices.quote(asset, life.track.opened_at), life.prices.quote(asset, life.exit_at)
-        if entry is None or left is None:
+    for asset, quantity in sorted((knot.bundle if knot.bundle is not None else knot.principal).items()):
+        entry_quote, exit_quote = (
+            life.prices.quote(asset, life.track.opened_at),
+            life.prices.quote(asset, life.exit_at),
+        )
+        if entry_quote is None or exit_quote is None:
             life.reasons["vs_hold"] = f"no mark of {asset}"
             return None
-        moved += quantity * (left.price - entry.price)
+        moved += quantity * (exit_quote.price - entry_quote.price)
     return life.final - moved
 
 
 def holding_on(life: PositionPath, mae: float) -> kernel.AfterExit:
     """What holding on would have brought, within h = min(holding time, 7 d) after the exit."""
-    held = life.exit_at - life.track.opened_at
+    duration = life.exit_at - life.track.opened_at
     why = None
     if not life.closed:
         why = "the position is open"
     elif not life.track.is_fill_based:
         why = "not defined for LP, lending and staking"
-    elif held <= 0:
+    elif duration <= 0:
         why = "it was held for no time"
     elif (
         life.track.exit_reason == "force_exit"
@@ -78,14 +81,14 @@ def holding_on(life: PositionPath, mae: float) -> kernel.AfterExit:
         and life.exit_at >= life.horizon.known_until - 2 * life.gap
     ):
         why = "forced out where the data end"
-    until = life.exit_at + min(held, _WEEK)
+    until = life.exit_at + min(duration, _WEEK)
     if why is None and life.horizon.after_until is not None and until > life.horizon.after_until:
         why = "its time after the exit has not passed yet"
-    found = kernel.AfterExit(None, None, None, why)
+    after = kernel.AfterExit(None, None, None, why)
     if why is None:
         lo, hi = life.line.index(life.exit_at) + 1, life.line.index(until) + 1
         times = life.line.t[lo:hi]
-        found = kernel.after_exit(
+        after = kernel.after_exit(
             times,
             life.gross_if_held(times),
             entry=life.track.opened_at,
@@ -96,9 +99,9 @@ def holding_on(life: PositionPath, mae: float) -> kernel.AfterExit:
             stop=max(life.risk or 0.0, abs(mae)),
             tolerance=kernel.tie_tolerance(life.sizes.notional or 0.0),
         )
-    if found.reason is not None:
-        life.reasons |= dict.fromkeys(("left_on_table", "left_on_table_capped", "hold_on"), found.reason)
-    return found
+    if after.reason is not None:
+        life.reasons |= dict.fromkeys(("left_on_table", "left_on_table_capped", "hold_on"), after.reason)
+    return after
 
 
 def outcome_of(track: PositionHistory, prices: Prices, known_until: int) -> ClosedResult:

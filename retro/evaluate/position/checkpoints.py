@@ -33,9 +33,9 @@ def trajectory(life: PositionPath) -> list[Checkpoint]:
             points.append(_checkpoint(life, name, at, offset))
     age = life.mark_age(life.exit_at)
     final_age = 0.0 if life.closed else None if age is None else age / SECOND
-    held = life.exit_at - life.track.opened_at
+    duration = life.exit_at - life.track.opened_at
     late = not life.closed and (
-        age is None or age > float(fresh_for(np.nan if life.gap is None else life.gap, held))
+        age is None or age > float(fresh_for(np.nan if life.gap is None else life.gap, duration))
     )
     points.append(
         Checkpoint(
@@ -69,8 +69,8 @@ def post_exit(life: PositionPath) -> list[Checkpoint]:
         age = None if i < 0 else at - int(life.line.t[i])
         if age is None or age > MAX_AGE:
             continue
-        held = life.gross_if_held(np.array([at], dtype=np.int64))
-        pnl = float(held[0]) - life.exit_costs
+        gross = life.gross_if_held(np.array([at], dtype=np.int64))
+        pnl = float(gross[0]) - life.exit_costs
         stale = age > float(fresh_for(np.nan if life.gap is None else life.gap, offset))
         points.append(
             Checkpoint(offset=name, at=format_instant(at), pnl=pnl, mark_age_s=age / SECOND, stale=stale)

@@ -32,22 +32,22 @@ def slippage(tracks: Iterable[PositionHistory], prices: Prices, start: int, end:
         line = prices.line(track.position.instrument)
         if not track.is_fill_based or track.flagged_at is not None or not len(line.t):
             continue
-        held = 0.0
+        inventory = 0.0
         for trade in track.trades:
-            decided = _decided(track.decisions, trade, held)
-            held += trade.quantity
+            decided = _decided(track.decisions, trade, inventory)
+            inventory += trade.quantity
             i = -1 if decided is None else line.index(decided)
             if start <= trade.at < end and i >= 0:
                 parts.append(trade.quantity * (trade.price - float(line.price[i])))
     return fsum(parts) if parts else None
 
 
-def _decided(decisions: Iterable[Decision], trade: SignedFill, held: float) -> int | None:
+def _decided(decisions: Iterable[Decision], trade: SignedFill, inventory: float) -> int | None:
     """When a trade was decided: the last decision to trade that way. None for a stop that nobody decided on."""
     fits = {"adjust"}
-    if trade.quantity * held >= 0 or abs(trade.quantity) > abs(held) * _THROUGH:
+    if trade.quantity * inventory >= 0 or abs(trade.quantity) > abs(inventory) * _THROUGH:
         fits |= {"enter", "increase"}
-    if trade.quantity * held < 0:
+    if trade.quantity * inventory < 0:
         fits |= {"exit", "reduce"}
     return max((d.at for d in decisions if d.action in fits and d.at <= trade.at), default=None)
 

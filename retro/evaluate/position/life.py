@@ -70,27 +70,27 @@ def sizes(track: PositionHistory, horizon: Lookahead, prices: Prices) -> Sizes:
         if track.position.kind == "lp"
         else next(iter(assets), track.position.instrument)
     )
-    entry = _mark(symbol, track.opened_at, prices)
-    left = (
+    entry_price = _mark(symbol, track.opened_at, prices)
+    exit_price = (
         _mark(symbol, track.closed_at, prices)
         if track.closed_at is not None and track.closed_at < horizon.end
         else None
     )
-    return Sizes(quantity, entry, left, track.cash_in or None)
+    return Sizes(quantity, entry_price, exit_price, track.cash_in or None)
 
 
 def _mark(symbol: str, at: int | None, prices: Prices) -> float | None:
     if at is None:
         return None
-    found = prices.quote(symbol, at)
-    return None if found is None or found.provisional else found.price
+    quote = prices.quote(symbol, at)
+    return None if quote is None or quote.provisional else quote.price
 
 
 def symbols_of(knot: StatePoint) -> list[str]:
     """Everything whose price a valuation of these holdings needs."""
     if knot.pool is not None:
         return [knot.pool.token0, knot.pool.token1, *knot.claims]
-    return [*knot.held, *knot.claims]
+    return [*knot.principal, *knot.claims]
 
 
 class PositionPath:
@@ -176,7 +176,7 @@ class PositionPath:
 
     def _quantity_at(self, at: int) -> float:
         knot = self.track.knot_before(at)
-        return knot.held.get(self.track.position.instrument, 0.0) if knot else 0.0
+        return knot.principal.get(self.track.position.instrument, 0.0) if knot else 0.0
 
     def _at_snapshot(self, at: int) -> float:
         snap = next(s for s in reversed(self.track.snapshots) if s.at == at)
@@ -196,7 +196,7 @@ class PositionPath:
         if knot is None:
             return np.zeros(len(times))
         total = np.full(len(times), knot.cash - knot.gas)
-        for symbol, quantity in (*knot.held.items(), *knot.claims.items()):
+        for symbol, quantity in (*knot.principal.items(), *knot.claims.items()):
             total += quantity * self.prices.at_many(symbol, times)
         return total
 

@@ -56,7 +56,7 @@ def retrospect(
     life = PositionPath(track, horizon, prices)
     times, gross = life.inside()
     share = coverage(life.marks, track.opened_at, life.exit_at, life.gap)
-    found = kernel.regret(
+    regret = kernel.regret(
         times,
         gross,
         exit_at=life.exit_at,
@@ -66,13 +66,13 @@ def retrospect(
         entry_costs=life.entry_fees,
         exit_costs=life.exit_costs,
     )
-    life.reasons |= found.reasons
-    flags = _flags(life, insufficient=found.regret is None)
-    after = holding_on(life, found.mae)
+    life.reasons |= regret.reasons
+    flags = _flags(life, insufficient=regret.regret is None)
+    after = holding_on(life, regret.mae)
     idle = inaction(track, life.final, life.exit_at, prices, life.reasons)
-    held = vs_hold(life)
+    hold_difference = vs_hold(life)
     points, later = trajectory(life), post_exit(life)
-    own, timing = position_attribution(life), _timing(life, found)
+    own, timing = position_attribution(life), _timing(life, regret)
     _size_reasons(life)
     return PositionRetrospective(
         **_identity(life, agent),
@@ -82,7 +82,7 @@ def retrospect(
         pnl_trajectory=points,
         **timing,
         vs_inaction=idle,
-        vs_hold=held,
+        vs_hold=hold_difference,
         vs_cash=life.final,
         left_on_table=after.left_on_table,
         left_on_table_capped=after.left_on_table_capped,
@@ -124,25 +124,25 @@ def _identity(life: PositionPath, agent: str) -> dict[str, Any]:
     }
 
 
-def _timing(life: PositionPath, found: kernel.Regret) -> dict[str, Any]:
+def _timing(life: PositionPath, regret: kernel.Regret) -> dict[str, Any]:
     """How good and how bad it was on the way, and how far from the best exit it left."""
-    risk, best = life.risk, found.optimal_exit_at
+    risk, best = life.risk, regret.optimal_exit_at
     prices = {
-        "mfe_price": _price_at(life, found.mfe_at, best=True),
-        "mae_price": _price_at(life, found.mae_at, best=False),
+        "mfe_price": _price_at(life, regret.mfe_at, best=True),
+        "mae_price": _price_at(life, regret.mae_at, best=False),
     }
     unpriced = [name for name, price in prices.items() if price is None]
     life.reasons |= dict.fromkeys(unpriced, "no mark of the instrument itself")
     return {
-        "mfe": found.mfe,
-        "mae": found.mae,
+        "mfe": regret.mfe,
+        "mae": regret.mae,
         **prices,
-        "mfe_r": found.mfe / risk if risk else None,
-        "mae_r": found.mae / risk if risk else None,
-        "regret": found.regret,
-        "regret_ratio": found.regret_ratio,
+        "mfe_r": regret.mfe / risk if risk else None,
+        "mae_r": regret.mae / risk if risk else None,
+        "regret": regret.regret,
+        "regret_ratio": regret.regret_ratio,
         "optimal_exit_at": None if best is None else format_instant(best),
-        "optimal_exit_pnl": found.optimal_exit_pnl,
+        "optimal_exit_pnl": regret.optimal_exit_pnl,
     }
 
 

@@ -99,13 +99,13 @@ def flag_implausible(track: PositionHistory, prices: Prices) -> None:
     if not track.is_fill_based:
         return
     line = prices.line(track.position.instrument)
-    seen = False
+    has_marks = False
     fills = [(o.at, o.price) for o in track.openings] + [(c.at, c.price) for c in track.closings]
     for at, price in sorted(fills):
         band = _band(line, at)
         if band is None:
             continue
-        seen = True
+        has_marks = True
         low, high = band
         if not low / 1.2 <= price <= high * 1.2:
             track.flagged_at = at
@@ -113,7 +113,7 @@ def flag_implausible(track: PositionHistory, prices: Prices) -> None:
                 f"a fill at {price:.10g} where the market was between {low:.10g} and {high:.10g}"
             )
             return
-    if seen or not track.openings or not track.closings:
+    if has_marks or not track.openings or not track.closings:
         return
     bought = fsum(o.quantity * o.price for o in track.openings) / fsum(o.quantity for o in track.openings)
     if bought <= 0 < track.fills[0].price:
@@ -176,8 +176,8 @@ def _increases(
     for opening in track.openings:
         before = [d for d in entries if d.at <= opening.at]
         if before and before[-1].action == "increase" and opening.at > track.opened_at:
-            made = unrounded(track.lots.get(opening.tag, 0.0), opening.quantity * opening.price)
-            lots[before[-1].id] = lots.get(before[-1].id, 0.0) + made
+            pnl = unrounded(track.lots.get(opening.tag, 0.0), opening.quantity * opening.price)
+            lots[before[-1].id] = lots.get(before[-1].id, 0.0) + pnl
     beaten = {cite for d in decisions if d.action in {"enter", "hold", "skip"} for cite in cites_of(d)}
     out = []
     for decision in entries:

@@ -45,24 +45,24 @@ def candle_files(folder: Path) -> dict[str, list[CandleFile]]:
         raise InputError(
             f"{folder} is not a folder of candles: give the one that holds files like BTC_USDT-5m.feather"
         )
-    found: dict[str, list[CandleFile]] = {}
+    files: dict[str, list[CandleFile]] = {}
     for place in (folder, folder / "futures"):
         for path in sorted(place.iterdir()) if place.is_dir() else ():
             if (name := _NAME.match(path.name)) and int(name["frame"][:-1]):
                 rank = _FORMATS.index(name["format"])
-                found.setdefault(name["pair"], []).append((parse_duration(name["frame"]), rank, path))
-    return found
+                files.setdefault(name["pair"], []).append((parse_duration(name["frame"]), rank, path))
+    return files
 
 
 def choose(
     files: dict[str, list[CandleFile]], pair: str, timeframes: Iterable[str]
 ) -> tuple[Path, int] | None:
     """The file to take a pair's marks from, and its timeframe: one its trades were made on, else the finest."""
-    there = files.get(re.sub(r"[-\s.@$+:/]", "_", pair))
-    if not there:
+    candidates = files.get(re.sub(r"[-\s.@$+:/]", "_", pair))
+    if not candidates:
         return None
     wanted = {frame for frame in map(minutes_of, timeframes) if frame}
-    frame, _, path = min((file for file in there if file[0] in wanted), default=min(there))
+    frame, _, path = min((file for file in candidates if file[0] in wanted), default=min(candidates))
     return path, frame
 
 
@@ -85,9 +85,9 @@ def series(path: Path, pair: str, timeframe: int, start: int, end: int, faults: 
     inside = np.flatnonzero((stamp >= -(-start // 1000)) & (stamp <= end // 1000))
     opens, _, high, low, close = (rows[inside, column] for column in range(5))
     table = PriceTable(True, inside + 1, opens.astype(np.int64), close, low, high)
-    found, bad = from_candles(str(path), pair, table, timeframe)
+    marks, bad = from_candles(str(path), pair, table, timeframe)
     faults.extend(bad)
-    return found[0] if found else MarkSeries(None, pair, np.empty(0, np.int64), np.empty(0))
+    return marks[0] if marks else MarkSeries(None, pair, np.empty(0, np.int64), np.empty(0))
 
 
 def _json_rows(path: Path) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:

@@ -101,5 +101,7 @@ def _row(agent: str, type_: str, name: str, at: int, position: str | None, **fie
         for value in fields.values()
     ):
         raise ValueError("its figures are too large to reckon with")
-    told = {key: f"{value:f}" if isinstance(value, Decimal) else value for key, value in fields.items()}
-    return EventRow(agent, type_, name, at, position, _ENCODE.encode(event | told).decode())
+    spelled_fields = {
+        key: f"{value:f}" if isinstance(value, Decimal) else value for key, value in fields.items()
+    }
+    return EventRow(agent, type_, name, at, position, _ENCODE.encode(event | spelled_fields).decode())

@@ -49,14 +49,14 @@ def settled(trade: Trade) -> tuple[Legs, str]:
         if abs(gap) <= allowed:
             # freqtrade rounds to eight digits: booked too, or a trade it calls even could pass for a win
             return _fee_of_exit(reading, gap), ""
-    made = profit(trade, legs)
-    gap = trade.profit - made
-    if trade.realized and abs(trade.realized - made) <= allowed:
+    computed_profit = profit(trade, legs)
+    gap = trade.profit - computed_profit
+    if trade.realized and abs(trade.realized - computed_profit) <= allowed:
         return legs, ""  # freqtrade states the last leg alone when dust keeps a trade from reaching zero
     if trade.mode == "MARGIN" and gap < 0:
         return _funded(legs, gap), ""  # interest on what was borrowed
     return _fee_of_exit(legs, gap), (
-        f"its orders come to {made:.8f} {trade.stake}, its row says {trade.profit:.8f}: the row is believed, "
+        f"its orders come to {computed_profit:.8f} {trade.stake}, its row says {trade.profit:.8f}: the row is believed, "
         "and the difference is booked as a fee of the exit"
     )
 
@@ -74,71 +74,71 @@ def _readings(trade: Trade) -> Iterator[Legs]:
     """The ways to read the trade, the most trusted first."""
     legs = trade.legs
     if trade.open or not legs:
-        yield _held(legs, trade.amount)
+        yield _trimmed(legs, trade.amount)
         return
-    rest = _rest(legs)
+    remainder = _remainder(legs)
     closing: Legs = ()
-    if rest > 0 and trade.close_rate and trade.close_at is not None:
-        closing = (Leg("exit", entry=False, quantity=rest, price=trade.close_rate, at=trade.close_at),)
+    if remainder > 0 and trade.close_rate and trade.close_at is not None:
+        closing = (Leg("exit", entry=False, quantity=remainder, price=trade.close_rate, at=trade.close_at),)
     if all(leg.entry for leg in legs):
         if not closing:
             raise ValueError("it is closed, but neither its orders nor its row say when and at what price")
         legs, closing = legs + closing, ()
     for candidate in (legs, legs + closing) if closing else (legs,):
         whole = _netted(candidate)
-        told = sum((leg.funding for leg in whole), ZERO)
-        if told:
+        funding = sum((leg.funding for leg in whole), ZERO)
+        if funding:
             yield whole
-        yield _funded(whole, trade.funding - told)
-        if not told and trade.funding:
+        yield _funded(whole, trade.funding - funding)
+        if not funding and trade.funding:
             yield whole
 
 
-def _rest(legs: Legs) -> Decimal:
+def _remainder(legs: Legs) -> Decimal:
     """What the entries took in and the exits have not given back."""
     return sum((leg.quantity if leg.entry else -leg.quantity for leg in legs), ZERO)
 
 
-def _held(legs: Legs, amount: Decimal) -> Legs:
+def _trimmed(legs: Legs, amount: Decimal) -> Legs:
     """An open trade's legs, the entries shrunk to what the row says is held when that is short of dust only."""
-    rest = _rest(legs)
-    if amount and NOISE * rest < rest - amount <= DUST * rest:
-        return _in_order(_shrunk(legs, rest - amount))
+    remainder = _remainder(legs)
+    if amount and NOISE * remainder < remainder - amount <= DUST * remainder:
+        return _in_order(_shrunk(legs, remainder - amount))
     return _in_order(legs)
 
 
 def _netted(legs: Legs) -> Legs:
     """A closed trade's legs, the entries shrunk to the quantity sold; the last exit takes what rounding leaves."""
-    rest = _rest(legs)
-    if abs(rest) > NOISE * sum((leg.quantity for leg in legs), ZERO):
-        legs = _shrunk(legs, rest)
+    remainder = _remainder(legs)
+    if abs(remainder) > NOISE * sum((leg.quantity for leg in legs), ZERO):
+        legs = _shrunk(legs, remainder)
     legs = _in_order(legs)
-    return (*legs[:-1], replace(legs[-1], quantity=legs[-1].quantity + _rest(legs)))
+    return (*legs[:-1], replace(legs[-1], quantity=legs[-1].quantity + _remainder(legs)))
 
 
 def _shrunk(legs: Legs, dust: Decimal) -> Legs:
     """The legs with `dust` taken out of the entries, each by its share of what average cost says is left."""
-    left = [ZERO] * len(legs)
+    parts = [ZERO] * len(legs)
     pool = bought = ZERO
     for number, leg in enumerate(legs):
         if leg.entry:
-            left[number] = leg.quantity
+            parts[number] = leg.quantity
             pool += leg.quantity
             bought += leg.quantity
         elif pool > 0:
-            left = [part * (1 - leg.quantity / pool) for part in left]
+            parts = [part * (1 - leg.quantity / pool) for part in parts]
             pool -= leg.quantity
         else:
             pool -= leg.quantity
-    if abs(sum(left, ZERO) - pool) > NOISE * bought or not pool:
-        left, pool = [leg.quantity if leg.entry else ZERO for leg in legs], bought
-    kept = [
+    if abs(sum(parts, ZERO) - pool) > NOISE * bought or not pool:
+        parts, pool = [leg.quantity if leg.entry else ZERO for leg in legs], bought
+    quantities = [
         _DIGITS.plus(leg.quantity - part * dust / pool) if leg.entry else leg.quantity
-        for leg, part in zip(legs, left, strict=True)
+        for leg, part in zip(legs, parts, strict=True)
     ]
-    if min(kept) <= 0:
+    if min(quantities) <= 0:
         raise ValueError("its orders sell what they never bought")
-    return tuple(replace(leg, quantity=quantity) for leg, quantity in zip(legs, kept, strict=True))
+    return tuple(replace(leg, quantity=quantity) for leg, quantity in zip(legs, quantities, strict=True))
 
 
 def _in_order(legs: Legs) -> Legs:

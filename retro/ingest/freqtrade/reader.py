@@ -48,7 +48,7 @@ class _Source:
 
 
 @dataclass(slots=True)
-class _Seen:
+class _Span:
     """What the facts so far span: agents with their base currency, pairs with their timeframes, first and last."""
 
     agents: dict[str, str] = field(default_factory=dict)
@@ -56,7 +56,7 @@ class _Seen:
     first: int | None = None
     last: int = 0
     touched: int = 0
-    held: set[str] = field(default_factory=set)
+    open_pairs: set[str] = field(default_factory=set)
     """The pairs of trades that are open."""
 
     def add(self, trade: Trade, rows: list[EventRow]) -> None:
@@ -70,7 +70,7 @@ class _Seen:
         self.first = min(times if self.first is None else [self.first, *times])
         self.last = max(self.last, *times)
         if rows[-1].type != "exit":
-            self.held.add(trade.pair)
+            self.open_pairs.add(trade.pair)
 
 
 def read(
@@ -86,14 +86,14 @@ def read(
     if agent is not None and not _AGENT.fullmatch(agent):
         raise UsageError(f"agent {agent!r}: a name is 1 to 64 of A-Z a-z 0-9 . _ -")
     files = candle_files(candles) if candles is not None else {}
-    seen = _Seen()
+    span = _Span()
     with _opened(path, agent) as source:
-        yield from _facts(source, agent, seen, str(path), as_of=as_of, now=now)
-    if candles is not None and seen.first is not None:
-        last = max(seen.last, seen.touched if as_of is None else as_of) if seen.held else seen.last
-        for pair, timeframes in sorted(seen.pairs.items()):
-            end = now if as_of is None and pair in seen.held else min(last + AFTER, now)
-            yield _marks(candles, files, pair, timeframes, seen.first - BEFORE, end)
+        yield from _facts(source, agent, span, str(path), as_of=as_of, now=now)
+    if candles is not None and span.first is not None:
+        last = max(span.last, span.touched if as_of is None else as_of) if span.open_pairs else span.last
+        for pair, timeframes in sorted(span.pairs.items()):
+            end = now if as_of is None and pair in span.open_pairs else min(last + AFTER, now)
+            yield _marks(candles, files, pair, timeframes, span.first - BEFORE, end)
 
 
 @contextmanager
@@ -125,21 +125,23 @@ def _opened(path: Path, agent: str | None) -> Iterator[_Source]:
 
 
 def _result(path: Path, agent: str | None) -> _Source:
-    found = freqtrade_results.result(path)
-    if agent is not None and len(found) > 1:
-        raise UsageError(f"{path} holds {len(found)} strategies, each its own agent: leave --agent out")
-    trades = [raw for name, one in found.items() for raw in freqtrade_results.trades(name, one)]
+    strategies = freqtrade_results.result(path)
+    if agent is not None and len(strategies) > 1:
+        raise UsageError(f"{path} holds {len(strategies)} strategies, each its own agent: leave --agent out")
+    trades = [
+        raw for name, backtest in strategies.items() for raw in freqtrade_results.trades(name, backtest)
+    ]
     source = _Source([raw.row for raw in trades], trades)
-    for name, one in found.items():
+    for name, backtest in strategies.items():
         try:
-            source.capital[name] = positive_of(one, "starting_balance") or None
+            source.capital[name] = positive_of(backtest, "starting_balance") or None
         except ValueError as error:
             source.faults.append(Fault(f"{path}, strategy {name}", None, f"{error}; --capital can tell it"))
     return source
 
 
 def _facts(
-    source: _Source, agent: str | None, seen: _Seen, where: str, *, as_of: int | None, now: int
+    source: _Source, agent: str | None, span: _Span, where: str, *, as_of: int | None, now: int
 ) -> Iterator[Batch]:
     names = _names(source.owners, agent)
     batch, pending = Batch(faults=source.faults), 0
@@ -155,30 +157,30 @@ def _facts(
         if misfit:
             batch.faults.append(Fault(place, None, misfit))
         rows = [row for row in rows if as_of is None or row.at <= as_of]
-        seen.add(trade, rows)
+        span.add(trade, rows)
         batch.rows += rows
         pending += 1
         if pending == TRADES_A_BATCH:
-            yield _labelled(batch, seen)
+            yield _labelled(batch, span)
             batch, pending = Batch(), 0
-    horizon = seen.touched if as_of is None else as_of
-    _add_equity(batch, source, seen, where, horizon)
-    batch.as_of = dict.fromkeys(seen.agents, horizon)
-    started = ((name, source.capital.get(owner[0])) for owner, name in names.items() if name in seen.agents)
+    horizon = span.touched if as_of is None else as_of
+    _add_equity(batch, source, span, where, horizon)
+    batch.as_of = dict.fromkeys(span.agents, horizon)
+    started = ((name, source.capital.get(owner[0])) for owner, name in names.items() if name in span.agents)
     batch.capital = {name: capital for name, capital in started if capital is not None}
-    yield _labelled(batch, seen)
+    yield _labelled(batch, span)
 
 
-def _labelled(batch: Batch, seen: _Seen) -> Batch:
+def _labelled(batch: Batch, span: _Span) -> Batch:
     batch.events = len(batch.rows)
-    batch.base_currency = dict(seen.agents)
+    batch.base_currency = dict(span.agents)
     return batch
 
 
-def _add_equity(batch: Batch, source: _Source, seen: _Seen, where: str, horizon: int) -> None:
+def _add_equity(batch: Batch, source: _Source, span: _Span, where: str, horizon: int) -> None:
     """The bot's own totals, up to the horizon; one total for several agents of one currency cannot be divided."""
     for written, quote, rows in source.wallet:
-        agents = sorted(name for name, base in seen.agents.items() if base == quote)
+        agents = sorted(name for name, base in span.agents.items() if base == quote)
         place = f"{where}, wallet_history {written}"
         if len(agents) > 1:
             reason = f"one total for {' and '.join(agents)} together (--agent NAME takes them as one)"
@@ -207,12 +209,12 @@ def _worth(row: Fields, quote: str) -> Decimal:
 def _marks(
     folder: Path, files: dict[str, list[CandleFile]], pair: str, timeframes: set[str], start: int, end: int
 ) -> Batch:
-    found = choose(files, pair, timeframes)
-    if found is None:
+    choice = choose(files, pair, timeframes)
+    if choice is None:
         return Batch(
             faults=[Fault(str(folder), None, f"no candles for {pair}; freqtrade download-data fetches them")]
         )
-    path, timeframe = found
+    path, timeframe = choice
     faults: list[Fault] = []
     try:
         marks = series(path, pair, timeframe, start, end, faults)

@@ -32,7 +32,7 @@ _NEW_NAMES: Final = {
 
 def result(path: Path) -> dict[str, Fields]:
     """Strategy name -> its result, of a result zip, a plain result, or the small file that stands for one."""
-    path = _meant(path)
+    path = _result_path(path)
     try:
         size = path.stat().st_size
         if size > MOST_BYTES:
@@ -45,12 +45,13 @@ def result(path: Path) -> dict[str, Fields]:
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
     document = _parsed(text, path)
-    found = document.get("strategy") if isinstance(document, dict) else None
-    if not isinstance(found, dict) or not all(
-        isinstance(one, dict) and isinstance(one.get("trades"), list) for one in found.values()
+    strategies = document.get("strategy") if isinstance(document, dict) else None
+    if not isinstance(strategies, dict) or not all(
+        isinstance(backtest, dict) and isinstance(backtest.get("trades"), list)
+        for backtest in strategies.values()
     ):
         raise InputError(f"{path} holds no backtest result: no strategies with their trades in it")
-    return found
+    return strategies
 
 
 def _parsed(text: bytes, path: Path) -> Any:
@@ -61,7 +62,7 @@ def _parsed(text: bytes, path: Path) -> Any:
         raise InputError(f"{path} is not a readable JSON document ({str(error)[:120]}){hint}") from error
 
 
-def _meant(path: Path) -> Path:
+def _result_path(path: Path) -> Path:
     """The result beside `backtest-result-X.meta.json`, or the one `.last_result.json` names; else the path itself."""
     if path.name.endswith(".meta.json"):
         stem = path.name.removesuffix(".meta.json")
@@ -104,19 +105,19 @@ def _is_result(name: str) -> bool:
     return safe and name.endswith(".json") and not name.endswith(_NOT_RESULTS)
 
 
-def trades(strategy: str, one: Fields) -> list[RawTrade]:
+def trades(strategy: str, backtest: Fields) -> list[RawTrade]:
     """A strategy's trades, shaped like the rows of a database; a result knows no ids, so they are counted from 1."""
     shared: Fields = {
         "strategy": strategy,
-        "stake_currency": one.get("stake_currency"),
-        "trading_mode": one.get("trading_mode"),
-        "timeframe": one.get("timeframe"),
+        "stake_currency": backtest.get("stake_currency"),
+        "trading_mode": backtest.get("trading_mode"),
+        "timeframe": backtest.get("timeframe"),
         "exchange": "",
     }
-    made = []
-    for number, trade in enumerate(one["trades"], 1):
+    raw_trades = []
+    for number, trade in enumerate(backtest["trades"], 1):
         if not isinstance(trade, dict):
-            made.append(RawTrade({"id": number, "pair": None}, [], []))
+            raw_trades.append(RawTrade({"id": number, "pair": None}, [], []))
             continue
         row: Fields = {_NEW_NAMES.get(str(key), str(key)): value for key, value in trade.items()}
         row |= shared | {"id": number}
@@ -124,8 +125,8 @@ def trades(strategy: str, one: Fields) -> list[RawTrade]:
         row["close_date"] = trade.get("close_timestamp") or trade.get("close_date")
         orders = trade.get("orders")
         orders = orders if isinstance(orders, list) else []
-        made.append(RawTrade(row, [_order(n, order) for n, order in enumerate(orders, 1)], []))
-    return made
+        raw_trades.append(RawTrade(row, [_order(n, order) for n, order in enumerate(orders, 1)], []))
+    return raw_trades
 
 
 def _order(number: int, order: Any) -> Fields:

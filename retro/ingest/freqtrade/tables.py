@@ -139,8 +139,8 @@ def _columns(connection: sqlite3.Connection, table: str) -> list[str]:
     return [name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})")]
 
 
-def _select(connection: sqlite3.Connection, table: str, rest: str) -> Iterator[Fields]:
-    cursor = connection.execute(f"SELECT * FROM {table} {rest}")  # noqa: S608 - both are literals of this file
+def _select(connection: sqlite3.Connection, table: str, clause: str) -> Iterator[Fields]:
+    cursor = connection.execute(f"SELECT * FROM {table} {clause}")  # noqa: S608 - both are literals of this file
     names = [column[0] for column in cursor.description]
     for values in cursor:
         row = dict(zip(names, values, strict=True))
@@ -152,8 +152,8 @@ def _select(connection: sqlite3.Connection, table: str, rest: str) -> Iterator[F
 
 def owners(connection: sqlite3.Connection) -> Iterator[Fields]:
     """One row for every strategy, stake currency and pair there are trades of, so far as the schema knows them."""
-    known = _columns(connection, "trades")
-    names = ", ".join(name for name in ("pair", "stake_currency", "strategy") if name in known)
+    columns = _columns(connection, "trades")
+    names = ", ".join(name for name in ("pair", "stake_currency", "strategy") if name in columns)
     cursor = connection.execute(f"SELECT DISTINCT {names} FROM trades")  # noqa: S608 - literals of this file
     return (dict(zip(names.split(", "), values, strict=True)) for values in cursor)
 
@@ -172,9 +172,9 @@ class _Pass:
     __slots__ = ("_ahead", "_groups")
 
     def __init__(self, connection: sqlite3.Connection, table: str) -> None:
-        known = "ft_trade_id" in _columns(connection, table)
-        rest = "WHERE typeof(ft_trade_id) = 'integer' ORDER BY ft_trade_id, id"
-        rows = _select(connection, table, rest) if known else iter(())
+        has_trade_id = "ft_trade_id" in _columns(connection, table)
+        clause = "WHERE typeof(ft_trade_id) = 'integer' ORDER BY ft_trade_id, id"
+        rows = _select(connection, table, clause) if has_trade_id else iter(())
         self._groups = groupby(rows, key=lambda row: int(row["ft_trade_id"]))
         self._ahead = next(self._groups, None)
 

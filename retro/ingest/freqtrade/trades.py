@@ -136,7 +136,9 @@ def trade_of(raw: RawTrade, *, latest: int) -> Trade:
         times += [at for at in _touches(order) if at <= latest]
     fee = number_of(row, "fee") or ZERO
     fee_open, fee_close = number_of(row, "fee_open"), number_of(row, "fee_close")
-    said = [(str(note.get("cd_value") or "").strip(), note.get("updated_at")) for note in _said(raw.notes)]
+    note_texts = [
+        (str(note.get("cd_value") or "").strip(), note.get("updated_at")) for note in _text_notes(raw.notes)
+    ]
     return Trade(
         id=int(row["id"]),
         pair=pair,
@@ -159,14 +161,14 @@ def trade_of(raw: RawTrade, *, latest: int) -> Trade:
         enter_tag=_text(row, "enter_tag"),
         exit_reason=_text(row, "exit_reason"),
         timeframe=_text(row, "timeframe"),
-        notes=tuple(text for text, changed in said if text and not changed),
-        later_notes=tuple(text for text, changed in said if text and changed),
+        notes=tuple(text for text, changed in note_texts if text and not changed),
+        later_notes=tuple(text for text, changed in note_texts if text and changed),
         legs=tuple(legs),
         touched=max((at for at in times if at is not None), default=0),
     )
 
 
-def _said(notes: Sequence[Fields]) -> list[Fields]:
+def _text_notes(notes: Sequence[Fields]) -> list[Fields]:
     """Custom data in words; numbers, flags and structures are the strategy's state, not its reasons."""
     return [note for note in notes if note.get("cd_type") == "str"]
 
@@ -199,10 +201,10 @@ def _legs(
         if not isfinite(_filled(order) * price):
             raise ValueError(f"its order {order.get('id')} is too large to reckon with")
         name = _text(order, "order_id")
-        known = is_name(name) and all(leg.key != name for leg in legs)
+        is_unique = is_name(name) and all(leg.key != name for leg in legs)
         legs.append(
             Leg(
-                key=name if known else f"#{len(legs) + 1}",
+                key=name if is_unique else f"#{len(legs) + 1}",
                 entry=entry,
                 quantity=_filled(order),
                 price=price,
@@ -213,17 +215,17 @@ def _legs(
             )
         )
     pending = is_open and row.get("open_order_id") and not row.get("close_rate_requested")
-    told = any(sides) if legs else (orders and not row.get("close_profit_abs")) or pending
+    has_entry = any(sides) if legs else (orders and not row.get("close_profit_abs")) or pending
     amount, rate = positive_of(row, "amount"), positive_of(row, "open_rate")
-    if not told and amount and rate and opened is not None:
+    if not has_entry and amount and rate and opened is not None:
         legs.insert(0, Leg("entry", entry=True, quantity=amount, price=rate, at=opened))
-    elif not (told or is_open):
+    elif not (has_entry or is_open):
         raise ValueError("it is closed, but neither its orders nor its row say what was bought at what price")
     return legs
 
 
-def _first(one: int | None, other: int | None) -> int | None:
-    return other if one is None else one
+def _first(value: int | None, fallback: int | None) -> int | None:
+    return fallback if value is None else value
 
 
 def _filled(order: Fields) -> Decimal:

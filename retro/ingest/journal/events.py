@@ -66,16 +66,16 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 def _wire(kind: str, *, closed: bool) -> type[msgspec.Struct]:
     """The struct of one event type: what is required, and the rest, unset when it was not given."""
     needed: list[tuple[str, Any]] = []
-    others: list[tuple[str, Any, Any]] = []
+    optional: list[tuple[str, Any, Any]] = []
     for name, rule in FIELDS[kind].items():
         wire: Any = Literal[rule] if isinstance(rule, tuple) else _WIRE.get(rule)
         if name in REQUIRED[kind]:
             needed.append((name, wire))
         elif name != "type":
-            others.append((name, wire | None | UnsetType, UNSET))
+            optional.append((name, wire | None | UnsetType, UNSET))
     return msgspec.defstruct(
         kind,
-        [*needed, *others],
+        [*needed, *optional],
         tag_field="type",
         tag=kind,
         forbid_unknown_fields=closed,

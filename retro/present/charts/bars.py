@@ -47,7 +47,7 @@ def waterfall(
             label(0, y + 14, row.label, palette.ink),
             rect(min(x(start), x(end)), y + 2, max(abs(x(end) - x(start)), 1.5), _ROW - 10, colour, round_=2),
             stroke(x(end), y + _ROW - 8, x(end), y + _ROW + 2, palette.quiet, width=0.8),
-            label(WIDTH, y + 14, row.shown, colour, anchor="end"),
+            label(WIDTH, y + 14, row.amount_text, colour, anchor="end"),
         ]
         start = end
     y = len(rows) * _ROW + 4
@@ -62,16 +62,16 @@ def waterfall(
             palette.ink,
             round_=2,
         ),
-        label(WIDTH, y + 14, total.shown, palette.ink, anchor="end", weight=600),
+        label(WIDTH, y + 14, total.amount_text, palette.ink, anchor="end", weight=600),
     ]
-    told = ", ".join(f"{row.label} {row.shown}" for row in (*rows, total))
+    description = ", ".join(f"{row.label} {row.amount_text}" for row in (*rows, total))
     return document(
         WIDTH,
         height,
         body,
         ident=ident,
         title="Where the money came from",
-        desc=f"{told} {unit}".strip(),
+        desc=f"{description} {unit}".strip(),
         font=palette.font,
     )
 
@@ -82,8 +82,8 @@ def forest(
     """Heuristics with their average in the period (dot) and the 95 % interval of their mean so far (bar)."""
     names, values = 118.0, 82.0
     reach = _reach(rows)
-    left, right = names + 10, WIDTH - values - 8
-    middle, scale = (left + right) / 2, (right - left) / 2 / reach
+    axis_start, axis_end = names + 10, WIDTH - values - 8
+    middle, scale = (axis_start + axis_end) / 2, (axis_end - axis_start) / 2 / reach
     height = len(rows) * _ROW + 24
     body = [stroke(middle, 2, middle, height - 18, palette.quiet, width=0.8)]
     for i, row in enumerate(rows):
@@ -97,26 +97,31 @@ def forest(
             body.append(circle(dot, y, 4.2, colour, palette.paper, width=1.2))
         body.append(
             label(
-                WIDTH, y + 4, row.shown or "no outcome", colour if row.shown else palette.quiet, anchor="end"
+                WIDTH,
+                y + 4,
+                row.average_text or "no outcome",
+                colour if row.average_text else palette.quiet,
+                anchor="end",
             )
         )
     y = height - 4
     body += [
-        label(left, y, f"-{_short(reach)}", palette.quiet, size=10.5),
+        label(axis_start, y, f"-{_short(reach)}", palette.quiet, size=10.5),
         label(middle, y, "0", palette.quiet, anchor="middle", size=10.5),
-        label(right, y, f"+{_short(reach)}", palette.quiet, anchor="end", size=10.5),
+        label(axis_end, y, f"+{_short(reach)}", palette.quiet, anchor="end", size=10.5),
     ]
-    told = "; ".join(
-        f"{row.name} {row.role}: {row.verdict} ({row.doubt}), {row.shown or 'no outcome'}" for row in rows
+    description = "; ".join(
+        f"{row.name} {row.role}: {row.verdict} ({row.doubt}), {row.average_text or 'no outcome'}"
+        for row in rows
     )
     title = f"Heuristics: average and 95 % interval{f' in {unit}' if unit else ''}"
-    return document(WIDTH, height, body, ident=ident, title=title, desc=told, font=palette.font)
+    return document(WIDTH, height, body, ident=ident, title=title, desc=description, font=palette.font)
 
 
 def _named(row: Verdict) -> str:
     """Name and role, or as much of the name as there is room for."""
-    told = f"{row.name} {row.role}"
-    return told if cells(told) <= _NAME else cut(row.name, _NAME)
+    text = f"{row.name} {row.role}"
+    return text if cells(text) <= _NAME else cut(row.name, _NAME)
 
 
 def _reach(rows: Sequence[Verdict]) -> float:

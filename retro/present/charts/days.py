@@ -32,8 +32,8 @@ def equity_curve(
     ident: str = "equity",
 ) -> str:
     """Equity at the end of each day above its drawdown; cumulative pnl alone where no capital is known."""
-    known = opening is not None and all(day.equity is not None for day in days)
-    if known:
+    has_equity = opening is not None and all(day.equity is not None for day in days)
+    if has_equity:
         levels = [opening or 0.0, *(day.equity or 0.0 for day in days)]
     else:
         levels = [0.0, *accumulate(day.pnl for day in days)]
@@ -48,13 +48,13 @@ def equity_curve(
     body = []
     for tick in amount_ticks(low, high, 5):
         y = plane.y(tick)
-        shown = money.plain(tick) if known else money.signed(tick)
+        text = money.plain(tick) if has_equity else money.signed(tick)
         body += [
-            stroke(plane.left, y, plane.right, y, palette.rule, width=0.8),
+            stroke(plane.left_edge, y, plane.right_edge, y, palette.rule, width=0.8),
             label(
-                plane.left - 6,
+                plane.left_edge - 6,
                 y + 4,
-                thousands(tick) if len(shown) > 9 else shown,
+                thousands(tick) if len(text) > 9 else text,
                 palette.quiet,
                 anchor="end",
                 size=10.5,
@@ -67,12 +67,12 @@ def equity_curve(
         body += _fall(falls, deep, plane, bottom + 14, palette)
     names = [(0, days[0].date), (len(days) - 1, days[-1].date)]
     for (i, name), anchor in zip(names, ("start", "end"), strict=True):
-        x = plane.left if i == 0 else plane.right
+        x = plane.left_edge if i == 0 else plane.right_edge
         body.append(label(x, height - 4, name, palette.quiet, anchor=anchor, size=10.5))
-    title = "Equity and drawdown" if known else "Cumulative PnL"
-    told = f"from {money.amount(levels[0])} to {money.amount(levels[-1])} over {len(days)} days"
-    told += f", deepest fall {percent(deep, 1)}" if shows_fall else ""
-    return document(WIDTH, height, body, ident=ident, title=title, desc=told, font=palette.font)
+    title = "Equity and drawdown" if has_equity else "Cumulative PnL"
+    description = f"from {money.amount(levels[0])} to {money.amount(levels[-1])} over {len(days)} days"
+    description += f", deepest fall {percent(deep, 1)}" if shows_fall else ""
+    return document(WIDTH, height, body, ident=ident, title=title, desc=description, font=palette.font)
 
 
 def _fall(
@@ -80,13 +80,13 @@ def _fall(
 ) -> list[str]:
     """The drawdown, hanging from its own zero line."""
     size, step = 34.0, 1 / len(falls)
-    points = [(plane.left, top)]
+    points = [(plane.left_edge, top)]
     points += [(plane.x((i + 1) * step), top + (fall or 0.0) / deep * size) for i, fall in enumerate(falls)]
     return [
-        polygon([*points, (plane.right, top)], palette.down, opacity=0.22),
+        polygon([*points, (plane.right_edge, top)], palette.down, opacity=0.22),
         polyline(points, palette.down, width=1.2),
-        label(plane.left - 6, top + 4, "0 %", palette.quiet, anchor="end", size=10.5),
-        label(plane.left - 6, top + size + 4, percent(deep, 1), palette.down, anchor="end", size=10.5),
+        label(plane.left_edge - 6, top + 4, "0 %", palette.quiet, anchor="end", size=10.5),
+        label(plane.left_edge - 6, top + size + 4, percent(deep, 1), palette.down, anchor="end", size=10.5),
     ]
 
 
@@ -120,13 +120,15 @@ def calendar(
             rect(x, y, wide - gap, tall - gap, fill, opacity=0.12 + 0.5 * share if day.pnl else 0.5, round_=3)
         )
         if named:
-            shown = money.signed(day.pnl)
-            shown = shown if len(shown) <= 8 else f"{'+' if day.pnl > 0 else ''}{thousands(day.pnl)}"
+            text = money.signed(day.pnl)
+            text = text if len(text) <= 8 else f"{'+' if day.pnl > 0 else ''}{thousands(day.pnl)}"
             body += [
                 label(x + 6, y + 13, str(at.day), palette.quiet, size=9.5),
-                label(x + wide / 2 - 1.5, y + 29, shown, palette.ink, anchor="middle", size=11),
+                label(x + wide / 2 - 1.5, y + 29, text, palette.ink, anchor="middle", size=11),
             ]
     height = top + (weeks if named else 7) * tall
     gains = sum(day.pnl > 0 for day in days)
-    told = f"{gains} of {len(days)} days above 0, together {money.change(fsum(day.pnl for day in days))}"
-    return document(WIDTH, height, body, ident=ident, title="PnL by day", desc=told, font=palette.font)
+    description = (
+        f"{gains} of {len(days)} days above 0, together {money.change(fsum(day.pnl for day in days))}"
+    )
+    return document(WIDTH, height, body, ident=ident, title="PnL by day", desc=description, font=palette.font)

@@ -22,8 +22,8 @@ class Plane(NamedTuple):
 
     x: Callable[[float], float]
     y: Callable[[float], float]
-    left: float
-    right: float
+    left_edge: float
+    right_edge: float
 
 
 def plane_of(low: float, high: float, top: float, bottom: float) -> Plane:
@@ -44,11 +44,13 @@ def amount_axis(plane: Plane, low: float, high: float, palette: Palette, unit: s
     parts = []
     for tick in amount_ticks(low, high, 4):
         zero = abs(tick) < 1e-12
-        shown = "0" if zero else money.signed(tick)
+        text = "0" if zero else money.signed(tick)
         y = plane.y(tick)
         parts += [
-            stroke(plane.left, y, plane.right, y, palette.quiet if zero else palette.rule, width=0.8),
-            label(plane.left - 6, y + 4, shown, palette.quiet, anchor="end", size=10.5),
+            stroke(
+                plane.left_edge, y, plane.right_edge, y, palette.quiet if zero else palette.rule, width=0.8
+            ),
+            label(plane.left_edge - 6, y + 4, text, palette.quiet, anchor="end", size=10.5),
         ]
     return parts
 

@@ -52,7 +52,7 @@ def picture_of(block: Block, name: str) -> Picture | None:
         light, dark = png_of(draw(_LIGHT), _LIGHT), png_of(draw(_DARK), _DARK)
     except ValueError:  # a drawing nobody can draw: the mail says the same in words
         return None
-    return Picture(name, cut(_told(block), _ALT), light, dark)
+    return Picture(name, cut(_alt_text(block), _ALT), light, dark)
 
 
 @lru_cache(maxsize=32)  # a mail's charts are the same for each of its recipients
@@ -88,20 +88,20 @@ def _drawing(block: Block) -> Callable[[Palette], str] | None:
     return None
 
 
-def _told(block: Block) -> str:
+def _alt_text(block: Block) -> str:
     """What the picture shows, in figures that the text part holds as well."""
     match block:
         case Bars():
-            lines = [f"{row.label} {row.shown}" for row in block.rows]
-            return f"Where the money came from: {', '.join(lines)}; total {block.total.shown} {block.unit}".strip()
+            lines = [f"{row.label} {row.amount_text}" for row in block.rows]
+            return f"Where the money came from: {', '.join(lines)}; total {block.total.amount_text} {block.unit}".strip()
         case Verdicts():
-            rows = [f"{row.name} {row.role} {row.verdict} {row.shown}".strip() for row in block.rows]
+            rows = [f"{row.name} {row.role} {row.verdict} {row.average_text}".strip() for row in block.rows]
             return f"Average outcome of each heuristic and its 95 % interval: {'; '.join(rows)}"
         case Days():
             last = block.rows[-1]
             if block.opening is None:
                 return f"PnL added up day by day until {last.date}"
-            return f"Equity and drawdown day by day; {last.equity_shown} {block.unit}".strip() + " at the end"
+            return f"Equity and drawdown day by day; {last.equity_text} {block.unit}".strip() + " at the end"
         case PathChart():
             p = block.position
             return f"PnL of {p.position_id} from its entry to {'now' if p.open else 'its exit'}"

@@ -123,9 +123,9 @@ def stroke(
 def polyline(points: list[tuple[float, float]], colour: str, *, width: float = 1.6, dash: str = "") -> str:
     """A line through points."""
     extra = f' stroke-dasharray="{dash}"' if dash else ""
-    told = " ".join(f"{num(x)},{num(y)}" for x, y in points)
+    coordinates = " ".join(f"{num(x)},{num(y)}" for x, y in points)
     return (
-        f'<polyline points="{told}" fill="none" stroke="{colour}" stroke-width="{num(width)}"'
+        f'<polyline points="{coordinates}" fill="none" stroke="{colour}" stroke-width="{num(width)}"'
         f' stroke-linejoin="round" stroke-linecap="round"{extra}/>'
     )
 
@@ -133,8 +133,8 @@ def polyline(points: list[tuple[float, float]], colour: str, *, width: float = 1
 def polygon(points: list[tuple[float, float]], colour: str, *, opacity: float = 1, clip: str = "") -> str:
     """A filled area; `clip` names a clip path."""
     extra = f' clip-path="url(#{clip})"' if clip else ""
-    told = " ".join(f"{num(x)},{num(y)}" for x, y in points)
-    return f'<polygon points="{told}" fill="{colour}" fill-opacity="{num(opacity)}"{extra}/>'
+    coordinates = " ".join(f"{num(x)},{num(y)}" for x, y in points)
+    return f'<polygon points="{coordinates}" fill="{colour}" fill-opacity="{num(opacity)}"{extra}/>'
 
 
 def circle(x: float, y: float, radius: float, fill: str, edge: str, *, width: float = 1.6) -> str:

@@ -50,7 +50,7 @@ def position_path(
                 bottom + 16,
                 name,
                 palette.quiet,
-                anchor="middle" if x < plane.right - 14 else "end",
+                anchor="middle" if x < plane.right_edge - 14 else "end",
                 size=10.5,
             ),
         ]
@@ -62,7 +62,7 @@ def position_path(
         body,
         ident=ident,
         title=f"PnL of {position.position_id} from entry to {'now' if position.open else 'exit'}",
-        desc=_told(position, unit),
+        desc=_description(position, unit),
         font=palette.font,
     )
 
@@ -73,7 +73,7 @@ def _areas(points: Sequence[tuple[float, float]], plane: Plane, palette: Palette
     outline = [(plane.x(share), plane.y(pnl)) for share, pnl in points]
     closed = [(outline[0][0], zero), *outline, (outline[-1][0], zero)]
     clips = [
-        f'<clipPath id="{ident}-{name}">{rect(plane.left, top, plane.right - plane.left + 4, size, "#000")}</clipPath>'
+        f'<clipPath id="{ident}-{name}">{rect(plane.left_edge, top, plane.right_edge - plane.left_edge + 4, size, "#000")}</clipPath>'
         for name, top, size in (("a", 0.0, zero), ("b", zero, 400.0))
     ]
     return [
@@ -111,29 +111,31 @@ def _ends(
     x, y = plane.x(last), plane.y(final)
     colour = palette.of(final)
     parts = [circle(plane.x(first), plane.y(opened), 4, palette.paper, palette.ink)]
-    same = best is not None and abs(best[0] - last) < 1e-9
+    exit_is_best = best is not None and abs(best[0] - last) < 1e-9
     near = False
-    if best is not None and not same:
+    if best is not None and not exit_is_best:
         bx, by = plane.x(best[0]), plane.y(best[1])
         near = abs(bx - x) < 130 and abs(by - y) < 30
         parts.append(polygon([(bx, by - 11), (bx + 5, by - 3), (bx - 5, by - 3)], palette.up))
-        anchor = "start" if bx < plane.left + 60 else "end" if bx > plane.right - 70 else "middle"
-        told = f"best exit {money.signed(best[1])}"
+        anchor = "start" if bx < plane.left_edge + 60 else "end" if bx > plane.right_edge - 70 else "middle"
+        caption = f"best exit {money.signed(best[1])}"
         if named:
-            parts.append(label(bx, by - 14, told, palette.up, anchor=anchor, size=11, halo=palette.paper))
+            parts.append(label(bx, by - 14, caption, palette.up, anchor=anchor, size=11, halo=palette.paper))
     parts.append(circle(x, y, 4.5, colour, palette.paper))
-    name = "now" if position.open else "best exit, taken" if same else "exit"
-    told = f"{name} {money.signed(final)}"
+    name = "now" if position.open else "best exit, taken" if exit_is_best else "exit"
+    caption = f"{name} {money.signed(final)}"
     if named:
         before = [pnl for share, pnl in points if last - share <= _NEAR]
         down = near or y < 24 or sum(before) / len(before) > final
         parts.append(
-            label(x - 8, y + 20 if down else y - 9, told, colour, anchor="end", size=11, halo=palette.paper)
+            label(
+                x - 8, y + 20 if down else y - 9, caption, colour, anchor="end", size=11, halo=palette.paper
+            )
         )
     return parts
 
 
-def _told(position: PositionRetrospective, unit: str) -> str:
+def _description(position: PositionRetrospective, unit: str) -> str:
     money = money_of(unit, [position.final_pnl])
     parts = [f"{'valued' if position.open else 'exit'} at {money.change(position.final_pnl)}"]
     if position.optimal_exit_pnl is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from retro.figures import DASH, count, duration, moment, percent, seconds_between
 from retro.present.page.audit import doubt, wanting
 from retro.present.page.blocks import tone_of
-from retro.present.page.groups import plausible, what
+from retro.present.page.groups import instrument_label, plausible
 from retro.present.page.labels import VERDICTS, reason_text, verdict_tone
 from retro.present.page.proposals import describe_change, evidence_in_words
 
@@ -59,7 +59,7 @@ class HeadlineAnswer:
     note: str = ""
     tone: Tone = "plain"
     lines: tuple[AnswerLine, ...] = ()
-    more: int = 0
+    omitted: int = 0
 
 
 def answers_of_report(report: RetrospectiveReport, money: MoneyStyle) -> tuple[HeadlineAnswer, ...]:
@@ -75,7 +75,7 @@ def answers_of_report(report: RetrospectiveReport, money: MoneyStyle) -> tuple[H
 def answers_of_life(report: RetrospectiveReport, money: MoneyStyle) -> tuple[HeadlineAnswer, ...]:
     """The last review: the life as a whole, what it taught, and what it would change."""
     rows = [row for row in report.heuristic_performance if row.evidence_n or row.evaluated_count]
-    kept = [row for row in rows if row.recommendation.kind == "keep"]
+    retained = [row for row in rows if row.recommendation.kind == "keep"]
     demoted = [row for row in rows if row.recommendation.kind == "demote"]
     regrets = sorted(
         (p for p in plausible(report.positions) if p.regret),
@@ -87,9 +87,9 @@ def answers_of_life(report: RetrospectiveReport, money: MoneyStyle) -> tuple[Hea
         HeadlineAnswer(
             "more",
             "What did it teach?",
-            f"{len(kept)} kept, {len(demoted)} demoted",
-            lines=tuple(_decision(row, money) for row in (*kept, *demoted)[:_NAMED]),
-            more=max(0, len(kept) + len(demoted) - _NAMED),
+            f"{len(retained)} kept, {len(demoted)} demoted",
+            lines=tuple(_decision(row, money) for row in (*retained, *demoted)[:_NAMED]),
+            omitted=max(0, len(retained) + len(demoted) - _NAMED),
         ),
         HeadlineAnswer(
             "more",
@@ -97,11 +97,13 @@ def answers_of_life(report: RetrospectiveReport, money: MoneyStyle) -> tuple[Hea
             "" if regrets else "None",
             lines=tuple(
                 AnswerLine(
-                    p.position_id, money.amount(p.regret), f"{what(p)}, made {money.change(p.final_pnl)}"
+                    p.position_id,
+                    money.amount(p.regret),
+                    f"{instrument_label(p)}, made {money.change(p.final_pnl)}",
                 )
                 for p in regrets[:_LINES]
             ),
-            more=max(0, len(regrets) - _LINES),
+            omitted=max(0, len(regrets) - _LINES),
         ),
         _would_change(report, demoted),
     )
@@ -113,8 +115,8 @@ def answers_of_loss(report: RetrospectiveReport, money: MoneyStyle) -> tuple[Hea
     last = max(lost, key=lambda action: (action.at, -(action.realized_pnl or 0.0)), default=None)
     if last is None:
         return answers_of_report(report, money)
-    told = [last.action, last.position_id or "", last.instrument or ""]
-    note = f"{', '.join(filter(None, told))}, {moment(last.at, report.time_zone)} {report.time_zone}"
+    parts = [last.action, last.position_id or "", last.instrument or ""]
+    note = f"{', '.join(filter(None, parts))}, {moment(last.at, report.time_zone)} {report.time_zone}"
     if last.cites:
         note += f"; cites {', '.join(last.cites[:_LINES])}"
     amount = money.change(last.realized_pnl)
@@ -123,35 +125,35 @@ def answers_of_loss(report: RetrospectiveReport, money: MoneyStyle) -> tuple[Hea
 
 def answers_of_position(p: PositionRetrospective, money: MoneyStyle) -> tuple[HeadlineAnswer, ...]:
     """A position: against doing nothing, and how far from the best moment it was left."""
-    held = f"open for {duration(p.duration_s)}" if p.open else f"held {duration(p.duration_s)}"
+    holding_time = f"open for {duration(p.duration_s)}" if p.open else f"held {duration(p.duration_s)}"
     best = HeadlineAnswer("more", "How far from the best exit?", money.amount(p.regret))
     if p.regret is None:
         best = HeadlineAnswer(best.key, best.question, DASH, reason_text(p.reasons, "regret"))
     elif p.optimal_exit_at is not None:
         after = duration(seconds_between(p.entry_at, p.optimal_exit_at))
-        note = f"best exit {money.change(p.optimal_exit_pnl)}, {after} in; {held}; known only in hindsight"
+        note = f"best exit {money.change(p.optimal_exit_pnl)}, {after} in; {holding_time}; known only in hindsight"
         best = HeadlineAnswer(best.key, best.question, best.answer, note)
     return (_verdict(p.vs_inaction, money, reason_text(p.reasons, "vs_inaction")), best)
 
 
 def _acting(report: RetrospectiveReport, money: MoneyStyle) -> HeadlineAnswer:
-    found = report.effectiveness
-    closed = count(found.closed_positions, "closed position")
+    effectiveness = report.effectiveness
+    closed = count(effectiveness.closed_positions, "closed position")
     note = f"over {closed}"
-    if found.inaction_superiority_rate is not None:
-        note = f"{percent(found.inaction_superiority_rate)} of {closed} did worse than nothing"
-    if not found.closed_positions:
+    if effectiveness.inaction_superiority_rate is not None:
+        note = f"{percent(effectiveness.inaction_superiority_rate)} of {closed} did worse than nothing"
+    if not effectiveness.closed_positions:
         return HeadlineAnswer("acting", _ACTING, "Nothing to compare", "no position was closed")
-    return _verdict(found.sum_vs_inaction, money, note)
+    return _verdict(effectiveness.sum_vs_inaction, money, note)
 
 
 def _verdict(value: float | None, money: MoneyStyle, note: str) -> HeadlineAnswer:
     """Yes, no or neither, and by how much."""
-    told = DASH
+    answer = DASH
     if value is not None:
-        told = f"Yes, by {money.amount(value)}" if value > 0 else f"No, it cost {money.amount(-value)}"
-        told = told if value else "It came to the same"
-    return HeadlineAnswer("acting", _ACTING, told, note, tone_of(value))
+        answer = f"Yes, by {money.amount(value)}" if value > 0 else f"No, it cost {money.amount(-value)}"
+        answer = answer if value else "It came to the same"
+    return HeadlineAnswer("acting", _ACTING, answer, note, tone_of(value))
 
 
 def _extremes(positions: Sequence[PositionRetrospective], money: MoneyStyle) -> tuple[HeadlineAnswer, ...]:
@@ -173,8 +175,8 @@ def _extremes(positions: Sequence[PositionRetrospective], money: MoneyStyle) -> 
 def _extreme(
     key: Literal["best", "worst"], label: str, p: PositionRetrospective, money: MoneyStyle
 ) -> HeadlineAnswer:
-    held = f"{'open' if p.open else 'held'} {duration(p.duration_s)}"
-    note = f"{p.position_id}, {what(p)}, {held}"
+    holding_time = f"{'open' if p.open else 'held'} {duration(p.duration_s)}"
+    note = f"{p.position_id}, {instrument_label(p)}, {holding_time}"
     return HeadlineAnswer(key, label, money.change(p.period_pnl), note, tone_of(p.period_pnl))
 
 
@@ -194,7 +196,7 @@ def _decisions(rows: Sequence[HeuristicReport], money: MoneyStyle) -> HeadlineAn
         f"{len(wanted)}",
         tone="warn",
         lines=lines,
-        more=len(wanted) - len(lines),
+        omitted=len(wanted) - len(lines),
     )
 
 
@@ -212,9 +214,9 @@ def _would_change(report: RetrospectiveReport, demoted: Sequence[HeuristicReport
     if report.playbook_proposals or not demoted:
         return _proposed(report.playbook_proposals, question, report.base_currency)
     named = list(dict.fromkeys(row.heuristic_id for row in demoted))
-    more = f" and {len(named) - _NAMED:,} more" if len(named) > _NAMED else ""
-    told = f"No longer act on {', '.join(named[:_NAMED])}{more}"
-    return HeadlineAnswer("proposed", question, told, "by its own figures; no change is proposed")
+    remainder = f" and {len(named) - _NAMED:,} more" if len(named) > _NAMED else ""
+    answer = f"No longer act on {', '.join(named[:_NAMED])}{remainder}"
+    return HeadlineAnswer("proposed", question, answer, "by its own figures; no change is proposed")
 
 
 def _proposed(entries: Sequence[dict[str, Any]], question: str, currency: str) -> HeadlineAnswer:
@@ -222,7 +224,7 @@ def _proposed(entries: Sequence[dict[str, Any]], question: str, currency: str) -
         return HeadlineAnswer("proposed", question, "Nothing", "the playbook stays as it is")
     lines = []
     for entry in entries[:_PROPOSALS]:
-        what, name = describe_change(entry)
-        lines.append(AnswerLine(name, what, evidence_in_words(entry, currency)))
+        change, name = describe_change(entry)
+        lines.append(AnswerLine(name, change, evidence_in_words(entry, currency)))
     size = count(len(entries), "change")
-    return HeadlineAnswer("proposed", question, size, lines=tuple(lines), more=len(entries) - len(lines))
+    return HeadlineAnswer("proposed", question, size, lines=tuple(lines), omitted=len(entries) - len(lines))

@@ -34,8 +34,8 @@ _ENOUGH: Final = 30  # resolved predictions
 
 def wanting(rows: Sequence[HeuristicReport]) -> list[HeuristicReport]:
     """The heuristics that want a decision: demote first, then investigate."""
-    found = [row for row in rows if row.recommendation.kind in {"demote", "investigate"}]
-    return sorted(found, key=lambda row: _ORDER.index(row.recommendation.kind))
+    wanted = [row for row in rows if row.recommendation.kind in {"demote", "investigate"}]
+    return sorted(wanted, key=lambda row: _ORDER.index(row.recommendation.kind))
 
 
 def doubt(row: HeuristicReport) -> str:
@@ -44,13 +44,13 @@ def doubt(row: HeuristicReport) -> str:
     The interval is of all outcomes since the text stands; how many is said where they are not the period's alone.
     """
     grade = "no evidence" if row.evidence == "none" else row.evidence
-    told = f"{grade} against it" if row.contradicted else grade
+    strength = f"{grade} against it" if row.contradicted else grade
     parts = [count(row.citation_count, "citation")]
     if row.interval is not None:
         parts.append(f"95 % {interval(row.interval[0], row.interval[1])}")
         if row.evidence_n != row.evaluated_count:
             parts.append(f"n {row.evidence_n:,}")
-    return f"{told}: {', '.join(parts)}"
+    return f"{strength}: {', '.join(parts)}"
 
 
 def audit_section(report: RetrospectiveReport, money: MoneyStyle) -> Section | None:
@@ -61,8 +61,8 @@ def audit_section(report: RetrospectiveReport, money: MoneyStyle) -> Section | N
     judged = [row for row in rows if row.citation_count or row.evaluated_count or row.evidence_n]
     untouched = tuple(row.heuristic_id for row in rows if row not in judged)
     ranked = sorted(judged, key=lambda row: _ORDER.index(row.recommendation.kind))
-    shown = tuple(_verdict(row, money, report.time_zone) for row in ranked[:_SHOWN])
-    block = Verdicts(shown, money.currency, len(ranked) - len(shown), untouched)
+    verdicts = tuple(_verdict(row, money, report.time_zone) for row in ranked[:_SHOWN])
+    block = Verdicts(verdicts, money.currency, len(ranked) - len(verdicts), untouched)
     return Section("audit", "Heuristic audit", (block,), "outcomes resolved in the period")
 
 
@@ -78,7 +78,7 @@ def _verdict(row: HeuristicReport, money: MoneyStyle, zone: str) -> Verdict:
         figures=tuple(_figures(row, money, zone)),
         text=row.heuristic_text or "",
         average=row.avg_pnl_per_citation,
-        shown="" if row.avg_pnl_per_citation is None else money.change(row.avg_pnl_per_citation),
+        average_text="" if row.avg_pnl_per_citation is None else money.change(row.avg_pnl_per_citation),
         low=low,
         high=high,
         tone=verdict_tone(kind),
@@ -122,37 +122,37 @@ def _cautions(row: HeuristicReport, money: MoneyStyle) -> list[str]:
     return lines
 
 
-def predictions_section(found: Accuracy) -> Section | None:
+def predictions_section(accuracy: Accuracy) -> Section | None:
     """The predictions resolved in the period; nothing when there were none."""
-    if not found.total:
+    if not accuracy.total:
         return None
-    size = count(found.total, "resolved prediction")
+    size = count(accuracy.total, "resolved prediction")
     facts = (
         Figure(
             "Prediction accuracy",
-            percent(found.hit_rate, 1),
-            f"{found.hits:,} of {found.judged:,} that can be judged were right"
-            if found.hit_rate is not None
-            else reason_text(found.reasons, "hit_rate"),
+            percent(accuracy.hit_rate, 1),
+            f"{accuracy.hits:,} of {accuracy.judged:,} that can be judged were right"
+            if accuracy.hit_rate is not None
+            else reason_text(accuracy.reasons, "hit_rate"),
         ),
         Figure(
             "Mean residual",
-            DASH if found.mean_residual is None else f"{found.mean_residual:+.4g}",
+            DASH if accuracy.mean_residual is None else f"{accuracy.mean_residual:+.4g}",
             "actual less predicted, in the predictions' own units"
-            if found.mean_residual is not None
-            else reason_text(found.reasons, "mean_residual"),
+            if accuracy.mean_residual is not None
+            else reason_text(accuracy.reasons, "mean_residual"),
         ),
         Figure(
             "Mean size of residual",
-            DASH if found.mean_abs_residual is None else f"{found.mean_abs_residual:.4g}",
-            reason_text(found.reasons, "mean_abs_residual"),
+            DASH if accuracy.mean_abs_residual is None else f"{accuracy.mean_abs_residual:.4g}",
+            reason_text(accuracy.reasons, "mean_abs_residual"),
         ),
         Figure(
             "Interval coverage",
-            percent(found.interval_coverage),
+            percent(accuracy.interval_coverage),
             "of the stated intervals held the actual"
-            if found.interval_coverage is not None
-            else reason_text(found.reasons, "interval_coverage"),
+            if accuracy.interval_coverage is not None
+            else reason_text(accuracy.reasons, "interval_coverage"),
         ),
     )
     rows = tuple(
@@ -165,13 +165,13 @@ def predictions_section(found: Accuracy) -> Section | None:
             ),
             faint=row.get("total", 0) < 3,
         )
-        for name, row in list(found.by_category.items())[:_SHOWN]
+        for name, row in list(accuracy.by_category.items())[:_SHOWN]
     )
     columns = (Column("Category", right=False, cut=12), Column("n"), Column("Right"), Column("Accuracy"))
-    table = Table(columns, rows, more=max(0, len(found.by_category) - _SHOWN))
+    table = Table(columns, rows, omitted=max(0, len(accuracy.by_category) - _SHOWN))
     few = (
         ()
-        if found.sample_sufficient
+        if accuracy.sample_sufficient
         else (Prose(f"Too few to rely on: {_ENOUGH} are needed.", tone="faint"),)
     )
     return Section("predictions", "Predictions", (FigureList(facts), *few, table), size)

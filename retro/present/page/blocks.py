@@ -95,11 +95,11 @@ class TableRow:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table with `more` rows left out, and a note beneath."""
+    """A table with `omitted` rows left out, and a note beneath."""
 
     columns: tuple[Column, ...]
     rows: tuple[TableRow, ...]
-    more: int = 0
+    omitted: int = 0
     note: str = ""
 
 
@@ -125,7 +125,7 @@ class Notes:
     """Remarks, one a line."""
 
     items: tuple[str, ...]
-    more: int = 0
+    omitted: int = 0
     tone: Tone = "plain"
 
 
@@ -135,7 +135,7 @@ class Bar:
 
     label: str
     amount: float
-    shown: str
+    amount_text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ class Verdict:
     figures: tuple[str, ...]
     text: str
     average: float | None
-    shown: str
+    average_text: str
     low: float | None
     high: float | None
     tone: Tone
@@ -171,7 +171,7 @@ class Verdicts:
 
     rows: tuple[Verdict, ...]
     unit: str
-    more: int = 0
+    omitted: int = 0
     untouched: tuple[str, ...] = ()
 
 
@@ -182,9 +182,9 @@ class Day:
     iso: str
     date: str
     pnl: float
-    shown: str
+    pnl_text: str
     equity: float | None
-    equity_shown: str
+    equity_text: str
     drawdown: float | None
 
 
@@ -199,12 +199,12 @@ class Days:
 
 @dataclass(frozen=True, slots=True)
 class PathChart:
-    """A position's path: entry, checkpoints, best exit, exit. A `small` one is one of many, `shown` its result."""
+    """A position's path: entry, checkpoints, best exit, exit. A `small` one is one of many, `result` what it came to."""
 
     position: PositionRetrospective
     unit: str
     small: bool = False
-    shown: str = ""
+    result: str = ""
     tone: Tone = "plain"
 
 

@@ -29,12 +29,12 @@ def authorship(narrative: Narrative) -> str:
 
 def words_section(report: RetrospectiveReport) -> Section | None:
     """What worked, what failed, and what is known only now."""
-    told = (
+    texts = (
         ("What worked", report.what_worked),
         ("What failed", report.what_failed),
         ("In hindsight (it knew the ending)", report.hindsight),
     )
-    blocks = tuple(Prose(text, label) for label, text in told if text.strip())
+    blocks = tuple(Prose(text, label) for label, text in texts if text.strip())
     if not blocks:
         return None
     return Section("words", "In words", (*blocks, Prose(authorship(report.narrative), tone="faint")))
@@ -48,10 +48,10 @@ def proposals_section(report: RetrospectiveReport) -> Section | None:
         FigureList(tuple(_proposal(entry, report.base_currency)))
         for entry in report.playbook_proposals[:_LISTED]
     )
-    more = len(report.playbook_proposals) - len(blocks)
-    rest = (Notes((), more),) if more else ()
+    omitted = len(report.playbook_proposals) - len(blocks)
+    notes = (Notes((), omitted),) if omitted else ()
     aside = count(len(report.playbook_proposals), "proposal")
-    return Section("proposals", "Proposed for the playbook", (*blocks, *rest), aside)
+    return Section("proposals", "Proposed for the playbook", (*blocks, *notes), aside)
 
 
 def _proposal(entry: dict[str, Any], currency: str) -> list[Figure]:
@@ -59,8 +59,8 @@ def _proposal(entry: dict[str, Any], currency: str) -> list[Figure]:
         value = entry.get(name)
         return "" if value is None else str(value)
 
-    what, name = describe_change(entry)
-    rows = [Figure(what.capitalize(), name, evidence_in_words(entry, currency))]
+    change, name = describe_change(entry)
+    rows = [Figure(change.capitalize(), name, evidence_in_words(entry, currency))]
     for name, label in (("old", "Now"), ("new", "Then"), ("falsified_by", "Falsified by")):
         if text(name):
             rows.append(Figure(label, "", text(name)))
@@ -93,7 +93,7 @@ def quality_section(report: RetrospectiveReport, money: MoneyStyle) -> Section:
                     Column(f"Claimed{unit}"),
                 ),
                 rows,
-                more=len(quality.implausible) - len(rows),
+                omitted=len(quality.implausible) - len(rows),
                 note="They enter no rate, audit or component; the attribution carries them as its own line.",
             )
         )
@@ -115,10 +115,10 @@ def _notes(items: list[str]) -> Notes:
 
 def provenance_lines(report: RetrospectiveReport) -> tuple[str, ...]:
     """Same facts, same bytes: what to compare when two reviews differ."""
-    source, known = report.provenance, f"{moment(report.known_until)} UTC"
+    source, known_until = report.provenance, f"{moment(report.known_until)} UTC"
     asked = f", words asked for by {report.narrative.prompt}" if report.narrative.prompt else ""
     return (
         f"{report.id}, revision {report.revision}",
-        f"knows the agent's events until {known}; written for {moment(report.generated_at)} UTC",
+        f"knows the agent's events until {known_until}; written for {moment(report.generated_at)} UTC",
         f"slow-mirror {source.code_version}, data {source.data_digest[:16]}, seed {source.seed}{asked}",
     )

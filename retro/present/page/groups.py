@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from retro.figures import MoneyStyle
     from retro.report import Action, Breakdowns, Bucket, PositionRetrospective, RetrospectiveReport
 
-__all__ = ["actions_section", "breakdown_section", "plausible", "positions_section", "what"]
+__all__ = ["actions_section", "breakdown_section", "instrument_label", "plausible", "positions_section"]
 
 _POSITIONS: Final = 20
 _CHARTS: Final = 12
@@ -52,7 +52,7 @@ def plausible(positions: Sequence[PositionRetrospective]) -> list[PositionRetros
     return [position for position in positions if "implausible" not in position.flags]
 
 
-def what(position: PositionRetrospective) -> str:
+def instrument_label(position: PositionRetrospective) -> str:
     """Instrument, kind and side in a few words: ETH/USDC LP, BTC/USDC perp short."""
     words = [position.instrument, KINDS.get(position.kind, position.kind)]
     if position.side == "short":
@@ -67,10 +67,10 @@ def positions_section(report: RetrospectiveReport, money: MoneyStyle) -> Section
         return None
     by_size = sorted(believed, key=lambda p: (-abs(p.period_pnl), p.position_id))
     chosen = {p.position_id for p in by_size[:_POSITIONS]}
-    shown = [p for p in believed if p.position_id in chosen]
+    listed = [p for p in believed if p.position_id in chosen]
     note = "Regret: best exit less actual, known only in hindsight; its ratio is 1 for luck."
-    if len(believed) > len(shown):
-        note = f"Shown: the {len(shown)} that moved most. {note}"
+    if len(believed) > len(listed):
+        note = f"Shown: the {len(listed)} that moved most. {note}"
     apart = len(report.positions) - len(believed)
     if apart:
         note += f" {count(apart, 'implausible position')} under data quality."
@@ -86,13 +86,13 @@ def positions_section(report: RetrospectiveReport, money: MoneyStyle) -> Section
     )
     table = Table(
         columns,
-        tuple(_position_row(p, money) for p in shown),
-        more=len(believed) - len(shown),
+        tuple(_position_row(p, money) for p in listed),
+        omitted=len(believed) - len(listed),
         note=note,
     )
     drawn = [p for p in by_size[:_CHARTS] if len(p.path) > 2]
     charts = tuple(
-        PathChart(p, money.currency, small=True, shown=money.signed(p.final_pnl), tone=tone_of(p.final_pnl))
+        PathChart(p, money.currency, small=True, result=money.signed(p.final_pnl), tone=tone_of(p.final_pnl))
         for p in drawn
     )
     still_open = sum(p.open for p in believed)
@@ -102,12 +102,12 @@ def positions_section(report: RetrospectiveReport, money: MoneyStyle) -> Section
 
 
 def _position_row(p: PositionRetrospective, money: MoneyStyle) -> TableRow:
-    held = duration(p.duration_s)
+    holding_time = duration(p.duration_s)
     return TableRow(
         (
             Cell(p.position_id),
-            Cell(what(p)),
-            Cell(f"open {held}" if p.open else held),
+            Cell(instrument_label(p)),
+            Cell(f"open {holding_time}" if p.open else holding_time),
             Cell(money.signed(p.period_pnl), tone_of(p.period_pnl)),
             Cell(money.signed(p.final_pnl)),
             Cell(money.signed(p.vs_inaction), tone_of(p.vs_inaction)),
@@ -117,14 +117,14 @@ def _position_row(p: PositionRetrospective, money: MoneyStyle) -> TableRow:
     )
 
 
-def breakdown_section(found: Breakdowns, money: MoneyStyle, closed: int) -> Section | None:
+def breakdown_section(breakdowns: Breakdowns, money: MoneyStyle, closed: int) -> Section | None:
     """Closed positions by everything a trading journal groups them by, in one table."""
     if not closed:
         return None
     rows: list[tuple[Cell, ...] | str] = []
     few, faint = [], set()
     for name, title in _GROUPINGS:
-        buckets: list[Bucket] = getattr(found, name)
+        buckets: list[Bucket] = getattr(breakdowns, name)
         if not any(bucket.ranked for bucket in buckets):
             few += [f"{title}: {_in_short(buckets, money)}"] if buckets else []
             continue
@@ -135,7 +135,7 @@ def breakdown_section(found: Breakdowns, money: MoneyStyle, closed: int) -> Sect
             rows.append(_bucket_cells(bucket, money))
         if len(buckets) > _GROUPS:
             rows.append(f"and {len(buckets) - _GROUPS:,} more")
-    blocks: list[FigureList | Table | Notes | Prose] = [FigureList(_journal_facts(found))]
+    blocks: list[FigureList | Table | Notes | Prose] = [FigureList(_journal_facts(breakdowns))]
     if rows:
         blocks.append(_bucket_table(rows, faint))
     if few:
@@ -148,25 +148,33 @@ def breakdown_section(found: Breakdowns, money: MoneyStyle, closed: int) -> Sect
 
 
 def _in_short(buckets: list[Bucket], money: MoneyStyle) -> str:
-    shown = ", ".join(
+    text = ", ".join(
         f"{bucket.key} {money.signed(bucket.pnl)} (n {bucket.n})" for bucket in buckets[:_GROUPS]
     )
-    return shown + (f" and {len(buckets) - _GROUPS:,} more" if len(buckets) > _GROUPS else "")
+    return text + (f" and {len(buckets) - _GROUPS:,} more" if len(buckets) > _GROUPS else "")
 
 
-def _journal_facts(found: Breakdowns) -> tuple[Figure, ...]:
-    def fact(label: str, name: str, shown: str, note: str) -> Figure:
-        return Figure(label, shown, found.reasons.get(name, "") if getattr(found, name) is None else note)
+def _journal_facts(breakdowns: Breakdowns) -> tuple[Figure, ...]:
+    def fact(label: str, name: str, value: str, note: str) -> Figure:
+        return Figure(
+            label, value, breakdowns.reasons.get(name, "") if getattr(breakdowns, name) is None else note
+        )
 
     return (
-        fact("Fee drag", "fee_drag", percent(found.fee_drag), "fees and costs over gross gains"),
+        fact("Fee drag", "fee_drag", percent(breakdowns.fee_drag), "fees and costs over gross gains"),
         fact(
-            "Concentration", "concentration", ratio(found.concentration), "largest single gain over the net"
+            "Concentration",
+            "concentration",
+            ratio(breakdowns.concentration),
+            "largest single gain over the net",
         ),
-        Figure("Longest losing streak", count(found.longest_losing_streak, "position")),
-        fact("Gains realised", "pgr", percent(found.pgr), "PGR: of gains on days with a sale"),
+        Figure("Longest losing streak", count(breakdowns.longest_losing_streak, "position")),
+        fact("Gains realised", "pgr", percent(breakdowns.pgr), "PGR: of gains on days with a sale"),
         fact(
-            "Losses realised", "plr", percent(found.plr), "PLR: below PGR, losers are kept and winners sold"
+            "Losses realised",
+            "plr",
+            percent(breakdowns.plr),
+            "PLR: below PGR, losers are kept and winners sold",
         ),
     )
 
@@ -185,15 +193,15 @@ def _bucket_table(lines: list[tuple[Cell, ...] | str], faint: set[int]) -> Table
         Column("Inaction better", spare=4),
     )
     full = [cells for cells in lines if not isinstance(cells, str)]
-    kept = [i for i in range(len(columns)) if i < 5 or any(cells[i].text != DASH for cells in full)]
+    column_indices = [i for i in range(len(columns)) if i < 5 or any(cells[i].text != DASH for cells in full)]
     rows = [
-        TableRow((Cell(told, "strong"), *(Cell("") for _ in kept[1:])), heads=True)
-        if isinstance(told, str)
-        else TableRow(tuple(told[i] for i in kept), faint=at in faint)
-        for at, told in enumerate(lines)
+        TableRow((Cell(line, "strong"), *(Cell("") for _ in column_indices[1:])), heads=True)
+        if isinstance(line, str)
+        else TableRow(tuple(line[i] for i in column_indices), faint=at in faint)
+        for at, line in enumerate(lines)
     ]
     note = "~ fewer than 3 positions: not ranked." if faint else ""
-    return Table(tuple(columns[i] for i in kept), tuple(rows), note=note)
+    return Table(tuple(columns[i] for i in column_indices), tuple(rows), note=note)
 
 
 def _bucket_cells(row: Bucket, money: MoneyStyle) -> tuple[Cell, ...]:
@@ -210,17 +218,17 @@ def _bucket_cells(row: Bucket, money: MoneyStyle) -> tuple[Cell, ...]:
     )
 
 
-def actions_section(taken: Sequence[Action], money: MoneyStyle) -> Section | None:
+def actions_section(actions: Sequence[Action], money: MoneyStyle) -> Section | None:
     """What the agent did, counted; the list itself is in the JSON document."""
-    if not taken:
+    if not actions:
         return None
-    counts = Counter(action.action for action in taken)
+    counts = Counter(action.action for action in actions)
     rows = []
     for name, n in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
-        made = [a.realized_pnl for a in taken if a.action == name and a.realized_pnl is not None]
-        cited = sum(bool(a.cites) for a in taken if a.action == name)
+        amounts = [a.realized_pnl for a in actions if a.action == name and a.realized_pnl is not None]
+        cited = sum(bool(a.cites) for a in actions if a.action == name)
         note = f"{cited:,} with a citation" if cited else "none with a citation"
-        if made:
-            note += f"; {money.change(fsum(made))} realised by {len(made):,}"
+        if amounts:
+            note += f"; {money.change(fsum(amounts))} realised by {len(amounts):,}"
         rows.append(Figure(name.capitalize(), f"{n:,}", note))
-    return Section("actions", "Actions", (FigureList(tuple(rows)),), count(len(taken), "action"))
+    return Section("actions", "Actions", (FigureList(tuple(rows)),), count(len(actions), "action"))

@@ -76,9 +76,9 @@ def days_section(report: RetrospectiveReport, money: MoneyStyle) -> Section | No
     calendar, equity = report.breakdowns.calendar, report.equity
     if len(calendar) < 2:
         return None
-    known = len(equity) == len(calendar) + 1
+    has_equity = len(equity) == len(calendar) + 1
     levels: list[float | None] = [None] * (len(calendar) + 1)
-    if known:
+    if has_equity:
         levels = [day.equity for day in equity]
     falls = _drawdowns(levels, [day.pnl for day in calendar])
     rows = tuple(
@@ -86,9 +86,9 @@ def days_section(report: RetrospectiveReport, money: MoneyStyle) -> Section | No
             iso=day.date,
             date=date_text(date.fromisoformat(day.date), weekday=True),
             pnl=day.pnl,
-            shown=money.signed(day.pnl),
+            pnl_text=money.signed(day.pnl),
             equity=level,
-            equity_shown=money.plain(level),
+            equity_text=money.plain(level),
             drawdown=fall,
         )
         for day, level, fall in zip(calendar, levels[1:], falls, strict=True)
@@ -111,52 +111,56 @@ def _drawdowns(levels: list[float | None], pnl: list[float]) -> list[float | Non
     return falls
 
 
-def effectiveness_section(found: Effectiveness, money: MoneyStyle) -> Section:
+def effectiveness_section(effectiveness: Effectiveness, money: MoneyStyle) -> Section:
     """Whether acting beat doing nothing, and whether the strategy as a whole works."""
-    closed = count(found.closed_positions, "closed position")
+    closed = count(effectiveness.closed_positions, "closed position")
     rows = [
         Figure(
             "Against doing nothing",
-            money.change(found.sum_vs_inaction),
-            f"sum over {closed}" if found.sum_vs_inaction is not None else "no position was closed",
-            tone_of(found.sum_vs_inaction),
+            money.change(effectiveness.sum_vs_inaction),
+            f"sum over {closed}" if effectiveness.sum_vs_inaction is not None else "no position was closed",
+            tone_of(effectiveness.sum_vs_inaction),
         ),
         Figure(
             "Inaction superiority",
-            percent(found.inaction_superiority_rate),
+            percent(effectiveness.inaction_superiority_rate),
             f"of {closed}: doing nothing would have been better"
-            if found.inaction_superiority_rate is not None
-            else reason_text(found.reasons, "inaction_superiority_rate"),
+            if effectiveness.inaction_superiority_rate is not None
+            else reason_text(effectiveness.reasons, "inaction_superiority_rate"),
         ),
-        Figure("Effectiveness score", ratio(found.score), _score_note(found)),
+        Figure("Effectiveness score", ratio(effectiveness.score), _score_note(effectiveness)),
         Figure(
             "Net yield, 7 days",
-            money.change(found.net_yield_7d),
-            "after costs" if found.net_yield_7d is not None else reason_text(found.reasons, "net_yield_7d"),
+            money.change(effectiveness.net_yield_7d),
+            "after costs"
+            if effectiveness.net_yield_7d is not None
+            else reason_text(effectiveness.reasons, "net_yield_7d"),
         ),
         Figure(
             "Sharpe ratio, 7 days",
-            ratio(found.sharpe_7d),
+            ratio(effectiveness.sharpe_7d),
             "annualised; noisy: 7 days or fewer"
-            if found.sharpe_7d is not None
-            else reason_text(found.reasons, "sharpe_7d"),
+            if effectiveness.sharpe_7d is not None
+            else reason_text(effectiveness.reasons, "sharpe_7d"),
         ),
     ]
-    if found.luck is not None:
+    if effectiveness.luck is not None:
         rows.append(
             Figure(
                 "Luck alone",
-                percent(found.luck, 1),
+                percent(effectiveness.luck, 1),
                 "of such pairs of weeks raise the two-week alarm by luck",
             )
         )
     return Section("effectiveness", "Did acting beat doing nothing?", (FigureList(tuple(rows)),), closed)
 
 
-def _score_note(found: Effectiveness) -> str:
-    if found.score is None:
-        return reason_text(found.reasons, "score")
-    parts = "; ".join(f"{PARTS.get(name, name)} {ratio(part)}" for name, part in found.score_parts.items())
+def _score_note(effectiveness: Effectiveness) -> str:
+    if effectiveness.score is None:
+        return reason_text(effectiveness.reasons, "score")
+    parts = "; ".join(
+        f"{PARTS.get(name, name)} {ratio(part)}" for name, part in effectiveness.score_parts.items()
+    )
     return f"from 0 to 1: {parts}"
 
 
@@ -169,9 +173,9 @@ def risk_section(risk: Risk) -> Section:
         return Section("risk", "Risk", (Prose(f"{DASH} {text}."),), days if risk.days else "")
     noisy = f"noisy: {days}" if risk.noisy or risk.days < _NOISY_BELOW else days
 
-    def fact(label: str, name: str, shown: str, note: str) -> Figure:
+    def fact(label: str, name: str, value: str, note: str) -> Figure:
         absent = getattr(risk, name) is None
-        return Figure(label, shown, reason_text(risk.reasons, name) if absent else note)
+        return Figure(label, value, reason_text(risk.reasons, name) if absent else note)
 
     rows = (
         fact("Max drawdown", "max_drawdown", percent(risk.max_drawdown, 1), "deepest fall from a peak"),

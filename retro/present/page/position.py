@@ -21,7 +21,7 @@ from retro.present.page.blocks import (
     TableRow,
     tone_of,
 )
-from retro.present.page.groups import what
+from retro.present.page.groups import instrument_label
 from retro.present.page.labels import FLAGS, attribution_bars, clip, reason_text
 from retro.present.page.report import result_text
 
@@ -68,8 +68,8 @@ def _headline(p: PositionRetrospective, money: MoneyStyle) -> Headline:
         facts.append(Figure("Exit reason", p.exit_reason))
     for label, cites in (("Entry cites", p.cites.entry), ("Exit cites", p.cites.exit)):
         if cites:
-            rest = f" and {len(cites) - _SHOWN} more" if len(cites) > _SHOWN else ""
-            facts.append(Figure(label, ", ".join(cites[:_SHOWN]) + rest))
+            remainder = f" and {len(cites) - _SHOWN} more" if len(cites) > _SHOWN else ""
+            facts.append(Figure(label, ", ".join(cites[:_SHOWN]) + remainder))
     if p.entry_predictions:
         right = sum(prediction.hit is True for prediction in p.entry_predictions)
         judged = sum(prediction.hit is not None for prediction in p.entry_predictions)
@@ -83,7 +83,7 @@ def _headline(p: PositionRetrospective, money: MoneyStyle) -> Headline:
     flags = tuple(f"{FLAGS.get(flag, flag).capitalize()}." for flag in p.flags)
     return Headline(
         kicker="Position retrospective",
-        title=what(p),
+        title=instrument_label(p),
         subtitle=", ".join(name for name in names if name),
         result=result_text(p.final_pnl, money),
         why=_why(p, money),
@@ -95,18 +95,18 @@ def _headline(p: PositionRetrospective, money: MoneyStyle) -> Headline:
 
 def _why(p: PositionRetrospective, money: MoneyStyle) -> str:
     """How it ended, in R where the risk is known, and what doing nothing would have made of it."""
-    told = f"Open for {duration(p.duration_s)}" if p.open else f"Held {duration(p.duration_s)}"
+    text = f"Open for {duration(p.duration_s)}" if p.open else f"Held {duration(p.duration_s)}"
     if p.exit_reason and not p.open:
-        told += (
+        text += (
             f", left on \N{LEFT DOUBLE QUOTATION MARK}{clip(p.exit_reason)}\N{RIGHT DOUBLE QUOTATION MARK}"
         )
-    told += f", {spell(p.pnl_r, 2, signed=True)} R" if p.pnl_r is not None else ""
+    text += f", {spell(p.pnl_r, 2, signed=True)} R" if p.pnl_r is not None else ""
     if p.vs_inaction is None:
-        return f"{told}."
+        return f"{text}."
     if p.vs_inaction == 0:
-        return f"{told}; doing nothing came to the same."
+        return f"{text}; doing nothing came to the same."
     verb = "beat doing nothing by" if p.vs_inaction > 0 else "lost to doing nothing by"
-    return f"{told}; {verb} {money.amount(abs(p.vs_inaction))}."
+    return f"{text}; {verb} {money.amount(abs(p.vs_inaction))}."
 
 
 def _size(p: PositionRetrospective, money: MoneyStyle) -> str:
@@ -178,14 +178,14 @@ def _hindsight(p: PositionRetrospective, money: MoneyStyle) -> Section:
         best = (
             f"{duration(seconds_between(p.entry_at, p.optimal_exit_at))} in, {moment(p.optimal_exit_at)} UTC"
         )
-    left = (
+    exit_note = (
         "still open, valued at the end" if p.open else f"{duration(p.duration_s)} in, {moment(p.exit_at)} UTC"
     )
     rows = (
         Figure("Peak PnL", money.change(p.mfe), peak if p.mfe is not None else absent("mfe")),
         Figure("Deepest loss", money.change(p.mae), trough if p.mae is not None else absent("mae")),
         Figure("Optimal exit", money.change(p.optimal_exit_pnl), best),
-        Figure("Actual exit", money.change(p.final_pnl), left),
+        Figure("Actual exit", money.change(p.final_pnl), exit_note),
         Figure(
             "Regret",
             money.amount(p.regret),
@@ -206,7 +206,7 @@ def _hindsight(p: PositionRetrospective, money: MoneyStyle) -> Section:
 
 
 def _alternatives(p: PositionRetrospective, money: MoneyStyle) -> Section:
-    told = (
+    comparisons = (
         ("vs_inaction", "Doing nothing", "what was given up at entry, kept unchanged"),
         ("vs_hold", "Holding", "the assets held right after entry, kept unchanged"),
         ("vs_cash", "Cash", "the base currency"),
@@ -218,7 +218,7 @@ def _alternatives(p: PositionRetrospective, money: MoneyStyle) -> Section:
             note if getattr(p, name) is not None else reason_text(p.reasons, name),
             tone_of(getattr(p, name)),
         )
-        for name, label, note in told
+        for name, label, note in comparisons
     )
     return Section("alternatives", "Against the alternatives", (FigureList(rows),), money.currency)
 
@@ -226,7 +226,7 @@ def _alternatives(p: PositionRetrospective, money: MoneyStyle) -> Section:
 def _afterwards(p: PositionRetrospective, money: MoneyStyle) -> Section | None:
     if p.open:
         return None
-    told = (
+    figures = (
         ("left_on_table", "Left on the table", "the best moment after the exit"),
         ("left_on_table_capped", "Before the stop", "the same, while the loss would have been borne"),
         ("hold_on", "Holding on", "at the end of as long again, 7 d at most"),
@@ -237,7 +237,7 @@ def _afterwards(p: PositionRetrospective, money: MoneyStyle) -> Section | None:
             money.change(getattr(p, name)),
             note if getattr(p, name) is not None else reason_text(p.reasons, name),
         )
-        for name, label, note in told
+        for name, label, note in figures
     )
     points = tuple(_checkpoint_row(point, money) for point in p.post_exit_trajectory[:_SHOWN])
     columns = (
@@ -262,7 +262,7 @@ def _predictions(p: PositionRetrospective) -> Section | None:
         Column("Actual"),
         Column("Outcome", right=False),
     )
-    table = Table(columns, rows, more=len(p.entry_predictions) - len(rows))
+    table = Table(columns, rows, omitted=len(p.entry_predictions) - len(rows))
     return Section(
         "predictions", "Entry predictions", (table,), count(len(p.entry_predictions), "prediction")
     )
@@ -280,16 +280,16 @@ def _prediction_row(row: EntryPrediction) -> TableRow:
 
 
 def _words(p: PositionRetrospective) -> Section | None:
-    told = (("What went wrong", p.what_went_wrong), ("Lesson", p.lesson))
-    blocks = tuple(Prose(text, label) for label, text in told if text)
+    texts = (("What went wrong", p.what_went_wrong), ("Lesson", p.lesson))
+    blocks = tuple(Prose(text, label) for label, text in texts if text)
     return Section("words", "In words", blocks, "in hindsight: it knew the ending") if blocks else None
 
 
 def _caveats(p: PositionRetrospective) -> Section | None:
     """Reasons of absent figures that no line above shows."""
-    shown = {
+    shown_names = {
         *("optimal_exit_at", "optimal_exit_pnl", "mfe", "mae", "regret", "regret_ratio", "pnl_trajectory"),
         *("vs_inaction", "vs_hold", "vs_cash", "left_on_table", "left_on_table_capped", "hold_on"),
     }
-    items = tuple(f"{name}: {reason_text(p.reasons, name)}" for name in p.reasons if name not in shown)
+    items = tuple(f"{name}: {reason_text(p.reasons, name)}" for name in p.reasons if name not in shown_names)
     return Section("absent", "Absent figures", (Notes(items),)) if items else None

@@ -28,39 +28,39 @@ def describe_change(entry: Mapping[str, Any]) -> tuple[str, str]:
 
 def evidence_in_words(entry: Mapping[str, Any], currency: str) -> str:
     """The figures a proposal rests on, each with its unit and out of how many."""
-    told = entry.get("evidence")
-    if not isinstance(told, dict):
-        return "" if told is None else str(told)
-    if "prompted_by" in told or "its_resolved" in told:
-        return _of_a_candidate(told, currency)
-    parts = [_average(told.get("average"), str(told.get("unit") or "usd"), currency)]
-    resolved, role = told.get("resolved"), str(told.get("role") or "")
+    evidence = entry.get("evidence")
+    if not isinstance(evidence, dict):
+        return "" if evidence is None else str(evidence)
+    if "prompted_by" in evidence or "its_resolved" in evidence:
+        return _of_a_candidate(evidence, currency)
+    parts = [_average(evidence.get("average"), str(evidence.get("unit") or "usd"), currency)]
+    resolved, role = evidence.get("resolved"), str(evidence.get("role") or "")
     parts[0] += f" over {resolved} resolved {role} citation{'' if resolved == 1 else 's'}"
-    if isinstance(told.get("wins"), int):
-        parts.append(f"{told['wins']} won")
-    bounds = told.get("interval")
+    if isinstance(evidence.get("wins"), int):
+        parts.append(f"{evidence['wins']} won")
+    bounds = evidence.get("interval")
     if isinstance(bounds, list) and len(bounds) == 2 and all(map(_is_number, bounds)):
         parts.append(f"95 % {interval(*bounds)}")
-    if _is_number(told.get("q")):
-        parts.append(f"q {ratio(told['q'])}")
-    if told.get("grade"):
-        parts.append(f"evidence {told['grade']}")
-    if told.get("since"):
-        parts.append(f"since {told['since']}")
+    if _is_number(evidence.get("q")):
+        parts.append(f"q {ratio(evidence['q'])}")
+    if evidence.get("grade"):
+        parts.append(f"evidence {evidence['grade']}")
+    if evidence.get("since"):
+        parts.append(f"since {evidence['since']}")
     return ", ".join(parts)
 
 
-def _of_a_candidate(told: Mapping[str, Any], currency: str) -> str:
-    rule = told.get("prompted_by") or "another rule"
-    shown = _average(told.get("its_average"), "usd", currency)
-    return f"none of its own yet; beside {rule}: {shown} over {told.get('its_resolved')} resolved citations"
+def _of_a_candidate(evidence: Mapping[str, Any], currency: str) -> str:
+    rule = evidence.get("prompted_by") or "another rule"
+    average = _average(evidence.get("its_average"), "usd", currency)
+    return f"none of its own yet; beside {rule}: {average} over {evidence.get('its_resolved')} resolved citations"
 
 
 def _average(value: Any, unit: str, currency: str) -> str:
     if not _is_number(value):
         return "no average"
-    shown = {"usd": currency or "in money", "r": "R", "bps": "bps of notional"}.get(unit, unit)
-    return f"average {value:+,.2f} {shown}"
+    unit_name = {"usd": currency or "in money", "r": "R", "bps": "bps of notional"}.get(unit, unit)
+    return f"average {value:+,.2f} {unit_name}"
 
 
 def _is_number(value: Any) -> bool:

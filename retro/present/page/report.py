@@ -8,7 +8,13 @@ from retro.figures import count, duration, money_of, percent, ratio, span
 from retro.present.page.audit import audit_section, predictions_section, wanting
 from retro.present.page.blocks import Figure, Headline, Page, tone_of
 from retro.present.page.closing import proposals_section, provenance_lines, quality_section, words_section
-from retro.present.page.groups import actions_section, breakdown_section, plausible, positions_section, what
+from retro.present.page.groups import (
+    actions_section,
+    breakdown_section,
+    instrument_label,
+    plausible,
+    positions_section,
+)
 from retro.present.page.labels import HORIZONS, IMPLAUSIBLE, VERDICTS, believed, clip, signed_components
 from retro.present.page.money import (
     attribution_section,
@@ -125,26 +131,26 @@ def _first_facts(report: RetrospectiveReport, money: MoneyStyle) -> list[Figure]
     wanted = wanting(report.heuristic_performance)
     if wanted:
         names = [f"{clip(row.heuristic_id)} {VERDICTS[row.recommendation.kind]}" for row in wanted[:_NAMED]]
-        rest = f" and {len(wanted) - _NAMED} more" if len(wanted) > _NAMED else ""
-        rows.append(Figure("Wants a decision", str(len(wanted)), ", ".join(names) + rest, "warn"))
+        remainder = f" and {len(wanted) - _NAMED} more" if len(wanted) > _NAMED else ""
+        rows.append(Figure("Wants a decision", str(len(wanted)), ", ".join(names) + remainder, "warn"))
     if report.playbook_proposals:
-        told = map(describe_change, report.playbook_proposals[:_NAMED])
-        ops = [f"{clip(name)}: {what}" for what, name in told]
+        changes = map(describe_change, report.playbook_proposals[:_NAMED])
+        ops = [f"{clip(name)}: {change}" for change, name in changes]
         number = len(report.playbook_proposals)
-        rest = f" and {number - _NAMED} more" if number > _NAMED else ""
-        rows.append(Figure("Proposed", str(number), ", ".join(ops) + rest))
+        remainder = f" and {number - _NAMED} more" if number > _NAMED else ""
+        rows.append(Figure("Proposed", str(number), ", ".join(ops) + remainder))
     size = count(report.resolved_decisions, "resolved decision")
     rows.append(Figure("Confidence", ratio(report.confidence), f"from {size}: n / (n + 10)"))
     return rows
 
 
 def _acting(report: RetrospectiveReport, money: MoneyStyle) -> Figure:
-    found = report.effectiveness
-    total, rate = found.sum_vs_inaction, found.inaction_superiority_rate
+    effectiveness = report.effectiveness
+    total, rate = effectiveness.sum_vs_inaction, effectiveness.inaction_superiority_rate
     if total is None:
         return Figure("Against doing nothing", money.change(None), "no position was closed in the period")
     verb = "beat" if total > 0 else "lost to" if total < 0 else "came to the same as"
-    note = f"acting {verb} doing nothing over {count(found.closed_positions, 'closed position')}"
+    note = f"acting {verb} doing nothing over {count(effectiveness.closed_positions, 'closed position')}"
     if rate is not None:
         note += f"; doing nothing was better for {percent(rate)}"
     return Figure("Against doing nothing", money.change(total), note, tone_of(total))
@@ -164,10 +170,10 @@ def _extremes(report: RetrospectiveReport, money: MoneyStyle) -> list[Figure]:
 
 
 def _extreme(label: str, p: PositionRetrospective, money: MoneyStyle) -> Figure:
-    held = f"{'open for' if p.open else 'held'} {duration(p.duration_s)}"
+    holding_time = f"{'open for' if p.open else 'held'} {duration(p.duration_s)}"
     return Figure(
         label,
         money.change(p.period_pnl),
-        f"{clip(what(p))}, {clip(p.position_id)}, {held}",
+        f"{clip(instrument_label(p))}, {clip(p.position_id)}, {holding_time}",
         tone_of(p.period_pnl),
     )

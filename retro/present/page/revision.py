@@ -24,7 +24,7 @@ __all__ = ["Change", "changes"]
 class Change:
     """A figure as it was and as it is; a dash where it was or is absent."""
 
-    what: str
+    label: str
     before: str
     after: str
 
@@ -36,12 +36,12 @@ def changes(before: Document, after: Document, currency: str = "") -> tuple[Chan
     """
     if isinstance(before, RetrospectiveReport) and isinstance(after, RetrospectiveReport):
         money = money_of(after.base_currency, (after.pnl.total, before.pnl.total))
-        told = _of_report(before, after, money)
+        differences = _of_report(before, after, money)
     elif not isinstance(before, RetrospectiveReport) and not isinstance(after, RetrospectiveReport):
-        told = _of_position(before, after, money_of(currency, (after.final_pnl, before.final_pnl)))
+        differences = _of_position(before, after, money_of(currency, (after.final_pnl, before.final_pnl)))
     else:
         return ()
-    return tuple(change for change in told if change.before != change.after)
+    return tuple(change for change in differences if change.before != change.after)
 
 
 def _of_report(
@@ -75,7 +75,7 @@ def _of_report(
 def _of_position(
     before: PositionRetrospective, after: PositionRetrospective, money: MoneyStyle
 ) -> Iterator[Change]:
-    told: tuple[tuple[str, str, Callable[[float | None], str]], ...] = (
+    figures: tuple[tuple[str, str, Callable[[float | None], str]], ...] = (
         ("final_pnl", "Result", money.change),
         ("vs_inaction", "Against doing nothing", money.change),
         ("optimal_exit_pnl", "Optimal exit", money.change),
@@ -84,8 +84,8 @@ def _of_position(
         ("left_on_table", "Left on the table", money.change),
         ("hold_on", "Holding on", money.change),
     )
-    for name, label, shown in told:
-        yield Change(label, shown(getattr(before, name)), shown(getattr(after, name)))
+    for name, label, formatter in figures:
+        yield Change(label, formatter(getattr(before, name)), formatter(getattr(after, name)))
     yield Change("State", "open" if before.open else "closed", "open" if after.open else "closed")
     yield from _parts(before.attribution, after.attribution, money)
 
@@ -98,14 +98,14 @@ def _parts(before: PnlAttribution, after: PnlAttribution, money: MoneyStyle) -> 
 
 
 def _verdicts(before: RetrospectiveReport, after: RetrospectiveReport) -> Iterator[Change]:
-    def told(report: RetrospectiveReport) -> dict[tuple[str, str], str]:
+    def verdicts_of(report: RetrospectiveReport) -> dict[tuple[str, str], str]:
         return {
             (row.heuristic_id, row.role): VERDICTS[row.recommendation.kind]
             for row in report.heuristic_performance
             if row.citation_count
         }
 
-    was, now = told(before), told(after)
+    was, now = verdicts_of(before), verdicts_of(after)
     for key in (*now, *(key for key in was if key not in now)):
         yield Change(" ".join(key), was.get(key, DASH), now.get(key, DASH))
 

@@ -35,20 +35,20 @@ def diverging(amounts: Sequence[float], width: int) -> list[tuple[str, str]]:
         amount / largest for amount in amounts
     ]  # between -1 and 1: nothing is lost to the smallest float
     gains, losses = max([0.0, *shares]), -min([0.0, *shares])
-    left = round(width * losses / (gains + losses))
-    left = min(max(left, 1 if losses else 0), width - (1 if gains else 0))
-    per_cell = max(losses / left if losses else 0.0, gains / (width - left) if gains else 0.0)
+    loss_width = round(width * losses / (gains + losses))
+    loss_width = min(max(loss_width, 1 if losses else 0), width - (1 if gains else 0))
+    per_cell = max(losses / loss_width if losses else 0.0, gains / (width - loss_width) if gains else 0.0)
     bars = []
     for share in shares:
         size = abs(share) / per_cell
         if share < 0:
             body = "█" * int(size) if size >= 1 else ""
             half = "▐" if size - int(size) >= 0.5 or not body else ""
-            bars.append(((half + body)[-left:].rjust(left), " " * (width - left)))
+            bars.append(((half + body)[-loss_width:].rjust(loss_width), " " * (width - loss_width)))
         else:
             eighths = max(round(size * 8), 1 if share > 0 else 0)
             body = "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
-            bars.append((" " * left, body[: width - left].ljust(width - left)))
+            bars.append((" " * loss_width, body[: width - loss_width].ljust(width - loss_width)))
     return bars
 
 

@@ -110,21 +110,21 @@ def _facts(rows: Sequence[Figure], width: int) -> list[Line]:
         if not row.value:
             lines += _hung(head, wrap(row.note, width - label - 4), label + 4)
         elif cells(row.value) > value or width - start < 24 or not row.note:
-            shown = wrap(row.value, width - label - 4)
-            lines += _hung(head, shown, label + 4, row.tone)
+            value_lines = wrap(row.value, width - label - 4)
+            lines += _hung(head, value_lines, label + 4, row.tone)
             lines += [
                 line(" " * (label + 4), (text, "faint")) for text in wrap(row.note, width - label - 4) if text
             ]
         else:
-            first, *rest = wrap(row.note, width - start)
+            first, *continuation = wrap(row.note, width - start)
             lines.append((*head, (pad(row.value, value), row.tone), ("  " + first, "plain")))
-            lines += [line(" " * start, text) for text in rest]
+            lines += [line(" " * start, text) for text in continuation]
     return lines
 
 
 def _hung(head: Line, texts: list[str], indent: int, tone: Tone = "plain") -> list[Line]:
-    first, *rest = texts
-    return [(*head, (first, tone)), *(line(" " * indent, (text, tone)) for text in rest)]
+    first, *continuation = texts
+    return [(*head, (first, tone)), *(line(" " * indent, (text, tone)) for text in continuation)]
 
 
 def _prose(block: Prose, width: int) -> list[Line]:
@@ -133,17 +133,19 @@ def _prose(block: Prose, width: int) -> list[Line]:
 
 
 def _quote(block: Quote, width: int) -> list[Line]:
-    told = block.text if len(block.text) <= _QUOTED else f"{block.text[:_QUOTED]} ... (cut; JSON has all)"
-    lines = [line(_INDENT, ("│ ", "faint"), text) for text in wrap(told, width - 4)]
+    quotation = (
+        block.text if len(block.text) <= _QUOTED else f"{block.text[:_QUOTED]} ... (cut; JSON has all)"
+    )
+    lines = [line(_INDENT, ("│ ", "faint"), text) for text in wrap(quotation, width - 4)]
     return [*lines, line(_INDENT, ("│ ", "faint"), (cut(f"said by {block.by}", width - 4), "faint"))]
 
 
 def _notes(block: Notes, width: int) -> list[Line]:
     lines: list[Line] = []
     for item in block.items:
-        first, *rest = wrap(item, width - 4)
-        lines += [line(_INDENT, ("- ", block.tone), first), *(line("    ", text) for text in rest)]
-    return [*lines, *_more(block.more)]
+        first, *continuation = wrap(item, width - 4)
+        lines += [line(_INDENT, ("- ", block.tone), first), *(line("    ", text) for text in continuation)]
+    return [*lines, *_more(block.omitted)]
 
 
 def _more(n: int) -> list[Line]:
@@ -152,26 +154,26 @@ def _more(n: int) -> list[Line]:
 
 def _bars(block: Bars, width: int) -> list[Line]:
     label = min(30, max(cells(row.label) for row in (*block.rows, block.total)))
-    value = max(cells(row.shown) for row in (*block.rows, block.total))
+    value = max(cells(row.amount_text) for row in (*block.rows, block.total))
     room = max(8, width - label - value - 7)
     lines: list[Line] = []
-    for row, (left, right) in zip(
+    for row, (loss_bar, gain_bar) in zip(
         block.rows, diverging([row.amount for row in block.rows], room), strict=True
     ):
         tone = tone_of(row.amount)
-        shown = pad(row.shown, value, right=True)
+        amount = pad(row.amount_text, value, right=True)
         lines.append(
             line(
                 _INDENT,
                 f"{pad(row.label, label)}  ",
-                (left, tone),
+                (loss_bar, tone),
                 ("│", "faint"),
-                (right, tone),
+                (gain_bar, tone),
                 "  ",
-                (shown, tone),
+                (amount, tone),
             )
         )
-    total = pad(block.total.shown, value, right=True)
+    total = pad(block.total.amount_text, value, right=True)
     gap = " " * (room + 1)
     return [
         *lines,
@@ -185,16 +187,16 @@ def _verdicts(block: Verdicts, width: int) -> list[Line]:
     lines: list[Line] = []
     for row in block.rows:
         lines += _verdict(row, name, width)
-    lines += _more(block.more)
+    lines += _more(block.omitted)
     if block.untouched:
-        told = ", ".join(block.untouched[:20]) + (" ..." if len(block.untouched) > 20 else "")
-        text = f"Never cited in the period, condition never triggered: {told}."
+        names = ", ".join(block.untouched[:20]) + (" ..." if len(block.untouched) > 20 else "")
+        text = f"Never cited in the period, condition never triggered: {names}."
         lines += [line(_INDENT, (part, "faint")) for part in wrap(text, width - 2)]
     return lines
 
 
 def _verdict(row: Verdict, name: int, width: int) -> list[Line]:
-    average = f"{row.shown} avg" if row.shown else ""
+    average = f"{row.average_text} avg" if row.average_text else ""
     head = line("▸ ", (pad(row.name, max(name, min(24, cells(row.name)))), "strong"), f" {row.role:<5} ")
     head += line((row.verdict, row.tone))
     room = width - sum(cells(text) for text, _ in head) - cells(average)
@@ -207,15 +209,17 @@ def _verdict(row: Verdict, name: int, width: int) -> list[Line]:
     for figure in row.figures:
         lines += [line("    ", (text, "faint")) for text in wrap(figure, width - 4)]
     if row.text:
-        told = wrap(f"\N{LEFT DOUBLE QUOTATION MARK}{row.text}\N{RIGHT DOUBLE QUOTATION MARK}", width - 4)
-        lines += [line("    ", text) for text in told[:3]]
+        quotation = wrap(
+            f"\N{LEFT DOUBLE QUOTATION MARK}{row.text}\N{RIGHT DOUBLE QUOTATION MARK}", width - 4
+        )
+        lines += [line("    ", text) for text in quotation[:3]]
     return lines
 
 
 def _days(block: Days, width: int) -> list[Line]:
     rows = block.rows[-_DAYS:]
-    value = max(cells(row.shown) for row in rows)
-    level = max(cells(row.equity_shown) for row in rows) if block.opening is not None else 0
+    value = max(cells(row.pnl_text) for row in rows)
+    level = max(cells(row.equity_text) for row in rows) if block.opening is not None else 0
     date = max(cells(row.date) for row in rows)
     tail = level + 11 if level else 0
     room = max(8, width - 2 - date - value - tail - 7)
@@ -226,18 +230,18 @@ def _days(block: Days, width: int) -> list[Line]:
     if level:
         head = f"{'PnL':>{value}}  {'Equity':>{level}}  {'Drawdown':>8}"
         lines.append(line(" " * (width - cells(head)), (head, "faint")))
-    for row, (left, right) in zip(rows, diverging([row.pnl for row in rows], room), strict=True):
+    for row, (loss_bar, gain_bar) in zip(rows, diverging([row.pnl for row in rows], room), strict=True):
         tone = tone_of(row.pnl)
         spans = line(
             _INDENT,
             f"{pad(row.date, date, right=True)}  ",
-            (left, tone),
+            (loss_bar, tone),
             ("│", "faint"),
-            (right, tone),
-            ("  " + pad(row.shown, value, right=True), tone),
+            (gain_bar, tone),
+            ("  " + pad(row.pnl_text, value, right=True), tone),
         )
         if level:
             fall = DASH if row.drawdown is None else percent(row.drawdown, 1)
-            spans += line(f"  {pad(row.equity_shown, level, right=True)}  {fall:>8}")
+            spans += line(f"  {pad(row.equity_text, level, right=True)}  {fall:>8}")
         lines.append(spans)
     return lines

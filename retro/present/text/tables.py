@@ -23,12 +23,14 @@ def table_lines(table: Table, width: int) -> list[Line]:
     """The table as lines of at most `width` columns; `~` before a faint row."""
     if not table.rows:
         return []
-    kept, widths = _layout(table, width - _INDENT)
-    columns = [table.columns[i] for i in kept]
+    column_indices, widths = _layout(table, width - _INDENT)
+    columns = [table.columns[i] for i in column_indices]
     lines = _heading(columns, widths)
-    lines += [told for row in table.rows for told in _row(row, kept, columns, widths, width)]
-    if table.more:
-        lines.append(line("  ", (f"and {table.more:,} more", "faint")))
+    lines += [
+        row_line for row in table.rows for row_line in _row(row, column_indices, columns, widths, width)
+    ]
+    if table.omitted:
+        lines.append(line("  ", (f"and {table.omitted:,} more", "faint")))
     if table.note:
         lines += [line("  ", (text, "faint")) for text in wrap(table.note, width - _INDENT)]
     return lines
@@ -40,13 +42,15 @@ def _layout(table: Table, room: int) -> tuple[list[int], list[int]]:
         min(room, max(_title_width(column), *(cells(row.cells[i].text) for row in table.rows), 1))
         for i, column in enumerate(table.columns)
     ]
-    kept = list(range(len(table.columns)))
+    column_indices = list(range(len(table.columns)))
     while True:
-        widths = _fitted([natural[i] for i in kept], [table.columns[i].cut for i in kept], room)
-        spare = max(kept, key=lambda i: table.columns[i].spare)
-        if sum(widths) + _GAP * (len(kept) - 1) <= room or not table.columns[spare].spare:
-            return kept, widths
-        kept.remove(spare)
+        widths = _fitted(
+            [natural[i] for i in column_indices], [table.columns[i].cut for i in column_indices], room
+        )
+        spare = max(column_indices, key=lambda i: table.columns[i].spare)
+        if sum(widths) + _GAP * (len(column_indices) - 1) <= room or not table.columns[spare].spare:
+            return column_indices, widths
+        column_indices.remove(spare)
 
 
 def _title_width(column: Column) -> int:
@@ -87,22 +91,22 @@ def _joined(texts: Sequence[str], columns: Sequence[Column], widths: Sequence[in
 
 
 def _row(
-    row: TableRow, kept: Sequence[int], columns: Sequence[Column], widths: Sequence[int], room: int
+    row: TableRow, column_indices: Sequence[int], columns: Sequence[Column], widths: Sequence[int], room: int
 ) -> list[Line]:
     """The row; names that their columns are too narrow for stand above it, so that rows can be told apart."""
     if row.heads:
         return [line("  ", (row.cells[0].text, "strong"))]
-    shown = [row.cells[i] for i in kept]
+    row_cells = [row.cells[i] for i in column_indices]
     mark: Span = ("~ " if row.faint else " " * _INDENT, "faint")
     lines: list[Line] = []
     names = next((k for k, column in enumerate(columns) if not column.cut), 0)
-    if any(cells(cell.text) > width for cell, width in zip(shown[:names], widths, strict=False)):
-        places = zip(shown[:names], widths, strict=False)
-        told = (" " * _GAP).join(cell.text + " " * (width - cells(cell.text)) for cell, width in places)
-        lines = [(mark, (cut(told, room - _INDENT), "faint" if row.faint else shown[0].tone))]
-        mark, shown[:names] = (" " * _INDENT, "faint"), [Cell("")] * names
+    if any(cells(cell.text) > width for cell, width in zip(row_cells[:names], widths, strict=False)):
+        places = zip(row_cells[:names], widths, strict=False)
+        name_text = (" " * _GAP).join(cell.text + " " * (width - cells(cell.text)) for cell, width in places)
+        lines = [(mark, (cut(name_text, room - _INDENT), "faint" if row.faint else row_cells[0].tone))]
+        mark, row_cells[:names] = (" " * _INDENT, "faint"), [Cell("")] * names
     spans: list[Span] = [mark]
-    for k, (cell, column, width) in enumerate(zip(shown, columns, widths, strict=True)):
+    for k, (cell, column, width) in enumerate(zip(row_cells, columns, widths, strict=True)):
         spans.append((" " * _GAP if k else "", "plain"))
         spans.append((pad(cell.text, width, right=column.right), "faint" if row.faint else cell.tone))
     return [*lines, tuple(spans)]

@@ -50,15 +50,15 @@ def replace_outcomes(
     touched = {day // _DAYS for day in days} | set(np.unique(new.records["day"] // _DAYS).tolist())
     positions = list(positions)
     for block in sorted(touched):
-        here = (c.agent == key) & (c.block == block)
+        in_block = (c.agent == key) & (c.block == block)
         parts = [History(new.names, new.records[new.records["day"] // _DAYS == block])]
-        for names, records in conn.execute(select(c.names, c.records).where(here)):
+        for names, records in conn.execute(select(c.names, c.records).where(in_block)):
             old = History(json.loads(names), np.frombuffer(records, RECORD))
             parts.append(old.without(positions))
-        kept = joined(parts)
-        conn.execute(delete(book_outcomes).where(here))
-        if len(kept.records):
-            row = {"names": json.dumps(list(kept.names)), "records": kept.records.tobytes()}
+        merged = joined(parts)
+        conn.execute(delete(book_outcomes).where(in_block))
+        if len(merged.records):
+            row = {"names": json.dumps(list(merged.names)), "records": merged.records.tobytes()}
             conn.execute(insert(book_outcomes), {"agent": key, "block": block, **row})
 
 

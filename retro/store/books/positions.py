@@ -214,17 +214,17 @@ def traded(conn: Connection, agent: str, symbols: Iterable[str], since: int) -> 
 
     And of each symbol the one that was closed last before: its fills are the last ones known at that instant.
     """
-    c, found = book_positions.c, set()
+    c, names = book_positions.c, set()
     for symbol in symbols:
         named = c.instrument == symbol
         if "/" not in symbol:
             head = func.substr(c.instrument, 1, len(symbol) + 1)  # LIKE would not tell upper from lower case
             named = named | (head == f"{symbol}/")
         query = select(c.position).where(c.agent == key_query(agent), named)
-        found |= set(conn.execute(query.where(c.closed_at.is_(None) | (c.closed_at >= since))).scalars())
+        names |= set(conn.execute(query.where(c.closed_at.is_(None) | (c.closed_at >= since))).scalars())
         last = query.where(c.closed_at < since).order_by(c.closed_at.desc()).limit(1)
-        found |= set(conn.execute(last).scalars())
-    return found
+        names |= set(conn.execute(last).scalars())
+    return names
 
 
 def days_before(conn: Connection, agent: str, at: int) -> tuple[int, dict[str, Any]] | None:

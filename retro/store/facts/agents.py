@@ -69,8 +69,8 @@ def note_agent(
     """Keep what a source says of an agent as a whole. `as_of` only grows; None leaves what is known."""
     key = key_of(conn, agent)
     table = tables.agents
-    told = {"capital": capital, "base_currency": base_currency}
-    changes = {name: value for name, value in told.items() if value is not None}
+    values = {"capital": capital, "base_currency": base_currency}
+    changes = {name: value for name, value in values.items() if value is not None}
     if changes:
         conn.execute(update(table).where(table.c.key == key).values(changes))
     if as_of is not None:
@@ -93,11 +93,11 @@ def known_key(conn: Connection, agent: str) -> int:
 def key_of(conn: Connection, agent: str) -> int:
     """The agent's key, made when there is none; from here on this transaction ingests alone."""
     ingest_alone(conn)
-    found = conn.execute(select(key_query(agent))).scalar_one()
-    if found is None:
-        made = insert(tables.agents).values(name=name_of(agent), events=0).returning(tables.agents.c.key)
-        found = conn.execute(made).scalar_one()
-    return int(found)
+    key = conn.execute(select(key_query(agent))).scalar_one()
+    if key is None:
+        insertion = insert(tables.agents).values(name=name_of(agent), events=0).returning(tables.agents.c.key)
+        key = conn.execute(insertion).scalar_one()
+    return int(key)
 
 
 def extend_life(conn: Connection, key: int, first_at: int, last_at: int, events: int) -> None:
@@ -123,6 +123,8 @@ def remeasure_life(conn: Connection, key: int) -> None:
         select(func.min(facts.at), func.max(facts.at)).where(facts.agent == key),
         select(func.min(marks.first_at), func.max(marks.last_at)).where(marks.owner == name),
     )
-    known = [at for span in spans for at in conn.execute(span).one() if at is not None]
+    instants = [at for span in spans for at in conn.execute(span).one() if at is not None]
     table = tables.agents
-    conn.execute(update(table).where(table.c.key == key).values(first_at=min(known), last_at=max(known)))
+    conn.execute(
+        update(table).where(table.c.key == key).values(first_at=min(instants), last_at=max(instants))
+    )

@@ -50,7 +50,7 @@ class Meeting(NamedTuple):
     """New marks held against known ones. Masks are over the new ones; `place` says where each stands in the old."""
 
     place: NDArray[np.int64]
-    known: NDArray[np.bool_]
+    matched: NDArray[np.bool_]
     clash: NDArray[np.bool_]
     fills: NDArray[np.bool_]
 
@@ -80,17 +80,17 @@ def stretches(t: NDArray[np.int64], days: int) -> Iterator[slice]:
 def meet(old: MarkColumns, new: MarkColumns) -> Meeting:
     """Which new marks are known, which of them say otherwise, and which fill in a low or high that was unknown."""
     place = np.searchsorted(old.t, new.t)
-    known = np.zeros(len(new.t), bool)
+    matched = np.zeros(len(new.t), bool)
     inside = place < len(old.t)
-    known[inside] = old.t[place[inside]] == new.t[inside]
+    matched[inside] = old.t[place[inside]] == new.t[inside]
     clash, fills = np.zeros((2, len(new.t)), bool)
-    then, now = old.at(place[known]), new.at(known)
+    then, now = old.at(place[matched]), new.at(matched)
     differs, adds = now.price != then.price, np.zeros(len(now.t), bool)
     for before, again in ((then.low, now.low), (then.high, now.high)):
         differs |= ~np.isnan(before) & ~np.isnan(again) & (before != again)
         adds |= np.isnan(before) & ~np.isnan(again)
-    clash[known], fills[known] = differs, adds & ~differs
-    return Meeting(place, known, clash, fills)
+    clash[matched], fills[matched] = differs, adds & ~differs
+    return Meeting(place, matched, clash, fills)
 
 
 def joined(old: MarkColumns, new: MarkColumns) -> MarkColumns:

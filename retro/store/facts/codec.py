@@ -18,13 +18,15 @@ _UNTYPED: Final = {"context", "source"}
 _MISSING: Final = object()
 
 
-def differences(told: tuple[int, str], again: tuple[int, str]) -> list[str]:
+def differences(old: tuple[int, str], new: tuple[int, str]) -> list[str]:
     """The fields in which two (instant, line) of the same type differ, in order of name; none when they say the same."""
-    if told == again:
+    if old == new:
         return []
-    one, other = _content(*told), _content(*again)
+    old_fields, new_fields = _content(*old), _content(*new)
     return sorted(
-        name for name in one.keys() | other.keys() if one.get(name, _MISSING) != other.get(name, _MISSING)
+        name
+        for name in old_fields.keys() | new_fields.keys()
+        if old_fields.get(name, _MISSING) != new_fields.get(name, _MISSING)
     )
 
 

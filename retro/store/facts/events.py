@@ -80,7 +80,7 @@ class _Stored(NamedTuple):
     body: str
 
 
-class _Telling(NamedTuple):
+class _Provenance(NamedTuple):
     """Where rows come from, their line numbers, and the reason to replace what is known otherwise."""
 
     where: str
@@ -88,8 +88,8 @@ class _Telling(NamedTuple):
     replace: str | None
 
     def conflict(self, number: int, row: EventRow, fields: list[str]) -> Conflict:
-        shown = row.id if len(row.id) <= _SHOWN_ID else row.id[:_SHOWN_ID] + "..."
-        reason = f"{row.type} {shown!r} of {row.agent} is known with another {' and '.join(fields[:3])}"
+        short_id = row.id if len(row.id) <= _SHOWN_ID else row.id[:_SHOWN_ID] + "..."
+        reason = f"{row.type} {short_id!r} of {row.agent} is known with another {' and '.join(fields[:3])}"
         return Conflict(self.where, self.lines[number] if self.lines is not None else None, reason)
 
 
@@ -120,7 +120,7 @@ def add(
         for agent, kind, id_, at, position, body in rows
     ]
     if entries and _insert(conn, entries) < len(entries):
-        instants = _reconcile(conn, added, rows, entries, before, _Telling(where, lines, replace))
+        instants = _reconcile(conn, added, rows, entries, before, _Provenance(where, lines, replace))
     for agent, stored in instants.items():
         added.stored += len(stored)
         added.first_at[agent] = min(*stored, added.first_at.get(agent, stored[0]))
@@ -143,26 +143,26 @@ def _reconcile(
     rows: Sequence[EventRow],
     entries: list[_Entry],
     before: int,
-    telling: _Telling,
+    provenance: _Provenance,
 ) -> dict[str, list[int]]:
     """Compare row by row after an insert that met known events; the instants newly stored, by agent."""
-    known = _known(conn, entries)
+    existing = _existing(conn, entries)
     stored: dict[str, list[int]] = defaultdict(list)
     claimed: set[_Identity] = set()
     corrected: set[int] = set()
     for number, (row, entry) in enumerate(zip(rows, entries, strict=True)):
         identity = entry[:3]
-        old = known[identity]
+        old = existing[identity]
         if old.seq > before and identity not in claimed:
             claimed.add(identity)
             stored[row.agent].append(row.at)
         elif not (fields := differences((old.at, old.body), (row.at, row.body))):
             added.unchanged += 1
-        elif telling.replace is None:
-            added.conflicts.append(telling.conflict(number, row, fields))
+        elif provenance.replace is None:
+            added.conflicts.append(provenance.conflict(number, row, fields))
         else:
-            _correct(conn, entry, old, telling)
-            known[identity] = old._replace(at=row.at, position=entry[4], body=row.body)
+            _correct(conn, entry, old, provenance)
+            existing[identity] = old._replace(at=row.at, position=entry[4], body=row.body)
             corrected.add(entry[0])
             added.replaced += 1
             earliest = min(old.at, row.at)
@@ -172,21 +172,21 @@ def _reconcile(
     return stored
 
 
-def _known(conn: Connection, entries: list[_Entry]) -> dict[_Identity, _Stored]:
+def _existing(conn: Connection, entries: list[_Entry]) -> dict[_Identity, _Stored]:
     ids: dict[tuple[int, str], set[str]] = defaultdict(set)
     for agent, kind, id_, *_ in entries:
         ids[agent, kind].add(id_)
-    known: dict[_Identity, _Stored] = {}
+    existing: dict[_Identity, _Stored] = {}
     for (agent, kind), wanted in ids.items():
         query = select(events.c.id, events.c.seq, events.c.at, events.c.position, events.c.body).where(
             events.c.agent == agent, events.c.type == kind, within(conn, events.c.id, wanted)
         )
-        for id_, *rest in conn.execute(query):
-            known[agent, kind, id_] = _Stored(*rest)
-    return known
+        for id_, *columns in conn.execute(query):
+            existing[agent, kind, id_] = _Stored(*columns)
+    return existing
 
 
-def _correct(conn: Connection, entry: _Entry, old: _Stored, telling: _Telling) -> None:
+def _correct(conn: Connection, entry: _Entry, old: _Stored, provenance: _Provenance) -> None:
     agent, kind, id_, at, position, body = entry
     conn.execute(
         insert(corrections).values(
@@ -196,8 +196,8 @@ def _correct(conn: Connection, entry: _Entry, old: _Stored, telling: _Telling) -
             at=old.at,
             position=old.position,
             body=old.body,
-            place=telling.where,
-            reason=telling.replace,
+            place=provenance.where,
+            reason=provenance.replace,
         )
     )
     conn.execute(
@@ -251,15 +251,15 @@ def last_before(
     newest = select(func.max(events.c.at)).where(
         events.c.agent == key_query(agent), events.c.type == type, upto
     )
-    found = _facts(conn, agent, events.c.type == type, events.c.at == newest.scalar_subquery())
-    return max(found, key=_natural, default=None)
+    facts = _facts(conn, agent, events.c.type == type, events.c.at == newest.scalar_subquery())
+    return max(facts, key=_natural, default=None)
 
 
 def first_of(conn: Connection, agent: str, type: str) -> Fact | None:  # noqa: A002  the field's name
     """The oldest fact of a type; of several in one instant, the first by id."""
     oldest = select(func.min(events.c.at)).where(events.c.agent == key_query(agent), events.c.type == type)
-    found = _facts(conn, agent, events.c.type == type, events.c.at == oldest.scalar_subquery())
-    return min(found, key=_natural, default=None)
+    facts = _facts(conn, agent, events.c.type == type, events.c.at == oldest.scalar_subquery())
+    return min(facts, key=_natural, default=None)
 
 
 def first_instant(conn: Connection, agent: str) -> int | None:

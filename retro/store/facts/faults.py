@@ -31,10 +31,10 @@ def add(conn: Connection, where: str, faults: Sequence[Fault]) -> int:
         for place, line, reason in ((_plain(f.where), f.line, _plain(f.reason)) for f in faults)
         for key in (_key(source, place, line, reason),)
     }
-    known = set(conn.execute(select(table.c.key).where(within(conn, table.c.key, rows))).scalars())
+    stored_keys = set(conn.execute(select(table.c.key).where(within(conn, table.c.key, rows))).scalars())
     fresh = [
         {**row, "seq": seq}
-        for seq, row in enumerate((r for r in rows.values() if r["key"] not in known), last + 1)
+        for seq, row in enumerate((r for r in rows.values() if r["key"] not in stored_keys), last + 1)
     ]
     if fresh:
         conn.execute(insert(table), fresh)

@@ -32,12 +32,12 @@ def last_told(conn: Connection, agent: Agent, until: int) -> int:
         .scalar_subquery()
         for kind in FACT_TYPES
     ]
-    told = [at for at in conn.execute(select(*newest)).one() if at is not None]
+    instants = [at for at in conn.execute(select(*newest)).one() if at is not None]
     columns = mark_series.c
     series = select(columns.key).where(columns.owner == name_of(agent.name), columns.first_at <= until)
     for key in conn.execute(series).scalars():
-        told += _last_mark(conn, key, until // 1000)
-    return max(told, default=0)
+        instants += _last_mark(conn, key, until // 1000)
+    return max(instants, default=0)
 
 
 def _last_mark(conn: Connection, series: int, until_ms: int) -> list[int]:

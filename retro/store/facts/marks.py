@@ -61,7 +61,7 @@ class AddedMarks:
     first_at: int | None = None
 
 
-class _Telling(NamedTuple):
+class _Provenance(NamedTuple):
     """Where the marks of a series (its key) come from, and the reason to replace what is known otherwise."""
 
     key: int
@@ -93,14 +93,14 @@ def add(
     numbers = None if lines is None else np.asarray(lines, np.int64)[order]
     ingest_alone(conn)
     key = _series_key(conn, series, given)
-    telling = _Telling(key, series.instrument, where, replace)
-    left = np.arange(len(given.t))
-    while len(left):  # more than one round only when the series itself tells an instant twice
-        _, first = np.unique(given.t[left], return_index=True)
-        for part in stretches(given.t[left[first]], _DAYS_AT_ONCE):
-            which = left[first[part]]
-            _merge(conn, telling, added, given.at(which), None if numbers is None else numbers[which])
-        left = np.delete(left, first)
+    provenance = _Provenance(key, series.instrument, where, replace)
+    remaining = np.arange(len(given.t))
+    while len(remaining):  # more than one round only when the series itself tells an instant twice
+        _, first = np.unique(given.t[remaining], return_index=True)
+        for part in stretches(given.t[remaining[first]], _DAYS_AT_ONCE):
+            which = remaining[first[part]]
+            _merge(conn, provenance, added, given.at(which), None if numbers is None else numbers[which])
+        remaining = np.delete(remaining, first)
     if series.agent is not None and added.stored:
         agent = key_of(conn, series.agent)
         extend_life(conn, agent, int(given.t[0]) * 1000, int(given.t[-1]) * 1000, added.stored)
@@ -112,45 +112,51 @@ def _series_key(conn: Connection, series: MarkSeries, given: MarkColumns) -> int
     owner, instrument = _owner(series.agent), name_of(series.instrument)
     first, last = int(given.t[0]) * 1000, int(given.t[-1]) * 1000
     columns = mark_series.c
-    found = conn.execute(
+    row = conn.execute(
         select(columns.key, columns.first_at, columns.last_at).where(
             columns.owner == owner, columns.instrument == instrument
         )
     ).one_or_none()
-    if found is None:
-        made = insert(mark_series).values(owner=owner, instrument=instrument, first_at=first, last_at=last)
-        return int(conn.execute(made.returning(columns.key)).scalar_one())
-    span = {"first_at": min(first, found.first_at), "last_at": max(last, found.last_at)}
-    conn.execute(update(mark_series).where(columns.key == found.key).values(span))
-    return int(found.key)
+    if row is None:
+        insertion = insert(mark_series).values(
+            owner=owner, instrument=instrument, first_at=first, last_at=last
+        )
+        return int(conn.execute(insertion.returning(columns.key)).scalar_one())
+    span = {"first_at": min(first, row.first_at), "last_at": max(last, row.last_at)}
+    conn.execute(update(mark_series).where(columns.key == row.key).values(span))
+    return int(row.key)
 
 
 def _merge(
-    conn: Connection, telling: _Telling, added: AddedMarks, new: MarkColumns, lines: NDArray[np.int64] | None
+    conn: Connection,
+    provenance: _Provenance,
+    added: AddedMarks,
+    new: MarkColumns,
+    lines: NDArray[np.int64] | None,
 ) -> None:
     """Bring new marks (unique instants) into the blocks of their days and count what became of them."""
     days = mark_blocks.c.day.between(int(new.t[0]) // DAY_MS, int(new.t[-1]) // DAY_MS)
-    old = _columns(conn, _blocks(mark_blocks.c.series == telling.key, days))
-    place, known, clash, fills = meet(old, new)
+    old = _columns(conn, _blocks(mark_blocks.c.series == provenance.key, days))
+    place, matched, clash, fills = meet(old, new)
     then = old.at(place[fills])
     for before, again in ((then.low, new.low[fills]), (then.high, new.high[fills])):
         np.copyto(before, again, where=np.isnan(before))
-    changes = [new.at(~known), then]
-    if telling.replace is None:
+    changes = [new.at(~matched), then]
+    if provenance.replace is None:
         numbers = None if lines is None else lines[clash]
-        added.conflicts += _conflicts(telling, old.at(place[clash]), new.at(clash), numbers)
+        added.conflicts += _conflicts(provenance, old.at(place[clash]), new.at(clash), numbers)
     else:
-        _keep_corrected(conn, telling, old.at(place[clash]))
+        _keep_corrected(conn, provenance, old.at(place[clash]))
         changes.append(new.at(clash))
         added.replaced += int(clash.sum())
-    added.stored += int((~known).sum())
+    added.stored += int((~matched).sum())
     added.completed += int(fills.sum())
-    added.unchanged += int((known & ~clash & ~fills).sum())
+    added.unchanged += int((matched & ~clash & ~fills).sum())
     change = MarkColumns(*(np.concatenate(columns) for columns in zip(*changes, strict=True)))
     if len(change.t):
         earliest = int(change.t.min()) * 1000
         added.first_at = earliest if added.first_at is None else min(earliest, added.first_at)
-        _write(conn, telling.key, joined(old, change), np.unique(change.t // DAY_MS))
+        _write(conn, provenance.key, joined(old, change), np.unique(change.t // DAY_MS))
 
 
 def _write(conn: Connection, key: int, columns: MarkColumns, days: NDArray[np.int64]) -> None:
@@ -159,7 +165,7 @@ def _write(conn: Connection, key: int, columns: MarkColumns, days: NDArray[np.in
 
 
 def _conflicts(
-    telling: _Telling, old: MarkColumns, new: MarkColumns, lines: NDArray[np.int64] | None
+    provenance: _Provenance, old: MarkColumns, new: MarkColumns, lines: NDArray[np.int64] | None
 ) -> list[Conflict]:
     numbers = [None] * len(new.t) if lines is None else lines.tolist()
     conflicts = []
@@ -170,21 +176,21 @@ def _conflicts(
             if not isnan(was[i]) and not isnan(now[i]) and was[i] != now[i]
         )
         at = format_instant(int(new.t[i]) * 1000)
-        reason = f"{name} of {telling.instrument} at {at} is known as {before:.12g}, not {again:.12g}"
-        conflicts.append(Conflict(telling.where, line, reason))
+        reason = f"{name} of {provenance.instrument} at {at} is known as {before:.12g}, not {again:.12g}"
+        conflicts.append(Conflict(provenance.where, line, reason))
     return conflicts
 
 
-def _keep_corrected(conn: Connection, telling: _Telling, old: MarkColumns) -> None:
+def _keep_corrected(conn: Connection, provenance: _Provenance, old: MarkColumns) -> None:
     rows = [
         {
-            "series": telling.key,
+            "series": provenance.key,
             "at_ms": t,
             "price": price,
             "low": None if isnan(low) else low,
             "high": None if isnan(high) else high,
-            "place": telling.where,
-            "reason": telling.replace,
+            "place": provenance.where,
+            "reason": provenance.replace,
         }
         for t, price, low, high in zip(*(column.tolist() for column in old), strict=True)
     ]
@@ -202,8 +208,8 @@ def load(conn: Connection, agent: str | None, instrument: str, start: int, end: 
     which adds nothing to an extreme.
     """
     days = mark_blocks.c.day.between(start // 1000 // DAY_MS, end // 1000 // DAY_MS)
-    found = _columns(conn, _blocks(_own(agent, instrument), days))
-    inside = found.at(slice(*np.searchsorted(found.t, (-(-start // 1000), end // 1000 + 1))))
+    columns = _columns(conn, _blocks(_own(agent, instrument), days))
+    inside = columns.at(slice(*np.searchsorted(columns.t, (-(-start // 1000), end // 1000 + 1))))
     if not len(inside.t):
         return None
     low, high = (
@@ -219,15 +225,15 @@ def last_at_or_before(
     """The instant and price of the last mark at or before an instant."""
     upto = mark_blocks.c.day <= at // 1000 // DAY_MS
     query = _blocks(_own(agent, instrument), upto).order_by(None).order_by(mark_blocks.c.day.desc()).limit(2)
-    found = _columns(conn, query, newest_first=True)
-    return _mark(found, int(np.searchsorted(found.t, at // 1000, "right")) - 1)
+    columns = _columns(conn, query, newest_first=True)
+    return _mark(columns, int(np.searchsorted(columns.t, at // 1000, "right")) - 1)
 
 
 def first_after(conn: Connection, agent: str | None, instrument: str, at: int) -> tuple[int, float] | None:
     """The instant and price of the first mark after an instant."""
     since = mark_blocks.c.day >= at // 1000 // DAY_MS
-    found = _columns(conn, _blocks(_own(agent, instrument), since).limit(2))
-    return _mark(found, int(np.searchsorted(found.t, at // 1000, "right")))
+    columns = _columns(conn, _blocks(_own(agent, instrument), since).limit(2))
+    return _mark(columns, int(np.searchsorted(columns.t, at // 1000, "right")))
 
 
 def instruments(conn: Connection, agent: str | None) -> list[str]:

@@ -56,17 +56,21 @@ def claim(conn: Connection, owner: str, now: int, lease: int, *, limit: int = 1)
     )
     query = columns().where(reviews.c.key.in_(_candidates(now)), ripe)
     query = query.order_by(reviews.c.period_end, reviews.c.kind, reviews.c.subject, reviews.c.key)
-    found = [
+    batch = [
         review_of(row)
         for row in conn.execute(query.limit(limit).with_for_update(skip_locked=True, of=reviews))
     ]
-    if len(found) > 1:
-        first = found[0]
-        alike = [one for one in found if one.backfill and one.agent == first.agent and one.state == "due"]
-        found = alike if first in alike else [first]
+    if len(batch) > 1:
+        first = batch[0]
+        alike = [
+            review
+            for review in batch
+            if review.backfill and review.agent == first.agent and review.state == "due"
+        ]
+        batch = alike if first in alike else [first]
     changed = conn.execute(
         update(reviews)
-        .where(reviews.c.key.in_([one.key for one in found]), ripe)
+        .where(reviews.c.key.in_([review.key for review in batch]), ripe)
         .values(
             state="running",
             owner=owner,
@@ -76,17 +80,17 @@ def claim(conn: Connection, owner: str, now: int, lease: int, *, limit: int = 1)
         )
         .returning(reviews.c.key, reviews.c.attempts, reviews.c.late)
     )
-    taken = {row.key: (row.attempts, row.late) for row in changed}
+    claimed = {row.key: (row.attempts, row.late) for row in changed}
     return [
-        one._replace(
+        review._replace(
             state="running",
             owner=owner,
             leased_until=now + lease,
-            attempts=taken[one.key][0],
-            late=taken[one.key][1],
+            attempts=claimed[review.key][0],
+            late=claimed[review.key][1],
         )
-        for one in found
-        if one.key in taken
+        for review in batch
+        if review.key in claimed
     ]
 
 
@@ -123,17 +127,17 @@ def _through(conn: Connection, review: Review, **values: object) -> None:
         raise LostClaimError(f"{review.id} was taken over by another process")
 
 
-def renew(conn: Connection, held: Sequence[Review], until: int) -> int:
+def renew(conn: Connection, claimed_reviews: Sequence[Review], until: int) -> int:
     """Prolong the leases of what is still ours; how many that are."""
     return sum(
         conn.execute(update(reviews).where(_fence(review)).values(leased_until=until)).rowcount
-        for review in sorted(held, key=lambda one: one.key)
+        for review in sorted(claimed_reviews, key=lambda review: review.key)
     )
 
 
-def lock(conn: Connection, held: Sequence[Review]) -> None:
+def lock(conn: Connection, claimed_reviews: Sequence[Review]) -> None:
     """Keep the rows of several reviews to this transaction, in the order in which all do, so that nobody deadlocks."""
-    mine = select(reviews.c.key).where(reviews.c.key.in_([review.key for review in held]))
+    mine = select(reviews.c.key).where(reviews.c.key.in_([review.key for review in claimed_reviews]))
     conn.execute(mine.order_by(reviews.c.key).with_for_update())
 
 
@@ -199,17 +203,17 @@ def rescue(conn: Connection, now: int, max_attempts: int, *, alone: bool) -> lis
     if not alone:
         gone = and_(gone, reviews.c.leased_until <= now)
     query = columns().where(reviews.c.key.in_(select(reviews.c.key).where(IS_OPEN, gone)))
-    found = [review_of(row) for row in conn.execute(query.with_for_update(skip_locked=True, of=reviews))]
-    spent = [one.key for one in found if one.attempts >= max_attempts]
+    orphans = [review_of(row) for row in conn.execute(query.with_for_update(skip_locked=True, of=reviews))]
+    spent = [review.key for review in orphans if review.attempts >= max_attempts]
     died = f"the process that made it died {max_attempts} times"
     for keys, values in (
         (spent, {"state": "parked", "reason": died}),
-        ([one.key for one in found if one.key not in spent], {"state": "due", "not_before": now}),
+        ([review.key for review in orphans if review.key not in spent], {"state": "due", "not_before": now}),
     ):
         if keys:
             freed = update(reviews).where(reviews.c.key.in_(keys), gone)
             conn.execute(freed.values(owner=None, leased_until=None, **values))
-    keys = [one.key for one in found]
+    keys = [review.key for review in orphans]
     return [review_of(row) for row in conn.execute(columns().where(reviews.c.key.in_(keys)))] if keys else []
 
 
@@ -236,10 +240,10 @@ def has_future_leases(conn: Connection, now: int, lease: int, longest: int) -> b
 
 def clamp_leases(conn: Connection, now: int, lease: int, longest: int) -> int:
     """After the clock went back: nothing is held or waits longer than it could from now; how many did."""
-    held = update(reviews).where(IS_OPEN, reviews.c.leased_until > now + 2 * lease)
+    leases = update(reviews).where(IS_OPEN, reviews.c.leased_until > now + 2 * lease)
     waits = update(reviews).where(IS_OPEN, reviews.c.not_before > now + longest)
     return (
-        conn.execute(held.values(leased_until=now + lease)).rowcount
+        conn.execute(leases.values(leased_until=now + lease)).rowcount
         + conn.execute(waits.values(not_before=now)).rowcount
     )
 

@@ -20,8 +20,8 @@ __all__ = ["alarms", "keep", "raise_alarm", "state_of"]
 
 def state_of(conn: Connection, key: str) -> dict[str, Any]:
     """What was kept about a source; empty when it was never read."""
-    found = conn.execute(select(sources.c.state).where(sources.c.key == key)).scalar_one_or_none()
-    state: dict[str, Any] = {} if found is None else json.loads(found)
+    text = conn.execute(select(sources.c.state).where(sources.c.key == key)).scalar_one_or_none()
+    state: dict[str, Any] = {} if text is None else json.loads(text)
     return state
 
 

@@ -50,8 +50,8 @@ def enrol(conn: Connection, agent: str, now: int) -> Enrolment:
 
 def enrolment(conn: Connection, agent: str) -> Enrolment | None:
     """Since when an agent is watched; None when it is not yet."""
-    found = conn.execute(_QUERY.where(enrolments.c.agent == key_query(agent))).one_or_none()
-    return None if found is None else Enrolment._make(found)
+    row = conn.execute(_QUERY.where(enrolments.c.agent == key_query(agent))).one_or_none()
+    return None if row is None else Enrolment._make(row)
 
 
 def note_actions(conn: Connection, agent: str | None, since: int) -> None:
@@ -63,16 +63,16 @@ def note_actions(conn: Connection, agent: str | None, since: int) -> None:
 
 def looked(conn: Connection, agent: str, before: Enrolment, next_at: int) -> None:
     """Everything owed until now stands in the ledger; nothing more falls due before `next_at`."""
-    same = enrolments.c.losses_from.is_not_distinct_from(before.losses_from)
+    unchanged = enrolments.c.losses_from.is_not_distinct_from(before.losses_from)
     mine = enrolments.c.agent == key_query(agent)
     conn.execute(update(enrolments).where(mine).values(next_at=next_at))
-    conn.execute(update(enrolments).where(mine, same).values(losses_from=None))
+    conn.execute(update(enrolments).where(mine, unchanged).values(losses_from=None))
 
 
 def next_end(conn: Connection) -> int | None:
     """When the next period of any agent ends; None when none does."""
-    found = conn.execute(select(func.min(enrolments.c.next_at))).scalar_one()
-    return None if found is None or found >= NEVER else found
+    end = conn.execute(select(func.min(enrolments.c.next_at))).scalar_one()
+    return None if end is None or end >= NEVER else end
 
 
 def unsettled(conn: Connection, now: int) -> list[str]:

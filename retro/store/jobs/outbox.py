@@ -142,8 +142,10 @@ def claim(
         agents.c.name.not_in(list(without)),
     )
     query = _letters().where(_IS_OPEN, ripe).order_by(reviews.c.period_end, outbox.c.key).limit(limit)
-    found = [Delivery._make(row) for row in conn.execute(query.with_for_update(skip_locked=True, of=outbox))]
-    return _take(conn, found, owner, now + lease)
+    letters = [
+        Delivery._make(row) for row in conn.execute(query.with_for_update(skip_locked=True, of=outbox))
+    ]
+    return _take(conn, letters, owner, now + lease)
 
 
 def catching_up(conn: Connection, now: int) -> list[str]:
@@ -157,16 +159,18 @@ def claim_digest_group(
     conn: Connection, letter: Delivery, owner: str, now: int, lease: int
 ) -> list[Delivery]:
     """Take everything else that waits to go out together with a gathered letter: same agent, channel and recipient."""
-    same = and_(
+    group = and_(
         outbox.c.state == "pending",
         outbox.c.digest == 1,
         outbox.c.channel == letter.channel,
         outbox.c.recipient == letter.recipient,
         agents.c.name == letter.agent,
     )
-    query = _letters().where(_IS_OPEN, same).order_by(reviews.c.period_end, outbox.c.key)
-    found = [Delivery._make(row) for row in conn.execute(query.with_for_update(skip_locked=True, of=outbox))]
-    return _take(conn, found, owner, now + lease)
+    query = _letters().where(_IS_OPEN, group).order_by(reviews.c.period_end, outbox.c.key)
+    letters = [
+        Delivery._make(row) for row in conn.execute(query.with_for_update(skip_locked=True, of=outbox))
+    ]
+    return _take(conn, letters, owner, now + lease)
 
 
 def _take(conn: Connection, letters: Sequence[Delivery], owner: str, until: int) -> list[Delivery]:
@@ -188,7 +192,7 @@ def _take(conn: Connection, letters: Sequence[Delivery], owner: str, until: int)
 
 def record(conn: Connection, letters: Sequence[Delivery], state: str, **values: object) -> None:
     """What became of letters that are still ours; `LostClaimError` when one is not."""
-    for letter in sorted(letters, key=lambda one: one.key):
+    for letter in sorted(letters, key=lambda letter: letter.key):
         done = conn.execute(
             update(outbox).where(_mine(letter)).values(state=state, owner=None, leased_until=None, **values)
         ).rowcount
@@ -249,10 +253,10 @@ def has_future_leases(conn: Connection, now: int, lease: int, longest: int) -> b
 
 def clamp_leases(conn: Connection, now: int, lease: int, longest: int) -> int:
     """After the clock went back: nothing waits longer than it could from now; how many did."""
-    held = update(outbox).where(_IS_OPEN, outbox.c.leased_until > now + 2 * lease)
+    leases = update(outbox).where(_IS_OPEN, outbox.c.leased_until > now + 2 * lease)
     waits = update(outbox).where(_IS_OPEN, outbox.c.not_before > now + longest)
     return (
-        conn.execute(held.values(leased_until=now + lease)).rowcount
+        conn.execute(leases.values(leased_until=now + lease)).rowcount
         + conn.execute(waits.values(not_before=now)).rowcount
     )
 

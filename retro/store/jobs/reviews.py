@@ -40,7 +40,6 @@ __all__ = [
     "count_parked",
     "facts_digest",
     "insert",
-    "known",
     "lifespan",
     "listed",
     "mark_due",
@@ -50,11 +49,12 @@ __all__ = [
     "reschedule",
     "retry",
     "review_of",
+    "revision_of",
     "skip",
     "skip_superseded",
+    "spans",
     "subjects",
     "unreviewed_positions",
-    "written",
 ]
 
 LATE_FACTS: Final = 1
@@ -131,41 +131,41 @@ def columns() -> Select[Any]:
 
 def review_of(row: Row[Any]) -> Review:
     """A row of `columns()` as what it is."""
-    found = Review._make(row)
-    return found._replace(backfill=bool(found.backfill))
+    review = Review._make(row)
+    return review._replace(backfill=bool(review.backfill))
 
 
 # what is owed
 
 
-def insert(conn: Connection, agent: str, owed: Iterable[Obligation]) -> None:
+def insert(conn: Connection, agent: str, obligations: Iterable[Obligation]) -> None:
     """Add the obligations that are not there yet; those that are stay as they are."""
     key = known_key(conn, agent)
     rows = [
         {
             "agent": key,
-            "id": f"{agent}.{one.kind}" + (f".{one.key}" if one.key else ""),
-            "kind": one.kind,
-            "subject": one.subject,
-            "period_start": one.start,
-            "period_end": one.end,
-            "due_at": one.due_at,
-            "again_at": one.again_at,
+            "id": f"{agent}.{obligation.kind}" + (f".{obligation.key}" if obligation.key else ""),
+            "kind": obligation.kind,
+            "subject": obligation.subject,
+            "period_start": obligation.start,
+            "period_end": obligation.end,
+            "due_at": obligation.due_at,
+            "again_at": obligation.again_at,
             "state": "waiting",
             "revision": 1,
-            "backfill": int(one.backfill),
+            "backfill": int(obligation.backfill),
             "attempts": 0,
             "not_before": 0,
             "late": 0,
-            "reason": one.reason,
+            "reason": obligation.reason,
         }
-        for one in owed
+        for obligation in obligations
     ]
     if rows:
         conn.execute(insert_into(conn, reviews).on_conflict_do_nothing(), rows)
 
 
-def known(conn: Connection, agent: str, kinds: Sequence[str]) -> dict[str, tuple[int, int, int]]:
+def spans(conn: Connection, agent: str, kinds: Sequence[str]) -> dict[str, tuple[int, int, int]]:
     """Kind -> (rows, start of the first, start of the last) of an agent's reviews of these kinds."""
     starts = reviews.c.period_start
     query = (
@@ -179,7 +179,7 @@ def known(conn: Connection, agent: str, kinds: Sequence[str]) -> dict[str, tuple
 def unreviewed_positions(conn: Connection, agent: str) -> list[tuple[str, str, int, int]]:
     """(position, kind, opened, closed) of the closed positions that no review of that life is owed for."""
     book = book_positions.c
-    same = and_(
+    join_on = and_(
         reviews.c.agent == book.agent,
         reviews.c.kind == "position",
         reviews.c.subject == book.position,
@@ -188,7 +188,7 @@ def unreviewed_positions(conn: Connection, agent: str) -> list[tuple[str, str, i
     )
     query = (
         select(book.position, book.kind, book.opened_at, book.closed_at)
-        .outerjoin(reviews, same)
+        .outerjoin(reviews, join_on)
         .where(book.agent == key_query(agent), book.closed_at.is_not(None), reviews.c.key.is_(None))
         .order_by(book.closed_at, book.position)
     )
@@ -276,7 +276,7 @@ def newer_than(conn: Connection, review: Review, now: int) -> bool:
 # late data
 
 
-def mark_stale(conn: Connection, agent: str | None, first: int, last: int, what: int) -> None:
+def mark_stale(conn: Connection, agent: str | None, first: int, last: int, changes: int) -> None:
     """Facts or marks of these instants have changed: reviews whose period they touch are looked at again.
 
     `agent` None: of every agent. Those not yet made will read them anyway.
@@ -289,7 +289,7 @@ def mark_stale(conn: Connection, agent: str | None, first: int, last: int, what:
         reviews.c.key
     ).with_for_update()  # as those do that finish many: nobody deadlocks
     conn.execute(
-        update(reviews).where(reviews.c.key.in_(in_order)).values(late=reviews.c.late.bitwise_or(what))
+        update(reviews).where(reviews.c.key.in_(in_order)).values(late=reviews.c.late.bitwise_or(changes))
     )
 
 
@@ -314,10 +314,10 @@ def facts_digest(conn: Connection, review: Review) -> str:
 def by_id(conn: Connection, id: str) -> Review:  # noqa: A002  the field's name
     """The review of that id; `UnknownError` when there is none."""
     query = columns().where(reviews.c.id == id.replace("\0", "")).order_by(reviews.c.period_start.desc())
-    found = conn.execute(query.limit(1)).one_or_none()
-    if found is None:
+    row = conn.execute(query.limit(1)).one_or_none()
+    if row is None:
         raise UnknownError(f"there is no review {id!r}; `retro reviews` lists them")
-    return review_of(found)
+    return review_of(row)
 
 
 def by_key(conn: Connection, key: int) -> Review:
@@ -334,15 +334,15 @@ def listed(conn: Connection, agent: str | None = None) -> list[Review]:
     return [review_of(row) for row in conn.execute(query.order_by(*order))]
 
 
-def written(conn: Connection, review: int, revision: int | None = None) -> StoredRevision | None:
+def revision_of(conn: Connection, review: int, revision: int | None = None) -> StoredRevision | None:
     """A revision as far as it is written, or (None) the newest that is done; None when there is none."""
     own = documents.c
     query = select(own.revision, own.digest, own.numbers, own.document, own.done_at).where(
         own.review == review
     )
     query = query.where(own.done_at.is_not(None) if revision is None else own.revision == revision)
-    found = conn.execute(query.order_by(own.revision.desc()).limit(1)).one_or_none()
-    return None if found is None else StoredRevision._make(found)
+    row = conn.execute(query.order_by(own.revision.desc()).limit(1)).one_or_none()
+    return None if row is None else StoredRevision._make(row)
 
 
 def count_due(conn: Connection, now: int) -> int:
@@ -360,8 +360,8 @@ def count_parked(conn: Connection) -> int:
 
 def newest_done(conn: Connection) -> int | None:
     """When the review that was finished last was finished."""
-    found: int | None = conn.execute(select(func.max(reviews.c.done_at))).scalar_one()
-    return found
+    done_at: int | None = conn.execute(select(func.max(reviews.c.done_at))).scalar_one()
+    return done_at
 
 
 def retry(conn: Connection, id: str, now: int) -> Review:  # noqa: A002  the field's name

@@ -109,13 +109,13 @@ COMPONENTS: Final[dict[str, tuple[Migration, ...]]] = {
 
 def versions(conn: Connection) -> dict[str, int]:
     """Component -> steps applied; empty for a database that holds nothing of ours."""
-    there = (
+    table_query = (
         # not to_regclass: while we waited for the lock it would go on believing that there is none
         "SELECT count(*) FROM pg_class WHERE relname = 'schema_version' AND pg_table_is_visible(oid)"
         if conn.dialect.name == "postgresql"
         else "SELECT count(*) FROM sqlite_master WHERE name = 'schema_version'"
     )
-    if not conn.exec_driver_sql(there).scalar_one():
+    if not conn.exec_driver_sql(table_query).scalar_one():
         return {}
     return {row.component: row.version for row in conn.execute(select(schema_version))}
 
@@ -124,18 +124,18 @@ def pending(
     conn: Connection, url: str, components: Mapping[str, Sequence[Migration]]
 ) -> list[tuple[str, int]]:
     """The steps still to be applied, as (component, number); `NewerSchemaError` when this program is the older one."""
-    found = versions(conn)
-    for component, version in found.items():
-        known = len(components.get(component, ()))
-        if version > known:
+    applied = versions(conn)
+    for component, version in applied.items():
+        supported = len(components.get(component, ()))
+        if version > supported:
             raise NewerSchemaError(
                 f"{url} was written by a newer version of this program ({component} schema {version}, "
-                f"known here: {known}); upgrade slow-mirror"
+                f"known here: {supported}); upgrade slow-mirror"
             )
     return [
         (component, number)
         for component, steps in components.items()
-        for number in range(found.get(component, 0) + 1, len(steps) + 1)
+        for number in range(applied.get(component, 0) + 1, len(steps) + 1)
     ]
 
 
@@ -143,10 +143,10 @@ def apply(conn: Connection, component: str, number: int, step: Migration) -> Non
     """Apply one step in the caller's transaction, unless another process has done so meanwhile."""
     if conn.dialect.name == "postgresql":
         conn.exec_driver_sql("SELECT pg_advisory_xact_lock(%s)", (APPLICATION_ID,))
-    found = versions(conn)
-    if found.get(component, 0) >= number:
+    applied = versions(conn)
+    if applied.get(component, 0) >= number:
         return
-    if conn.dialect.name == "sqlite" and not found:
+    if conn.dialect.name == "sqlite" and not applied:
         conn.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
     conn.exec_driver_sql(_VERSIONS)
     step(conn)

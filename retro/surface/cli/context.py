@@ -105,8 +105,8 @@ class CommandContext:
     @property
     def colour(self) -> bool:
         """Whether the result may be coloured: on a terminal that can, for a person who did not say no."""
-        shown = sys.stdout is not None and sys.stdout.isatty()
-        return shown and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+        is_terminal = sys.stdout is not None and sys.stdout.isatty()
+        return is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
     def command(self, *words: str) -> str:
         """A command line for the person to type next, on the same configuration and database as this one."""
@@ -190,12 +190,12 @@ _VALUES = {"--config": "config_path", "--db": "db"}
 
 def split_globals(argv: Sequence[str]) -> list[str]:
     """Take the global options, wherever they stand before `--`, into `call`; gives the rest."""
-    rest: list[str] = []
+    remainder: list[str] = []
     words = iter(argv)
     for word in words:
         name, equals, value = word.partition("=")
         if word == "--":
-            rest += [word, *words]
+            remainder += [word, *words]
         elif word in _FLAGS:
             setattr(call, _FLAGS[word], True)
         elif name in _VALUES:
@@ -204,5 +204,5 @@ def split_globals(argv: Sequence[str]) -> list[str]:
                 raise UsageError(f"{name} needs a value")
             setattr(call, _VALUES[name], Path(given) if name == "--config" else given)
         else:
-            rest.append(word)
-    return rest
+            remainder.append(word)
+    return remainder

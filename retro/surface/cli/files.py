@@ -19,13 +19,13 @@ def write_whole(path: Path, text: str) -> None:
     permissions it had, or the usual ones.
     """
     try:
-        there = path.stat() if path.exists() else None
-        if there is not None and stat.S_ISDIR(there.st_mode):
+        status = path.stat() if path.exists() else None
+        if status is not None and stat.S_ISDIR(status.st_mode):
             raise RetroError(f"{path} is a directory; name a file in it")
-        if there is not None and not stat.S_ISREG(there.st_mode):
+        if status is not None and not stat.S_ISREG(status.st_mode):
             path.write_text(text, encoding="utf-8", newline="")
             return
-        _replace(path.resolve(), text, _usual_mode() if there is None else stat.S_IMODE(there.st_mode))
+        _replace(path.resolve(), text, _usual_mode() if status is None else stat.S_IMODE(status.st_mode))
     except (OSError, ValueError) as error:
         raise RetroError(f"{path} cannot be written: {getattr(error, 'strerror', None) or error}") from error
 

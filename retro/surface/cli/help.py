@@ -35,30 +35,31 @@ class Commands(TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Every command with as much of its first sentence as fits its line."""
-        shown = {
+        commands = {
             name: command for name in self.list_commands(ctx) if not (command := self.commands[name]).hidden
         }
-        if not shown:
+        if not commands:
             return
-        room = formatter.width - 6 - max(map(len, shown))
-        rows = {name: (name, _summary(command.help or "", room)) for name, command in shown.items()}
+        room = formatter.width - 6 - max(map(len, commands))
+        rows = {name: (name, _summary(command.help or "", room)) for name, command in commands.items()}
         if ctx.parent is not None:
             sections = {"Commands": tuple(rows)}
         else:
             listed = {name for names in _SECTIONS.values() for name in names}
             sections = {**_SECTIONS, "Others": tuple(name for name in rows if name not in listed)}
         for title, names in sections.items():
-            if there := [rows[name] for name in names if name in rows]:
+            if section_rows := [rows[name] for name in names if name in rows]:
                 with formatter.section(title):
-                    formatter.write_dl(there, col_max=room)
+                    formatter.write_dl(section_rows, col_max=room)
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """What was written, else the example of its first command that has one."""
         if not self.epilog:
             examples = [
-                re.search(r"^Example: .*", one.help or "", re.MULTILINE) for one in self.commands.values()
+                re.search(r"^Example: .*", command.help or "", re.MULTILINE)
+                for command in self.commands.values()
             ]
-            self.epilog = next((found[0] for found in examples if found), None)
+            self.epilog = next((match[0] for match in examples if match), None)
         super().format_epilog(ctx, formatter)
 
 
@@ -68,7 +69,7 @@ def _summary(text: str, room: int) -> str:
     sentence = re.split(r"(?<=[.!?])\s", first, maxsplit=1)[0]
     if len(sentence) <= room:
         return sentence
-    ends = [found.start() for found in re.finditer(r"[;:,] ", sentence) if found.start() < room]
+    ends = [match.start() for match in re.finditer(r"[;:,] ", sentence) if match.start() < room]
     return f"{sentence[: ends[-1]]}." if ends else f"{sentence[: room - 1].rpartition(' ')[0]}."
 
 

@@ -124,12 +124,14 @@ def _report(results: list[Ingested], *, several: bool = False, dry_run: bool) ->
         for problem in problems:
             line = "" if problem.line is None else f":{problem.line}"
             call.say(f"  {problem.where}{line}: {problem.reason}")
-        hidden = sum(max(0, len(found) - _SHOWN) for found in (result.conflicts, result.faults))
+        hidden = sum(max(0, len(entries) - _SHOWN) for entries in (result.conflicts, result.faults))
         if hidden:
             call.say(f"  ... and {hidden:,} more; `{call.command('faults')}` lists what could not be used")
         if result.unknown:
-            told = ", ".join(f"{name} ({count:,})" for name, count in sorted(result.unknown.items())[:_SHOWN])
-            call.say(f"  kept, though nothing reads them yet, fields named {told}")
+            fields = ", ".join(
+                f"{name} ({count:,})" for name, count in sorted(result.unknown.items())[:_SHOWN]
+            )
+            call.say(f"  kept, though nothing reads them yet, fields named {fields}")
     if results and not call.json and not dry_run:
         _say_next(sorted({agent for result in results for agent in result.agents}))
 
@@ -150,12 +152,14 @@ def _line(result: Ingested, *, dry_run: bool) -> str:
 
 def _say_next(touched: list[str]) -> None:
     """The command to type next: a review of an agent that this source told of, else of any."""
-    known = call.agents()
-    if not known:
+    agent_names = call.agents()
+    if not agent_names:
         call.say(f"next: {call.command('ingest', 'journal', 'agent.jsonl')}")
         return
-    for agent in [agent for agent in touched if agent in known][:3] or known[:1]:
-        call.say(f"next: {call.command('review', 'weekly', *(['--agent', agent] if len(known) > 1 else []))}")
+    for agent in [agent for agent in touched if agent in agent_names][:3] or agent_names[:1]:
+        call.say(
+            f"next: {call.command('review', 'weekly', *(['--agent', agent] if len(agent_names) > 1 else []))}"
+        )
 
 
 @app.command("journal")
@@ -219,10 +223,10 @@ def freqtrade(
 
     Example: retro ingest freqtrade tradesv3.sqlite --candles data/binance
     """
-    from retro.ingest.freqtrade import reader as adapter
+    from retro.ingest.freqtrade import reader
 
     now = _now()
-    batches = adapter.read(
+    batches = reader.read(
         database,
         agent=agent,
         candles=candles,
@@ -274,9 +278,9 @@ def marks(
 
     Example: retro ingest marks ETH_USDC-1h.csv --instrument ETH/USDC
     """
-    from retro.ingest import candles as adapter
+    from retro.ingest import candles
 
-    batches = adapter.read(str(file), instrument, timeframe, now=_now())
+    batches = candles.read(str(file), instrument, timeframe, now=_now())
     _report([_take(str(file), batches, on_conflict=on_conflict, dry_run=dry_run)], dry_run=dry_run)
 
 

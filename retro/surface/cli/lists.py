@@ -97,15 +97,15 @@ def positions(
     form = "json" if call.json else form
     if form not in {"text", "csv", "json"}:
         raise UsageError("--format takes text, csv or json")
-    known = call.agent(agent)
-    settings = call.settings(known)
-    rows = list_positions(call.store, known, settings)
+    agent_record = call.agent(agent)
+    settings = call.settings(agent_record)
+    rows = list_positions(call.store, agent_record, settings)
     if form == "json":
         call.out_json(rows)
     elif form == "csv":
         call.out(_csv(rows))
     elif not rows:
-        call.say(f"agent {known.name} has no positions yet")
+        call.say(f"agent {agent_record.name} has no positions yet")
     else:
         _print_positions(rows, settings.base_currency)
 
@@ -127,7 +127,7 @@ def _print_positions(rows: Sequence[dict[str, Any]], currency: str) -> None:
     ]
     cells = []
     for row in rows:
-        held = None if row["open"] else duration(seconds_between(row["entry_at"], row["exit_at"]))
+        holding_time = None if row["open"] else duration(seconds_between(row["entry_at"], row["exit_at"]))
         kind = row["side"] if row["kind"] == "perp" and row["side"] else KINDS.get(row["kind"], row["kind"])
         flags = [flag for flag in row["flags"].split(",") if flag and flag != "open"]
         cells.append(
@@ -135,7 +135,7 @@ def _print_positions(rows: Sequence[dict[str, Any]], currency: str) -> None:
                 Cell(row["position_id"], "strong"),
                 Cell(f"{row['instrument']} {kind}"),
                 Cell(moment(row["entry_at"])),
-                Cell(held or "open"),
+                Cell(holding_time or "open"),
                 Cell(money.signed(row["final_pnl"]), tone_of(row["final_pnl"])),
                 Cell(money.signed(row["vs_inaction"]), tone_of(row["vs_inaction"])),
                 Cell(", ".join(flags), "warn"),
@@ -156,8 +156,8 @@ def _csv(rows: Sequence[dict[str, Any]]) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_FIELDS)
     for row in rows:
-        told = (row[name] for name in _FIELDS)
-        writer.writerow([_csv_cell(plain_text(v) if isinstance(v, str) else v) for v in told])
+        values = (row[name] for name in _FIELDS)
+        writer.writerow([_csv_cell(plain_text(v) if isinstance(v, str) else v) for v in values])
     return out.getvalue()
 
 

@@ -61,7 +61,7 @@ def _serve_http(server: MCPServer[Any], host: str, port: int) -> None:
         call.say(
             f"note: whoever reaches {host}:{port} can read and write this memory; nobody is asked who they are"
         )
-    shown = f"[{host}]" if ":" in host else host
-    call.say(f"serving http://{shown}:{port}/mcp")
+    url_host = f"[{host}]" if ":" in host else host
+    call.say(f"serving http://{url_host}:{port}/mcp")
     app = server.streamable_http_app(host=host)
     uvicorn.run(app, host=host, port=port, log_level="warning", access_log=False)

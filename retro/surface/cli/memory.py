@@ -75,12 +75,12 @@ def situation(text: str, option: str = "--context") -> dict[str, Any]:
         raise ValueError(f"{name} is not a number")
 
     try:
-        found = json.loads(text, parse_constant=refuse)
+        document = json.loads(text, parse_constant=refuse)
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{option} is not JSON: {error}") from None
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise UsageError(f'{option} takes a JSON object such as {{"regime": "ranging"}}')
-    return found
+    return document
 
 
 def _asked(experience: MemoryQueries, text: str) -> dict[str, Any]:
@@ -105,30 +105,30 @@ def remember(
     """
     experience = experience_of()
     limit = time.time_ns() // 1000 + _DAY
-    told = [experience.remember_file(file, not_after=limit) for file in files]
-    documents = [one.to_json() for one in told]
+    results = [experience.remember_file(file, not_after=limit) for file in files]
+    documents = [result.to_json() for result in results]
     if call.json:
         call.out_json(documents[0] if len(documents) == 1 else documents)
-    for one, document in zip(told, documents, strict=True):
+    for result, document in zip(results, documents, strict=True):
         if not call.json:
             call.out(
-                f"{one.source}: {document['events']:,} episodes, {document['stored']:,} stored,"
+                f"{result.source}: {document['events']:,} episodes, {document['stored']:,} stored,"
                 f" {document['unchanged']:,} unchanged, {document['conflicts']} conflicts,"
                 f" {len(document['faults'])} faults"
             )
-        _complain(one)
-    if not all(one.clean for one in told):
+        _complain(result)
+    if not all(result.clean for result in results):
         call.code = 1
     elif not call.json:
         call.say(f"next: {call.command('state')}")
 
 
-def _complain(told: ImportResult) -> None:
-    for conflict in told.done.conflicts[:_SHOWN]:
-        call.say(f"  {told.source}: {conflict.id} of {conflict.agent}: {conflict.reason}")
-    for fault in told.done.faults[:_SHOWN]:
+def _complain(result: ImportResult) -> None:
+    for conflict in result.done.conflicts[:_SHOWN]:
+        call.say(f"  {result.source}: {conflict.id} of {conflict.agent}: {conflict.reason}")
+    for fault in result.done.faults[:_SHOWN]:
         call.say(f"  {fault.where}:{fault.line}: {fault.reason}")
-    hidden = sum(max(0, len(found) - _SHOWN) for found in (told.done.conflicts, told.done.faults))
+    hidden = sum(max(0, len(entries) - _SHOWN) for entries in (result.done.conflicts, result.done.faults))
     if hidden:
         call.say(f"  ... and {hidden:,} more; `retro faults` lists what could not be used")
 
@@ -182,12 +182,12 @@ def _print_hits(hits: Sequence[dict[str, Any]]) -> None:
     from retro.safe import plain_text
 
     for place, hit in enumerate(hits, 1):
-        what = " ".join(
+        label = " ".join(
             str(hit["memory"][name])
             for name in ("direction", "symbol", "strategy")
             if hit["memory"].get(name)
         )
-        call.out(plain_text(f"{place:>3}. {hit['score']:.3f}  {hit['id']}  {what}".rstrip()))
+        call.out(plain_text(f"{place:>3}. {hit['score']:.3f}  {hit['id']}  {label}".rstrip()))
         call.out(plain_text(f"     {hit['reason']}"))
 
 
@@ -204,17 +204,19 @@ def kelly(
     """
     experience = experience_of()
     name = experience.agent(agent)
-    found = experience.kelly(
+    advice = experience.kelly(
         name, _asked(experience, context), as_of=_as_of(as_of), strategy=strategy, symbol=symbol
     )
     if call.json:
-        call.out_json(found)
+        call.out_json(advice)
         return
-    known = found["fraction"]
-    call.out("unknown" if known is None else f"{known:.2%} of equity at one R")
-    size = found["effective_n"]
+    fraction = advice["fraction"]
+    call.out("unknown" if fraction is None else f"{fraction:.2%} of equity at one R")
+    size = advice["effective_n"]
     call.out(
-        found["why"] if known is None or size is None else f"{found['why']}; {size:.1f} effective outcomes"
+        advice["why"]
+        if fraction is None or size is None
+        else f"{advice['why']}; {size:.1f} effective outcomes"
     )
 
 
@@ -225,12 +227,12 @@ def state(agent: AgentName = None, as_of: AsOf = None) -> None:
     """
     experience = experience_of()
     name = experience.agent(agent)
-    found = experience.get_agent_state(name, as_of=_as_of(as_of))
+    agent_state = experience.get_agent_state(name, as_of=_as_of(as_of))
     if call.json:
-        call.out_json(found)
+        call.out_json(agent_state)
         return
     skip = ("agent", "history", "reasons")
-    _print_figures(found, skip=skip, reasons=found["reasons"], currency=_currency(name))
+    _print_figures(agent_state, skip=skip, reasons=agent_state["reasons"], currency=_currency(name))
 
 
 def _currency(name: str) -> str:
@@ -239,8 +241,8 @@ def _currency(name: str) -> str:
     from retro.store.facts.agents import agents
 
     with call.store.read() as conn:
-        known = next((one for one in agents(conn) if one.name == name), None)
-    return call.config.owner.base_currency if known is None else base_currency_of(call.config, known)
+        agent = next((row for row in agents(conn) if row.name == name), None)
+    return call.config.owner.base_currency if agent is None else base_currency_of(call.config, agent)
 
 
 def habits(
@@ -252,14 +254,16 @@ def habits(
     """
     experience = experience_of()
     name = experience.agent(agent)
-    found = experience.habits(name, as_of=_as_of(as_of), strategy=strategy, symbol=symbol)
+    habit_rows = experience.habits(name, as_of=_as_of(as_of), strategy=strategy, symbol=symbol)
     if call.json:
-        call.out_json(found)
-    elif not found:
+        call.out_json(habit_rows)
+    elif not habit_rows:
         call.say(f"{name} has no habits yet: no closed trade is remembered")
-    for one in () if call.json else found:
-        call.out(f"{one['strategy'] or 'no strategy'} on {one['symbol'] or 'no symbol'}")
-        _print_figures(one, skip=("agent", "strategy", "symbol", "drift", "reasons"), reasons=one["reasons"])
+    for habit in () if call.json else habit_rows:
+        call.out(f"{habit['strategy'] or 'no strategy'} on {habit['symbol'] or 'no symbol'}")
+        _print_figures(
+            habit, skip=("agent", "strategy", "symbol", "drift", "reasons"), reasons=habit["reasons"]
+        )
 
 
 def beliefs(agent: AgentName = None, as_of: AsOf = None) -> None:
@@ -269,27 +273,27 @@ def beliefs(agent: AgentName = None, as_of: AsOf = None) -> None:
     """
     experience = experience_of()
     name = experience.agent(agent)
-    found = experience.beliefs(name, as_of=_as_of(as_of))
+    belief_rows = experience.beliefs(name, as_of=_as_of(as_of))
     if call.json:
-        call.out_json(found)
-    elif not found:
+        call.out_json(belief_rows)
+    elif not belief_rows:
         call.say(
             f"{name} has no beliefs yet: they need ten outcomes with a pattern, or somebody who seeds them"
         )
-    for one in () if call.json else found:
-        call.out(_plain(f"{one['probability']:.0%}  {one['proposition']}  ({_evidence(one)})"))
+    for belief in () if call.json else belief_rows:
+        call.out(_plain(f"{belief['probability']:.0%}  {belief['proposition']}  ({_evidence(belief)})"))
 
 
 def _evidence(belief: dict[str, Any]) -> str:
     """How much it rests on; what an induced belief was made of cannot bear it out."""
-    told = f"{belief['evidence']} outcomes, {belief['source']}"
+    text = f"{belief['evidence']} outcomes, {belief['source']}"
     after = belief["confirmed_after"] + belief["contradicted_after"]
     if belief["source"] != "induced":
-        return told
+        return text
     return (
-        f"{told}; since then {belief['confirmed_after']} of {after} bear it out"
+        f"{text}; since then {belief['confirmed_after']} of {after} bear it out"
         if after
-        else f"{told}; not tested since"
+        else f"{text}; not tested since"
     )
 
 
@@ -308,18 +312,20 @@ def markers(
     experience = experience_of()
     name = experience.agent(agent)
     asked = None if context is None else _asked(experience, context)
-    found = experience.markers(name, asked, as_of=_as_of(as_of))
+    marker_rows = experience.markers(name, asked, as_of=_as_of(as_of))
     if call.json:
-        call.out_json(found)
-    elif not found:
+        call.out_json(marker_rows)
+    elif not marker_rows:
         call.say(f"{name} has no markers: no review found a decision that felt better than it was")
-    if found and not call.json:
+    if marker_rows and not call.json:
         call.out("Marker      Sure  Judged      Decision, and the situation it was made in")
-    for one in () if call.json else found:
-        where = ", ".join(f"{field} {value}" for field, value in one["context"].items())
-        sure = f"{one['outcome']:<10}  {one['confidence']:>4.0%}"
-        call.out(_plain(f"{sure}  {one['at'][:10]}  {one['episode']}  {where or 'no situation was stated'}"))
-    if found and not call.json:
+    for marker in () if call.json else marker_rows:
+        where = ", ".join(f"{field} {value}" for field, value in marker["context"].items())
+        sure = f"{marker['outcome']:<10}  {marker['confidence']:>4.0%}"
+        call.out(
+            _plain(f"{sure}  {marker['at'][:10]}  {marker['episode']}  {where or 'no situation was stated'}")
+        )
+    if marker_rows and not call.json:
         call.say(
             f"Regret: lost to doing nothing; MissedExit: left at the wrong moment; 100% from 10 {_currency(name)} up"
         )
@@ -337,13 +343,13 @@ def plans(
     experience = experience_of()
     name = experience.agent(agent)
     at = _as_of(as_of)
-    found = experience.plans(name, as_of=time.time_ns() // 1000 if at is None else at, alive=alive)
+    plan_rows = experience.plans(name, as_of=time.time_ns() // 1000 if at is None else at, alive=alive)
     if call.json:
-        call.out_json(found)
-    elif not found:
+        call.out_json(plan_rows)
+    elif not plan_rows:
         call.say(f"{name} has no plans")
-    for one in () if call.json else found:
-        call.out(_plain(f"{one['status']:<9}  {one['id']}  {one['action']['type']}: {one['reasoning']}"))
+    for plan in () if call.json else plan_rows:
+        call.out(_plain(f"{plan['status']:<9}  {plan['id']}  {plan['action']['type']}: {plan['reasoning']}"))
 
 
 def _plain(text: str) -> str:
@@ -353,20 +359,20 @@ def _plain(text: str) -> str:
 
 
 def _print_figures(
-    found: dict[str, Any], *, skip: Sequence[str], reasons: dict[str, str], currency: str = ""
+    figures: dict[str, Any], *, skip: Sequence[str], reasons: dict[str, str], currency: str = ""
 ) -> None:
     """One figure a line, with its unit; one that is not known says why."""
-    names = [name for name in found if name not in skip]
+    names = [name for name in figures if name not in skip]
     labels = {name: name.replace("_hold_s_", "_hold_").replace("_", " ") for name in names}
     width = max(map(len, labels.values()))
     for name in names:
-        shown = _shown(name, found[name], currency)
-        if found[name] is None:
-            shown = f"unknown: {reasons[name]}" if name in reasons else "none"
-        call.out(_plain(f"  {labels[name]:<{width}}  {shown}"))
+        text = _figure_text(name, figures[name], currency)
+        if figures[name] is None:
+            text = f"unknown: {reasons[name]}" if name in reasons else "none"
+        call.out(_plain(f"  {labels[name]:<{width}}  {text}"))
 
 
-def _shown(name: str, value: Any, currency: str) -> str:
+def _figure_text(name: str, value: Any, currency: str) -> str:
     """A figure as people read it: shares in percent, times as times, money with its currency."""
     from retro.figures import duration, interval, money_of, percent, ratio
 

@@ -61,17 +61,18 @@ def deliver(
 def _list() -> None:
     from retro.app.questions.reviews import deliveries
 
-    found = deliveries(call.store)
+    letters = deliveries(call.store)
     if call.json:
         names = ("id", "review", "revision", "channel", "recipient", "state")
         rows = [
-            (one.key, one.review_id, one.revision, one.channel, one.recipient, one.state) for one in found
+            (letter.key, letter.review_id, letter.revision, letter.channel, letter.recipient, letter.state)
+            for letter in letters
         ]
         call.out_json([dict(zip(names, row, strict=True)) for row in rows])
-    elif not found:
+    elif not letters:
         call.say("nothing to deliver yet; `retro run --once` makes what is due")
     else:
-        _print_letters(found)
+        _print_letters(letters)
 
 
 def _print_letters(letters: Sequence[Delivery]) -> None:
@@ -79,9 +80,9 @@ def _print_letters(letters: Sequence[Delivery]) -> None:
     from retro.present.page.blocks import Cell, Column, Tone
     from retro.surface.cli.screen import print_table
 
-    people = [one for one in letters if one.channel not in _FILES]
-    newest = {one.key for one in (people or letters)[-_SHOWN:]}
-    shown = [one for one in letters if one.state != "sent" or one.key in newest]
+    people = [letter for letter in letters if letter.channel not in _FILES]
+    newest = {letter.key for letter in (people or letters)[-_SHOWN:]}
+    listed = [letter for letter in letters if letter.state != "sent" or letter.key in newest]
     tones: dict[str, Tone] = {"failed": "down", "pending": "warn", "sending": "warn", "sent": "up"}
     columns = [
         Column("Review", right=False, cut=24),
@@ -93,26 +94,26 @@ def _print_letters(letters: Sequence[Delivery]) -> None:
     ]
     cells = [
         [
-            Cell(one.review_id, "strong"),
-            Cell(one.recipient),
-            Cell(f"{one.key}"),
-            Cell(f"{one.revision}"),
-            Cell(one.channel),
-            Cell(one.state, tones.get(one.state, "plain")),
+            Cell(letter.review_id, "strong"),
+            Cell(letter.recipient),
+            Cell(f"{letter.key}"),
+            Cell(f"{letter.revision}"),
+            Cell(letter.channel),
+            Cell(letter.state, tones.get(letter.state, "plain")),
         ]
-        for one in shown
+        for letter in listed
     ]
-    print_table(columns, cells, "; ".join(_left_out(letters, shown)))
-    _print_reasons(shown)
+    print_table(columns, cells, "; ".join(_left_out(letters, listed)))
+    _print_reasons(listed)
 
 
-def _left_out(letters: Sequence[Delivery], shown: Sequence[Delivery]) -> list[str]:
+def _left_out(letters: Sequence[Delivery], listed: Sequence[Delivery]) -> list[str]:
     from collections import Counter
 
-    there = {one.key for one in shown}
-    counts = Counter(one.channel for one in letters if one.key not in there)
-    told = [f"{n:,} sent to {channel}" for channel, n in sorted(counts.items())]
-    return [f"And {', '.join(told)}: --json lists them all."] if told else []
+    listed_keys = {letter.key for letter in listed}
+    counts = Counter(letter.channel for letter in letters if letter.key not in listed_keys)
+    parts = [f"{n:,} sent to {channel}" for channel, n in sorted(counts.items())]
+    return [f"And {', '.join(parts)}: --json lists them all."] if parts else []
 
 
 def _print_reasons(letters: Sequence[Delivery]) -> None:
@@ -123,13 +124,13 @@ def _print_reasons(letters: Sequence[Delivery]) -> None:
     from retro.safe import plain_text
 
     zone = call.config.owner.time_zone
-    for one in letters:
-        if one.reason and one.state != "sent":
-            told = f"{one.key}, tried {count(one.attempts, 'time')}"
-            if one.state == "pending":
-                told += f", again at {moment(format_instant(one.not_before), zone)} {zone}"
-            first, *rest = wrap(plain_text(f"{told}: {one.reason}"), 78)
-            call.out("\n".join([f"  {first}", *(f"    {text}" for text in rest)]))
+    for letter in letters:
+        if letter.reason and letter.state != "sent":
+            heading = f"{letter.key}, tried {count(letter.attempts, 'time')}"
+            if letter.state == "pending":
+                heading += f", again at {moment(format_instant(letter.not_before), zone)} {zone}"
+            first, *continuation = wrap(plain_text(f"{heading}: {letter.reason}"), 78)
+            call.out("\n".join([f"  {first}", *(f"    {text}" for text in continuation)]))
 
 
 def _resend(which: str) -> None:
@@ -162,12 +163,16 @@ def _preview(review: str, directory: Path) -> None:
     from retro.deliver.file import safe_name
     from retro.deliver.mail.channel import mail_channel
 
-    found = stored(call.store, review)
+    stored_review = stored(call.store, review)
     recipient = next(iter(call.config.mail.recipients), "you@example.org")
     whole, html = mail_channel(call.config, os.environ).preview(
-        message(call.store, call.config, found, recipient)
+        message(call.store, call.config, stored_review, recipient)
     )
-    stem = safe_name(found.review.id if found.revision == 1 else f"{found.review.id}.r{found.revision}")
+    stem = safe_name(
+        stored_review.review.id
+        if stored_review.revision == 1
+        else f"{stored_review.review.id}.r{stored_review.revision}"
+    )
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         for suffix, content in ((".eml", whole), (".html", html.encode())):

@@ -76,14 +76,16 @@ def audit(
     """
     from retro.app.settlement.audit import audit_life
 
-    known = call.agent(agent)
-    settings = call.settings(known)
-    rows = audit_life(call.store, known, settings)
+    agent_record = call.agent(agent)
+    settings = call.settings(agent_record)
+    rows = audit_life(call.store, agent_record, settings)
     if call.json:
         call.out_json([row.model_dump(mode="json") for row in rows])
         return
     if not rows:
-        call.say(f"agent {known.name} has cited nothing, and its playbook has no rule that could have been")
+        call.say(
+            f"agent {agent_record.name} has cited nothing, and its playbook has no rule that could have been"
+        )
         return
     _print_audit(rows, settings.base_currency)
 

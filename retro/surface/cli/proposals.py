@@ -35,15 +35,15 @@ def propose(
     Example: retro playbook propose --agent sample > playbook.patch
     """
     import playbook
-    from retro.app.proposals import verdicts as proposals
+    from retro.app.proposals import verdicts
 
-    known = call.agent(agent)
-    settings = call.settings(known)
-    book, amendments = proposals.propose(call.store, known, settings)
+    agent_record = call.agent(agent)
+    settings = call.settings(agent_record)
+    book, amendments = verdicts.propose(call.store, agent_record, settings)
     if call.json:
         call.out_json([playbook.to_json(amendment) for amendment in amendments])
         return
-    changed = proposals.amended_text(book, amendments)
+    changed = verdicts.amended_text(book, amendments)
     old = "" if settings.playbook is None else str(book)  # without a playbook, a new file
     diff = playbook.diff(old, changed, call.config.playbook.file) if amendments else ""
     if diff:
@@ -62,11 +62,11 @@ def apply(
 
     Example: retro playbook apply PLAYBOOK.md proposals.json > amended.md
     """
-    from retro.app.proposals import verdicts as proposals
+    from retro.app.proposals import verdicts
     from retro.app.proposals.files import read_playbook
 
     book = read_playbook(file)
-    text = proposals.amended_text(book, proposals.read_proposals(proposals_file))
+    text = verdicts.amended_text(book, verdicts.read_proposals(proposals_file))
     call.out_bytes(text.encode("utf-8", "surrogateescape"))
 
 
@@ -89,10 +89,10 @@ def pr(
     from retro.app.proposals.repository import remote_from
     from retro.app.proposals.requests import open_request
 
-    known = call.agent(agent)
-    way = remote_from(call.store, call.config, os.environ, wait=time.sleep)
+    agent_record = call.agent(agent)
+    remote = remote_from(call.store, call.config, os.environ, wait=time.sleep)
     now = time.time_ns() // 1000
-    done = open_request(call.store, known, call.settings(known), way, now=now, week=week)
+    done = open_request(call.store, agent_record, call.settings(agent_record), remote, now=now, week=week)
     if call.json:
         call.out_json({**done._asdict(), "proposals": list(done.proposals)})
     elif done.state == "none":
@@ -112,30 +112,33 @@ def status(
 
     Example: retro playbook status --json
     """
-    from retro.store import proposals as shelf
+    from retro.store import proposals
 
     name = None if agent is None else call.agent(agent).name
     with call.store.read() as conn:
-        found = shelf.stored(conn, name)
+        rows = proposals.stored(conn, name)
     if call.json:
         call.out_json(
-            [{"id": one.id, "state": one.state, "branch": one.branch, "url": one.url} for one in found]
+            [
+                {"id": proposal.id, "state": proposal.state, "branch": proposal.branch, "url": proposal.url}
+                for proposal in rows
+            ]
         )
-    elif not found:
+    elif not rows:
         call.say("nothing was proposed yet; `retro playbook propose` shows what would be")
     else:
-        _print_status(found)
+        _print_status(rows)
 
 
-def _print_status(found: Sequence[Proposal]) -> None:
+def _print_status(proposals: Sequence[Proposal]) -> None:
     """One paragraph each, with addresses whole; agents' words lose control characters."""
     from retro.present.page.proposals import describe_change
     from retro.safe import plain_text
 
-    for one in found:
-        what, name = describe_change(one.told)
-        call.out(plain_text(f"{one.state:<9}  {one.agent}  {name}: {what}"))
-        for detail in (one.url or one.branch, f"wrong if {one.told['falsified_by']}"):
+    for proposal in proposals:
+        change, name = describe_change(proposal.document)
+        call.out(plain_text(f"{proposal.state:<9}  {proposal.agent}  {name}: {change}"))
+        for detail in (proposal.url or proposal.branch, f"wrong if {proposal.document['falsified_by']}"):
             if detail and detail != "wrong if ":
                 call.out(plain_text(f"{'':<9}  {detail}"))
     call.say("a rejected proposal comes back only when its evidence has doubled")

@@ -63,13 +63,13 @@ def experiments(
     from memory.records import read_experiments, read_hypotheses
 
     directory = call.config.memory.directory
-    found = read_experiments(directory)
-    troubles = (*found.troubles, *read_hypotheses(directory).troubles)
-    shown = found.records[:n]
+    listing = read_experiments(directory)
+    troubles = (*listing.troubles, *read_hypotheses(directory).troubles)
+    records = listing.records[:n]
     if call.json:
-        call.out_json(shown)
-    elif shown:
-        _print_experiments(shown)
+        call.out_json(records)
+    elif records:
+        _print_experiments(records)
     elif not troubles:
         call.say("no experiments yet; weekly and epoch reviews of `retro run` write them")
     _complain(troubles)
@@ -88,13 +88,13 @@ def _print_experiments(records: Sequence[dict[str, Any]]) -> None:
     ]
     rows = [
         [
-            Cell(str(one["id"]), "strong"),
-            Cell(str(one.get("timestamp") or "")[:10]),
-            Cell(str(one.get("strategy_name") or "")),
-            Cell(_about(one)),
-            Cell(str(one["assessment"].get("verdict") or "")),
+            Cell(str(record["id"]), "strong"),
+            Cell(str(record.get("timestamp") or "")[:10]),
+            Cell(str(record.get("strategy_name") or "")),
+            Cell(_about(record)),
+            Cell(str(record["assessment"].get("verdict") or "")),
         ]
-        for one in records
+        for record in records
     ]
     print_table(columns, rows)
 
@@ -102,8 +102,8 @@ def _print_experiments(records: Sequence[dict[str, Any]]) -> None:
 def _about(record: dict[str, Any]) -> str:
     """The heuristic that a review tested, else the review's horizon; nothing of an agent's own experiment."""
     context = record.get("context")
-    told = context if isinstance(context, dict) else {}
-    return str(told.get("heuristic") or told.get("horizon") or "")
+    fields = context if isinstance(context, dict) else {}
+    return str(fields.get("heuristic") or fields.get("horizon") or "")
 
 
 @experiments_app.command("prompt")
@@ -115,14 +115,18 @@ def prompt(n: Count = 15) -> None:
     from memory.records import prompt_section, read_experiments, read_hypotheses
     from memory.records.hypothesis import is_open
 
-    tried = read_experiments(call.config.memory.directory)
-    known = read_hypotheses(call.config.memory.directory)
-    section = prompt_section(tried.records, (one for one in known.records if is_open(one)), n)
+    experiment_listing = read_experiments(call.config.memory.directory)
+    hypothesis_listing = read_hypotheses(call.config.memory.directory)
+    section = prompt_section(
+        experiment_listing.records,
+        (hypothesis for hypothesis in hypothesis_listing.records if is_open(hypothesis)),
+        n,
+    )
     if call.json:
         call.out_json({"prompt": section})
     else:
         call.out(section)
-    _complain((*tried.troubles, *known.troubles))
+    _complain((*experiment_listing.troubles, *hypothesis_listing.troubles))
 
 
 @experiments_app.command("import")
@@ -250,13 +254,17 @@ def hypotheses(
     if status is not None and status not in STATUSES:
         raise UsageError(f"--status takes {', '.join(STATUSES)}")
     directory = call.config.memory.directory
-    found = read_hypotheses(directory)
-    troubles = (*read_experiments(directory).troubles, *found.troubles)
-    shown = [one for one in found.records if status is None or (one.get("status") or "untested") == status]
+    listing = read_hypotheses(directory)
+    troubles = (*read_experiments(directory).troubles, *listing.troubles)
+    records = [
+        record
+        for record in listing.records
+        if status is None or (record.get("status") or "untested") == status
+    ]
     if call.json:
-        call.out_json(shown)
-    elif shown:
-        _print_hypotheses(shown)
+        call.out_json(records)
+    elif records:
+        _print_hypotheses(records)
     elif not troubles:
         call.say("no hypotheses yet; the first review of a heuristic makes it one")
     _complain(troubles)
@@ -265,12 +273,12 @@ def hypotheses(
 def _print_hypotheses(records: Sequence[dict[str, Any]]) -> None:
     from retro.safe import plain_text
 
-    for one in records:
-        tests = one.get("tested_by")
+    for record in records:
+        tests = record.get("tested_by")
         count = len(tests) if isinstance(tests, list) else 0
-        call.out(plain_text(f"{one['id']}  {one.get('status') or 'untested'}  {one['text']}"))
+        call.out(plain_text(f"{record['id']}  {record.get('status') or 'untested'}  {record['text']}"))
         word = f"{count} experiment{'' if count == 1 else 's'}"
-        is_open = (one.get("status") or "untested") == "untested"
+        is_open = (record.get("status") or "untested") == "untested"
         call.out(
             f"       in {word} so far, none decided it" if count and is_open else f"       tested by {word}"
         )

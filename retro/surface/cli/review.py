@@ -99,16 +99,21 @@ def _period(
         raise UsageError("--from and --to belong together")
     if at is not None and start is not None:
         raise UsageError("--at and --from/--to exclude each other")
-    known = call.agent(agent)
-    settings = call.settings(known)
+    agent_record = call.agent(agent)
+    settings = call.settings(agent_record)
     until = None if as_of is None else instant(as_of, "--as-of")
     span = None if start is None or end is None else (instant(start, "--from"), instant(end, "--to"))
     period = choose_period(
-        known, settings, horizon, at=None if at is None else instant(at, "--at"), span=span, as_of=until
+        agent_record,
+        settings,
+        horizon,
+        at=None if at is None else instant(at, "--at"),
+        span=span,
+        as_of=until,
     )
-    figures = review_period(call.store, known, settings, period, as_of=until)
+    figures = review_period(call.store, agent_record, settings, period, as_of=until)
     report = _narrated(figures, settings) if narrate else words(figures)
-    _warn_outside(known, period.start, period.end)
+    _warn_outside(agent_record, period.start, period.end)
     _print(report, form, output)
 
 
@@ -139,8 +144,8 @@ def _warn_outside(agent: Agent, start: int, end: int) -> None:
 
     if agent.first_at is None or agent.last_at is None or (agent.first_at < end and start <= agent.last_at):
         return
-    told = f"{format_instant(agent.first_at)} to {format_instant(agent.last_at)}"
-    call.say(f"note: nothing is known of {agent.name} in this period; its events go from {told}")
+    lifetime = f"{format_instant(agent.first_at)} to {format_instant(agent.last_at)}"
+    call.say(f"note: nothing is known of {agent.name} in this period; its events go from {lifetime}")
 
 
 @app.command("daily")
@@ -215,10 +220,10 @@ def position(
     from retro.app.reviews.build import review_position
     from retro.narrate.plain import position_words
 
-    known = call.agent(agent)
-    settings = call.settings(known)
+    agent_record = call.agent(agent)
+    settings = call.settings(agent_record)
     currency = settings.base_currency
-    document = review_position(call.store, known, settings, position_id)
+    document = review_position(call.store, agent_record, settings, position_id)
     if narrate:
         from retro.app.narration.narrate import narrated_position
 

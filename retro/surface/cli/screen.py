@@ -23,8 +23,10 @@ def print_table(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], note:
     from retro.present.widths import paint
     from retro.safe import plain_text
 
-    shown = tuple(TableRow(tuple(Cell(plain_text(cell.text), cell.tone) for cell in row)) for row in rows)
-    lines = table_lines(Table(tuple(columns), shown, note=note), WIDTH)
+    table_rows = tuple(
+        TableRow(tuple(Cell(plain_text(cell.text), cell.tone) for cell in row)) for row in rows
+    )
+    lines = table_lines(Table(tuple(columns), table_rows, note=note), WIDTH)
     call.out(paint(lines, WIDTH, colour=call.colour))
 
 
@@ -39,7 +41,7 @@ def print_findings(findings: Sequence[tuple[str, str, str]]) -> None:
     start = 8 + named + 2
     lines = []
     for state, name, detail in rows:
-        first, *rest = wrap(detail, WIDTH - start)
+        first, *continuation = wrap(detail, WIDTH - start)
         lines.append(line((pad(state, 8), tones[state]), pad(name, named), "  ", first))
-        lines += [line(" " * start, text) for text in rest]
+        lines += [line(" " * start, text) for text in continuation]
     call.out(paint(lines, WIDTH, colour=call.colour))

@@ -93,13 +93,13 @@ def _list(agent: str | None, state: str | None) -> None:
 
     if state is not None and state not in _STATES:
         raise UsageError(f"--state takes {', '.join(_STATES)}")
-    found = [row for row in rows(call.store, agent) if state is None or row["state"] == state]
+    review_rows = [row for row in rows(call.store, agent) if state is None or row["state"] == state]
     if call.json:
-        call.out_json(found)
-    elif not found:
+        call.out_json(review_rows)
+    elif not review_rows:
         call.say("no reviews; `retro run --once` makes what is due")
     else:
-        _print_reviews(found)
+        _print_reviews(review_rows)
 
 
 def _print_reviews(rows: Sequence[dict[str, Any]]) -> None:
@@ -134,11 +134,11 @@ def retry(review: Annotated[str, typer.Argument(metavar="ID")]) -> None:
 
     Example: retro reviews retry my-agent.weekly.2026-W47
     """
-    from retro.store.jobs.reviews import retry as again
+    from retro.store.jobs.reviews import retry as retry_review
 
     with call.store.write() as conn:
-        found = again(conn, review, time.time_ns() // 1000)
-    _changed(found.id, found.state)
+        record = retry_review(conn, review, time.time_ns() // 1000)
+    _changed(record.id, record.state)
 
 
 @reviews_app.command("skip")
@@ -150,11 +150,11 @@ def skip(
 
     Example: retro reviews skip my-agent.weekly.2026-W47 --why "the bot was being moved"
     """
-    from retro.store.jobs.reviews import skip as pass_over
+    from retro.store.jobs.reviews import skip as skip_review
 
     with call.store.write() as conn:
-        found = pass_over(conn, review, why)
-    _changed(found.id, found.state)
+        record = skip_review(conn, review, why)
+    _changed(record.id, record.state)
 
 
 def _changed(review: str, state: str) -> None:
@@ -187,30 +187,30 @@ def show(
     form = "json" if call.json else form
     if form not in {"text", "json", "md", "html"}:
         raise UsageError("--format takes text, json, md or html")
-    found = stored(call.store, review)
+    stored_review = stored(call.store, review)
     if exchange:
         from retro.app.narration.narrate import model_exchanges
 
-        call.out_json(model_exchanges(call.store, found.review.id, found.revision))
+        call.out_json(model_exchanges(call.store, stored_review.review.id, stored_review.revision))
         return
-    _print(found, form, output)
+    _print(stored_review, form, output)
 
 
-def _print(found: Stored, form: str, output: Path | None) -> None:
+def _print(stored_review: Stored, form: str, output: Path | None) -> None:
     from retro.present.formats import render
 
     if form == "json":
-        text = found.text
+        text = stored_review.text
     else:
         text = render(
-            found.document,
+            stored_review.document,
             cast("Literal['text', 'md', 'html']", form),
             colour=form == "text" and output is None and call.colour,
-            currency=_currency(found),
+            currency=_currency(stored_review),
         )
     if output is None:
         call.out(text)
-        _say_what_changed(found)
+        _say_what_changed(stored_review)
         return
     from retro.surface.cli.files import write_whole
 
@@ -218,22 +218,23 @@ def _print(found: Stored, form: str, output: Path | None) -> None:
     call.say(f"wrote {output}")
 
 
-def _currency(found: Stored) -> str:
+def _currency(stored_review: Stored) -> str:
     """A position does not say its unit; its agent's settings do."""
-    return call.settings(call.agent(found.review.agent)).base_currency
+    return call.settings(call.agent(stored_review.review.agent)).base_currency
 
 
-def _say_what_changed(found: Stored) -> None:
+def _say_what_changed(stored_review: Stored) -> None:
     from retro.app.questions.reviews import compare, stored
 
-    if found.revision < 2:
+    if stored_review.revision < 2:
         return
-    before = stored(call.store, f"{found.review.id}@{found.revision - 1}")
-    told = "; ".join(
-        f"{c.what} {c.before} -> {c.after}" for c in compare(before, found, _currency(found))[:5]
+    before = stored(call.store, f"{stored_review.review.id}@{stored_review.revision - 1}")
+    changes = "; ".join(
+        f"{c.label} {c.before} -> {c.after}"
+        for c in compare(before, stored_review, _currency(stored_review))[:5]
     )
     call.say(
-        f"revision {found.revision}: facts came in late; {told or 'no figure that is shown has changed'}"
+        f"revision {stored_review.revision}: facts came in late; {changes or 'no figure that is shown has changed'}"
     )
 
 
@@ -247,13 +248,14 @@ def diff(
     """
     from retro.app.questions.reviews import compare, stored
 
-    one, other = stored(call.store, before), stored(call.store, after)
-    found = [
-        {"what": c.what, "before": c.before, "after": c.after} for c in compare(one, other, _currency(other))
+    earlier, later = stored(call.store, before), stored(call.store, after)
+    changes = [
+        {"what": c.label, "before": c.before, "after": c.after}
+        for c in compare(earlier, later, _currency(later))
     ]
     if call.json:
-        call.out_json(found)
-    elif not found:
+        call.out_json(changes)
+    elif not changes:
         call.say("no figure differs")
     else:
         from retro.present.page.blocks import Cell, Column
@@ -261,5 +263,5 @@ def diff(
 
         columns = [Column("What", right=False, cut=20), Column("Before", cut=12), Column("After", cut=12)]
         print_table(
-            columns, [[Cell(c["what"], "strong"), Cell(c["before"]), Cell(c["after"])] for c in found]
+            columns, [[Cell(c["what"], "strong"), Cell(c["before"]), Cell(c["after"])] for c in changes]
         )

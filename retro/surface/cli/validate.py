@@ -46,20 +46,24 @@ def validate_recall(
     Example: retro validate recall --agent sample --split 2026-02-01
     """
     experience = experience_of()
-    found = experience.validate(experience.agent(agent), instant(split, "--split"))
+    validation = experience.validate(experience.agent(agent), instant(split, "--split"))
     if call.json:
-        call.out_json(found)
+        call.out_json(validation)
         return
-    call.out(f"{found['trades']} trades from {found['split_at']} on; {found['known_before']} known before")
+    call.out(
+        f"{validation['trades']} trades from {validation['split_at']} on; {validation['known_before']} known before"
+    )
     call.out("Stakes are shares of the starting capital put at one R; nothing is compounded.")
-    _print_approaches(found["approaches"], found["trades"])
-    _print_differences(found["differences"])
+    _print_approaches(validation["approaches"], validation["trades"])
+    _print_differences(validation["differences"])
     for name, words in _PRECISION:
-        if found[name] is not None:
-            call.out(f"  of five memories, {words}: {found[name]:.1%} turned out with the sign of the trade")
-    for reason in found["reasons"].values():
+        if validation[name] is not None:
+            call.out(
+                f"  of five memories, {words}: {validation[name]:.1%} turned out with the sign of the trade"
+            )
+    for reason in validation["reasons"].values():
         call.out(f"  {reason}")
-    call.out(found["verdict"].replace("_", " "))
+    call.out(validation["verdict"].replace("_", " "))
 
 
 def _print_approaches(rows: Sequence[dict[str, Any]], trades: int) -> None:
@@ -71,7 +75,7 @@ def _print_approaches(rows: Sequence[dict[str, Any]], trades: int) -> None:
     cells = [
         [
             Cell(row["name"].replace("_", " "), "strong"),
-            *(Cell(_shown(name, row[name])) for name in _FIGURES),
+            *(Cell(_metric_text(name, row[name])) for name in _FIGURES),
             Cell(f"{trades - row['unknown']} of {trades}"),
         ]
         for row in rows
@@ -79,7 +83,7 @@ def _print_approaches(rows: Sequence[dict[str, Any]], trades: int) -> None:
     print_table(columns, cells)
 
 
-def _shown(metric: str, value: float | None, sign: str = "") -> str:
+def _metric_text(metric: str, value: float | None, sign: str = "") -> str:
     if value is None:
         return "-"
     return f"{value:{sign}.2%}" if metric in _SHARES else f"{value:{sign}.2f}"
@@ -101,13 +105,13 @@ def _print_differences(rows: Sequence[dict[str, Any]]) -> None:
         within = (
             "undefined too often"
             if interval is None
-            else " to ".join(_shown(metric, end, "+") for end in interval)
+            else " to ".join(_metric_text(metric, end, "+") for end in interval)
         )
         cells.append(
             [
                 Cell(row["against"].replace("_", " ")),
                 Cell(metric.replace("_", " ")),
-                Cell(_shown(metric, row["value"], "+")),
+                Cell(_metric_text(metric, row["value"], "+")),
                 Cell(within),
             ]
         )

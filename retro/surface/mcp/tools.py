@@ -19,7 +19,7 @@ from pydantic import Field
 
 from memory.records import prompt_section, read_experiments, read_hypotheses
 from memory.records.hypothesis import is_open
-from retro.app.questions import reviews as shelf
+from retro.app.questions import reviews
 from retro.errors import RetroError
 from retro.periods import parse_instant
 from retro.version import __version__
@@ -108,7 +108,7 @@ def _now() -> int:
 
 
 def _damaged(troubles: tuple[Trouble, ...]) -> list[Document]:
-    return [{"file": one.path, "reason": one.reason} for one in troubles]
+    return [{"file": trouble.path, "reason": trouble.reason} for trouble in troubles]
 
 
 class Tools:
@@ -198,14 +198,14 @@ class Tools:
     def list_reviews(self, agent: Agent = None) -> Document:
         """The reviews that are owed or made, in order of time; of every agent unless one is named."""
         name = None if agent is None else self.experience.agent(agent)
-        return {"reviews": shelf.rows(self.experience.store, name)}
+        return {"reviews": reviews.rows(self.experience.store, name)}
 
     def get_review(
         self,
         id: Annotated[str, Field(description="as list_reviews gives it; ID@1 for a revision")],  # noqa: A002  as above
     ) -> Document:
         """One review as it was written: figures, positions, heuristics and words."""
-        return {"review": json.loads(shelf.stored(self.experience.store, id).text)}
+        return {"review": json.loads(reviews.stored(self.experience.store, id).text)}
 
     def list_hypotheses(
         self,
@@ -224,12 +224,12 @@ class Tools:
     ) -> Document:
         """The newest experiments, and the prompt section of them and of the open hypotheses."""
         where = self.experience.config.memory.directory
-        tried, known = read_experiments(where, as_of=_instant(as_of)), read_hypotheses(where)
-        opened = [one for one in known.records if is_open(one)]
+        experiments, hypotheses = read_experiments(where, as_of=_instant(as_of)), read_hypotheses(where)
+        opened = [hypothesis for hypothesis in hypotheses.records if is_open(hypothesis)]
         return {
-            "experiments": list(tried.records[:n]),
-            "prompt": prompt_section(tried.records, opened, n),
-            "damaged": _damaged((*tried.troubles, *known.troubles)),
+            "experiments": list(experiments.records[:n]),
+            "prompt": prompt_section(experiments.records, opened, n),
+            "damaged": _damaged((*experiments.troubles, *hypotheses.troubles)),
         }
 
     def remember_trade(
@@ -254,8 +254,8 @@ class Tools:
         context: Situation = {},  # noqa: B006  as above
     ) -> Document:
         """Remember a decision and what came of it, deliberate inaction included. Idempotent by (agent, id)."""
-        told = {name: value for name, value in locals().items() if name != "self" and value is not None}
-        done = self.experience.remember_all([told], not_after=_now() + _DAY)
+        episode = {name: value for name, value in locals().items() if name != "self" and value is not None}
+        done = self.experience.remember_all([episode], not_after=_now() + _DAY)
         for fault in done.done.faults:
             raise ToolError(fault.reason)
         for conflict in done.done.conflicts:
@@ -280,7 +280,7 @@ class Tools:
         expires_at: Annotated[str | None, Field(description="RFC 3339; default: in 30 days")] = None,
     ) -> Document:
         """Make a plan: when the trigger becomes true, the action. It is scored by the trades that follow or skip."""
-        made = self.experience.create_trading_plan(
+        plan = self.experience.create_trading_plan(
             self.experience.agent(agent),
             trigger,
             action,
@@ -289,4 +289,4 @@ class Tools:
             priority=priority,
             expires_at=_instant(expires_at, "expires_at"),
         )
-        return {"plan": made}
+        return {"plan": plan}

@@ -14,43 +14,55 @@ from retro.app.doctor import machine as checks_machine
 from retro.app.doctor import place as checks_place
 from retro.app.doctor.check import Installation
 from retro.app.doctor.examine import examine
-from tests.worlds.commands import ROOT, SAMPLE, Retro, Said, event, process, retro, round_trip, sample_db
+from tests.worlds.commands import (
+    ROOT,
+    SAMPLE,
+    CommandResult,
+    Retro,
+    event,
+    process,
+    retro,
+    round_trip,
+    sample_db,
+)
 
 __all__ = ["retro", "sample_db"]
 
 
-def found(said: Said, state: str) -> list[str]:
+def findings(result: CommandResult, state: str) -> list[str]:
     """The findings of a state, as `check: detail`."""
-    return [f"{row['check']}: {row['detail']}" for row in said.data if row["state"] == state]
+    return [f"{row['check']}: {row['detail']}" for row in result.data if row["state"] == state]
 
 
 def test_a_sound_house_is_in_order(sample_db: Path, retro: Retro) -> None:
-    said = retro("--config", SAMPLE / "config.toml", "--db", sample_db, "doctor", "--json")
-    assert said.code == 0
-    assert found(said, "broken") == []
-    names = {row["check"] for row in said.data}
+    result = retro("--config", SAMPLE / "config.toml", "--db", sample_db, "doctor", "--json")
+    assert result.code == 0
+    assert findings(result, "broken") == []
+    names = {row["check"] for row in result.data}
     assert names >= {"python", "sqlite", "packages", "extras", "configuration", "database", "disk"}
     assert names >= {"permissions", "secrets", "agent", "marks", "playbook", "faults"}
-    assert any(row["detail"].startswith("sample: 5,") for row in said.data if row["check"] == "agent")
+    assert any(row["detail"].startswith("sample: 5,") for row in result.data if row["check"] == "agent")
 
 
 def test_the_screen_and_the_data_say_the_same(sample_db: Path, retro: Retro) -> None:
     screen = retro("--db", sample_db, "doctor")
     rows = retro("--db", sample_db, "doctor", "--json").data
-    told = "".join(screen.out.split())  # a long path is broken where the line ends
+    screen_text = "".join(screen.out.split())  # a long path is broken where the line ends
     for row in rows:
-        assert f"{row['state']}{row['check']}".replace(" ", "") in told
+        assert f"{row['state']}{row['check']}".replace(" ", "") in screen_text
         assert (
-            "".join(row["detail"].split()) in told or row["check"] == "disk"
+            "".join(row["detail"].split()) in screen_text or row["check"] == "disk"
         )  # its free space moves meanwhile
     assert "everything works" in screen.err
 
 
 def test_looking_makes_and_changes_nothing(sample_db: Path, retro: Retro, tmp_path: Path) -> None:
-    said = retro("doctor", "--json")
-    assert said.code == 0
+    result = retro("doctor", "--json")
+    assert result.code == 0
     assert list(tmp_path.iterdir()) == []
-    assert any("is not there yet; the first `retro ingest` makes it" in text for text in found(said, "note"))
+    assert any(
+        "is not there yet; the first `retro ingest` makes it" in text for text in findings(result, "note")
+    )
     before = sample_db.read_bytes()
     retro("--db", sample_db, "doctor")
     assert sample_db.read_bytes() == before
@@ -60,22 +72,22 @@ def test_every_fault_of_the_configuration_is_a_finding(retro: Retro) -> None:
     Path("config.toml").write_text(
         "[retrospective]\nheuristic_min_citation = 3\n[owner]\ntime_zone = 'Mars'\n"
     )
-    said = retro("doctor", "--json")
-    assert said.code == 1
-    wrong = found(said, "broken")
+    result = retro("doctor", "--json")
+    assert result.code == 1
+    wrong = findings(result, "broken")
     assert len(wrong) == 2
     assert "did you mean heuristic_min_citations?" in wrong[0]
-    assert {row["check"] for row in said.data} >= {"python", "packages"}, (
+    assert {row["check"] for row in result.data} >= {"python", "packages"}, (
         "the machine is examined all the same"
     )
 
 
 def test_keys_that_speak_to_nothing_yet_are_named(retro: Retro) -> None:
     Path("config.toml").write_text("[retrospective]\nmax_shadow_strategies = 2\n")
-    said = retro("doctor", "--json")
-    assert said.code == 0
+    result = retro("doctor", "--json")
+    assert result.code == 0
     assert "configuration: accepted, not yet used: max_shadow_strategies (shadow strategies)" in (
-        found(said, "note")
+        findings(result, "note")
     )
 
 
@@ -90,9 +102,9 @@ def test_a_database_that_does_not_open_is_broken(kind: str, retro: Retro, tmp_pa
         Path("a.jsonl").write_text("".join(round_trip(f"p{i}") for i in range(100)))
         retro("--db", path, "ingest", "journal", "a.jsonl")
         path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-    said = retro("--db", path, "doctor", "--json")
-    assert said.code == 1
-    assert any(text.startswith("database: ") for text in found(said, "broken"))
+    result = retro("--db", path, "doctor", "--json")
+    assert result.code == 1
+    assert any(text.startswith("database: ") for text in findings(result, "broken"))
 
 
 def test_a_database_of_a_newer_version_is_left_alone_and_named(retro: Retro, tmp_path: Path) -> None:
@@ -102,18 +114,18 @@ def test_a_database_of_a_newer_version_is_left_alone_and_named(retro: Retro, tmp
     with sqlite3.connect(tmp_path / "x.db") as conn:
         conn.execute("UPDATE schema_version SET version = 999")
     conn.close()
-    said = retro("--db", "x.db", "doctor", "--json")
-    assert said.code == 1
-    assert any("newer version" in text for text in found(said, "broken"))
+    result = retro("--db", "x.db", "doctor", "--json")
+    assert result.code == 1
+    assert any("newer version" in text for text in findings(result, "broken"))
 
 
 def test_who_else_may_read_the_database(retro: Retro) -> None:
     retro("--db", "x.db", "agents")
-    assert "permissions: nobody else may read the database" in found(
+    assert "permissions: nobody else may read the database" in findings(
         retro("--db", "x.db", "doctor", "--json"), "ok"
     )
     Path("x.db").chmod(0o644)
-    assert any("(mode 644)" in text for text in found(retro("--db", "x.db", "doctor", "--json"), "note"))
+    assert any("(mode 644)" in text for text in findings(retro("--db", "x.db", "doctor", "--json"), "note"))
 
 
 @pytest.mark.parametrize(("free", "state"), [(10 << 20, "broken"), (500 << 20, "note"), (50 << 30, "ok")])
@@ -142,18 +154,20 @@ def test_every_source_is_looked_at(retro: Retro) -> None:
         ("marks", "candles", ""),
     ]
     Path("config.toml").write_text(
-        "".join(f'[[source]]\nkind = "{kind}"\npath = "{path}"\n{more}\n' for kind, path, more in tables)
+        "".join(
+            f'[[source]]\nkind = "{kind}"\npath = "{path}"\n{setting}\n' for kind, path, setting in tables
+        )
     )
-    said = retro("doctor", "--json")
-    wrong = found(said, "broken")
-    assert said.code == 1
+    result = retro("doctor", "--json")
+    wrong = findings(result, "broken")
+    assert result.code == 1
     assert [text.split(": ")[0] for text in wrong] == ["source"] * 4
     assert "gone.jsonl does not exist" in wrong[0]
     assert 'write kind = "freqtrade"' in wrong[1]
     assert "candles is empty" in wrong[2]
     assert "candles is empty" in wrong[3]
-    assert sum(text.startswith("source: ") for text in found(said, "ok")) == 2
-    assert any("names no candles" in text for text in found(said, "note"))
+    assert sum(text.startswith("source: ") for text in findings(result, "ok")) == 2
+    assert any("names no candles" in text for text in findings(result, "note"))
 
 
 def test_every_playbook_is_parsed(retro: Retro) -> None:
@@ -162,28 +176,28 @@ def test_every_playbook_is_parsed(retro: Retro) -> None:
     Path("config.toml").write_text(
         "".join(f'[agent.{name}]\nplaybook = "{name}.md"\n' for name in ("bad", "good", "gone"))
     )
-    said = retro("doctor", "--json")
-    assert said.code == 1
-    wrong = found(said, "broken")
+    result = retro("doctor", "--json")
+    assert result.code == 1
+    wrong = findings(result, "broken")
     assert len(wrong) == 2
     assert "bad.md:4: " in wrong[0]
     assert wrong[1].startswith("playbook: gone: ")
-    assert any(text.startswith("playbook: good: 1 heuristics") for text in found(said, "ok"))
+    assert any(text.startswith("playbook: good: 1 heuristics") for text in findings(result, "ok"))
 
 
 def test_missing_and_old_marks_are_named(retro: Retro) -> None:
-    told = {"position": "q", "instrument": "SOL/USDC"}
+    fields = {"position": "q", "instrument": "SOL/USDC"}
     still = {"position": "r", "instrument": "ETH/USDC"}
     Path("a.jsonl").write_text(
         round_trip("p")
-        + event("position", "1", kind="spot", side="long", **told)
-        + event("fill", "2", side="buy", quantity="1", price="10", **told)
+        + event("position", "1", kind="spot", side="long", **fields)
+        + event("fill", "2", side="buy", quantity="1", price="10", **fields)
         + event("position", "3", kind="spot", side="long", **still)
         + event("fill", "4", side="buy", quantity="1", price="100", **still)
         + event("decision", "5", "2026-03-09T00:00:00Z", action="hold")
     )
     retro("ingest", "journal", "a.jsonl")
-    notes = found(retro("doctor", "--json"), "note")
+    notes = findings(retro("doctor", "--json"), "note")
     assert any(text.startswith("marks: ada: none for SOL/USDC;") for text in notes)
     assert any("older than a day: ETH/USDC (2026-03-02)" in text for text in notes)
 
@@ -192,7 +206,7 @@ def test_a_slip_in_an_agent_s_name_is_pointed_out(retro: Retro) -> None:
     Path("a.jsonl").write_text(round_trip("p", agent="harbor-3"))
     Path("config.toml").write_text("[agent.harbour-3]\ncapital = 10\n")
     retro("ingest", "journal", "a.jsonl")
-    notes = found(retro("doctor", "--json"), "note")
+    notes = findings(retro("doctor", "--json"), "note")
     assert "agent: harbour-3: is configured, but no event tells of it; did you mean harbor-3?" in notes
 
 
@@ -201,16 +215,16 @@ def test_a_book_that_is_behind_is_a_note_until_the_next_review(retro: Retro) -> 
     retro("ingest", "journal", "a.jsonl")
     Path("config.toml").write_text("[agent.ada]\ncapital = 1000\n")
     behind = "agent: ada: its book is behind its facts; the next review brings it up to date"
-    assert behind in found(retro("doctor", "--json"), "note")
+    assert behind in findings(retro("doctor", "--json"), "note")
     retro("review", "weekly")
-    assert behind not in found(retro("doctor", "--json"), "note")
+    assert behind not in findings(retro("doctor", "--json"), "note")
 
 
 def test_faults_are_counted(retro: Retro) -> None:
     Path("a.jsonl").write_text(round_trip("p") + "nonsense\nmore\n")
     retro("ingest", "journal", "a.jsonl")
     assert "faults: 2 rows or sources could not be used; `retro faults` says why" in (
-        found(retro("doctor", "--json"), "note")
+        findings(retro("doctor", "--json"), "note")
     )
 
 
@@ -219,15 +233,15 @@ def test_secrets_are_named_and_never_shown(retro: Retro, monkeypatch: pytest.Mon
     Path("mail").write_text("hunter2-password\n")
     monkeypatch.setenv("RETRO_SMTP_PASSWORD_FILE", str(Path("mail").absolute()))
     Path("mail").chmod(0o644)
-    said = retro("doctor", "--json")
-    assert said.code == 1
-    assert any("others can read this secret" in text for text in found(said, "broken"))
+    result = retro("doctor", "--json")
+    assert result.code == 1
+    assert any("others can read this secret" in text for text in findings(result, "broken"))
     Path("mail").chmod(0o600)
-    said = retro("doctor", "--json")
-    assert said.code == 0
-    assert any("ANTHROPIC_API_KEY from $ANTHROPIC_API_KEY" in text for text in found(said, "ok"))
-    assert "very-secret" not in said.out + said.err
-    assert "hunter2" not in said.out + said.err
+    result = retro("doctor", "--json")
+    assert result.code == 0
+    assert any("ANTHROPIC_API_KEY from $ANTHROPIC_API_KEY" in text for text in findings(result, "ok"))
+    assert "very-secret" not in result.out + result.err
+    assert "hunter2" not in result.out + result.err
 
 
 def test_a_foreign_package_of_our_name_is_found(tmp_path: Path) -> None:
@@ -236,7 +250,7 @@ def test_a_foreign_package_of_our_name_is_found(tmp_path: Path) -> None:
     (tmp_path / "memory" / "__init__.py").write_text("")
     script = (
         "import sys; sys.path.insert(0, sys.argv[1]);"
-        "from retro.app.doctor.machine import packages; from retro.app.doctor.check import House;"
+        "from retro.app.doctor.machine import packages;"
         "import json; print(json.dumps([[c.state, c.detail] for c in packages(None)]))"
     )
     done = subprocess.run(
@@ -261,8 +275,8 @@ def test_an_extra_that_is_missing_says_how_to_get_it(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(
         checks_machine.importlib.util, "find_spec", lambda name: None if name == "pyarrow" else real(name)
     )
-    told = [check.detail for check in checks_machine.extras(None) if check.state == "note"]  # type: ignore[arg-type]
-    assert told == ['Feather and Parquet candles: not installed; pip install "slow-mirror[freqtrade]"']
+    notes = [check.detail for check in checks_machine.extras(None) if check.state == "note"]  # type: ignore[arg-type]
+    assert notes == ['Feather and Parquet candles: not installed; pip install "slow-mirror[freqtrade]"']
 
 
 def test_what_one_examination_cannot_finish_keeps_no_other_from_it(
@@ -280,7 +294,7 @@ def test_what_one_examination_cannot_finish_keeps_no_other_from_it(
 
 
 def test_postgresql_is_examined_too(postgres_url: str) -> None:
-    said = process("--db", postgres_url, "doctor", "--json")
-    assert said.code == 0, said.out
-    assert any("PostgreSQL" in text and "0 agents" in text for text in found(said, "ok"))
+    result = process("--db", postgres_url, "doctor", "--json")
+    assert result.code == 0, result.out
+    assert any("PostgreSQL" in text and "0 agents" in text for text in findings(result, "ok"))
     assert process("--db", "postgresql://nobody@127.0.0.1:1/x", "doctor").code == 1

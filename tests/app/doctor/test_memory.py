@@ -17,21 +17,21 @@ def findings(retro: Retro, name: str) -> list[tuple[str, str]]:
     return [(row["state"], row["detail"]) for row in rows if row["check"] == name]
 
 
-def told(retro: Retro, count: int = 3) -> None:
+def remember_episodes(retro: Retro, count: int = 3) -> None:
     Path("e.jsonl").write_text("".join(json.dumps(episode(f"e{i}")) + "\n" for i in range(count)))
     assert retro("remember", "e.jsonl").code == 0
 
 
 def test_a_sound_memory_is_counted(retro: Retro):
     assert findings(retro, "memory") == []  # no database yet
-    told(retro, 1100)
+    remember_episodes(retro, 1100)
     assert findings(retro, "memory") == [
         ("ok", "ada: 1,100 episodes, 0 retrospectives, 0 amendments, 0 plans, 1 of 1 blocks of columns")
     ]
 
 
 def test_a_row_changed_behind_its_back_and_a_row_of_nothing_are_found(retro: Retro):
-    told(retro)
+    remember_episodes(retro)
     store = open_store("memory_data/retro.db")
     with store.write() as conn:
         conn.exec_driver_sql(
@@ -41,15 +41,15 @@ def test_a_row_changed_behind_its_back_and_a_row_of_nothing_are_found(retro: Ret
             "INSERT INTO memory_amendment VALUES ('ada', 7, 'tags', 99, 0, '1', '2', 'r', 'w')"
         )
     store.close()
-    said = retro("doctor", "--json")
-    assert said.code == 1
+    result = retro("doctor", "--json")
+    assert result.code == 1
     problems = [detail for state, detail in findings(retro, "memory") if state == "broken"]
     assert len(problems) == 2
     assert any("belong to no episode" in problem for problem in problems)
 
 
 def test_a_lost_cache_is_a_note_and_a_damaged_one_is_named(retro: Retro):
-    told(retro, 1100)
+    remember_episodes(retro, 1100)
     store = open_store("memory_data/retro.db")
     with store.write() as conn:
         conn.exec_driver_sql("UPDATE memory_block SET data = x'00'")

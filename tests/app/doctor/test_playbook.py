@@ -18,27 +18,27 @@ from tests.worlds import playbook_lives as lives
 
 @pytest.fixture
 def forge(tmp_path: Path) -> Iterator[FakeForge]:
-    with FakeForge(lives.bare_repository(tmp_path / "agent.git"), token=lives.TOKEN) as made:
-        yield made
+    with FakeForge(lives.bare_repository(tmp_path / "agent.git"), token=lives.TOKEN) as fake_forge:
+        yield fake_forge
 
 
-def told(table: dict[str, Any], **env: str) -> dict[str, tuple[str, str]]:
+def findings_of(table: dict[str, Any], **env: str) -> dict[str, tuple[str, str]]:
     """Name -> state and detail of each finding."""
     house = Installation(Config.model_validate({"playbook": table}), {"PATH": os.environ["PATH"], **env}, 1)
-    return {check.name: (check.state, check.detail) for one in CHECKS for check in one(house)}
+    return {check.name: (check.state, check.detail) for examination in CHECKS for check in examination(house)}
 
 
 def test_without_a_repository_nothing_is_asked() -> None:
-    assert [state for state, _ in told({}).values()] == ["ok"]
-    assert told({"repository": "/r"}, PATH="/nowhere")["git"][0] == "broken"
+    assert [state for state, _ in findings_of({}).values()] == ["ok"]
+    assert findings_of({"repository": "/r"}, PATH="/nowhere")["git"][0] == "broken"
 
 
 def test_a_sound_way_is_said_to_be_sound(forge: FakeForge) -> None:
-    found = told(lives.to_forge(forge, forge.git_url), RETRO_FORGE_TOKEN=lives.TOKEN)
-    assert found.pop("forge")[0] == "ok"
-    assert [state for state, _ in found.values()] == ["ok", "ok"]
-    assert "2 heuristics" in found["repository"][1]
-    assert lives.TOKEN not in str(found)
+    findings = findings_of(lives.to_forge(forge, forge.git_url), RETRO_FORGE_TOKEN=lives.TOKEN)
+    assert findings.pop("forge")[0] == "ok"
+    assert [state for state, _ in findings.values()] == ["ok", "ok"]
+    assert "2 heuristics" in findings["repository"][1]
+    assert lives.TOKEN not in str(findings)
 
 
 @pytest.mark.parametrize(
@@ -66,16 +66,16 @@ def test_what_is_wrong_with_a_forge_is_named(
 ) -> None:
     if answer is not None:
         forge.trouble.append(answer)
-    found = told(lives.to_forge(forge), **({"RETRO_FORGE_TOKEN": token} if token else {}))
-    assert found["forge"][0] == state
-    assert word in found["forge"][1]
+    findings = findings_of(lives.to_forge(forge), **({"RETRO_FORGE_TOKEN": token} if token else {}))
+    assert findings["forge"][0] == state
+    assert word in findings["forge"][1]
 
 
 def test_what_is_wrong_with_a_repository_is_named(tmp_path: Path) -> None:
-    assert told({"repository": str(tmp_path / "absent")})["repository"][0] == "broken"
+    assert findings_of({"repository": str(tmp_path / "absent")})["repository"][0] == "broken"
     place = lives.bare_repository(tmp_path / "bare.git", None)
-    assert told({"repository": str(place)})["repository"][0] == "note"
+    assert findings_of({"repository": str(place)})["repository"][0] == "note"
     lives.commit_of_a_person(place, "main", {"PLAYBOOK.md": lives.BOOK.replace("H-2", "H-1")})
-    state, detail = told({"repository": str(place)})["repository"]
+    state, detail = findings_of({"repository": str(place)})["repository"]
     assert (state, "PLAYBOOK.md:8" in detail) == ("broken", True)
-    assert told({"repository": str(place), "base_branch": "trunk"})["repository"][0] == "broken"
+    assert findings_of({"repository": str(place), "base_branch": "trunk"})["repository"][0] == "broken"

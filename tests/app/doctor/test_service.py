@@ -19,13 +19,13 @@ from tests.worlds.smtp_server import Mailbox, certificate, free_port, serve
 
 
 def house(
-    at: str | int, store: Store | None = None, env: dict[str, str] | None = None, **told: Any
+    at: str | int, store: Store | None = None, env: dict[str, str] | None = None, **configuration: Any
 ) -> Installation:
     now = parse_instant(at) if isinstance(at, str) else at
-    return Installation(Config.model_validate(told), env or {}, now, store)
+    return Installation(Config.model_validate(configuration), env or {}, now, store)
 
 
-def said(examined: Any) -> list[tuple[str, str]]:
+def findings(examined: Any) -> list[tuple[str, str]]:
     return [(check.state, check.detail) for check in examined]
 
 
@@ -40,16 +40,16 @@ def said(examined: Any) -> list[tuple[str, str]]:
 )
 def test_it_names_the_next_review_in_the_owners_time(at: str, when: str):
     """Also in the week in which the clocks of London go forward."""
-    told = said(checks_service.schedule(house(at, owner={"time_zone": "Europe/London"})))
-    assert ("ok", f"next weekly review: {when} Europe/London") in told
+    schedule_findings = findings(checks_service.schedule(house(at, owner={"time_zone": "Europe/London"})))
+    assert ("ok", f"next weekly review: {when} Europe/London") in schedule_findings
 
 
 def test_the_next_epoch_is_that_of_the_agent_whose_comes_first(tmp_path: Path):
     world = World(open_store(str(tmp_path / "r.db")), tmp_path, at=MONDAY + 6 * DAY)
     world.tell(life(1, "a"))
     world.tell(life(1, "b", MONDAY + 3 * DAY))
-    told = said(checks_service.schedule(house(MONDAY + 31 * DAY, world.store)))
-    assert told[-1] == ("ok", "next epoch review: Sat 2026-04-04 00:00 UTC")
+    schedule_findings = findings(checks_service.schedule(house(MONDAY + 31 * DAY, world.store)))
+    assert schedule_findings[-1] == ("ok", "next epoch review: Sat 2026-04-04 00:00 UTC")
     world.store.close()
 
 
@@ -59,7 +59,7 @@ def test_the_next_epoch_is_that_of_the_agent_whose_comes_first(tmp_path: Path):
 )
 def test_the_time_zone_says_when_its_clocks_change(name: str, after: str):
     examined = checks_service.time_zone(house("2026-03-04T10:00:00Z", owner={"time_zone": name}))
-    assert said(examined) == [("ok", f"{name}; {after}")]
+    assert findings(examined) == [("ok", f"{name}; {after}")]
 
 
 def test_a_clock_behind_what_was_done_is_broken(tmp_path: Path):
@@ -77,22 +77,22 @@ def test_a_clock_behind_what_was_done_is_broken(tmp_path: Path):
 def test_who_holds_the_database_is_told_and_not_disturbed(tmp_path: Path):
     database = tmp_path / "r.db"
     store = open_store(str(database))
-    assert said(checks_service.lock(house(MONDAY, store))) == [("ok", "no service holds the database")]
+    assert findings(checks_service.lock(house(MONDAY, store))) == [("ok", "no service holds the database")]
     assert not database.with_name("r.db.lock").exists()
     lock = Instance.of(database)
-    told = said(checks_service.lock(house(MONDAY, store)))
-    assert told == [("ok", f"a service works on the database (process {os.getpid()})")]
+    lock_findings = findings(checks_service.lock(house(MONDAY, store)))
+    assert lock_findings == [("ok", f"a service works on the database (process {os.getpid()})")]
     lock.release()
-    assert said(checks_service.lock(house(MONDAY, store))) == [("ok", "no service holds the database")]
+    assert findings(checks_service.lock(house(MONDAY, store))) == [("ok", "no service holds the database")]
     store.close()
 
 
 def test_what_is_parked_due_and_failed_is_told_with_its_remedy(tmp_path: Path):
     world = World(open_store(str(tmp_path / "r.db")), tmp_path, at=MONDAY + HOUR)
-    world.told = {"service": {"max_attempts": 1}, "retrospective": {"position_close_review": False}}
+    world.configuration = {"service": {"max_attempts": 1}, "retrospective": {"position_close_review": False}}
 
     def owed() -> list[tuple[str, str]]:
-        return said(checks_service.owed(house(world.clock(), world.store)))
+        return findings(checks_service.owed(house(world.clock(), world.store)))
 
     def breaks(*_: Any) -> Any:
         raise RuntimeError("no")
@@ -103,17 +103,17 @@ def test_what_is_parked_due_and_failed_is_told_with_its_remedy(tmp_path: Path):
     world.owe()
     assert owed() == [("note", "1 due; `retro run`, or `retro run --once` from cron, makes them")]
     world.knock(words=breaks)
-    told = "1 parked: bot.daily.2026-03-02; `retro reviews --state parked` says why"
-    assert owed() == [("broken", told)]
+    detail = "1 parked: bot.daily.2026-03-02; `retro reviews --state parked` says why"
+    assert owed() == [("broken", detail)]
     world.clock.advance(24 * 3600)
     world.knock()
     letters = checks_service.letters(house(world.clock(), world.store))
-    assert said(letters) == []
+    assert findings(letters) == []
     world.store.close()
 
 
-def reached(port: int, env: dict[str, str] | None = None, **more: Any) -> Check:
-    table = {"host": "localhost", "port": port, "recipients": ["ada@example.org"], **more}
+def reached(port: int, env: dict[str, str] | None = None, **mail_settings: Any) -> Check:
+    table = {"host": "localhost", "port": port, "recipients": ["ada@example.org"], **mail_settings}
     (check,) = checks_service.mail(house(MONDAY, env=env, mail=table))
     return check
 
@@ -124,14 +124,14 @@ def test_the_mail_server_is_asked_and_gets_no_mail(tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("SSL_CERT_FILE", str(identity.path))
     mailbox = Mailbox(users={"ada": "correct-horse"})
     with serve(mailbox, security="starttls", identity=identity) as port:
-        good = reached(port, {"RETRO_SMTP_PASSWORD": "correct-horse"}, username="ada")
-        assert good.state == "ok"
-        assert good.detail.startswith(f"localhost:{port} answers (STARTTLS); 1 recipient: weekly")
-        bad = reached(port, {"RETRO_SMTP_PASSWORD": "wrong-battery"}, username="ada")
-        assert bad.state == "broken"
-        assert "did not accept the user name and RETRO_SMTP_PASSWORD" in bad.detail
-        assert "wrong-battery" not in bad.detail
-    assert mailbox.taken == []
+        accepted = reached(port, {"RETRO_SMTP_PASSWORD": "correct-horse"}, username="ada")
+        assert accepted.state == "ok"
+        assert accepted.detail.startswith(f"localhost:{port} answers (STARTTLS); 1 recipient: weekly")
+        refused = reached(port, {"RETRO_SMTP_PASSWORD": "wrong-battery"}, username="ada")
+        assert refused.state == "broken"
+        assert "did not accept the user name and RETRO_SMTP_PASSWORD" in refused.detail
+        assert "wrong-battery" not in refused.detail
+    assert mailbox.received == []
 
 
 def test_a_mail_server_that_is_not_there_is_broken_and_none_is_no_fault():

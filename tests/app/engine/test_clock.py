@@ -19,13 +19,13 @@ from tests.worlds.service_world import World, line
 _SERVICE = """
 import sys, threading, time
 import time_machine
-from retro.daemon import Orders, serve
+from retro.daemon import RunOptions, serve
 with time_machine.travel(time.time(), tick=True) as traveller:
     def listen():
         for hours in sys.stdin:
             traveller.shift(float(hours) * 3600)
     threading.Thread(target=listen, daemon=True).start()
-    sys.exit(serve(Orders(config="config.toml"), anew=lambda _: None))
+    sys.exit(serve(RunOptions(config="config.toml"), anew=lambda _: None))
 """
 YEAR = 365 * 86_400
 
@@ -41,15 +41,15 @@ def test_12_a_clock_set_both_ways_under_a_running_service_is_told_and_healed(tmp
     )
     log = tmp_path / "log"
 
-    def said(event: str) -> list[dict[str, Any]]:
-        told = [json.loads(text) for text in log.read_text().splitlines() if text.endswith("}")]
-        return [one for one in told if one["event"] == event]
+    def log_events(event: str) -> list[dict[str, Any]]:
+        entries = [json.loads(text) for text in log.read_text().splitlines() if text.endswith("}")]
+        return [entry for entry in entries if entry["event"] == event]
 
     def wait_for(event: str, count: int) -> None:
         deadline = time.monotonic() + 60
-        while len(said(event)) < count and time.monotonic() < deadline:
+        while len(log_events(event)) < count and time.monotonic() < deadline:
             time.sleep(0.05)
-        assert len(said(event)) == count, log.read_text()
+        assert len(log_events(event)) == count, log.read_text()
 
     with log.open("w") as out:
         service = subprocess.Popen(
@@ -71,8 +71,8 @@ def test_12_a_clock_set_both_ways_under_a_running_service_is_told_and_healed(tmp
         service.wait()
         if service.stdin:
             service.stdin.close()
-    assert [one["seconds"] for one in said("clock_jumped")] == pytest.approx([YEAR, -YEAR], abs=60)
+    assert [jump["seconds"] for jump in log_events("clock_jumped")] == pytest.approx([YEAR, -YEAR], abs=60)
     epochs = world.reviews("epoch")
-    assert [one.period_end for one in epochs[:-1]] == [one.period_start for one in epochs[1:]]
-    assert {(one.state, one.revision) for one in epochs} == {("done", 1)}
+    assert [epoch.period_end for epoch in epochs[:-1]] == [epoch.period_start for epoch in epochs[1:]]
+    assert {(epoch.state, epoch.revision) for epoch in epochs} == {("done", 1)}
     world.store.close()

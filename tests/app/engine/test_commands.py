@@ -23,7 +23,7 @@ from retro.report import PositionRetrospective, RetrospectiveReport
 from retro.store.database import open_store
 from retro.store.jobs import outbox, reviews
 from retro.surface.cli.main import run
-from tests.worlds.commands import Said
+from tests.worlds.commands import CommandResult
 from tests.worlds.service_world import life, line, lines_of
 
 FIELDS = [
@@ -31,7 +31,7 @@ FIELDS = [
 ]  # fmt: skip
 
 
-Retro = Callable[..., Said]
+Retro = Callable[..., CommandResult]
 
 
 @pytest.fixture
@@ -45,9 +45,9 @@ def call(
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
 
-    def retro_(*argv: str) -> Said:
+    def retro_(*argv: str) -> CommandResult:
         code = run(["--db", "retro.db", *argv])
-        return Said(code, *capsys.readouterr())
+        return CommandResult(code, *capsys.readouterr())
 
     yield retro_
     root.handlers[:] = handlers
@@ -60,7 +60,7 @@ def start() -> int:
 
 
 @pytest.fixture
-def told(call: Retro, tmp_path: Path) -> list[dict[str, Any]]:
+def reviewed_life(call: Retro, tmp_path: Path) -> list[dict[str, Any]]:
     """Two days of a life, told and reviewed."""
     events = life(2, start=start())
     (tmp_path / "bot.jsonl").write_bytes(lines_of(events))
@@ -70,7 +70,7 @@ def told(call: Retro, tmp_path: Path) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def parked(told: Any, tmp_path: Path) -> str:
+def parked(reviewed_life: Any, tmp_path: Path) -> str:
     """A review that failed too often, before it was ever made."""
     name = f"bot.daily.{day(1)}"
     store = open_store(str(tmp_path / "retro.db"))
@@ -92,7 +92,7 @@ def day(number: int) -> str:
 # run
 
 
-def test_run_once_makes_what_is_due_and_says_little(call: Retro, told: Any, tmp_path: Path):
+def test_run_once_makes_what_is_due_and_says_little(call: Retro, reviewed_life: Any, tmp_path: Path):
     again = call("run", "--once")
     assert (again.code, again.out) == (0, "")
     (event,) = [json.loads(text) for text in again.err.splitlines()]
@@ -115,18 +115,18 @@ def test_run_once_exits_1_while_a_review_is_parked(call: Retro, parked: str):
 def test_run_once_exits_1_when_a_source_cannot_be_read(call: Retro, tmp_path: Path):
     (tmp_path / "config.toml").write_text('[[source]]\nkind = "journal"\npath = "gone.jsonl"\n')
     for _ in range(2):
-        said = call("run", "--once")
-        assert said.code == 1
-    assert "Traceback" not in said.err
+        result = call("run", "--once")
+        assert result.code == 1
+    assert "Traceback" not in result.err
 
 
-def test_run_once_exits_75_beside_another_process(call: Retro, told: Any, tmp_path: Path):
+def test_run_once_exits_75_beside_another_process(call: Retro, reviewed_life: Any, tmp_path: Path):
     from retro.daemon.lock import Instance
 
     other = Instance.of(tmp_path / "retro.db")
-    said = call("run", "--once")
-    assert said.code == 75
-    assert said.err.startswith("retro: another process (")
+    result = call("run", "--once")
+    assert result.code == 75
+    assert result.err.startswith("retro: another process (")
     assert call("reviews", "--json").code == 0
     other.release()
     assert call("-q", "run", "--once").code == 0
@@ -135,7 +135,7 @@ def test_run_once_exits_75_beside_another_process(call: Retro, told: Any, tmp_pa
 # reviews
 
 
-def test_reviews_lists_what_is_there_in_the_fields_of_the_contract(call: Retro, told: Any):
+def test_reviews_lists_what_is_there_in_the_fields_of_the_contract(call: Retro, reviewed_life: Any):
     rows = call("reviews", "--json").data
     assert [list(row) for row in rows] == [FIELDS] * len(rows)
     by_id = {row["id"]: row for row in rows}
@@ -161,10 +161,10 @@ def test_reviews_lists_what_is_there_in_the_fields_of_the_contract(call: Retro, 
     assert call("reviews", "--state", "finished").code == 2
 
 
-def test_reviews_is_a_table_within_80_columns(call: Retro, told: Any):
-    said = call("reviews")
-    assert "bot.position.p0" in said.out
-    assert max(map(len, said.out.splitlines())) <= 80
+def test_reviews_is_a_table_within_80_columns(call: Retro, reviewed_life: Any):
+    result = call("reviews")
+    assert "bot.position.p0" in result.out
+    assert max(map(len, result.out.splitlines())) <= 80
 
 
 def test_retry_and_skip_say_what_they_did_and_refuse_what_is_done(call: Retro, parked: str):
@@ -182,23 +182,23 @@ def test_retry_and_skip_say_what_they_did_and_refuse_what_is_done(call: Retro, p
 # show, diff
 
 
-def test_show_prints_the_stored_bytes_and_they_validate(call: Retro, told: Any, tmp_path: Path):
+def test_show_prints_the_stored_bytes_and_they_validate(call: Retro, reviewed_life: Any, tmp_path: Path):
     store = open_store(str(tmp_path / "retro.db"))
     schemas = {"report": call("schema", "report").data, "position": call("schema", "position").data}
     for row in call("reviews", "--state", "done", "--json").data:
-        shown = call("show", row["id"], "--format", "json")
+        printed = call("show", row["id"], "--format", "json")
         with store.read() as conn:
-            kept = reviews.written(conn, reviews.by_id(conn, row["id"]).key)
-        assert kept is not None
-        assert shown.out == kept.document
+            stored = reviews.revision_of(conn, reviews.by_id(conn, row["id"]).key)
+        assert stored is not None
+        assert printed.out == stored.document
         Draft202012Validator(schemas["position" if row["kind"] == "position" else "report"]).validate(
-            shown.data
+            printed.data
         )
-        assert call("show", row["id"], "--json").out == shown.out
+        assert call("show", row["id"], "--json").out == printed.out
     store.close()
 
 
-def test_show_and_review_print_the_same_figures(call: Retro, told: Any):
+def test_show_and_review_print_the_same_figures(call: Retro, reviewed_life: Any):
     """What was stored is what a review computed now would say."""
     stored = call("show", "bot.daily." + day(0), "--format", "json")
     now = call("review", "daily", "--at", f"{day(0)}T12:00:00Z", "--format", "json")
@@ -218,12 +218,12 @@ def test_what_is_open_is_stored_as_of_the_end_of_its_period_though_its_agent_was
 ):
     """A position that an agent holds without a word: a review of its own accord stops at the agent's last one."""
     start = parse_instant(f"{day(0)}T00:00:00Z")
-    held = [
+    open_life = [
         event
         for event in life(1, start=start)
         if event["type"] != "mark" and not event["id"].endswith(("-s", "-out"))
     ]
-    (tmp_path / "held.jsonl").write_bytes(lines_of(held))
+    (tmp_path / "held.jsonl").write_bytes(lines_of(open_life))
     rows = "".join(f"{format_instant(start + h * HOUR)},{2000 + h}\n" for h in range(25))
     (tmp_path / "eth.csv").write_text(f"timestamp,price\n{rows}")
     assert call("ingest", "journal", "held.jsonl").code == 0
@@ -237,37 +237,41 @@ def test_what_is_open_is_stored_as_of_the_end_of_its_period_though_its_agent_was
 
 
 @pytest.mark.parametrize(("form", "begin"), [("text", "bot"), ("md", "#"), ("html", "<!DOCTYPE html>")])
-def test_show_has_the_formats_of_a_review(call: Retro, told: Any, tmp_path: Path, form: str, begin: str):
-    said = call("show", "bot.daily." + day(0), "--format", form)
-    assert begin.lower() in said.out[:200].lower()
+def test_show_has_the_formats_of_a_review(
+    call: Retro, reviewed_life: Any, tmp_path: Path, form: str, begin: str
+):
+    result = call("show", "bot.daily." + day(0), "--format", form)
+    assert begin.lower() in result.out[:200].lower()
     assert call("show", "bot.daily." + day(0), "--format", form, "-o", "x").code == 0
-    assert (tmp_path / "x").read_text().rstrip("\n") == said.out.rstrip("\n")
+    assert (tmp_path / "x").read_text().rstrip("\n") == result.out.rstrip("\n")
 
 
 def test_show_of_what_is_not_made_says_in_what_state_it_is(call: Retro, parked: str):
-    said = call("show", parked)
-    assert (said.code, said.out) == (1, "")
-    assert f"{parked} is parked: no luck; there is nothing to show yet" in said.err
+    result = call("show", parked)
+    assert (result.code, result.out) == (1, "")
+    assert f"{parked} is parked: no luck; there is nothing to show yet" in result.err
     assert call("show", "bot.daily.1999-01-01").code == 1
     assert call("show", "bot.position.p0", "--format", "pdf").code == 2
     assert call("show", "bot.position.p0@7").code == 1
     assert call("show", "bot.position.p0", "--model-exchange").data == []
 
 
-def test_a_revision_says_what_changed_and_both_can_be_compared(call: Retro, told: Any, tmp_path: Path):
+def test_a_revision_says_what_changed_and_both_can_be_compared(
+    call: Retro, reviewed_life: Any, tmp_path: Path
+):
     late = [line("cost", "late", start() + 3_600_000_000, kind="gas", amount="2.5")]
     (tmp_path / "late.jsonl").write_bytes(lines_of(late))
     call("ingest", "journal", "late.jsonl")
     assert call("-q", "run", "--once").code == 0
     name = "bot.daily." + day(0)
     assert next(row["revision"] for row in call("reviews", "--json").data if row["id"] == name) == 2
-    said = call("show", name)
-    assert "revision 2: facts came in late; Result +10.00 USDC -> +7.50 USDC" in said.err
+    result = call("show", name)
+    assert "revision 2: facts came in late; Result +10.00 USDC -> +7.50 USDC" in result.err
     assert call("show", f"{name}@1", "--json").data["pnl"]["total"] == pytest.approx(10)
-    found = {
+    changes = {
         row["what"]: (row["before"], row["after"]) for row in call("diff", f"{name}@1", name, "--json").data
     }
-    assert found["Result"] == ("+10.00 USDC", "+7.50 USDC")
+    assert changes["Result"] == ("+10.00 USDC", "+7.50 USDC")
     assert "Result" in call("diff", f"{name}@1", f"{name}@2").out
     assert call("diff", name, name, "--json").data == []
     assert call("diff", name, "bot.position.p0").code == 2
@@ -276,7 +280,7 @@ def test_a_revision_says_what_changed_and_both_can_be_compared(call: Retro, told
 # deliver
 
 
-def test_deliver_lists_sends_again_and_previews(call: Retro, told: Any, tmp_path: Path):
+def test_deliver_lists_sends_again_and_previews(call: Retro, reviewed_life: Any, tmp_path: Path):
     rows = call("deliver", "--json").data
     assert {tuple(row) for row in rows} == {("id", "review", "revision", "channel", "recipient", "state")}
     files = [row for row in rows if row["channel"] == "file"]
@@ -289,8 +293,8 @@ def test_deliver_lists_sends_again_and_previews(call: Retro, told: Any, tmp_path
     assert (tmp_path / "reviews" / "bot" / "daily" / f"{day(0)}.md").exists()
     assert call("deliver", "--resend", str(files[0]["id"])).code == 0
     assert call("deliver", "--resend", "999999").code == 1
-    said = call("deliver", "--preview", name, "-o", "out")
-    assert said.out.split() == [f"out/{name}.eml", f"out/{name}.html"]
+    result = call("deliver", "--preview", name, "-o", "out")
+    assert result.out.split() == [f"out/{name}.eml", f"out/{name}.html"]
     mail = BytesParser(policy=policy.default).parsebytes((tmp_path / "out" / f"{name}.eml").read_bytes())
     assert mail["Message-ID"]
     assert "<html" in (tmp_path / "out" / f"{name}.html").read_text().lower()
@@ -298,7 +302,7 @@ def test_deliver_lists_sends_again_and_previews(call: Retro, told: Any, tmp_path
 
 
 def test_deliver_shows_what_goes_to_people_with_whole_reasons_and_counts_the_files(
-    call: Retro, told: Any, tmp_path: Path
+    call: Retro, reviewed_life: Any, tmp_path: Path
 ):
     reason = (
         "mx.example.org did not take the recipient: 450 4.2.1 greylisted, come back in five minutes please"
@@ -316,13 +320,13 @@ def test_deliver_shows_what_goes_to_people_with_whole_reasons_and_counts_the_fil
     assert re.search(r"And \d+ sent to file: --json lists them all\.", listed)
 
 
-def test_deliver_leaves_sending_to_a_service_that_runs(call: Retro, told: Any, tmp_path: Path):
+def test_deliver_leaves_sending_to_a_service_that_runs(call: Retro, reviewed_life: Any, tmp_path: Path):
     from retro.daemon.lock import Instance
 
     other = Instance.of(tmp_path / "retro.db")
-    said = call("deliver", "--resend", "bot.position.p0")
-    assert said.code == 0
-    assert "the running service does it" in said.err
+    result = call("deliver", "--resend", "bot.position.p0")
+    assert result.code == 0
+    assert "the running service does it" in result.err
     other.release()
     assert "pending" in {row["state"] for row in call("deliver", "--json").data}
 
@@ -330,7 +334,7 @@ def test_deliver_leaves_sending_to_a_service_that_runs(call: Retro, told: Any, t
 # Python
 
 
-def test_python_reads_what_the_commands_print(call: Retro, told: Any, tmp_path: Path):
+def test_python_reads_what_the_commands_print(call: Retro, reviewed_life: Any, tmp_path: Path):
     with retro.open(str(tmp_path / "retro.db")) as mirror:
         assert mirror.reviews() == call("reviews", "--json").data
         assert mirror.reviews("nobody") == []

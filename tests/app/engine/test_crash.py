@@ -26,7 +26,7 @@ PEOPLE = ("ada@example.org", "bob@example.org")
 FORK = multiprocessing.get_context("fork")
 
 
-def told(*, positions: bool) -> dict[str, Any]:
+def configuration(*, positions: bool) -> dict[str, Any]:
     return {
         "mail": {"host": "smtp.example.org", "recipients": list(PEOPLE), "kinds": KINDS},
         "retrospective": {"epoch_review_enabled": False, "position_close_review": positions},
@@ -34,7 +34,9 @@ def told(*, positions: bool) -> dict[str, Any]:
 
 
 def a_world(store: Store, folder: Path, *, positions: bool = False, **how: Any) -> World:
-    return World(store, folder, at=MONDAY + DAY + 2 * HOUR, told=told(positions=positions), **how)
+    return World(
+        store, folder, at=MONDAY + DAY + 2 * HOUR, configuration=configuration(positions=positions), **how
+    )
 
 
 def tell(world: World, *, history: bool = False) -> None:
@@ -48,8 +50,8 @@ def tell(world: World, *, history: bool = False) -> None:
 def outcome(world: World) -> dict[str, Any]:
     """Everything that must not depend on who died when."""
     return {
-        "reviews": {(one.id, one.state, one.revision) for one in world.reviews()},
-        "texts": {one.id: world.text(one.id) for one in world.reviews()},
+        "reviews": {(review.id, review.state, review.revision) for review in world.reviews()},
+        "texts": {review.id: world.text(review.id) for review in world.reviews()},
         "letters": Counter(
             (x.review_id, x.revision, x.channel, x.recipient, x.state) for x in world.letters()
         ),
@@ -218,4 +220,4 @@ def test_7_a_page_torn_by_a_power_cut_is_mended_from_the_journal(tmp_path: Path)
         assert all(fault.reason == "why" * 50 for fault in faults.all(conn))
     assert mended.reviews() == before
     mended.knock()
-    assert {one.state for one in mended.reviews()} == {"done"}
+    assert {review.state for review in mended.reviews()} == {"done"}

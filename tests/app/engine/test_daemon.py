@@ -39,7 +39,7 @@ class Process:
         self.inbox = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.inbox.bind(str(folder / "notify"))
         self.inbox.settimeout(0.05)
-        self.told: list[str] = []
+        self.notifications: list[str] = []
         self.errors = folder / "log"
         given = {k: v for k, v in os.environ.items() if not k.startswith(("RETRO_", "ANTHROPIC_"))}
         with self.errors.open("w") as log:
@@ -54,17 +54,21 @@ class Process:
     def log(self) -> list[dict[str, Any]]:
         return [json.loads(text) for text in self.errors.read_text().splitlines() if text.startswith("{")]
 
-    def wait_for(self, what: str, seconds: float = 30) -> None:
+    def wait_for(self, message: str, seconds: float = 30) -> None:
         """Until systemd was told, or the log says, so."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             with suppress(TimeoutError):
-                self.told.append(self.inbox.recv(4096).decode())
-            if any(what in text for text in self.told) or any(what == event["event"] for event in self.log):
+                self.notifications.append(self.inbox.recv(4096).decode())
+            if any(message in text for text in self.notifications) or any(
+                message == event["event"] for event in self.log
+            ):
                 return
-            if self.process.poll() is not None and what not in self.errors.read_text():
+            if self.process.poll() is not None and message not in self.errors.read_text():
                 break
-        pytest.fail(f"never heard {what!r}; told {self.told}, logged {self.errors.read_text()[-2000:]}")
+        pytest.fail(
+            f"never heard {message!r}; told {self.notifications}, logged {self.errors.read_text()[-2000:]}"
+        )
 
     def end(self, number: int = signal.SIGTERM, seconds: float = 30) -> int:
         self.process.send_signal(number)
@@ -78,14 +82,14 @@ class Process:
 
 @contextmanager
 def running(folder: Path, settings: str = "", **how: Any) -> Iterator[Process]:
-    made = Process(folder, settings, **how)
+    service = Process(folder, settings, **how)
     try:
-        yield made
+        yield service
     finally:
-        made.close()
+        service.close()
 
 
-def told(folder: Path, events: list[dict[str, Any]]) -> World:
+def world_of(folder: Path, events: list[dict[str, Any]]) -> World:
     """A database with a life in it."""
     world = World(open_store(str(folder / "retro.db")), folder)
     world.clock.set(time.time_ns() // 1000)
@@ -99,7 +103,7 @@ def recently(days: int) -> int:
 
 
 def test_it_says_that_it_is_ready_what_it_does_and_that_it_stops(tmp_path: Path):
-    told(tmp_path, life(2, start=recently(3)))
+    world_of(tmp_path, life(2, start=recently(3)))
     with running(tmp_path) as service:
         service.wait_for("READY=1")
         service.wait_for("STATUS=idle; the next period ends ")
@@ -111,21 +115,21 @@ def test_it_says_that_it_is_ready_what_it_does_and_that_it_stops(tmp_path: Path)
 
 def test_25_sigterm_in_a_run_leaves_what_can_be_resumed(tmp_path: Path):
     """Told to stop in the middle of a long history: it ends soon, holds nothing, and the next start goes on."""
-    world = told(tmp_path, life(60, start=recently(61)))
+    world = world_of(tmp_path, life(60, start=recently(61)))
     with running(tmp_path) as service:
         deadline = time.monotonic() + 60
-        while not any(one.state == "done" for one in world.reviews()) and time.monotonic() < deadline:
+        while not any(review.state == "done" for review in world.reviews()) and time.monotonic() < deadline:
             time.sleep(0.05)
         started = time.monotonic()
         assert service.end() == 0
         assert time.monotonic() - started < 20
-    found = world.reviews()
-    assert {one.state for one in found} >= {"done", "due"}
-    assert not any(one.state == "running" for one in found)
-    assert {one.attempts for one in found} == {0}
+    reviews = world.reviews()
+    assert {review.state for review in reviews} >= {"done", "due"}
+    assert not any(review.state == "running" for review in reviews)
+    assert {review.attempts for review in reviews} == {0}
     world.clock.set(time.time_ns() // 1000)
     world.knock()
-    assert {one.state for one in world.reviews()} <= {"done", "waiting"}
+    assert {review.state for review in world.reviews()} <= {"done", "waiting"}
 
 
 def _hang(database: str, folder: Path, patience_s: float) -> None:
@@ -169,30 +173,30 @@ def test_25_a_step_that_does_not_end_is_broken_off_and_given_back(
 
 
 def test_25_sighup_with_a_broken_configuration_keeps_the_old_one_and_says_so(tmp_path: Path):
-    told(tmp_path, life(1, start=recently(2)))
+    world_of(tmp_path, life(1, start=recently(2)))
     with running(tmp_path, "[service]\nknock_seconds = 3600\n") as service:
         service.wait_for("STATUS=idle")
         service.config.write_text('[store]\nurl = "retro.db"\n[servise]\nknock = 1\n')
         service.process.send_signal(signal.SIGHUP)
         service.wait_for("configuration_kept")
-        (kept,) = [event for event in service.log if event["event"] == "configuration_kept"]
-        assert kept["faults"] == ["line 3: servise: unknown table; did you mean service?"]
+        (reload_event,) = [event for event in service.log if event["event"] == "configuration_kept"]
+        assert reload_event["faults"] == ["line 3: servise: unknown table; did you mean service?"]
         service.config.write_text('[store]\nurl = "retro.db"\n[service]\nmax_attempts = 3\n')
-        service.told.clear()
+        service.notifications.clear()
         service.process.send_signal(signal.SIGHUP)
         service.wait_for("configuration_read")
         service.wait_for("READY=1")
-        assert any(text.startswith("RELOADING=1\nMONOTONIC_USEC=") for text in service.told)
+        assert any(text.startswith("RELOADING=1\nMONOTONIC_USEC=") for text in service.notifications)
         assert service.end() == 0
 
 
 def test_25_a_start_with_a_broken_configuration_lists_every_fault_and_touches_nothing(tmp_path: Path):
     with running(tmp_path, "[service]\nknock_seconds = -1\ncatch_up = 3\n") as service:
         assert service.process.wait(30) == 2
-        said = service.errors.read_text()
-        assert "knock_seconds" in said
-        assert "catch_up" in said
-        assert "Traceback" not in said
+        error_text = service.errors.read_text()
+        assert "knock_seconds" in error_text
+        assert "catch_up" in error_text
+        assert "Traceback" not in error_text
         assert not (tmp_path / "retro.db").exists()
 
 
@@ -206,7 +210,7 @@ def test_25_a_hung_step_gives_no_sign_of_life(tmp_path: Path):
     inbox.setblocking(False)
     notifier = Notifier({"NOTIFY_SOCKET": str(tmp_path / "notify"), "WATCHDOG_USEC": "4000"})
 
-    def heard() -> int:
+    def beats_received() -> int:
         count = 0
         while True:
             try:
@@ -215,17 +219,17 @@ def test_25_a_hung_step_gives_no_sign_of_life(tmp_path: Path):
                 return count
             count += 1
 
-    seen: list[int] = []
+    beats: list[int] = []
 
     def words(*given: Any) -> Any:
-        heard()
+        beats_received()
         time.sleep(0.3)
-        seen.append(heard())
+        beats.append(beats_received())
         return plain_words(*given)
 
     world.knock(words=words, beat=notifier.beat)
-    assert seen == [0, 0]
-    assert heard() > 0
+    assert beats == [0, 0]
+    assert beats_received() > 0
     inbox.close()
 
 
@@ -247,20 +251,20 @@ def test_a_watchdog_of_another_process_is_not_ours(tmp_path: Path):
 
 def memory_of(pid: int) -> int:
     """Resident kilobytes."""
-    found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
-    return int(found[1]) if found else 0
+    match = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+    return int(match[1]) if match else 0
 
 
 def test_after_its_work_it_starts_itself_anew_and_is_small(tmp_path: Path):
     """The same process, the same lock, without what computes: under 60 MB, and next to no processor time."""
-    told(tmp_path, life(2, start=recently(3)))
+    world_of(tmp_path, life(2, start=recently(3)))
     with running(tmp_path, "[service]\nknock_seconds = 0.2\n") as service:
         service.wait_for("STATUS=idle")
         deadline = time.monotonic() + 30
         line_of = Path(f"/proc/{service.process.pid}/cmdline")
         while b"retro.daemon" not in line_of.read_bytes() and time.monotonic() < deadline:
             time.sleep(0.05)
-        service.told.clear()
+        service.notifications.clear()
         service.wait_for("STATUS=idle")
         assert b"retro.daemon" in line_of.read_bytes()
         assert "numpy" not in Path(f"/proc/{service.process.pid}/maps").read_text()
@@ -279,17 +283,17 @@ def _listens_nowhere(pid: int) -> None:
     mine = set()
     for handle in Path(f"/proc/{pid}/fd").iterdir():
         try:
-            found = re.fullmatch(r"socket:\[(\d+)\]", os.readlink(handle))
+            match = re.fullmatch(r"socket:\[(\d+)\]", os.readlink(handle))
         except FileNotFoundError:
             continue
-        mine |= {found[1]} if found else set()
+        mine |= {match[1]} if match else set()
     for table in ("tcp", "tcp6", "udp", "udp6"):
         rows = [row.split() for row in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]]
         assert not [row for row in rows if row[9] in mine], table
 
 
 def test_waiting_costs_next_to_nothing(tmp_path: Path):
-    told(tmp_path, life(1, start=recently(2)))
+    world_of(tmp_path, life(1, start=recently(2)))
     with running(tmp_path) as service:
         service.wait_for("STATUS=idle")
 
@@ -343,7 +347,7 @@ def ears(process: int) -> set[str]:
 
 
 def test_everything_it_writes_is_for_its_owner_alone_and_it_listens_to_nobody(tmp_path: Path):
-    told(tmp_path, life(7, start=recently(14)))
+    world_of(tmp_path, life(7, start=recently(14)))
     before = set(tmp_path.rglob("*"))
     with running(tmp_path) as service:
         service.wait_for("STATUS=idle")

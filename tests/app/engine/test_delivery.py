@@ -24,14 +24,14 @@ ADA, BOB, EVE = "ada@example.org", "bob@example.org", "eve@example.org"
 
 @pytest.fixture
 def world(store: Store, tmp_path: Path) -> World:
-    made = World(store, tmp_path, at=MONDAY + HOUR, mail=Recorder(to=(ADA, BOB, EVE)))
-    made.told = {
+    world = World(store, tmp_path, at=MONDAY + HOUR, mail=Recorder(to=(ADA, BOB, EVE)))
+    world.configuration = {
         "mail": {"host": "smtp.example.org", "recipients": [ADA, BOB, EVE], "kinds": ["daily"]},
         "retrospective": {"epoch_review_enabled": False, "weekly_review_enabled": False},
     }
-    made.tell([line("equity", "e", MONDAY, value=100)])
-    made.clock.set(MONDAY + DAY + 2 * HOUR)
-    return made
+    world.tell([line("equity", "e", MONDAY, value=100)])
+    world.clock.set(MONDAY + DAY + 2 * HOUR)
+    return world
 
 
 def answering(world: World, **answers: Outcome) -> list[Message]:
@@ -94,7 +94,7 @@ def test_15_after_three_days_it_is_given_up_with_an_alarm(world: World):
         return next(x for x in world.letters("mail") if x.recipient == BOB)
 
     world.knock()
-    world.told["retrospective"]["daily_review_enabled"] = False
+    world.configuration["retrospective"]["daily_review_enabled"] = False
     for hours in range(6, 72, 6):
         world.clock.advance(6 * 3600)
         world.knock()
@@ -169,7 +169,7 @@ def test_letters_of_a_channel_that_was_taken_away_are_given_up(world: World):
 
 def test_history_is_quiet_but_for_its_newest_week(store: Store, tmp_path: Path):
     world = World(store, tmp_path, at=MONDAY + 31 * DAY, mail=Recorder())
-    world.told = {"mail": {"host": "h", "recipients": [ADA]}}
+    world.configuration = {"mail": {"host": "h", "recipients": [ADA]}}
     world.tell(life(30, every=10))
     world.knock()
     assert world.mail is not None
@@ -177,19 +177,22 @@ def test_history_is_quiet_but_for_its_newest_week(store: Store, tmp_path: Path):
         ("bot.weekly.2026-W13", ())
     ]
     assert {letter.state for letter in world.letters()} == {"sent"}
-    assert len(world.letters("file")) == len([one for one in world.reviews() if one.state == "done"])
+    assert len(world.letters("file")) == len([review for review in world.reviews() if review.state == "done"])
 
 
 def test_by_default_weeks_epochs_losses_and_deaths_are_mailed(store: Store, tmp_path: Path):
     world = World(store, tmp_path, at=MONDAY + HOUR, mail=Recorder())
-    world.told = {"mail": {"host": "h", "recipients": [ADA]}, "retrospective": {"epoch_interval_days": 7}}
+    world.configuration = {
+        "mail": {"host": "h", "recipients": [ADA]},
+        "retrospective": {"epoch_interval_days": 7},
+    }
     world.tell(life(1)[:1])
     world.clock.set(MONDAY + 8 * DAY + 2 * HOUR)
     world.tell([*life(8, every=4), line("death", "d", MONDAY + 7 * DAY)])
     world.knock()
     assert world.mail is not None
     assert {message.kind for message in world.mail.got} == {"weekly", "epoch", "death"}
-    assert {one.kind for one in world.reviews()} == {"daily", "weekly", "epoch", "position", "death"}
+    assert {review.kind for review in world.reviews()} == {"daily", "weekly", "epoch", "position", "death"}
 
 
 def test_a_message_says_what_it_is(world: World):

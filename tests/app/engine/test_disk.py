@@ -21,7 +21,7 @@ from tests.worlds.service_world import MONDAY, World, line
 
 
 def states(world: World) -> dict[str, int]:
-    return dict(Counter(one.state for one in world.reviews()))
+    return dict(Counter(review.state for review in world.reviews()))
 
 
 def test_5_a_full_disk_stops_the_run_with_a_sentence_and_it_resumes_when_there_is_space(tmp_path: Path):
@@ -48,7 +48,7 @@ def test_5_a_full_disk_stops_the_run_with_a_sentence_and_it_resumes_when_there_i
     world.clock.advance(3600)
     world.knock()
     assert states(world) == {"done": 22}
-    assert all(one.attempts == 0 for one in world.reviews())
+    assert all(review.attempts == 0 for review in world.reviews())
 
 
 def test_5_files_that_cannot_be_written_are_tried_again(tmp_path: Path):
@@ -68,11 +68,11 @@ def test_5_files_that_cannot_be_written_are_tried_again(tmp_path: Path):
 _EIO = """
 import os, resource, signal, sys
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-from retro.daemon import serve, Orders
+from retro.daemon import serve, RunOptions
 from retro.errors import RetroError
 size = os.stat(sys.argv[1]).st_size
 resource.setrlimit(resource.RLIMIT_FSIZE, (size + 8192, size + 8192))
-sys.exit(serve(Orders(db=sys.argv[1])))
+sys.exit(serve(RunOptions(db=sys.argv[1])))
 """
 
 
@@ -88,8 +88,8 @@ def test_6_an_input_output_error_stops_the_service_and_a_fresh_start_recovers(tm
         cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert broken.returncode == 1
-    said = [json.loads(text) for text in broken.stderr.splitlines()]
-    failed = [event for event in said if event["event"] == "store_failed"]
+    log_entries = [json.loads(text) for text in broken.stderr.splitlines()]
+    failed = [event for event in log_entries if event["event"] == "store_failed"]
     assert len(failed) == 1
     assert "the disk reports an error" in failed[0]["reason"]
     after = World(open_store(str(database)), tmp_path)
@@ -102,8 +102,8 @@ def test_6_an_input_output_error_stops_the_service_and_a_fresh_start_recovers(tm
 
 
 @pytest.mark.skipif(not CAN_TRACE, reason="system calls are refused on Linux, x86-64")
-@pytest.mark.parametrize(("call", "what"), [("fdatasync", "reports an error"), ("pwrite", "disk is full")])
-def test_5_and_6_what_the_disk_refuses_ends_the_run_with_a_sentence(tmp_path: Path, call: str, what: str):
+@pytest.mark.parametrize(("call", "reason"), [("fdatasync", "reports an error"), ("pwrite", "disk is full")])
+def test_5_and_6_what_the_disk_refuses_ends_the_run_with_a_sentence(tmp_path: Path, call: str, reason: str):
     """An fsync that fails (EIO) and a write without space (ENOSPC), from the kernel: no retry, exit 1, nothing lost."""
     world = World(open_store(str(tmp_path / "retro.db")), tmp_path)
     world.clock.set(time.time_ns() // 1000 // DAY * DAY - 2 * DAY)
@@ -121,10 +121,10 @@ def test_5_and_6_what_the_disk_refuses_ends_the_run_with_a_sentence(tmp_path: Pa
     (tmp_path / "retro.db").write_bytes(blank)
     point = [number for number, name in enumerate(calls, 1) if name == call][len(calls) // 40]
     refused = traced(run, "fails", point)
-    said = (tmp_path / "said").read_text()
+    error_text = (tmp_path / "said").read_text()
     assert refused.code == 1
-    assert what in said
-    assert "Traceback" not in said
+    assert reason in error_text
+    assert "Traceback" not in error_text
     assert len(refused.calls) < len(calls)
     assert traced(run).code == 0
     again = World(open_store(str(tmp_path / "retro.db")), tmp_path)

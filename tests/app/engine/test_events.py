@@ -15,10 +15,10 @@ from tests.worlds.service_world import MONDAY, Recorder, World, life, line, trad
 
 @pytest.fixture
 def world(store: Store, tmp_path: Path) -> World:
-    made = World(store, tmp_path, at=MONDAY + HOUR, mail=Recorder())
-    made.told = {"mail": {"host": "h", "recipients": ["ada@example.org"]}}
-    made.tell(life(1)[:1])
-    return made
+    world = World(store, tmp_path, at=MONDAY + HOUR, mail=Recorder())
+    world.configuration = {"mail": {"host": "h", "recipients": ["ada@example.org"]}}
+    world.tell(life(1)[:1])
+    return world
 
 
 def test_a_loss_is_told_by_its_day_up_to_and_with_the_action(world: World):

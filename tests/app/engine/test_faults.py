@@ -27,14 +27,14 @@ FORK = multiprocessing.get_context("fork")
 
 @pytest.fixture
 def world(store: Store, tmp_path: Path) -> World:
-    made = World(store, tmp_path, at=MONDAY + HOUR, mail=Recorder())
-    made.told = {"mail": {"host": "smtp.example.org", "recipients": ["ada@example.org"]}}
-    made.tell([line("equity", "e", MONDAY, value=100)])
-    return made
+    world = World(store, tmp_path, at=MONDAY + HOUR, mail=Recorder())
+    world.configuration = {"mail": {"host": "smtp.example.org", "recipients": ["ada@example.org"]}}
+    world.tell([line("equity", "e", MONDAY, value=100)])
+    return world
 
 
 def states(world: World) -> dict[str, int]:
-    return dict(Counter(one.state for one in world.reviews()))
+    return dict(Counter(review.state for review in world.reviews()))
 
 
 # 8: locks
@@ -78,14 +78,14 @@ def test_8_a_database_locked_for_too_long_loses_no_run(tmp_path: Path):
 def test_12_a_clock_put_back_two_days_makes_no_second_review(world: World):
     world.clock.set(MONDAY + 9 * DAY)
     world.knock()
-    before = {one.id: (one.state, one.revision) for one in world.reviews()}
+    before = {review.id: (review.state, review.revision) for review in world.reviews()}
     texts = {name: world.text(name) for name, (state, _) in before.items() if state == "done"}
     mails = len(world.mail.got) if world.mail else 0
     world.clock.advance(-2 * 24 * 3600)
     world.knock()
     world.clock.advance(2 * 24 * 3600)
     world.knock()
-    assert {one.id: (one.state, one.revision) for one in world.reviews()} == before
+    assert {review.id: (review.state, review.revision) for review in world.reviews()} == before
     assert {name: world.text(name) for name in texts} == texts
     assert world.mail is not None
     assert len(world.mail.got) == mails
@@ -97,7 +97,7 @@ def test_12_after_a_clock_was_months_ahead_nothing_waits_for_that_time(world: Wo
     def words(*_: Any) -> Any:
         raise RuntimeError("no")
 
-    world.told["retrospective"] = {"weekly_review_enabled": True, "epoch_review_enabled": False}
+    world.configuration["retrospective"] = {"weekly_review_enabled": True, "epoch_review_enabled": False}
     world.clock.set(MONDAY + DAY + 2 * HOUR)
     world.owe()
     world.clock.advance(60 * 24 * 3600)
@@ -111,7 +111,7 @@ def test_12_after_a_clock_was_months_ahead_nothing_waits_for_that_time(world: Wo
 
 def test_12_a_clock_a_year_ahead_is_caught_up_with_in_one_digest(world: World):
     """Forwards by a year: the periods are there once, people get a handful of messages, and late facts heal the rest."""
-    world.told["retrospective"] = {"daily_review_enabled": False}
+    world.configuration["retrospective"] = {"daily_review_enabled": False}
     world.clock.set(MONDAY + DAY)
     world.knock()
     world.clock.advance(365 * 24 * 3600)
@@ -119,39 +119,42 @@ def test_12_a_clock_a_year_ahead_is_caught_up_with_in_one_digest(world: World):
     assert len(world.reviews("weekly")) == 52
     assert world.mail is not None
     assert len(world.mail.got) <= 3
-    told = {message.review_id for message in world.mail.got}
+    mailed_ids = {message.review_id for message in world.mail.got}
     gathered = [document.id for message in world.mail.got for document in message.digest_of]
-    assert len(told) + len(gathered) == len(world.reviews("weekly")) + len(world.reviews("epoch"))
+    assert len(mailed_ids) + len(gathered) == len(world.reviews("weekly")) + len(world.reviews("epoch"))
 
 
 def test_13_five_weeks_asleep_are_made_up_for_without_a_storm_of_mail(world: World):
     """The newest week by its own mail, the four before it and what else was missed in one digest."""
-    world.told["mail"]["kinds"] = ["weekly"]
+    world.configuration["mail"]["kinds"] = ["weekly"]
     world.clock.set(MONDAY + 2 * DAY)
     world.knock()
     world.clock.set(MONDAY + 35 * DAY + 2 * HOUR)
     tally = world.knock()
     assert tally.clean
-    assert [one.id for one in world.reviews("weekly") if one.state == "done"] == [
+    assert [review.id for review in world.reviews("weekly") if review.state == "done"] == [
         f"bot.weekly.2026-W{n}" for n in range(10, 15)
     ]
     assert world.mail is not None
     newest, digest = world.mail.got
     assert (newest.review_id, newest.digest_of) == ("bot.weekly.2026-W14", ())
     assert digest.review_id == "bot.weekly.2026-W13"
-    assert [one.id for one in digest.digest_of] == [f"bot.weekly.2026-W{n}" for n in range(10, 13)]
+    assert [document.id for document in digest.digest_of] == [f"bot.weekly.2026-W{n}" for n in range(10, 13)]
     assert {letter.state for letter in world.letters("mail")} == {"sent"}
     world.knock()
     assert len(world.mail.got) == 2
 
 
 def test_13_by_wish_only_the_latest_week_is_made_up_for(world: World):
-    world.told |= {"service": {"catch_up": "latest"}, "retrospective": {"daily_review_enabled": False}}
+    world.configuration |= {
+        "service": {"catch_up": "latest"},
+        "retrospective": {"daily_review_enabled": False},
+    }
     world.clock.set(MONDAY + 2 * DAY)
     world.knock()
     world.clock.set(MONDAY + 35 * DAY + 2 * HOUR)
     world.knock()
-    assert {one.id: one.state for one in world.reviews("weekly")} == {
+    assert {review.id: review.state for review in world.reviews("weekly")} == {
         **{f"bot.weekly.2026-W{n}": "skipped" for n in range(10, 14)},
         "bot.weekly.2026-W14": "done",
     }
@@ -162,7 +165,7 @@ def test_13_by_wish_only_the_latest_week_is_made_up_for(world: World):
 
 
 def test_13_a_digest_that_could_not_be_sent_goes_out_whole_later(world: World):
-    world.told["mail"]["kinds"] = ["weekly"]
+    world.configuration["mail"]["kinds"] = ["weekly"]
     world.clock.set(MONDAY + 2 * DAY)
     world.knock()
     assert world.mail is not None
@@ -183,17 +186,17 @@ def test_13_a_digest_that_could_not_be_sent_goes_out_whole_later(world: World):
 
 def test_22_bad_data_are_set_aside_with_a_reason_and_harm_nobody(world: World):
     """Not a number, a negative price, a stamp of the day after tomorrow: none of them reaches a figure."""
-    world.told["mail"]["host"] = "smtp.example.org"
-    good = life(2, agent="good")
-    bad = [
+    world.configuration["mail"]["host"] = "smtp.example.org"
+    sound_lines = life(2, agent="good")
+    bad_lines = [
         line("mark", "nan", MONDAY + HOUR, "good", asset="ETH", price="NaN"),
         line("fill", "inf", MONDAY + HOUR, "good", position="p0", side="buy", quantity="Infinity", price=1),
         line("mark", "neg", MONDAY + HOUR, "good", asset="ETH", price=-3),
         line("decision", "soon", MONDAY + 30 * DAY, "good", action="hold"),
     ]
     world.clock.set(MONDAY + 3 * DAY)
-    told = world.tell([*bad[:2], *good, *bad[2:]])
-    assert len(told.faults) == 4
+    ingested = world.tell([*bad_lines[:2], *sound_lines, *bad_lines[2:]])
+    assert len(ingested.faults) == 4
     world.knock()
     assert set(states(world)) <= {"done", "waiting"}
     document = world.document("good.daily.2026-03-02")
@@ -210,10 +213,10 @@ def test_22_duplicated_and_unordered_data_give_the_same_bytes(tmp_path: Path):
             world.tell(part)
         world.knock()
         world.store.close()
-        return {one.id: world.text(one.id) for one in world.reviews() if one.state == "done"}
+        return {review.id: world.text(review.id) for review in world.reviews() if review.state == "done"}
 
-    told = life(3)
-    assert texts("a", told) == texts("b", told[::-1])
+    events = life(3)
+    assert texts("a", events) == texts("b", events[::-1])
 
 
 def test_22_the_same_facts_give_the_same_bytes_however_they_came(store: Store, tmp_path: Path):
@@ -224,8 +227,8 @@ def test_22_the_same_facts_give_the_same_bytes_however_they_came(store: Store, t
     at_once.knock()
     nightly = World(store, tmp_path, at=MONDAY + 10 * SECOND)
     for day in range(10):
-        seen = [event for event in events if parse_instant(event["at"]) <= nightly.clock()]
-        nightly.tell(seen)
+        past_events = [event for event in events if parse_instant(event["at"]) <= nightly.clock()]
+        nightly.tell(past_events)
         nightly.clock.set(MONDAY + (day + 1) * DAY)
         nightly.tell([event for event in events if parse_instant(event["at"]) <= nightly.clock()])
         nightly.clock.advance(3 * 3600)
@@ -234,9 +237,9 @@ def test_22_the_same_facts_give_the_same_bytes_however_they_came(store: Store, t
     nightly.knock()
     at_once.clock.set(MONDAY + 10 * DAY + 9 * HOUR)
     at_once.knock()
-    periods = [one.id for one in at_once.reviews() if one.state == "done"]
+    periods = [review.id for review in at_once.reviews() if review.state == "done"]
     assert len(periods) > 14
-    assert {one.id for one in nightly.reviews()} == {one.id for one in at_once.reviews()}
+    assert {review.id for review in nightly.reviews()} == {review.id for review in at_once.reviews()}
     for name in periods:
         assert nightly.text(name) == at_once.text(name), name
     at_once.store.close()
@@ -254,11 +257,11 @@ def test_23_a_migration_killed_halfway_is_whole_or_absent(tmp_path: Path):
         older = open_store(str(path), components={"retro": MIGRATIONS[:2]})
         points = Points(moment)
 
-        def step(conn: Any, inner: Any = MIGRATIONS[2], seen: Points = points) -> None:
+        def step(conn: Any, inner: Any = MIGRATIONS[2], crash_points: Points = points) -> None:
             from sqlalchemy import event
 
             def die(*_: Any) -> None:
-                seen.pass_by("statement")
+                crash_points.pass_by("statement")
 
             event.listen(conn, "before_cursor_execute", die)
             inner(conn)

@@ -22,10 +22,10 @@ LEASE = 90 * SECOND
 
 @pytest.fixture
 def world(store: Store, tmp_path: Path) -> World:
-    made = World(store, tmp_path, at=MONDAY + HOUR)
-    made.tell([line("equity", "e", MONDAY, value=100)])
-    made.clock.set(MONDAY + 3 * DAY + 2 * HOUR)
-    return made
+    world = World(store, tmp_path, at=MONDAY + HOUR)
+    world.tell([line("equity", "e", MONDAY, value=100)])
+    world.clock.set(MONDAY + 3 * DAY + 2 * HOUR)
+    return world
 
 
 def take(world: World, owner: str, **how: Any) -> list[reviews.Review]:
@@ -33,8 +33,8 @@ def take(world: World, owner: str, **how: Any) -> list[reviews.Review]:
         return claims.claim(conn, owner, world.clock(), LEASE, **how)
 
 
-def ids(found: list[reviews.Review]) -> list[str]:
-    return [one.id for one in found]
+def ids(claimed_reviews: list[reviews.Review]) -> list[str]:
+    return [review.id for review in claimed_reviews]
 
 
 # claims
@@ -54,9 +54,9 @@ def test_only_history_is_taken_by_the_handful(world: World):
     old = World(world.store, world.folder, at=MONDAY + 3 * DAY + 2 * HOUR)
     old.tell([line("equity", "e", MONDAY, "old", value=1)])
     old.owe()
-    taken = take(world, "b", limit=10)
-    assert {one.backfill for one in taken} in ({True}, {False})
-    assert len({one.agent for one in taken}) == 1
+    claimed_reviews = take(world, "b", limit=10)
+    assert {review.backfill for review in claimed_reviews} in ({True}, {False})
+    assert len({review.agent for review in claimed_reviews}) == 1
 
 
 def test_a_lease_that_ran_out_is_taken_over_and_its_holder_fenced(world: World):
@@ -65,7 +65,7 @@ def test_a_lease_that_ran_out_is_taken_over_and_its_holder_fenced(world: World):
     world.clock.advance(91)
     with world.store.write() as conn:
         freed = claims.rescue(conn, world.clock(), 5, alone=False)
-    assert [(one.id, one.state, one.attempts) for one in freed] == [(mine.id, "due", 1)]
+    assert [(review.id, review.state, review.attempts) for review in freed] == [(mine.id, "due", 1)]
     (theirs,) = take(world, "b")
     assert (theirs.id, theirs.attempts) == (mine.id, 2)
     for step in (
@@ -77,7 +77,7 @@ def test_a_lease_that_ran_out_is_taken_over_and_its_holder_fenced(world: World):
         with pytest.raises(LostClaimError), world.store.write() as conn:
             step(conn)
     with world.store.read() as conn:
-        assert reviews.written(conn, mine.key, 1) is None
+        assert reviews.revision_of(conn, mine.key, 1) is None
 
 
 def test_a_renewed_lease_is_not_taken_over(world: World):
@@ -128,14 +128,14 @@ class Broken(Exception):
     """What a broken step raises here."""
 
 
-def breaking(times: int, told: str = "no luck") -> Any:
+def breaking(times: int, message: str = "no luck") -> Any:
     """Words that fail so many times."""
-    left = [times]
+    remaining = [times]
 
     def words(*given: Any) -> Any:
-        if left[0]:
-            left[0] -= 1
-            raise Broken(told)
+        if remaining[0]:
+            remaining[0] -= 1
+            raise Broken(message)
         return plain_words(*given)
 
     return words
@@ -158,7 +158,7 @@ def test_after_five_failures_it_is_parked_and_says_why(world: World):
     for attempt in range(1, 6):
         tally = world.knock(words=words)
         world.clock.advance(2 * 3600)
-        states = {one.state for one in world.reviews("daily") if one.period_end <= MONDAY + 3 * DAY}
+        states = {review.state for review in world.reviews("daily") if review.period_end <= MONDAY + 3 * DAY}
         assert states == ({"parked"} if attempt == 5 else {"due"})
     assert tally.parked == 3
     assert world.knock(words=words).failed == 0
@@ -220,19 +220,19 @@ def test_words_that_were_paid_for_are_not_paid_twice(world: World):
 
 
 def test_consequences_join_the_transaction_that_makes_it_done(world: World):
-    seen: list[str] = []
+    review_ids: list[str] = []
 
     def consequence(conn: Any, review: Any, document: Any) -> None:
         assert reviews.by_id(conn, review.id).state == "done"
         assert document.id == review.id
-        seen.append(review.id)
-        if len(seen) == 1:
+        review_ids.append(review.id)
+        if len(review_ids) == 1:
             raise Broken
 
     world.knock(consequences=(consequence,))
-    assert world.review(seen[0]).state == "due"
+    assert world.review(review_ids[0]).state == "due"
     assert world.letters() != []
-    assert {one.review_id for one in world.letters()} == set(seen) - {seen[0]}
+    assert {letter.review_id for letter in world.letters()} == set(review_ids) - {review_ids[0]}
 
 
 def test_a_service_that_is_told_to_stop_gives_back_what_it_has_not_finished(world: World):
@@ -243,12 +243,12 @@ def test_a_service_that_is_told_to_stop_gives_back_what_it_has_not_finished(worl
         return steps[0] > 3
 
     world.knock(stopping=stopping)
-    states = {one.state for one in world.reviews()}
+    states = {review.state for review in world.reviews()}
     assert "running" not in states
     assert "due" in states
-    assert all(one.attempts == 0 for one in world.reviews())
+    assert all(review.attempts == 0 for review in world.reviews())
     world.knock()
-    assert {one.state for one in world.reviews()} == {"done"}
+    assert {review.state for review in world.reviews()} == {"done"}
 
 
 def test_stopping_is_no_error_of_the_review():
@@ -261,20 +261,20 @@ def test_stopping_is_no_error_of_the_review():
 @pytest.fixture
 def alive(store: Store, tmp_path: Path) -> World:
     """Eight days, told day by day; what p3 was sold for is not told."""
-    made = World(store, tmp_path, at=MONDAY + HOUR, mail=Recorder())
-    made.tell(life(1)[:1])
-    made.clock.set(MONDAY + 8 * DAY + 2 * HOUR)
-    made.tell([event for event in life(8, every=3) if event["id"] != "p3-s"])
-    made.knock()
-    return made
+    world = World(store, tmp_path, at=MONDAY + HOUR, mail=Recorder())
+    world.tell(life(1)[:1])
+    world.clock.set(MONDAY + 8 * DAY + 2 * HOUR)
+    world.tell([event for event in life(8, every=3) if event["id"] != "p3-s"])
+    world.knock()
+    return world
 
 
 def test_22_late_facts_make_a_new_revision_of_the_periods_they_lie_in(alive: World):
-    before = {one.id: one.revision for one in alive.reviews() if one.state == "done"}
+    before = {review.id: review.revision for review in alive.reviews() if review.state == "done"}
     first = alive.text("bot.weekly.2026-W10")
     alive.tell([event for event in life(8, every=3) if event["id"] == "p3-s"])
     alive.knock()
-    after = {one.id: one.revision for one in alive.reviews() if one.state == "done"}
+    after = {review.id: review.revision for review in alive.reviews() if review.state == "done"}
     raised = {name for name in after if after[name] != before.get(name, after[name])}
     assert raised == {"bot.daily.2026-03-05", "bot.weekly.2026-W10"}
     assert "bot.position.p3" in set(after) - set(before)
@@ -290,20 +290,20 @@ def test_the_same_facts_told_again_change_nothing(alive: World):
     before = alive.reviews()
     alive.tell([event for event in life(8, every=3) if event["id"] != "p3-s"])
     alive.knock()
-    assert [one.revision for one in alive.reviews()] == [one.revision for one in before]
+    assert [review.revision for review in alive.reviews()] == [review.revision for review in before]
 
 
 def test_a_mark_dated_after_the_end_of_a_period_is_no_news_for_it(alive: World):
-    before = {one.id: one.revision for one in alive.reviews()}
+    before = {review.id: review.revision for review in alive.reviews()}
     alive.tell([line("mark", "late", MONDAY + 8 * DAY + HOUR, asset="ETH", price=1999)])
     alive.knock()
-    assert {one.id: one.revision for one in alive.reviews()} == before
+    assert {review.id: review.revision for review in alive.reviews()} == before
 
 
 def test_a_mark_inside_a_period_is_news_where_it_changes_a_figure(alive: World):
     alive.tell([line("mark", "peak", MONDAY + 13 * HOUR, asset="ETH", price=2399)])
     alive.knock()
-    raised = {one.id for one in alive.reviews() if one.revision == 2}
+    raised = {review.id for review in alive.reviews() if review.revision == 2}
     assert raised == {"bot.daily.2026-03-02", "bot.weekly.2026-W10", "bot.position.p0"}
 
 

@@ -31,7 +31,7 @@ TOLD = {"retrospective": {"weekly_review_enabled": False, "epoch_review_enabled"
 
 
 def a_world(url: str, folder: Path) -> World:
-    return World(open_store(url), folder, told=TOLD)
+    return World(open_store(url), folder, configuration=TOLD)
 
 
 class RealTime(FakeClock):
@@ -48,12 +48,12 @@ class RealTime(FakeClock):
 def _work(url: str, folder: Path, number: int, dies_at: int) -> None:
     """One worker; the one that dies does so in the middle of a review that it holds."""
     world = a_world(url, folder)
-    made = 0
+    calls = 0
 
     def words(review: Any, document: Any, settings: Any) -> Any:
-        nonlocal made
-        made += 1
-        if made == dies_at:
+        nonlocal calls
+        calls += 1
+        if calls == dies_at:
             os.kill(os.getpid(), signal.SIGKILL)
         return plain_words(review, document, settings)
 
@@ -111,7 +111,7 @@ def test_eight_processes_share_three_hundred_reviews_and_two_of_them_are_killed(
     codes = [worker.exitcode for worker in workers]
     assert codes == [-signal.SIGKILL, -signal.SIGKILL, 0, 0, 0, 0, 0, 0]
     after = a_world(postgres_url, tmp_path)
-    assert Counter((one.state, one.revision) for one in after.reviews()) == {("done", 1): 300}
+    assert Counter((review.state, review.revision) for review in after.reviews()) == {("done", 1): 300}
     with after.store.read() as conn:
         assert (
             conn.exec_driver_sql(
@@ -119,9 +119,9 @@ def test_eight_processes_share_three_hundred_reviews_and_two_of_them_are_killed(
             ).scalar_one()
             == 300
         )
-    told = Counter(name for log in tmp_path.glob("*.log") for name in log.read_text().split())
-    assert len(told) == 300
-    assert set(told.values()) == {1}
+    deliveries = Counter(name for log in tmp_path.glob("*.log") for name in log.read_text().split())
+    assert len(deliveries) == 300
+    assert set(deliveries.values()) == {1}
     assert {letter.state for letter in after.letters()} == {"sent"}
     after.store.close()
 
@@ -144,7 +144,7 @@ def test_one_run_takes_over_what_its_dead_predecessor_held(postgres_url: str, tm
     tally = run_once(world.bench(alone=False, clock=clock, channels={"file": mail}), time.sleep)
     assert 1.5 < time.monotonic() - started < 60
     assert tally.done == 2
-    assert {one.state for one in world.reviews()} == {"done"}
+    assert {review.state for review in world.reviews()} == {"done"}
     assert first.id in {message.review_id for message in mail.got}
     assert not [letter for letter in world.letters() if letter.state == "sending"]
     world.store.close()
@@ -156,16 +156,16 @@ def test_one_run_does_not_wait_for_a_living_one(postgres_url: str, tmp_path: Pat
     world.clock.set(MONDAY + DAY + 2 * HOUR)
     world.owe()
     with world.store.write() as conn:
-        held = claims.claim(conn, "alive", world.clock(), 90 * SECOND)
+        claimed_reviews = claims.claim(conn, "alive", world.clock(), 90 * SECOND)
 
     def sleep(_: float) -> None:
         world.clock.advance(1)
         with world.store.write() as conn:
-            assert claims.renew(conn, held, world.clock() + 90 * SECOND) == 1
+            assert claims.renew(conn, claimed_reviews, world.clock() + 90 * SECOND) == 1
 
     tally = run_once(world.bench(alone=False), sleep)
     assert tally.done == 0
-    assert [one.owner for one in world.reviews()] == ["alive"]
+    assert [review.owner for review in world.reviews()] == ["alive"]
     world.store.close()
 
 
@@ -174,34 +174,34 @@ def test_a_stale_worker_that_wakes_up_finds_its_fence_shut(postgres_url: str, tm
     world = a_world(postgres_url, tmp_path)
     world.tell([line("equity", "e", MONDAY, value=100)])
     world.clock.set(MONDAY + DAY + 2 * HOUR)
-    others = Recorder("file", ("reviews",))
+    rival = Recorder("file", ("reviews",))
 
     def words(review: Any, document: Any, settings: Any) -> Any:
         world.clock.advance(100)
-        run_pass(world.bench(alone=False, channels={"file": others}))
-        told, paid = plain_words(review, document, settings)
-        return told.model_copy(update={"what_worked": "stale"}), paid
+        run_pass(world.bench(alone=False, channels={"file": rival}))
+        worded, paid = plain_words(review, document, settings)
+        return worded.model_copy(update={"what_worked": "stale"}), paid
 
     mine = Recorder("file", ("reviews",))
     tally = run_pass(world.bench(alone=False, words=words, channels={"file": mine}))
     assert tally.done == 0
     assert [event for event, _ in world.log if event == "claim_lost"] == ["claim_lost"]
     assert "stale" not in world.text("bot.daily.2026-03-02")
-    assert (len(others.got), len(mine.got)) == (1, 0)
+    assert (len(rival.got), len(mine.got)) == (1, 0)
     world.store.close()
 
 
 # one on SQLite
 
 
-def command(database: Path, *more: str) -> list[str]:
+def command(database: Path, *arguments: str) -> list[str]:
     settings = database.with_name("config.toml")
     settings.write_text("[retrospective]\ndaily_review_enabled = false\n")
-    return [sys.executable, "-m", "retro", "--config", str(settings), "--db", str(database), *more]
+    return [sys.executable, "-m", "retro", "--config", str(settings), "--db", str(database), *arguments]
 
 
 @pytest.fixture
-def told(tmp_path: Path) -> Path:
+def busy_database(tmp_path: Path) -> Path:
     """A database with an agent whose history keeps one process busy for a while."""
     journal = tmp_path / "bot.jsonl"
     journal.write_bytes(
@@ -212,36 +212,40 @@ def told(tmp_path: Path) -> Path:
     return database
 
 
-def test_9_of_eight_started_on_one_sqlite_one_works_and_the_others_exit_75(told: Path):
+def test_9_of_eight_started_on_one_sqlite_one_works_and_the_others_exit_75(busy_database: Path):
     """And nothing is lost when that one is killed and another is started."""
     started = [
-        subprocess.Popen(command(told, "run"), cwd=told.parent, stderr=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            command(busy_database, "run"), cwd=busy_database.parent, stderr=subprocess.PIPE, text=True
+        )
         for _ in range(8)
     ]
     try:
         deadline = time.monotonic() + 60
-        while sum(one.poll() is None for one in started) > 1 and time.monotonic() < deadline:
+        while sum(process.poll() is None for process in started) > 1 and time.monotonic() < deadline:
             time.sleep(0.05)
-        alive = [one for one in started if one.poll() is None]
+        alive = [process for process in started if process.poll() is None]
         assert len(alive) == 1
-        others = [one for one in started if one not in alive]
-        assert [one.returncode for one in others] == [75] * 7
-        for one in others:
-            said = one.stderr.read() if one.stderr else ""
-            assert f"another process ({alive[0].pid}) already works on {told}" in said
-            assert "Traceback" not in said
+        latecomers = [process for process in started if process not in alive]
+        assert [process.returncode for process in latecomers] == [75] * 7
+        for process in latecomers:
+            error_text = process.stderr.read() if process.stderr else ""
+            assert f"another process ({alive[0].pid}) already works on {busy_database}" in error_text
+            assert "Traceback" not in error_text
         alive[0].kill()
         alive[0].wait()
     finally:
-        for one in started:
-            one.kill()
-            one.wait()
-            if one.stderr:
-                one.stderr.close()
-    done = subprocess.run(command(told, "-q", "run", "--once"), cwd=told.parent, check=False, timeout=100)
+        for process in started:
+            process.kill()
+            process.wait()
+            if process.stderr:
+                process.stderr.close()
+    done = subprocess.run(
+        command(busy_database, "-q", "run", "--once"), cwd=busy_database.parent, check=False, timeout=100
+    )
     assert done.returncode == 0
-    world = World(open_store(str(told)), told.parent)
-    states = Counter(one.state for one in world.reviews())
+    world = World(open_store(str(busy_database)), busy_database.parent)
+    states = Counter(review.state for review in world.reviews())
     assert set(states) <= {"done", "waiting"}
     assert states["done"] > 30
     assert set(Counter((x.review_id, x.revision, x.channel) for x in world.letters()).values()) == {1}

@@ -28,8 +28,8 @@ def a_zone(name: str, epoch_days: int = 30) -> SimpleNamespace:
 
 
 def keys(kind: str, zone: str, birth: str, until: str) -> list[str]:
-    found = owed_periods(kind, a_zone(zone), Lifespan(parse_instant(birth)), parse_instant(until))
-    return [period.key for period in found]
+    periods = owed_periods(kind, a_zone(zone), Lifespan(parse_instant(birth)), parse_instant(until))
+    return [period.key for period in periods]
 
 
 @pytest.fixture
@@ -66,10 +66,10 @@ def test_14_weeks_follow_one_another_without_gap_and_bear_the_iso_name(day: date
     tz = ZoneInfo(zone)
     birth = midnight(day, tz) + 5 * HOUR
     until = midnight(day + timedelta(weeks=weeks), tz)
-    found = list(owed_periods("weekly", a_zone(zone), Lifespan(birth), until))
-    assert all(before.end == after.start for before, after in pairwise(found))
-    assert len({period.key for period in found}) == len(found) >= weeks - 1
-    for period in found:
+    periods = list(owed_periods("weekly", a_zone(zone), Lifespan(birth), until))
+    assert all(before.end == after.start for before, after in pairwise(periods))
+    assert len({period.key for period in periods}) == len(periods) >= weeks - 1
+    for period in periods:
         local = datetime.fromtimestamp(period.start / 1e6, tz)
         assert (local.weekday(), local.hour) == (0, 0)
         year, week, _ = (local.date() + timedelta(days=3)).isocalendar()
@@ -81,16 +81,18 @@ def test_10_a_day_that_the_spring_shortens_is_reviewed_once(zone: str):
     """The clocks of New York, London and Sydney each skip an hour once a year: 365 days, one of 23 hours."""
     tz = ZoneInfo(zone)
     birth = midnight(date(2026, 1, 1), tz)
-    found = list(owed_periods("daily", a_zone(zone), Lifespan(birth), midnight(date(2027, 1, 1), tz)))
-    assert [p.key for p in found] == [(date(2026, 1, 1) + timedelta(days=k)).isoformat() for k in range(365)]
-    hours = sorted((p.end - p.start) // HOUR for p in found)
+    periods = list(owed_periods("daily", a_zone(zone), Lifespan(birth), midnight(date(2027, 1, 1), tz)))
+    assert [p.key for p in periods] == [
+        (date(2026, 1, 1) + timedelta(days=k)).isoformat() for k in range(365)
+    ]
+    hours = sorted((p.end - p.start) // HOUR for p in periods)
     assert (hours[0], hours[-1], sum(hours)) == (23, 25, 365 * 24)
 
 
 @pytest.mark.parametrize("zone", CLOCKS)
 def test_11_a_day_that_the_autumn_lengthens_is_reviewed_once(world: World, zone: str):
     """Knocking every half hour through the night the clock shows one hour twice makes each day and week once."""
-    world.told = {"owner": {"time_zone": zone}, "retrospective": {"position_close_review": False}}
+    world.configuration = {"owner": {"time_zone": zone}, "retrospective": {"position_close_review": False}}
     tz = ZoneInfo(zone)
     change = next(
         p
@@ -101,16 +103,16 @@ def test_11_a_day_that_the_autumn_lengthens_is_reviewed_once(world: World, zone:
     )
     world.clock.set(change.start - 3 * DAY)
     world.tell([line("equity", "e", change.start - 3 * DAY, value=100)])
-    seen: dict[str, int] = {}
+    review_keys: dict[str, int] = {}
     for half_hour in range(12 * 48):
         world.clock.set(change.start - 3 * DAY + half_hour * HOUR // 2)
         if half_hour % 16 == 0 or abs(world.clock() - change.end) < 3 * HOUR:
             for review in world.owe():
-                seen.setdefault(review.id, review.key)
-                assert seen[review.id] == review.key
-    found = world.reviews("daily")
-    assert [r.period_end for r in found[:-1]] == [r.period_start for r in found[1:]]
-    assert sum(r.period_end - r.period_start == 25 * HOUR for r in found) == 1
+                review_keys.setdefault(review.id, review.key)
+                assert review_keys[review.id] == review.key
+    daily_reviews = world.reviews("daily")
+    assert [r.period_end for r in daily_reviews[:-1]] == [r.period_start for r in daily_reviews[1:]]
+    assert sum(r.period_end - r.period_start == 25 * HOUR for r in daily_reviews) == 1
     assert len(world.reviews("weekly")) in {1, 2}
 
 
@@ -118,23 +120,23 @@ def test_11_a_day_that_the_autumn_lengthens_is_reviewed_once(world: World, zone:
 def test_10_and_11_a_weekly_review_falls_due_at_local_midnight_across_both_changes(zone: str):
     """The scheduler we knock with loses the Monday after a change of the clock; the ledger does not."""
     tz = ZoneInfo(zone)
-    found = list(
+    periods = list(
         owed_periods(
             "weekly", a_zone(zone), Lifespan(midnight(date(2025, 12, 29), tz)), midnight(date(2027, 1, 4), tz)
         )
     )
-    assert len(found) == 53
-    assert all(datetime.fromtimestamp(p.end / 1e6, tz).strftime("%a %H:%M") == "Mon 00:00" for p in found)
+    assert len(periods) == 53
+    assert all(datetime.fromtimestamp(p.end / 1e6, tz).strftime("%a %H:%M") == "Mon 00:00" for p in periods)
 
 
 def test_an_epoch_is_counted_from_the_day_of_the_first_event_and_ends_with_the_life():
     birth, died = parse_instant("2026-01-05T13:00:00Z"), parse_instant("2026-02-20T08:00:01Z")
-    found = list(
+    periods = list(
         owed_periods(
             "epoch", a_zone("UTC"), Lifespan(birth, died, died), parse_instant("2026-12-01T00:00:00Z")
         )
     )
-    assert [(p.key, p.end) for p in found] == [
+    assert [(p.key, p.end) for p in periods] == [
         ("2026-01-05", parse_instant("2026-02-04T00:00:00Z")),
         ("2026-02-04", died),
     ]
@@ -176,9 +178,9 @@ def test_whenever_one_looks_the_ledger_ends_the_same(tmp_path_factory: pytest.Te
         with world.store.write() as conn:
             conn.exec_driver_sql("DELETE FROM reviews WHERE key % 7 = 3 AND key <= ?", (lose,))
         world.clock.set(MONDAY + 70 * DAY)
-        found = world.owe()
+        owed_reviews = world.owe()
         world.store.close()
-        return {(r.id, r.period_start, r.period_end, r.due_at, r.state) for r in found}
+        return {(r.id, r.period_start, r.period_end, r.due_at, r.state) for r in owed_reviews}
 
     assert owed(stops, lose=lost) == owed([], lose=0)
 
@@ -187,12 +189,12 @@ def test_periods_that_ended_before_the_first_ingest_are_history(world: World):
     world.clock.set(MONDAY + 10 * DAY + 12 * HOUR)
     world.tell(life(10))
     world.clock.set(MONDAY + 15 * DAY)
-    found = {r.id: r.backfill for r in world.owe()}
-    assert found["bot.daily.2026-03-11"]
-    assert found["bot.weekly.2026-W10"]
-    assert not found["bot.daily.2026-03-12"]
-    assert not found["bot.weekly.2026-W11"]
-    assert found["bot.position.p9"]
+    backfills = {r.id: r.backfill for r in world.owe()}
+    assert backfills["bot.daily.2026-03-11"]
+    assert backfills["bot.weekly.2026-W10"]
+    assert not backfills["bot.daily.2026-03-12"]
+    assert not backfills["bot.weekly.2026-W11"]
+    assert backfills["bot.position.p9"]
 
 
 def test_an_agent_first_seen_by_a_clock_that_was_ahead_is_not_silent_until_then(world: World):
@@ -205,7 +207,7 @@ def test_an_agent_first_seen_by_a_clock_that_was_ahead_is_not_silent_until_then(
 
 
 def test_what_the_owner_does_not_want_is_not_owed(world: World):
-    world.told = {
+    world.configuration = {
         "retrospective": {
             "daily_review_enabled": False,
             "epoch_review_enabled": False,
@@ -218,11 +220,14 @@ def test_what_the_owner_does_not_want_is_not_owed(world: World):
 
 
 def test_latest_passes_over_what_a_later_period_has_overtaken(world: World):
-    world.told = {"service": {"catch_up": "latest"}}
+    world.configuration = {"service": {"catch_up": "latest"}}
     world.tell(life(1))
     world.clock.set(MONDAY + 35 * DAY + 2 * HOUR)
-    found = world.owe()
-    states = {(r.kind, r.state): sum(x.kind == r.kind and x.state == r.state for x in found) for r in found}
+    owed_reviews = world.owe()
+    states = {
+        (r.kind, r.state): sum(x.kind == r.kind and x.state == r.state for x in owed_reviews)
+        for r in owed_reviews
+    }
     assert states == {
         ("daily", "skipped"): 34,
         ("daily", "due"): 1,
@@ -231,7 +236,7 @@ def test_latest_passes_over_what_a_later_period_has_overtaken(world: World):
         ("epoch", "due"): 1,
         ("position", "due"): 1,
     }
-    assert {r.reason for r in found if r.state == "skipped"} == {"passed over: catch_up = latest"}
+    assert {r.reason for r in owed_reviews if r.state == "skipped"} == {"passed over: catch_up = latest"}
 
 
 # events
@@ -240,10 +245,14 @@ def test_latest_passes_over_what_a_later_period_has_overtaken(world: World):
 def test_a_position_is_owed_at_its_close_and_again_when_it_can_be_judged(world: World):
     world.clock.set(MONDAY + 12 * HOUR)
     world.tell(life(0) + trade("p", MONDAY + HOUR, MONDAY + 3 * HOUR, 2000, 2010))
-    (found,) = [r for r in world.owe() if r.kind == "position"]
-    assert (found.id, found.subject, found.due_at) == ("bot.position.p", "p", MONDAY + 3 * HOUR)
-    assert (found.period_start, found.period_end) == (MONDAY + HOUR, MONDAY + 3 * HOUR)
-    assert found.again_at == MONDAY + 5 * HOUR + HOUR
+    (position_review,) = [r for r in world.owe() if r.kind == "position"]
+    assert (position_review.id, position_review.subject, position_review.due_at) == (
+        "bot.position.p",
+        "p",
+        MONDAY + 3 * HOUR,
+    )
+    assert (position_review.period_start, position_review.period_end) == (MONDAY + HOUR, MONDAY + 3 * HOUR)
+    assert position_review.again_at == MONDAY + 5 * HOUR + HOUR
 
 
 @pytest.mark.parametrize(("price", "owed"), [(1500.0, 0), (1499.99, 1), (1499.0, 1)])
@@ -258,9 +267,9 @@ def test_a_loss_is_reviewed_strictly_beyond_the_threshold(world: World, price: f
             *trade("p", MONDAY + HOUR, MONDAY + 3 * HOUR, 2000, price),
         ]
     )
-    found = [r for r in world.owe() if r.kind == "loss"]
-    assert len(found) == owed
-    for loss in found:
+    losses = [r for r in world.owe() if r.kind == "loss"]
+    assert len(losses) == owed
+    for loss in losses:
         assert (loss.id, loss.subject) == ("bot.loss.p-out", "p-out")
         assert (loss.period_start, loss.period_end) == (MONDAY, MONDAY + 3 * HOUR + SECOND)
 
@@ -283,19 +292,19 @@ def test_equity_just_before_counts_what_was_won_and_lost_until_then(world: World
 
 def test_one_exit_in_several_fills_is_one_action(world: World):
     """Three fills of one exit decision lose 2 % each: together beyond 5 %."""
-    told = [
+    lines = [
         line("equity", "e", MONDAY, value=10_000, balances={"USDC": 10_000}),
         *trade("p", MONDAY + HOUR, MONDAY + 3 * HOUR, 2000, 1800, quantity=3.0)[:3],
         line("decision", "out", MONDAY + 3 * HOUR, action="exit", position="p"),
     ]
-    told += [
+    lines += [
         line(
             "fill", f"f{k}", MONDAY + 3 * HOUR + k * SECOND, position="p", side="sell", quantity=1, price=1800
         )
         for k in range(3)
     ]
     world.clock.set(MONDAY + DAY)
-    world.tell(told)
+    world.tell(lines)
     assert [(r.subject, r.period_end) for r in world.owe() if r.kind == "loss"] == [
         ("out", MONDAY + 3 * HOUR + 3 * SECOND)
     ]
@@ -325,8 +334,8 @@ def test_a_death_is_reviewed_after_the_last_position_is_settled(world: World):
 def test_after_a_death_no_further_period_is_owed(world: World):
     world.clock.set(MONDAY + 300 * DAY)
     world.tell([*life(2), line("death", "d", MONDAY + 40 * HOUR)])
-    found = [r.id for r in world.owe() if r.kind != "position"]
-    assert found == [
+    review_ids = [r.id for r in world.owe() if r.kind != "position"]
+    assert review_ids == [
         "bot.daily.2026-03-02",
         "bot.death",
         "bot.epoch.2026-03-02",

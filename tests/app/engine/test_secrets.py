@@ -31,7 +31,7 @@ def test_no_secret_is_in_a_mail_a_log_a_database_a_file_or_an_error(tmp_path: Pa
         to_recipient={"bob@example.org": f"550 not with {SECRETS['RETRO_SMTP_PASSWORD']}"},
     )
     env = {k: v for k, v in os.environ.items() if not k.startswith(("RETRO_", "ANTHROPIC_"))} | SECRETS
-    said = b""
+    output = b""
     with serve(mailbox) as port:
         (tmp_path / "config.toml").write_text(
             '[store]\nurl = "retro.db"\n'
@@ -47,17 +47,22 @@ def test_no_secret_is_in_a_mail_a_log_a_database_a_file_or_an_error(tmp_path: Pa
             done = subprocess.run(
                 [sys.executable, "-m", "retro", *look], cwd=tmp_path, env=env, capture_output=True, timeout=100, check=False
             )  # fmt: skip
-            said += done.stdout + done.stderr
-    assert len(mailbox.taken) == 1
+            output += done.stdout + done.stderr
+    assert len(mailbox.received) == 1
     assert ("ada", SECRETS["RETRO_SMTP_PASSWORD"]) in mailbox.logged_in
-    assert b"550" in said
-    assert b"Traceback" not in said
+    assert b"550" in output
+    assert b"Traceback" not in output
     places = {path.name: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    places |= {"what was said": said, "the mail": mailbox.taken[0].data, "its text": _text(mailbox)}
-    found = [(name, one) for name, content in places.items() for one in NEVER_SEEN if one.encode() in content]
-    assert found == []
+    places |= {"what was said": output, "the mail": mailbox.received[0].data, "its text": _text(mailbox)}
+    leaks = [
+        (name, secret)
+        for name, content in places.items()
+        for secret in NEVER_SEEN
+        if secret.encode() in content
+    ]
+    assert leaks == []
 
 
 def _text(mailbox: Mailbox) -> bytes:
-    parts = mailbox.taken[0].mail.walk()
+    parts = mailbox.received[0].mail.walk()
     return b"".join(part.get_payload(decode=True) or b"" for part in parts if not part.is_multipart())

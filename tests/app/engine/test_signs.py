@@ -28,7 +28,7 @@ from tests.worlds.places import DEPLOY
 from tests.worlds.service_world import World, life
 
 
-def told(folder: Path, events: list[dict[str, Any]]) -> World:
+def world_of(folder: Path, events: list[dict[str, Any]]) -> World:
     """A database with a life in it."""
     world = World(open_store(str(folder / "retro.db")), folder)
     world.clock.set(time.time_ns() // 1000)
@@ -129,7 +129,7 @@ def test_somebody_outside_hears_of_start_success_and_failure():
 
 
 def test_once_tells_start_and_what_came_of_it(tmp_path: Path):
-    told(tmp_path, life(1, start=recently(2)))
+    world_of(tmp_path, life(1, start=recently(2)))
     with listener() as (url, got):
         (tmp_path / "c.toml").write_text(f'[store]\nurl = "retro.db"\n[service]\nping_url = "{url}"\n')
         command = [sys.executable, "-m", "retro", "--config", "c.toml", "run", "--once"]
@@ -148,12 +148,14 @@ def test_once_tells_start_and_what_came_of_it(tmp_path: Path):
 
 
 def test_a_ping_that_cannot_be_made_harms_nothing_and_names_no_url():
-    said: list[Any] = []
-    ping = Ping("http://user:secret@127.0.0.1:9/x", lambda event, **fields: said.append((event, fields)))
+    log_entries: list[Any] = []
+    ping = Ping(
+        "http://user:secret@127.0.0.1:9/x", lambda event, **fields: log_entries.append((event, fields))
+    )
     for _ in range(3):
         ping.success(at_once=True)
-    assert [event for event, _ in said] == ["ping_failed"]
-    assert "secret" not in repr(said)
+    assert [event for event, _ in log_entries] == ["ping_failed"]
+    assert "secret" not in repr(log_entries)
     Ping(None, print).start()
 
 

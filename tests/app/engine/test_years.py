@@ -24,7 +24,7 @@ def test_years_of_weeks_through_outages_and_both_changes_of_the_clock(tmp_path: 
     rng = random.Random(years)
     mail = Recorder()
     world = World(open_store(str(tmp_path / "r.db")), tmp_path, at=MONDAY + HOUR, mail=mail)
-    world.told = {
+    world.configuration = {
         "owner": {"time_zone": zone},
         "mail": {"host": "h", "recipients": [ADA], "kinds": ["weekly", "epoch"]},
         "retrospective": {
@@ -41,22 +41,22 @@ def test_years_of_weeks_through_outages_and_both_changes_of_the_clock(tmp_path: 
         return Retry("421 away") if gone else Sent()
 
     mail.answer = answer
-    told, end = 0, MONDAY + years * 365 * DAY
+    week_number, end = 0, MONDAY + years * 365 * DAY
     while world.clock() < end:
-        while MONDAY + told * 7 * DAY < world.clock():
-            at = MONDAY + told * 7 * DAY
-            events = trade(f"p{told}", at, at + 30 * HOUR, 2000, rng.uniform(1900, 2100))
-            if told == 0:
+        while MONDAY + week_number * 7 * DAY < world.clock():
+            at = MONDAY + week_number * 7 * DAY
+            events = trade(f"p{week_number}", at, at + 30 * HOUR, 2000, rng.uniform(1900, 2100))
+            if week_number == 0:
                 events.insert(0, line("equity", "e", at, value=10_000, balances={"USDC": 10_000}))
             world.tell([event for event in events if "T" in event["at"]], now=at + 31 * HOUR)
-            told += 1
+            week_number += 1
         world.knock()
         world.clock.advance(rng.choice((3, 5, 9, 20, 33)) * 24 * 3600 + rng.randrange(86_400))
     mail.answer = lambda _: Sent()
     for _ in range(3):
         world.knock()
         world.clock.advance(2 * 3600)
-    weeks = [one for one in world.reviews("weekly") if one.state == "done"]
+    weeks = [review for review in world.reviews("weekly") if review.state == "done"]
     assert len(weeks) >= 52 * years
     assert [a.period_end for a in weeks[:-1]] == [b.period_start for b in weeks[1:]]
     for week in weeks:

@@ -43,9 +43,9 @@ def test_a_closed_position_becomes_an_episode_as_it_was_decided(house: House):
 
 def test_doing_nothing_is_remembered_and_counted_in_no_outcome(house: House):
     house.learn(house.week())
-    known = house.episodes()
-    assert set(known) == {"lost", "won", "skip:s1", "hold:h1", "hold:h2"}
-    skip, inside, hold = known["skip:s1"], known["hold:h1"], known["hold:h2"]
+    episodes = house.episodes()
+    assert set(episodes) == {"lost", "won", "skip:s1", "hold:h1", "hold:h2"}
+    skip, inside, hold = episodes["skip:s1"], episodes["hold:h1"], episodes["hold:h2"]
     assert (skip["direction"], skip["pnl"], skip["at"]) == ("skip", None, "2026-03-04T10:00:00Z")
     assert (inside["at"], inside["held_for_s"], inside["position"]) == (
         "2026-03-02T18:00:00Z",
@@ -68,20 +68,20 @@ def test_a_review_amends_what_it_judged_and_keeps_the_original(both: House):
     """numbers.md section 5: worse than doing nothing and felt good, better and felt bad."""
     house = both
     house.learn(house.week())
-    known = house.episodes()
-    lost, won = known["lost"], known["won"]
+    episodes = house.episodes()
+    lost, won = episodes["lost"], episodes["won"]
     assert (lost["valence"], lost["provenance"], lost["retrieval_boost"]) == (-0.3, "retrospective", 1.5)
     assert "retrospective_reversal" in lost["tags"]
     assert lost["retrospective_vs_inaction"] == pytest.approx(-5.0)
     assert (won["valence"], "retrospective_vindicated" in won["tags"]) == (-0.4, True)
     with house.store.read() as conn:
-        found = memory.find_episode(conn, "ada", "lost")
+        episode = memory.find_episode(conn, "ada", "lost")
         marked = memory.markers(conn, "ada")
-    assert found["original_valence"] == 0.6
-    assert {one.review for one in found["amendments"]} == {"ada.weekly.2026-W10"}
-    assert [(one.episode, one.outcome, one.confidence) for one in marked if one.outcome == "Regret"] == [
-        ("lost", "Regret", pytest.approx(0.5))
-    ]
+    assert episode["original_valence"] == 0.6
+    assert {amendment.review for amendment in episode["amendments"]} == {"ada.weekly.2026-W10"}
+    assert [
+        (marker.episode, marker.outcome, marker.confidence) for marker in marked if marker.outcome == "Regret"
+    ] == [("lost", "Regret", pytest.approx(0.5))]
 
 
 def test_a_missed_exit_is_marked_at_the_context_of_its_peak(one_store: Store):
@@ -135,8 +135,8 @@ def test_reviewing_again_or_another_way_changes_nothing(house: House):
     house.learn(house.position("lost"))
     house.learn(house.week())
     before = house.everything()
-    for made in (house.week(), house.position("lost"), house.position("won")):
-        learned = house.learn(made)
+    for document in (house.week(), house.position("lost"), house.position("won")):
+        learned = house.learn(document)
         assert (learned.episodes, learned.amended) == (0, 0)
     assert house.everything() == before
 
@@ -146,11 +146,11 @@ def test_late_data_amend_once_more_and_the_history_keeps_both(house: House):
     house.tell(event("cost", "gas", "2026-03-02T09:00:00Z", kind="gas", amount="2", position="lost"))
     assert house.learn(house.week()).amended == 1
     with house.store.read() as conn:
-        found = memory.find_episode(conn, "ada", "lost")
-    assert (found["pnl"], found["retrospective_pnl"]) == (-5.0, pytest.approx(-7.0))
-    assert [one.new for one in found["amendments"] if one.field == "retrospective_pnl"] == pytest.approx(
-        [-5.0, -7.0]
-    )
+        episode = memory.find_episode(conn, "ada", "lost")
+    assert (episode["pnl"], episode["retrospective_pnl"]) == (-5.0, pytest.approx(-7.0))
+    assert [
+        amendment.new for amendment in episode["amendments"] if amendment.field == "retrospective_pnl"
+    ] == pytest.approx([-5.0, -7.0])
 
 
 def test_what_the_agent_told_itself_stands_and_is_amended(house: House):
@@ -187,8 +187,8 @@ def test_the_registry_is_the_built_in_one_with_the_owners_fields():
             }
         }
     )
-    found = {field.name: field.weight for field in registry_of(config).fields}
-    assert (found["mood"], found["regime"], found["session"]) == (0.2, 0.5, 0.1)
+    weights = {field.name: field.weight for field in registry_of(config).fields}
+    assert (weights["mood"], weights["regime"], weights["session"]) == (0.2, 0.5, 0.1)
 
 
 # plans
@@ -214,8 +214,8 @@ def test_plans_see_each_situation_once_and_re_arm_only_through_reviews(house: Ho
     assert house.learn(house.week()).plans_fired == 2  # at the entry, and again after a calm in between
     assert house.learn(house.week()).plans_fired == 0
     with house.store.read() as conn:
-        [one] = memory.plans(conn, "ada")
-    assert (one.triggered, one.armed) == (2, False)
+        [stored_plan] = memory.plans(conn, "ada")
+    assert (stored_plan.triggered, stored_plan.armed) == (2, False)
 
 
 def test_a_deep_drawdown_makes_a_review_plan_for_smaller_sizes(one_store: Store):
@@ -223,8 +223,8 @@ def test_a_deep_drawdown_makes_a_review_plan_for_smaller_sizes(one_store: Store)
     house = House(one_store, story, agent={"ada": {"capital": 100}})
     assert house.learn(house.week()).plans_made == 1
     with one_store.read() as conn:
-        [one] = memory.plans(conn, "ada")
-    assert (one.plan.source, one.plan.action) == ("review", {"type": "resize", "factor": 0.5})
+        [stored_plan] = memory.plans(conn, "ada")
+    assert (stored_plan.plan.source, stored_plan.plan.action) == ("review", {"type": "resize", "factor": 0.5})
     assert house.learn(house.week()).plans_made == 0
     assert (
         house.learn(house.week(WEEK + 70 * DAY)).plans_made == 0
@@ -236,13 +236,13 @@ def test_a_deep_drawdown_makes_a_review_plan_for_smaller_sizes(one_store: Store)
 
 def _failing_at(store: Store, number: int) -> Callable[[], None]:
     """Let the n-th statement on the memory's tables fail; gives what takes the hook away again."""
-    seen = 0
+    count = 0
 
     def fail(_conn, _cursor, statement, *_):
-        nonlocal seen
+        nonlocal count
         if "memory_" in statement:
-            seen += 1
-            if seen == number:
+            count += 1
+            if count == number:
                 raise RuntimeError("killed here")
 
     hooks.listen(store.engine, "before_cursor_execute", fail)
@@ -251,13 +251,13 @@ def _failing_at(store: Store, number: int) -> Callable[[], None]:
 
 def test_failing_anywhere_leaves_the_memory_as_it_was_and_the_review_done(both: House):
     house = both
-    made = house.week()
+    document = house.week()
     house.learn(house.position("won"))
     before = house.everything()
     for number in range(1, 400):
         unhook = _failing_at(house.store, number)
         try:
-            learned = house.learn(made)
+            learned = house.learn(document)
         finally:
             unhook()
         if not isinstance(learned, str):
@@ -267,23 +267,23 @@ def test_failing_anywhere_leaves_the_memory_as_it_was_and_the_review_done(both: 
     assert number > 15
     assert set(house.episodes()) == {"lost", "won", "skip:s1", "hold:h1", "hold:h2"}
     with house.store.read() as conn:
-        assert [one.problems for one in memory.health(conn, thorough=True)] == [()]
+        assert [agent_health.problems for agent_health in memory.health(conn, thorough=True)] == [()]
 
 
 def _killed_at(path: str, number: int) -> None:
     store = open_store(path)
     house = House(store, "")
-    made = house.week()
-    seen = 0
+    document = house.week()
+    count = 0
 
     def kill(_conn, _cursor, statement, *_):
-        nonlocal seen
-        seen += "memory_" in statement
-        if seen == number:
+        nonlocal count
+        count += "memory_" in statement
+        if count == number:
             os._exit(9)
 
     hooks.listen(store.engine, "before_cursor_execute", kill)
-    house.learn(made)
+    house.learn(document)
     os._exit(0)
 
 
@@ -308,7 +308,7 @@ def test_a_damaged_memory_stops_no_review_and_says_so(house: House):
         conn.exec_driver_sql("UPDATE memory_episode SET document = '{'")
     learned = house.learn(house.week())
     assert isinstance(learned, str)
-    assert learned.startswith("Damaged: ")
+    assert learned.startswith("DamagedError: ")
 
 
 # through the service
@@ -316,8 +316,8 @@ def test_a_damaged_memory_stops_no_review_and_says_so(house: House):
 
 def test_the_service_learns_in_the_transaction_that_finishes_a_review(store: Store, tmp_path: Path):
     house = House(store, two_trades(), memory={"directory": tmp_path / "memory"})
-    told: list[Any] = []
-    log = lambda name, **fields: told.append((name, fields))  # noqa: E731
+    log_entries: list[Any] = []
+    log = lambda name, **fields: log_entries.append((name, fields))  # noqa: E731
     now = parse_instant("2026-03-10T00:00:00Z")
     bench = bench_of(store, house.config, {}, clock=lambda: now, owner="t", host="h", log=log)
     bench.channels = {"records": bench.channels["records"]}
@@ -328,7 +328,7 @@ def test_the_service_learns_in_the_transaction_that_finishes_a_review(store: Sto
         memory.load_experiments(directory=tmp_path / "memory")[0]["context"]["review"]
         == "ada.weekly.2026-W10"
     )
-    assert [name for name, _ in told if name in ("not_remembered", "partly_remembered")] == []
+    assert [name for name, _ in log_entries if name in ("not_remembered", "partly_remembered")] == []
     with store.read() as conn:
-        reviews = {one.review for one in memory.find_episode(conn, "ada", "lost")["amendments"]}
+        reviews = {amendment.review for amendment in memory.find_episode(conn, "ada", "lost")["amendments"]}
     assert reviews <= {"ada.position.lost", "ada.daily.2026-03-02", "ada.weekly.2026-W10"}

@@ -63,10 +63,10 @@ def test_reviews_of_other_kinds_leave_no_records(house: House, tmp_path: Path):
 
 def judged(report: RetrospectiveReport, **row: Any) -> RetrospectiveReport:
     """The report with these figures for its heuristic."""
-    [one] = report.heuristic_performance
+    [performance] = report.heuristic_performance
     kind = row.pop("kind")
-    recommendation = one.recommendation.model_copy(update={"kind": kind})
-    changed = one.model_copy(update={**row, "recommendation": recommendation})
+    recommendation = performance.recommendation.model_copy(update={"kind": kind})
+    changed = performance.model_copy(update={**row, "recommendation": recommendation})
     return report.model_copy(update={"heuristic_performance": [changed]})
 
 
@@ -120,9 +120,9 @@ def test_a_proposed_candidate_becomes_a_hypothesis_too(house: House, tmp_path: P
     }  # fmt: skip
     channel = Records(tmp_path / "memory")
     channel.send(message(report.model_copy(update={"playbook_proposals": [proposal]}), review))
-    found = memory.get_open_hypotheses(directory=channel.directory)[-1]
-    assert (found["text"], found["heuristic"]) == ("Leave before the news", "H-9")
-    assert "ten losing exits" in found["rationale"]
+    hypothesis = memory.get_open_hypotheses(directory=channel.directory)[-1]
+    assert (hypothesis["text"], hypothesis["heuristic"]) == ("Leave before the news", "H-9")
+    assert "ten losing exits" in hypothesis["rationale"]
 
 
 def test_a_new_revision_keeps_its_id_and_the_figures_are_the_new_ones(house: House, tmp_path: Path):
@@ -149,7 +149,7 @@ def test_a_damaged_file_is_tried_again_later_named_and_never_rewritten(house: Ho
     assert len(memory.load_experiments(directory=channel.directory)) == 2
     assert (channel.directory / "hypotheses.yaml").read_text() == "hypotheses: {"
     config = Config.model_validate({"memory": {"directory": channel.directory}})
-    assert [Path(one.path).name for one in damaged_records(config)] == ["hypotheses.yaml"]
+    assert [Path(record.path).name for record in damaged_records(config)] == ["hypotheses.yaml"]
 
 
 def test_a_folder_that_takes_no_files_is_tried_again(house: House, tmp_path: Path):

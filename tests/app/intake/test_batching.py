@@ -12,13 +12,13 @@ from retro.app.intake.batching import batched
 from retro.model import Batch, EventRow, MarkSeries
 
 SERIES = st.builds(
-    lambda owner, name, told, wide: MarkSeries(
+    lambda owner, name, points, wide: MarkSeries(
         owner,
         name,
-        np.array([t for t, _ in told], np.int64),
-        np.array([p for _, p in told], np.float64),
-        np.array([p - 1 for _, p in told]) if wide else None,
-        np.array([p + 1 for _, p in told]) if wide else None,
+        np.array([t for t, _ in points], np.int64),
+        np.array([p for _, p in points], np.float64),
+        np.array([p - 1 for _, p in points]) if wide else None,
+        np.array([p + 1 for _, p in points]) if wide else None,
     ),
     st.sampled_from([None, "ada", "bob"]),
     st.sampled_from(["ETH", "BTC"]),
@@ -40,7 +40,7 @@ BATCHES = st.lists(
 )
 
 
-def told(batches: list[Batch]) -> dict[tuple[str | None, str, bool], list[tuple[float, ...]]]:
+def marks_of(batches: list[Batch]) -> dict[tuple[str | None, str, bool], list[tuple[float, ...]]]:
     """Every series from its first mark to its last, whatever batches it came in."""
     marks = defaultdict(list)
     for series in (series for batch in batches for series in batch.marks):
@@ -55,7 +55,7 @@ def told(batches: list[Batch]) -> dict[tuple[str | None, str, bool], list[tuple[
 @settings(max_examples=200, deadline=None)
 def test_what_comes_out_is_what_went_in(batches: list[Batch], most: int) -> None:
     out = list(batched(batches, most))
-    assert told(out) == told(batches)
+    assert marks_of(out) == marks_of(batches)
     assert [row for batch in out for row in batch.rows] == [row for batch in batches for row in batch.rows]
     assert sum(batch.events for batch in out) == sum(batch.events for batch in batches)
 
@@ -63,18 +63,18 @@ def test_what_comes_out_is_what_went_in(batches: list[Batch], most: int) -> None
 @given(BATCHES, st.integers(1, 12))
 @settings(max_examples=100, deadline=None)
 def test_no_more_is_held_than_it_was_told_to(batches: list[Batch], most: int) -> None:
-    came = left = 0
+    received = released = 0
     largest = max((sum(len(s.t) for s in batch.marks) for batch in batches), default=0)
 
     def counted():
-        nonlocal came
+        nonlocal received
         for batch in batches:
-            came += sum(len(series.t) for series in batch.marks)
+            received += sum(len(series.t) for series in batch.marks)
             yield batch
 
     for batch in batched(counted(), most):
-        left += sum(len(series.t) for series in batch.marks)
-        assert came - left < most + largest
+        released += sum(len(series.t) for series in batch.marks)
+        assert received - released < most + largest
 
 
 def test_one_series_told_in_many_parts_becomes_one() -> None:

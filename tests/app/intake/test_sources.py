@@ -15,18 +15,18 @@ from retro.config import SourceTable
 from retro.periods import DAY, HOUR, format_instant
 from retro.store.database import open_store
 from retro.store.facts import events as facts
-from retro.store.facts import faults as kept_faults
+from retro.store.facts import faults
 from retro.store.facts.agents import agents
-from retro.store.jobs import cursors as readings
+from retro.store.jobs import cursors
 from tests.worlds.freqtrade_databases import Order, Trade, write
 from tests.worlds.service_world import MONDAY, World, life, line, lines_of
 
 
 @pytest.fixture
 def world(tmp_path: Path) -> World:
-    made = World(open_store(str(tmp_path / "r.db")), tmp_path, at=MONDAY + HOUR)
-    made.told = {"source": [{"kind": "journal", "path": str(tmp_path / "bot.jsonl")}]}
-    return made
+    world = World(open_store(str(tmp_path / "r.db")), tmp_path, at=MONDAY + HOUR)
+    world.configuration = {"source": [{"kind": "journal", "path": str(tmp_path / "bot.jsonl")}]}
+    return world
 
 
 def append(world: World, content: bytes) -> None:
@@ -34,7 +34,7 @@ def append(world: World, content: bytes) -> None:
         file.write(content)
 
 
-def told(world: World, agent: str = "bot") -> list[str]:
+def stored_ids(world: World, agent: str = "bot") -> list[str]:
     """The ids of the facts that came in, in order."""
     with world.store.read() as conn:
         return sorted(fact.id for fact in facts.between(conn, agent, 0, 1 << 60))
@@ -42,7 +42,7 @@ def told(world: World, agent: str = "bot") -> list[str]:
 
 def reading(world: World, number: int = 0) -> dict[str, Any]:
     with world.store.read() as conn:
-        return readings.state_of(conn, key_of(world.config.source[number], ""))
+        return cursors.state_of(conn, key_of(world.config.source[number], ""))
 
 
 def due(world: World) -> bool:
@@ -58,7 +58,7 @@ def test_a_journal_is_read_on_from_where_it_was_left(world: World):
     first = reading(world)
     append(world, lines_of([line("equity", "f1", MONDAY + 9, value=2)]))
     world.knock()
-    assert told(world) == ["e0", "e1", "e2", "f1"]
+    assert stored_ids(world) == ["e0", "e1", "e2", "f1"]
     assert [fields["events"] for fields in world.events("source_read")] == [3, 1]
     assert reading(world)["offset"] == (world.folder / "bot.jsonl").stat().st_size > first["offset"]
     assert reading(world)["lines"] == 4
@@ -70,12 +70,12 @@ def test_a_line_that_is_still_being_written_waits_for_its_end(world: World):
     whole = lines_of([line("equity", "e1", MONDAY, value=1), line("equity", "e2", MONDAY, value=2)])
     append(world, whole[:-20])
     assert world.knock().clean
-    assert told(world) == ["e1"]
+    assert stored_ids(world) == ["e1"]
     append(world, whole[-20:])
     world.knock()
-    assert told(world) == ["e1", "e2"]
+    assert stored_ids(world) == ["e1", "e2"]
     with world.store.read() as conn:
-        assert kept_faults.count(conn) == 0
+        assert faults.count(conn) == 0
 
 
 def test_a_bad_line_is_a_fault_with_its_number_in_the_whole_file(world: World):
@@ -86,8 +86,8 @@ def test_a_bad_line_is_a_fault_with_its_number_in_the_whole_file(world: World):
     append(world, b"more of it\n")
     world.knock()
     with world.store.read() as conn:
-        assert [fault.line for fault in kept_faults.all(conn)] == [6, 8]
-    assert told(world) == ["e0", "e1", "e2", "e3", "e4", "e9"]
+        assert [fault.line for fault in faults.all(conn)] == [6, 8]
+    assert stored_ids(world) == ["e0", "e1", "e2", "e3", "e4", "e9"]
 
 
 @pytest.mark.parametrize("how", ["shorter", "other", "rewritten"])
@@ -101,7 +101,7 @@ def test_a_journal_that_was_replaced_is_read_from_its_start(world: World, how: s
     }[how]
     (world.folder / "bot.jsonl").write_bytes(lines_of(events))
     world.knock()
-    assert set(told(world)) >= {event["id"] for event in events} - {"e0", "e1"}
+    assert set(stored_ids(world)) >= {event["id"] for event in events} - {"e0", "e1"}
     assert reading(world)["lines"] == len(events)
 
 
@@ -111,11 +111,11 @@ def test_a_packed_journal_is_read_whole_when_it_changes(world: World):
     world.knock()
     path.write_bytes(gzip.compress(lines_of([line("equity", n, MONDAY, value=1) for n in ("e1", "e2")])))
     world.knock()
-    assert told(world) == ["e1", "e2"]
+    assert stored_ids(world) == ["e1", "e2"]
 
 
 def test_the_capital_of_a_source_is_its_agents(world: World):
-    world.told["source"][0]["capital"] = 5000
+    world.configuration["source"][0]["capital"] = 5000
     append(world, lines_of(life(1)[1:]))
     world.clock.set(MONDAY + DAY)
     world.knock()
@@ -127,7 +127,7 @@ def test_the_capital_of_a_source_is_its_agents(world: World):
 
 
 def test_a_source_that_cannot_be_read_raises_one_alarm_and_blocks_no_review(world: World):
-    world.told["source"].insert(0, {"kind": "journal", "path": str(world.folder / "gone.jsonl")})
+    world.configuration["source"].insert(0, {"kind": "journal", "path": str(world.folder / "gone.jsonl")})
     append(world, lines_of([line("equity", "e1", MONDAY, value=1)]))
     world.clock.set(MONDAY + DAY + 2 * HOUR)
     for _ in range(3):
@@ -141,7 +141,7 @@ def test_a_source_that_cannot_be_read_raises_one_alarm_and_blocks_no_review(worl
     (world.folder / "gone.jsonl").write_bytes(lines_of([line("equity", "e2", MONDAY, "back", value=1)]))
     assert due(world)
     assert world.knock().clean
-    assert told(world, "back") == ["e2"]
+    assert stored_ids(world, "back") == ["e2"]
     assert len(world.events("source_is_back")) == 1
 
 
@@ -166,7 +166,9 @@ def day(number: int, hour: int = 0) -> str:
 def test_a_freqtrade_database_is_read_while_the_bot_writes_to_it(world: World):
     """The bot keeps its database open, in WAL mode and in the middle of a transaction."""
     path = world.folder / "trades.sqlite"
-    world.told = {"source": [{"kind": "freqtrade", "path": str(path), "agent": "ft", "capital": 1000}]}
+    world.configuration = {
+        "source": [{"kind": "freqtrade", "path": str(path), "agent": "ft", "capital": 1000}]
+    }
     first = Trade([Order(True, 1.0, 100.0, day(0, 9)), Order(False, 1.0, 110.0, day(0, 12))])
     write(path, [first])
     bot = sqlite3.connect(path, isolation_level=None)
@@ -201,7 +203,9 @@ def test_a_freqtrade_database_is_read_while_the_bot_writes_to_it(world: World):
 
 def test_a_trade_the_bot_has_corrected_is_stored_as_a_correction_and_reviewed_again(world: World):
     path = world.folder / "trades.sqlite"
-    world.told = {"source": [{"kind": "freqtrade", "path": str(path), "agent": "ft", "capital": 1000}]}
+    world.configuration = {
+        "source": [{"kind": "freqtrade", "path": str(path), "agent": "ft", "capital": 1000}]
+    }
     world.clock.set(MONDAY - HOUR)
     write(path, [])
     world.knock()
@@ -229,7 +233,7 @@ def candles(path: Path, opens: list[int], price: float = 100.0) -> None:
 def test_a_folder_of_candles_is_read_file_by_file_as_they_change(world: World):
     folder = world.folder / "data"
     folder.mkdir()
-    world.told = {"source": [{"kind": "marks", "path": str(folder)}]}
+    world.configuration = {"source": [{"kind": "marks", "path": str(folder)}]}
     world.clock.set(MONDAY + DAY)
     candles(folder / "ETH_USDC-1h.csv", [MONDAY + n * HOUR for n in range(3)])
     candles(folder / "BTC_USDC_USDC-4h.csv", [MONDAY, MONDAY + 4 * HOUR], 50_000)

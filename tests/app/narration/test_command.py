@@ -68,14 +68,14 @@ def settled(folder: Path, url: str) -> list[str]:
 def test_narrate_changes_words_only_and_says_on_stderr_who_wrote_them(place: Path):
     with FakeModel(said(GOOD)) as model:
         start = [*settled(place, model.url), "review", "weekly", "--at", "2026-03-03", "--narrate"]
-        shown = {form: retro(*start, "--format", form, **KEY) for form in ("json", "md")}
+        outputs = {form: retro(*start, "--format", form, **KEY) for form in ("json", "md")}
         assert [request.path for request in model.requests] == ["/px/v1/messages"] * 2
-    for form, done in shown.items():
+    for form, done in outputs.items():
         assert done.returncode == 0, done.stderr
         assert "{pnl." not in done.stdout
         assert "8.30 USDC" in done.stdout.replace("\n", " "), form
         assert "worded by claude-haiku-5-5 for $0.00" in done.stderr
-    report = json.loads(shown["json"].stdout)
+    report = json.loads(outputs["json"].stdout)
     bare = json.loads(retro(*start[:-1], "--format", "json").stdout)
     differing = {name for name in report if report[name] != bare[name]}
     assert differing == {
@@ -100,8 +100,11 @@ def test_a_position_is_worded_too(place: Path):
     answer = {"what_went_wrong": "It was left at {p.t-2.final_pnl}.", "lesson": "Wait for the range."}
     with FakeModel(said(answer)) as model:
         done = retro(*settled(place, model.url), "review", "position", "t-2", "--narrate", "--json", **KEY)
-    told = json.loads(done.stdout)
-    assert (told["what_went_wrong"], told["lesson"]) == ("It was left at -5.00 USDC.", "Wait for the range.")
+    document = json.loads(done.stdout)
+    assert (document["what_went_wrong"], document["lesson"]) == (
+        "It was left at -5.00 USDC.",
+        "Wait for the range.",
+    )
 
 
 @pytest.mark.parametrize(
@@ -117,10 +120,10 @@ def test_without_a_sound_answer_the_command_succeeds_plainly(place: Path, answer
         done = retro(*start, "--narrate", "--json", **env)
     assert done.returncode == 0
     assert why in done.stderr
-    told, bare = json.loads(done.stdout), json.loads(retro(*start, "--json").stdout)
-    assert told.pop("narrative")["source"] == "plain"
+    document, bare = json.loads(done.stdout), json.loads(retro(*start, "--json").stdout)
+    assert document.pop("narrative")["source"] == "plain"
     del bare["narrative"]
-    assert told == bare
+    assert document == bare
 
 
 def test_a_weekly_review_of_the_sample_agent_costs_under_a_cent(
@@ -158,7 +161,7 @@ def house(tmp_path: Path) -> Iterator[Store]:
 
 def examined(store: Store | None, url: str, env: dict[str, str], **llm: Any) -> list[Check]:
     house = Installation(configured(url, **llm), env, NOW, store)
-    return [check for one in CHECKS for check in one(house)]
+    return [check for examination in CHECKS for check in examination(house)]
 
 
 ALIVE: dict[str, dict[str, Any]] = {"claude-haiku-5-5": {}, "claude-sonnet-5-5": {}}
@@ -166,10 +169,10 @@ ALIVE: dict[str, dict[str, Any]] = {"claude-haiku-5-5": {}, "claude-sonnet-5-5":
 
 def test_doctor_is_content_with_a_key_and_living_models_that_have_a_price(house: Store):
     with FakeModel(said(GOOD), models=ALIVE) as model:
-        found = examined(house, model.url, KEY)
-    assert {check.state for check in found} == {"ok"}
-    assert any("one call costs" in check.detail for check in found)
-    assert KEY["ANTHROPIC_API_KEY"] not in str(found)
+        findings = examined(house, model.url, KEY)
+    assert {check.state for check in findings} == {"ok"}
+    assert any("one call costs" in check.detail for check in findings)
+    assert KEY["ANTHROPIC_API_KEY"] not in str(findings)
 
 
 @pytest.mark.parametrize(
@@ -189,15 +192,15 @@ def test_doctor_is_content_with_a_key_and_living_models_that_have_a_price(house:
 )  # fmt: skip
 def test_doctor_names_what_keeps_a_model_from_wording(house: Store, llm, env, models, state: str, words: str):
     with FakeModel(said(GOOD), models=models) as model:
-        found = examined(house, model.url, env, **llm)
-    assert any(check.state == state and words in check.detail for check in found), found
+        findings = examined(house, model.url, env, **llm)
+    assert any(check.state == state and words in check.detail for check in findings), findings
 
 
 def test_doctor_without_a_network_does_not_call_a_model_broken(house: Store):
     with FakeModel(said(GOOD)) as model:
         url = model.url
-    found = examined(house, url, KEY)
-    assert {check.state for check in found} == {"ok", "note"}
+    findings = examined(house, url, KEY)
+    assert {check.state for check in findings} == {"ok", "note"}
 
 
 def test_doctor_tells_what_was_spent_this_month(house: Store):
@@ -205,5 +208,5 @@ def test_doctor_tells_what_was_spent_this_month(house: Store):
     caps = spend.Caps(Decimal(10), Decimal(10), Decimal(10), NOW - DAY, NOW - DAY)
     with house.write() as conn:
         assert spend.reserve(conn, order, caps) == 1
-    [check] = [one for one in examined(house, "", {}) if one.name == "spending"]
+    [check] = [finding for finding in examined(house, "", {}) if finding.name == "spending"]
     assert (check.state, check.detail[:30]) == ("note", "9.5000 of 10 USD this month, b")

@@ -51,25 +51,31 @@ WORDS = {"narrative", "what_worked", "what_failed", "hindsight", "positions", "p
 
 def figures_of(report: RetrospectiveReport) -> dict[str, Any]:
     """Everything but what a model may word."""
-    told = report.model_dump(mode="json")
-    for position in told["positions"]:
+    document = report.model_dump(mode="json")
+    for position in document["positions"]:
         del position["what_went_wrong"], position["lesson"]
-    told["playbook_proposals"] = [one for one in told["playbook_proposals"] if one["origin"] != "model"]
+    document["playbook_proposals"] = [
+        proposal for proposal in document["playbook_proposals"] if proposal["origin"] != "model"
+    ]
     return {
-        name: value for name, value in told.items() if name not in WORDS - {"positions", "playbook_proposals"}
+        name: value
+        for name, value in document.items()
+        if name not in WORDS - {"positions", "playbook_proposals"}
     }
 
 
 def test_only_words_change(house: Store, report: RetrospectiveReport):
-    told, model = narrate(house, report, said(GOOD))
+    narrated_report, model = narrate(house, report, said(GOOD))
     before = plain.words(report)
-    assert told.narrative.source == "model"
-    assert told.narrative.model == "claude-haiku-5-5"
-    assert figures_of(told) == figures_of(before)
-    assert told.what_worked.startswith("Trading gains came to 8.30 USDC.")
-    worded = [p.position_id for p, q in zip(told.positions, before.positions, strict=True) if p != q]
+    assert narrated_report.narrative.source == "model"
+    assert narrated_report.narrative.model == "claude-haiku-5-5"
+    assert figures_of(narrated_report) == figures_of(before)
+    assert narrated_report.what_worked.startswith("Trading gains came to 8.30 USDC.")
+    worded = [
+        p.position_id for p, q in zip(narrated_report.positions, before.positions, strict=True) if p != q
+    ]
     assert worded == ["t-2"]
-    [proposal] = told.playbook_proposals
+    [proposal] = narrated_report.playbook_proposals
     assert (proposal["op"], proposal["heuristic"], proposal["origin"]) == ("add", "H-8", "model")
     assert proposal["new"].startswith("- H-8 [0.35] Add size only once the fees")
     assert proposal["falsified_by"]
@@ -104,10 +110,10 @@ def test_the_ledger_comes_to_what_the_model_counted(store: Store, report: Retros
         counted["cache_creation_input_tokens"],
     )
     assert min(usage.input, usage.output, usage.cache_read, usage.cache_write_5m) > 0
-    found = booked(store)
-    assert found.usd == price.cost(usage)
-    assert (found.tokens_in, found.tokens_out, found.calls) == (usage.prompt, usage.output, 5)
-    assert sum(Decimal(str(cost)) for cost in costs) == found.usd
+    ledger = booked(store)
+    assert ledger.usd == price.cost(usage)
+    assert (ledger.tokens_in, ledger.tokens_out, ledger.calls) == (usage.prompt, usage.output, 5)
+    assert sum(Decimal(str(cost)) for cost in costs) == ledger.usd
 
 
 def test_eight_processes_share_one_budget_and_the_ledger_still_comes_to_the_token(
@@ -119,11 +125,11 @@ def test_eight_processes_share_one_budget_and_the_ledger_still_comes_to_the_toke
     def works(number: int) -> None:
         own = open_store(database_url)
         config = configured(url, max_usd_per_day=float(cap))
-        told = [
+        narrated_reports = [
             narrated(own, config, KEY, report.model_copy(update={"id": f"{number}.{n}"}), NOW)
             for n in range(10)
         ]
-        os._exit(sum(one.narrative.source == "model" for one in told))
+        os._exit(sum(narrated_report.narrative.source == "model" for narrated_report in narrated_reports))
 
     with FakeModel(said(GOOD, usage={"input_tokens": 9000, "output_tokens": 600})) as model:
         url = model.url
@@ -134,22 +140,22 @@ def test_eight_processes_share_one_budget_and_the_ledger_still_comes_to_the_toke
             process.join(60)
         calls = len(model.calls)
     worded = sum(process.exitcode or 0 for process in processes)
-    found = booked(store)
-    assert worded == calls == found.calls
-    assert (found.tokens_in, found.tokens_out) == (
+    ledger = booked(store)
+    assert worded == calls == ledger.calls
+    assert (ledger.tokens_in, ledger.tokens_out) == (
         model.billed["input_tokens"],
         model.billed["output_tokens"],
     )
-    assert found.usd == calls * Decimal("0.0012")
+    assert ledger.usd == calls * Decimal("0.0012")
     assert 15 <= calls <= 25
-    assert found.usd <= cap
+    assert ledger.usd <= cap
 
 
 def test_a_second_attempt_gets_the_faults_and_the_same_stable_beginning(
     house: Store, report: RetrospectiveReport
 ):
-    told, model = narrate(house, report, [said(with_text("H-7 lost 5 USDC.")), said(GOOD)])
-    assert told.narrative.source == "model"
+    narrated_report, model = narrate(house, report, [said(with_text("H-7 lost 5 USDC.")), said(GOOD)])
+    assert narrated_report.narrative.source == "model"
     first, second = (request.body for request in model.calls)
     assert second["system"] == first["system"]
     assert second["messages"][:1] == first["messages"]
@@ -158,25 +164,25 @@ def test_a_second_attempt_gets_the_faults_and_the_same_stable_beginning(
 
 
 def test_an_answer_that_did_not_fit_gets_twice_the_room_once(house: Store, report: RetrospectiveReport):
-    told, model = narrate(house, report, [truncated("{"), said(GOOD)])
-    assert told.narrative.source == "model"
+    narrated_report, model = narrate(house, report, [truncated("{"), said(GOOD)])
+    assert narrated_report.narrative.source == "model"
     assert [request.body["max_tokens"] for request in model.calls] == [8000, 16000]
 
 
 def test_the_text_is_found_behind_thinking(house: Store, report: RetrospectiveReport):
     blocks = [{"type": "thinking", "thinking": "5"}, {"type": "text", "text": json.dumps(GOOD)}]
-    told, _ = narrate(house, report, Answer(content=blocks))
-    assert told.narrative.source == "model"
+    narrated_report, _ = narrate(house, report, Answer(content=blocks))
+    assert narrated_report.narrative.source == "model"
 
 
 def test_a_cap_is_kept_and_named(house: Store, report: RetrospectiveReport):
-    told, model = narrate(house, report, said(GOOD), max_usd_per_review=0.001)
+    narrated_report, model = narrate(house, report, said(GOOD), max_usd_per_review=0.001)
     assert model.calls == []
-    assert (told.narrative.source, told.narrative.cost) == ("plain", None)
-    assert (told.narrative.why or "").startswith("the cap of 0.001 USD a review leaves no room")
-    told, model = narrate(house, report, said(with_text("5")), max_usd_per_day=0.0068)
+    assert (narrated_report.narrative.source, narrated_report.narrative.cost) == ("plain", None)
+    assert (narrated_report.narrative.why or "").startswith("the cap of 0.001 USD a review leaves no room")
+    narrated_report, model = narrate(house, report, said(with_text("5")), max_usd_per_day=0.0068)
     assert len(model.calls) == 1, "the first attempt left too little for a second"
-    assert "then the cap of 0.0068 USD a day" in (told.narrative.why or "")
+    assert "then the cap of 0.0068 USD a day" in (narrated_report.narrative.why or "")
 
 
 @pytest.mark.parametrize(
@@ -193,10 +199,10 @@ def test_without_a_key_a_price_or_leave_nobody_is_asked(
     house: Store, report: RetrospectiveReport, llm, env, why: str
 ):
     with FakeModel(said(GOOD)) as model:
-        told = narrated(house, configured(model.url, **llm), env, report, NOW)
-    assert why in (told.narrative.why or "")
-    assert (model.requests, booked(house).calls, told.narrative.cost) == ([], 0, None)
-    assert told.narrative.prompt is None
+        narrated_report = narrated(house, configured(model.url, **llm), env, report, NOW)
+    assert why in (narrated_report.narrative.why or "")
+    assert (model.requests, booked(house).calls, narrated_report.narrative.cost) == ([], 0, None)
+    assert narrated_report.narrative.prompt is None
 
 
 def test_a_ledger_that_cannot_be_written_lets_nobody_be_asked(
@@ -204,9 +210,9 @@ def test_a_ledger_that_cannot_be_written_lets_nobody_be_asked(
 ):
     (tmp_path / "retro.db").unlink()
     with FakeModel(said(GOOD)) as model:
-        told = narrated(house, configured(model.url), KEY, report, NOW)
-    assert (told.narrative.source, model.calls) == ("plain", [])
-    assert "ledger" in (told.narrative.why or "")
+        narrated_report = narrated(house, configured(model.url), KEY, report, NOW)
+    assert (narrated_report.narrative.source, model.calls) == ("plain", [])
+    assert "ledger" in (narrated_report.narrative.why or "")
 
 
 @pytest.mark.parametrize(
@@ -219,8 +225,10 @@ def test_the_tier_follows_the_kind_of_review(house: Store, report: Retrospective
     if kind != "position":
         kinded = report.model_copy(update={"horizon": kind})
         with FakeModel(said(GOOD)) as model:
-            told = narrated(house, configured(model.url, t1_model="claude-haiku-5-5"), KEY, kinded, NOW)
-        assert told.narrative.model == {"T1": "claude-haiku-5-5", "T2": "claude-sonnet-5-5"}[tier]
+            narrated_report = narrated(
+                house, configured(model.url, t1_model="claude-haiku-5-5"), KEY, kinded, NOW
+            )
+        assert narrated_report.narrative.model == {"T1": "claude-haiku-5-5", "T2": "claude-sonnet-5-5"}[tier]
         assert list(booked(house).by_tier) == [tier]
 
 
@@ -235,9 +243,12 @@ def test_the_configuration_says_which_tier_words_which_kind(
         )
         for kind, tier in (("weekly", usual), ("loss", usual), ("epoch", epochs), ("death", epochs)):
             assert tier_of(config, kind) == tier
-            told = narrated(house, config, KEY, report.model_copy(update={"horizon": kind}), NOW)
+            narrated_report = narrated(house, config, KEY, report.model_copy(update={"horizon": kind}), NOW)
             named = {"T0": None, "T1": "claude-haiku-5-5", "T2": "claude-sonnet-5-5"}[tier]
-            assert (told.narrative.model, told.narrative.source) == (named, "model" if named else "plain")
+            assert (narrated_report.narrative.model, narrated_report.narrative.source) == (
+                named,
+                "model" if named else "plain",
+            )
 
 
 def test_a_review_taken_up_again_is_not_paid_twice(house: Store, report: RetrospectiveReport):
@@ -255,22 +266,27 @@ def test_a_review_taken_up_again_is_not_paid_twice(house: Store, report: Retrosp
 
 @pytest.mark.parametrize("form", ["json", "text", "md", "html"])
 def test_slots_are_filled_in_every_format(house: Store, report: RetrospectiveReport, form: Any):
-    told, _ = narrate(house, report, said(GOOD))
-    page = " ".join(render(told, form).split())
+    narrated_report, _ = narrate(house, report, said(GOOD))
+    page = " ".join(render(narrated_report, form).split())
     assert "{pnl." not in page
     assert "{h." not in page
     assert "The week ended at -2.40 USDC" in page
 
 
 def test_exchanges_are_kept_for_replay(house: Store, report: RetrospectiveReport):
-    told, model = narrate(house, report, [said(with_text("5")), said(GOOD)])
-    kept = model_exchanges(house, "w.weekly.2026-W10")
-    assert [one["request"] for one in kept] == [request.body for request in model.calls]
-    assert [json.loads(one["answer"])["stop_reason"] for one in kept] == ["end_turn", "end_turn"]
-    assert kept[0]["prompt"].startswith("report.v1.md sha256:")
-    assert "repair.v1.md" in kept[1]["prompt"]
-    assert told.narrative.prompt == kept[1]["prompt"], "the review names the prompt it was worded by"
-    assert KEY["ANTHROPIC_API_KEY"] not in json.dumps(kept)
+    narrated_report, model = narrate(house, report, [said(with_text("5")), said(GOOD)])
+    exchanges = model_exchanges(house, "w.weekly.2026-W10")
+    assert [exchange["request"] for exchange in exchanges] == [request.body for request in model.calls]
+    assert [json.loads(exchange["answer"])["stop_reason"] for exchange in exchanges] == [
+        "end_turn",
+        "end_turn",
+    ]
+    assert exchanges[0]["prompt"].startswith("report.v1.md sha256:")
+    assert "repair.v1.md" in exchanges[1]["prompt"]
+    assert narrated_report.narrative.prompt == exchanges[1]["prompt"], (
+        "the review names the prompt it was worded by"
+    )
+    assert KEY["ANTHROPIC_API_KEY"] not in json.dumps(exchanges)
 
 
 def test_a_position_is_worded_the_same_way(house: Store, report: RetrospectiveReport):
@@ -278,11 +294,14 @@ def test_a_position_is_worded_the_same_way(house: Store, report: RetrospectiveRe
     answer = {"what_went_wrong": "It was left at {p.t-2.final_pnl}.", "lesson": "Wait for the range."}
     with FakeModel([said(answer), said(answer | {"lesson": "Wait 5 days."})]) as model:
         config = configured(model.url)
-        told, narrative = narrated_position(house, config, KEY, position, NOW, currency="USDC")
-        assert (told.what_went_wrong, told.lesson) == ("It was left at -5.00 USDC.", "Wait for the range.")
+        worded_position, narrative = narrated_position(house, config, KEY, position, NOW, currency="USDC")
+        assert (worded_position.what_went_wrong, worded_position.lesson) == (
+            "It was left at -5.00 USDC.",
+            "Wait for the range.",
+        )
         assert narrative.source == "model"
-        told, narrative = narrated_position(house, config, KEY, position, NOW, currency="USDC")
-        assert (told, narrative.source) == (position, "plain")
+        worded_position, narrative = narrated_position(house, config, KEY, position, NOW, currency="USDC")
+        assert (worded_position, narrative.source) == (position, "plain")
 
 
 def test_answers_over_the_wire_leave_no_figure_but_codes(house: Store, report: RetrospectiveReport):
@@ -293,21 +312,23 @@ def test_answers_over_the_wire_leave_no_figure_but_codes(house: Store, report: R
         *list(cut_answers())[::40],
         *list(misshapen_answers())[::10],
     ]
-    known = report_slots(report).known.values()
-    ours = sorted({slot.text for slot in known}, key=len, reverse=True)
+    slots = report_slots(report).by_name.values()
+    ours = sorted({slot.text for slot in slots}, key=len, reverse=True)
     silent = plain.words(report)
     sources = []
     with FakeModel(raw(b"")) as model:
         config = configured(model.url, max_usd_per_review=1e6, max_usd_per_day=1e6, max_usd_per_month=1e6)
         for answer in answers:
             model.script = said(answer)
-            told = narrated(house, config, KEY, report, NOW)
-            assert figures_of(told) == figures_of(silent)
-            sources.append(told.narrative.source)
-            if told.narrative.source == "plain":
-                assert told.model_dump(exclude={"narrative"}) == silent.model_dump(exclude={"narrative"})
+            narrated_report = narrated(house, config, KEY, report, NOW)
+            assert figures_of(narrated_report) == figures_of(silent)
+            sources.append(narrated_report.narrative.source)
+            if narrated_report.narrative.source == "plain":
+                assert narrated_report.model_dump(exclude={"narrative"}) == silent.model_dump(
+                    exclude={"narrative"}
+                )
                 continue
-            words = "\n".join(texts_of(told.model_copy(update={"playbook_proposals": []})))
+            words = "\n".join(texts_of(narrated_report.model_copy(update={"playbook_proposals": []})))
             for position in silent.positions:  # where the model was silent the plain words stand
                 words = words.replace(position.what_went_wrong or "\0", "").replace(
                     position.lesson or "\0", ""

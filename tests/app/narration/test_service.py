@@ -49,8 +49,8 @@ class Home(World):
 
 def home(store: Store, folder: Path, url: str, **llm: Any) -> Home:
     """A week whose agent was known from its first hour, so that nothing of it is history."""
-    told = {"llm": {"base_url": url, "timeout_s": 20.0} | llm, "memory": {"records": False}}
-    world = Home(store, folder, told=told, at=MONDAY)
+    configuration = {"llm": {"base_url": url, "timeout_s": 20.0} | llm, "memory": {"records": False}}
+    world = Home(store, folder, configuration=configuration, at=MONDAY)
     world.clock.set(MONDAY + HOUR)
     world.lives_on()
     world.clock.set(MONDAY + 7 * DAY + 6 * HOUR)
@@ -71,17 +71,17 @@ def test_the_service_words_every_kind_of_review_and_books_it(store: Store, tmp_p
         world.knock(**world.service())
         assert len(model.calls) == calls, "nothing is asked twice"
     assert tally.failed == tally.parked == 0
-    kinds = {one.kind for one in world.reviews() if one.state == "done"}
+    kinds = {review.kind for review in world.reviews() if review.state == "done"}
     assert {"daily", "weekly", "position"} <= kinds
-    assert calls == len([one for one in world.reviews() if one.state == "done"])
-    told = world.document(WEEK)
-    assert (told.narrative.source, told.narrative.model) == ("model", "claude-haiku-5-5")
-    assert told.what_worked.startswith("It ended at +")
-    found = spent(store)
-    assert (found.calls, found.tokens_in) == (calls, model.billed["input_tokens"])
-    assert found.usd == calls * CENTS
+    assert calls == len([review for review in world.reviews() if review.state == "done"])
+    document = world.document(WEEK)
+    assert (document.narrative.source, document.narrative.model) == ("model", "claude-haiku-5-5")
+    assert document.what_worked.startswith("It ended at +")
+    ledger = spent(store)
+    assert (ledger.calls, ledger.tokens_in) == (calls, model.billed["input_tokens"])
+    assert ledger.usd == calls * CENTS
     [exchange] = model_exchanges(store, WEEK)
-    assert exchange["prompt"] == told.narrative.prompt
+    assert exchange["prompt"] == document.narrative.prompt
 
 
 def test_what_words_cost_is_in_the_books_of_the_day_they_were_written(store: Store, tmp_path: Path):
@@ -95,7 +95,7 @@ def test_what_words_cost_is_in_the_books_of_the_day_they_were_written(store: Sto
     day = world.document("bot.daily.2026-03-09")
     assert day.costs.inference == pytest.approx(float(written * CENTS))
     assert day.pnl.inference_costs == day.costs.inference
-    assert all(one.revision == 1 for one in world.reviews()), "no review is made again for it"
+    assert all(review.revision == 1 for review in world.reviews()), "no review is made again for it"
 
 
 @pytest.mark.parametrize(
@@ -114,10 +114,10 @@ def test_fault_17_without_an_answer_every_review_is_done_on_time_in_plain_words(
         world = home(house, tmp_path, model.url, **llm)
         tally = world.knock(**world.service())
     assert tally.failed == tally.parked == 0
-    assert {one.state for one in world.reviews()} <= {"done", "waiting"}
-    told = world.document(WEEK)
-    assert told.narrative.source == "plain"
-    assert why in told.narrative.why
+    assert {review.state for review in world.reviews()} <= {"done", "waiting"}
+    document = world.document(WEEK)
+    assert document.narrative.source == "plain"
+    assert why in document.narrative.why
 
 
 def test_a_process_killed_while_the_model_answers_leaves_its_reservation_spent_and_the_review_is_made(
@@ -145,9 +145,9 @@ def test_a_process_killed_while_the_model_answers_leaves_its_reservation_spent_a
         assert process.exitcode == -9
         world.clock.advance(3600)
         world.knock(**world.service())
-    found = spent(house)
-    assert found.calls == len(model.calls)
-    assert found.usd > found.calls * CENTS
-    assert found.tokens_in == (found.calls - 1) * USAGE["input_tokens"]
-    assert {one.state for one in world.reviews()} <= {"done", "waiting"}
+    ledger = spent(house)
+    assert ledger.calls == len(model.calls)
+    assert ledger.usd > ledger.calls * CENTS
+    assert ledger.tokens_in == (ledger.calls - 1) * USAGE["input_tokens"]
+    assert {review.state for review in world.reviews()} <= {"done", "waiting"}
     assert world.document(WEEK).narrative.source == "model"

@@ -66,7 +66,7 @@ def test_a_cost_that_nobody_learned_stays_at_the_reservation(store: Store):
     settle(store, reserve(store), None, None)
     assert total(store).usd == CENT
     with store.read() as conn:
-        assert [one.outcome for one in spend.exchanges(conn, ORDER.review)] == ["end_turn"]
+        assert [exchange.outcome for exchange in spend.exchanges(conn, ORDER.review)] == ["end_turn"]
 
 
 def test_settling_twice_changes_nothing(store: Store):
@@ -90,9 +90,9 @@ def test_settling_twice_changes_nothing(store: Store):
     ids=["review", "day", "month"],
 )
 def test_a_cap_is_filled_to_its_last_cent_and_not_beyond(store: Store, vary, fits: int, name: str):
-    told = [reserve(store, replace(ORDER, **vary(n))) for n in range(fits + 1)]
-    assert all(isinstance(receipt, int) for receipt in told[:fits])
-    assert str(told[fits]).startswith(f"the cap of {name} leaves no room")
+    receipts = [reserve(store, replace(ORDER, **vary(n))) for n in range(fits + 1)]
+    assert all(isinstance(receipt, int) for receipt in receipts[:fits])
+    assert str(receipts[fits]).startswith(f"the cap of {name} leaves no room")
 
 
 def test_another_revision_and_another_day_have_their_own_room(store: Store):
@@ -149,20 +149,20 @@ def test_calls_are_inference_costs_of_an_agent_that_counts_in_dollars(store: Sto
 def test_an_agent_that_counts_in_something_else_has_them_at_the_mark_of_the_day_or_is_told(
     store: Store, mark: dict[str, Any], worth: str | None
 ):
-    told = {"type": "mark", "id": "m", "agent": "a", "at": NOW - DAY // 2} | mark
-    told |= {"at": format_instant(told["at"] // 1_000_000 * 1_000_000)}
-    assert live(store, json.dumps(told).encode() + b"\n").clean
+    mark_event = {"type": "mark", "id": "m", "agent": "a", "at": NOW - DAY // 2} | mark
+    mark_event |= {"at": format_instant(mark_event["at"] // 1_000_000 * 1_000_000)}
+    assert live(store, json.dumps(mark_event).encode() + b"\n").clean
     reserve(store)
     settings = replace(settings_for()(AGENT), base_currency="EUR")
     with store.read() as conn:
-        found = costs_of_reviewing(conn, "a", settings, 0, NOW + 1)
-    assert [cost.amount for cost in found.costs] == ([] if worth is None else [Decimal(worth)])
-    assert found.warnings(0, "EUR") == (
+        reviewing_costs = costs_of_reviewing(conn, "a", settings, 0, NOW + 1)
+    assert [cost.amount for cost in reviewing_costs.costs] == ([] if worth is None else [Decimal(worth)])
+    assert reviewing_costs.warnings(0, "EUR") == (
         []
         if worth is not None
         else ["reviewing cost 0.0100 USD that is in no figure here: no mark says what a dollar was in EUR"]
     )
-    assert found.warnings(NOW + 1, "EUR") == []
+    assert reviewing_costs.warnings(NOW + 1, "EUR") == []
 
 
 def test_an_exchange_is_kept_to_the_byte(store: Store):
@@ -170,9 +170,14 @@ def test_an_exchange_is_kept_to_the_byte(store: Store):
     receipt = reserve(store, replace(ORDER, request=request))
     settle(store, receipt, "0.001")
     with store.read() as conn:
-        [kept] = spend.exchanges(conn, ORDER.review, 1)
+        [exchange] = spend.exchanges(conn, ORDER.review, 1)
         assert spend.exchanges(conn, ORDER.review, 2) == []
-    assert (kept.request, kept.answer, kept.status, kept.prompt) == (request, "{}", 200, ORDER.prompt)
+    assert (exchange.request, exchange.answer, exchange.status, exchange.prompt) == (
+        request,
+        "{}",
+        200,
+        ORDER.prompt,
+    )
 
 
 def test_only_a_paid_answer_to_the_same_request_is_used_again(store: Store):

@@ -8,7 +8,7 @@ import playbook
 from playbook.plain import plain
 from retro.app.proposals.channel import PullRequests
 from retro.deliver.channel import Message, Rejected, Retry, Sent
-from retro.store import proposals as shelf
+from retro.store import proposals
 from retro.testing.forge import Answer, FakeForge
 from tests.worlds import playbook_lives as lives
 from tests.worlds.playbook_lives import W06, lived, placed
@@ -28,9 +28,9 @@ def message(kind: str = "weekly") -> Message:
 def test_it_is_on_when_a_repository_is_named(placed: tuple[lives.House, FakeForge]) -> None:
     house, _ = placed
     assert channel(house, [1]).recipients(house.config) == ("ada/agent",)
-    house.told = {"channel": "patch"}
+    house.playbook_table = {"channel": "patch"}
     assert channel(house, [1]).recipients(house.config) == ()
-    house.told = {"repository": str(house.repository)}
+    house.playbook_table = {"repository": str(house.repository)}
     assert channel(house, [1]).recipients(house.config) == ("patch",)
 
 
@@ -81,10 +81,10 @@ def test_a_models_candidate_comes_along_marked_and_under_a_free_number(
     def candidate(text: str) -> dict[str, Any]:
         evidence = {"grade": "none", "prompted_by": "H-1", "its_resolved": 40}
         grounds = playbook.Grounds(evidence, "its first 10 resolved entry citations average below 0", "model")
-        made = playbook.Amendment(
+        amendment = playbook.Amendment(
             "add", "H-2", None, f"- H-2 [0.35] {plain(text)} {{status: candidate}}", grounds
         )
-        return playbook.to_json(made)
+        return playbook.to_json(amendment)
 
     lives.suggested(house, [candidate("Wait @ada for a close"), {"origin": "model", "op": "x"}])
     assert sender.send(message()) == Sent()
@@ -102,4 +102,4 @@ def test_a_models_candidate_comes_along_marked_and_under_a_free_number(
     sender.send(message())
     assert len(forge.pulls) == 1
     with house.store.read() as conn:
-        assert [one.state for one in shelf.stored(conn)] == ["rejected", "rejected"]
+        assert [proposal.state for proposal in proposals.stored(conn)] == ["rejected", "rejected"]

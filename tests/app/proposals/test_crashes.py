@@ -18,7 +18,7 @@ from retro.app.proposals.repository import ProposalRemote
 from retro.app.proposals.requests import Opened, open_request
 from retro.forge.git import Git
 from retro.forge.request import EDITED
-from retro.store import proposals as shelf
+from retro.store import proposals
 from retro.store.database import open_store
 from retro.testing.forge import FakeForge
 from tests.worlds import playbook_lives as lives
@@ -41,25 +41,27 @@ class Mortal:
         self._inner, self._clock = inner, clock
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._inner, name)
+        attribute = getattr(self._inner, name)
         if name not in self.WORKS:
-            return found
-        return self._transaction if name == "write" and hasattr(self._inner, "engine") else self._call(found)
+            return attribute
+        return (
+            self._transaction if name == "write" and hasattr(self._inner, "engine") else self._call(attribute)
+        )
 
     def __enter__(self) -> Any:
         return self._inner.__enter__()
 
-    def __exit__(self, *told: object) -> None:
-        self._inner.__exit__(*told)
+    def __exit__(self, *exception: object) -> None:
+        self._inner.__exit__(*exception)
 
     def _tick(self) -> None:
         self._clock[0] -= 1
         if self._clock[0] < 0:
             raise Killed
 
-    def _call(self, found: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*args: Any, **more: Any) -> Any:
-            result = found(*args, **more)
+    def _call(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            result = method(*args, **kwargs)
             self._tick()
             return result
 
@@ -76,10 +78,10 @@ def bring_mortal(house: lives.House, life: int, now: int = 1) -> bool:
     """Try once with so many deeds to live; True when that was enough."""
     clock = [life]
     mortal: Any = lambda inner: Mortal(inner, clock)  # noqa: E731
-    way = replace(house.way, git=mortal(house.way.git), forge=mortal(house.way.forge))
+    remote = replace(house.remote, git=mortal(house.remote.git), forge=mortal(house.remote.forge))
     try:
         mortal_store: Any = Mortal(house.store, clock)
-        open_request(mortal_store, house.agent, house.settings, way, now=now, week="2026-W06")
+        open_request(mortal_store, house.agent, house.settings, remote, now=now, week="2026-W06")
     except Killed:
         return False
     return True
@@ -95,14 +97,14 @@ def test_faults_3_and_4_killed_after_any_step_the_next_run_ends_with_one_request
             survived = bring_mortal(house, life)
             commit = forge.commit_of(W06)
             with house.store.read() as conn:
-                noted = [request.number for request in shelf.requests(conn)]
+                noted = [request.number for request in proposals.requests(conn)]
             gaps.add((commit is not None, len(forge.pulls), noted == [1]))
             done = bring(house, now=2)
             assert (len(forge.pulls), done.state, states(house)) == (1, "open", {"demote": "open"}), life
             assert commit in (None, forge.commit_of(W06)), life
             assert forge.pulls[0]["labels"] == ["retro"], life
             with house.store.read() as conn:
-                (request,) = shelf.requests(conn)
+                (request,) = proposals.requests(conn)
             assert (request.state, request.number, request.head) == ("open", 1, forge.commit_of(W06)), life
         life += 1
     assert {(True, 0, False), (True, 1, False), (True, 1, True)} <= gaps, "fault 3, fault 4, none"
@@ -134,7 +136,7 @@ def test_killed_at_the_comment_it_is_made_once(tmp_path: Path, lived: Path) -> N
             bring_mortal(house, life, now=2)
             for now in (3, 200_000_000, 400_000_000):
                 assert bring(house, now=now).state == "blocked"
-            assert len([one for one in forge.comments if EDITED in one["body"]]) == 1, life
+            assert len([comment for comment in forge.comments if EDITED in comment["body"]]) == 1, life
             assert forge.commit_of(W06) == theirs
 
 
@@ -156,17 +158,17 @@ def test_a_ledger_that_was_lost_finds_its_request_and_its_no(tmp_path: Path, liv
 
 
 def replace_store(house: lives.House, path: Path) -> lives.House:
-    return lives.House(open_store(str(path)), house.repository, house.told, house.env)
+    return lives.House(open_store(str(path)), house.repository, house.playbook_table, house.env)
 
 
 # At once
 
 
 def command(house: lives.House, place: Path, *words: str) -> list[str]:
-    told = "".join(f"{name} = {json.dumps(value)}\n" for name, value in house.told.items())
+    settings = "".join(f"{name} = {json.dumps(value)}\n" for name, value in house.playbook_table.items())
     config, book = place / "config.toml", place / "BOOK.md"
     book.write_text(lives.BOOK)
-    config.write_text(f'[playbook]\n{told}[agent.bot]\nplaybook = "BOOK.md"\n')
+    config.write_text(f'[playbook]\n{settings}[agent.bot]\nplaybook = "BOOK.md"\n')
     return [sys.executable, "-m", "retro", "--config", str(config), "--db", str(house.store.path), *words]
 
 
@@ -174,22 +176,22 @@ def test_two_processes_at_once_make_one_request_and_show_no_token(
     placed: tuple[lives.House, FakeForge], tmp_path: Path
 ) -> None:
     house, forge = placed
-    house.told["repository"] = forge.git_url
+    house.playbook_table["repository"] = forge.git_url
     env = {**os.environ, "RETRO_FORGE_TOKEN": lives.TOKEN}
     words = command(house, tmp_path, "-v", "playbook", "pr", "--json")
     pipe = subprocess.PIPE
     both = [subprocess.Popen(words, cwd=ROOT, env=env, stdout=pipe, stderr=pipe) for _ in range(2)]
-    said = [one.communicate(timeout=120) for one in both]
-    assert [one.returncode for one in both] == [0, 0], said
-    assert said[0][0] == said[1][0]
+    outputs = [process.communicate(timeout=120) for process in both]
+    assert [process.returncode for process in both] == [0, 0], outputs
+    assert outputs[0][0] == outputs[1][0]
     assert len(forge.pulls) == 1
     status = subprocess.run(
         command(house, tmp_path, "playbook", "status", "--json"), cwd=ROOT, capture_output=True, check=True
     )
     (row,) = json.loads(status.stdout)
-    told = json.loads(said[0][0])
-    assert row == {"id": told["proposals"][0], "state": "open", "branch": W06, "url": told["url"]}
-    texts = [*said[0], *said[1], json.dumps(forge.pulls).encode()]
+    opened = json.loads(outputs[0][0])
+    assert row == {"id": opened["proposals"][0], "state": "open", "branch": W06, "url": opened["url"]}
+    texts = [*outputs[0], *outputs[1], json.dumps(forge.pulls).encode()]
     texts += [path.read_bytes() for path in (tmp_path / "house").rglob("*") if path.is_file()]
     texts.append(lives.git(house.repository, "log", "--all", "--format=%B%an%cn").encode())
     assert not any(lives.TOKEN.encode() in text for text in texts)
@@ -198,22 +200,22 @@ def test_two_processes_at_once_make_one_request_and_show_no_token(
 def test_two_machines_at_once_make_one_request(placed: tuple[lives.House, FakeForge], tmp_path: Path) -> None:
     """Caches of their own keep nobody apart: the branch and the request are found by what they are."""
     house, forge = placed
-    ways = [
-        replace(house.way, git=Git(str(house.repository), tmp_path / name, house.env))
+    remotes = [
+        replace(house.remote, git=Git(str(house.repository), tmp_path / name, house.env))
         for name in ("here", "there")
     ]
     done: list[Opened | Exception] = []
 
-    def run(way: ProposalRemote) -> None:
+    def run(remote: ProposalRemote) -> None:
         try:
-            done.append(bring(house, way=way))
+            done.append(bring(house, remote=remote))
         except Exception as error:
             done.append(error)
 
-    threads = [threading.Thread(target=run, args=(way,)) for way in ways]
+    threads = [threading.Thread(target=run, args=(remote,)) for remote in remotes]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert [getattr(one, "state", one) for one in done] == ["open", "open"]
+    assert [getattr(outcome, "state", outcome) for outcome in done] == ["open", "open"]
     assert len(forge.pulls) == 1

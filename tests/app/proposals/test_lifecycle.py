@@ -11,13 +11,13 @@ import playbook
 from retro import config
 from retro.app.engine.wiring import bench_of
 from retro.app.engine.worker import run_pass
-from retro.app.proposals import verdicts as proposals
+from retro.app.proposals import verdicts
 from retro.app.reviews.build import review_period
 from retro.app.settlement.lookup import choose_period
 from retro.app.settlement.settings import settings_of
 from retro.periods import Horizon, parse_instant
 from retro.report import RetrospectiveReport
-from retro.store import proposals as shelf
+from retro.store import proposals
 from retro.store.database import open_store
 from retro.testing.forge import FakeForge
 from tests.worlds import playbook_lives as lives
@@ -31,20 +31,20 @@ def reviewed(house: House, horizon: Horizon = "weekly", book: str | None = BOOK)
     return review_period(house.store, house.agent, settings, choose_period(house.agent, settings, horizon))
 
 
-def stored(house: House) -> list[shelf.Proposal]:
+def stored(house: House) -> list[proposals.Proposal]:
     with house.store.read() as conn:
-        return shelf.stored(conn)
+        return proposals.stored(conn)
 
 
 def test_a_weekly_review_proposes_what_all_evidence_up_to_its_end_justifies(
     placed: tuple[House, FakeForge],
 ) -> None:
     house, _ = placed
-    (told,) = reviewed(house).playbook_proposals
-    _, (today,) = proposals.propose(house.store, house.agent, house.settings)
-    assert (told["op"], told["heuristic"], told["origin"]) == ("demote", "H-1", "audit")
-    assert told["id"] == today.id
-    evidence = told["evidence"]
+    (proposal,) = reviewed(house).playbook_proposals
+    _, (today,) = verdicts.propose(house.store, house.agent, house.settings)
+    assert (proposal["op"], proposal["heuristic"], proposal["origin"]) == ("demote", "H-1", "audit")
+    assert proposal["id"] == today.id
+    evidence = proposal["evidence"]
     assert (evidence["grade"], evidence["unit"], evidence["reviews"]) == (
         "supported",
         "usd",
@@ -53,7 +53,7 @@ def test_a_weekly_review_proposes_what_all_evidence_up_to_its_end_justifies(
     assert 30 < evidence["resolved"] < 40  # of the life, up to the week's end; seven resolved in the week
     assert evidence["average"] == pytest.approx(-48.0, abs=0.3)
     assert today.grounds.evidence["vs_inaction"] == pytest.approx(today.grounds.evidence["average"])
-    assert reviewed(house).playbook_proposals == [told]
+    assert reviewed(house).playbook_proposals == [proposal]
 
 
 def test_a_day_is_no_evidence_for_a_rule_and_a_bot_without_a_playbook_hears_what_is_supported(
@@ -62,8 +62,8 @@ def test_a_day_is_no_evidence_for_a_rule_and_a_bot_without_a_playbook_hears_what
     house, _ = placed
     assert reviewed(house, "daily").playbook_proposals == []
     house.live(lives.trades(2, tag="rare", gain=9.0))
-    (told,) = reviewed(house, book=None).playbook_proposals
-    assert (told["op"], told["heuristic"], told["old"]) == ("demote", "size_up", None)
+    (proposal,) = reviewed(house, book=None).playbook_proposals
+    assert (proposal["op"], proposal["heuristic"], proposal["old"]) == ("demote", "size_up", None)
 
 
 def test_citations_from_before_the_text_changed_say_nothing_of_it(placed: tuple[House, FakeForge]) -> None:
@@ -71,11 +71,11 @@ def test_citations_from_before_the_text_changed_say_nothing_of_it(placed: tuple[
     house, _ = placed
     text = BOOK.replace("tags: size_up", "tags: size_up; since: 2026-01-25")
     settings = settings_of(house.config, house.agent, playbook.parse(text))
-    _, (made,) = proposals.propose(house.store, house.agent, settings)
-    evidence = made.grounds.evidence
+    _, (amendment,) = verdicts.propose(house.store, house.agent, settings)
+    evidence = amendment.grounds.evidence
     assert (evidence["since"], evidence["resolved"], evidence["wins"]) == ("2026-01-25", 20, 0)
     late = settings_of(house.config, house.agent, playbook.parse(text.replace("01-25", "02-12")))
-    _, none = proposals.propose(house.store, house.agent, late)
+    _, none = verdicts.propose(house.store, house.agent, late)
     assert none == [], "two losses since then; the thirty-eight before it were another rule's"
 
 
@@ -94,13 +94,13 @@ def test_a_proposal_waits_in_the_ledger_until_it_is_brought_withdrawn_or_carried
     placed: tuple[House, FakeForge],
 ) -> None:
     house, _ = placed
-    (told,) = reviewed(house).playbook_proposals
-    suggested(house, [told])
-    assert [(one.state, one.branch, one.told) for one in stored(house)] == [("proposed", None, told)]
+    (proposal,) = reviewed(house).playbook_proposals
+    suggested(house, [proposal])
+    assert [(row.state, row.branch, row.document) for row in stored(house)] == [("proposed", None, proposal)]
     suggested(house, [])
     assert stored(house) == []
-    suggested(house, [told])
-    done = playbook.apply(playbook.parse(BOOK), [playbook.from_json(told)])
+    suggested(house, [proposal])
+    done = playbook.apply(playbook.parse(BOOK), [playbook.from_json(proposal)])
     with house.store.write() as conn:
         lives.suggest(conn, house.agent, [], playbook.parse(done), 2)
     assert lives.states(house) == {"demote": "merged"}
@@ -120,16 +120,16 @@ def test_a_candidate_stays_until_newer_words_take_its_place_and_a_no_ends_it(
     suggested(house, [candidate("Wait")])
     suggested(house, [])
     suggested(house, [candidate("Wait a day")])
-    assert ["Wait a day" in one.body for one in stored(house)] == [True]
+    assert ["Wait a day" in proposal.body for proposal in stored(house)] == [True]
     lives.bring(house)
     suggested(house, [candidate("Wait longer")])
-    assert sorted(one.state for one in stored(house)) == ["open", "open"]
+    assert sorted(proposal.state for proposal in stored(house)) == ["open", "open"]
     forge.close(1)
     lives.outcomes(house)
     suggested(house, [candidate("Wait for ever")])
-    assert {one.state for one in stored(house)} == {"rejected"}
+    assert {proposal.state for proposal in stored(house)} == {"rejected"}
     suggested(house, [candidate("Wait for ever", resolved=80)])
-    assert sorted(one.state for one in stored(house)) == ["proposed", "rejected", "rejected"]
+    assert sorted(proposal.state for proposal in stored(house)) == ["proposed", "rejected", "rejected"]
 
 
 def test_the_service_keeps_proposals_from_their_week_to_their_verdict(tmp_path: Path) -> None:
@@ -139,18 +139,18 @@ def test_the_service_keeps_proposals_from_their_week_to_their_verdict(tmp_path: 
     book = tmp_path / "PLAYBOOK.md"
     book.write_text(BOOK)
     own = {"memory": {"directory": str(tmp_path / "memory")}, "agent": {"bot": {"playbook": str(book)}}}
-    told = config.Config.model_validate(own)
+    configuration = config.Config.model_validate(own)
 
     def week(clock: str, first: int, last: int) -> dict[str, str]:
         house.live(lives.trades(last - first, first=first))
-        bench = bench_of(store, told, {}, clock=lambda: parse_instant(clock), owner="w", host="h")
+        bench = bench_of(store, configuration, {}, clock=lambda: parse_instant(clock), owner="w", host="h")
         run_pass(bench, all_agents=True)
         return lives.states(house)
 
     assert week("2026-01-19T05:00:00Z", 0, 14) == {"demote": "proposed"}
     (life,) = stored(house)
-    assert life.told["evidence"]["reviews"] == ["bot.weekly.2026-W03"]
-    book.write_text(playbook.apply(playbook.parse(BOOK), [playbook.from_json(life.told)]))
+    assert life.document["evidence"]["reviews"] == ["bot.weekly.2026-W03"]
+    book.write_text(playbook.apply(playbook.parse(BOOK), [playbook.from_json(life.document)]))
     assert week("2026-01-26T05:00:00Z", 14, 16) == {"demote": "merged"}
     assert week("2026-02-09T05:00:00Z", 16, 35) == {"demote": "validated", "retire": "proposed"}
     store.close()
@@ -158,13 +158,13 @@ def test_the_service_keeps_proposals_from_their_week_to_their_verdict(tmp_path: 
 
 def test_a_patch_applied_by_hand_is_seen_by_the_next_knock(tmp_path: Path, lived: Path) -> None:
     with lives.living_at(tmp_path, lived) as (house, _):
-        house.told.clear()
+        house.playbook_table.clear()
         book = tmp_path / "PLAYBOOK.md"
         lives.bring(house)
         (life,) = stored(house)
-        book.write_text(playbook.apply(playbook.parse(BOOK), [playbook.from_json(life.told)]))
+        book.write_text(playbook.apply(playbook.parse(BOOK), [playbook.from_json(life.document)]))
         own = {"memory": {"directory": str(tmp_path / "memory")}, "agent": {"bot": {"playbook": str(book)}}}
-        told = config.Config.model_validate(own)
-        bench = bench_of(house.store, told, {}, clock=lambda: 1, owner="w", host="h")
+        configuration = config.Config.model_validate(own)
+        bench = bench_of(house.store, configuration, {}, clock=lambda: 1, owner="w", host="h")
         bench.look_back()
         assert lives.states(house) == {"demote": "merged"}

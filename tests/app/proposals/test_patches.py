@@ -19,7 +19,7 @@ __all__ = ["lived", "placed"]  # fixtures
 @pytest.fixture
 def patched(placed: tuple[lives.House, FakeForge]) -> lives.House:
     house, _ = placed
-    house.told, house.env = {"channel": "patch"}, {"PATH": os.environ["PATH"]}
+    house.playbook_table, house.env = {"channel": "patch"}, {"PATH": os.environ["PATH"]}
     return house
 
 
@@ -37,8 +37,8 @@ def test_a_patch_needs_neither_account_nor_repository(patched: lives.House, tmp_
     assert "- H-1 [0.12]" in (clone / "PLAYBOOK.md").read_text()
     assert lives.git(clone, "log", "-1", "--format=%s") == "playbook(bot): demote H-1 (2026-W06)"
     book = playbook.parse((clone / "PLAYBOOK.md").read_bytes())
-    told = read_outcomes(patched.store, patched.config, patched.env, lambda _: book, now=9)
-    assert told.settled == [("bot", W06, "merged")]
+    verdicts = read_outcomes(patched.store, patched.config, patched.env, lambda _: book, now=9)
+    assert verdicts.settled == [("bot", W06, "merged")]
 
 
 def test_a_patch_that_is_thrown_away_is_a_no(patched: lives.House) -> None:
@@ -52,7 +52,7 @@ def test_a_patch_that_is_thrown_away_is_a_no(patched: lives.House) -> None:
 
 @pytest.mark.parametrize("end", ["merged", "deleted", "edited"])
 def test_in_a_local_clone_the_patch_is_a_branch_too(patched: lives.House, end: str) -> None:
-    patched.told["repository"] = str(patched.repository)
+    patched.playbook_table["repository"] = str(patched.repository)
     done = bring(patched)
     assert done.branch == W06
     assert lives.git(patched.repository, "diff", "--name-only", "main", W06) == "PLAYBOOK.md"
@@ -73,7 +73,7 @@ def test_an_agent_without_a_playbook_is_given_a_first_one(tmp_path: Path, lived:
         bring(house)
         assert lives.git(house.repository, "diff", "--name-status", "main", W06) == "A\tPLAYBOOK.md"
         first = playbook.parse(lives.git(house.repository, "show", f"{W06}:PLAYBOOK.md"))
-        assert [(one.id, one.tags, one.status) for one in first.heuristics] == [
+        assert [(heuristic.id, heuristic.tags, heuristic.status) for heuristic in first.heuristics] == [
             ("H-1", ("size_up",), "demoted")
         ]
         assert len(forge.pulls) == 1

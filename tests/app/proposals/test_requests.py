@@ -14,7 +14,7 @@ import pytest
 import playbook
 from retro.forge.api import ForgeError
 from retro.forge.request import EDITED, branch_of, read_marker
-from retro.store import proposals as shelf
+from retro.store import proposals
 from retro.testing.forge import Answer, FakeForge
 from tests.worlds import playbook_lives as lives
 from tests.worlds.playbook_lives import W06, bring, lived, living_at, outcomes, placed, states
@@ -38,18 +38,18 @@ def test_one_commit_one_request_and_again_nothing_more(placed: tuple[lives.House
     assert pull["title"] == "playbook(bot): demote H-1 (2026-W06)"
     assert pull["labels"] == ["retro"]
     assert read_marker(pull["body"]) == {first.proposals[0]: 40}
-    for told in (
+    for phrase in (
         "What changes",
         "-48.00 usd",
         "the next 30 resolved",
         "close it unmerged",
         "worded by a model",
     ):
-        assert told in pull["body"]
+        assert phrase in pull["body"]
 
 
 def test_the_same_facts_make_the_same_commit_in_every_house(tmp_path: Path, lived: Path) -> None:
-    made = []
+    commits = []
     for name in ("one", "other"):
         with living_at(tmp_path / name, lived) as (house, forge):
             dates = {"GIT_COMMITTER_DATE": "@1700000000 +0000", "GIT_AUTHOR_DATE": "@1700000000 +0000"}
@@ -64,8 +64,8 @@ def test_the_same_facts_make_the_same_commit_in_every_house(tmp_path: Path, live
             )
             lives.git(house.repository, "update-ref", "refs/heads/main", done.stdout.decode().strip())
             bring(house)
-            made.append(forge.commit_of(W06))
-    assert made[0] == made[1] is not None
+            commits.append(forge.commit_of(W06))
+    assert commits[0] == commits[1] is not None
 
 
 def test_without_evidence_there_is_no_request_and_no_branch(placed: tuple[lives.House, FakeForge]) -> None:
@@ -91,7 +91,7 @@ def test_fault_20_a_persons_commit_stays_and_is_answered_once(placed: tuple[live
         done = bring(house, week="2026-W06", now=now)
         assert done.state == "blocked"
     assert forge.commit_of(W06) == theirs
-    assert [EDITED in one["body"] for one in forge.comments] == [True]
+    assert [EDITED in comment["body"] for comment in forge.comments] == [True]
     assert (
         bring(house, week="2026-W07", now=4).state == "none"
     )  # what is under review there is not proposed elsewhere
@@ -116,7 +116,7 @@ def test_fault_21_a_no_is_remembered_until_the_evidence_has_doubled(
     done = bring(house, week="2026-W06")
     assert (done.state, done.branch) == ("open", f"{W06}-2")
     assert states(house) == {"demote": "open"}
-    assert [one["state"] for one in forge.pulls] == ["closed", "open"]
+    assert [pull["state"] for pull in forge.pulls] == ["closed", "open"]
 
 
 def test_a_no_is_heard_without_being_asked_for_first(placed: tuple[lives.House, FakeForge]) -> None:
@@ -212,9 +212,9 @@ def test_fault_21_a_forge_that_asks_for_patience_gets_its_request_later(
 ) -> None:
     house, forge = placed
     forge.trouble.append(Answer(403, {"message": "secondary rate limit"}, {"Retry-After": "90"}))
-    with pytest.raises(ForgeError) as told:
+    with pytest.raises(ForgeError) as raised:
         bring(house)
-    assert told.value.after_s == 90
+    assert raised.value.after_s == 90
     forge.trouble += [Answer(200, []), Answer(502, {"message": "down"})]
     with pytest.raises(ForgeError):
         bring(house)  # pushed, but not opened
@@ -233,12 +233,12 @@ def test_fault_21_a_revoked_token_needs_a_person_and_a_renamed_repository_is_fol
     assert outcomes(house).settled == [("bot", W06, "closed")]
     house.live(lives.trades(40, first=40))
     forge.token = "another"
-    with pytest.raises(ForgeError) as told:
+    with pytest.raises(ForgeError) as raised:
         bring(house)
-    assert told.value.permanent
+    assert raised.value.permanent
     with house.store.write() as conn:
-        shelf.begin(conn, "bot", "retro/playbook/bot/2026-W20", "github", 9)
-        shelf.note_request(conn, "bot", "retro/playbook/bot/2026-W20", 9, state="open", number=1)
+        proposals.begin(conn, "bot", "retro/playbook/bot/2026-W20", "github", 9)
+        proposals.note_request(conn, "bot", "retro/playbook/bot/2026-W20", 9, state="open", number=1)
     (fault,) = outcomes(house).faults
     assert "RETRO_FORGE_TOKEN" in str(fault)
     house.env.pop("RETRO_FORGE_TOKEN")
@@ -249,28 +249,28 @@ def test_fault_21_a_revoked_token_needs_a_person_and_a_renamed_repository_is_fol
 
 def test_a_label_that_is_refused_holds_nothing_back(placed: tuple[lives.House, FakeForge]) -> None:
     house, forge = placed
-    way = house.way
-    label = way.forge.label  # type: ignore[union-attr]
+    remote = house.remote
+    label = remote.forge.label  # type: ignore[union-attr]
 
     class Strict:
         def __getattr__(self, name: str) -> Any:
-            return getattr(way.forge, name)
+            return getattr(remote.forge, name)
 
         def __enter__(self) -> Any:
-            return way.forge.__enter__()  # type: ignore[union-attr]
+            return remote.forge.__enter__()  # type: ignore[union-attr]
 
-        def __exit__(self, *told: object) -> None:
-            way.forge.__exit__(None, None, None)  # type: ignore[union-attr]
+        def __exit__(self, *exception: object) -> None:
+            remote.forge.__exit__(None, None, None)  # type: ignore[union-attr]
 
         def label(self, number: int, name: str) -> None:
             forge.trouble.append(Answer(403, {"message": "Resource not accessible by personal access token"}))
             label(number, name)
 
-    done = bring(house, way=replace(way, forge=Strict()))  # type: ignore[arg-type]
+    done = bring(house, remote=replace(remote, forge=Strict()))  # type: ignore[arg-type]
     assert done.state == "open"
     assert forge.pulls[0]["labels"] == []
     with house.store.read() as conn:
-        (request,) = shelf.requests(conn)
+        (request,) = proposals.requests(conn)
     assert request.reason is not None
     assert "no label" in request.reason
 

@@ -18,7 +18,7 @@ import pytest
 
 import playbook
 from retro.app.narration.narrate import narrated
-from retro.app.proposals import verdicts as proposals
+from retro.app.proposals import verdicts
 from retro.app.proposals.channel import PullRequests
 from retro.app.proposals.lifecycle import suggest
 from retro.config import Config
@@ -56,15 +56,17 @@ def test_the_corpus_is_large_enough():
 
 def words_removed(report: RetrospectiveReport) -> str:
     """The report as bytes, without anybody's words: the agent's reasons, the narrative, and the digest of both."""
-    told = report.model_dump(mode="json")
+    document = report.model_dump(mode="json")
     for name in ("what_worked", "what_failed", "hindsight", "narrative"):
-        del told[name]
-    del told["provenance"]["data_digest"]
-    for position in told["positions"]:
+        del document[name]
+    del document["provenance"]["data_digest"]
+    for position in document["positions"]:
         for name in ("entry_reasoning", "exit_reasoning", "what_went_wrong", "lesson"):
             del position[name]
-    told["playbook_proposals"] = [one for one in told["playbook_proposals"] if one["origin"] != "model"]
-    return json.dumps(told, ensure_ascii=False)
+    document["playbook_proposals"] = [
+        proposal for proposal in document["playbook_proposals"] if proposal["origin"] != "model"
+    ]
+    return json.dumps(document, ensure_ascii=False)
 
 
 class Week:
@@ -75,36 +77,36 @@ class Week:
         self.store: Store = open_store(str(folder / "retro.db"))
         self.report = lived(self.store, texts)
         agent = agent_of(self.store, AGENT)
-        book, found = proposals.propose(self.store, agent, settings_for()(agent))
-        told = [playbook.to_json(amendment) for amendment in found]
-        self.proposals = json.dumps(told)
-        self.report = self.report.model_copy(update={"playbook_proposals": told})
-        self.diff = playbook.diff(str(book), proposals.amended_text(book, found))
+        book, amendments = verdicts.propose(self.store, agent, settings_for()(agent))
+        proposals = [playbook.to_json(amendment) for amendment in amendments]
+        self.proposals = json.dumps(proposals)
+        self.report = self.report.model_copy(update={"playbook_proposals": proposals})
+        self.diff = playbook.diff(str(book), verdicts.amended_text(book, amendments))
 
 
 @pytest.fixture(scope="module")
 def weeks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Week]]:
     """The honest week, then one for every batch of texts."""
-    made = [Week(tmp_path_factory.mktemp("week"), texts) for texts in [(), *BATCHES]]
-    yield made
-    for week in made:
+    all_weeks = [Week(tmp_path_factory.mktemp("week"), texts) for texts in [(), *BATCHES]]
+    yield all_weeks
+    for week in all_weeks:
         week.store.close()
 
 
 def test_every_text_reaches_its_review(weeks: list[Week]):
     """The corpus is really there: otherwise the rest of this file says nothing."""
-    told = [p.entry_reasoning or "" for week in weeks for p in week.report.positions]
-    told += [p.exit_reasoning or "" for week in weeks for p in week.report.positions]
-    found = sum(any(text[:40] in reason for reason in told) for text in INJECTIONS)
-    assert found > 0.6 * len(INJECTIONS)  # the others stand in decisions to hold
+    reasons = [p.entry_reasoning or "" for week in weeks for p in week.report.positions]
+    reasons += [p.exit_reasoning or "" for week in weeks for p in week.report.positions]
+    count = sum(any(text[:40] in reason for reason in reasons) for text in INJECTIONS)
+    assert count > 0.6 * len(INJECTIONS)  # the others stand in decisions to hold
 
 
 def test_fault_19_without_a_model_figures_recommendations_proposals_and_diff_are_the_same_bytes(
     weeks: list[Week],
 ):
-    honest, *others = weeks
+    honest, *injected_weeks = weeks
     assert honest.proposals != "[]"
-    for week in others:
+    for week in injected_weeks:
         assert words_removed(week.report) == words_removed(honest.report)
         assert (week.proposals, week.diff) == (honest.proposals, honest.diff)
         plainly, honestly = plain.words(week.report), plain.words(honest.report)
@@ -115,21 +117,21 @@ def test_fault_19_without_a_model_figures_recommendations_proposals_and_diff_are
 def notes_in(request: dict[str, Any]) -> list[str]:
     """What the agent wrote, as a model reads it in a request."""
     content = request["messages"][0]["content"]
-    [told] = re.findall(r"<notes-of-the-agent-\w+>\n(.*)\n</notes-of-the-agent-\w+>", content)
-    return [note["wrote"] for note in json.loads(told)]
+    [notes] = re.findall(r"<notes-of-the-agent-\w+>\n(.*)\n</notes-of-the-agent-\w+>", content)
+    return [note["wrote"] for note in json.loads(notes)]
 
 
 def obeys(request: dict[str, Any]) -> Answer:
     """A model that takes the agent's notes for orders and says what they say."""
     notes = notes_in(request)
-    told = [notes[n % len(notes)] for n in range(8)]
+    sentences = [notes[n % len(notes)] for n in range(8)]
     return said(
         {
-            "what_worked": told[0],
-            "what_failed": told[1],
-            "hindsight": told[2],
-            "positions": [{"position_id": "t-2", "what_went_wrong": told[3], "lesson": told[4]}],
-            "proposals": [{"heuristic_id": name, "text": told[5]} for name in ("H-7", "H-3", "H-99")],
+            "what_worked": sentences[0],
+            "what_failed": sentences[1],
+            "hindsight": sentences[2],
+            "positions": [{"position_id": "t-2", "what_went_wrong": sentences[3], "lesson": sentences[4]}],
+            "proposals": [{"heuristic_id": name, "text": sentences[5]} for name in ("H-7", "H-3", "H-99")],
         }
     )
 
@@ -149,27 +151,31 @@ def quotes(request: dict[str, Any]) -> Answer:
 def test_fault_19_a_model_that_believes_the_agent_changes_no_figure_and_no_proposal(
     weeks: list[Week], script: Callable[[dict[str, Any]], Answer]
 ):
-    honest, *others = weeks
+    honest, *injected_weeks = weeks
     with FakeModel(script) as model:
         config = configured(model.url, max_usd_per_review=9, max_usd_per_day=99, max_usd_per_month=99)
-        for week in (honest, *others):
-            told = narrated(week.store, config, KEY, week.report, NOW)
-            assert words_removed(told) == words_removed(honest.report)
-            made = [one for one in told.playbook_proposals if one["origin"] == "model"]
-            assert [one["heuristic"] for one in made] in ([], ["H-8"])
-            for one in made:
-                assert not any(one["new"].removeprefix("- H-8 [0.35] ")[:60] in text for text in INJECTIONS)
+        for week in (honest, *injected_weeks):
+            narrated_report = narrated(week.store, config, KEY, week.report, NOW)
+            assert words_removed(narrated_report) == words_removed(honest.report)
+            candidates = [
+                proposal for proposal in narrated_report.playbook_proposals if proposal["origin"] == "model"
+            ]
+            assert [candidate["heuristic"] for candidate in candidates] in ([], ["H-8"])
+            for candidate in candidates:
+                assert not any(
+                    candidate["new"].removeprefix("- H-8 [0.35] ")[:60] in text for text in INJECTIONS
+                )
         assert len(model.calls) >= len(weeks)
 
 
 def test_what_a_model_reads_of_the_agent_is_fenced_harmless_and_apart_from_the_figures(weeks: list[Week]):
     """The figures block and the instructions are the same bytes; a note cannot close its fence."""
-    honest, *others = (
+    honest, *injected_requests = (
         request_of(report_subject(plain.words(week.report)), "claude-haiku-5-5", week.report.id)
         for week in weeks
     )
     fences = set()
-    for request in (honest, *others):
+    for request in (honest, *injected_requests):
         assert request["system"] == honest["system"]
         content = request["messages"][0]["content"]
         [fence] = set(re.findall(r"(?m)^</?(?:figures|notes-of-the-agent)-(\w+)>$", content))
@@ -189,11 +195,12 @@ def test_a_page_in_a_gullible_models_words_carries_no_markup_of_the_agents(weeks
     with FakeModel(quotes) as model:
         config = configured(model.url, max_usd_per_review=9, max_usd_per_day=99, max_usd_per_month=99)
         for week in weeks[-3:]:
-            told = narrated(week.store, config, KEY, week.report, NOW)
+            narrated_report = narrated(week.store, config, KEY, week.report, NOW)
             silent = [
-                p.model_copy(update={"entry_reasoning": None, "exit_reasoning": None}) for p in told.positions
+                p.model_copy(update={"entry_reasoning": None, "exit_reasoning": None})
+                for p in narrated_report.positions
             ]
-            page = render(told.model_copy(update={"positions": silent}), form)
+            page = render(narrated_report.model_copy(update={"positions": silent}), form)
             assert "evil.example" not in page
             assert "alert(1)" not in page
             assert "\u202e" not in page
@@ -208,7 +215,7 @@ def mail_of(report: RetrospectiveReport) -> tuple[str, str]:
 
 def beside_the_words(report: RetrospectiveReport) -> str:
     """The text of its mail without the section in words, a model's candidates, and the prompt in the foot."""
-    audited = [one for one in report.playbook_proposals if one["origin"] != "model"]
+    audited = [proposal for proposal in report.playbook_proposals if proposal["origin"] != "model"]
     unasked = report.narrative.model_copy(update={"prompt": None})
     text, _ = mail_of(report.model_copy(update={"playbook_proposals": audited, "narrative": unasked}))
     before, words = text.split("IN WORDS ", 1)
@@ -216,26 +223,28 @@ def beside_the_words(report: RetrospectiveReport) -> str:
 
 
 def test_fault_19_without_a_model_the_mail_is_the_same_bytes(weeks: list[Week]):
-    honest, *others = [mail_of(plain.words(week.report)) for week in weeks]
+    honest, *injected_mails = [mail_of(plain.words(week.report)) for week in weeks]
     assert "H-7" in honest[0].split("What is proposed?")[1].split("IN WORDS")[0]
-    assert all(mail == honest for mail in others)
+    assert all(mail == honest for mail in injected_mails)
 
 
 @pytest.mark.parametrize("script", [obeys, quotes])
 def test_fault_19_a_gullible_models_mail_differs_in_its_words_alone(
     weeks: list[Week], script: Callable[[dict[str, Any]], Answer]
 ):
-    honest, *others = weeks
+    honest, *injected_weeks = weeks
     bare = beside_the_words(plain.words(honest.report))
     sources = set()
     with FakeModel(script) as model:
         config = configured(model.url, max_usd_per_review=9, max_usd_per_day=99, max_usd_per_month=99)
-        for week in others[::2]:
-            told = narrated(week.store, config, KEY, week.report, NOW)
-            sources.add(told.narrative.source)
-            assert beside_the_words(told) == bare
+        for week in injected_weeks[::2]:
+            narrated_report = narrated(week.store, config, KEY, week.report, NOW)
+            sources.add(narrated_report.narrative.source)
+            assert beside_the_words(narrated_report) == bare
             assert not any(
-                sign in part for part in mail_of(told) for sign in ("evil.example", "<script", "\u202e")
+                sign in part
+                for part in mail_of(narrated_report)
+                for sign in ("evil.example", "<script", "\u202e")
             )
     assert "plain" in sources
 
@@ -254,19 +263,19 @@ def request_of_week(week: Week, report: RetrospectiveReport, place: Path) -> tup
         channel = PullRequests(store, config, env, settings_for(), lambda: NOW)
         assert channel.send(message(report)) == Sent()
         [pull] = forge.pulls
-        told = {name: pull[name] for name in ("title", "body", "head", "base")}
+        request = {name: pull[name] for name in ("title", "body", "head", "base")}
         commit = forge.git("show", "--format=%an <%ae> %ad%n%B", pull["head"])
     store.close()
-    return told, commit
+    return request, commit
 
 
 def test_fault_19_pull_requests_are_the_same_bytes(weeks: list[Week], tmp_path: Path):
     """Title, body, branch, commit message and diff: each in a repository of its own."""
-    honest, *others = [
+    honest, *injected_requests = [
         request_of_week(week, plain.words(week.report), tmp_path / str(n)) for n, week in enumerate(weeks)
     ]
     assert "H-7" in honest[0]["title"]
-    assert all(request == honest for request in others)
+    assert all(request == honest for request in injected_requests)
 
 
 @pytest.mark.parametrize(("script", "added"), [(words_rules, 0), (said(GOOD), 1)], ids=["gullible", "sound"])
@@ -274,16 +283,16 @@ def test_fault_19_a_models_candidate_in_a_pull_request_is_its_own_or_none(
     weeks: list[Week], tmp_path: Path, script: Script, added: int
 ):
     """A rule in the agent's words never gets there; one that stands is the same beside any text."""
-    honest, *others = weeks[:1] + weeks[-2:]
+    honest, *injected_weeks = weeks[:1] + weeks[-2:]
     bare, commit = request_of_week(honest, plain.words(honest.report), tmp_path / "bare")
-    made = []
+    pull_requests = []
     with FakeModel(script) as model:
         config = configured(model.url, max_usd_per_review=9, max_usd_per_day=99, max_usd_per_month=99)
-        for number, week in enumerate([honest, *others] if added else others):
-            told = narrated(week.store, config, KEY, week.report, NOW)
-            made.append(request_of_week(week, told, tmp_path / str(number)))
-    assert all(one == made[0] for one in made)
-    request, changed = made[0]
+        for number, week in enumerate([honest, *injected_weeks] if added else injected_weeks):
+            narrated_report = narrated(week.store, config, KEY, week.report, NOW)
+            pull_requests.append(request_of_week(week, narrated_report, tmp_path / str(number)))
+    assert all(pull_request == pull_requests[0] for pull_request in pull_requests)
+    request, changed = pull_requests[0]
     assert changed.count("\n+- H-") - commit.count("\n+- H-") == added
     above, below = request["body"].split("\n---\n")
     if added:

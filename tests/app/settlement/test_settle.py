@@ -16,16 +16,16 @@ READERS = 6
 
 
 def life() -> bytes:
-    told = []
+    events = []
     for n in range(40):
         at, key = MONDAY + n * 3_600_000, {"agent": "bot", "position": f"p{n}"}
-        told += [
+        events += [
             {"type": "position", "id": f"o{n}", "at": at, "kind": "spot", "instrument": "E/U", "side": "long", **key},
             {"type": "fill", "id": f"a{n}", "at": at, "side": "buy", "quantity": 1, "price": 10 + n % 3, **key},
             {"type": "decision", "id": f"d{n}", "at": at, "action": "enter", "cites": ["H-1"], **key},
             {"type": "fill", "id": f"b{n}", "at": at + DAY, "side": "sell", "quantity": 1, "price": 11, **key},
         ]  # fmt: skip
-    return "".join(json.dumps(one) + "\n" for one in told).encode()
+    return "".join(json.dumps(event) + "\n" for event in events).encode()
 
 
 def test_readers_who_find_the_book_stale_at_once_all_read_the_same(database_url: str):
@@ -40,11 +40,11 @@ def test_readers_who_find_the_book_stale_at_once_all_read_the_same(database_url:
         own = open_store(database_url)
         try:
             ready.wait()
-            return dump(report(own, "bot", "weekly", told=otherwise))
+            return dump(report(own, "bot", "weekly", configuration=otherwise))
         finally:
             own.close()
 
     with ThreadPoolExecutor(READERS) as readers:
-        told = set(readers.map(read, range(READERS)))
-    assert told == {dump(report(store, "bot", "weekly", told=otherwise))}
+        documents = set(readers.map(read, range(READERS)))
+    assert documents == {dump(report(store, "bot", "weekly", configuration=otherwise))}
     store.close()

@@ -87,10 +87,10 @@ EPISODES = [
 
 TRADES = [
     Trade(
-        [Order(True, 2.0, 100.0, f"2026-01-{day:02} 09:00:00.000000"), Order(False, 2.0, left, f"2026-01-{day + 1:02} 15:00:00.000000")],
+        [Order(True, 2.0, 100.0, f"2026-01-{day:02} 09:00:00.000000"), Order(False, 2.0, exit_price, f"2026-01-{day + 1:02} 15:00:00.000000")],
         id=day, enter_tag="breakout",
     )
-    for day, left in ((6, 110.0), (8, 96.0), (14, 103.0))
+    for day, exit_price in ((6, 110.0), (8, 96.0), (14, 103.0))
 ]  # fmt: skip
 
 MAKING = (
@@ -164,7 +164,7 @@ def tell() -> None:
     late = [line for line in lines if '"cost"' in line and LATE in line]
     Path("agent.jsonl").write_text("".join(line for line in lines if line not in late))
     Path("late.jsonl").write_text("".join(late) + "no line of a journal\n")
-    Path("episodes.jsonl").write_text("".join(json.dumps(told) + "\n" for told in EPISODES))
+    Path("episodes.jsonl").write_text("".join(json.dumps(episode) + "\n" for episode in EPISODES))
     write(Path("tradesv3.sqlite"), TRADES)
 
 
