@@ -279,8 +279,8 @@ def test_what_a_question_costs_follows_its_window_not_the_history(tmp_path):
                 assert question()
                 conn.connection.driver_connection.set_progress_handler(None, 0)
                 steps[name, days] = 10 * len(ticks)
-    for (name, days), count in steps.items():
-        assert count < 1.2 * steps[name, 30] + 50, f"{name} over {days} days: {steps}"
+    for (name, days), step_count in steps.items():
+        assert step_count < 1.2 * steps[name, 30] + 50, f"{name} over {days} days: {steps}"
 
 
 # laws

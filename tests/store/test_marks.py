@@ -290,8 +290,8 @@ def test_a_window_reads_only_the_blocks_of_its_days(tmp_path):
                 assert question() is not None
                 driver.set_progress_handler(None, 0)
                 steps[name, days] = len(ticks)
-    for (name, _), count in steps.items():
-        assert count <= steps[name, 30] + 5, steps
+    for (name, _), step_count in steps.items():
+        assert step_count <= steps[name, 30] + 5, steps
 
 
 # laws
