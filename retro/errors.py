@@ -9,6 +9,7 @@
     |-- BusyError                another process runs on the same database; exit 75
     |-- LostClaimError           another process has taken over what this one was working on
     |-- UnknownError             an agent, position or review that is not there
+    |-- InvariantError           our own figures contradict each other (`retro.invariant`): refused rather than printed
     |-- JournalError             a line that may not go into a journal (`retro.journal`)
     |-- GitError                 git could not do it (`retro.forge.git`); `permanent`: a person has to act
     |   `-- LeaseError           somebody else has pushed to the branch meanwhile
@@ -23,6 +24,7 @@ __all__ = [
     "BusyError",
     "ConfigError",
     "InputError",
+    "InvariantError",
     "LostClaimError",
     "NewerSchemaError",
     "RetroError",
@@ -77,3 +79,15 @@ class LostClaimError(RetroError):
 
 class UnknownError(RetroError):
     """Something was asked for by a name that nothing has."""
+
+
+class InvariantError(RetroError):
+    """What must hold whatever the facts are does not hold: a fault of this program, `name` says which.
+
+    The figures are not printed: a review is tried again and then parked with this as its reason.
+    """
+
+    def __init__(self, name: str, detail: str = "") -> None:
+        self.name = name
+        because = f" ({detail})" if detail else ""
+        super().__init__(f"the figures contradict each other, so they are withheld: {name}{because}")

@@ -222,6 +222,7 @@ HEAVY = {
     [
         ("retro", HEAVY | {"msgspec"}),
         ("retro.errors", HEAVY | {"msgspec"}),
+        ("retro.invariant", HEAVY | {"msgspec"}),
         ("retro.periods", HEAVY | {"msgspec"}),
         ("retro.secret", HEAVY | {"msgspec"}),
         ("retro.model", HEAVY),
