@@ -137,6 +137,6 @@ def inspected_shape(database: Inspector, name: str) -> Shape:
 def metadata_of(package: str) -> MetaData:
     """With the tables of every module of its store: each describes its own."""
     home: Any = {"retro": retro.store, "memory": memory.store}[package]
-    for module in pkgutil.iter_modules(home.__path__, f"{home.__name__}."):
+    for module in pkgutil.walk_packages(home.__path__, f"{home.__name__}."):
         import_module(module.name)
     return {"retro": retro_metadata, "memory": memory_metadata}[package]

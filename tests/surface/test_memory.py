@@ -394,11 +394,7 @@ def test_a_strangers_memory_package_is_named_in_one_line(tmp_path: Path):
         assert "another package named `memory`" in result.err
     script = "import retro, sys; retro.open(sys.argv[1])"
     done = subprocess.run(
-        [sys.executable, "-c", script, "r.db"],
-        check=False,
-        cwd=tmp_path,
-        env={**os.environ, **env},
-        capture_output=True,
-        text=True,
-    )
+        [sys.executable, "-c", script, "r.db"], cwd=tmp_path, env={**os.environ, **env},
+        check=False, capture_output=True, text=True,
+    )  # fmt: skip
     assert "RetroError: another package named `memory`" in done.stderr

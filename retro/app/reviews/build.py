@@ -107,13 +107,7 @@ def inputs_of(
     prediction_set = load_predictions(conn, name, loaded.facts, period.start, until)
     reviewing = costs_of_reviewing(conn, name, settings, grid[0], until)
     moved = sorted([*money.facts, *reviewing.costs], key=lambda fact: fact.at)
-    first_of_all = [
-        *loaded.facts,
-        *money.facts,
-        *decisions,
-        *prediction_set.resolutions,
-        *prediction_set.predictions.values(),
-    ]
+    facts_read = [*loaded.facts, *money.facts, *decisions, *prediction_set.resolutions]
     return Inputs(
         agent=name,
         base_currency=settings.base_currency,
@@ -136,7 +130,7 @@ def inputs_of(
         warnings=_warnings(loaded.orphans) + reviewing.warnings(period.start, settings.base_currency),
         quarantined=faults.count(conn),
         digest=_digest(
-            {(type(f), f.id): f for f in first_of_all}.values(),
+            {(type(f), f.id): f for f in [*facts_read, *prediction_set.predictions.values()]}.values(),
             loaded.prices,
             {t.position.instrument for t in loaded.tracks.values()},
         ),

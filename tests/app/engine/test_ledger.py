@@ -12,7 +12,6 @@ from retro.app.context import LONGEST_WAIT, backoff
 from retro.app.engine.stages import StoppedError
 from retro.app.narration.narrators import plain_words
 from retro.errors import LostClaimError, UnknownError, UsageError
-from retro.invariant import invariant
 from retro.periods import DAY, HOUR, SECOND
 from retro.store.database import Store
 from retro.store.jobs import claims, reviews
@@ -166,18 +165,6 @@ def test_after_five_failures_it_is_parked_and_says_why(world: World):
     assert len(world.events("review_parked")) == 3
     with world.store.read() as conn:
         assert reviews.count_parked(conn) == 3
-
-
-def test_figures_that_contradict_each_other_are_parked_with_the_name_of_what_they_break(world: World):
-    def words(*_: Any) -> Any:
-        invariant(2 + 2 == 5, "the parts make the whole", "4.0 is not 5.0")
-
-    for _ in range(5):
-        world.knock(words=words)
-        world.clock.advance(2 * 3600)
-    reasons = {review.reason for review in world.reviews("daily") if review.state == "parked"}
-    broken = "the parts make the whole (4.0 is not 5.0)"
-    assert reasons == {f"InvariantError: the figures contradict each other, so they are withheld: {broken}"}
 
 
 def test_back_off_doubles_to_an_hour_with_jitter():
