@@ -23,6 +23,7 @@ __all__ = [
     "SECOND",
     "Horizon",
     "Period",
+    "PeriodKind",
     "day_of",
     "day_starts",
     "format_instant",
@@ -40,6 +41,8 @@ DAY: Final = 24 * HOUR
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 Horizon = Literal["daily", "weekly", "epoch"]
+PeriodKind = Literal[Horizon, "custom", "loss", "death"]
+"""Whose period it is: one of the calendar, or one that an owner, a loss or a death has cut."""
 
 _INSTANT: Final = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?([Zz]|[+-]\d\d:?\d\d)?", re.ASCII
@@ -144,7 +147,7 @@ def _local(at: int, tz: ZoneInfo) -> datetime:
 class Period:
     """A half-open stretch of time with the name its reviews carry (`2026-W47`, `2026-11-21`, ...)."""
 
-    horizon: Horizon | Literal["custom", "loss", "death"]
+    horizon: PeriodKind
     start: int
     end: int
     key: str

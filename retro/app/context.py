@@ -8,9 +8,10 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
+from retro.kinds import CALENDAR, DAILY, EPOCH, WEEKLY
 from retro.periods import HOUR, SECOND
 from retro.report.document import Document
-from retro.store.jobs.reviews import PERIODIC, Review
+from retro.store.jobs.reviews import Review
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -109,7 +110,7 @@ def backoff(attempt: int, rng: random.Random) -> int:
 class ReviewPolicy:
     """What the owner wants reviewed, and what to do after an outage."""
 
-    periods: tuple[Horizon, ...] = PERIODIC
+    periods: tuple[Horizon, ...] = CALENDAR
     positions: bool = True
     loss_pct: float = 5.0
     lag: int = HOUR
@@ -120,12 +121,12 @@ def policy_of(config: Config) -> ReviewPolicy:
     """The terms of a configuration."""
     review = config.retrospective
     wanted = {
-        "daily": review.daily_review_enabled,
-        "weekly": review.weekly_review_enabled,
-        "epoch": review.epoch_review_enabled,
+        DAILY.name: review.daily_review_enabled,
+        WEEKLY.name: review.weekly_review_enabled,
+        EPOCH.name: review.epoch_review_enabled,
     }
     return ReviewPolicy(
-        periods=tuple(kind for kind in PERIODIC if wanted[kind]),
+        periods=tuple(kind for kind in CALENDAR if wanted[kind]),
         positions=review.position_close_review,
         loss_pct=review.loss_review_threshold_pct,
         lag=round(review.settle_lag_hours * HOUR),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
 
 from retro.errors import UsageError
+from retro.kinds import OwedKind
 from retro.periods import parse_duration, zone
 
 if TYPE_CHECKING:
@@ -41,7 +42,6 @@ __all__ = [
     "Positive",
     "Repository",
     "RepositoryFile",
-    "ReviewKind",
     "Slug",
     "Tier",
     "TimeZone",
@@ -217,8 +217,7 @@ Branch = Annotated[
     ),
 ]
 Slug = Annotated[str, AfterValidator(_matching(r"[\w.-]+/[\w.-]+", "a repository as owner/name"))]
-ReviewKind = Literal["daily", "weekly", "epoch", "position", "loss", "death"]
-Kinds = Annotated[tuple[ReviewKind, ...], Field(strict=False)]
+Kinds = Annotated[tuple[OwedKind, ...], Field(strict=False)]
 
 
 def one_word(value: object) -> object:

@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, Field, PrivateAttr, ValidationInfo, field_
 from retro.config import shapes
 from retro.config.retrospective import RetrospectiveTable
 from retro.config.shapes import ConfigTable
+from retro.kinds import MAILED
 
 __all__ = [
     "AgentTable",
@@ -29,8 +30,6 @@ __all__ = [
     "SourceTable",
     "StoreTable",
 ]
-
-_MAILED: tuple[shapes.ReviewKind, ...] = ("weekly", "epoch", "loss", "death")
 
 
 class OwnerTable(ConfigTable):
@@ -132,7 +131,7 @@ class MailTable(ConfigTable):
     recipients: shapes.Addresses = Field(
         default=(), examples=[["ada@example.org"]], description="each gets each mail once"
     )
-    kinds: shapes.Kinds = Field(default=_MAILED, description="also daily and position, if you like")
+    kinds: shapes.Kinds = Field(default=MAILED, description="also daily and position, if you like")
 
     @field_validator("recipients")
     @classmethod
@@ -162,7 +161,7 @@ class NotifyTable(ConfigTable):
         repr=False,
         description="Those with a token or password in them belong in the secret RETRO_NOTIFY_URLS",
     )
-    kinds: shapes.Kinds = Field(default=_MAILED, description="as for mail")
+    kinds: shapes.Kinds = Field(default=MAILED, description="as for mail")
 
 
 class PlaybookTable(ConfigTable):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from retro.figures import DASH, money_of, span
+from retro.kinds import KINDS
 from retro.present.page.answers import (
     LOST,
     HeadlineAnswer,
@@ -22,7 +23,7 @@ from retro.present.page.answers import (
 from retro.present.page.audit import wanting
 from retro.present.page.blocks import Notes, PathChart, Prose, Table, tone_of
 from retro.present.page.groups import instrument_label
-from retro.present.page.labels import HORIZONS, believed
+from retro.present.page.labels import believed
 from retro.present.page.position import page_of_position
 from retro.present.page.report import money_of_report, page_of_report, result_text
 from retro.present.page.revision import Change, changes
@@ -45,14 +46,12 @@ __all__ = ["MailPage", "Older", "harmless", "mail_page", "quoted"]
 _CHANGES: Final = 8
 _OLDER: Final = 60
 _LONGEST: Final = 1200
-_SHORT_KINDS: Final = frozenset({"daily", "loss"})
 _IN_SHORT: Final = ("proposals", "words", "audit", "attribution", "positions", "predictions", "quality")
 _IN_FULL: Final = (
     *("proposals", "words", "attribution", "audit", "days", "positions", "effectiveness", "risk"),
     *("breakdowns", "predictions", "costs", "quality"),
 )
-_NAMED: Final = frozenset({"daily", "weekly", "epoch", "position"})
-_ANSWERS: Final = {"death": answers_of_life, "loss": answers_of_loss}
+_ANSWERS: Final = {"life": answers_of_life, "action": answers_of_loss}
 _ADDRESS: Final = re.compile(r"(?<=[A-Za-z]):(?=//)|(?<=\bwww)\.|(?<=\bmailto):", re.IGNORECASE)
 _YEAR: Final = re.compile(r" \d{4}$")  # a review's name says it
 
@@ -100,12 +99,12 @@ class MailPage:
 
 def mail_page(message: Message) -> MailPage:
     """What a message says."""
-    document = harmless(message.document)
+    kind, document = KINDS[message.kind], harmless(message.document)
     currencies = {agent: quoted(currency, 20) for agent, currency in message.currencies.items()}
     if isinstance(document, RetrospectiveReport):
         page, money = page_of_report(document), money_of_report(document)
-        answers = _ANSWERS.get(message.kind, answers_of_report)(document, money)
-        keys: Sequence[str] = _IN_SHORT if message.kind in _SHORT_KINDS else _IN_FULL
+        answers = _ANSWERS.get(kind.scope, answers_of_report)(document, money)
+        keys: Sequence[str] = _IN_SHORT if kind.brief else _IN_FULL
     else:
         amounts = (document.final_pnl, document.mfe, document.mae, document.period_pnl)
         money = money_of(currencies.get(message.agent, ""), amounts)
@@ -126,8 +125,8 @@ def mail_page(message: Message) -> MailPage:
     return MailPage(
         agent=quoted(message.agent),
         review_id=quoted(message.review_id),
-        period=quoted(message.period_key) if message.kind in _NAMED else "",
-        kicker=_kicker(message, head.kicker),
+        period=quoted(message.period_key) if kind.key_in_mail else "",
+        kicker=f"{kind.title}, corrected" if message.revision > 1 else kind.title,
         title=head.title,
         subtitle=head.subtitle,
         result=head.result,
@@ -144,11 +143,6 @@ def mail_page(message: Message) -> MailPage:
         sections=tuple(_sections(page, keys)),
         foot=page.foot,
     )
-
-
-def _kicker(message: Message, kicker: str) -> str:
-    name = HORIZONS.get(message.kind, kicker)
-    return f"{name}, corrected" if message.revision > 1 else name
 
 
 def quoted(text: str, longest: int = _LONGEST) -> str:

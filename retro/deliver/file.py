@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 from urllib.parse import quote
 
 from retro.deliver.channel import Retry, Sent
-from retro.present.formats import Format, render
+from retro.kinds import KINDS
+from retro.present.formats import render
 
 if TYPE_CHECKING:
     from retro.config import Config
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Files", "file_channel", "reviews_directory", "safe_name"]
 
-_FORMATS: Final[tuple[Format, ...]] = ("json", "md", "html")
-_OF_POSITIONS: Final[tuple[Format, ...]] = ("json", "md")
-"""Positions come by the thousand; `retro show ID --format html` draws the one that is looked at."""
 _LONGEST: Final = 120
 
 
@@ -67,10 +65,10 @@ class Files:
         key = safe_name(message.period_key or message.kind)
         stem = key if message.revision == 1 else f"{key}.r{message.revision}"
         folder = self.directory / safe_name(message.agent) / safe_name(message.kind)
-        forms = _OF_POSITIONS if message.kind == "position" else _FORMATS
         currency = message.currencies.get(message.agent, "")
         return {
-            folder / f"{stem}.{form}": render(message.document, form, currency=currency) for form in forms
+            folder / f"{stem}.{form}": render(message.document, form, currency=currency)
+            for form in KINDS[message.kind].formats
         }
 
 

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from retro.periods import PeriodKind
 from retro.report.form import Document, Reasons
 from retro.report.groups import Breakdowns
 from retro.report.heuristic import HeuristicReport
@@ -109,7 +110,7 @@ class RetrospectiveReport(Document):
 
     id: str
     agent: str
-    horizon: Literal["daily", "weekly", "epoch", "custom", "loss", "death"]
+    horizon: PeriodKind
     period_start: str
     period_end: str
     generated_at: str

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from retro.app.context import policy_of
 from retro.app.doctor.check import broken, note, ok
 from retro.deliver.channel import Sent
+from retro.kinds import KINDS
 from retro.periods import SECOND, period_at, zone
 from retro.store.facts import agents
 from retro.store.jobs import claims, outbox, reviews
@@ -111,7 +112,7 @@ def schedule(house: Installation) -> Iterator[Check]:
     for kind in policy_of(house.config).periods:
         ends = [
             period_at(kind, house.now, tz, birth=birth, epoch_days=days).end
-            for birth in (births if kind == "epoch" else [0])
+            for birth in (births if KINDS[kind].from_birth else [0])
             if birth <= house.now
         ]
         if ends:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from retro.app.engine.losses import losses
 from retro.app.settlement.settle import ensure_settled
+from retro.kinds import DEATH, KINDS, LOSS, POSITION
 from retro.periods import DAY, SECOND, day_of, midnight, period_at
 from retro.store.facts import agents, events
 from retro.store.jobs import enrolments, reviews
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 __all__ = ["Lifespan", "enqueue_due", "next_end", "owed_periods"]
 
 _WEEK: Final = 7 * DAY
-_LENGTH: Final = {"daily": 1, "weekly": 7}
 _FILLED: Final = frozenset({"spot", "perp"})
 
 
@@ -127,7 +127,7 @@ def owed_periods(
     end_of_life = NEVER if life.ended_at is None else life.ended_at
     while start < end_of_life:
         period = period_at(kind, start, settings.zone, birth=life.birth, epoch_days=settings.epoch_days)
-        if kind == "epoch" and period.end > end_of_life:
+        if KINDS[kind].from_birth and period.end > end_of_life:
             period = type(period)(kind, period.start, end_of_life, period.key)
         if period.end > until or period.end <= start:
             return
@@ -180,7 +180,7 @@ def _contiguous(
     kind: Horizon, settings: AgentSettings, life: Lifespan, count: int, first: int, last: int
 ) -> int | None:
     """Where to go on when the ledger has every period of a kind so far; None when it has to be asked for each."""
-    zone, days = settings.zone, _LENGTH.get(kind, settings.epoch_days)
+    zone, days = settings.zone, KINDS[kind].days or settings.epoch_days
     begin = period_at(kind, life.birth, zone, birth=life.birth, epoch_days=settings.epoch_days)
     final = period_at(kind, last, zone, birth=life.birth, epoch_days=settings.epoch_days)
     steps = (day_of(last, zone) - day_of(first, zone)).days
@@ -195,7 +195,7 @@ def _position(row: tuple[str, str, int, int], terms: ReviewPolicy, enrolled_at: 
     name, kind, opened_at, closed_at = row
     holding_time = min(closed_at - opened_at, _WEEK)
     return Obligation(
-        kind="position",
+        kind=POSITION.name,
         subject=name,
         key=name,
         start=opened_at,
@@ -220,7 +220,7 @@ def _losses(
     for loss in losses(conn, agent, settings, enrolment.losses_from, now + DAY, terms.loss_pct):
         end = (loss.end // SECOND + 1) * SECOND
         yield Obligation(
-            kind="loss",
+            kind=LOSS.name,
             subject=loss.name,
             key=loss.name,
             start=midnight(day_of(loss.start, settings.zone), settings.zone),
@@ -251,7 +251,7 @@ def _death(
     count = life.open_positions
     return [
         Obligation(
-            kind="death",
+            kind=DEATH.name,
             subject="",
             key="",
             start=start,

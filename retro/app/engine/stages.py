@@ -7,11 +7,11 @@ not made again, so the model is not paid twice; the last step (done, letters, co
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from retro.app.experience import records
 from retro.app.reviews import documents
 from retro.errors import UnknownError
+from retro.kinds import KINDS
 from retro.report import dump
 from retro.report.document import digest_of, read, with_revision
 from retro.safe import clean
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from retro.store.jobs.reviews import Review
 
 __all__ = ["StagedReview", "StoppedError", "commit", "compute"]
-
-_HISTORY_KIND: Final = "weekly"
 
 
 class StoppedError(Exception):
@@ -118,16 +116,12 @@ def commit(conn: Connection, bench: WorkContext, staged: StagedReview, now: int)
 def _goes(bench: WorkContext, channel: str, review: Review, *, overtaken: bool) -> bool:
     """Whether people are told: of the kinds they chose, and of history only by its newest week."""
     if channel == "records":
-        return review.kind in records.KINDS
-    kinds = {
-        "mail": bench.config.mail.kinds,
-        "notify": bench.config.notify.kinds,
-        "pull_request": ("weekly",),
-    }.get(channel)
-    if kinds is None:
-        return True
-    quiet = review.backfill and (review.kind != _HISTORY_KIND or overtaken)
-    return review.kind in kinds and not quiet
+        return KINDS[review.kind].records
+    quiet = review.backfill and (overtaken or not KINDS[review.kind].tells_history)
+    if channel == "pull_request":
+        return KINDS[review.kind].requests and not quiet
+    kinds = {"mail": bench.config.mail.kinds, "notify": bench.config.notify.kinds}.get(channel)
+    return kinds is None or (review.kind in kinds and not quiet)
 
 
 def _agent_of(bench: WorkContext, review: Review) -> tuple[Agent, AgentSettings]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from playbook import parse
 from retro.deliver.channel import Rejected, Retry, Sent
+from retro.kinds import KINDS
 from retro.periods import parse_instant
 from retro.report import RetrospectiveReport
 from retro.safe import plain_text
@@ -25,10 +26,8 @@ if TYPE_CHECKING:
     from retro.deliver.channel import Message, Outcome
     from retro.report import HeuristicReport, PositionRetrospective
 
-__all__ = ["KINDS", "Records", "records_channel", "records_of"]
+__all__ = ["Records", "records_channel", "records_of"]
 
-KINDS: Final = ("weekly", "epoch")
-"""The kinds of reviews that leave records."""
 _FEW: Final = 10
 _SURE: Final = 0.95
 _LONGEST: Final = 2000
@@ -87,7 +86,7 @@ def records_of(document: RetrospectiveReport | PositionRetrospective | None) -> 
     """
     from memory.records import Judgement  # noqa: PLC0415  as in `send`
 
-    if not isinstance(document, RetrospectiveReport) or document.horizon not in KINDS:
+    if not isinstance(document, RetrospectiveReport) or not KINDS[document.horizon].records:
         return None
     by_name: dict[str, list[HeuristicReport]] = {}
     for row in document.heuristic_performance:

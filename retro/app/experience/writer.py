@@ -26,6 +26,7 @@ from retro.app.experience.episodes import (
     name_of,
     plan_context,
 )
+from retro.kinds import KINDS
 from retro.model import Decision
 from retro.periods import parse_instant
 from retro.report import PositionRetrospective
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Learned", "write_review"]
 
-_PLANNING: Final = ("weekly", "epoch", "loss")
 _CHUNK: Final = 200
 
 
@@ -198,7 +198,7 @@ class _MemoryWriter:
             inaction_episode(decision, None) for name, decision in idle.items() if name not in episodes
         )
         self._observe([decision for decision in decisions if decision.context], positions)
-        if self.review.kind in _PLANNING and (positions or decisions):  # the silent need no defence
+        if KINDS[self.review.kind].plans and (positions or decisions):  # the silent need no defence
             suggested_plans = suggest_plans(
                 self.conn, self.agent, as_of=self.known_at, review=self.review.id, settings=self.terms
             )

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from playbook import from_json
 from retro.app.proposals.selection import allowed
 from retro.errors import ConfigError, StoreError
+from retro.kinds import KINDS, POSITION
 from retro.narrate import plain
 from retro.narrate.candidates import candidates
 from retro.narrate.client import Reply
@@ -46,7 +47,7 @@ _NO_LEDGER: Final = "the spend ledger could not be written, and without it no mo
 def tier_of(config: Config, kind: str) -> str:
     """The tier that words a kind of review: epochs and deaths have their own, T0 is no model."""
     review = config.retrospective
-    return review.epoch_inference_tier if kind in {"epoch", "death"} else review.review_inference_tier
+    return review.epoch_inference_tier if KINDS[kind].epoch_tier else review.review_inference_tier
 
 
 def narrated(
@@ -122,7 +123,7 @@ def narrated_position(
         config,
         env,
         case,
-        tier_of(config, "position"),
+        tier_of(config, POSITION.name),
         lambda: position_subject(worded_position, currency, zone_name),
     )
     if written.words is not None:
@@ -180,7 +181,7 @@ def extracted(
 
     It is booked under `subject` and nobody's agent; the store is opened only when a model is asked.
     """
-    tier = tier_of(config, "assessment")
+    tier = config.retrospective.review_inference_tier  # an assessment is worded as a review is
     key, why = _key(config, env, tier)
     if key is None:
         return Extracted("", why=why)

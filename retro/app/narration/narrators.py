@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from retro.app.narration.narrate import narrated, narrated_position, tier_of
 from retro.errors import ConfigError
+from retro.kinds import KINDS
 from retro.narrate.plain import position_words, words
 from retro.narrate.testament import testament
 from retro.report import RetrospectiveReport
@@ -29,7 +30,7 @@ def plain_words(review: Review, document: Document, settings: AgentSettings) -> 
     if not isinstance(document, RetrospectiveReport):
         return position_words(document, currency=settings.base_currency), False
     report = words(document)
-    return (testament(report) if review.kind == "death" else report), False
+    return (testament(report) if KINDS[review.kind].scope == "life" else report), False
 
 
 def words_of(
@@ -58,7 +59,7 @@ def words_of(
         report = narrated(
             store, config, env, document, now, playbook=settings.playbook, resume=True, beat=beat
         )
-        report = testament(report) if review.kind == "death" else report
+        report = testament(report) if KINDS[review.kind].scope == "life" else report
         return report, report.narrative.source == "model"
 
     return worded

@@ -11,6 +11,7 @@ from retro.deliver.channel import Rejected, Retry, Sent
 from retro.errors import UnknownError
 from retro.forge.api import ForgeError
 from retro.forge.git import GitError
+from retro.kinds import KINDS
 from retro.periods import SECOND
 from retro.store.facts import agents
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["PullRequests"]
 
 _EVERY: Final = 600 * SECOND
-_KIND: Final = "weekly"
 
 
 class PullRequests:
@@ -59,7 +59,7 @@ class PullRequests:
 
     def send(self, message: Message) -> Outcome:
         """Bring a weekly review's proposals; a branch that a person has made theirs counts as sent."""
-        if message.kind != _KIND:
+        if not KINDS[message.kind].requests:
             return Sent()
         try:
             agent = self._agent(message.agent)

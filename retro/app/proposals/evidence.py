@@ -20,6 +20,7 @@ from retro.app.proposals.selection import allowed
 from retro.evaluate.audit.audit import audit_standing
 from retro.evaluate.audit.history import RECORD, identity
 from retro.kernels.audit import recommend
+from retro.kinds import KINDS
 from retro.periods import SECOND, parse_instant
 from retro.store import proposals
 from retro.store.books import positions
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from retro.store.proposals import Proposal
 
 __all__ = [
-    "PROPOSING",
     "Size",
     "audit_rows",
     "is_applied",
@@ -48,8 +48,6 @@ __all__ = [
     "with_history",
 ]
 
-PROPOSING: Final = frozenset({"weekly", "epoch", "death", "custom"})
-"""The reviews that propose: one day or one loss is no evidence for a rule."""
 _NOTHING: Final = np.empty(0, RECORD)
 _ACCEPTED: Final = frozenset({"merged", "validated", "refuted"})
 
@@ -182,7 +180,7 @@ def proposed_by(
 
     Without a playbook only what the evidence supports: a first one is `retro playbook propose`'s to offer.
     """
-    if report.horizon not in PROPOSING:
+    if not KINDS[report.horizon].proposes:
         return []
     rules, end, made_at = (
         settings.options.rules,

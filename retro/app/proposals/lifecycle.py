@@ -17,6 +17,7 @@ from retro.app.proposals.outcomes import verdicts
 from retro.app.proposals.selection import allowed, prompt_of
 from retro.app.settlement.book import known_until, read_rows
 from retro.evaluate.audit.citations import items_of
+from retro.kinds import KINDS
 from retro.report import RetrospectiveReport
 from retro.store import proposals
 from retro.store.facts import agents
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 
 __all__ = ["suggest", "suggesting"]
 
-_KIND: Final = "weekly"
 _FOREVER: Final = 1 << 62
 
 
@@ -47,7 +47,7 @@ def suggesting(settings_for: Callable[[Agent], AgentSettings], clock: Callable[[
 
     def draw(conn: Connection, review: Review, document: Document) -> None:
         now = clock()
-        if review.kind != _KIND or not isinstance(document, RetrospectiveReport):
+        if not KINDS[review.kind].requests or not isinstance(document, RetrospectiveReport):
             return
         if not reviews.newer_than(conn, review, now):
             agent = next(agent for agent in agents.agents(conn) if agent.name == review.agent)

@@ -21,6 +21,7 @@ from retro.errors import UsageError
 from retro.forge import request
 from retro.forge.api import ForgeError
 from retro.forge.git import GitError
+from retro.kinds import WEEKLY
 from retro.periods import SECOND, midnight, period_at
 from retro.store import proposals
 
@@ -105,7 +106,7 @@ def open_request(
     goes on from there.
     """
     period = week_of(agent, settings, week)
-    named = tuple(reviews) or (f"{agent.name}.weekly.{period.key}",)
+    named = tuple(reviews) or (f"{agent.name}.{WEEKLY.name}.{period.key}",)
     with remote.open():
         with store.read() as conn:
             live = proposals.requests(conn, agent.name, proposals.LIVE)

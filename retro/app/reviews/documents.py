@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, cast
 
 from retro.app.reviews.build import review_period, review_position
+from retro.kinds import KINDS
 from retro.periods import DAY, Period
 
 if TYPE_CHECKING:
-    from typing import Literal
-
     from retro.app.settlement.settings import AgentSettings
+    from retro.periods import PeriodKind
     from retro.report.document import Document
     from retro.store.database import Store
     from retro.store.facts.agents import Agent
@@ -29,15 +29,17 @@ def numbers_of(store: Store, agent: Agent, settings: AgentSettings, review: Revi
     that its checkpoints ask for; between these instants the clock makes no difference. A loss is told by its day up to and with the action, read at once: no mark after it is waited for. A death gathers
     the whole life; paths of positions, which nobody would look at by the thousand, are left out of it.
     """
-    if review.kind == "position":
+    kind = KINDS[review.kind]
+    if kind.scope == "position":
         after_until = _after_until(review, settings, now)
         return review_position(store, agent, settings, review.subject, after_until=after_until)
-    kind = cast("Literal['daily', 'weekly', 'epoch', 'loss', 'death']", review.kind)
-    if kind == "loss":
+    if not kind.waits:
         settings = replace(settings, options=replace(settings.options, settle_lag=0))
-    period = Period(kind, review.period_start, review.period_end, review.period_key)
+    period = Period(
+        cast("PeriodKind", review.kind), review.period_start, review.period_end, review.period_key
+    )
     report = review_period(store, agent, settings, period, ended=True)
-    if kind == "death":
+    if kind.scope == "life":
         bare = [position.model_copy(update={"path": []}) for position in report.positions]
         report = report.model_copy(update={"positions": bare})
     return report.model_copy(update={"id": review.id})

@@ -10,6 +10,7 @@ from retro.accounting.wallet import Wallet
 from retro.app.settlement.book import WALLET_TYPES, history_of, opening_of, read_rows
 from retro.app.settlement.tracks import load_tracks
 from retro.evaluate.audit.history import history_from
+from retro.kinds import KINDS
 from retro.model import Decision, Prediction, Resolution
 from retro.periods import DAY, day_starts, period_at, period_before
 from retro.store.books import positions
@@ -53,7 +54,7 @@ def grid_of(period: Period, settings: AgentSettings) -> list[int]:
 
 def week_before(period: Period, settings: AgentSettings) -> tuple[int, int] | None:
     """The week before a weekly review's own, whatever the clocks did; None for every other review."""
-    if period.horizon != "weekly":
+    if not KINDS[period.horizon].compares:
         return None
     before = period_before(period, settings.zone)
     return before.start, before.end

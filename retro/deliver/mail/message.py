@@ -16,6 +16,7 @@ from email.utils import format_datetime, parseaddr
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
+from retro.kinds import KINDS
 from retro.safe import plain_text
 
 if TYPE_CHECKING:
@@ -79,10 +80,11 @@ def message_id(message: Message, domain: str, revision: int | None = None) -> st
     Kinds other than weekly stand before the period, so that a day and an epoch that begin together stay apart.
     """
     parts = ["review", _atom(message.agent)]
-    if message.kind != "weekly":
+    key_tells_kind = KINDS[message.kind].key_tells_kind
+    if not key_tells_kind:
         parts.append(_atom(message.kind))
     if message.period_key:
-        pattern = _PLAIN if message.kind == "weekly" else _SINGLE
+        pattern = _PLAIN if key_tells_kind else _SINGLE
         parts.append(_atom(message.period_key, pattern))
     return f"<{'.'.join(parts)}.r{message.revision if revision is None else revision}@{domain}>"
 

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FLAGS",
-    "HORIZONS",
     "IMPLAUSIBLE",
     "KINDS",
     "MEASURES",
@@ -47,15 +46,6 @@ COMPONENTS: Final = (
     ("unattributed", "Unattributed", 1),
 )
 """Lines of an attribution in the order they are read, with the sign they enter the total with."""
-
-HORIZONS: Final = {
-    "daily": "Daily review",
-    "weekly": "Weekly review",
-    "epoch": "Epoch review",
-    "custom": "Review",
-    "loss": "Loss review",
-    "death": "Last review",
-}
 
 KINDS: Final = {
     "spot": "spot",

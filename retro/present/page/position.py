@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from retro.figures import DASH, count, duration, moment, price, quantity, ratio, seconds_between, spell
+from retro.kinds import POSITION
 from retro.present.page.blocks import (
     Cell,
     Column,
@@ -82,7 +83,7 @@ def _headline(p: PositionRetrospective, money: MoneyStyle) -> Headline:
         )
     flags = tuple(f"{FLAGS.get(flag, flag).capitalize()}." for flag in p.flags)
     return Headline(
-        kicker="Position retrospective",
+        kicker=POSITION.title,
         title=instrument_label(p),
         subtitle=", ".join(name for name in names if name),
         result=result_text(p.final_pnl, money),

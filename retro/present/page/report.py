@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from retro.figures import count, duration, money_of, percent, ratio, span
+from retro.kinds import KINDS
 from retro.present.page.audit import audit_section, predictions_section, wanting
 from retro.present.page.blocks import Figure, Headline, Page, tone_of
 from retro.present.page.closing import proposals_section, provenance_lines, quality_section, words_section
@@ -15,7 +16,7 @@ from retro.present.page.groups import (
     plausible,
     positions_section,
 )
-from retro.present.page.labels import HORIZONS, IMPLAUSIBLE, VERDICTS, believed, clip, signed_components
+from retro.present.page.labels import IMPLAUSIBLE, VERDICTS, believed, clip, signed_components
 from retro.present.page.money import (
     attribution_section,
     costs_section,
@@ -78,7 +79,7 @@ def result_text(value: float, money: MoneyStyle) -> str:
 def _headline(report: RetrospectiveReport, money: MoneyStyle) -> Headline:
     period = span(report.period_start, report.period_end, report.time_zone)
     name = report.id.rpartition(".")[2]
-    week = f" ({name})" if report.horizon == "weekly" and "-W" in name else ""
+    week = f" ({name})" if KINDS[report.horizon].key_tells_kind and "-W" in name else ""
     alarms = []
     if report.effectiveness.alarm and report.effectiveness.alarm_text:
         alarms.append(f"Alarm: {report.effectiveness.alarm_text}.")
@@ -89,7 +90,7 @@ def _headline(report: RetrospectiveReport, money: MoneyStyle) -> Headline:
         alarms.append("Provisional: some marks are missing or old, see data quality.")
     revision = f", revision {report.revision}" if report.revision > 1 else ""
     return Headline(
-        kicker=HORIZONS[report.horizon],
+        kicker=KINDS[report.horizon].title,
         title=report.agent,
         subtitle=f"{period}{week}, {report.time_zone}{revision}",
         result=result_text(believed(report.pnl), money),

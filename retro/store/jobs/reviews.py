@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from sqlalchemy import ColumnElement, Select, and_, func, or_, select, text, update
 
 from retro.errors import UnknownError, UsageError
+from retro.kinds import CALENDAR, KINDS, POSITION
 from retro.store.books.positions import book_positions
 from retro.store.facts.agents import key_query, known_key
 from retro.store.jobs.tables import documents, reviews
@@ -29,7 +30,6 @@ __all__ = [
     "LATE_FACTS",
     "LATE_MARKS",
     "NEVER",
-    "PERIODIC",
     "Obligation",
     "Review",
     "StoredRevision",
@@ -64,8 +64,6 @@ NEVER: Final = 1 << 62
 IS_OPEN: Final = text("reviews.state IN ('waiting', 'due', 'running')")
 IS_LATE: Final = text("reviews.late <> 0")
 """As the partial indexes spell them, so that the database finds that they apply."""
-PERIODIC: Final = ("daily", "weekly", "epoch")
-"""The kinds that follow the calendar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +179,7 @@ def unreviewed_positions(conn: Connection, agent: str) -> list[tuple[str, str, i
     book = book_positions.c
     join_on = and_(
         reviews.c.agent == book.agent,
-        reviews.c.kind == "position",
+        reviews.c.kind == POSITION.name,
         reviews.c.subject == book.position,
         reviews.c.period_start == book.opened_at,
         reviews.c.period_end == book.closed_at,
@@ -256,7 +254,7 @@ def skip_superseded(conn: Connection, agent: str, now: int, reason: str) -> int:
         .exists()
     )
     ripe = and_(reviews.c.state.in_(("waiting", "due")), reviews.c.due_at <= now, reviews.c.attempts == 0)
-    mine = and_(reviews.c.agent == key_query(agent), reviews.c.kind.in_(PERIODIC))
+    mine = and_(reviews.c.agent == key_query(agent), reviews.c.kind.in_(CALENDAR))
     values = {"state": "skipped", "reason": reason}
     return conn.execute(update(reviews).where(mine, ripe, overtaken).values(values)).rowcount
 
@@ -297,7 +295,7 @@ def facts_digest(conn: Connection, review: Review) -> str:
     """A digest of the facts inside a review's period (a position's: that name it), whatever order they came in."""
     own: ColumnElement[bool] = (
         events.c.position == review.subject
-        if review.kind == "position"
+        if KINDS[review.kind].scope == "position"
         else and_(events.c.at >= review.period_start, events.c.at < review.period_end)
     )
     query = select(events.c.type, events.c.id, events.c.at, events.c.body)
