@@ -17,16 +17,30 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 from retro.errors import ConfigError
 
-__all__ = ["SECRETS", "Secret", "find_secret", "find_secrets", "redact"]
+__all__ = [
+    "FORGE_TOKEN",
+    "MODEL_KEY",
+    "NOTIFY_URLS",
+    "SECRETS",
+    "SMTP_PASSWORD",
+    "Secret",
+    "find_secret",
+    "find_secrets",
+    "redact",
+]
 
-SECRETS: Final = ("ANTHROPIC_API_KEY", "RETRO_SMTP_PASSWORD", "RETRO_FORGE_TOKEN", "RETRO_NOTIFY_URLS")
+MODEL_KEY: Final = "ANTHROPIC_API_KEY"
+SMTP_PASSWORD: Final = "RETRO_SMTP_PASSWORD"  # noqa: S105  its name, not its value
+FORGE_TOKEN: Final = "RETRO_FORGE_TOKEN"  # noqa: S105  its name, not its value
+NOTIFY_URLS: Final = "RETRO_NOTIFY_URLS"
+SECRETS: Final = (MODEL_KEY, SMTP_PASSWORD, FORGE_TOKEN, NOTIFY_URLS)
 """Every secret there is, by its name in the environment."""
 
 _LIMIT: Final = 64 * 1024
 _SHORTEST: Final = 4  # a shorter value would blot out ordinary words
 _DEEPEST: Final = 12
 
-_MANY_LINES: Final = frozenset({"RETRO_NOTIFY_URLS"})
+_MANY_LINES: Final = frozenset({NOTIFY_URLS})
 _SENSITIVE_KEY: Final = re.compile(r"(?i)(?:^|[_.-])(password|passwd|secret|token|api_?key|authorization)$")
 _PATTERNS: Final = (
     (re.compile(r"(://[^/\s:@]*):[^/\s@]+@"), r"\1:[redacted]@"),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 from pydantic import BaseModel
 
 from retro.config.tables import Config
-from retro.secret import SECRETS, redact
+from retro.secret import FORGE_TOKEN, MODEL_KEY, NOTIFY_URLS, SECRETS, SMTP_PASSWORD, redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -24,10 +24,10 @@ __all__ = ["faults_of", "secrets_in"]
 KeyPath = tuple[str | int, ...]
 
 _SECRET_OF: Final = {
-    "llm": "ANTHROPIC_API_KEY",
-    "mail": "RETRO_SMTP_PASSWORD",
-    "playbook": "RETRO_FORGE_TOKEN",
-    "notify": "RETRO_NOTIFY_URLS",
+    "llm": MODEL_KEY,
+    "mail": SMTP_PASSWORD,
+    "playbook": FORGE_TOKEN,
+    "notify": NOTIFY_URLS,
 }
 _SECRET_KEY: Final = re.compile(r"(?i)passw|passphrase|secret|token|api_?key|credential")
 _MAY_CARRY_ONE: Final = {("store", "url"), ("service", "ping_url")}  # no secret of ours would replace it

@@ -14,6 +14,7 @@ from retro.config import shapes
 from retro.config.retrospective import RetrospectiveTable
 from retro.config.shapes import ConfigTable
 from retro.kinds import MAILED
+from retro.secret import FORGE_TOKEN, NOTIFY_URLS, SMTP_PASSWORD
 
 __all__ = [
     "AgentTable",
@@ -121,7 +122,7 @@ class MailTable(ConfigTable):
     username: shapes.Line | None = Field(
         default=None,
         examples=["ada@example.org"],
-        description="the password is the secret RETRO_SMTP_PASSWORD",
+        description=f"the password is the secret {SMTP_PASSWORD}",
     )
     sender: shapes.Address | None = Field(
         default=None,
@@ -159,7 +160,7 @@ class NotifyTable(ConfigTable):
         default=(),
         examples=[["ntfys://ntfy.sh/TOPIC"]],
         repr=False,
-        description="Those with a token or password in them belong in the secret RETRO_NOTIFY_URLS",
+        description=f"Those with a token or password in them belong in the secret {NOTIFY_URLS}",
     )
     kinds: shapes.Kinds = Field(default=MAILED, description="as for mail")
 
@@ -182,7 +183,7 @@ class PlaybookTable(ConfigTable):
         default=None, examples=["main"], description="default: the repository's own"
     )
     api_url: shapes.WebUrl = Field(
-        default="https://api.github.com", description="the token is the secret RETRO_FORGE_TOKEN"
+        default="https://api.github.com", description=f"the token is the secret {FORGE_TOKEN}"
     )
     slug: shapes.Slug | None = Field(
         default=None, examples=["ada/agent"], description="owner/name, for channel github"

@@ -15,7 +15,7 @@ from retro.deliver.briefing import mail_page, quoted
 from retro.deliver.channel import Rejected, Retry, Sent
 from retro.figures import count
 from retro.safe import plain_text
-from retro.secret import Secret, find_secret, redact
+from retro.secret import NOTIFY_URLS, Secret, find_secret, redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -35,7 +35,7 @@ _MARKUP: Final = str.maketrans({"<": "(", ">": ")", "@": "@ ", "`": "'", "[": "(
 
 def notify_channel(config: Config, env: Mapping[str, str]) -> NotifyChannel:
     """The channel as configured, with the secret URLs from the environment."""
-    return NotifyChannel(config, find_secret("RETRO_NOTIFY_URLS", env))
+    return NotifyChannel(config, find_secret(NOTIFY_URLS, env))
 
 
 class NotifyChannel:
@@ -46,7 +46,7 @@ class NotifyChannel:
     def __init__(self, config: Config, secret: Secret | None = None, *, deadline_s: float = 30.0) -> None:
         urls = [*config.notify.urls, *_NEXT_URL.split(secret.reveal() if secret else "")]
         self._urls = _named(url for url in urls if url)
-        self._masked = Secret("RETRO_NOTIFY_URLS", "\n".join(self._urls.values()))
+        self._masked = Secret(NOTIFY_URLS, "\n".join(self._urls.values()))
         self._deadline_s = deadline_s
 
     def recipients(self, config: Config) -> tuple[str, ...]:  # noqa: ARG002  the secret URLs are ours alone

@@ -16,7 +16,7 @@ from urllib.parse import urljoin, urlsplit
 
 from retro.errors import RetroError
 from retro.safe import plain_text
-from retro.secret import Secret, redact
+from retro.secret import FORGE_TOKEN, Secret, redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -220,7 +220,7 @@ class Forge:
         if pause is not None:
             return ForgeError(f"{self._api} asks to come back in {pause:.0f} s: {message}", after_s=pause)
         if status in {401, 403, 404, 410, 451}:
-            needed = "RETRO_FORGE_TOKEN needs contents and pull requests of this repository, read and write"
+            needed = f"{FORGE_TOKEN} needs contents and pull requests of this repository, read and write"
             return ForgeError(f"{self._slug}: {status} {message}; {needed}", permanent=True)
         return ForgeError(
             f"{self._slug}: {request}: {status} {message}", permanent=status in {400, 409, 413, 422}

@@ -10,7 +10,7 @@ from retro.narrate.client import model_state
 from retro.narrate.prices import known_models, price_of
 from retro.narrate.prompt import MAX_TOKENS
 from retro.periods import day_of, midnight, zone
-from retro.secret import find_secret
+from retro.secret import MODEL_KEY, find_secret
 from retro.store import spend
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CHECKS", "model", "spending"]
 
-_KEY: Final = "ANTHROPIC_API_KEY"
 _PATIENCE_S: Final = 5.0
 _USUAL_PROMPT: Final = 12_000  # tokens, rather too many: what a weekly review's request is bounded by
 
@@ -30,7 +29,7 @@ def model(house: Installation) -> Iterator[Check]:
     """The key, then every model in use: has it a price, does the service know it, will it stay."""
     llm = house.config.llm
     try:
-        key = find_secret(_KEY, house.env)
+        key = find_secret(MODEL_KEY, house.env)
     except ConfigError as error:
         yield broken("model", str(error))
         return
@@ -38,10 +37,12 @@ def model(house: Installation) -> Iterator[Check]:
         yield note("model", "switched off ([llm] enabled = false): reviews have plain words")
         return
     if key is None and llm.enabled:
-        yield broken("model", f"[llm] enabled = true, but there is no key: set {_KEY}, or remove the line")
+        yield broken(
+            "model", f"[llm] enabled = true, but there is no key: set {MODEL_KEY}, or remove the line"
+        )
         return
     if key is None:
-        yield note("model", f"no key ({_KEY}): reviews have plain words")
+        yield note("model", f"no key ({MODEL_KEY}): reviews have plain words")
         return
     yield ok("model", f"the key comes from {key.origin}")
     for name, tiers in _in_use(house).items():

@@ -11,7 +11,7 @@ from retro.app.doctor.check import broken, note, ok
 from retro.errors import ConfigError
 from retro.forge.api import Forge, ForgeError
 from retro.forge.git import Git, GitError, git_version
-from retro.secret import find_secret
+from retro.secret import FORGE_TOKEN, find_secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CHECKS", "requests"]
 
-_TOKEN: Final = "RETRO_FORGE_TOKEN"  # noqa: S105  its name, not its value
 _PATIENCE_S: Final = 10.0
 _SHOWN: Final = 5
 
@@ -42,12 +41,12 @@ def requests(house: Installation) -> Iterator[Check]:
     token = None
     if table.channel == "github":
         try:
-            token = find_secret(_TOKEN, house.env)
+            token = find_secret(FORGE_TOKEN, house.env)
         except ConfigError as error:
             yield broken("forge", str(error))
             return
         if token is None:
-            yield broken("forge", f"no token: set {_TOKEN} (contents and pull requests of {table.slug})")
+            yield broken("forge", f"no token: set {FORGE_TOKEN} (contents and pull requests of {table.slug})")
             return
         yield from _forge(house, token)
     yield from _repository(house, token)

@@ -23,7 +23,7 @@ from retro.narrate.subject import position_subject, report_subject
 from retro.narrate.write import Extracted, ModelSession, NarrationResult, extract, write
 from retro.periods import day_of, format_instant, midnight, zone
 from retro.report import Narrative
-from retro.secret import find_secret
+from retro.secret import MODEL_KEY, find_secret
 from retro.store import proposals, spend
 
 if TYPE_CHECKING:
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 __all__ = ["extracted", "model_exchanges", "narrated", "narrated_position", "tier_of"]
 
-_KEY: Final = "ANTHROPIC_API_KEY"
 _NOBODY: Final = "-"
 _NO_LEDGER: Final = "the spend ledger could not be written, and without it no model is asked"
 
@@ -222,10 +221,10 @@ def _key(config: Config, env: Mapping[str, str], tier: str) -> tuple[Secret | No
     if tier == "T0":
         return None, "no model was asked: the tier of this kind of review is T0"
     try:
-        key = find_secret(_KEY, env)
+        key = find_secret(MODEL_KEY, env)
     except ConfigError as error:
         return None, f"no model was asked: {error}"
-    return key, "" if key is not None else f"no model was asked: there is no key ({_KEY})"
+    return key, "" if key is not None else f"no model was asked: there is no key ({MODEL_KEY})"
 
 
 def _caps(config: Config, now: int) -> spend.Caps:

@@ -10,7 +10,7 @@ from retro.kinds import KINDS
 from retro.narrate.plain import position_words, words
 from retro.narrate.testament import testament
 from retro.report import RetrospectiveReport
-from retro.secret import find_secret
+from retro.secret import MODEL_KEY, find_secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -72,6 +72,6 @@ def _wanted(config: Config, env: Mapping[str, str], kind: str) -> bool:
     if config.llm.enabled:
         return True
     try:
-        return find_secret("ANTHROPIC_API_KEY", env) is not None
+        return find_secret(MODEL_KEY, env) is not None
     except ConfigError:
         return True

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from retro.errors import RetroError
 from retro.forge.api import Forge, ForgeError
 from retro.forge.git import Git
-from retro.secret import find_secret
+from retro.secret import FORGE_TOKEN, find_secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -73,9 +73,9 @@ def remote_from(
     table = config.playbook
     beside = store.path.parent if store.path is not None else config.memory.directory
     place = beside / "playbook"
-    token = find_secret("RETRO_FORGE_TOKEN", env) if table.channel == "github" else None
+    token = find_secret(FORGE_TOKEN, env) if table.channel == "github" else None
     if table.channel == "github" and token is None:
-        raise ForgeError("channel github needs a token: the secret RETRO_FORGE_TOKEN", permanent=True)
+        raise ForgeError(f"channel github needs a token: the secret {FORGE_TOKEN}", permanent=True)
     forge = None
     if table.channel == "github" and table.slug is not None:
         forge = Forge(table.api_url, table.slug, token, wait=wait)

@@ -15,7 +15,7 @@ from retro.deliver.mail.body import parts_of
 from retro.deliver.mail.message import Envelope, address_of, content_id, mail_bytes
 from retro.deliver.mail.smtp import Server, reach, transmit
 from retro.present.widths import cut
-from retro.secret import find_secret
+from retro.secret import SMTP_PASSWORD, find_secret
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,7 +35,7 @@ _NO_HOST: Final = "no [mail] host is configured"
 
 def mail_channel(config: Config, env: Mapping[str, str], **patience: float) -> MailChannel:
     """The channel as configured, with its password from the environment."""
-    return MailChannel(config, find_secret("RETRO_SMTP_PASSWORD", env), **patience)
+    return MailChannel(config, find_secret(SMTP_PASSWORD, env), **patience)
 
 
 class MailChannel:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from retro.deliver.channel import Rejected, Retry, Sent
 from retro.safe import plain_text
-from retro.secret import redact
+from retro.secret import SMTP_PASSWORD, redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -167,7 +167,7 @@ def _authenticate(connection: _Connection, server: Server, username: str, passwo
             Retry(f"{server.host} offers no way to log in that we know; a username is configured", _HOUR)
         )
     if code != 235:
-        reason = f"{server.host} did not accept the user name and RETRO_SMTP_PASSWORD ({code})"
+        reason = f"{server.host} did not accept the user name and {SMTP_PASSWORD} ({code})"
         raise _Unmet(Retry(reason, None if 400 <= code < 500 else _HOUR))
 
 
@@ -204,7 +204,7 @@ def _refusal(code: int, text: bytes, part: str, server: Server) -> Outcome:
     """4xx: later, in as long as the server asks for; 5xx: never; what only the owner can mend: in an hour."""
     reason = f"{server.host} did not take {part}: {_quoted(code, text, server)}"
     if code in _OWNERS:
-        hint = "" if server.password or not server.username else "; RETRO_SMTP_PASSWORD is not set"
+        hint = "" if server.password or not server.username else f"; {SMTP_PASSWORD} is not set"
         return Retry(reason + hint, _HOUR)
     if 500 <= code < 600:
         return Rejected(reason)
