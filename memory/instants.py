@@ -11,7 +11,9 @@ from memory.errors import RefusedError
 DAY: Final = 86_400_000_000
 """Microseconds of one day."""
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+"""Instant 0."""
+
 _LAST_MS: Final = 253_402_300_799_999  # 9999-12-31T23:59:59.999Z, the last a datetime can show
 _RFC3339: Final = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)", re.ASCII
@@ -38,7 +40,7 @@ def instant(value: object) -> int:
     except ValueError as error:
         raise RefusedError(f"is no time: {error}") from None
     micros = int((fraction or "").ljust(6, "0")[:6])
-    return (naive - _EPOCH) // timedelta(microseconds=1) + micros - _offset(offset)
+    return (naive - EPOCH) // timedelta(microseconds=1) + micros - _offset(offset)
 
 
 def _offset(text: str) -> int:
@@ -53,7 +55,7 @@ def _offset(text: str) -> int:
 def written(at: int) -> str:
     """RFC 3339 in UTC with `Z`; the fraction appears only when there is one."""
     try:
-        moment = _EPOCH + timedelta(microseconds=at)
+        moment = EPOCH + timedelta(microseconds=at)
     except OverflowError:
         raise RefusedError(f"{at} microseconds lie outside the years 1 to 9999") from None
     return moment.isoformat().replace("+00:00", "Z")

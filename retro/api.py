@@ -7,14 +7,14 @@ import os
 import time
 from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from retro.app.experience.imports import require_memory
 from retro.app.questions import reviews
 from retro.app.questions.memory import MemoryQueries
 from retro.config import Config, load
 from retro.errors import UsageError
-from retro.periods import parse_instant
+from retro.periods import DAY, parse_instant
 from retro.store.database import open_store
 
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from retro.store.database import Store
 
 __all__ = ["Mirror", "open_mirror"]
-
-_DAY: Final = 86_400_000_000
 
 
 def open_mirror(url: str, config: Path | None = None) -> Mirror:
@@ -97,7 +95,7 @@ class Mirror:
         One that knows its outcome more than a day from now is a fault, as everywhere.
         """
         batch = [episodes] if isinstance(episodes, Mapping) else episodes
-        return self.experience.remember_all(batch, not_after=time.time_ns() // 1000 + _DAY).to_json()
+        return self.experience.remember_all(batch, not_after=time.time_ns() // 1000 + DAY).to_json()
 
     remember_trade = remember
 

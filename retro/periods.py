@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DAY",
+    "EPOCH",
+    "FOREVER",
     "HOUR",
     "SECOND",
+    "WEEK",
     "Horizon",
     "Period",
     "PeriodKind",
@@ -38,7 +41,12 @@ __all__ = [
 SECOND: Final = 1_000_000
 HOUR: Final = 3600 * SECOND
 DAY: Final = 24 * HOUR
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+WEEK: Final = 7 * DAY
+FOREVER: Final = 1 << 62
+"""Later than every instant; its negative is earlier than every one. Fits a column of eight bytes with room to add."""
+
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+"""Instant 0."""
 
 Horizon = Literal["daily", "weekly", "epoch"]
 PeriodKind = Literal[Horizon, "custom", "loss", "death"]
@@ -89,7 +97,7 @@ def parse_instant(text: str) -> int:
 def format_instant(at: int) -> str:
     """RFC 3339 in UTC with Z; a fraction (3 or 6 digits) only where there is one."""
     seconds, micros = divmod(at, SECOND)
-    text = (_EPOCH + timedelta(seconds=seconds)).replace(tzinfo=None).isoformat()
+    text = (EPOCH + timedelta(seconds=seconds)).replace(tzinfo=None).isoformat()
     if micros:
         text += f".{micros // 1000:03d}" if micros % 1000 == 0 else f".{micros:06d}"
     return text + "Z"
@@ -136,11 +144,11 @@ def day_of(at: int, tz: ZoneInfo) -> date:
 
 
 def _micros(at: datetime) -> int:
-    return (at - _EPOCH) // timedelta(microseconds=1)
+    return (at - EPOCH) // timedelta(microseconds=1)
 
 
 def _local(at: int, tz: ZoneInfo) -> datetime:
-    return (_EPOCH + timedelta(microseconds=at)).astimezone(tz)
+    return (EPOCH + timedelta(microseconds=at)).astimezone(tz)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from memory.errors import DamagedError, RefusedError
+from memory.instants import EPOCH
 from memory.records.files import Trouble, locked, read_text, update
 from memory.records.splice import rewritten
 from memory.records.text import block, read, storable
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
 MEMORY_DIR: Final = Path("memory_data")
 EXPERIMENTS_DIR: Final = "experiments"
 _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]{0,199}", re.ASCII)
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_LONG_AGO: Final = -(1 << 62)
+LONG_AGO: Final = -(1 << 62)
+"""What stands for the time of a record that states none."""
+
 _log: Final = logging.getLogger(__name__)
 
 
@@ -61,7 +63,7 @@ def generate_experiment_id(at: int, *of: str) -> str:
     The same instant and words give the same id, so that whoever writes a record again writes the same file.
     """
     digest = hashlib.blake2b("\0".join(of).encode("utf-8", "replace"), digest_size=3).hexdigest()
-    return f"exp_{_EPOCH + timedelta(microseconds=at):%Y%m%d_%H%M%S}_{digest}"
+    return f"exp_{EPOCH + timedelta(microseconds=at):%Y%m%d_%H%M%S}_{digest}"
 
 
 def load_experiments(
@@ -126,12 +128,12 @@ def moment(stated: object) -> int:
     try:
         at = datetime.fromisoformat(str(stated))
     except ValueError:
-        return _LONG_AGO
+        return LONG_AGO
     at = at if at.tzinfo is not None else at.replace(tzinfo=UTC)
     try:
-        return (at - _EPOCH) // timedelta(microseconds=1)
+        return (at - EPOCH) // timedelta(microseconds=1)
     except OverflowError:
-        return _LONG_AGO
+        return LONG_AGO
 
 
 def _order(record: dict[str, Any]) -> tuple[int, bool, str]:

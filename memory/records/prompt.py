@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from memory.records.experiment import moment
+from memory.records.experiment import LONG_AGO, moment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -85,7 +85,7 @@ def _line(value: Any) -> str:
 
 
 def _day(timestamp: Any) -> str:
-    return _line(timestamp)[:10] if moment(timestamp) > -(1 << 62) else "no date"
+    return _line(timestamp)[:10] if moment(timestamp) > LONG_AGO else "no date"
 
 
 def _hypothesis(hypothesis: Any) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from retro.journal.fields import FIELDS, REQUIRED
-from retro.journal.values import LARGEST, LONGEST_NAME
+from retro.journal.values import AGENT_NAME, LARGEST, LONGEST_NAME
 
 __all__ = ["schema"]
 
@@ -42,7 +42,7 @@ _AMOUNT: Final = _decimal(rf"\+?{_UNSIGNED}", minimum=0)
 
 _OF_CHECK: Final[dict[str, _Schema]] = {
     "name": _NAME,
-    "agent": {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$"},
+    "agent": {"type": "string", "pattern": f"^{AGENT_NAME.pattern}$"},
     "at": _MOMENT,
     "instant": _MOMENT,
     "integer": {"type": "integer"},

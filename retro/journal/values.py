@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
+    "AGENT_NAME",
     "CHECKS",
     "CONTROL",
     "LARGEST",
@@ -100,7 +101,9 @@ def _not_a_name(value: Any) -> str | None:
 
 
 CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-_AGENT: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
+AGENT_NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
+"""What an agent may be called."""
+
 _NUMERAL: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _INTEGER: Final = re.compile(r"-?\d+", re.ASCII)
 
@@ -109,7 +112,9 @@ def _not_an_agent(value: Any) -> str | None:
     if wrong := _not_text(value):
         return wrong
     return (
-        None if _AGENT.fullmatch(value) else f"{quote(value)} is not 1 to 64 of A-Z a-z 0-9 . _ -; rename it"
+        None
+        if AGENT_NAME.fullmatch(value)
+        else f"{quote(value)} is not 1 to 64 of A-Z a-z 0-9 . _ -; rename it"
     )
 
 

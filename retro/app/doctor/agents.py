@@ -11,7 +11,7 @@ from retro.app.proposals.files import read_playbook
 from retro.app.settlement.book import is_stale, known_until, read_rows
 from retro.app.settlement.settings import settings_of
 from retro.errors import InputError
-from retro.periods import format_instant
+from retro.periods import FOREVER, format_instant
 from retro.store.facts import agents as stored_agents
 from retro.store.facts import faults as stored_faults
 from retro.store.facts import marks
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CHECKS", "agents", "faults", "known_agents"]
 
-_FOREVER: Final = 1 << 62
 _SHOWN: Final = 5
 
 
@@ -60,7 +59,7 @@ def _agent(conn: Connection, agent: Agent, settings: AgentSettings) -> Iterator[
             "agent", f"{agent.name}: its book is behind its facts; the next review brings it up to date"
         )
     traded: dict[str, bool] = {}  # instrument -> whether a position in it is open
-    for row in read_rows(conn, agent.name, opened_before=_FOREVER):
+    for row in read_rows(conn, agent.name, opened_before=FOREVER):
         if row.kind in {"spot", "perp"}:
             traded[row.instrument] = traded.get(row.instrument, False) or row.closed_at is None
     yield from _marks(conn, agent, settings.base_currency, traded)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from retro.app.engine.losses import losses
 from retro.app.settlement.settle import ensure_settled
 from retro.kinds import DEATH, KINDS, LOSS, POSITION
-from retro.periods import DAY, SECOND, day_of, midnight, period_at
+from retro.periods import DAY, SECOND, WEEK, day_of, midnight, period_at
 from retro.store.facts import agents, events
 from retro.store.jobs import enrolments, reviews
 from retro.store.jobs.reviews import NEVER, Obligation
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Lifespan", "enqueue_due", "next_end", "owed_periods"]
 
-_WEEK: Final = 7 * DAY
 _FILLED: Final = frozenset({"spot", "perp"})
 
 
@@ -193,7 +192,7 @@ def _contiguous(
 def _position(row: tuple[str, str, int, int], terms: ReviewPolicy, enrolled_at: int) -> Obligation:
     """A closed position: once at its close, and once more when what came after it can be judged."""
     name, kind, opened_at, closed_at = row
-    holding_time = min(closed_at - opened_at, _WEEK)
+    holding_time = min(closed_at - opened_at, WEEK)
     return Obligation(
         kind=POSITION.name,
         subject=name,

@@ -8,7 +8,7 @@ newer words for the same heuristic take its place. What was merged is judged by 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import playbook
 from playbook.errors import PlaybookError
@@ -18,6 +18,7 @@ from retro.app.proposals.selection import allowed, prompt_of
 from retro.app.settlement.book import known_until, read_rows
 from retro.evaluate.audit.citations import items_of
 from retro.kinds import KINDS
+from retro.periods import FOREVER
 from retro.report import RetrospectiveReport
 from retro.store import proposals
 from retro.store.facts import agents
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
     from retro.store.proposals import Proposal
 
 __all__ = ["suggest", "suggesting"]
-
-_FOREVER: Final = 1 << 62
 
 
 def suggesting(settings_for: Callable[[Agent], AgentSettings], clock: Callable[[], int]) -> Consequence:
@@ -83,7 +82,7 @@ def _judge(conn: Connection, agent: Agent, settings: AgentSettings, now: int) ->
     if not lives:
         return
     rules = settings.options.rules
-    rows = read_rows(conn, agent.name, opened_before=_FOREVER)
+    rows = read_rows(conn, agent.name, opened_before=FOREVER)
     items = [item for row in rows for item in items_of(row, rules, rules.claims)]
     for proposal, verdict in verdicts(lives, items):
         proposals.judged(conn, agent.name, proposal, verdict, now)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from math import fsum
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import playbook
 from playbook import Amendment, AuditRow, Playbook
@@ -19,6 +19,7 @@ from retro.errors import InputError
 from retro.evaluate.audit.audit import audit_period
 from retro.evaluate.audit.citations import items_of
 from retro.evaluate.audit.history import history_from, identity
+from retro.periods import FOREVER
 from retro.store import proposals
 
 if TYPE_CHECKING:
@@ -40,8 +41,6 @@ __all__ = [
     "read_proposals",
     "verdict_on",
 ]
-
-_FOREVER: Final = 1 << 62
 
 
 class CitationEvidence(NamedTuple):
@@ -71,11 +70,11 @@ def evidence_for(store: Store, agent: Agent, settings: AgentSettings, book: Play
     options = replace(settings.options, rules=under) if has_same_claims else settings.options
     rows = audit_life(store, agent, replace(settings, options=options, playbook=book))
     with store.read() as conn:
-        positions = read_rows(conn, agent.name, opened_before=_FOREVER)
+        positions = read_rows(conn, agent.name, opened_before=FOREVER)
     items = [item for row in positions for item in items_of(row, under, under.claims)]
     outcomes = history_from(positions, under)
     if not has_same_claims:
-        rows = audit_period(items, outcomes, under, agent.first_at or 0, _FOREVER, seed=0)
+        rows = audit_period(items, outcomes, under, agent.first_at or 0, FOREVER, seed=0)
     sizes = {identity(row.position): Size(row.notional, row.risk, row.vs_inaction) for row in positions}
     return CitationEvidence(audit_rows(rows, outcomes, sizes, under), outcomes, items)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from retro.app.settlement.book import read_rows
 from retro.app.settlement.settle import ensure_settled
-from retro.periods import format_instant
+from retro.periods import FOREVER, format_instant
 from retro.store.facts import agents, faults
 
 if TYPE_CHECKING:
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["list_agents", "list_faults", "list_positions"]
 
-_FOREVER = 1 << 62
-
 
 def list_agents(store: Store, settings_for: Callable[[Agent], AgentSettings]) -> list[dict[str, Any]]:
     """One row an agent: life, number of events and positions, currency."""
@@ -30,7 +28,7 @@ def list_agents(store: Store, settings_for: Callable[[Agent], AgentSettings]) ->
         settings = settings_for(agent)
         ensure_settled(store, agent, settings)
         with store.read() as conn:
-            positions = read_rows(conn, agent.name, opened_before=_FOREVER)
+            positions = read_rows(conn, agent.name, opened_before=FOREVER)
         rows.append(
             {
                 "agent": agent.name,
@@ -50,7 +48,7 @@ def list_positions(store: Store, agent: Agent, settings: AgentSettings) -> list[
     """One row a position, oldest first; figures are null while it is open."""
     ensure_settled(store, agent, settings)
     with store.read() as conn:
-        rows = read_rows(conn, agent.name, opened_before=_FOREVER)
+        rows = read_rows(conn, agent.name, opened_before=FOREVER)
     return [
         {
             "position_id": row.position,

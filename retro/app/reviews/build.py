@@ -20,14 +20,14 @@ from retro.app.reviews.window import (
     rows_since,
     week_before,
 )
-from retro.app.settlement.audit import _FOREVER, _seed
+from retro.app.settlement.audit import _seed
 from retro.app.settlement.book import known_until, opening_of
 from retro.app.settlement.settle import ensure_settled
 from retro.app.settlement.tracks import load_tracks
 from retro.errors import UnknownError
 from retro.evaluate.position.life import Lookahead
 from retro.evaluate.report import Inputs, build, retrospective_of
-from retro.periods import Period, day_of, midnight
+from retro.periods import FOREVER, Period, day_of, midnight
 from retro.store.books import positions
 from retro.store.facts import events, faults
 from retro.store.facts.last_told import last_told
@@ -238,7 +238,7 @@ def review_position(
             [position],
             until=now + 1,
             known_until=now,
-            marks_until=_FOREVER,
+            marks_until=FOREVER,
         )
         start = min(fact.at for fact in facts)
         prediction_set = load_predictions(conn, agent.name, loaded.facts, start, now + 1)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, cast
 
 from retro.app.reviews.build import review_period, review_position
 from retro.kinds import KINDS
-from retro.periods import DAY, Period
+from retro.periods import WEEK, Period
 
 if TYPE_CHECKING:
     from retro.app.settlement.settings import AgentSettings
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from retro.store.jobs.reviews import Review
 
 __all__ = ["numbers_of"]
-
-_WEEK: Final = 7 * DAY
 
 
 def numbers_of(store: Store, agent: Agent, settings: AgentSettings, review: Review, now: int) -> Document:
@@ -48,7 +46,7 @@ def numbers_of(store: Store, agent: Agent, settings: AgentSettings, review: Revi
 def _after_until(review: Review, settings: AgentSettings, now: int) -> int | None:
     """How far after its exit a position is looked at; None: to the end."""
     closed, options = review.period_end, settings.options
-    judged = closed + min(closed - review.period_start, _WEEK)
+    judged = closed + min(closed - review.period_start, WEEK)
     last = closed + max((offset for _, offset in options.offsets), default=0)
     if now >= max(last, judged) + options.settle_lag:
         return None

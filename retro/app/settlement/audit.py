@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from retro.app.settlement.book import history_of, known_until, read_rows
 from retro.app.settlement.settle import ensure_settled
 from retro.evaluate.audit.audit import audit_period
 from retro.evaluate.audit.citations import items_of
 from retro.evaluate.report import citations_of
-from retro.periods import Period
+from retro.periods import FOREVER, Period
 from retro.store.facts import events
 
 if TYPE_CHECKING:
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
 
 __all__ = ["audit_life"]
-
-
-_FOREVER: Final = 1 << 62
 
 
 def _seed(agent: str, period: Period) -> int:
@@ -38,8 +35,8 @@ def audit_life(store: Store, agent: Agent, settings: AgentSettings) -> list[Heur
     period = Period("custom", agent.first_at or 0, max(end, (agent.first_at or 0) + 1), "life")
     rules = settings.options.rules
     with store.read() as conn:
-        rows = read_rows(conn, agent.name, opened_before=_FOREVER)
-        history = history_of(conn, agent.name, settings, _FOREVER)
+        rows = read_rows(conn, agent.name, opened_before=FOREVER)
+        history = history_of(conn, agent.name, settings, FOREVER)
         decided = events.between(conn, agent.name, period.start, period.end, types=["decision"])
     items = [item for row in rows for item in items_of(row, rules, rules.claims)]
     # marks may reach beyond the agent's last event: an exit they can judge is judged
@@ -48,7 +45,7 @@ def audit_life(store: Store, agent: Agent, settings: AgentSettings) -> list[Heur
         history,
         rules,
         period.start,
-        _FOREVER,
+        FOREVER,
         _seed(agent.name, period),
         stray=citations_of(decided, rules.claims),  # type: ignore[arg-type]
     )

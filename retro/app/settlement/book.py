@@ -10,6 +10,7 @@ import msgspec
 from retro.evaluate.audit.citations import entry_day
 from retro.evaluate.position.summary import Cited, PositionSummary
 from retro.model import External
+from retro.periods import FOREVER
 from retro.store.books import positions
 from retro.store.books.outcomes import outcomes_until
 
@@ -31,9 +32,6 @@ __all__ = [
     "opening_of",
     "read_rows",
 ]
-
-
-_FOREVER: Final = 1 << 62
 
 
 WALLET_TYPES: Final = ("flow", "cost", "external", "equity")
@@ -82,7 +80,7 @@ def opening_of(conn: Connection, agent: str) -> WalletOpening:
 
 def history_of(conn: Connection, agent: str, settings: AgentSettings, before: int) -> History:
     """Everything that resolved before an instant, for the cumulative side of the audit."""
-    latest = None if before >= _FOREVER else entry_day(before, settings.options.rules)
+    latest = None if before >= FOREVER else entry_day(before, settings.options.rules)
     return outcomes_until(conn, agent, latest).before(before)
 
 

@@ -12,13 +12,13 @@ import msgspec
 
 from retro.accounting.books import step, steps
 from retro.accounting.wallet import Wallet, statements
-from retro.app.settlement.book import _FOREVER, WALLET_TYPES, WalletOpening, is_stale, known_until
+from retro.app.settlement.book import WALLET_TYPES, WalletOpening, is_stale, known_until
 from retro.app.settlement.tracks import load_prices, load_tracks, price_by_fills, symbols_of
 from retro.evaluate.audit.citations import entry_day
 from retro.evaluate.audit.history import History, history_from, joined
 from retro.evaluate.position.summary import PositionSummary, book_row
 from retro.model import Equity, External, Flow
-from retro.periods import DAY, day_of, midnight
+from retro.periods import DAY, FOREVER, day_of, midnight
 from retro.store.books import positions
 from retro.store.books.outcomes import forget_outcomes, replace_outcomes
 from retro.store.facts import events
@@ -41,7 +41,6 @@ __all__ = ["ensure_settled", "settle"]
 
 _CHUNK: Final = 4000
 _LOOK_BACK: Final = 8 * DAY
-_LONG_AGO: Final = -(1 << 62)
 _COLUMNS: Final = [
     field.name for field in fields(PositionSummary) if field.name not in {"decisions", "increases"}
 ]
@@ -66,28 +65,28 @@ def settle(conn: Connection, agent: Agent, settings: AgentSettings) -> None:
     if before is None:
         since, start = agent.first_at, agent.first_at // DAY * DAY
         wallet = Wallet(settings.base_currency, settings.lot_method)
-        positions.forget_after(conn, name, _LONG_AGO)
+        positions.forget_after(conn, name, -FOREVER)
         positions.forget_positions(conn, name)
         forget_outcomes(conn, name)
     else:
         start, wallet = before[0], Wallet.from_json(settings.base_currency, settings.lot_method, before[1])
         positions.forget_after(conn, name, start)
-    wallet_facts = events.between(conn, name, start, _FOREVER, types=WALLET_TYPES, wallet=True)
+    wallet_facts = events.between(conn, name, start, FOREVER, types=WALLET_TYPES, wallet=True)
     stated = statements(wallet_facts)
     look_back = min(start, since - _LOOK_BACK)
     open_then = {row.position for row in positions.positions(conn, name, alive_at=since - _LOOK_BACK)}
-    names = sorted({*events.positions_touched(conn, name, look_back, _FOREVER), *open_then})
+    names = sorted({*events.positions_touched(conn, name, look_back, FOREVER), *open_then})
     effects, inside, orphaned = _settle_positions(conn, name, settings, names, now, start, wallet_facts)
     wallet_facts = [*wallet_facts, *orphaned]
     assets = {*symbols_of(wallet_facts), *wallet.assets, *(effect.asset for _, effect in effects)}
-    prices = load_prices(conn, name, settings, assets, start, _FOREVER)
-    price_by_fills(conn, name, prices, assets, start, _FOREVER, wallet_facts, wallet.assets)
+    prices = load_prices(conn, name, settings, assets, start, FOREVER)
+    price_by_fills(conn, name, prices, assets, start, FOREVER, wallet_facts, wallet.assets)
     opening = (
         _begin(events.first_instant(conn, name) or since, wallet_facts, settings)
         if before is None or book is None
         else msgspec.convert(book[2], WalletOpening)
     )
-    moves = steps(effects, [*opening.facts(name), *wallet_facts], start, _FOREVER)
+    moves = steps(effects, [*opening.facts(name), *wallet_facts], start, FOREVER)
     days, sums = _walk(wallet, moves, [s.at for s in stated], start, prices)
     gaps = [s.value - fsum([inside[k], sums[k]]) for k, s in enumerate(stated)]
     if gaps and before is None:
@@ -128,9 +127,9 @@ def _settle_positions(
             agent,
             settings,
             names[i : i + _CHUNK],
-            until=_FOREVER,
-            known_until=_FOREVER,
-            marks_until=_FOREVER,
+            until=FOREVER,
+            known_until=FOREVER,
+            marks_until=FOREVER,
             extra_facts=valued,
         )
         prices, rows = loaded.prices, []

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import EmailPolicy
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from retro.kinds import KINDS
+from retro.periods import EPOCH
 from retro.safe import plain_text
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Envelope", "address_of", "content_id", "mail_bytes", "message_id"]
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _WHOLE: Final = frozenset(
     {"message-id", "in-reply-to", "references", "list-id", "list-unsubscribe", "content-id"}
 )
@@ -117,7 +117,7 @@ def _head(mail: EmailMessage, message: Message, envelope: Envelope, subject: str
     mail["From"] = envelope.sender
     mail["To"] = envelope.recipient
     mail["Subject"] = _header(subject)[:_LONGEST_SUBJECT].strip()
-    mail["Date"] = format_datetime(_EPOCH + timedelta(microseconds=message.generated_at_us))
+    mail["Date"] = format_datetime(EPOCH + timedelta(microseconds=message.generated_at_us))
     mail["Message-ID"] = message_id(message, domain)
     mail["In-Reply-To"] = earlier[-1] if earlier else thread
     mail["References"] = " ".join([thread, *earlier])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from retro.evaluate.position.life import Lookahead, sizes
 from retro.kernels import regret as kernel
 from retro.kernels.lots import unrounded
-from retro.periods import DAY
+from retro.periods import WEEK
 
 if TYPE_CHECKING:
     from retro.accounting.prices import Prices
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from retro.evaluate.position.life import PositionPath
 
 __all__ = ["ClosedResult", "holding_on", "inaction", "outcome_of", "vs_hold"]
-
-_WEEK: Final = 7 * DAY
 
 
 class ClosedResult(NamedTuple):
@@ -81,7 +79,7 @@ def holding_on(life: PositionPath, mae: float) -> kernel.AfterExit:
         and life.exit_at >= life.horizon.known_until - 2 * life.gap
     ):
         why = "forced out where the data end"
-    until = life.exit_at + min(duration, _WEEK)
+    until = life.exit_at + min(duration, WEEK)
     if why is None and life.horizon.after_until is not None and until > life.horizon.after_until:
         why = "its time after the exit has not passed yet"
     after = kernel.AfterExit(None, None, None, why)

@@ -15,6 +15,7 @@ from retro.ingest.freqtrade.candles import CandleFile, candle_files, choose, ser
 from retro.ingest.freqtrade.facts import equity_fact, facts_of
 from retro.ingest.freqtrade.legs import settled
 from retro.ingest.freqtrade.trades import ZERO, Trade, instant_of, number_of, owner_of, positive_of, trade_of
+from retro.journal.values import AGENT_NAME
 from retro.model import Batch, EventRow, Fault
 from retro.periods import DAY
 
@@ -30,7 +31,6 @@ TRADES_A_BATCH: Final = 500
 BEFORE: Final = DAY
 AFTER: Final = 31 * DAY
 """Marks are taken from this long before the first entry to this long after the last exit; of what is open, to now."""
-_AGENT: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _NOT_AGENT: Final = re.compile(r"[^A-Za-z0-9._-]")
 _MAGIC: Final = b"SQLite format 3\0"
 
@@ -83,7 +83,7 @@ def read(
     batch of facts says how far the source was seen. `now` is the ingest clock: later times are faults, and candles
     that end later are not complete. Raises `InputError` when the source cannot be read at all.
     """
-    if agent is not None and not _AGENT.fullmatch(agent):
+    if agent is not None and not AGENT_NAME.fullmatch(agent):
         raise UsageError(f"agent {agent!r}: a name is 1 to 64 of A-Z a-z 0-9 . _ -")
     files = candle_files(candles) if candles is not None else {}
     span = _Span()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import reduce
 from operator import itemgetter, or_
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
@@ -19,8 +19,9 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from retro.journal import FIELDS, LARGEST, LONGEST_NAME, REQUIRED, RULES, RejectedError, check
+from retro.journal.values import AGENT_NAME
 from retro.model import EventRow
-from retro.periods import DAY, parse_instant
+from retro.periods import DAY, EPOCH, parse_instant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -56,11 +57,9 @@ _WIRE: Final[dict[str, Any]] = {
     "any": Any,
 }
 _WORDY: Final = frozenset({"decision", "prediction"})
-_AGENT: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _LONG_INTEGER: Final = re.compile(r"[0-9]{300}")
 _DEEPEST: Final = 100
 _MOST_AGENTS: Final = 10_000
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def _wire(kind: str, *, closed: bool) -> type[msgspec.Struct]:
@@ -200,7 +199,7 @@ class EventReader:
         return rows
 
     def _meet(self, agent: str) -> None:
-        if not _AGENT.fullmatch(agent):
+        if not AGENT_NAME.fullmatch(agent):
             raise ValueError
         if len(self._agents) > _MOST_AGENTS:
             self._agents.clear()
@@ -215,7 +214,7 @@ def _instant(value: int | str) -> int:
     usual = length == 20 or (length in {24, 27} and value[19] == ".")
     if not usual or value[4:17:3] != "--T::" or not "1970" <= value[:4] < "9000":
         return parse_instant(value)
-    since = datetime.fromisoformat(value) - _EPOCH
+    since = datetime.fromisoformat(value) - EPOCH
     return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 
 

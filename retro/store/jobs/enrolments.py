@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import func, or_, select, update
 
+from retro.periods import FOREVER
 from retro.store.books.positions import book
 from retro.store.facts.agents import key_query, known_key
 from retro.store.jobs.reviews import IS_LATE, IS_OPEN, NEVER
@@ -41,7 +42,7 @@ _QUERY = select(enrolments.c.enrolled_at, enrolments.c.next_at, enrolments.c.los
 def enrol(conn: Connection, agent: str, now: int) -> Enrolment:
     """Watch an agent from now on, unless it already is. A clock that was ahead at the time is set right."""
     key = known_key(conn, agent)
-    row = insert_into(conn, enrolments).values(agent=key, enrolled_at=now, losses_from=-(1 << 62))
+    row = insert_into(conn, enrolments).values(agent=key, enrolled_at=now, losses_from=-FOREVER)
     conn.execute(row.on_conflict_do_nothing())
     ahead = update(enrolments).where(enrolments.c.agent == key, enrolments.c.enrolled_at > now)
     conn.execute(ahead.values(enrolled_at=now))

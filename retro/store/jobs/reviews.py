@@ -14,6 +14,7 @@ from sqlalchemy import ColumnElement, Select, and_, func, or_, select, text, upd
 
 from retro.errors import UnknownError, UsageError
 from retro.kinds import CALENDAR, KINDS, POSITION
+from retro.periods import FOREVER
 from retro.store.books.positions import book_positions
 from retro.store.facts.agents import key_query, known_key
 from retro.store.jobs.tables import documents, reviews
@@ -59,7 +60,7 @@ __all__ = [
 
 LATE_FACTS: Final = 1
 LATE_MARKS: Final = 2
-NEVER: Final = 1 << 62
+NEVER: Final = FOREVER
 """An instant that no clock reaches: what waits for something else than time falls due then."""
 IS_OPEN: Final = text("reviews.state IN ('waiting', 'due', 'running')")
 IS_LATE: Final = text("reviews.late <> 0")

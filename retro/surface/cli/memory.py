@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from retro.errors import UsageError
+from retro.periods import DAY
 from retro.surface.cli.context import call
 from retro.surface.cli.words import instant
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["AgentName", "add_to", "experience_of", "situation"]
 
-_DAY = 86_400_000_000
 _SHOWN = 20
 _SHARES = frozenset(
     {"confidence", "risk_appetite", "drawdown", "drawdown_state", "win_rate", "kelly", "stability"}
@@ -104,7 +104,7 @@ def remember(
     Example: retro remember episodes.jsonl
     """
     experience = experience_of()
-    limit = time.time_ns() // 1000 + _DAY
+    limit = time.time_ns() // 1000 + DAY
     results = [experience.remember_file(file, not_after=limit) for file in files]
     documents = [result.to_json() for result in results]
     if call.json:
