@@ -7,11 +7,13 @@ import os
 import time
 from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
-from retro.app.experience.imports import require_memory
-from retro.app.questions import reviews
-from retro.app.questions.memory import MemoryQueries
+from retro.app.experience.door import memory
+from retro.app.questions import behaviour, plans, recall, reviews
+from retro.app.questions.document import document_of, documents_of
+from retro.app.questions.episodes import ReflectionQuestion, reflect, remember
+from retro.app.questions.experience import Experience, MemoryQuestion
 from retro.config import Config, load
 from retro.errors import UsageError
 from retro.periods import DAY, parse_instant
@@ -31,7 +33,6 @@ def open_mirror(url: str, config: Path | None = None) -> Mirror:
 
     `config` names the config.toml whose `[memory]` and `[agent.NAME]` tables count; without it the defaults do.
     """
-    require_memory()
     return Mirror(open_store(url), Config() if config is None else load(config, {}))
 
 
@@ -44,11 +45,12 @@ class Mirror:
 
     def __init__(self, store: Store, config: Config | None = None) -> None:
         self.store = store
-        self.experience = MemoryQueries(store, config or Config())
+        self.experience = Experience(store, config or Config())
 
     def reviews(self, agent: str | None = None) -> list[dict[str, Any]]:
         """Every review that is owed or made, as `retro reviews --json` prints them."""
-        return reviews.rows(self.store, agent)
+        question = reviews.ReviewsQuestion(agent)
+        return [reviews.review_document(review) for review in reviews.reviews(self.store, question)]
 
     def review(self, id: str) -> dict[str, Any]:  # noqa: A002  the field's name
         """A stored review, as `retro show ID --format json` prints it; `ID@1` names a revision."""
@@ -73,9 +75,9 @@ class Mirror:
         loss_floor: bool = False,
     ) -> list[dict[str, Any]]:
         """Past decisions in situations like this one, as `retro recall --json` prints them."""
-        return self.experience.recall_memories(
-            self.experience.agent(agent),
-            context or {},
+        question = recall.RecallQuestion(
+            agent=self._agent(agent),
+            context=context or {},
             as_of=_instant(as_of),
             k=k,
             strategy=strategy,
@@ -86,6 +88,7 @@ class Mirror:
             losses_first=losses_first,
             loss_floor=loss_floor,
         )
+        return documents_of(recall.recall(self.experience, question))
 
     recall_memories = recall
 
@@ -95,7 +98,7 @@ class Mirror:
         One that knows its outcome more than a day from now is a fault, as everywhere.
         """
         batch = [episodes] if isinstance(episodes, Mapping) else episodes
-        return self.experience.remember_all(batch, not_after=time.time_ns() // 1000 + DAY).to_json()
+        return document_of(remember(self.experience, batch, not_after=time.time_ns() // 1000 + DAY))
 
     remember_trade = remember
 
@@ -108,22 +111,22 @@ class Mirror:
         symbol: str | None = None,
     ) -> dict[str, Any]:
         """Habits, beliefs and somatic markers."""
-        name = self.experience.agent(agent)
-        return self.experience.get_behavioral_analysis(
-            name, as_of=_instant(as_of), strategy=strategy, symbol=symbol
+        question = behaviour.HabitsQuestion(
+            agent=self._agent(agent), as_of=_instant(as_of), strategy=strategy, symbol=symbol
         )
+        return document_of(behaviour.behaviour(self.experience, question))
 
     def get_agent_state(
         self, agent: str | None = None, *, as_of: str | datetime | None = None
     ) -> dict[str, Any]:
         """How the agent stands."""
-        return self.experience.get_agent_state(self.experience.agent(agent), as_of=_instant(as_of))
+        return document_of(behaviour.state(self.experience, self._question(agent, as_of)))
 
     def get_strategy_performance(
         self, agent: str | None = None, *, as_of: str | datetime | None = None
     ) -> list[dict[str, Any]]:
         """How each of its strategies has done."""
-        return self.experience.get_strategy_performance(self.experience.agent(agent), as_of=_instant(as_of))
+        return documents_of(behaviour.performance(self.experience, self._question(agent, as_of)))
 
     def get_trade_reflection(
         self,
@@ -133,8 +136,8 @@ class Mirror:
         as_of: str | datetime | None = None,
     ) -> dict[str, Any]:
         """One episode as it stands, with what reviews amended."""
-        name = self.experience.agent(agent)
-        return self.experience.get_trade_reflection(name, id, as_of=_instant(as_of))
+        question = ReflectionQuestion(agent=self._agent(agent), as_of=_instant(as_of), episode=id)
+        return document_of(reflect(self.experience, question))
 
     def create_trading_plan(
         self,
@@ -148,15 +151,16 @@ class Mirror:
         expires_at: str | datetime | None = None,
     ) -> dict[str, Any]:
         """Make a plan at an instant; it lives for 30 days unless `expires_at` says otherwise."""
-        return self.experience.create_trading_plan(
-            self.experience.agent(agent),
-            trigger,
-            action,
-            reasoning,
+        draft = plans.PlanDraft(
+            agent=self._agent(agent),
+            trigger=trigger,
+            action=action,
+            reasoning=reasoning,
             at=_stated(at),
             priority=priority,
             expires_at=_instant(expires_at),
         )
+        return document_of(plans.create_plan(self.experience, draft))
 
     def check_active_plans(
         self,
@@ -166,8 +170,8 @@ class Mirror:
         as_of: str | datetime | None = None,
     ) -> list[dict[str, Any]]:
         """Which plans a situation meets; writes nothing."""
-        name = self.experience.agent(agent)
-        return self.experience.check_active_plans(name, context, as_of=_instant(as_of))
+        question = plans.PlanChecksQuestion(agent=self._agent(agent), as_of=_instant(as_of), context=context)
+        return [plans.check_document(check) for check in plans.check_plans(self.experience, question)]
 
     # what has a command and no tool
 
@@ -181,16 +185,21 @@ class Mirror:
         symbol: str | None = None,
     ) -> dict[str, Any]:
         """What share of equity to put at one R in a situation, as `retro kelly --json` prints it; advisory."""
-        name = self.experience.agent(agent)
-        return self.experience.kelly(
-            name, context or {}, as_of=_instant(as_of), strategy=strategy, symbol=symbol
+        question = recall.KellyQuestion(
+            agent=self._agent(agent),
+            as_of=_instant(as_of),
+            context=context or {},
+            strategy=strategy,
+            symbol=symbol,
         )
+        return document_of(recall.kelly(self.experience, question))
 
     def plans(
         self, agent: str | None = None, *, as_of: str | datetime | None = None, alive: bool = False
     ) -> list[dict[str, Any]]:
         """The agent's plans and how they stand; `alive`: those that may still fire at `as_of`."""
-        return self.experience.plans(self.experience.agent(agent), as_of=_instant(as_of), alive=alive)
+        question = plans.PlansQuestion(agent=self._agent(agent), as_of=_instant(as_of), alive=alive)
+        return documents_of(plans.plans(self.experience, question))
 
     def markers(
         self,
@@ -200,13 +209,14 @@ class Mirror:
         as_of: str | datetime | None = None,
     ) -> list[dict[str, Any]]:
         """Situations that felt better than they were: those most like `context` first, else the newest."""
-        return self.experience.markers(self.experience.agent(agent), context, as_of=_instant(as_of))
+        question = behaviour.MarkersQuestion(agent=self._agent(agent), as_of=_instant(as_of), context=context)
+        return documents_of(behaviour.markers(self.experience, question))
 
     # what somebody decides
 
     def cancel_plan(self, plan: str, reason: str, *, at: str | datetime, agent: str | None = None) -> None:
         """Withdraw a plan from an instant on."""
-        self.experience.cancel_plan(self.experience.agent(agent), plan, reason, at=_stated(at))
+        plans.cancel_plan(self.experience, self._agent(agent), plan, reason, at=_stated(at))
 
     def score_plan(
         self,
@@ -218,8 +228,14 @@ class Mirror:
         agent: str | None = None,
     ) -> None:
         """Score a plan: the R of a trade that followed it, or what a trade it skipped would have made."""
-        name = self.experience.agent(agent)
-        self.experience.score_plan(name, plan, at=_stated(at), pnl_r=pnl_r, would_have_made=would_have_made)
+        score = plans.PlanScore(
+            agent=self._agent(agent),
+            plan=plan,
+            at=_stated(at),
+            pnl_r=pnl_r,
+            would_have_made=would_have_made,
+        )
+        plans.score_plan(self.experience, score)
 
     def seed_belief(
         self,
@@ -234,29 +250,41 @@ class Mirror:
         beta: float = 1.0,
     ) -> None:
         """State a belief with its prior; episodes that meet the conditions from `at` on are its evidence."""
-        belief: dict[str, Any] = {"id": id, "proposition": proposition, "conditions": dict(conditions)}
-        belief |= {"claim": claim, "alpha": alpha, "beta": beta}
-        self.experience.seed_belief(self.experience.agent(agent), belief, at=_stated(at))
+        seed = memory.Seed(
+            id=id,
+            agent=self._agent(agent),
+            at=_stated(at),
+            proposition=proposition,
+            conditions=dict(conditions),
+            claim=cast("Literal['wins', 'loses']", claim),  # any other is refused where it is stored
+            alpha=alpha,
+            beta=beta,
+        )
+        behaviour.seed_belief(self.experience, seed)
 
     def halt(self, reason: str, *, at: str | datetime, agent: str | None = None) -> None:
         """Raise the flag that says stop, from an instant on: the state shows it until `resume`."""
-        self.experience.halt(self.experience.agent(agent), reason, at=_stated(at))
+        behaviour.halt(self.experience, self._agent(agent), reason, at=_stated(at))
 
     def resume(self, reason: str, *, at: str | datetime, agent: str | None = None) -> None:
         """Take the flag down again."""
-        self.experience.resume(self.experience.agent(agent), reason, at=_stated(at))
+        behaviour.resume(self.experience, self._agent(agent), reason, at=_stated(at))
 
     # records
 
     def list_hypotheses(self, status: str | None = None) -> list[dict[str, Any]]:
         """The hypotheses on record; None: whatever their status."""
-        return self.experience.list_hypotheses(status)
+        from retro.app.questions.records import hypotheses  # noqa: PLC0415  YAML is loaded by who needs it
+
+        return list(hypotheses(self.experience.config.memory.directory, status).records)
 
     def experiment_history(
         self, n: int | None = 15, *, as_of: str | datetime | None = None
     ) -> list[dict[str, Any]]:
         """The newest experiments on record."""
-        return self.experience.experiment_history(n, as_of=_instant(as_of))
+        from retro.app.questions.records import experiments  # noqa: PLC0415  as above
+
+        return list(experiments(self.experience.config.memory.directory, as_of=_instant(as_of)).records[:n])
 
     def save_assessment(
         self,
@@ -269,19 +297,25 @@ class Mirror:
         results: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         """Save an assessment in prose as a record, as `retro experiments assess` does; a model reads it if there is one."""
-        from retro.app.experience.assessments import save_assessment  # noqa: PLC0415  YAML is loaded by who needs it
+        from retro.app.experience.assessments import AssessmentDraft, save_assessment  # noqa: PLC0415  as above
 
-        return save_assessment(
-            lambda: self.store,
-            self.experience.config,
-            os.environ,
-            text,
-            now=_stated(at),
+        draft = AssessmentDraft(
+            text=text,
+            at=_stated(at),
             strategy=strategy,
             experiment=experiment,
-            context=context,
-            results=results,
+            context=context or {},
+            results=results or {},
         )
+        return document_of(save_assessment(lambda: self.store, self.experience.config, os.environ, draft))
+
+    # whom, and as of when
+
+    def _agent(self, name: str | None) -> str:
+        return self.experience.agent(name)
+
+    def _question(self, agent: str | None, as_of: str | datetime | None) -> MemoryQuestion:
+        return MemoryQuestion(agent=self._agent(agent), as_of=_instant(as_of))
 
     list_reviews = reviews
     get_review = review

@@ -36,7 +36,7 @@ from memory.records.hypothesis import (
     save_hypothesis,
     update_hypothesis_status,
 )
-from memory.records.importing import Imported, import_records
+from memory.records.imports import Imported, import_records
 from memory.records.judgement import Claim, Judgement, keep
 from memory.records.prompt import prompt_section
 from memory.records.splice import Unwritable

@@ -369,7 +369,7 @@ def test_an_unforeseen_error_is_a_sentence_too(retro: Retro, monkeypatch: pytest
     def broken(*_: object) -> None:
         raise ZeroDivisionError("by chance")
 
-    monkeypatch.setattr("retro.app.questions.listings.list_agents", broken)
+    monkeypatch.setattr("retro.app.questions.agents.agents", broken)
     result = retro("-q", "agents")
     assert (result.code, result.out) == (1, "")
     assert result.err == "retro: internal error, please report it: ZeroDivisionError: by chance\n"

@@ -149,7 +149,7 @@ def test_writing_is_idempotent_and_asking_about_plans_changes_nothing(home: Path
 )  # fmt: skip
 def test_a_failure_is_an_error_that_says_why(home: Path, tool: str, arguments: dict[str, Any], word: str):
     """Asked inside this process: the server is the same object."""
-    from retro.app.questions.memory import MemoryQueries
+    from retro.app.questions.experience import Experience
     from retro.config import Config
     from retro.store.database import open_store
     from retro.surface.mcp.tools import server_of
@@ -167,7 +167,7 @@ def test_a_failure_is_an_error_that_says_why(home: Path, tool: str, arguments: d
                 message = result.content[0].text
             assert word in message
 
-        talk(server_of(MemoryQueries(store, Config())), script)
+        talk(server_of(Experience(store, Config())), script)
     finally:
         store.close()
 

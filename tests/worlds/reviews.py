@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import memory
-from retro.app.experience.learning import remember_review
+from retro.app.experience.lessons import remember_review
 from retro.app.intake.ingest import ingest
 from retro.app.reviews.build import review_period, review_position
 from retro.app.settlement.settings import settings_of

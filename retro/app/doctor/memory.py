@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from retro.app.doctor.check import broken, note, ok
-from retro.app.experience.learning import memory_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +23,7 @@ def experience(house: Installation) -> Iterator[Check]:
     if house.store is None or not _is_ours():
         return
     import memory  # noqa: PLC0415  only now it is known to be ours
+    from retro.app.experience.settings import memory_settings  # noqa: PLC0415  as above
 
     with house.store.read() as conn:
         healths = memory.health(conn, settings=memory_settings(house.config), thorough=True)

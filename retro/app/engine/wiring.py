@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from retro.app.context import WorkContext, policy_of
 from retro.app.engine.delivery import channels_of
-from retro.app.experience.learning import damaged_records, learning
+from retro.app.experience.lessons import damaged_records, learning
 from retro.app.experience.records import records_channel
 from retro.app.narration.narrators import words_of
 from retro.app.proposals.channel import PullRequests

@@ -1,10 +1,26 @@
-"""An agent's assessment in prose becomes a record: read by the model where one may be asked, else for ids alone."""
+"""An agent's assessment in prose becomes a record: read by the model where one may be asked, else for ids alone.
+
+Imported only where the memory is used.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from retro.app.experience.imports import translate_memory_errors
+from retro.app.experience.door import translate_memory_errors  # first: it says whose `memory` is there
+
+# isort: split
+from memory.records import (
+    ASSESSMENT_PROMPT,
+    ASSESSMENT_SCHEMA,
+    ExperimentRecord,
+    NoAnswer,
+    generate_experiment_id,
+    read_experiments,
+    read_hypotheses,
+    record_assessment,
+)
 from retro.app.narration.narrate import extracted
 from retro.errors import UsageError
 from retro.periods import format_instant
@@ -13,41 +29,69 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from memory.records import ExperimentRecord, ParsedAssessment
+    from memory.records import ParsedAssessment
     from retro.config import Config
     from retro.store.database import Store
 
-__all__ = ["save_assessment"]
+__all__ = ["AssessmentDraft", "SavedAssessment", "save_assessment"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssessmentDraft:
+    """What an agent makes of an experiment, in its own words, as of an instant (`at`, microseconds).
+
+    `experiment` names a record that is there or is to be made; without it a new one is made, which needs `strategy`.
+    """
+
+    text: str
+    at: int
+    strategy: str | None = None
+    experiment: str | None = None
+    context: Mapping[str, Any] = field(default_factory=dict)
+    results: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SavedAssessment:
+    """What was read of an assessment, and how the hypotheses it mentions stand by now.
+
+    `tested` gives their status by id; `audited` are those whose status follows from the evidence of reviews, whatever
+    the agent says; `unknown` are on no record.
+    """
+
+    id: str
+    file: str
+    parsed: ParsedAssessment
+    tested: dict[str, str | None]
+    audited: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+    def document(self) -> dict[str, Any]:
+        """What `retro experiments assess --json` prints; `source` says who read it, `why` why no model did."""
+        read = {name: value for name, value in self.parsed.document().items() if name != "raw_text"}
+        return {
+            "id": self.id,
+            "file": self.file,
+            **read,
+            "verdict": self.parsed.verdict,
+            "tested": self.tested,
+            "audited": list(self.audited),
+            "unknown": list(self.unknown),
+            "source": self.parsed.source,
+            "why": self.parsed.why,
+        }
 
 
 def save_assessment(
-    store: Callable[[], Store],
-    config: Config,
-    env: Mapping[str, str],
-    text: str,
-    *,
-    now: int,
-    strategy: str | None = None,
-    experiment: str | None = None,
-    context: Mapping[str, Any] | None = None,
-    results: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
-    """Save what an agent makes of an experiment, the hypotheses it proposes and the verdicts on those it tested.
+    store: Callable[[], Store], config: Config, env: Mapping[str, str], draft: AssessmentDraft
+) -> SavedAssessment:
+    """Save an assessment, the hypotheses it proposes and the verdicts on those it tested.
 
-    `experiment` names a record that is there or is to be made; without it a new one is made as of `now`. The text is
-    kept as it is; `source` says who read it, `why` why no model did. `audited` are those whose status follows from the
-    evidence of reviews, whatever the agent says. Saving the same again changes nothing.
+    The text is kept as it is; `store` is opened only when a model is asked. Saving the same again changes nothing.
     """
-    from memory.records import (  # noqa: PLC0415  files of YAML need the package, the rest of the house does not
-        ASSESSMENT_PROMPT,
-        ASSESSMENT_SCHEMA,
-        NoAnswer,
-        record_assessment,
-    )
-
     where = config.memory.directory
     with translate_memory_errors():
-        record = _record(where, text, now, strategy, experiment, dict(context or {}), dict(results or {}))
+        record = _record(where, draft)
 
         def ask(prompt: str) -> str:
             extraction = extracted(
@@ -58,68 +102,42 @@ def save_assessment(
                 ASSESSMENT_SCHEMA,
                 version=ASSESSMENT_PROMPT,
                 subject=record.id,
-                now=now,
+                now=draft.at,
             )
             if extraction.answer is None:
                 raise NoAnswer(extraction.why or "the model did not answer")
             return extraction.answer
 
-        parsed = record_assessment(record, text, directory=where, ask=ask)
-    return {
-        "id": record.id,
-        "file": str(where / "experiments" / f"{record.id}.yaml"),
-        **_summary(parsed, where),
-    }
-
-
-def _summary(parsed: ParsedAssessment, where: Path) -> dict[str, Any]:
-    """What was read, and how the hypotheses it mentions stand by now."""
-    from memory.records import read_hypotheses  # noqa: PLC0415  as above
-
+        parsed = record_assessment(record, draft.text, directory=where, ask=ask)
     hypotheses = {hypothesis["id"]: hypothesis for hypothesis in read_hypotheses(where).records}
     mentioned = parsed.tested_hypothesis_ids
-    return {
-        **{name: value for name, value in parsed.document().items() if name != "raw_text"},
-        "verdict": parsed.verdict,
-        "tested": {name: hypotheses[name].get("status") for name in mentioned if name in hypotheses},
-        "audited": [
+    return SavedAssessment(
+        id=record.id,
+        file=str(where / "experiments" / f"{record.id}.yaml"),
+        parsed=parsed,
+        tested={name: hypotheses[name].get("status") for name in mentioned if name in hypotheses},
+        audited=tuple(
             name
             for name in parsed.hypothesis_statuses
             if isinstance(hypotheses.get(name, {}).get("evidence"), dict)
-        ],
-        "unknown": [name for name in mentioned if name not in hypotheses],
-        "source": parsed.source,
-        "why": parsed.why,
-    }
+        ),
+        unknown=tuple(name for name in mentioned if name not in hypotheses),
+    )
 
 
-def _record(
-    where: Path,
-    text: str,
-    now: int,
-    strategy: str | None,
-    experiment: str | None,
-    context: dict[str, Any],
-    results: dict[str, Any],
-) -> ExperimentRecord:
+def _record(where: Path, draft: AssessmentDraft) -> ExperimentRecord:
     """The record the assessment is about: the one of that name with what was told beside it, or a new one."""
-    from memory.records import (  # noqa: PLC0415  as above
-        ExperimentRecord,
-        generate_experiment_id,
-        read_experiments,
-    )
-
     stored_record = next(
-        (record for record in read_experiments(where).records if record["id"] == experiment), {}
+        (record for record in read_experiments(where).records if record["id"] == draft.experiment), {}
     )
-    name = strategy or stored_record.get("strategy_name")
+    name = draft.strategy or stored_record.get("strategy_name")
     if not name:
         raise UsageError("a new experiment needs the name of its strategy")
     return ExperimentRecord(
-        id=experiment or generate_experiment_id(now, str(name), text),
-        timestamp=str(stored_record.get("timestamp") or format_instant(now)),
+        id=draft.experiment or generate_experiment_id(draft.at, str(name), draft.text),
+        timestamp=str(stored_record.get("timestamp") or format_instant(draft.at)),
         strategy_name=str(name),
-        context={**stored_record.get("context", {}), **context},
-        results={**stored_record.get("results", {}), **results},
+        context={**stored_record.get("context", {}), **draft.context},
+        results={**stored_record.get("results", {}), **draft.results},
         source=str(stored_record.get("source") or "agent"),
     )

@@ -1,13 +1,12 @@
-"""Telling the memory of episodes, from a file or one by one; and its errors as ours."""
+"""Telling the memory of episodes, from a file or one by one. Imported only where the memory is used."""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from retro.errors import RetroError, UnknownError, UsageError
+from retro.app.experience.door import memory, translate_memory_errors
 from retro.ingest.source import open_source, read_lines
 from retro.model import Fault
 from retro.store.facts import faults
@@ -16,15 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from typing import BinaryIO
 
-    import memory
     from retro.store.database import Store
 
-__all__ = ["ImportResult", "import_episodes", "import_file", "require_memory", "translate_memory_errors"]
+__all__ = ["ImportResult", "import_episodes", "import_file"]
 
 _COMMIT_EVERY: Final = 20_000
-_FOREIGN: Final = (
-    "another package named `memory` hides the one of slow-mirror; install it in an environment of its own"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +34,8 @@ class ImportResult:
         """Whether everything could be used."""
         return not self.done.conflicts and not self.done.faults
 
-    def to_json(self) -> dict[str, Any]:
-        """The document of contract.md."""
+    def document(self) -> dict[str, Any]:
+        """What `retro remember --json` prints of one source."""
         return {
             "source": self.source,
             "events": self.done.events,
@@ -51,30 +46,6 @@ class ImportResult:
         }
 
 
-def require_memory() -> None:
-    """Raise, in one sentence, where another package has the memory's name."""
-    try:
-        import memory.errors  # noqa: F401, PLC0415  whether it is there is the question
-    except ImportError as error:
-        raise RetroError(_FOREIGN) from error
-
-
-@contextmanager
-def translate_memory_errors() -> Iterator[None]:
-    """The errors of the memory as ours."""
-    require_memory()
-    from memory.errors import ExperienceError, MissingError, RefusedError  # noqa: PLC0415  as above
-
-    try:
-        yield
-    except RefusedError as error:
-        raise UsageError(str(error)) from error
-    except MissingError as error:
-        raise UnknownError(str(error)) from error
-    except ExperienceError as error:
-        raise RetroError(str(error)) from error
-
-
 def import_episodes(
     store: Store,
     terms: memory.Settings,
@@ -83,8 +54,6 @@ def import_episodes(
     not_after: int | None = None,
 ) -> ImportResult:
     """Store episodes, all in one transaction; each is stored, unchanged, a conflict or at fault."""
-    import memory  # noqa: PLC0415  as above
-
     with translate_memory_errors(), store.write() as conn:
         return ImportResult(
             "-", memory.remember(conn, episodes, settings=terms, not_after=not_after, where="-")
@@ -95,8 +64,6 @@ def import_file(
     store: Store, terms: memory.Settings, path: str, *, not_after: int | None = None
 ) -> ImportResult:
     """Store the episodes of a file of JSON Lines (.gz too, - for stdin); what cannot be used is kept as its faults."""
-    import memory  # noqa: PLC0415  as above
-
     where, done = "stdin" if path == "-" else path, memory.Remembered()
     unread: list[memory.EpisodeFault] = []
     with translate_memory_errors(), open_source(path) as stream:
@@ -116,9 +83,7 @@ def import_file(
 
 def _texts(stream: BinaryIO, where: str, unread: list[memory.EpisodeFault]) -> Iterator[bytes]:
     """The lines of a stream; of those without a text (too long, or the stream broke) only the fault is kept."""
-    from memory import EpisodeFault  # noqa: PLC0415  numpy comes with it
-
     for part in read_lines(stream):
         if part.fault is not None:
-            unread.append(EpisodeFault(where, part.first, part.fault))
+            unread.append(memory.EpisodeFault(where, part.first, part.fault))
         yield from part.texts

@@ -26,6 +26,7 @@ from retro.app.experience.episodes import (
     name_of,
     plan_context,
 )
+from retro.app.experience.settings import capital_of, memory_settings
 from retro.kinds import KINDS
 from retro.model import Decision
 from retro.periods import parse_instant
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     import memory
     from memory.experience.hindsight import Unit
     from retro.app.settlement.settings import AgentSettings
+    from retro.config import Config
     from retro.report.document import Document
     from retro.store.jobs.reviews import Review
 
@@ -60,7 +62,7 @@ class Learned:
 
 
 def write_review(
-    conn: Connection, review: Review, document: Document, settings: AgentSettings, terms: memory.Settings
+    conn: Connection, review: Review, document: Document, settings: AgentSettings, config: Config
 ) -> Learned:
     """Tell the memory of everything a review judged, in the caller's transaction. Doing so again changes nothing."""
     if isinstance(document, PositionRetrospective):
@@ -68,6 +70,7 @@ def write_review(
     else:
         known_at = parse_instant(document.generated_at)
     rules = settings.options.rules
+    terms = memory_settings(config, capital_of(conn, review.agent, config))
     scribe = _MemoryWriter(conn, review, terms, rules.unit, known_at)
     if isinstance(document, PositionRetrospective):
         scribe.judge([document])

@@ -1,26 +1,23 @@
-"""Reading the ledger: reviews and letters as rows, a stored review as it was written, what changed between two."""
+"""The reviews: which are owed or made, one as it was written, and what changed between two."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from retro.app.reviews.messages import message_of
 from retro.errors import UnknownError, UsageError
 from retro.periods import format_instant
 from retro.present.page.revision import changes
 from retro.report.document import read
-from retro.store.jobs import outbox, reviews
+from retro.store.jobs import reviews as ledger
 
 if TYPE_CHECKING:
-    from retro.config import Config
-    from retro.deliver.channel import Message
     from retro.present.page.revision import Change
     from retro.report.document import Document
     from retro.store.database import Store
-    from retro.store.jobs.outbox import Delivery
     from retro.store.jobs.reviews import Review
 
-__all__ = ["Stored", "compare", "deliveries", "message", "row_of", "rows", "stored"]
+__all__ = ["ReviewsQuestion", "Stored", "compare", "review_document", "reviews", "stored"]
 
 
 class Stored(NamedTuple):
@@ -32,14 +29,23 @@ class Stored(NamedTuple):
     document: Document
 
 
-def rows(store: Store, agent: str | None = None) -> list[dict[str, Any]]:
+@dataclass(frozen=True, slots=True)
+class ReviewsQuestion:
+    """The reviews of one agent or of all, in one state or in any."""
+
+    agent: str | None = None
+    state: str | None = None
+
+
+def reviews(store: Store, question: ReviewsQuestion) -> list[Review]:
     """Every review that is owed or made, in order of its period's end."""
     with store.read() as conn:
-        return [row_of(review) for review in reviews.listed(conn, agent)]
+        rows = ledger.listed(conn, question.agent)
+    return [review for review in rows if question.state in (None, review.state)]
 
 
-def row_of(review: Review) -> dict[str, Any]:
-    """A review as a row for people and programs."""
+def review_document(review: Review) -> dict[str, Any]:
+    """What `retro reviews --json` prints of it."""
     return {
         "id": review.id,
         "agent": review.agent,
@@ -60,8 +66,8 @@ def stored(store: Store, id: str) -> Stored:  # noqa: A002  the field's name
     name, _, number = id.rpartition("@")
     revision = int(number) if name and number.isascii() and number.isdigit() else None
     with store.read() as conn:
-        review = reviews.by_id(conn, name if revision is not None else id)
-        stored_revision = reviews.revision_of(conn, review.key, revision)
+        review = ledger.by_id(conn, name if revision is not None else id)
+        stored_revision = ledger.revision_of(conn, review.key, revision)
     if stored_revision is None or stored_revision.document is None or stored_revision.done_at is None:
         if revision is not None:
             raise UnknownError(f"{review.id} has no revision {revision}; the newest is {review.revision}")
@@ -75,36 +81,3 @@ def compare(before: Stored, after: Stored, currency: str = "") -> tuple[Change, 
     if type(before.document) is not type(after.document):
         raise UsageError("a position and a period cannot be compared; name two reviews of a kind")
     return changes(before.document, after.document, currency)
-
-
-def deliveries(store: Store) -> list[Delivery]:
-    """Every message of the outbox, in the order they were written."""
-    with store.read() as conn:
-        return outbox.listed(conn)
-
-
-def message(
-    store: Store, config: Config, stored_revision: Stored, recipient: str, channel: str = "mail"
-) -> Message:
-    """The message that a stored revision would be."""
-    review = stored_revision.review
-    letter = outbox.Delivery(
-        key=0,
-        review=review.key,
-        revision=stored_revision.revision,
-        channel=channel,
-        recipient=recipient,
-        state="pending",
-        digest=False,
-        attempts=0,
-        not_before=0,
-        owner=None,
-        written_at=0,
-        reason=None,
-        review_id=review.id,
-        agent=review.agent,
-        kind=review.kind,
-        period_end=review.period_end,
-    )
-    with store.read() as conn:
-        return message_of(conn, config, letter)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from retro.store.database import Store
     from retro.store.facts.agents import Agent
 
-__all__ = ["CommandContext", "call", "complain", "drop_output", "split_globals"]
+__all__ = ["CommandContext", "call", "complain", "drop_output", "instant", "split_globals"]
 
 _EMPTY = (
     "the database holds no agent yet; start with `retro ingest journal FILE` or `retro ingest freqtrade DB`"
@@ -206,3 +208,15 @@ def split_globals(argv: Sequence[str]) -> list[str]:
         else:
             remainder.append(word)
     return remainder
+
+
+def instant(text: str, option: str) -> int:
+    """An RFC 3339 instant with offset, or a date (its midnight in the owner's time zone), in microseconds."""
+    from retro.periods import midnight, parse_instant, zone
+
+    try:
+        if re.fullmatch(r"\d{4}-\d\d-\d\d", text):
+            return midnight(date.fromisoformat(text), zone(call.config.owner.time_zone))
+        return parse_instant(text)
+    except ValueError as error:
+        raise UsageError(f"{option}: {error}; a date such as 2026-03-01 will do") from None

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from retro.errors import InputError, UsageError
-from retro.surface.cli.context import call, complain
-from retro.surface.cli.words import instant
+from retro.surface.cli.context import call, complain, instant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -65,7 +64,7 @@ def _take(
     """Take a source in. One of several that cannot be read keeps no other out, and a script is told of it in JSON."""
     from retro.app.intake.ingest import Ingested, ingest
     from retro.model import Fault
-    from retro.surface.cli.progress import counter
+    from retro.surface.cli.screen import counter
 
     if on_conflict not in {"keep", "replace"}:
         raise UsageError("--on-conflict takes keep or replace")

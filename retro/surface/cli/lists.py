@@ -13,6 +13,9 @@ from retro.surface.cli.screen import print_table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from retro.app.questions.agents import AgentOverview
+    from retro.app.questions.positions import PositionOverview
+
 __all__ = ["add_to", "show_faults"]
 
 _FIELDS = (
@@ -45,19 +48,20 @@ def agents() -> None:
 
     Example: retro agents --json
     """
-    from retro.app.questions.listings import list_agents
+    from retro.app.questions import agents as subject
 
-    rows = list_agents(call.store, call.settings)
+    rows = subject.agents(call.store, call.settings)
     if call.json:
-        call.out_json(rows)
+        call.out_json([row.document() for row in rows])
     elif not rows:
         call.say("no agents yet; start with: retro ingest journal FILE, or retro ingest freqtrade DB")
     else:
         _print_agents(rows)
 
 
-def _print_agents(rows: Sequence[dict[str, Any]]) -> None:
+def _print_agents(rows: Sequence[AgentOverview]) -> None:
     from retro.figures import day_text
+    from retro.periods import format_instant
     from retro.present.page.blocks import Cell, Column
 
     columns = [
@@ -71,11 +75,13 @@ def _print_agents(rows: Sequence[dict[str, Any]]) -> None:
     ]
     cells = [
         [
-            Cell(row["agent"], "strong"),
-            Cell(day_text(row["first_event"])),
-            Cell(day_text(row["last_event"])),
-            *(Cell(f"{row[name]:,}") for name in ("events", "positions", "open")),
-            Cell(row["base_currency"]),
+            Cell(row.name, "strong"),
+            *(
+                Cell(day_text(None if at is None else format_instant(at)))
+                for at in (row.first_at, row.last_at)
+            ),
+            *(Cell(f"{number:,}") for number in (row.events, row.positions, row.open)),
+            Cell(row.base_currency),
         ]
         for row in rows
     ]
@@ -92,16 +98,16 @@ def positions(
 
     Example: retro positions --format csv > positions.csv
     """
-    from retro.app.questions.listings import list_positions
+    from retro.app.questions import positions as subject
 
     form = "json" if call.json else form
     if form not in {"text", "csv", "json"}:
         raise UsageError("--format takes text, csv or json")
     agent_record = call.agent(agent)
     settings = call.settings(agent_record)
-    rows = list_positions(call.store, agent_record, settings)
+    rows = subject.positions(call.store, agent_record, settings)
     if form == "json":
-        call.out_json(rows)
+        call.out_json([row.document() for row in rows])
     elif form == "csv":
         call.out(_csv(rows))
     elif not rows:
@@ -110,12 +116,13 @@ def positions(
         _print_positions(rows, settings.base_currency)
 
 
-def _print_positions(rows: Sequence[dict[str, Any]], currency: str) -> None:
-    from retro.figures import duration, moment, money_of, seconds_between
+def _print_positions(rows: Sequence[PositionOverview], currency: str) -> None:
+    from retro.figures import duration, moment, money_of
+    from retro.periods import SECOND, format_instant
     from retro.present.page.blocks import Cell, Column, tone_of
     from retro.present.page.labels import KINDS
 
-    money = money_of(currency, [row["final_pnl"] for row in rows])
+    money = money_of(currency, [row.final_pnl for row in rows])
     columns = [
         Column("Position", right=False, cut=12),
         Column("What", right=False, cut=12),
@@ -127,18 +134,17 @@ def _print_positions(rows: Sequence[dict[str, Any]], currency: str) -> None:
     ]
     cells = []
     for row in rows:
-        holding_time = None if row["open"] else duration(seconds_between(row["entry_at"], row["exit_at"]))
-        kind = row["side"] if row["kind"] == "perp" and row["side"] else KINDS.get(row["kind"], row["kind"])
-        flags = [flag for flag in row["flags"].split(",") if flag and flag != "open"]
+        held_for = None if row.closed_at is None else (row.closed_at - row.opened_at) / SECOND
+        kind = row.side if row.kind == "perp" and row.side else KINDS.get(row.kind, row.kind)
         cells.append(
             [
-                Cell(row["position_id"], "strong"),
-                Cell(f"{row['instrument']} {kind}"),
-                Cell(moment(row["entry_at"])),
-                Cell(holding_time or "open"),
-                Cell(money.signed(row["final_pnl"]), tone_of(row["final_pnl"])),
-                Cell(money.signed(row["vs_inaction"]), tone_of(row["vs_inaction"])),
-                Cell(", ".join(flags), "warn"),
+                Cell(row.name, "strong"),
+                Cell(f"{row.instrument} {kind}"),
+                Cell(moment(format_instant(row.opened_at))),
+                Cell("open" if held_for is None else duration(held_for)),
+                Cell(money.signed(row.final_pnl), tone_of(row.final_pnl)),
+                Cell(money.signed(row.vs_inaction), tone_of(row.vs_inaction)),
+                Cell("implausible" if row.implausible else "", "warn"),
             ]
         )
     if not any(row[-1].text for row in cells):
@@ -146,7 +152,7 @@ def _print_positions(rows: Sequence[dict[str, Any]], currency: str) -> None:
     print_table(columns, cells)
 
 
-def _csv(rows: Sequence[dict[str, Any]]) -> str:
+def _csv(rows: Sequence[PositionOverview]) -> str:
     import csv
     import io
 
@@ -156,7 +162,8 @@ def _csv(rows: Sequence[dict[str, Any]]) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_FIELDS)
     for row in rows:
-        values = (row[name] for name in _FIELDS)
+        document = row.document()
+        values = (document[name] for name in _FIELDS)
         writer.writerow([_csv_cell(plain_text(v) if isinstance(v, str) else v) for v in values])
     return out.getvalue()
 
@@ -176,15 +183,15 @@ def faults() -> None:
 
 def show_faults() -> None:
     """Print the kept faults."""
-    from retro.app.questions.listings import list_faults
+    from retro.app.questions import faults as subject
     from retro.safe import plain_text
 
-    rows = list_faults(call.store)
+    rows = subject.faults(call.store)
     if call.json:
-        call.out_json(rows)
+        call.out_json([subject.fault_document(fault) for fault in rows])
     elif not rows:
         call.say("no faults: everything that was ingested could be used")
     else:
-        for row in rows:
-            place = row["where"] if row["line"] is None else f"{row['where']}:{row['line']}"
-            call.out(plain_text(f"{place}: {row['reason']}"))
+        for fault in rows:
+            place = fault.where if fault.line is None else f"{fault.where}:{fault.line}"
+            call.out(plain_text(f"{place}: {fault.reason}"))

@@ -10,6 +10,7 @@ from typer.exceptions import Abort, TyperException
 
 from retro.errors import RetroError
 from retro.surface.cli import (
+    behaviour,
     doctor,
     ingest,
     lists,
@@ -85,6 +86,7 @@ proposals.add_to(playbook.app)
 service.add_to(app)
 outbox.add_to(app)
 memory.add_to(app)
+behaviour.add_to(app)
 records.add_to(app)
 validate.add_to(app)
 mcp.add_to(app)

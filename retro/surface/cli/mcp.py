@@ -35,19 +35,18 @@ def mcp(
     """
     if not http and host not in _LOOPBACK:
         raise UsageError("--host goes with --http")
-    from retro.app.experience.imports import require_memory
+    from retro.app.questions.experience import Experience
 
-    require_memory()
-    store = call.store  # what stands in its way is said before anything heavy is loaded
+    experience = Experience(
+        call.store, call.config
+    )  # what stands in its way is said before anything heavy is loaded
     try:
         from retro.surface.mcp.tools import server_of
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] not in {"mcp", "mcp_types"}:
             raise
         raise RetroError("retro mcp needs the extra `mcp`: pip install 'slow-mirror[mcp]'") from error
-    from retro.app.questions.memory import MemoryQueries
-
-    server = server_of(MemoryQueries(store, call.config))
+    server = server_of(experience)
     if http:
         _serve_http(server, host, port)
     else:

@@ -59,16 +59,11 @@ def deliver(
 
 
 def _list() -> None:
-    from retro.app.questions.reviews import deliveries
+    from retro.app.questions.deliveries import deliveries, delivery_document
 
     letters = deliveries(call.store)
     if call.json:
-        names = ("id", "review", "revision", "channel", "recipient", "state")
-        rows = [
-            (letter.key, letter.review_id, letter.revision, letter.channel, letter.recipient, letter.state)
-            for letter in letters
-        ]
-        call.out_json([dict(zip(names, row, strict=True)) for row in rows])
+        call.out_json([delivery_document(letter) for letter in letters])
     elif not letters:
         call.say("nothing to deliver yet; `retro run --once` makes what is due")
     else:
@@ -159,7 +154,8 @@ def _private(path: str, flags: int) -> int:
 
 
 def _preview(review: str, directory: Path) -> None:
-    from retro.app.questions.reviews import message, stored
+    from retro.app.questions.deliveries import message
+    from retro.app.questions.reviews import stored
     from retro.deliver.file import safe_name
     from retro.deliver.mail.channel import mail_channel
 

@@ -112,18 +112,11 @@ def status(
 
     Example: retro playbook status --json
     """
-    from retro.store import proposals
+    from retro.app.questions.proposals import proposal_document, proposals
 
-    name = None if agent is None else call.agent(agent).name
-    with call.store.read() as conn:
-        rows = proposals.stored(conn, name)
+    rows = proposals(call.store, None if agent is None else call.agent(agent).name)
     if call.json:
-        call.out_json(
-            [
-                {"id": proposal.id, "state": proposal.state, "branch": proposal.branch, "url": proposal.url}
-                for proposal in rows
-            ]
-        )
+        call.out_json([proposal_document(proposal) for proposal in rows])
     elif not rows:
         call.say("nothing was proposed yet; `retro playbook propose` shows what would be")
     else:

@@ -55,24 +55,18 @@ def experiments(
 
     Example: retro experiments -n 5
     """
-    from retro.app.experience.imports import require_memory
+    from retro.app.questions.records import ExperimentsQuestion, experiment_history
 
-    require_memory()
     if context.invoked_subcommand is not None:
         return
-    from memory.records import read_experiments, read_hypotheses
-
-    directory = call.config.memory.directory
-    listing = read_experiments(directory)
-    troubles = (*listing.troubles, *read_hypotheses(directory).troubles)
-    records = listing.records[:n]
+    history = experiment_history(call.config.memory.directory, ExperimentsQuestion(n))
     if call.json:
-        call.out_json(records)
-    elif records:
-        _print_experiments(records)
-    elif not troubles:
+        call.out_json(history.records)
+    elif history.records:
+        _print_experiments(history.records)
+    elif not history.troubles:
         call.say("no experiments yet; weekly and epoch reviews of `retro run` write them")
-    _complain(troubles)
+    _complain(history.troubles)
 
 
 def _print_experiments(records: Sequence[dict[str, Any]]) -> None:
@@ -112,21 +106,14 @@ def prompt(n: Count = 15) -> None:
 
     Example: retro experiments prompt -n 15
     """
-    from memory.records import prompt_section, read_experiments, read_hypotheses
-    from memory.records.hypothesis import is_open
+    from retro.app.questions.records import ExperimentsQuestion, experiment_history
 
-    experiment_listing = read_experiments(call.config.memory.directory)
-    hypothesis_listing = read_hypotheses(call.config.memory.directory)
-    section = prompt_section(
-        experiment_listing.records,
-        (hypothesis for hypothesis in hypothesis_listing.records if is_open(hypothesis)),
-        n,
-    )
+    history = experiment_history(call.config.memory.directory, ExperimentsQuestion(n))
     if call.json:
-        call.out_json({"prompt": section})
+        call.out_json({"prompt": history.prompt()})
     else:
-        call.out(section)
-    _complain((*experiment_listing.troubles, *hypothesis_listing.troubles))
+        call.out(history.prompt())
+    _complain(history.troubles)
 
 
 @experiments_app.command("import")
@@ -142,13 +129,11 @@ def take_in(
 
     Example: retro experiments import ../other-agent/memory
     """
-    from memory.records import import_records
-    from retro.app.experience.imports import translate_memory_errors
+    from retro.app.questions.records import take_in as take_in_records
 
     if not directory.is_dir():
         raise InputError(f"{directory} is no directory; name the one that holds experiments/")
-    with translate_memory_errors():
-        done = import_records(directory, directory=call.config.memory.directory)
+    done = take_in_records(directory, call.config.memory.directory)
     if call.json:
         call.out_json(done.document())
     else:
@@ -189,32 +174,31 @@ def assess(
 
     Example: retro experiments assess notes.md --strategy breakout --results '{"win_rate": 0.54}'
     """
-    from retro.app.experience.assessments import save_assessment
+    from retro.app.experience.assessments import AssessmentDraft, save_assessment
     from retro.surface.cli.memory import situation
 
-    done = save_assessment(
-        lambda: call.store,
-        call.config,
-        os.environ,
-        _prose(file),
-        now=time.time_ns() // 1000,
+    draft = AssessmentDraft(
+        text=_prose(file),
+        at=time.time_ns() // 1000,
         strategy=strategy,
         experiment=experiment,
         context=situation(context),
         results=situation(results, "--results"),
     )
+    saved = save_assessment(lambda: call.store, call.config, os.environ, draft)
     if call.json:
-        call.out_json(done)
+        call.out_json(saved.document())
         return
-    call.out(f"{done['id']}: {done['verdict'] or 'no verdict'}, {len(done['observations'])} observations")
-    for name, status in done["tested"].items():
+    parsed = saved.parsed
+    call.out(f"{saved.id}: {parsed.verdict or 'no verdict'}, {len(parsed.observations)} observations")
+    for name, status in saved.tested.items():
         call.out(f"  {name} is {status or 'untested'}")
-    for name in done["audited"]:
+    for name in saved.audited:
         call.say(f"  {name} is audited by reviews: its status follows from their evidence")
-    for name in done["unknown"]:
+    for name in saved.unknown:
         call.say(f"  {name} is no hypothesis on record")
-    if done["why"]:
-        call.say(f"note: {'read by the model; ' if done['source'] == 'model' else ''}{done['why']}")
+    if parsed.why:
+        call.say(f"note: {'read by the model; ' if parsed.source == 'model' else ''}{parsed.why}")
     call.say(f"next: {call.command('experiments', 'prompt')}")
 
 
@@ -245,22 +229,16 @@ def hypotheses(
 
     Example: retro hypotheses --status untested
     """
-    from retro.app.experience.imports import require_memory
-
-    require_memory()
-    from memory.records import read_experiments, read_hypotheses
-    from memory.records.hypothesis import STATUSES
+    from retro.app.questions.records import STATUSES
+    from retro.app.questions.records import experiments as read_experiments
+    from retro.app.questions.records import hypotheses as read_hypotheses
 
     if status is not None and status not in STATUSES:
         raise UsageError(f"--status takes {', '.join(STATUSES)}")
     directory = call.config.memory.directory
-    listing = read_hypotheses(directory)
+    listing = read_hypotheses(directory, status)
     troubles = (*read_experiments(directory).troubles, *listing.troubles)
-    records = [
-        record
-        for record in listing.records
-        if status is None or (record.get("status") or "untested") == status
-    ]
+    records = listing.records
     if call.json:
         call.out_json(records)
     elif records:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 import typer
 
 from retro.errors import UsageError
-from retro.surface.cli.context import call
-from retro.surface.cli.words import instant
+from retro.surface.cli.context import call, instant
 
 if TYPE_CHECKING:
     from retro.app.settlement.settings import AgentSettings

@@ -1,17 +1,19 @@
-"""Tables on the screen: within 80 columns, coloured on a terminal."""
+"""What a person at a terminal sees: tables within 80 columns, coloured; a progress line, and nothing of it in a pipe."""
 
 from __future__ import annotations
 
+import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from retro.surface.cli.context import call
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from retro.present.page.blocks import Cell, Column, Tone
 
-__all__ = ["print_findings", "print_table"]
+__all__ = ["counter", "print_findings", "print_table"]
 
 WIDTH = 80
 
@@ -45,3 +47,17 @@ def print_findings(findings: Sequence[tuple[str, str, str]]) -> None:
         lines.append(line((pad(state, 8), tones[state]), pad(name, named), "  ", first))
         lines += [line(" " * start, text) for text in continuation]
     call.out(paint(lines, WIDTH, colour=call.colour))
+
+
+@contextmanager
+def counter(label: str, *, quiet: bool) -> Iterator[Callable[[int], None] | None]:
+    """Something to call with the number of events so far; None where nobody watches."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.markup import escape
+
+    console = Console(stderr=True)
+    with console.status(escape(label)) as status:
+        yield lambda n: status.update(escape(f"{label}: {n:,} events"))

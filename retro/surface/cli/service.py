@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from retro.app.questions.reviews import Stored
     from retro.daemon import RunOptions
+    from retro.store.jobs.reviews import Review
 
 __all__ = ["add_to", "orders"]
 
@@ -89,21 +90,23 @@ def list_reviews(agent: AgentName = None) -> None:
 
 
 def _list(agent: str | None, state: str | None) -> None:
-    from retro.app.questions.reviews import rows
+    from retro.app.questions.reviews import ReviewsQuestion, review_document
+    from retro.app.questions.reviews import reviews as ask
 
     if state is not None and state not in _STATES:
         raise UsageError(f"--state takes {', '.join(_STATES)}")
-    review_rows = [row for row in rows(call.store, agent) if state is None or row["state"] == state]
+    review_rows = ask(call.store, ReviewsQuestion(agent, state))
     if call.json:
-        call.out_json(review_rows)
+        call.out_json([review_document(review) for review in review_rows])
     elif not review_rows:
         call.say("no reviews; `retro run --once` makes what is due")
     else:
         _print_reviews(review_rows)
 
 
-def _print_reviews(rows: Sequence[dict[str, Any]]) -> None:
+def _print_reviews(rows: Sequence[Review]) -> None:
     from retro.figures import moment
+    from retro.periods import format_instant
     from retro.present.page.blocks import Cell, Column, Tone
     from retro.surface.cli.screen import print_table
 
@@ -117,11 +120,11 @@ def _print_reviews(rows: Sequence[dict[str, Any]]) -> None:
     ]
     cells = [
         [
-            Cell(row["id"], "strong"),
-            Cell(moment(row["period_end"])),
-            Cell(row["state"], tones.get(row["state"], "plain")),
-            Cell(f"{row['revision']}"),
-            Cell(row["reason"] or ("history" if row["backfill"] else "")),
+            Cell(row.id, "strong"),
+            Cell(moment(format_instant(row.period_end))),
+            Cell(row.state, tones.get(row.state, "plain")),
+            Cell(f"{row.revision}"),
+            Cell(row.reason or ("history" if row.backfill else "")),
         ]
         for row in rows
     ]
@@ -158,12 +161,12 @@ def skip(
 
 
 def _changed(review: str, state: str) -> None:
-    from retro.app.questions.reviews import row_of
+    from retro.app.questions.reviews import review_document
     from retro.store.jobs.reviews import by_id
 
     if call.json:
         with call.store.read() as conn:
-            call.out_json(row_of(by_id(conn, review)))
+            call.out_json(review_document(by_id(conn, review)))
     else:
         call.out(f"{review} is {state}")
 

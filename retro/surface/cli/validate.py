@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from retro.surface.cli.context import call
+from retro.surface.cli.context import call, instant
 from retro.surface.cli.memory import AgentName, experience_of
-from retro.surface.cli.words import instant
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["add_to"]
+    from memory.advice.backtest import Approach, Difference
 
-_PRECISION = (
-    ("precision", "the best recalled (they lean to winners)"),
-    ("precision_alike", "the most alike"),
-    ("precision_recent", "the latest"),
-)
+__all__ = ["add_to"]
 
 _FIGURES = ("net_pnl", "profit_factor", "sharpe", "max_drawdown", "calmar", "mean_stake")
 _SHARES = ("net_pnl", "max_drawdown", "mean_stake", "recall_precision", "alike_precision")
@@ -45,28 +40,36 @@ def validate_recall(
 
     Example: retro validate recall --agent sample --split 2026-02-01
     """
+    from retro.app.questions import recall
+    from retro.app.questions.document import document_of
+    from retro.periods import format_instant
+
     experience = experience_of()
-    validation = experience.validate(experience.agent(agent), instant(split, "--split"))
+    question = recall.ValidationQuestion(experience.agent(agent), instant(split, "--split"))
+    validation = recall.validate(experience, question)
     if call.json:
-        call.out_json(validation)
+        call.out_json(document_of(validation))
         return
     call.out(
-        f"{validation['trades']} trades from {validation['split_at']} on; {validation['known_before']} known before"
+        f"{validation.trades} trades from {format_instant(validation.split_at)} on;"
+        f" {validation.known_before} known before"
     )
     call.out("Stakes are shares of the starting capital put at one R; nothing is compounded.")
-    _print_approaches(validation["approaches"], validation["trades"])
-    _print_differences(validation["differences"])
-    for name, words in _PRECISION:
-        if validation[name] is not None:
-            call.out(
-                f"  of five memories, {words}: {validation[name]:.1%} turned out with the sign of the trade"
-            )
-    for reason in validation["reasons"].values():
+    _print_approaches(validation.approaches, validation.trades)
+    _print_differences(validation.differences)
+    for share, words in (
+        (validation.precision, "the best recalled (they lean to winners)"),
+        (validation.precision_alike, "the most alike"),
+        (validation.precision_recent, "the latest"),
+    ):
+        if share is not None:
+            call.out(f"  of five memories, {words}: {share:.1%} turned out with the sign of the trade")
+    for reason in validation.reasons.values():
         call.out(f"  {reason}")
-    call.out(validation["verdict"].replace("_", " "))
+    call.out(validation.verdict.replace("_", " "))
 
 
-def _print_approaches(rows: Sequence[dict[str, Any]], trades: int) -> None:
+def _print_approaches(rows: Sequence[Approach], trades: int) -> None:
     from retro.present.page.blocks import Cell, Column
     from retro.surface.cli.screen import print_table
 
@@ -74,9 +77,9 @@ def _print_approaches(rows: Sequence[dict[str, Any]], trades: int) -> None:
     columns = [Column(name, right=name != "Sizing") for name in names]
     cells = [
         [
-            Cell(row["name"].replace("_", " "), "strong"),
-            *(Cell(_metric_text(name, row[name])) for name in _FIGURES),
-            Cell(f"{trades - row['unknown']} of {trades}"),
+            Cell(row.name.replace("_", " "), "strong"),
+            *(Cell(_metric_text(name, getattr(row, name))) for name in _FIGURES),
+            Cell(f"{trades - row.unknown} of {trades}"),
         ]
         for row in rows
     ]
@@ -89,7 +92,7 @@ def _metric_text(metric: str, value: float | None, sign: str = "") -> str:
     return f"{value:{sign}.2%}" if metric in _SHARES else f"{value:{sign}.2f}"
 
 
-def _print_differences(rows: Sequence[dict[str, Any]]) -> None:
+def _print_differences(rows: Sequence[Difference]) -> None:
     from retro.present.page.blocks import Cell, Column
     from retro.surface.cli.screen import print_table
 
@@ -101,7 +104,7 @@ def _print_differences(rows: Sequence[dict[str, Any]]) -> None:
     ]
     cells = []
     for row in rows:
-        metric, interval = row["metric"], row["interval"]
+        metric, interval = row.metric, row.interval
         within = (
             "undefined too often"
             if interval is None
@@ -109,9 +112,9 @@ def _print_differences(rows: Sequence[dict[str, Any]]) -> None:
         )
         cells.append(
             [
-                Cell(row["against"].replace("_", " ")),
+                Cell(row.against.replace("_", " ")),
                 Cell(metric.replace("_", " ")),
-                Cell(_metric_text(metric, row["value"], "+")),
+                Cell(_metric_text(metric, row.value, "+")),
                 Cell(within),
             ]
         )

@@ -17,9 +17,10 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
-from memory.records import prompt_section, read_experiments, read_hypotheses
-from memory.records.hypothesis import is_open
-from retro.app.questions import reviews
+from retro.app.questions import behaviour, plans, recall, records, reviews
+from retro.app.questions.document import document_of, documents_of
+from retro.app.questions.episodes import ReflectionQuestion, reflect, remember
+from retro.app.questions.experience import MemoryQuestion
 from retro.errors import RetroError
 from retro.periods import DAY, parse_instant
 from retro.version import __version__
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from memory.records import Trouble
-    from retro.app.questions.memory import MemoryQueries
+    from retro.app.questions.experience import Experience
 
 __all__ = ["READS", "WRITES", "Tools", "server_of"]
 
@@ -63,7 +64,7 @@ Situation = Annotated[
 ]
 
 
-def server_of(experience: MemoryQueries) -> MCPServer[Any]:
+def server_of(experience: Experience) -> MCPServer[Any]:
     """The server, with every tool; reads are marked as such."""
     server: MCPServer[Any] = MCPServer(
         "slow-mirror", instructions=_INSTRUCTIONS, version=__version__, log_level="WARNING"
@@ -113,7 +114,7 @@ def _damaged(troubles: tuple[Trouble, ...]) -> list[Document]:
 class Tools:
     """The tools over one database and configuration."""
 
-    def __init__(self, experience: MemoryQueries) -> None:
+    def __init__(self, experience: Experience) -> None:
         self.experience = experience
         self.lock = Lock()
 
@@ -137,34 +138,33 @@ class Tools:
 
         Each memory comes with its score, the components of it and a reason in words.
         """
-        hits = self.experience.recall_memories(
-            self.experience.agent(agent),
-            context,
+        question = recall.RecallQuestion(
+            agent=self.experience.agent(agent),
+            context=context,
             as_of=_instant(as_of),
             k=k,
             strategy=strategy,
             symbol=symbol,
             direction=direction,
             regime=regime,
-            types=tuple(types),
+            types=types,
             losses_first=losses_first,
             loss_floor=loss_floor,
         )
-        return {"memories": hits}
+        return {"memories": documents_of(recall.recall(self.experience, question))}
 
     def get_behavioral_analysis(
         self, agent: Agent = None, strategy: str | None = None, symbol: str | None = None, as_of: AsOf = None
     ) -> Document:
         """Habits with each strategy and symbol (disposition, sizing, drift), beliefs, and situations that misled."""
-        name = self.experience.agent(agent)
-        return self.experience.get_behavioral_analysis(
-            name, as_of=_instant(as_of), strategy=strategy, symbol=symbol
+        question = behaviour.HabitsQuestion(
+            agent=self.experience.agent(agent), as_of=_instant(as_of), strategy=strategy, symbol=symbol
         )
+        return document_of(behaviour.behaviour(self.experience, question))
 
     def get_agent_state(self, agent: Agent = None, as_of: AsOf = None) -> Document:
         """Confidence, drawdown, streaks, appetite for risk, and whether the agent is halted."""
-        name = self.experience.agent(agent)
-        return {"state": self.experience.get_agent_state(name, as_of=_instant(as_of))}
+        return {"state": document_of(behaviour.state(self.experience, self._question(agent, as_of)))}
 
     def check_active_plans(
         self,
@@ -175,14 +175,15 @@ class Tools:
         """Which plans this situation meets. Looks only: nothing is triggered or re-armed by asking."""
         at = _instant(as_of)
         name = self.experience.agent(agent)
+        question = plans.PlanChecksQuestion(agent=name, context=context, as_of=_now() if at is None else at)
         return {
-            "checks": self.experience.check_active_plans(name, context, as_of=_now() if at is None else at)
+            "checks": [plans.check_document(check) for check in plans.check_plans(self.experience, question)]
         }
 
     def get_strategy_performance(self, agent: Agent = None, as_of: AsOf = None) -> Document:
         """How each strategy has done: trades, win rate, total pnl, mean R, profit factor."""
-        name = self.experience.agent(agent)
-        return {"strategies": self.experience.get_strategy_performance(name, as_of=_instant(as_of))}
+        strategies = behaviour.performance(self.experience, self._question(agent, as_of))
+        return {"strategies": documents_of(strategies)}
 
     def get_trade_reflection(
         self,
@@ -191,13 +192,14 @@ class Tools:
         as_of: AsOf = None,
     ) -> Document:
         """One past decision as it stands, what reviews found out about it, and what they amended."""
-        name = self.experience.agent(agent)
-        return {"episode": self.experience.get_trade_reflection(name, id, as_of=_instant(as_of))}
+        question = ReflectionQuestion(agent=self.experience.agent(agent), as_of=_instant(as_of), episode=id)
+        return {"episode": document_of(reflect(self.experience, question))}
 
     def list_reviews(self, agent: Agent = None) -> Document:
         """The reviews that are owed or made, in order of time; of every agent unless one is named."""
         name = None if agent is None else self.experience.agent(agent)
-        return {"reviews": reviews.rows(self.experience.store, name)}
+        rows = reviews.reviews(self.experience.store, reviews.ReviewsQuestion(name))
+        return {"reviews": [reviews.review_document(review) for review in rows]}
 
     def get_review(
         self,
@@ -213,8 +215,8 @@ class Tools:
         ] = None,
     ) -> Document:
         """What is still open, and what was settled by which experiments."""
-        troubles = read_hypotheses(self.experience.config.memory.directory).troubles
-        return {"hypotheses": self.experience.list_hypotheses(status), "damaged": _damaged(troubles)}
+        listing = records.hypotheses(self.experience.config.memory.directory, status)
+        return {"hypotheses": list(listing.records), "damaged": _damaged(listing.troubles)}
 
     def experiment_history(
         self,
@@ -222,13 +224,12 @@ class Tools:
         as_of: AsOf = None,
     ) -> Document:
         """The newest experiments, and the prompt section of them and of the open hypotheses."""
-        where = self.experience.config.memory.directory
-        experiments, hypotheses = read_experiments(where, as_of=_instant(as_of)), read_hypotheses(where)
-        opened = [hypothesis for hypothesis in hypotheses.records if is_open(hypothesis)]
+        directory = self.experience.config.memory.directory
+        history = records.experiment_history(directory, records.ExperimentsQuestion(n, _instant(as_of)))
         return {
-            "experiments": list(experiments.records[:n]),
-            "prompt": prompt_section(experiments.records, opened, n),
-            "damaged": _damaged((*experiments.troubles, *hypotheses.troubles)),
+            "experiments": list(history.records),
+            "prompt": history.prompt(),
+            "damaged": _damaged(history.troubles),
         }
 
     def remember_trade(
@@ -254,7 +255,7 @@ class Tools:
     ) -> Document:
         """Remember a decision and what came of it, deliberate inaction included. Idempotent by (agent, id)."""
         episode = {name: value for name, value in locals().items() if name != "self" and value is not None}
-        done = self.experience.remember_all([episode], not_after=_now() + DAY)
+        done = remember(self.experience, [episode], not_after=_now() + DAY)
         for fault in done.done.faults:
             raise ToolError(fault.reason)
         for conflict in done.done.conflicts:
@@ -279,13 +280,16 @@ class Tools:
         expires_at: Annotated[str | None, Field(description="RFC 3339; default: in 30 days")] = None,
     ) -> Document:
         """Make a plan: when the trigger becomes true, the action. It is scored by the trades that follow or skip."""
-        plan = self.experience.create_trading_plan(
-            self.experience.agent(agent),
-            trigger,
-            action,
-            reasoning,
+        draft = plans.PlanDraft(
+            agent=self.experience.agent(agent),
+            trigger=trigger,
+            action=action,
+            reasoning=reasoning,
             at=_now(),
             priority=priority,
             expires_at=_instant(expires_at, "expires_at"),
         )
-        return {"plan": plan}
+        return {"plan": document_of(plans.create_plan(self.experience, draft))}
+
+    def _question(self, agent: str | None, as_of: str | None) -> MemoryQuestion:
+        return MemoryQuestion(agent=self.experience.agent(agent), as_of=_instant(as_of))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import memory
-from retro.app.experience.learning import damaged_records
+from retro.app.experience.lessons import damaged_records
 from retro.app.experience.records import Records, records_channel, records_of
 from retro.config import Config
 from retro.deliver.channel import Message, Rejected, Retry, Sent

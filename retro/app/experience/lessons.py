@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy.exc import DBAPIError
 
-from retro.model import Equity
-from retro.store.facts import agents, events
+from retro.store.facts import agents
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sqlalchemy import Connection
 
-    import memory
     from memory.records import Trouble
     from retro.app.context import Consequence
     from retro.app.experience.writer import Learned
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
     from retro.store.facts.agents import Agent
     from retro.store.jobs.reviews import Review
 
-__all__ = ["capital_of", "damaged_records", "learning", "memory_settings", "registry_of", "remember_review"]
+__all__ = ["damaged_records", "learning", "remember_review"]
 
 
 def learning(
@@ -58,49 +56,17 @@ def remember_review(
     try:
         from retro.app.experience.writer import write_review  # noqa: PLC0415  another package may have the memory's name
 
-        terms = memory_settings(config, capital_of(conn, review.agent, config))
         with conn.begin_nested():
-            return write_review(conn, review, document, settings, terms)
+            return write_review(conn, review, document, settings, config)
     except DBAPIError:
         raise
     except Exception as error:  # noqa: BLE001  a review is worth more than its memory; the log tells of it
         return f"{type(error).__name__}: {error}"
 
 
-def capital_of(conn: Connection, agent: str, config: Config) -> float | None:
-    """What the agent began with: as configured, as its source told, or as it first stated its equity; else None."""
-    own = config.agent.get(agent)
-    source_capital = next((row.capital for row in agents.agents(conn) if row.name == agent), None)
-    capital = source_capital if own is None or own.capital is None else own.capital
-    if capital is not None:
-        return float(capital)
-    stated = events.first_of(conn, agent, "equity")
-    value = stated.value if isinstance(stated, Equity) else None
-    return float(value) if value is not None and value > 0 else None
-
-
-def registry_of(config: Config) -> memory.Registry:
-    """The context registry: the built-in fields, and the configuration's beside or instead of them."""
-    from memory import DEFAULT, Field, Registry  # noqa: PLC0415  numpy comes with it
-
-    own = {
-        name: Field(name, table.kind, table.weight, table.bandwidth, table.unit)
-        for name, table in config.memory.fields.items()
-    }
-    built_in = [own.pop(field.name, field) for field in DEFAULT.fields]
-    return Registry((*built_in, *own.values()))
-
-
-def memory_settings(config: Config, capital: float | None = None) -> memory.Settings:
-    """The memory as the owner configured it; `capital` is what the agent began with."""
-    from memory import Settings  # noqa: PLC0415  as above
-
-    return Settings(registry=registry_of(config), capital=capital)
-
-
 def damaged_records(config: Config) -> tuple[Trouble, ...]:
     """The YAML files a person has to look at; none when records are off."""
-    from memory.records import read_experiments, read_hypotheses  # noqa: PLC0415  as above
+    from memory.records import read_experiments, read_hypotheses  # noqa: PLC0415  files of YAML need it alone
 
     if not config.memory.records:
         return ()

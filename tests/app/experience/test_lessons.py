@@ -14,7 +14,7 @@ from sqlalchemy import event as hooks
 import memory
 from retro.app.engine.wiring import bench_of
 from retro.app.engine.worker import run_once
-from retro.app.experience.learning import registry_of
+from retro.app.experience.settings import registry_of
 from retro.config import Config
 from retro.periods import DAY, parse_instant
 from retro.store.database import Store, open_store

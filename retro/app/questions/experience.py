@@ -1,0 +1,84 @@
+"""Whose memory is asked: one database, as one configuration sees it. The questions open it here and nowhere else.
+
+Times are microseconds since the Unix epoch; a read hides everything that was not known at its `as_of`. What the memory
+refuses becomes a `UsageError`, what it does not hold an `UnknownError`.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from retro.app.experience.door import memory, translate_memory_errors
+from retro.app.experience.settings import capital_of, memory_settings
+from retro.errors import UnknownError, UsageError
+from retro.store.facts import agents
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from sqlalchemy import Connection
+
+    from retro.config import Config
+    from retro.store.database import Store
+
+__all__ = ["Experience", "MemoryQuestion"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryQuestion:
+    """One agent's memory, by what was known at `as_of`; None: by all that is known."""
+
+    agent: str
+    as_of: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Experience:
+    """The memory in one database, as one configuration sees it."""
+
+    store: Store
+    config: Config
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A read transaction, with the memory's errors as ours."""
+        with translate_memory_errors(), self.store.read() as conn:
+            yield conn
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A write transaction, with the memory's errors as ours."""
+        with translate_memory_errors(), self.store.write() as conn:
+            yield conn
+
+    def settings(self, conn: Connection, agent: str) -> memory.Settings:
+        """What the memory of an agent is computed by."""
+        return memory_settings(self.config, capital_of(conn, agent, self.config))
+
+    def agents(self) -> list[str]:
+        """Everybody the database knows: by facts, or by episodes alone."""
+        with self.reading() as conn:
+            return sorted({*memory.agents(conn), *(agent.name for agent in agents.agents(conn))})
+
+    def agent(self, name: str | None) -> str:
+        """That agent, or the only one; `UsageError` lists them where one has to be chosen.
+
+        An empty database takes any name: an agent asks before it acts, and there is nobody to mistake it for.
+        """
+        names = self.agents()
+        if name is not None:
+            if names and name not in names:
+                raise UsageError(f"there is no agent {name!r}; known: {', '.join(names)}")
+            return name
+        if not names:
+            raise UnknownError("nothing is remembered yet; start with `retro remember FILE` or `retro run`")
+        if len(names) > 1:
+            raise UsageError(f"several agents; choose one with --agent: {', '.join(names)}")
+        return names[0]
+
+    def unknown_fields(self, context: Mapping[str, Any]) -> list[str]:
+        """Fields of a situation that nothing is compared by."""
+        registered = {field.name for field in memory_settings(self.config).registry.fields}
+        return sorted(set(context) - registered)

@@ -1,0 +1,92 @@
+"""What happened in situations like this one, and how much that says to risk in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from retro.app.experience.door import memory, translate_memory_errors
+from retro.app.questions.experience import MemoryQuestion
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from memory import Hit, Kelly, Validation
+    from retro.app.questions.experience import Experience
+
+__all__ = ["KellyQuestion", "RecallQuestion", "ValidationQuestion", "kelly", "recall", "validate"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallQuestion(MemoryQuestion):
+    """The `k` memories most like a situation; None limits nothing.
+
+    `types` are of episode, belief, plan. `losses_first` puts every loss before the others; `loss_floor` gives losses at
+    least a fifth of the places while there are any.
+    """
+
+    context: Mapping[str, Any] = field(default_factory=dict)
+    k: int = 10
+    strategy: str | None = None
+    symbol: str | None = None
+    direction: str | None = None
+    regime: str | None = None
+    types: Sequence[str] = ("episode",)
+    losses_first: bool = False
+    loss_floor: bool = False
+
+
+def recall(experience: Experience, question: RecallQuestion) -> list[Hit]:
+    """Past decisions weighted by how they turned out in the end, best first."""
+    with experience.reading() as conn:
+        return memory.recall(
+            conn,
+            question.agent,
+            dict(question.context),
+            as_of=question.as_of,
+            k=question.k,
+            filters=memory.Filters(question.strategy, question.symbol, question.direction, question.regime),
+            types=question.types,
+            losses_first=question.losses_first,
+            loss_floor=question.loss_floor,
+            settings=experience.settings(conn, question.agent),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KellyQuestion(MemoryQuestion):
+    """What share of equity to put at one R in a situation, by a strategy's or symbol's outcomes or by all."""
+
+    context: Mapping[str, Any] = field(default_factory=dict)
+    strategy: str | None = None
+    symbol: str | None = None
+
+
+def kelly(experience: Experience, question: KellyQuestion) -> Kelly:
+    """The share, or None and why it is not known; advisory."""
+    with experience.reading() as conn:
+        return memory.kelly(
+            conn,
+            question.agent,
+            dict(question.context),
+            as_of=question.as_of,
+            filters=memory.Filters(question.strategy, question.symbol),
+            settings=experience.settings(conn, question.agent),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ValidationQuestion:
+    """Whether recall helps: trades entered from `split` on are sized by what was known before them."""
+
+    agent: str
+    split: int
+
+
+def validate(experience: Experience, question: ValidationQuestion) -> Validation:
+    """A replay of the agent's history against sizes that remember less; `UsageError` for too little of it."""
+    with experience.reading() as conn:
+        settings = experience.settings(conn, question.agent)
+        episodes = memory.told_episodes(conn, question.agent)
+    with translate_memory_errors():
+        return memory.validate(episodes, question.split, settings=replace(settings, sharpe_weight=False))
