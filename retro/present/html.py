@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from retro.figures import DASH, percent
 from retro.present.charts.bars import forest, waterfall
 from retro.present.charts.days import calendar, equity_curve
 from retro.present.charts.trajectory import position_path
+from retro.present.environment import environment_of, markup
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from jinja2 import Environment
 
     from retro.present.page.blocks import Bars, Days, Page, PathChart, Verdicts
@@ -28,41 +31,41 @@ def html_of(page: Page) -> str:
 
 @cache
 def _environment() -> Environment:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415  loaded when a page is drawn
-    from markupsafe import Markup  # noqa: PLC0415  comes with it
-
-    environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-
-    def bars(block: Bars) -> str:
-        return Markup(waterfall(block.rows, block.total, unit=block.unit))  # noqa: S704  our own, escaped there
-
-    def intervals(block: Verdicts) -> str:
-        return Markup(forest(block.rows, unit=block.unit))  # noqa: S704  our own, escaped there
-
-    def equity(block: Days) -> str:
-        return Markup(equity_curve(block.rows, block.opening, unit=block.unit))  # noqa: S704  our own, escaped there
-
-    def strip(block: Days) -> str:
-        return Markup(calendar(block.rows, unit=block.unit))  # noqa: S704  our own, escaped there
-
-    def path(block: PathChart, ident: str) -> str:
-        drawn = position_path(block.position, unit=block.unit, ident=ident, small=block.small)
-        return Markup(drawn)  # noqa: S704  our own, escaped there
-
-    environment.filters |= {
-        "bars": bars,
-        "intervals": intervals,
-        "equity": equity,
-        "strip": strip,
-        "path": path,
-    }
-    environment.filters |= {"percent": lambda share: percent(share, 1)}
-    environment.tests |= {"block": lambda block, name: type(block).__name__ == name}
-    environment.globals |= {"DASH": DASH, "style": Markup((_TEMPLATES / "page.css").read_text("utf-8"))}  # noqa: S704  our own
+    environment = environment_of(_TEMPLATES, _FILTERS, {"style": "page.css"})
+    environment.globals["DASH"] = DASH
     return environment
+
+
+def _bars(block: Bars) -> str:
+    return markup(waterfall(block.rows, block.total, unit=block.unit))
+
+
+def _intervals(block: Verdicts) -> str:
+    return markup(forest(block.rows, unit=block.unit))
+
+
+def _equity(block: Days) -> str:
+    return markup(equity_curve(block.rows, block.opening, unit=block.unit))
+
+
+def _strip(block: Days) -> str:
+    return markup(calendar(block.rows, unit=block.unit))
+
+
+def _path(block: PathChart, ident: str) -> str:
+    return markup(position_path(block.position, unit=block.unit, ident=ident, small=block.small))
+
+
+def _percent(share: float | None) -> str:
+    return percent(share, 1)
+
+
+_FILTERS: Final[dict[str, Callable[..., Any]]] = {
+    "bars": _bars,
+    "intervals": _intervals,
+    "equity": _equity,
+    "strip": _strip,
+    "path": _path,
+    "percent": _percent,
+}
+"""What a template draws with: charts escape what strangers wrote themselves."""
