@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Document = TypeVar("Document", bound=BaseModel)
 
-__all__ = ["clean", "plain_text", "visible"]
+__all__ = ["clean", "plain_text", "shorten", "visible"]
 
 _BREAK: Final = re.compile(r"[ \t]*(?:[\n\r\v\f\x85\u2028\u2029]+[ \t]*)+|\t+")
 _UNSEEN: Final = re.compile(
@@ -42,6 +42,18 @@ def plain_text(text: str) -> str:
     if visible_text.isprintable():
         return visible_text
     return "".join(c for c in visible_text if unicodedata.category(c) not in {"Cf", "Cc", "Cs"})
+
+
+def shorten(text: str, longest: int, *, trim: bool = True) -> str:
+    """The text, or as much of its start as fits into so many characters with an ellipsis.
+
+    No blank stands before the ellipsis, unless `trim` is False: names are cut where they are cut. What a terminal has
+    room for is measured in columns, not characters: `present.widths.cut`.
+    """
+    if len(text) <= longest:
+        return text
+    head = text[: longest - 1]
+    return f"{head.rstrip() if trim else head}…"
 
 
 def visible(document: str) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from retro.accounting.track import Effect
 from retro.report import PnlAttribution
+from retro.report.lines import COMPONENTS, IMPLAUSIBLE, SIGNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from retro.model import Fact
 
 __all__ = [
-    "COMPONENTS",
-    "SIGNS",
     "YIELD_KINDS",
     "DailyBooks",
     "attribution",
@@ -36,22 +35,6 @@ __all__ = [
     "steps",
 ]
 
-SIGNS: Final[dict[str, float]] = {
-    "lp_fees_earned": 1.0,
-    "lending_interest_earned": 1.0,
-    "borrow_interest": -1.0,
-    "staking_rewards": 1.0,
-    "funding": 1.0,
-    "trading_gains": 1.0,
-    "trading_losses": -1.0,
-    "impermanent_loss": -1.0,
-    "gas_costs": -1.0,
-    "inference_costs": -1.0,
-    "data_costs": -1.0,
-    "unrealized_pnl": 1.0,
-    "implausible_pnl": 1.0,
-}
-COMPONENTS: Final = tuple(SIGNS)
 YIELD_KINDS: Final = frozenset({"lp", "lending", "staking"})
 
 Amounts = dict[str, float]
@@ -123,7 +106,7 @@ def keep_books(
             _add_day(both, states[name][i], states[name][i + 1], of_position[name][i] if believed else None)
         wallet_days.append({name: fsum(own.get(name, ())) for name in COMPONENTS})
         days.append({name: fsum(both.get(name, ())) for name in COMPONENTS})
-        plausible.append(signed_sum(days[i]) - days[i]["implausible_pnl"])
+        plausible.append(signed_sum(days[i]) - days[i][IMPLAUSIBLE])
     return DailyBooks(
         boundaries=grid,
         days=days,
@@ -160,7 +143,7 @@ def _add_day(
 ) -> None:
     """Add what a position did in a day; without bookings it is not believed and is one line."""
     if bookings is None:
-        parts["implausible_pnl"].append(after.pnl - before.pnl)
+        parts[IMPLAUSIBLE].append(after.pnl - before.pnl)
         return
     for booking in bookings:
         parts[booking.component].append(booking.amount)

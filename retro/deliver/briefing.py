@@ -1,4 +1,4 @@
-"""A mail's content as data: what both its parts say, before either is written. Pure.
+"""What a message says, as data: what both parts of a mail and a chat's ten lines are written from. Pure.
 
 Everything an agent wrote was cleaned here once: no control, bidi or invisible character, no address that a mail
 program would turn into a link, nothing endless. Escaping is left to the parts.
@@ -23,12 +23,11 @@ from retro.present.page.answers import (
 from retro.present.page.audit import wanting
 from retro.present.page.blocks import Notes, PathChart, Prose, Table, tone_of
 from retro.present.page.groups import instrument_label
-from retro.present.page.labels import believed
 from retro.present.page.position import page_of_position
 from retro.present.page.report import money_of_report, page_of_report, result_text
 from retro.present.page.revision import Change, changes
 from retro.report import RetrospectiveReport
-from retro.safe import clean, plain_text
+from retro.safe import clean, plain_text, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 
     Document = TypeVar("Document", bound=BaseModel)
 
-__all__ = ["MailPage", "Older", "harmless", "mail_page", "quoted"]
+__all__ = ["Briefing", "Older", "briefing_of", "harmless", "sanitise"]
 
 _CHANGES: Final = 8
 _OLDER: Final = 60
@@ -73,8 +72,8 @@ class Older:
 
 
 @dataclass(frozen=True, slots=True)
-class MailPage:
-    """A review ready to be written as a mail; `outcome` is what its subject says of it."""
+class Briefing:
+    """A review ready to be written as a message; `outcome` is what a subject line says of it."""
 
     agent: str
     review_id: str
@@ -97,10 +96,10 @@ class MailPage:
     foot: tuple[str, ...]
 
 
-def mail_page(message: Message) -> MailPage:
+def briefing_of(message: Message) -> Briefing:
     """What a message says."""
     kind, document = KINDS[message.kind], harmless(message.document)
-    currencies = {agent: quoted(currency, 20) for agent, currency in message.currencies.items()}
+    currencies = {agent: sanitise(currency, 20) for agent, currency in message.currencies.items()}
     if isinstance(document, RetrospectiveReport):
         page, money = page_of_report(document), money_of_report(document)
         answers = _ANSWERS.get(kind.scope, answers_of_report)(document, money)
@@ -122,10 +121,10 @@ def mail_page(message: Message) -> MailPage:
         for review in message.digest_of[-_OLDER:]
     ]
     head = page.headline
-    return MailPage(
-        agent=quoted(message.agent),
-        review_id=quoted(message.review_id),
-        period=quoted(message.period_key) if kind.key_in_mail else "",
+    return Briefing(
+        agent=sanitise(message.agent),
+        review_id=sanitise(message.review_id),
+        period=sanitise(message.period_key) if kind.key_in_mail else "",
         kicker=f"{kind.title}, corrected" if message.revision > 1 else kind.title,
         title=head.title,
         subtitle=head.subtitle,
@@ -145,27 +144,27 @@ def mail_page(message: Message) -> MailPage:
     )
 
 
-def quoted(text: str, longest: int = _LONGEST) -> str:
+def sanitise(text: str, longest: int = _LONGEST) -> str:
     """A stranger's text on one line: nothing invisible, nothing that becomes a link, at most so many characters."""
     line = _ADDRESS.sub(lambda match: f"{match[0]} ", _PILE.sub(r"\1", plain_text(text)))
-    return line if len(line) <= longest else f"{line[: longest - 1].rstrip()}…"
+    return shorten(line, longest)
 
 
 def harmless(document: Document) -> Document:
-    """The document with every text in it `quoted`."""
+    """The document with every text in it `sanitise`d."""
     cleaned = clean(document)
     fields = cleaned.model_dump(mode="json")
-    quoted_fields = _quoted(fields)
-    return cleaned if quoted_fields == fields else type(document).model_validate(quoted_fields)
+    sanitised = _sanitised(fields)
+    return cleaned if sanitised == fields else type(document).model_validate(sanitised)
 
 
-def _quoted(value: Any) -> Any:
+def _sanitised(value: Any) -> Any:
     if isinstance(value, str):
-        return quoted(value)
+        return sanitise(value)
     if isinstance(value, list):
-        return [_quoted(item) for item in value]
+        return [_sanitised(item) for item in value]
     if isinstance(value, dict):
-        return {quoted(key): _quoted(item) for key, item in value.items()}
+        return {sanitise(key): _sanitised(item) for key, item in value.items()}
     return value
 
 
@@ -188,10 +187,10 @@ def _older(document: RetrospectiveReport | PositionRetrospective, agent: str, cu
         document.id,
         f"{whose}{document.horizon.capitalize()} {document.id.rpartition('.')[2]}",
         _YEAR.sub("", span(document.period_start, document.period_end, document.time_zone, weekday=False)),
-        result_text(believed(document.pnl), money),
+        result_text(document.pnl.believed, money),
         money.change(document.effectiveness.sum_vs_inaction),
         f"{len(wanted)}",
-        tone_of(believed(document.pnl)),
+        tone_of(document.pnl.believed),
     )
 
 

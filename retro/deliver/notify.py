@@ -11,10 +11,10 @@ import re
 import warnings
 from typing import TYPE_CHECKING, Any, Final
 
-from retro.deliver.briefing import mail_page, quoted
+from retro.deliver.briefing import briefing_of, sanitise
 from retro.deliver.channel import Rejected, Retry, Sent
 from retro.figures import count
-from retro.safe import plain_text
+from retro.safe import plain_text, shorten
 from retro.secret import NOTIFY_URLS, Secret, find_secret, redact
 
 if TYPE_CHECKING:
@@ -79,8 +79,8 @@ class NotifyChannel:
 
 def summary(message: Message) -> tuple[str, str]:
     """Title and body: ten lines at most together, nothing in them that a chat would take for markup or a mention."""
-    page = mail_page(message)
-    title = quoted(message.subject_line, 120) or f"{page.agent}, {page.kicker.lower()}"
+    page = briefing_of(message)
+    title = sanitise(message.subject_line, 120) or f"{page.agent}, {page.kicker.lower()}"
     first = [f"{page.result}. {page.why}"]
     if page.revision > 1:
         changed = "; ".join(f"{c.label} {c.before}, now {c.after}" for c in page.changed[:2])
@@ -91,7 +91,7 @@ def summary(message: Message) -> tuple[str, str]:
         last.insert(0, f"{count(len(page.older) + page.more_older, 'older review')}, caught up with.")
     room = _LINES - 1 - len(first) - len(last)
     lines = [*first, *[_in_a_line(answer) for answer in page.answers][:room], *last]
-    return _tame(title), "\n".join(_tame(line) for line in lines)
+    return _unmarked(title), "\n".join(_unmarked(line) for line in lines)
 
 
 def _in_a_line(answer: HeadlineAnswer) -> str:
@@ -104,9 +104,9 @@ def _in_a_line(answer: HeadlineAnswer) -> str:
     return f"{answer.question}{joint}{text}{': ' if text and named else ''}{named}{remainder}"
 
 
-def _tame(text: str) -> str:
-    line = plain_text(text).translate(_MARKUP)
-    return line if len(line) <= _WIDEST else f"{line[: _WIDEST - 1].rstrip()}…"
+def _unmarked(text: str) -> str:
+    """A line in which no chat finds markup or a mention."""
+    return shorten(plain_text(text).translate(_MARKUP), _WIDEST)
 
 
 def _named(urls: Iterable[str]) -> dict[str, str]:

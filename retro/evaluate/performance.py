@@ -12,6 +12,7 @@ from retro.evaluate.position.costs import fees_between, slippage
 from retro.kernels import effectiveness as kernel
 from retro.periods import format_instant
 from retro.report import EquityDay, PnlAttribution, Risk
+from retro.report.lines import IMPLAUSIBLE
 
 if TYPE_CHECKING:
     from retro.evaluate.inputs import Inputs
@@ -78,11 +79,11 @@ def returns(inputs: Inputs, start: int, end: int) -> list[float]:
     """Plausible daily returns of [start, end): money that was not believed is left out of pnl and of equity."""
     books = inputs.books
     i, j = books.index(start), books.index(end)
-    gone = fsum([*inputs.implausible_before, *(day["implausible_pnl"] for day in books.days[:i])])
+    gone = fsum([*inputs.implausible_before, *(day[IMPLAUSIBLE] for day in books.days[:i])])
     out = []
     for day in range(i, j):
         base = books.equity[day] - gone
-        gone += books.days[day]["implausible_pnl"]
+        gone += books.days[day][IMPLAUSIBLE]
         out.append(books.plausible_pnl[day] / base if base > 0 else float("nan"))
     return out
 

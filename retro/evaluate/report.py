@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import fsum
 from typing import TYPE_CHECKING
 
-from retro.accounting.books import COMPONENTS, SIGNS, attribution
+from retro.accounting.books import attribution
 from retro.evaluate.actions import actions, closed_in, in_period
 from retro.evaluate.audit.audit import audit_period
 from retro.evaluate.audit.citations import Role, items_of, resolve
@@ -32,6 +32,7 @@ from retro.report import (
     RetrospectiveReport,
     Risk,
 )
+from retro.report.lines import COMPONENTS, IMPLAUSIBLE, SIGNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -229,7 +230,7 @@ def _effectiveness(
     if inputs.capital_known:
         days = inputs.options.annualisation_days
         sharpe = kernel.return_metrics(returns(inputs, start, end), days).sharpe
-    signed = [SIGNS[name] * getattr(pnl, name) for name in COMPONENTS if name != "implausible_pnl"]
+    signed = [SIGNS[name] * getattr(pnl, name) for name in COMPONENTS if name != IMPLAUSIBLE]
     return effectiveness_of(
         counted,
         None if inputs.week_before is None else week_of(inputs.rows, *inputs.week_before),

@@ -17,7 +17,7 @@ from playbook import diff, parse
 from retro.figures import DASH
 from retro.forge.git import AUTHOR
 from retro.present.markdown import escaped
-from retro.safe import plain_text
+from retro.safe import plain_text, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -275,8 +275,7 @@ def _name(text: str, longest: int = _LONGEST) -> str:
 
 
 def _text(text: str) -> str:
-    plain = plain_text(text)
-    return escaped(plain if len(plain) <= _QUOTED else f"{plain[: _QUOTED - 1]}\u2026")
+    return escaped(shorten(plain_text(text), _QUOTED, trim=False))
 
 
 def _bold(amendment: Amendment) -> str:

@@ -10,31 +10,20 @@ from typing import TYPE_CHECKING, Final
 
 from retro.figures import count, moment, money_of, percent, ratio
 from retro.report import Narrative
+from retro.report.extremes import extremes_of
+from retro.report.lines import signed_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from retro.figures import MoneyStyle
     from retro.report import HeuristicReport, PnlAttribution, PositionRetrospective, RetrospectiveReport
+    from retro.report.extremes import Extremes
 
 __all__ = ["NOT_ASKED", "position_words", "words"]
 
 NOT_ASKED: Final = "no model was asked"
 
-_LINES: Final = (
-    ("lp_fees_earned", "LP fees", 1),
-    ("lending_interest_earned", "lending interest", 1),
-    ("staking_rewards", "staking rewards", 1),
-    ("funding", "funding", 1),
-    ("trading_gains", "trading gains", 1),
-    ("trading_losses", "trading losses", -1),
-    ("impermanent_loss", "impermanent loss", -1),
-    ("borrow_interest", "borrow interest", -1),
-    ("unrealized_pnl", "the change of unrealised PnL", 1),
-    ("gas_costs", "gas", -1),
-    ("inference_costs", "inference", -1),
-    ("data_costs", "data", -1),
-)
 _EVIDENCE: Final = {
     "none": "too little for any evidence",
     "weak": "the evidence is weak",
@@ -50,12 +39,12 @@ _TIE: Final = 1e-9
 def words(report: RetrospectiveReport, *, why: str = NOT_ASKED) -> RetrospectiveReport:
     """The report with its words: what worked, what failed, hindsight, and each position's; numbers stay as they are."""
     money = _money(report)
-    believed = [p for p in report.positions if "implausible" not in p.flags]
+    extremes = extremes_of(report.positions)
     return report.model_copy(
         update={
-            "what_worked": " ".join(_worked(report, believed, money)),
-            "what_failed": " ".join(_failed(report, believed, money)),
-            "hindsight": " ".join(_hindsight(believed, money)),
+            "what_worked": " ".join(_worked(report, extremes, money)),
+            "what_failed": " ".join(_failed(report, extremes, money)),
+            "hindsight": " ".join(_hindsight(report.believed_positions, money)),
             "positions": [position_words(p, currency=report.base_currency) for p in report.positions],
             "narrative": Narrative(source="plain", why=why),
         }
@@ -67,7 +56,7 @@ def position_words(position: PositionRetrospective, *, currency: str = "") -> Po
     lost = position.vs_inaction is not None and position.vs_inaction < 0
     tie = _TIE * max(1.0, position.notional or 0.0)
     missed = position.regret is not None and position.regret > tie
-    if "implausible" in position.flags or not (lost or missed):
+    if not position.is_believed or not (lost or missed):
         return position.model_copy(update={"what_went_wrong": None, "lesson": None})
     money = money_of(currency, [position.final_pnl, position.mfe, position.mae])
     return position.model_copy(
@@ -84,9 +73,9 @@ def _money(report: RetrospectiveReport) -> MoneyStyle:
 
 
 def _lines(pnl: PnlAttribution) -> list[tuple[str, float]]:
-    """The lines of an attribution with their sign, largest first."""
-    lines = [(label, sign * getattr(pnl, name)) for name, label, sign in _LINES]
-    return sorted((line for line in lines if line[1]), key=lambda line: -abs(line[1]))
+    """The lines of an attribution that are put in words, with their sign, largest first."""
+    worded = [(line.phrase, amount) for line, amount in signed_lines(pnl) if line.phrase]
+    return sorted(worded, key=lambda line: -abs(line[1]))
 
 
 def _listed(parts: Iterable[str]) -> str:
@@ -99,9 +88,7 @@ def _sentence(text: str) -> str:
     return text[0].upper() + text[1:] + "."
 
 
-def _worked(
-    report: RetrospectiveReport, believed: list[PositionRetrospective], money: MoneyStyle
-) -> list[str]:
+def _worked(report: RetrospectiveReport, extremes: Extremes | None, money: MoneyStyle) -> list[str]:
     sentences = []
     gains = [(label, amount) for label, amount in _lines(report.pnl) if amount > 0][:3]
     if gains:
@@ -114,20 +101,16 @@ def _worked(
         sentences.append(
             f"Acting beat doing nothing by {money.amount(effectiveness.sum_vs_inaction)} over {closed}."
         )
-    best = max(believed, key=lambda p: (p.period_pnl, p.position_id), default=None)
-    if best is not None and best.period_pnl > 0:
-        sentences.append(
-            f"The best position was {_named(best)}, {money.change(best.period_pnl)} in the period."
-        )
+    if extremes is not None and extremes.best.period_pnl > 0:
+        amount = money.change(extremes.best.period_pnl)
+        sentences.append(f"The best position was {_named(extremes.best)}, {amount} in the period.")
     keep_rows = [row for row in report.heuristic_performance if row.recommendation.kind == "keep"]
     keep_rows.sort(key=lambda row: (-(row.avg_pnl_per_citation or 0.0), row.heuristic_id))
     sentences += [_heuristic(row, money) for row in keep_rows[:2]]
     return sentences or ["Nothing in the period made money."]
 
 
-def _failed(
-    report: RetrospectiveReport, believed: list[PositionRetrospective], money: MoneyStyle
-) -> list[str]:
+def _failed(report: RetrospectiveReport, extremes: Extremes | None, money: MoneyStyle) -> list[str]:
     sentences = []
     losses = [(label, amount) for label, amount in _lines(report.pnl) if amount < 0][:3]
     if losses:
@@ -140,11 +123,9 @@ def _failed(
         sentences.append(
             f"Doing nothing beat acting by {money.amount(-effectiveness.sum_vs_inaction)} over {closed}."
         )
-    worst = min(believed, key=lambda p: (p.period_pnl, p.position_id), default=None)
-    if worst is not None and worst.period_pnl < 0:
-        sentences.append(
-            f"The worst position was {_named(worst)}, {money.change(worst.period_pnl)} in the period."
-        )
+    if extremes is not None and extremes.worst.period_pnl < 0:
+        amount = money.change(extremes.worst.period_pnl)
+        sentences.append(f"The worst position was {_named(extremes.worst)}, {amount} in the period.")
     wanted = [r for r in report.heuristic_performance if r.recommendation.kind in {"demote", "investigate"}]
     wanted.sort(key=lambda row: (row.avg_pnl_per_citation or 0.0, row.heuristic_id))
     sentences += [_heuristic(row, money) for row in wanted[:2]]

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from retro.figures import count, day_text, duration, interval, moment, money_of, percent, price, ratio, span
-from retro.safe import plain_text
+from retro.report.lines import LINES
+from retro.safe import plain_text, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -34,32 +35,13 @@ _LOSS: Final = re.compile(
 )
 _PLAIN_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_:/+@-]{0,63}")
 _LONGEST_NAME: Final = 48
+_LEVELS: Final = {"unrealized_pnl": ("unrealized_pnl_start", "unrealized_pnl_end")}
 _CHANGES: Final = (
     "total",
-    "funding",
-    "unrealized_pnl",
-    "unrealized_pnl_start",
-    "unrealized_pnl_end",
-    "implausible_pnl",
-    "unattributed",
-    "net_yield",
-    "net_yield_after_costs",
-    "slippage",
+    *(name for line in LINES if line.two_sided for name in (line.name, *_LEVELS.get(line.name, ()))),
+    *("net_yield", "net_yield_after_costs", "slippage"),
 )
-_AMOUNTS: Final = (
-    "lp_fees_earned",
-    "lending_interest_earned",
-    "borrow_interest",
-    "staking_rewards",
-    "trading_gains",
-    "trading_losses",
-    "impermanent_loss",
-    "gas_costs",
-    "inference_costs",
-    "data_costs",
-    "operational_cost",
-    "trading_fees",
-)
+_AMOUNTS: Final = (*(line.name for line in LINES if not line.two_sided), "operational_cost", "trading_fees")
 _LIFE: Final = (
     "final_pnl",
     "period_pnl",
@@ -160,7 +142,7 @@ def report_slots(report: RetrospectiveReport) -> Slots:
         for row in group:
             _heuristic(slots, f"h.{key}.{row.role}", row, money)
         _heuristic(slots, f"h.{key}", group[0], money)
-    believed = [p for p in report.positions if "implausible" not in p.flags]
+    believed = report.believed_positions
     for key, [position, *_] in _keyed(believed, [p.position_id for p in believed]):
         slots.keys["p", position.position_id] = key
         _position(slots, f"p.{key}", position, money, report.time_zone)
@@ -181,8 +163,7 @@ def position_slots(position: PositionRetrospective, currency: str, zone: str = "
 
 def _name(text: str) -> str:
     """What an agent called something, short and harmless; never empty."""
-    name = " ".join(plain_text(text).split())
-    return (name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…") or "(no name)"
+    return shorten(" ".join(plain_text(text).split()), _LONGEST_NAME, trim=False) or "(no name)"
 
 
 def _keyed(rows: list[Row], ids: list[str]) -> Iterator[tuple[str, list[Row]]]:

@@ -85,7 +85,7 @@ def openings(report: RetrospectiveReport) -> list[HeuristicReport]:
 def report_subject(report: RetrospectiveReport) -> Subject:
     """A period's report, already with its plain words: where those are silent on a position, a model is too."""
     slots = report_slots(report)
-    believed = [p for p in report.positions if "implausible" not in p.flags]
+    believed = report.believed_positions
     judged = sorted(believed, key=_weight)[:_POSITIONS]
     audited = sorted(report.heuristic_performance, key=_doubt)[:_HEURISTICS]
     worded = {slots.keys["p", p.position_id]: p.position_id for p in judged if p.what_went_wrong is not None}

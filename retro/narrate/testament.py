@@ -44,10 +44,10 @@ def _joined(*parts: str) -> str:
 
 
 def _totals(report: RetrospectiveReport, money: MoneyStyle) -> str:
-    closed = [p for p in report.positions if not p.open and "implausible" not in p.flags]
+    closed = [p for p in report.believed_positions if not p.open]
     won = sum(p.final_pnl > 0 for p in closed)
     share = f", {percent(won / len(closed))} of them with a gain" if closed else ""
-    total = f"In its whole life it made {money.change(report.pnl.total - report.pnl.implausible_pnl)}"
+    total = f"In its whole life it made {money.change(report.pnl.believed)}"
     return f"{total} over {count(len(closed), 'closed position')}{share}."
 
 
@@ -64,7 +64,7 @@ def _gathered(verb: str, rows: list[HeuristicReport], money: MoneyStyle) -> str:
 
 
 def _regrets(report: RetrospectiveReport, money: MoneyStyle) -> str:
-    judged = [p for p in report.positions if p.regret and "implausible" not in p.flags]
+    judged = [p for p in report.believed_positions if p.regret]
     judged.sort(key=lambda p: (-(p.regret or 0.0), p.position_id))
     if not judged:
         return ""

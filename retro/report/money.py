@@ -40,6 +40,11 @@ class PnlAttribution(Document):
         default=None, description="memo, side x quantity x (fill - mark at decision)"
     )
 
+    @property
+    def believed(self) -> float:
+        """The total without what implausible positions made: what a headline may say."""
+        return self.total - self.implausible_pnl
+
 
 class Costs(Document):
     """What it cost to run, positive magnitudes."""

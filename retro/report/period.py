@@ -138,3 +138,8 @@ class RetrospectiveReport(Document):
     data_quality: DataQuality
     provenance: Provenance
     reasons: Reasons
+
+    @property
+    def believed_positions(self) -> list[PositionRetrospective]:
+        """Its positions but for the implausible ones, which data quality lists apart."""
+        return [position for position in self.positions if position.is_believed]

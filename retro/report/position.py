@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from retro.periods import parse_instant
 from retro.report.form import Document, Reasons
 from retro.report.money import PnlAttribution
 
@@ -101,3 +102,12 @@ class PositionRetrospective(Document):
     path: list[PathPoint] = Field(
         default=[], description="thinned for drawing: first, last and extremes kept"
     )
+
+    @property
+    def is_believed(self) -> bool:
+        """Whether its figures may enter a rate, an audit or a ranking; an implausible one is shown apart."""
+        return "implausible" not in self.flags
+
+    def closed_in(self, start: int, end: int) -> bool:
+        """Whether it was closed in [start, end), instants in microseconds."""
+        return self.exit_at is not None and start <= parse_instant(self.exit_at) < end

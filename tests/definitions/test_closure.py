@@ -6,7 +6,7 @@ from math import fsum
 
 import pytest
 
-from retro.accounting.books import COMPONENTS, SIGNS
+from retro.report.lines import COMPONENTS, SIGNS
 from retro.store.database import open_store
 from tests.worlds.lives import live, position, report
 from tests.worlds.random_facts import HOUR, START, World

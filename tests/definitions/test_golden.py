@@ -6,8 +6,9 @@ import json
 
 import pytest
 
-from retro.accounting.books import COMPONENTS, signed_sum
+from retro.accounting.books import signed_sum
 from retro.kernels.effectiveness import daily_returns
+from retro.report.lines import COMPONENTS
 from tests.worlds.oracle import DAY, WEEK, Life, components, row_of
 from tests.worlds.places import GOLDEN, TESTS
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from retro.config import Config
-from retro.deliver.briefing import harmless, quoted
+from retro.deliver.briefing import harmless, sanitise
 from retro.deliver.mail.channel import MailChannel
 from retro.deliver.notify import summary
 from retro.report import PositionRetrospective, RetrospectiveReport
@@ -182,7 +182,7 @@ def test_a_hostile_text_reads_as_it_was_written(
 ) -> None:
     """Escaping loses nothing: in both parts a person reads the agent's own characters, on one line."""
     mail = mail_quoting(name)
-    expected = " ".join(quoted(CORPUS[name]).split())
+    expected = " ".join(sanitise(CORPUS[name]).split())
     visible = " ".join(" ".join(Reader(mail.html).texts).split())
     assert expected[:40] in visible
     assert expected[:20] in " ".join(mail.plain.split())
@@ -216,5 +216,5 @@ def test_what_is_harmless_already_stays_the_same_document(life: Life) -> None:
 
 
 def test_a_text_without_end_is_cut() -> None:
-    assert quoted("x" * 5000, 100) == "x" * 99 + "…"
-    assert quoted("short", 100) == "short"
+    assert sanitise("x" * 5000, 100) == "x" * 99 + "…"
+    assert sanitise("short", 100) == "short"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from retro.deliver.briefing import MailPage, mail_page
+from retro.deliver.briefing import Briefing, briefing_of
 from retro.present.page.revision import Change, changes
 from retro.report import Action, RetrospectiveReport
 from tests.worlds.mails import Life, lived, message
@@ -15,7 +15,7 @@ def life(tmp_path_factory: pytest.TempPathFactory) -> Life:
     return lived(tmp_path_factory.mktemp("life"))
 
 
-def answers(page: MailPage) -> dict[str, tuple[str, str]]:
+def answers(page: Briefing) -> dict[str, tuple[str, str]]:
     return {answer.question: (answer.answer, answer.note) for answer in page.answers}
 
 
@@ -24,7 +24,7 @@ def against_nothing(report: RetrospectiveReport, total: float | None, closed: in
         update={"sum_vs_inaction": total, "closed_positions": closed}
     )
     variant = report.model_copy(update={"effectiveness": effectiveness})
-    return answers(mail_page(message(variant)))["Did acting beat doing nothing?"][0]
+    return answers(briefing_of(message(variant)))["Did acting beat doing nothing?"][0]
 
 
 # Answers
@@ -46,14 +46,14 @@ def test_the_best_and_the_worst_are_the_believed_positions_by_what_they_made_in_
         p.model_copy(update={"position_id": f"p{n}", "period_pnl": pnl, "flags": flags})
         for n, (p, (pnl, flags)) in enumerate(zip(rows, outcomes, strict=True))
     ]
-    by_question = answers(mail_page(message(life.weekly.model_copy(update={"positions": positions}))))
+    by_question = answers(briefing_of(message(life.weekly.model_copy(update={"positions": positions}))))
     assert by_question["Best position"][0] == "+1.00 USDC"
     assert by_question["Best position"][1].startswith("p0, ")
     assert by_question["Worst position"][0] == "-2.00 USDC"
     still = [p.model_copy(update={"period_pnl": 0.0}) for p in positions]
-    unmoved = answers(mail_page(message(life.weekly.model_copy(update={"positions": still}))))
+    unmoved = answers(briefing_of(message(life.weekly.model_copy(update={"positions": still}))))
     assert unmoved["Best and worst position"] == ("None", "all 2 stood still")
-    alone = answers(mail_page(message(life.weekly.model_copy(update={"positions": positions[:1]}))))
+    alone = answers(briefing_of(message(life.weekly.model_copy(update={"positions": positions[:1]}))))
     assert "Worst position" not in alone
 
 
@@ -69,7 +69,7 @@ def test_decisions_come_worst_first_with_their_doubt_and_the_rest_is_counted(lif
         )
         for n, kind in enumerate(kinds)
     ]
-    page = mail_page(message(life.weekly.model_copy(update={"heuristic_performance": performance})))
+    page = briefing_of(message(life.weekly.model_copy(update={"heuristic_performance": performance})))
     wanted = next(answer for answer in page.answers if answer.key == "decisions")
     assert [(line.name, line.verdict) for line in wanted.lines] == [
         ("H-2", "DEMOTE"), ("H-4", "DEMOTE"), ("H-0", "INVESTIGATE"),
@@ -80,7 +80,7 @@ def test_decisions_come_worst_first_with_their_doubt_and_the_rest_is_counted(lif
 
 def test_proposals_are_named_with_their_evidence(life: Life) -> None:
     entries = [{"op": "demote", "heuristic": f"H-{n}", "evidence": "weak: 3 citations"} for n in range(5)]
-    page = mail_page(message(life.weekly.model_copy(update={"playbook_proposals": entries})))
+    page = briefing_of(message(life.weekly.model_copy(update={"playbook_proposals": entries})))
     proposed = next(answer for answer in page.answers if answer.key == "proposed")
     assert proposed.answer == "5 changes"
     assert [(line.name, line.verdict, line.note) for line in proposed.lines] == [
@@ -94,7 +94,7 @@ def test_proposals_are_named_with_their_evidence(life: Life) -> None:
 def test_a_week_without_a_position_answers_in_words(life: Life) -> None:
     quiet = life.weekly.effectiveness.model_copy(update={"sum_vs_inaction": None, "closed_positions": 0})
     report = life.weekly.model_copy(update={"positions": [], "effectiveness": quiet})
-    answers = [(answer.question, answer.answer) for answer in mail_page(message(report)).answers]
+    answers = [(answer.question, answer.answer) for answer in briefing_of(message(report)).answers]
     assert answers[:2] == [
         ("Did acting beat doing nothing?", "Nothing to compare"),
         ("Best and worst position", "None"),
@@ -106,7 +106,7 @@ def test_amounts_of_a_position_carry_the_unit_its_agent_has(life: Life) -> None:
     other = life.position.model_copy(update={"agent": "other"})
     units = {life.position.agent: "BTC", "other": "EUR"}
     digest = message(life.position, digest_of=(life.position, other), currencies=units)
-    page = mail_page(digest)
+    page = briefing_of(digest)
     assert page.result.endswith(" BTC")
     assert [older.result.rpartition(" ")[2] for older in page.older] == ["BTC", "EUR"]
     assert [older.against_nothing.rpartition(" ")[2] for older in page.older] == ["BTC", "EUR"]
@@ -122,7 +122,7 @@ def test_a_loss_names_the_action_it_is_about_the_last_that_lost(life: Life) -> N
 
     actions = [action("10:00", -80.0), action("11:00", None), action("12:30", -70.0), action("12:31", 9.0)]
     report = life.weekly.model_copy(update={"actions_taken": actions, "horizon": "loss"})
-    page = mail_page(message(report, kind="loss"))
+    page = briefing_of(message(report, kind="loss"))
     assert page.kicker == "Loss review"
     assert page.answers[0].question == "Which action lost?"
     assert page.outcome == page.answers[0].answer == "-70.00 USDC"
@@ -130,7 +130,7 @@ def test_a_loss_names_the_action_it_is_about_the_last_that_lost(life: Life) -> N
 
 
 def test_a_death_tells_lessons_and_the_largest_regrets(life: Life) -> None:
-    page = mail_page(message(life.epoch, kind="death", review_id="sample.death", period_key=""))
+    page = briefing_of(message(life.epoch, kind="death", review_id="sample.death", period_key=""))
     by_question = answers(page)
     rows = [row for row in life.epoch.heuristic_performance if row.evidence_n or row.evaluated_count]
     keep_count = sum(row.recommendation.kind == "keep" for row in rows)
@@ -146,7 +146,7 @@ def test_a_death_tells_lessons_and_the_largest_regrets(life: Life) -> None:
         for row in rows[:2]
     ]
     sorry = life.epoch.model_copy(update={"heuristic_performance": rows})
-    by_question = answers(mail_page(message(sorry, kind="death", review_id="sample.death", period_key="")))
+    by_question = answers(briefing_of(message(sorry, kind="death", review_id="sample.death", period_key="")))
     names = ", ".join(dict.fromkeys(row.heuristic_id for row in rows))
     assert by_question["What would it change?"][0] == f"No longer act on {names}"
 
@@ -157,7 +157,7 @@ def test_a_death_tells_lessons_and_the_largest_regrets(life: Life) -> None:
 def test_a_revision_that_changed_no_figure_says_so(life: Life) -> None:
     later = life.weekly.model_copy(update={"revision": 2})
     assert changes(life.weekly, later) == ()
-    page = mail_page(message(later, revision=2, previous=life.weekly))
+    page = briefing_of(message(later, revision=2, previous=life.weekly))
     assert page.kicker == "Weekly review, corrected"
     assert page.changed == ()
 
@@ -208,7 +208,7 @@ def test_a_position_that_closed_late_tells_what_changed(life: Life) -> None:
 
 def test_a_digest_lists_the_older_reviews_oldest_first(life: Life) -> None:
     other = life.week_before.model_copy(update={"agent": "other", "id": "other.weekly.2026-W09"})
-    page = mail_page(message(life.weekly, digest_of=(life.week_before, other, life.position)))
+    page = briefing_of(message(life.weekly, digest_of=(life.week_before, other, life.position)))
     assert [older.name for older in page.older] == [
         "Weekly 2026-W09",
         "other: Weekly 2026-W09",
@@ -216,5 +216,5 @@ def test_a_digest_lists_the_older_reviews_oldest_first(life: Life) -> None:
     ]
     assert page.older[0].review_id == life.week_before.id
     assert page.older[0].result.startswith(("Up", "Down", "Flat"))
-    many = mail_page(message(life.weekly, digest_of=(life.daily,) * 100))
+    many = briefing_of(message(life.weekly, digest_of=(life.daily,) * 100))
     assert len(many.older) + many.more_older == 100

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from retro import report as r
+from retro.report.lines import LINES
 
 START = datetime(2026, 11, 16, tzinfo=UTC)
 
@@ -16,21 +17,7 @@ def instant(hours: float, since: datetime = START) -> str:
 
 def attribution(**lines: float | None) -> r.PnlAttribution:
     """An attribution that closes: `total` is made of its lines."""
-    minus = {
-        "borrow_interest",
-        "trading_losses",
-        "impermanent_loss",
-        "gas_costs",
-        "inference_costs",
-        "data_costs",
-    }
-    plus = {
-        *("lp_fees_earned", "lending_interest_earned", "staking_rewards", "funding", "trading_gains"),
-        *("unrealized_pnl", "implausible_pnl", "unattributed"),
-    }
-    total = sum(v for k, v in lines.items() if k in plus and v) - sum(
-        v for k, v in lines.items() if k in minus and v
-    )
+    total = sum(line.sign * (lines.get(line.name) or 0.0) for line in LINES)
     return r.PnlAttribution(**({"total": total} | lines))  # type: ignore[arg-type]
 
 

@@ -131,7 +131,8 @@ def _words(*texts: str | None) -> list[str]:
 
 
 def _review(report: RetrospectiveReport) -> dict[str, Any]:
-    closed = [p for p in report.positions if _closed_in(p, report)]
+    start, end = parse_instant(report.period_start), parse_instant(report.period_end)
+    closed = [p for p in report.believed_positions if p.closed_in(start, end)]
     wins = sum(p.final_pnl > 0 for p in closed)
     strategies = sorted({plain_text(p.strategy) for p in report.positions if p.strategy})
     return {
@@ -168,16 +169,6 @@ def _review(report: RetrospectiveReport) -> dict[str, Any]:
         },
         "source": "review",
     }
-
-
-def _closed_in(position: PositionRetrospective, report: RetrospectiveReport) -> bool:
-    if position.exit_at is None or "implausible" in position.flags:
-        return False
-    return (
-        parse_instant(report.period_start)
-        <= parse_instant(position.exit_at)
-        < parse_instant(report.period_end)
-    )
 
 
 def _verdict(report: RetrospectiveReport) -> str:

@@ -75,7 +75,7 @@ def write_review(
     if isinstance(document, PositionRetrospective):
         scribe.judge([document])
     else:
-        scribe.judge([p for p in document.positions if _closed_in(p, review)])
+        scribe.judge([p for p in document.positions if p.closed_in(review.period_start, review.period_end)])
         scribe.period({p.position_id: p for p in document.positions})
     return Learned(
         episodes=scribe.episodes,
@@ -83,12 +83,6 @@ def write_review(
         plans_made=scribe.plans_made,
         plans_fired=scribe.plans_fired,
         faults=tuple(scribe.faults),
-    )
-
-
-def _closed_in(position: PositionRetrospective, review: Review) -> bool:
-    return position.exit_at is not None and (
-        review.period_start <= parse_instant(position.exit_at) < review.period_end
     )
 
 
@@ -105,7 +99,7 @@ class _MemoryWriter:
 
     def judge(self, positions: Sequence[PositionRetrospective]) -> None:
         """Tell of closed positions nobody told of yet; amend those that the review sees otherwise than was known."""
-        closed = [p for p in positions if p.exit_at is not None and "implausible" not in p.flags]
+        closed = [p for p in positions if p.exit_at is not None and p.is_believed]
         for first in range(0, len(closed), _CHUNK):
             some = {p.position_id: p for p in closed[first : first + _CHUNK]}
             episodes = self._episodes(some)

@@ -9,20 +9,22 @@ import re
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from retro.figures import DASH, count, money_of, percent
 from retro.present.charts.raster import Picture, picture_of
+from retro.present.environment import environment_of
 from retro.present.page.blocks import Cell, Column, Headline, Page, Section, Table, TableRow, tone_of
 from retro.present.text.page import text_of
 from retro.present.widths import wrap
+from retro.safe import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from jinja2 import Environment
 
-    from retro.deliver.briefing import MailPage
+    from retro.deliver.briefing import Briefing
     from retro.present.page.answers import HeadlineAnswer
     from retro.present.page.blocks import Block, PathChart, Tone
 
@@ -55,7 +57,7 @@ class _Drawn:
 
 
 def parts_of(
-    page: MailPage, subject: str, owner: str, foot: tuple[str, ...], cid: Callable[[str], str]
+    page: Briefing, subject: str, owner: str, foot: tuple[str, ...], cid: Callable[[str], str]
 ) -> Parts:
     """Both parts of a mail; `cid` makes a content id of a picture's name."""
     lead = tuple(_lead(page))
@@ -69,7 +71,7 @@ def parts_of(
     return Parts(_text(page, lead, owner, foot), html, attached)
 
 
-def _pictures(page: MailPage) -> dict[tuple[str, int], Picture]:
+def _pictures(page: Briefing) -> dict[tuple[str, int], Picture]:
     """Every block that has a drawing, drawn: by section and place."""
     pictures = {}
     for section in page.sections:
@@ -80,7 +82,7 @@ def _pictures(page: MailPage) -> dict[tuple[str, int], Picture]:
     return pictures
 
 
-def _lead(page: MailPage) -> list[Section]:
+def _lead(page: Briefing) -> list[Section]:
     """What comes before everything else: what a revision changed, and the older reviews of a digest."""
     sections = []
     if page.changed:
@@ -114,7 +116,7 @@ def _lead(page: MailPage) -> list[Section]:
     return sections
 
 
-def _text(page: MailPage, lead: tuple[Section, ...], owner: str, foot: tuple[str, ...]) -> str:
+def _text(page: Briefing, lead: tuple[Section, ...], owner: str, foot: tuple[str, ...]) -> str:
     """The text part: questions and answers that read in any typeface, then tables 78 columns wide."""
     headline = Headline(
         page.kicker, page.title, page.subtitle, page.result, page.why, page.tone, (), page.alarms
@@ -165,7 +167,7 @@ def _whole(block: Block) -> Block:
 
 
 def _html(
-    page: MailPage,
+    page: Briefing,
     lead: tuple[Section, ...],
     subject: str,
     owner: str,
@@ -203,11 +205,11 @@ def _html(
         left_out.append(going.title)
 
 
-def _preheader(page: MailPage) -> str:
+def _preheader(page: Briefing) -> str:
     """What an inbox shows beside the subject: the reasons, not the result again."""
     wanted = next((answer.lines for answer in page.answers if answer.key == "decisions"), ())
     named = ", ".join(f"{line.name} {line.verdict}" for line in wanted)
-    return _short(f"{page.why} {named}".rstrip(), 180)
+    return shorten(f"{page.why} {named}".rstrip(), 180)
 
 
 def _inlined(html: str) -> str:
@@ -220,37 +222,8 @@ def _inlined(html: str) -> str:
 
 @cache
 def _environment(*, escape: bool) -> Environment:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415  loaded when a mail is written
-    from markupsafe import Markup  # noqa: PLC0415  comes with it
-
-    environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
-        autoescape=escape,  # noqa: S701  the text part has nothing to escape
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        "short": _short,
-        "ink": _ink,
-        "tone": tone_of,
-        "arrow": lambda tone: {"up": "▲", "down": "▼"}.get(tone, ""),
-        "percent": lambda share: DASH if share is None else percent(share, 1),
-        "named": _named,
-        "answer_lines": _answer_lines,
-        "wrapped": wrap,
-        "tied": lambda text: _UNIT.sub("\N{NO-BREAK SPACE}", text),
-    }
-    environment.tests |= {"block": lambda block, name: type(block).__name__ == name}
-    environment.globals |= {
-        "style": Markup((_TEMPLATES / "mail.css").read_text("utf-8")),  # noqa: S704  our own
-        "media": Markup((_TEMPLATES / "mail_media.css").read_text("utf-8")),  # noqa: S704  our own
-    }
-    return environment
-
-
-def _short(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+    styles = {"style": "mail.css", "media": "mail_media.css"}
+    return environment_of(_TEMPLATES, _FILTERS, styles, escape=escape)
 
 
 def _ink(tone: Tone) -> str:
@@ -262,3 +235,16 @@ def _named(block: PathChart) -> str:
     """A path's result."""
     money = money_of(block.unit, [block.position.final_pnl])
     return money.change(block.position.final_pnl)
+
+
+_FILTERS: Final[dict[str, Callable[..., Any]]] = {
+    "short": shorten,
+    "ink": _ink,
+    "tone": tone_of,
+    "arrow": lambda tone: {"up": "▲", "down": "▼"}.get(tone, ""),
+    "percent": lambda share: DASH if share is None else percent(share, 1),
+    "named": _named,
+    "answer_lines": _answer_lines,
+    "wrapped": wrap,
+    "tied": lambda text: _UNIT.sub("\N{NO-BREAK SPACE}", text),
+}

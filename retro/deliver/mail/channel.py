@@ -9,7 +9,7 @@ import base64
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from retro.deliver.briefing import mail_page, quoted
+from retro.deliver.briefing import briefing_of, sanitise
 from retro.deliver.channel import Rejected
 from retro.deliver.mail.body import parts_of
 from retro.deliver.mail.message import Envelope, address_of, content_id, mail_bytes
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from retro.config import Config
-    from retro.deliver.briefing import MailPage
+    from retro.deliver.briefing import Briefing
     from retro.deliver.channel import Message, Outcome
     from retro.deliver.mail.body import Parts
     from retro.secret import Secret
@@ -52,7 +52,7 @@ class MailChannel:
         deadline_s: float = 45.0,
     ) -> None:
         mail = config.mail
-        self._owner = quoted(config.owner.name, 100)
+        self._owner = sanitise(config.owner.name, 100)
         self._from = mail.from_address or _NOWHERE
         self._unsubscribe = mail.sender
         self._server = (
@@ -108,8 +108,8 @@ class MailChannel:
         return Envelope(sender, to, leaving.addr_spec if leaving else None)
 
     def _compose(self, message: Message, envelope: Envelope) -> tuple[bytes, Parts]:
-        page = mail_page(message)
-        subject = quoted(message.subject_line, 200) or _subject(page)
+        page = briefing_of(message)
+        subject = sanitise(message.subject_line, 200) or _subject(page)
         parts = parts_of(
             page,
             subject,
@@ -120,14 +120,14 @@ class MailChannel:
         return mail_bytes(message, envelope, subject, parts), parts
 
 
-def _subject(page: MailPage) -> str:
+def _subject(page: Briefing) -> str:
     """Whose, which, and how it went: sample, weekly review 2026-W10: down 10.87 USDC."""
     which = f"{cut(page.agent, 60)}, {page.kicker.lower()}{f' {page.period}' if page.period else ''}"
     older = f" (and {len(page.older) + page.more_older:,} older)" if page.older else ""
     return f"{which}{older}: {page.outcome[:1].lower()}{page.outcome[1:]}"
 
 
-def _foot(page: MailPage) -> tuple[str, ...]:
+def _foot(page: Briefing) -> tuple[str, ...]:
     """Where it came from, how to see it again, and why it came."""
     return (
         f"`retro show {page.review_id}` prints this review again, with every figure; nothing in this mail is remote.",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import fsum
 from typing import TYPE_CHECKING, Any, Final
 
-from retro.accounting.books import COMPONENTS, YIELD_KINDS, attribution
+from retro.accounting.books import YIELD_KINDS, attribution
 from retro.evaluate.position.alternatives import holding_on, inaction, vs_hold
 from retro.evaluate.position.checkpoints import drawn, post_exit, trajectory
 from retro.evaluate.position.costs import fees_between, slippage
@@ -15,6 +15,7 @@ from retro.kernels import regret as kernel
 from retro.kernels.series import coverage
 from retro.periods import SECOND, format_instant
 from retro.report import Cites, EntryPrediction, PnlAttribution, PositionRetrospective
+from retro.report.lines import COMPONENTS
 
 if TYPE_CHECKING:
     from retro.accounting.prices import Prices

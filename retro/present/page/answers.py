@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from retro.figures import DASH, count, duration, moment, percent, seconds_between
 from retro.present.page.audit import doubt, wanting
 from retro.present.page.blocks import tone_of
-from retro.present.page.groups import instrument_label, plausible
+from retro.present.page.groups import instrument_label
 from retro.present.page.labels import VERDICTS, reason_text, verdict_tone
 from retro.present.page.proposals import describe_change, evidence_in_words
+from retro.report.extremes import extremes_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,7 +79,7 @@ def answers_of_life(report: RetrospectiveReport, money: MoneyStyle) -> tuple[Hea
     retained = [row for row in rows if row.recommendation.kind == "keep"]
     demoted = [row for row in rows if row.recommendation.kind == "demote"]
     regrets = sorted(
-        (p for p in plausible(report.positions) if p.regret),
+        (p for p in report.believed_positions if p.regret),
         key=lambda p: (-(p.regret or 0.0), p.position_id),
     )
     return (
@@ -157,19 +158,19 @@ def _verdict(value: float | None, money: MoneyStyle, note: str) -> HeadlineAnswe
 
 
 def _extremes(positions: Sequence[PositionRetrospective], money: MoneyStyle) -> tuple[HeadlineAnswer, ...]:
-    ranked = sorted(plausible(positions), key=lambda p: (p.period_pnl, p.position_id))
-    if not ranked:
+    extremes = extremes_of(positions)
+    if extremes is None:
         return (
             HeadlineAnswer("best", "Best and worst position", "None", "there was no position in the period"),
         )
-    if len(ranked) == 1:
-        return (_extreme("best", "Only position", ranked[0], money),)
-    if not any(p.period_pnl for p in ranked):
+    if extremes.size == 1:
+        return (_extreme("best", "Only position", extremes.best, money),)
+    if extremes.still:
         return (
-            HeadlineAnswer("best", "Best and worst position", "None", f"all {len(ranked):,} stood still"),
+            HeadlineAnswer("best", "Best and worst position", "None", f"all {extremes.size:,} stood still"),
         )
-    best = _extreme("best", "Best position", ranked[-1], money)
-    return (best, _extreme("worst", "Worst position", ranked[0], money))
+    best = _extreme("best", "Best position", extremes.best, money)
+    return (best, _extreme("worst", "Worst position", extremes.worst, money))
 
 
 def _extreme(

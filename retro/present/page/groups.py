@@ -20,7 +20,7 @@ from retro.present.page.blocks import (
     TableRow,
     tone_of,
 )
-from retro.present.page.labels import KINDS
+from retro.present.page.labels import POSITION_KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from retro.figures import MoneyStyle
     from retro.report import Action, Breakdowns, Bucket, PositionRetrospective, RetrospectiveReport
 
-__all__ = ["actions_section", "breakdown_section", "instrument_label", "plausible", "positions_section"]
+__all__ = ["actions_section", "breakdown_section", "instrument_label", "positions_section"]
 
 _POSITIONS: Final = 20
 _CHARTS: Final = 12
@@ -47,14 +47,9 @@ _GROUPINGS: Final = (
 )
 
 
-def plausible(positions: Sequence[PositionRetrospective]) -> list[PositionRetrospective]:
-    """Positions that are believed; the others are shown apart."""
-    return [position for position in positions if "implausible" not in position.flags]
-
-
 def instrument_label(position: PositionRetrospective) -> str:
     """Instrument, kind and side in a few words: ETH/USDC LP, BTC/USDC perp short."""
-    words = [position.instrument, KINDS.get(position.kind, position.kind)]
+    words = [position.instrument, POSITION_KINDS.get(position.kind, position.kind)]
     if position.side == "short":
         words.append("short")
     return " ".join(words)
@@ -62,7 +57,7 @@ def instrument_label(position: PositionRetrospective) -> str:
 
 def positions_section(report: RetrospectiveReport, money: MoneyStyle) -> Section | None:
     """The positions of the period, those that moved most where there are many, and the paths of the first."""
-    believed = plausible(report.positions)
+    believed = report.believed_positions
     if not report.positions:
         return None
     by_size = sorted(believed, key=lambda p: (-abs(p.period_pnl), p.position_id))

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from math import fsum
 from typing import TYPE_CHECKING, Final
 
+from retro.invariant import invariant
 from retro.present.page.blocks import Bar, Bars
+from retro.report.lines import signed_lines
+from retro.safe import shorten
 
 if TYPE_CHECKING:
     from retro.figures import MoneyStyle
@@ -13,41 +17,21 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FLAGS",
-    "IMPLAUSIBLE",
-    "KINDS",
     "MEASURES",
     "PARTS",
+    "POSITION_KINDS",
     "ROLES",
     "VERDICTS",
     "attribution_bars",
-    "believed",
-    "clip",
     "reason_text",
-    "signed_components",
+    "short_name",
     "verdict_tone",
 ]
 
-IMPLAUSIBLE: Final = "Implausible (not believed)"
+_NAME: Final = 32
+_ROUNDING: Final = 1e-9
 
-COMPONENTS: Final = (
-    ("lp_fees_earned", "LP fees earned", 1),
-    ("lending_interest_earned", "Lending interest earned", 1),
-    ("borrow_interest", "Borrow interest", -1),
-    ("staking_rewards", "Staking rewards", 1),
-    ("funding", "Funding", 1),
-    ("trading_gains", "Trading gains", 1),
-    ("trading_losses", "Trading losses", -1),
-    ("impermanent_loss", "Impermanent loss", -1),
-    ("unrealized_pnl", "Unrealised change", 1),
-    ("gas_costs", "Gas costs", -1),
-    ("inference_costs", "Inference costs", -1),
-    ("data_costs", "Data costs", -1),
-    ("implausible_pnl", IMPLAUSIBLE, 1),
-    ("unattributed", "Unattributed", 1),
-)
-"""Lines of an attribution in the order they are read, with the sign they enter the total with."""
-
-KINDS: Final = {
+POSITION_KINDS: Final = {
     "spot": "spot",
     "perp": "perp",
     "lp": "LP",
@@ -85,9 +69,9 @@ MEASURES: Final = {
 """Reasons the figures give as codes, in words."""
 
 
-def clip(text: str, most: int = 32) -> str:
+def short_name(text: str) -> str:
     """A name short enough for a sentence that has to fit a screen."""
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return shorten(text, _NAME, trim=False)
 
 
 def reason_text(reasons: dict[str, str], name: str) -> str:
@@ -102,22 +86,14 @@ def verdict_tone(kind: str) -> Tone:
     return tones.get(kind, "faint")
 
 
-def signed_components(pnl: PnlAttribution) -> list[tuple[str, float]]:
-    """The lines of an attribution that are not 0, with their sign: they add up to its total."""
-    lines = []
-    for name, label, sign in COMPONENTS:
-        amount = getattr(pnl, name)
-        if amount:
-            lines.append((label, sign * amount))
-    return lines
-
-
-def believed(pnl: PnlAttribution) -> float:
-    """The total without what implausible positions made: what a headline may say."""
-    return pnl.total - pnl.implausible_pnl
-
-
 def attribution_bars(pnl: PnlAttribution, money: MoneyStyle) -> Bars:
-    """The attribution as bars, its total beneath."""
-    rows = tuple(Bar(label, amount, money.signed(amount)) for label, amount in signed_components(pnl))
+    """The attribution as bars, its total beneath; `InvariantError` where the bars do not add up to the total."""
+    lines = signed_lines(pnl)
+    amounts = [amount for _, amount in lines]
+    # each line and the total are rounded once, so they differ by no more than the last digits of the largest
+    if abs(fsum(amounts) - pnl.total) > _ROUNDING * fsum(map(abs, (*amounts, 1.0))):
+        invariant(
+            False, "the bars of an attribution add up to its total", f"{fsum(amounts)!r}, {pnl.total!r}"
+        )
+    rows = tuple(Bar(line.label, amount, money.signed(amount)) for line, amount in lines)
     return Bars(rows, Bar("Total", pnl.total, money.signed(pnl.total)), money.currency)

@@ -23,7 +23,7 @@ from retro.present.page.blocks import (
     tone_of,
 )
 from retro.present.page.groups import instrument_label
-from retro.present.page.labels import FLAGS, attribution_bars, clip, reason_text
+from retro.present.page.labels import FLAGS, attribution_bars, reason_text, short_name
 from retro.present.page.report import result_text
 
 if TYPE_CHECKING:
@@ -98,9 +98,7 @@ def _why(p: PositionRetrospective, money: MoneyStyle) -> str:
     """How it ended, in R where the risk is known, and what doing nothing would have made of it."""
     text = f"Open for {duration(p.duration_s)}" if p.open else f"Held {duration(p.duration_s)}"
     if p.exit_reason and not p.open:
-        text += (
-            f", left on \N{LEFT DOUBLE QUOTATION MARK}{clip(p.exit_reason)}\N{RIGHT DOUBLE QUOTATION MARK}"
-        )
+        text += f", left on \N{LEFT DOUBLE QUOTATION MARK}{short_name(p.exit_reason)}\N{RIGHT DOUBLE QUOTATION MARK}"
     text += f", {spell(p.pnl_r, 2, signed=True)} R" if p.pnl_r is not None else ""
     if p.vs_inaction is None:
         return f"{text}."

@@ -1,21 +1,56 @@
-"""A proposal for the playbook in a few words: what it changes, and on what evidence. Pure, for every page and mail."""
+"""Proposals for the playbook: their part of a page, and each in a few words: what it changes, on what evidence. Pure."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from playbook import parse
-from retro.figures import interval, ratio
+from retro.figures import count, interval, ratio
+from retro.present.page.blocks import Figure, FigureList, Notes, Section
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["describe_change", "evidence_in_words"]
+    from retro.report import RetrospectiveReport
+
+__all__ = ["describe_change", "evidence_in_words", "proposals_section"]
+
+_LISTED: Final = 15
+_ORIGINS: Final = {"audit": "the audit", "model": "a model; the figures are the audit's"}
+
+
+def proposals_section(report: RetrospectiveReport) -> Section | None:
+    """Changes to the playbook that this review proposes."""
+    if not report.playbook_proposals:
+        return None
+    blocks = tuple(
+        FigureList(tuple(_proposal(entry, report.base_currency)))
+        for entry in report.playbook_proposals[:_LISTED]
+    )
+    omitted = len(report.playbook_proposals) - len(blocks)
+    notes = (Notes((), omitted),) if omitted else ()
+    aside = count(len(report.playbook_proposals), "proposal")
+    return Section("proposals", "Proposed for the playbook", (*blocks, *notes), aside)
+
+
+def _proposal(entry: dict[str, Any], currency: str) -> list[Figure]:
+    def text(name: str) -> str:
+        value = entry.get(name)
+        return "" if value is None else str(value)
+
+    change, name = describe_change(entry)
+    rows = [Figure(change.capitalize(), name, evidence_in_words(entry, currency))]
+    for name, label in (("old", "Now"), ("new", "Then"), ("falsified_by", "Falsified by")):
+        if text(name):
+            rows.append(Figure(label, "", text(name)))
+    if text("origin"):
+        rows.append(Figure("Proposed by", "", _ORIGINS.get(text("origin"), text("origin"))))
+    return rows
 
 
 def describe_change(entry: Mapping[str, Any]) -> tuple[str, str]:
-    """What is to be done and to which heuristic, such as `lower to 0.53` and `H-7`; one that is new by the id it gets."""
+    """What is to be done, and to which heuristic: `lower to 0.53` and `H-7`; one that is new by the id it gets."""
     op, name = str(entry.get("op") or "change").replace("_", " "), str(entry.get("heuristic") or "")
     old, new = (parse(str(entry.get(side) or "")).heuristics for side in ("old", "new"))
     if op == "set confidence" and old and new and new[0].confidence is not None:

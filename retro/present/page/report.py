@@ -8,15 +8,13 @@ from retro.figures import count, duration, money_of, percent, ratio, span
 from retro.kinds import KINDS
 from retro.present.page.audit import audit_section, predictions_section, wanting
 from retro.present.page.blocks import Figure, Headline, Page, tone_of
-from retro.present.page.closing import proposals_section, provenance_lines, quality_section, words_section
 from retro.present.page.groups import (
     actions_section,
     breakdown_section,
     instrument_label,
-    plausible,
     positions_section,
 )
-from retro.present.page.labels import IMPLAUSIBLE, VERDICTS, believed, clip, signed_components
+from retro.present.page.labels import VERDICTS, short_name
 from retro.present.page.money import (
     attribution_section,
     costs_section,
@@ -24,11 +22,16 @@ from retro.present.page.money import (
     effectiveness_section,
     risk_section,
 )
-from retro.present.page.proposals import describe_change
+from retro.present.page.narrative import words_section
+from retro.present.page.proposals import describe_change, proposals_section
+from retro.present.page.provenance import provenance_lines, quality_section
+from retro.report.extremes import extremes_of
+from retro.report.lines import IMPLAUSIBLE, signed_lines
 
 if TYPE_CHECKING:
     from retro.figures import MoneyStyle
     from retro.report import PositionRetrospective, RetrospectiveReport
+    from retro.report.lines import SignedLine
 
 __all__ = ["money_of_report", "page_of_report", "result_text"]
 
@@ -38,7 +41,7 @@ _NOTHING: Final = 5e-10  # what figures write as 0
 
 def money_of_report(report: RetrospectiveReport) -> MoneyStyle:
     """How this report writes its amounts."""
-    amounts = [report.pnl.total, *(amount for _, amount in signed_components(report.pnl))]
+    amounts = [report.pnl.total, *(amount for _, amount in signed_lines(report.pnl))]
     amounts += [position.final_pnl for position in report.positions]
     return money_of(report.base_currency, amounts)
 
@@ -93,9 +96,9 @@ def _headline(report: RetrospectiveReport, money: MoneyStyle) -> Headline:
         kicker=KINDS[report.horizon].title,
         title=report.agent,
         subtitle=f"{period}{week}, {report.time_zone}{revision}",
-        result=result_text(believed(report.pnl), money),
+        result=result_text(report.pnl.believed, money),
         why=_why(report, money),
-        tone=tone_of(believed(report.pnl)),
+        tone=tone_of(report.pnl.believed),
         facts=tuple(_first_facts(report, money)),
         alarms=tuple(alarms),
     )
@@ -103,22 +106,22 @@ def _headline(report: RetrospectiveReport, money: MoneyStyle) -> Headline:
 
 def _why(report: RetrospectiveReport, money: MoneyStyle) -> str:
     """The lines of the attribution that weigh most, on either side."""
-    lines = [line for line in signed_components(report.pnl) if line[0] != IMPLAUSIBLE]
-    lines.sort(key=lambda line: -abs(line[1]))
+    lines = [line for line in signed_lines(report.pnl) if line.line.name != IMPLAUSIBLE]
+    lines.sort(key=lambda line: -abs(line.amount))
     if not lines:
         return "Nothing was earned, lost or spent."
-    gains = _named([line for line in lines if line[1] > 0][:2], money)
-    losses = _named([line for line in lines if line[1] < 0][:2], money)
+    gains = _named([line for line in lines if line.amount > 0][:2], money)
+    losses = _named([line for line in lines if line.amount < 0][:2], money)
     if gains and losses:
-        first, second = (gains, losses) if believed(report.pnl) >= 0 else (losses, gains)
+        first, second = (gains, losses) if report.pnl.believed >= 0 else (losses, gains)
         return f"{first}; against that {second[0].lower()}{second[1:]}."
     return f"{gains or losses}."
 
 
-def _named(lines: list[tuple[str, float]], money: MoneyStyle) -> str:
+def _named(lines: list[SignedLine], money: MoneyStyle) -> str:
     words = [
-        f"{label if i == 0 else _lower(label)} {money.signed(amount)}"
-        for i, (label, amount) in enumerate(lines)
+        f"{line.label if i == 0 else _lower(line.label)} {money.signed(amount)}"
+        for i, (line, amount) in enumerate(lines)
     ]
     return " and ".join(words)
 
@@ -131,12 +134,14 @@ def _first_facts(report: RetrospectiveReport, money: MoneyStyle) -> list[Figure]
     rows = [_acting(report, money), *_extremes(report, money)]
     wanted = wanting(report.heuristic_performance)
     if wanted:
-        names = [f"{clip(row.heuristic_id)} {VERDICTS[row.recommendation.kind]}" for row in wanted[:_NAMED]]
+        names = [
+            f"{short_name(row.heuristic_id)} {VERDICTS[row.recommendation.kind]}" for row in wanted[:_NAMED]
+        ]
         remainder = f" and {len(wanted) - _NAMED} more" if len(wanted) > _NAMED else ""
         rows.append(Figure("Wants a decision", str(len(wanted)), ", ".join(names) + remainder, "warn"))
     if report.playbook_proposals:
         changes = map(describe_change, report.playbook_proposals[:_NAMED])
-        ops = [f"{clip(name)}: {change}" for change, name in changes]
+        ops = [f"{short_name(name)}: {change}" for change, name in changes]
         number = len(report.playbook_proposals)
         remainder = f" and {number - _NAMED} more" if number > _NAMED else ""
         rows.append(Figure("Proposed", str(number), ", ".join(ops) + remainder))
@@ -158,16 +163,17 @@ def _acting(report: RetrospectiveReport, money: MoneyStyle) -> Figure:
 
 
 def _extremes(report: RetrospectiveReport, money: MoneyStyle) -> list[Figure]:
-    believed = plausible(report.positions)
-    if not believed:
+    extremes = extremes_of(report.positions)
+    if extremes is None:
         return [Figure("Best position", money.change(None), "no position in the period")]
-    ranked = sorted(believed, key=lambda p: (p.period_pnl, p.position_id))
-    best, worst = ranked[-1], ranked[0]
-    if best is worst:
-        return [_extreme("Only position", best, money)]
-    if not any(p.period_pnl for p in ranked):
-        return [Figure("Best position", money.change(None), f"all {len(ranked):,} stood still")]
-    return [_extreme("Best position", best, money), _extreme("Worst position", worst, money)]
+    if extremes.size == 1:
+        return [_extreme("Only position", extremes.best, money)]
+    if extremes.still:
+        return [Figure("Best position", money.change(None), f"all {extremes.size:,} stood still")]
+    return [
+        _extreme("Best position", extremes.best, money),
+        _extreme("Worst position", extremes.worst, money),
+    ]
 
 
 def _extreme(label: str, p: PositionRetrospective, money: MoneyStyle) -> Figure:
@@ -175,6 +181,6 @@ def _extreme(label: str, p: PositionRetrospective, money: MoneyStyle) -> Figure:
     return Figure(
         label,
         money.change(p.period_pnl),
-        f"{clip(instrument_label(p))}, {clip(p.position_id)}, {holding_time}",
+        f"{short_name(instrument_label(p))}, {short_name(p.position_id)}, {holding_time}",
         tone_of(p.period_pnl),
     )

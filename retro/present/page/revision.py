@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from retro.figures import DASH, money_of, percent, ratio
-from retro.present.page.labels import VERDICTS, signed_components
+from retro.present.page.labels import VERDICTS
 from retro.report import RetrospectiveReport
+from retro.report.lines import signed_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -92,7 +93,7 @@ def _of_position(
 
 def _parts(before: PnlAttribution, after: PnlAttribution, money: MoneyStyle) -> Iterator[Change]:
     """Lines of the attribution, those of the present first."""
-    was, now = dict(signed_components(before)), dict(signed_components(after))
+    was, now = ({line.label: amount for line, amount in signed_lines(pnl)} for pnl in (before, after))
     for label in (*now, *(label for label in was if label not in now)):
         yield Change(label, money.signed(was.get(label, 0.0)), money.signed(now.get(label, 0.0)))
 

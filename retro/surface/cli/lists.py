@@ -120,7 +120,7 @@ def _print_positions(rows: Sequence[PositionOverview], currency: str) -> None:
     from retro.figures import duration, moment, money_of
     from retro.periods import SECOND, format_instant
     from retro.present.page.blocks import Cell, Column, tone_of
-    from retro.present.page.labels import KINDS
+    from retro.present.page.labels import POSITION_KINDS
 
     money = money_of(currency, [row.final_pnl for row in rows])
     columns = [
@@ -135,7 +135,7 @@ def _print_positions(rows: Sequence[PositionOverview], currency: str) -> None:
     cells = []
     for row in rows:
         held_for = None if row.closed_at is None else (row.closed_at - row.opened_at) / SECOND
-        kind = row.side if row.kind == "perp" and row.side else KINDS.get(row.kind, row.kind)
+        kind = row.side if row.kind == "perp" and row.side else POSITION_KINDS.get(row.kind, row.kind)
         cells.append(
             [
                 Cell(row.name, "strong"),

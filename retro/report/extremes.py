@@ -1,0 +1,35 @@
+"""The best and the worst position of a period: which they are, before anybody words it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from retro.report.position import PositionRetrospective
+
+__all__ = ["Extremes", "extremes_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Extremes:
+    """The positions that made most and least in the period, of `size` that are believed; one alone is both.
+
+    `still` says that none of them moved: then there is no best.
+    """
+
+    best: PositionRetrospective
+    worst: PositionRetrospective
+    size: int
+    still: bool
+
+
+def extremes_of(positions: Iterable[PositionRetrospective]) -> Extremes | None:
+    """The best and the worst of the believed positions, None where there is none; ties go by id, so that they last."""
+    ranked = sorted((p for p in positions if p.is_believed), key=lambda p: (p.period_pnl, p.position_id))
+    if not ranked:
+        return None
+    still = not any(p.period_pnl for p in ranked)
+    return Extremes(best=ranked[-1], worst=ranked[0], size=len(ranked), still=still)
