@@ -10,6 +10,7 @@ from math import fsum, sqrt
 import pytest
 
 from retro.app.settlement.audit import audit_life
+from retro.app.settlement.settle import settled_book
 from retro.evaluate.audit.citations import Rule
 from tests.worlds.lives import agent_of, settings_for
 from tests.worlds.oracle import DAY, WEEK, Life, instant, student_p
@@ -114,7 +115,8 @@ def test_the_audit_of_a_life_counts_decisions_without_an_outcome(tmp_path):
     life.until(WEEK)
     agent = agent_of(life.store, life.name)
     settings = settings_for()(agent)
-    rows = {row.heuristic_id: row for row in audit_life(life.store, agent, settings)}
+    with settled_book(life.store, life.name, settings) as book:
+        rows = {row.heuristic_id: row for row in audit_life(book)}
     counts = {name: (row.citation_count, row.evaluated_count) for name, row in rows.items()}
     assert counts == {"H-1": (2, 1), "H-2": (1, 0), "H-3": (1, 0)}
     assert {row.heuristic_id: row.citation_count for row in life.week().heuristic_performance} == {
@@ -165,5 +167,6 @@ def test_a_rule_stands_on_its_own_citation_and_not_on_one_before_its_text_change
     agent = agent_of(life.store, life.name)
     settings = settings_for()(agent)
     ruled = replace(settings.options, rules=replace(settings.options.rules, rules=rules))
-    rows = {row.heuristic_id: row for row in audit_life(life.store, agent, replace(settings, options=ruled))}
+    with settled_book(life.store, life.name, replace(settings, options=ruled)) as book:
+        rows = {row.heuristic_id: row for row in audit_life(book)}
     assert (rows["H-1"].evidence_n, rows["H-2"].evidence_n) == (0, 1)

@@ -11,6 +11,7 @@ import pytest
 from retro.app.intake.ingest import ingest
 from retro.app.reviews import build as review
 from retro.app.settlement.lookup import choose_period
+from retro.app.settlement.settle import settled_book
 from retro.model import Batch, MarkSeries
 from retro.periods import parse_instant
 from retro.report import dump
@@ -265,5 +266,6 @@ def test_as_of_an_event_is_knowing_no_more_than_that(tmp_path, seed):
             limits = (START + span[0] * HOUR, START + span[1] * HOUR)
             period = choose_period(agent, settings, "weekly", span=limits)
             as_of = parse_instant(cutoff) if name == "all" else None
-            documents.append(dump(review.review_period(store, agent, settings, period, as_of=as_of)))
+            with settled_book(store, "w", settings) as book:
+                documents.append(dump(review.review_period(book, period, as_of=as_of)))
     assert documents[:3] == documents[3:]

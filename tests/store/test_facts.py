@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import func, select
 
-from retro.model import EventRow, Fact, Fill
+from retro.model import Cost, Equity, EventRow, Fact, Fill
 from retro.periods import DAY, SECOND
 from retro.store import schema as tables
 from retro.store.database import Store, open_store
@@ -157,7 +157,7 @@ def test_no_id_is_too_odd(store: Store, name: str):
     assert (add(store, rows).stored, add(store, rows).unchanged) == (2, 2)
     with store.read() as conn:
         assert ids(facts.of_positions(conn, "bot", [name])) == sorted([name, name + "!"])
-        assert ids(facts.by_ids(conn, "bot", "fill", [name])) == [name]
+        assert ids(facts.by_ids(conn, "bot", Fill, [name])) == [name]
         touched = facts.positions_touched(conn, "bot", T0, T0 + 1)
         assert len(touched) == 1
         assert ids(facts.of_positions(conn, "bot", touched)) == sorted([name, name + "!"])
@@ -212,9 +212,9 @@ def test_a_window_is_half_open(ten_days: Store):
     with ten_days.read() as conn:
         assert ids(facts.between(conn, "bot", T0 + DAY, T0 + 2 * DAY)) == ["c1", "f1", "g1"]
         assert ids(facts.between(conn, "bot", T0, T0)) == []
-        assert ids(facts.between(conn, "bot", T0, T0 + 1, types=["fill"])) == ["f0"]
+        assert ids(facts.between(conn, "bot", T0, T0 + 1, types=[Fill])) == ["f0"]
         assert ids(facts.between(conn, "bot", T0, T0 + DAY, wallet=True)) == ["c0"]
-        assert ids(facts.between(conn, "bot", T0, T0 + DAY, wallet=True, types=["fill"])) == []
+        assert ids(facts.between(conn, "bot", T0, T0 + DAY, wallet=True, types=[Fill])) == []
         assert ids(facts.between(conn, "nobody", 0, 1 << 62)) == []
 
 
@@ -231,24 +231,24 @@ def test_the_newest_and_the_oldest_of_a_type(ten_days: Store):
     add(ten_days, [cost("c10", T0 + 3 * DAY + SECOND), cost("c4x", T0 + SECOND)])
     with ten_days.read() as conn:
         at = T0 + 3 * DAY + SECOND
-        newest = facts.last_before(conn, "bot", "cost", at)
+        newest = facts.last_before(conn, "bot", Cost, at)
         assert newest is not None
         assert newest.id == "c10", "c10 comes after c3"
-        strictly = facts.last_before(conn, "bot", "cost", at, inclusive=False)
+        strictly = facts.last_before(conn, "bot", Cost, at, inclusive=False)
         assert strictly is not None
         assert strictly.id == "c2"
-        first = facts.first_of(conn, "bot", "cost")
+        first = facts.first_of(conn, "bot", Cost)
         assert first is not None
         assert first.id == "c0"
-        assert facts.last_before(conn, "bot", "cost", T0) is None
-        assert facts.first_of(conn, "bot", "equity") is None
+        assert facts.last_before(conn, "bot", Cost, T0) is None
+        assert facts.first_of(conn, "bot", Equity) is None
         assert facts.first_instant(conn, "bot") == T0
         assert facts.first_instant(conn, "nobody") is None
 
 
 def test_facts_are_found_by_id(ten_days: Store):
     with ten_days.read() as conn:
-        assert ids(facts.by_ids(conn, "bot", "fill", ["f1", "f9", "c1", "absent"])) == ["f1", "f9"]
+        assert ids(facts.by_ids(conn, "bot", Fill, ["f1", "f9", "c1", "absent"])) == ["f1", "f9"]
 
 
 def test_what_a_question_costs_follows_its_window_not_the_history(tmp_path):
@@ -265,12 +265,12 @@ def test_what_a_question_costs_follows_its_window_not_the_history(tmp_path):
             questions = {
                 "between": lambda c=conn: facts.between(c, "bot", T0 - DAY, T0),
                 "wallet": lambda c=conn: facts.between(c, "bot", T0 - DAY, T0, wallet=True),
-                "types": lambda c=conn: facts.between(c, "bot", T0 - DAY, T0, types=["fill", "cost"]),
+                "types": lambda c=conn: facts.between(c, "bot", T0 - DAY, T0, types=[Fill, Cost]),
                 "positions": lambda c=conn: facts.of_positions(c, "bot", facts.positions_touched(c, "bot", T0 - DAY, T0)),
-                "last": lambda c=conn: [facts.last_before(c, "bot", "cost", T0), facts.last_before(c, "bot", "equity", T0)],
-                "first": lambda c=conn: [facts.first_of(c, "bot", "fill")],
+                "last": lambda c=conn: [facts.last_before(c, "bot", Cost, T0), facts.last_before(c, "bot", Equity, T0)],
+                "first": lambda c=conn: [facts.first_of(c, "bot", Fill)],
                 "birth": lambda c=conn: facts.first_instant(c, "bot"),
-                "ids": lambda c=conn: facts.by_ids(c, "bot", "fill", ["e5", "e6"]),
+                "ids": lambda c=conn: facts.by_ids(c, "bot", Fill, ["e5", "e6"]),
                 "agents": lambda c=conn: facts.agents(c),
             }  # fmt: skip
             for name, question in questions.items():

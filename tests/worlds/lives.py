@@ -10,6 +10,7 @@ from retro.app.intake.ingest import Ingested, ingest
 from retro.app.reviews import build as review
 from retro.app.settlement.lookup import choose_period
 from retro.app.settlement.settings import AgentSettings, settings_of
+from retro.app.settlement.settle import settled_book
 from retro.ingest.journal import reader as journal
 from retro.store.facts import agents
 
@@ -44,7 +45,7 @@ def live(
 def agent_of(store: Store, name: str) -> Agent:
     """One agent's row."""
     with store.read() as conn:
-        return next(agent for agent in agents.agents(conn) if agent.name == name)
+        return agents.existing_agent(conn, name)
 
 
 def report(
@@ -59,14 +60,14 @@ def report(
     """A review as `retro review` computes it, without words."""
     agent = agent_of(store, name)
     settings = settings_for(configuration)(agent)
-    return review.review_period(
-        store, agent, settings, choose_period(agent, settings, horizon, at=at, span=span)
-    )
+    period = choose_period(agent, settings, horizon, at=at, span=span)
+    with settled_book(store, name, settings) as book:
+        return review.review_period(book, period)
 
 
 def position(
     store: Store, name: str, position_id: str, configuration: Mapping[str, object] | None = None
 ) -> PositionRetrospective:
     """A position review."""
-    agent = agent_of(store, name)
-    return review.review_position(store, agent, settings_for(configuration)(agent), position_id)
+    with settled_book(store, name, settings_for(configuration)(agent_of(store, name))) as book:
+        return review.review_position(book, position_id)

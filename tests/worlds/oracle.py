@@ -17,6 +17,7 @@ import numpy as np
 from retro.app.intake.ingest import ingest
 from retro.app.reviews import build as review
 from retro.app.settlement.lookup import choose_period
+from retro.app.settlement.settle import settled_book
 from retro.model import Batch, MarkSeries
 from retro.periods import format_instant, parse_instant
 from retro.store.database import Store, open_store
@@ -176,7 +177,8 @@ class Life:
         agent = agent_of(self.store, self.name)
         settings = settings_for(self.configuration)(agent)
         period = choose_period(agent, settings, "weekly", span=(instant(start), instant(end)))
-        return review.review_period(self.store, agent, settings, period, as_of=instant(cutoff))
+        with settled_book(self.store, self.name, settings) as book:
+            return review.review_period(book, period, as_of=instant(cutoff))
 
     def week(self, week: int = 0):
         """A weekly review."""

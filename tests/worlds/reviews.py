@@ -14,6 +14,7 @@ from retro.app.experience.lessons import remember_review
 from retro.app.intake.ingest import ingest
 from retro.app.reviews.build import review_period, review_position
 from retro.app.settlement.settings import settings_of
+from retro.app.settlement.settle import settled_book
 from retro.config import Config
 from retro.ingest.journal.reader import read
 from retro.narrate.plain import words
@@ -52,11 +53,13 @@ class House:
     def week(self, at: int = WEEK) -> tuple[Review, RetrospectiveReport]:
         settings = self.settings(self.agent)
         period = period_at("weekly", at, settings.zone)
-        report = words(review_period(self.store, self.agent, settings, period))
+        with settled_book(self.store, self.agent.name, settings) as book:
+            report = words(review_period(book, period))
         return owed("weekly", report.id, period.start, period.end), report
 
     def position(self, name: str):
-        document = review_position(self.store, self.agent, self.settings(self.agent), name)
+        with settled_book(self.store, self.agent.name, self.settings(self.agent)) as book:
+            document = review_position(book, name)
         opened, closed = parse_instant(document.entry_at), parse_instant(document.exit_at)
         return owed("position", f"ada.position.{name}", opened, closed, subject=name), document
 

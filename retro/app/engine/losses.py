@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from retro.accounting.replay import natural_key
 from retro.app.reviews.build import inputs_of
-from retro.app.settlement.book import opening_of
+from retro.app.reviews.window import Window
 from retro.evaluate.position.summary import EXIT_ACTIONS
 from retro.periods import DAY, Period
 from retro.store.books import positions
@@ -16,11 +16,8 @@ from retro.store.books import positions
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sqlalchemy import Connection
-
     from retro.accounting.track import Closing, PositionHistory
-    from retro.app.settlement.settings import AgentSettings
-    from retro.store.facts.agents import Agent
+    from retro.app.settlement.book import SettledBook
 
 __all__ = ["Loss", "actions_of", "losses"]
 
@@ -40,35 +37,30 @@ class Loss(NamedTuple):
     equity: float = 0.0
 
 
-def losses(
-    conn: Connection, agent: Agent, settings: AgentSettings, since: int, until: int, threshold_pct: float
-) -> list[Loss]:
+def losses(book: SettledBook, since: int, until: int, threshold_pct: float) -> list[Loss]:
     """The actions of [since, until) whose realised loss is above the threshold, strictly, oldest first.
 
     None without a known capital. A position whose input is implausible is not believed in its losses either.
     """
-    if agent.first_at is None or not opening_of(conn, agent.name).capital_known:
+    agent = book.agent
+    if agent.first_at is None or not book.opening().capital_known:
         return []
     first = max(since - _LOOK_BACK, agent.first_at) // DAY * DAY
     last = min(until, (agent.last_at or 0) + 1)
     great_losses: list[Loss] = []
     for start, end in pairwise([*range(first, last, _WINDOW), last]):
-        great_losses += [
-            loss for loss in _in_window(conn, agent, settings, start, end, threshold_pct) if loss.end >= since
-        ]
+        great_losses += [loss for loss in _in_window(book, start, end, threshold_pct) if loss.end >= since]
     return great_losses
 
 
-def _in_window(
-    conn: Connection, agent: Agent, settings: AgentSettings, start: int, end: int, threshold_pct: float
-) -> Iterator[Loss]:
-    names = [row.position for row in positions.positions(conn, agent.name, opened_before=end, alive_at=start)]
+def _in_window(book: SettledBook, start: int, end: int, threshold_pct: float) -> Iterator[Loss]:
+    alive = positions.positions(book.conn, book.name, opened_before=end, alive_at=start)
+    names = [row.position for row in alive]
     if not names:
         return
     after = end + _LOOK_BACK  # an exit that began in the window may go on after it
-    tracks = inputs_of(
-        conn, agent, settings, Period("custom", start, after, ""), [start, after], names, after, after
-    ).tracks
+    look = Window(Period("custom", start, after, ""), [start, after], known_until=after, marks_until=after)
+    tracks = inputs_of(book, look, names).tracks
     losing = [
         action
         for track in tracks.values()
@@ -79,8 +71,8 @@ def _in_window(
     if not losing:
         return
     grid = sorted({start, end, *(action.start for action in losing)})
-    period = Period("custom", start, end, "")
-    books = inputs_of(conn, agent, settings, period, grid, names, end, end).books
+    window = Window(Period("custom", start, end, ""), grid, known_until=end, marks_until=end)
+    books = inputs_of(book, window, names).books
     for action in sorted(losing, key=lambda action: (action.start, action.position)):
         equity = books.equity[books.index(action.start)]
         if _beyond(action.amount, equity, threshold_pct):

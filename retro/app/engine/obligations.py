@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from retro.app.engine.losses import losses
-from retro.app.settlement.settle import ensure_settled
+from retro.app.settlement.settle import settled_book
 from retro.kinds import DEATH, KINDS, LOSS, POSITION
+from retro.model import Death
 from retro.periods import DAY, SECOND, WEEK, day_of, midnight, period_at
 from retro.store.facts import agents, events
 from retro.store.jobs import enrolments, reviews
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from retro.app.context import ReviewPolicy
+    from retro.app.settlement.book import SettledBook
     from retro.app.settlement.settings import AgentSettings
     from retro.periods import Horizon, Period
     from retro.store.database import Store
@@ -57,29 +59,30 @@ def enqueue_due(
     Only agents for which something may have changed are, unless `all_agents`.
     """
     with store.read() as conn:
-        agents_by_name = {agent.name: agent for agent in agents.agents(conn) if agent.first_at is not None}
-        names = sorted(agents_by_name) if all_agents else enrolments.unsettled(conn, now)
-    for name in names:
-        _bring_up_to_date(store, agents_by_name[name], settings_for(agents_by_name[name]), terms, now)
+        chosen = (
+            [agent for agent in agents.agents(conn) if agent.first_at is not None]
+            if all_agents
+            else [agents.existing_agent(conn, name) for name in enrolments.unsettled(conn, now)]
+        )
+    for agent in chosen:
+        _bring_up_to_date(store, agent.name, settings_for(agent), terms, now)
     with store.read() as conn:
         ripe = enrolments.anything_to_do(conn, now)
     if ripe:
         with store.write() as conn:
             reviews.mark_due(conn, now)
-    return names
+    return [agent.name for agent in chosen]
 
 
 def _bring_up_to_date(
-    store: Store, agent: Agent, settings: AgentSettings, terms: ReviewPolicy, now: int
+    store: Store, name: str, settings: AgentSettings, terms: ReviewPolicy, now: int
 ) -> None:
-    name = agent.name
-    ensure_settled(store, agent, settings)
     enrolment = _enrolment(store, name, now)
-    with store.read() as conn:
-        life = _life_of(conn, agent)
+    with settled_book(store, name, settings) as book:
+        conn, life = book.conn, _life_of(book.conn, book.agent)
         owed = [
             *_periods(conn, name, settings, terms, life, now, enrolment.enrolled_at),
-            *_losses(conn, agent, settings, terms, enrolment, now),
+            *_losses(book, terms, enrolment, now),
         ]
         obligations = _death(life, terms, settings, enrolment.enrolled_at)
         if terms.positions:
@@ -206,23 +209,19 @@ def _position(row: tuple[str, str, int, int], terms: ReviewPolicy, enrolled_at: 
 
 
 def _losses(
-    conn: Connection,
-    agent: Agent,
-    settings: AgentSettings,
-    terms: ReviewPolicy,
-    enrolment: enrolments.Enrolment,
-    now: int,
+    book: SettledBook, terms: ReviewPolicy, enrolment: enrolments.Enrolment, now: int
 ) -> Iterator[Obligation]:
     """A review of the day up to and with the action."""
     if enrolment.losses_from is None:
         return
-    for loss in losses(conn, agent, settings, enrolment.losses_from, now + DAY, terms.loss_pct):
+    zone = book.settings.zone
+    for loss in losses(book, enrolment.losses_from, now + DAY, terms.loss_pct):
         end = (loss.end // SECOND + 1) * SECOND
         yield Obligation(
             kind=LOSS.name,
             subject=loss.name,
             key=loss.name,
-            start=midnight(day_of(loss.start, settings.zone), settings.zone),
+            start=midnight(day_of(loss.start, zone), zone),
             end=end,
             due_at=end,
             backfill=end <= enrolment.enrolled_at,
@@ -231,7 +230,7 @@ def _losses(
 
 def _life_of(conn: Connection, agent: Agent) -> Lifespan:
     birth = agent.first_at or 0
-    death = events.first_of(conn, agent.name, "death")
+    death = events.first_of(conn, agent.name, Death)
     if death is None:
         return Lifespan(birth)
     still_open, last_closed = reviews.lifespan(conn, agent.name)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from retro.app.reviews import documents
-from retro.errors import UnknownError
+from retro.app.settlement.settle import settled_book
 from retro.kinds import KINDS
 from retro.report import dump
 from retro.report.document import digest_of, read, with_revision
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from retro.app.context import WorkContext
     from retro.app.settlement.settings import AgentSettings
     from retro.report.document import Document
-    from retro.store.facts.agents import Agent
     from retro.store.jobs.reviews import Review
 
 __all__ = ["StagedReview", "StoppedError", "commit", "compute"]
@@ -47,7 +46,9 @@ class StagedReview:
 
 def compute(bench: WorkContext, review: Review) -> StagedReview:
     """Everything up to the last step. Backfill is cheap to repeat, and is stored in that step alone."""
-    agent, settings = _agent_of(bench, review)
+    with bench.store.read() as conn:
+        agent = agents.existing_agent(conn, review.agent)
+    settings = bench.settings_for(agent)
     with bench.store.read() as conn:
         stored = reviews.revision_of(conn, review.key, review.revision)
     if stored is not None and stored.document is not None and stored.done_at is None:
@@ -59,7 +60,8 @@ def compute(bench: WorkContext, review: Review) -> StagedReview:
         facts = reviews.facts_digest(conn, review)
     if again and claims.stale_reasons_in_progress(review) == LATE_FACTS and facts == review.facts:
         return StagedReview(review, None, facts)
-    document = clean(documents.numbers_of(bench.store, agent, settings, review, bench.clock()))
+    with settled_book(bench.store, review.agent, settings) as book:
+        document = clean(documents.numbers_of(book, review, bench.clock()))
     digest = digest_of(document)
     if stored is not None and digest == stored.digest:
         return StagedReview(review, None, facts)
@@ -122,11 +124,3 @@ def _goes(bench: WorkContext, channel: str, review: Review, *, overtaken: bool) 
         return KINDS[review.kind].requests and not quiet
     kinds = {"mail": bench.config.mail.kinds, "notify": bench.config.notify.kinds}.get(channel)
     return kinds is None or (review.kind in kinds and not quiet)
-
-
-def _agent_of(bench: WorkContext, review: Review) -> tuple[Agent, AgentSettings]:
-    with bench.store.read() as conn:
-        agent = next((agent for agent in agents.agents(conn) if agent.name == review.agent), None)
-    if agent is None:
-        raise UnknownError(f"there is no agent {review.agent!r}")
-    return agent, bench.settings_for(agent)

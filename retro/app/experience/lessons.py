@@ -36,8 +36,8 @@ def learning(
     """What the memory does when a review is finished, as the service calls it."""
 
     def learn(conn: Connection, review: Review, document: Document) -> None:
-        agents_by_name = {agent.name: agent for agent in agents.agents(conn)}
-        learned = remember_review(conn, review, document, settings_for(agents_by_name[review.agent]), config)
+        agent = agents.existing_agent(conn, review.agent)
+        learned = remember_review(conn, review, document, settings_for(agent), config)
         if isinstance(learned, str):
             log("not_remembered", level="warning", review=review.id, reason=learned)
         elif learned.faults:

@@ -22,12 +22,13 @@ __all__ = ["capital_of", "memory_settings", "registry_of"]
 def capital_of(conn: Connection, agent: str, config: Config) -> float | None:
     """What the agent began with: as configured, as its source told, or as it first stated its equity; else None."""
     own = config.agent.get(agent)
-    source_capital = next((row.capital for row in agents.agents(conn) if row.name == agent), None)
+    row = agents.agent(conn, agent)
+    source_capital = None if row is None else row.capital
     capital = source_capital if own is None or own.capital is None else own.capital
     if capital is not None:
         return float(capital)
-    stated = events.first_of(conn, agent, "equity")
-    value = stated.value if isinstance(stated, Equity) else None
+    stated = events.first_of(conn, agent, Equity)
+    value = None if stated is None else stated.value
     return float(value) if value is not None and value > 0 else None
 
 

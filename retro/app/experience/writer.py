@@ -180,7 +180,7 @@ class _MemoryWriter:
     def period(self, positions: Mapping[str, PositionRetrospective]) -> None:
         """Decisions to do nothing, what plans saw, and the plans that the agent's state calls for."""
         start, end = self.review.period_start, self.review.period_end
-        decision_facts = events.between(self.conn, self.agent, start, end, types=["decision"])
+        decision_facts = events.between(self.conn, self.agent, start, end, types=[Decision])
         decisions = sorted(
             (fact for fact in decision_facts if isinstance(fact, Decision)),
             key=lambda decision: (decision.at, decision.id),

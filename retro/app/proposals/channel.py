@@ -8,7 +8,6 @@ from retro.app.proposals.outcomes import Outcomes, read_outcomes
 from retro.app.proposals.repository import remote_from
 from retro.app.proposals.requests import open_request
 from retro.deliver.channel import Rejected, Retry, Sent
-from retro.errors import UnknownError
 from retro.forge.api import ForgeError
 from retro.forge.git import GitError
 from retro.kinds import KINDS
@@ -96,7 +95,4 @@ class PullRequests:
 
     def _agent(self, name: str) -> Agent:
         with self._store.read() as conn:
-            agent = next((agent for agent in agents.agents(conn) if agent.name == name), None)
-        if agent is None:
-            raise UnknownError(f"there is no agent {name!r}")
-        return agent
+            return agents.existing_agent(conn, name)

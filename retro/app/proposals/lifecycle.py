@@ -49,7 +49,7 @@ def suggesting(settings_for: Callable[[Agent], AgentSettings], clock: Callable[[
         if not KINDS[review.kind].requests or not isinstance(document, RetrospectiveReport):
             return
         if not reviews.newer_than(conn, review, now):
-            agent = next(agent for agent in agents.agents(conn) if agent.name == review.agent)
+            agent = agents.existing_agent(conn, review.agent)
             settings = settings_for(agent)
             suggest(conn, agent, document.playbook_proposals, settings.playbook, now)
             _judge(conn, agent, settings, now)

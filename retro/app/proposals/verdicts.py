@@ -13,8 +13,8 @@ from playbook.errors import PlaybookError
 from playbook.proposal import BLANK
 from retro.app.proposals.evidence import Size, audit_rows, touched, with_adopted, with_history
 from retro.app.settlement.audit import audit_life
-from retro.app.settlement.book import read_rows
 from retro.app.settlement.settings import rules_of
+from retro.app.settlement.settle import settled_book
 from retro.errors import InputError
 from retro.evaluate.audit.audit import audit_period
 from retro.evaluate.audit.citations import items_of
@@ -68,9 +68,10 @@ def evidence_for(store: Store, agent: Agent, settings: AgentSettings, book: Play
     under = replace(settings.options.rules, rules=rules_of(book, settings.zone))
     has_same_claims = under.claims == settings.options.rules.claims
     options = replace(settings.options, rules=under) if has_same_claims else settings.options
-    rows = audit_life(store, agent, replace(settings, options=options, playbook=book))
-    with store.read() as conn:
-        positions = read_rows(conn, agent.name, opened_before=FOREVER)
+    with settled_book(
+        store, agent.name, replace(settings, options=options, playbook=book)
+    ) as settled_positions:
+        rows, positions = audit_life(settled_positions), settled_positions.positions()
     items = [item for row in positions for item in items_of(row, under, under.claims)]
     outcomes = history_from(positions, under)
     if not has_same_claims:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from retro.app.settlement.book import read_rows
-from retro.app.settlement.settle import ensure_settled
-from retro.periods import FOREVER, format_instant
+from retro.app.settlement.settle import settled_book
+from retro.periods import format_instant
 from retro.store.facts import agents as agent_store
 
 if TYPE_CHECKING:
@@ -55,9 +54,8 @@ def agents(store: Store, settings_for: Callable[[Agent], AgentSettings]) -> list
 
 
 def _overview(store: Store, agent: Agent, settings: AgentSettings) -> AgentOverview:
-    ensure_settled(store, agent, settings)
-    with store.read() as conn:
-        positions = read_rows(conn, agent.name, opened_before=FOREVER)
+    with settled_book(store, agent.name, settings) as book:
+        positions = book.positions()
     return AgentOverview(
         name=agent.name,
         first_at=agent.first_at,

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from retro.app.settlement.book import read_rows
-from retro.app.settlement.settle import ensure_settled
-from retro.periods import FOREVER, format_instant
+from retro.app.settlement.settle import settled_book
+from retro.periods import format_instant
 
 if TYPE_CHECKING:
     from retro.app.settlement.settings import AgentSettings
@@ -61,9 +60,8 @@ class PositionOverview:
 
 def positions(store: Store, agent: Agent, settings: AgentSettings) -> list[PositionOverview]:
     """The agent's positions, oldest first."""
-    ensure_settled(store, agent, settings)
-    with store.read() as conn:
-        rows = read_rows(conn, agent.name, opened_before=FOREVER)
+    with settled_book(store, agent.name, settings) as book:
+        rows = book.positions()
     return [
         PositionOverview(
             name=row.position,

@@ -13,6 +13,7 @@ from retro.accounting.books import keep_books
 from retro.app.proposals.evidence import proposed_by
 from retro.app.reviews.model_costs import costs_of_reviewing
 from retro.app.reviews.window import (
+    Window,
     grid_of,
     load_predictions,
     money_of,
@@ -20,14 +21,13 @@ from retro.app.reviews.window import (
     rows_since,
     week_before,
 )
-from retro.app.settlement.audit import _seed
-from retro.app.settlement.book import known_until, opening_of
-from retro.app.settlement.settle import ensure_settled
-from retro.app.settlement.tracks import load_tracks
+from retro.app.settlement.audit import seed_of
+from retro.app.settlement.tracks import Extent, load_tracks
 from retro.errors import UnknownError
 from retro.evaluate.position.life import Lookahead
 from retro.evaluate.report import Inputs, build, retrospective_of
-from retro.periods import FOREVER, Period, day_of, midnight
+from retro.model import Cost, Decision, Position
+from retro.periods import day_of, midnight
 from retro.store.books import positions
 from retro.store.facts import events, faults
 from retro.store.facts.last_told import last_told
@@ -36,15 +36,12 @@ from retro.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sqlalchemy import Connection
-
     from retro.accounting.prices import Prices
-    from retro.app.settlement.settings import AgentSettings
+    from retro.app.settlement.book import SettledBook
     from retro.app.settlement.tracks import Loaded
     from retro.model import Fact
+    from retro.periods import Period
     from retro.report import PositionRetrospective, RetrospectiveReport
-    from retro.store.database import Store
-    from retro.store.facts.agents import Agent
 
 __all__ = ["inputs_of", "review_period", "review_position"]
 
@@ -78,52 +75,42 @@ def _canonical(value: Any) -> str:
             return repr(value)
 
 
-def inputs_of(
-    conn: Connection,
-    agent: Agent,
-    settings: AgentSettings,
-    period: Period,
-    grid: list[int],
-    names: list[str],
-    now: int,
-    marks_until: int,
-) -> Inputs:
-    """Everything a report on a period is made of: `names` and all positions touched, valued on `grid`, known `now`."""
-    name, until = agent.name, min(period.end, now + 1)
-    costs = events.between(conn, name, period.start, until, types=["cost"])
-    money = money_of(
-        conn,
-        name,
-        settings,
-        names,
-        start=grid[0],
-        until=until,
-        known_until=now,
-        marks_until=marks_until,
-        costs=costs,
-    )
+def inputs_of(book: SettledBook, window: Window, names: Iterable[str]) -> Inputs:
+    """Everything a report on a window is made of: the positions `names`, and all that its facts touch."""
+    conn, name, settings = book.conn, book.name, book.settings
+    period, now, until = window.period, window.known_until, window.until
+    costs = events.between(conn, name, period.start, until, types=[Cost])
+    money = money_of(book, window, names, costs)
     loaded = money.loaded
-    decisions = events.between(conn, name, period.start, until, types=["decision"])
+    decisions = events.between(conn, name, period.start, until, types=[Decision])
     prediction_set = load_predictions(conn, name, loaded.facts, period.start, until)
-    reviewing = costs_of_reviewing(conn, name, settings, grid[0], until)
+    reviewing = costs_of_reviewing(conn, name, settings, window.start, until)
+    # what reviewing cost moves the wallet like any cost, but nobody told it: it is in the books and in no digest
     moved = sorted([*money.facts, *reviewing.costs], key=lambda fact: fact.at)
     facts_read = [*loaded.facts, *money.facts, *decisions, *prediction_set.resolutions]
+    before = week_before(period, settings)
+    remembrance = rows_since(
+        book, window, min(window.start, period.start if before is None else before.start)
+    )
     return Inputs(
         agent=name,
         base_currency=settings.base_currency,
         zone=settings.zone,
         period=period,
-        week_before=week_before(period, settings),
-        week_start=next((at for at in grid if at >= rolling_week(period, settings)), grid[0]),
+        week_before=before,
+        week_start=next((at for at in window.grid if at >= rolling_week(period, settings)), window.start),
         known_until=now,
-        told_until=last_told(conn, agent, min(period.end - 1, now)) or now,
-        capital_known=opening_of(conn, name).capital_known,
+        told_until=last_told(conn, book.agent, min(period.end - 1, now)) or now,
+        capital_known=book.opening().capital_known,
         tracks=loaded.tracks,
-        books=keep_books(loaded.tracks, money.wallet, moved, grid, now, loaded.prices),
+        books=keep_books(loaded.tracks, money.wallet, moved, window.grid, now, loaded.prices),
         prices=loaded.prices,
-        **_from_the_book(conn, agent, settings, period, grid[0], now, loaded),
-        decisions=decisions,  # type: ignore[arg-type]
-        costs=[*costs, *(cost for cost in reviewing.costs if cost.at >= period.start)],  # type: ignore[list-item]
+        rows=remembrance.rows,
+        history=remembrance.history,
+        implausible_before=_implausible_pnl_before(book, window, loaded),
+        discrepancies=positions.discrepancies(conn, name, min(period.end, now)),
+        decisions=decisions,
+        costs=[*costs, *(cost for cost in reviewing.costs if cost.at >= period.start)],
         predictions=prediction_set.predictions,
         resolutions=prediction_set.resolutions,
         last_resolutions=prediction_set.outcomes,
@@ -134,45 +121,22 @@ def inputs_of(
             loaded.prices,
             {t.position.instrument for t in loaded.tracks.values()},
         ),
-        seed=_seed(name, period),
+        seed=seed_of(name, period),
         version=__version__,
         options=settings.options,
     )
 
 
-def _from_the_book(
-    conn: Connection,
-    agent: Agent,
-    settings: AgentSettings,
-    period: Period,
-    start: int,
-    now: int,
-    loaded: Loaded,
-) -> dict[str, Any]:
-    """What is remembered of settled positions and of statements, as known `now`."""
-    before = week_before(period, settings)
-    since = min(start, period.start if before is None else before[0])
-    cutoff = None if now >= known_until(agent) else now
-    rows, history = rows_since(conn, agent.name, settings, period, since, cutoff)
-    return {
-        "rows": rows,
-        "history": history,
-        "implausible_before": _implausible_pnl_before(conn, agent.name, loaded, settings, start, now),
-        "discrepancies": positions.discrepancies(conn, agent.name, min(period.end, now)),
-    }
-
-
-def _implausible_pnl_before(
-    conn: Connection, agent: str, loaded: Loaded, settings: AgentSettings, start: int, now: int
-) -> tuple[float, ...]:
-    """What flagged positions, closed or open at an instant, had made by then since the day that flagged them."""
-    amounts = positions.implausible(conn, agent, start)
+def _implausible_pnl_before(book: SettledBook, window: Window, loaded: Loaded) -> tuple[float, ...]:
+    """What flagged positions, closed or open at the window's start, had made by then since the day that flagged them."""
+    start, zone = window.start, book.settings.zone
+    amounts = positions.implausible(book.conn, book.name, start)
     for track in loaded.tracks.values():
         is_closed = track.closed_at is not None and track.closed_at < start
         if track.flagged_at is None or track.flagged_at >= start or is_closed:
             continue
-        day = midnight(day_of(track.flagged_at, settings.zone), settings.zone)
-        before, after = (track.state(at, now, loaded.prices).pnl for at in (day, start))
+        day = midnight(day_of(track.flagged_at, zone), zone)
+        before, after = (track.state(at, window.known_until, loaded.prices).pnl for at in (day, start))
         amounts.append(after - before)
     return tuple(amounts)
 
@@ -185,71 +149,41 @@ def _warnings(orphans: Iterable[str]) -> list[str]:
 
 
 def review_period(
-    store: Store,
-    agent: Agent,
-    settings: AgentSettings,
-    period: Period,
-    *,
-    as_of: int | None = None,
-    ended: bool = False,
+    book: SettledBook, period: Period, *, as_of: int | None = None, ended: bool = False
 ) -> RetrospectiveReport:
-    """The report of a period; stores nothing but the derived book.
+    """The report of a period; stores nothing.
 
     `as_of` is now, in place of K. `ended`: the wall clock says that the period is over, so what is open is valued at
     its end even where the agent has been silent since; periods then add up, whenever each was reviewed.
     """
-    ensure_settled(store, agent, settings)
-    grid = grid_of(period, settings)
-    now = known_until(agent) if as_of is None else as_of
+    settings = book.settings
+    now = book.known_until if as_of is None else as_of
     now = max(now, period.end) if ended else now
-    with store.read() as conn:
-        alive = positions.positions(conn, agent.name, opened_before=period.end, alive_at=grid[0])
-        inputs = inputs_of(
-            conn,
-            agent,
-            settings,
-            period,
-            grid,
-            [row.position for row in alive],
-            now,
-            period.end + settings.options.settle_lag,
-        )
-        report = build(inputs)
-        proposed = proposed_by(conn, report, settings, inputs.history)
+    window = Window(period, grid_of(period, settings), now, period.end + settings.options.settle_lag)
+    alive = positions.positions(book.conn, book.name, opened_before=period.end, alive_at=window.start)
+    inputs = inputs_of(book, window, [row.position for row in alive])
+    report = build(inputs)
+    proposed = proposed_by(book.conn, report, settings, inputs.history)
     return report.model_copy(update={"playbook_proposals": proposed})
 
 
 def review_position(
-    store: Store, agent: Agent, settings: AgentSettings, position: str, *, after_until: int | None = None
+    book: SettledBook, position: str, *, after_until: int | None = None
 ) -> PositionRetrospective:
     """The whole life of one position; what came after it is read up to `after_until`, or with all marks there are."""
-    ensure_settled(store, agent, settings)
-    now = known_until(agent)
-    with store.read() as conn:
-        facts = events.of_positions(conn, agent.name, [position])
-        if not any(type(fact).__name__ == "Position" for fact in facts):
-            raise UnknownError(
-                f"agent {agent.name} has no position {position!r}; `retro positions` lists them"
-            )
-        loaded = load_tracks(
-            conn,
-            agent.name,
-            settings,
-            [position],
-            until=now + 1,
-            known_until=now,
-            marks_until=FOREVER,
-        )
-        start = min(fact.at for fact in facts)
-        prediction_set = load_predictions(conn, agent.name, loaded.facts, start, now + 1)
-        return retrospective_of(
-            loaded.tracks[position],
-            loaded.prices,
-            settings.options,
-            agent=agent.name,
-            horizon=Lookahead(
-                now + 1, now, after_until, settings.options.offsets, settings.options.use_highs_lows
-            ),
-            predictions=prediction_set.predictions,
-            outcomes=prediction_set.outcomes,
-        )
+    conn, name, options, now = book.conn, book.name, book.settings.options, book.known_until
+    facts = events.of_positions(conn, name, [position])
+    if not any(isinstance(fact, Position) for fact in facts):
+        raise UnknownError(f"agent {name} has no position {position!r}; `retro positions` lists them")
+    loaded = load_tracks(conn, name, book.settings, [position], Extent(now + 1, now))
+    start = min(fact.at for fact in facts)
+    prediction_set = load_predictions(conn, name, loaded.facts, start, now + 1)
+    return retrospective_of(
+        loaded.tracks[position],
+        loaded.prices,
+        options,
+        agent=name,
+        horizon=Lookahead(now + 1, now, after_until, options.offsets, options.use_highs_lows),
+        predictions=prediction_set.predictions,
+        outcomes=prediction_set.outcomes,
+    )

@@ -10,17 +10,16 @@ from retro.kinds import KINDS
 from retro.periods import WEEK, Period
 
 if TYPE_CHECKING:
+    from retro.app.settlement.book import SettledBook
     from retro.app.settlement.settings import AgentSettings
     from retro.periods import PeriodKind
     from retro.report.document import Document
-    from retro.store.database import Store
-    from retro.store.facts.agents import Agent
     from retro.store.jobs.reviews import Review
 
 __all__ = ["numbers_of"]
 
 
-def numbers_of(store: Store, agent: Agent, settings: AgentSettings, review: Review, now: int) -> Document:
+def numbers_of(book: SettledBook, review: Review, now: int) -> Document:
     """The figures of a review, its words still empty.
 
     A position is told as far as it can be judged at `now`: to its exit, then to exit + h, in the end with every mark
@@ -29,14 +28,15 @@ def numbers_of(store: Store, agent: Agent, settings: AgentSettings, review: Revi
     """
     kind = KINDS[review.kind]
     if kind.scope == "position":
-        after_until = _after_until(review, settings, now)
-        return review_position(store, agent, settings, review.subject, after_until=after_until)
+        after_until = _after_until(review, book.settings, now)
+        return review_position(book, review.subject, after_until=after_until)
     if not kind.waits:
-        settings = replace(settings, options=replace(settings.options, settle_lag=0))
+        options = replace(book.settings.options, settle_lag=0)
+        book = replace(book, settings=replace(book.settings, options=options))
     period = Period(
         cast("PeriodKind", review.kind), review.period_start, review.period_end, review.period_key
     )
-    report = review_period(store, agent, settings, period, ended=True)
+    report = review_period(book, period, ended=True)
     if kind.scope == "life":
         bare = [position.model_copy(update={"path": []}) for position in report.positions]
         report = report.model_copy(update={"positions": bare})

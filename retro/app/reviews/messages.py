@@ -11,7 +11,7 @@ from retro.errors import UnknownError
 from retro.periods import parse_instant
 from retro.report import RetrospectiveReport
 from retro.report.document import read
-from retro.store.facts.agents import agents
+from retro.store.facts import agents
 from retro.store.jobs import reviews
 
 if TYPE_CHECKING:
@@ -57,11 +57,8 @@ def message_of(conn: Connection, config: Config, letter: Delivery, older: Sequen
 def _currencies(conn: Connection, config: Config, documents: Sequence[Document]) -> dict[str, str]:
     """The unit of each agent whose positions are among the documents; a report says its own."""
     silent = {document.agent for document in documents if not isinstance(document, RetrospectiveReport)}
-    return (
-        {agent.name: base_currency_of(config, agent) for agent in agents(conn) if agent.name in silent}
-        if silent
-        else {}
-    )
+    named = (agents.agent(conn, name) for name in sorted(silent))
+    return {agent.name: base_currency_of(config, agent) for agent in named if agent is not None}
 
 
 def _stored_document(conn: Connection, letter: Delivery) -> _StoredDocument:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from retro.accounting.books import step, steps
 from retro.accounting.wallet import Wallet
-from retro.app.settlement.book import WALLET_TYPES, history_of, opening_of, read_rows
-from retro.app.settlement.tracks import load_tracks
+from retro.app.settlement.book import WALLET_TYPES
+from retro.app.settlement.tracks import Extent, PriceDemand, load_tracks
 from retro.evaluate.audit.history import history_from
 from retro.kinds import KINDS
 from retro.model import Decision, Prediction, Resolution
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from retro.app.settlement.book import SettledBook
     from retro.app.settlement.settings import AgentSettings
     from retro.app.settlement.tracks import Loaded
     from retro.evaluate.audit.history import History
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PredictionSet",
+    "Remembrance",
+    "Week",
+    "Window",
     "WindowMoney",
     "grid_of",
     "load_predictions",
@@ -38,6 +42,30 @@ __all__ = [
     "rows_since",
     "week_before",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What a report looks at: its period, the day boundaries it is valued on (`grid_of`), and what is known.
+
+    Facts after `known_until` are as if nobody had told them yet, marks are read up to `marks_until`: a path goes on
+    after the period for as long as its checkpoints ask for it. Microseconds.
+    """
+
+    period: Period
+    grid: list[int]
+    known_until: int
+    marks_until: int
+
+    @property
+    def start(self) -> int:
+        """The first boundary: the days of the rolling week before a short period belong to the window too."""
+        return self.grid[0]
+
+    @property
+    def until(self) -> int:
+        """Before which facts count: the period's end, or just after the last known instant."""
+        return min(self.period.end, self.known_until + 1)
 
 
 def rolling_week(period: Period, settings: AgentSettings) -> int:
@@ -52,12 +80,19 @@ def grid_of(period: Period, settings: AgentSettings) -> list[int]:
     return sorted({*day_starts(first, period.end, settings.zone), period.start})
 
 
-def week_before(period: Period, settings: AgentSettings) -> tuple[int, int] | None:
+class Week(NamedTuple):
+    """A week of the owner's calendar, half-open, in microseconds."""
+
+    start: int
+    end: int
+
+
+def week_before(period: Period, settings: AgentSettings) -> Week | None:
     """The week before a weekly review's own, whatever the clocks did; None for every other review."""
     if not KINDS[period.horizon].compares:
         return None
     before = period_before(period, settings.zone)
-    return before.start, before.end
+    return Week(before.start, before.end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,38 +104,25 @@ class WindowMoney:
     loaded: Loaded
 
 
-def money_of(
-    conn: Connection,
-    agent: str,
-    settings: AgentSettings,
-    names: Iterable[str],
-    *,
-    start: int,
-    until: int,
-    known_until: int,
-    marks_until: int,
-    costs: Sequence[Fact],
-) -> WindowMoney:
-    """Replay these positions and all that facts since `start` touch; the wallet is its last stored day, moved on."""
-    stored = positions.days_before(conn, agent, start)
-    since = start if stored is None else stored[0]
+def money_of(book: SettledBook, window: Window, names: Iterable[str], costs: Sequence[Fact]) -> WindowMoney:
+    """Replay these positions and all that the window's facts touch; the wallet is its last stored day, moved on."""
+    conn, agent, settings = book.conn, book.name, book.settings
+    start, until = window.start, window.until
+    stored = positions.day_before(conn, agent, start)
+    since = start if stored is None else stored.at
     wallet = Wallet(settings.base_currency, settings.lot_method)
     if stored is not None:
-        wallet = Wallet.from_json(settings.base_currency, settings.lot_method, stored[1])
-    opening = opening_of(conn, agent)
+        wallet = Wallet.from_json(settings.base_currency, settings.lot_method, stored.wallet)
+    opening = book.opening()
     moved = events.between(conn, agent, since, until, types=WALLET_TYPES, wallet=True)
-    moved += opening.facts(agent) if opening.birth >= since else []
+    moved += opening.facts(agent) if opening.birth >= since else []  # else the stored day holds it already
     loaded = load_tracks(
         conn,
         agent,
         settings,
         sorted({*names, *events.positions_touched(conn, agent, since, until)}),
-        until=until,
-        known_until=known_until,
-        marks_until=marks_until,
-        extra_facts=[*moved, *costs],
-        assets=wallet.assets,
-        since=start,
+        Extent(until, window.known_until, window.marks_until),
+        PriceDemand([*moved, *costs], wallet.assets, start),
     )
     moved += loaded.costs_of_orphans(since)
     effects = [(name, effect) for name, track in loaded.tracks.items() for effect in track.effects]
@@ -126,42 +148,36 @@ def load_predictions(
     decided = {fact.id: fact.at for fact in facts if isinstance(fact, Decision)}
     predictions = {fact.id: fact for fact in facts if isinstance(fact, Prediction)}
     if decided:  # what justified a decision was predicted shortly before it
-        near = _predictions(
-            events.between(conn, agent, min(decided.values()) - DAY, until, types=["prediction"])
-        )
+        near = events.between(conn, agent, min(decided.values()) - DAY, until, types=[Prediction])
         predictions |= {fact.id: fact for fact in near if fact.decision in decided}
-    resolved = _resolutions(events.between(conn, agent, start, until, types=["resolution"]))
+    resolved = events.between(conn, agent, start, until, types=[Resolution])
     first = min((fact.at for fact in predictions.values()), default=start)
-    earlier = events.between(conn, agent, first, start, types=["resolution"]) if first < start else []
-    outcomes = sorted([*_resolutions(earlier), *resolved], key=lambda fact: fact.at)
+    earlier = events.between(conn, agent, first, start, types=[Resolution]) if first < start else []
+    outcomes = sorted([*earlier, *resolved], key=lambda fact: fact.at)
     wanted = {fact.prediction for fact in resolved} - predictions.keys()
-    predictions |= {
-        fact.id: fact for fact in _predictions(events.by_ids(conn, agent, "prediction", sorted(wanted)))
-    }
+    predictions |= {fact.id: fact for fact in events.by_ids(conn, agent, Prediction, sorted(wanted))}
     return PredictionSet(predictions, resolved, {fact.prediction: fact for fact in outcomes})
 
 
-def _predictions(facts: Iterable[Fact]) -> list[Prediction]:
-    return [fact for fact in facts if isinstance(fact, Prediction)]
+class Remembrance(NamedTuple):
+    """What the settled book knows of positions: those that matter to a window, and every outcome before its end."""
+
+    rows: list[PositionSummary]
+    history: History
 
 
-def _resolutions(facts: Iterable[Fact]) -> list[Resolution]:
-    return [fact for fact in facts if isinstance(fact, Resolution)]
-
-
-def rows_since(
-    conn: Connection, agent: str, settings: AgentSettings, period: Period, since: int, known_until: int | None
-) -> tuple[list[PositionSummary], History]:
+def rows_since(book: SettledBook, window: Window, since: int) -> Remembrance:
     """The book's positions that matter from `since` on, and all citations that resolved before the period's end.
 
-    `known_until` None: everything told is known; else what the book has learned after it is forgotten again.
+    Seen from an instant before K, what the book has learned after it is forgotten again.
     """
-    if known_until is None:
-        rows = read_rows(conn, agent, opened_before=period.end, since=since)
-        return rows, history_of(conn, agent, settings, period.end)
-    opened = read_rows(conn, agent, opened_before=min(period.end, known_until + 1))
+    end, known_until = window.period.end, window.known_until
+    if known_until >= book.known_until:
+        return Remembrance(book.positions(opened_before=end, since=since), book.history(end))
+    opened = book.positions(opened_before=min(end, known_until + 1))
     rows = [_as_known(row, known_until) for row in opened]
-    return rows, history_from(rows, settings.options.rules).before(period.end)
+    # the stored outcomes know too much: these are computed anew from what was known
+    return Remembrance(rows, history_from(rows, book.settings.options.rules).before(end))
 
 
 def _as_known(row: PositionSummary, known_until: int) -> PositionSummary:

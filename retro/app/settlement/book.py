@@ -1,7 +1,8 @@
-"""The settled book as reviews read it: how far it is known, where a period opens, its rows."""
+"""The settled book as use cases read it: how far it is known, where its wallet opens, its rows, its outcomes."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
@@ -9,7 +10,7 @@ import msgspec
 
 from retro.evaluate.audit.citations import entry_day
 from retro.evaluate.position.summary import Cited, PositionSummary
-from retro.model import External
+from retro.model import Cost, Equity, External, Flow
 from retro.periods import FOREVER
 from retro.store.books import positions
 from retro.store.books.outcomes import outcomes_until
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "WALLET_TYPES",
+    "SettledBook",
     "WalletOpening",
     "history_of",
     "is_stale",
@@ -34,7 +36,7 @@ __all__ = [
 ]
 
 
-WALLET_TYPES: Final = ("flow", "cost", "external", "equity")
+WALLET_TYPES: Final = (Flow, Cost, External, Equity)
 
 
 _CITATIONS: Final = msgspec.json.Decoder(dict[str, list[Any]])
@@ -61,6 +63,42 @@ class WalletOpening(msgspec.Struct, frozen=True):
         ]
 
 
+@dataclass(frozen=True, slots=True)
+class SettledBook:
+    """One agent's book that speaks for its facts, inside one read transaction; `settled_book` opens it.
+
+    Agent, K and rows are of one state of the database. The book is of no use when its transaction has ended.
+    """
+
+    conn: Connection
+    agent: Agent
+    settings: AgentSettings
+
+    @property
+    def name(self) -> str:
+        """Whose book it is."""
+        return self.agent.name
+
+    @property
+    def known_until(self) -> int:
+        """K, in microseconds."""
+        return known_until(self.agent)
+
+    def opening(self) -> WalletOpening:
+        """How the agent's wallet began."""
+        return opening_of(self.conn, self.name)
+
+    def positions(
+        self, *, opened_before: int | None = None, since: int | None = None
+    ) -> list[PositionSummary]:
+        """Positions opened before an instant, oldest first; with `since` those open or resolved since then."""
+        return read_rows(self.conn, self.name, opened_before=opened_before, since=since)
+
+    def history(self, before: int = FOREVER) -> History:
+        """Every outcome that resolved before an instant, for the cumulative side of the audit."""
+        return history_of(self.conn, self.name, self.settings, before)
+
+
 def known_until(agent: Agent) -> int:
     """K: the last instant of the agent's own events, or until when its source was read."""
     return max(agent.last_at or 0, agent.as_of or 0)
@@ -69,13 +107,13 @@ def known_until(agent: Agent) -> int:
 def is_stale(conn: Connection, agent: str, settings: AgentSettings) -> bool:
     """Whether the book has to be settled before it is read."""
     book = positions.book_of(conn, agent)
-    return book is None or book[0] is not None or book[1] != settings.fingerprint
+    return book is None or not book.speaks_for(settings.fingerprint)
 
 
 def opening_of(conn: Connection, agent: str) -> WalletOpening:
     """How the settled book says the agent's equity began."""
     book = positions.book_of(conn, agent)
-    return msgspec.convert(book[2] if book else {}, WalletOpening)
+    return msgspec.convert(book.opening if book else {}, WalletOpening)
 
 
 def history_of(conn: Connection, agent: str, settings: AgentSettings, before: int) -> History:
@@ -85,7 +123,7 @@ def history_of(conn: Connection, agent: str, settings: AgentSettings, before: in
 
 
 def read_rows(
-    conn: Connection, agent: str, *, opened_before: int, since: int | None = None
+    conn: Connection, agent: str, *, opened_before: int | None = None, since: int | None = None
 ) -> list[PositionSummary]:
     """The book's positions opened before an instant, oldest first; with `since` those open or resolved since then."""
     rows = []

@@ -22,13 +22,12 @@ __all__ = ["choose_period", "named_agent"]
 
 def named_agent(conn: Connection, name: str | None) -> Agent:
     """The agent of that name, or the only one there is; `UsageError` lists them where one has to be chosen."""
+    if name is not None and (named := agents.agent(conn, name)) is not None:
+        return named
     known_agents = agents.agents(conn)
     if name is not None:
-        matches = [agent for agent in known_agents if agent.name == name]
-        if not matches:
-            names = ", ".join(agent.name for agent in known_agents) or "none yet; see `retro ingest --help`"
-            raise UsageError(f"there is no agent {name!r}; known: {names}")
-        return matches[0]
+        names = ", ".join(agent.name for agent in known_agents) or "none yet; see `retro ingest --help`"
+        raise UsageError(f"there is no agent {name!r}; known: {names}")
     if not known_agents:
         raise UsageError(
             "the database holds no agent yet; start with `retro ingest journal FILE` or `retro ingest freqtrade DB`"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from dataclasses import fields
+from collections import deque
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
 from math import fsum
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,8 +14,21 @@ import msgspec
 
 from retro.accounting.books import step, steps
 from retro.accounting.wallet import Wallet, statements
-from retro.app.settlement.book import WALLET_TYPES, WalletOpening, is_stale, known_until
-from retro.app.settlement.tracks import load_prices, load_tracks, price_by_fills, symbols_of
+from retro.app.settlement.book import (
+    WALLET_TYPES,
+    SettledBook,
+    WalletOpening,
+    is_stale,
+    known_until,
+)
+from retro.app.settlement.tracks import (
+    Extent,
+    PriceDemand,
+    load_prices,
+    load_tracks,
+    price_by_fills,
+    symbols_of,
+)
 from retro.evaluate.audit.citations import entry_day
 from retro.evaluate.audit.history import History, history_from, joined
 from retro.evaluate.position.summary import PositionSummary, book_row
@@ -21,136 +36,188 @@ from retro.model import Equity, External, Flow
 from retro.periods import DAY, FOREVER, day_of, midnight
 from retro.store.books import positions
 from retro.store.books.outcomes import forget_outcomes, replace_outcomes
-from retro.store.facts import events
+from retro.store.books.positions import Discrepancy, WalletDay
+from retro.store.facts import agents, events
 from retro.store.schema import ingest_alone, name_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from sqlalchemy import Connection
 
     from retro.accounting.prices import Prices
-    from retro.accounting.track import Effect
+    from retro.accounting.track import Effect, PositionHistory
     from retro.app.settlement.settings import AgentSettings
     from retro.model import Fact
+    from retro.store.books.positions import BookState
     from retro.store.database import Store
     from retro.store.facts.agents import Agent
 
 
-__all__ = ["ensure_settled", "settle"]
+__all__ = ["settle", "settled_book"]
 
 _CHUNK: Final = 4000
 _LOOK_BACK: Final = 8 * DAY
 _COLUMNS: Final = [
-    field.name for field in fields(PositionSummary) if field.name not in {"decisions", "increases"}
+    column.name for column in fields(PositionSummary) if column.name not in {"decisions", "increases"}
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """Where settling begins: rows are stale from `since` on, the wallet is known before the events at `at`.
+
+    `opening` None: the book is made from nothing, and how the wallet began is still to be found out.
+    """
+
+    since: int
+    at: int
+    wallet: Wallet
+    opening: WalletOpening | None
+
+
+@dataclass(slots=True)
+class _Positions:
+    """What settled positions did to the wallet since the start, and their worth at each equity statement.
+
+    `orphan_costs`: what the wallet paid for positions that never came into being.
+    """
+
+    worth: list[float]
+    effects: list[tuple[str, Effect]] = field(default_factory=list)
+    orphan_costs: list[Fact] = field(default_factory=list)
 
 
 def settle(conn: Connection, agent: Agent, settings: AgentSettings) -> None:
     """Bring an agent's book up to date in the caller's transaction; costs what changed, not the history."""
     if agent.first_at is None:
         return
-    name, now = agent.name, known_until(agent)
-    book = positions.book_of(conn, name)
-    fresh = book is None or book[1] != settings.fingerprint
-    if book is not None and not fresh and book[0] is None:
+    name, book = agent.name, positions.book_of(conn, agent.name)
+    if book is not None and book.speaks_for(settings.fingerprint):
         return
-    since = agent.first_at if book is None or fresh or book[0] is None else max(book[0], agent.first_at)
-    first = events.first_of(conn, name, "equity")
-    before = (
-        None
-        if fresh or (first is not None and since <= first.at)
-        else positions.days_before(conn, name, since)
-    )
-    if before is None:
-        since, start = agent.first_at, agent.first_at // DAY * DAY
-        wallet = Wallet(settings.base_currency, settings.lot_method)
-        positions.forget_after(conn, name, -FOREVER)
-        positions.forget_positions(conn, name)
-        forget_outcomes(conn, name)
-    else:
-        start, wallet = before[0], Wallet.from_json(settings.base_currency, settings.lot_method, before[1])
-        positions.forget_after(conn, name, start)
-    wallet_facts = events.between(conn, name, start, FOREVER, types=WALLET_TYPES, wallet=True)
-    stated = statements(wallet_facts)
-    look_back = min(start, since - _LOOK_BACK)
-    open_then = {row.position for row in positions.positions(conn, name, alive_at=since - _LOOK_BACK)}
-    names = sorted({*events.positions_touched(conn, name, look_back, FOREVER), *open_then})
-    effects, inside, orphaned = _settle_positions(conn, name, settings, names, now, start, wallet_facts)
-    wallet_facts = [*wallet_facts, *orphaned]
-    assets = {*symbols_of(wallet_facts), *wallet.assets, *(effect.asset for _, effect in effects)}
-    prices = load_prices(conn, name, settings, assets, start, FOREVER)
-    price_by_fills(conn, name, prices, assets, start, FOREVER, wallet_facts, wallet.assets)
-    opening = (
-        _begin(events.first_instant(conn, name) or since, wallet_facts, settings)
-        if before is None or book is None
-        else msgspec.convert(book[2], WalletOpening)
-    )
-    moves = steps(effects, [*opening.facts(name), *wallet_facts], start, FOREVER)
-    days, sums = _walk(wallet, moves, [s.at for s in stated], start, prices)
-    gaps = [s.value - fsum([inside[k], sums[k]]) for k, s in enumerate(stated)]
-    if gaps and before is None:
-        opening, days = _after_first_statement(opening, gaps[0], days, settings.base_currency)
-        gaps = [gap - gaps[0] for gap in gaps]
+    start = _start(conn, agent, settings, book)
+    facts = events.between(conn, name, start.at, FOREVER, types=WALLET_TYPES, wallet=True)
+    stated = statements(facts)
+    settled = _settle_positions(conn, agent, settings, start, facts)
+    facts = [*facts, *settled.orphan_costs]
+    # only now is it known which assets positions left in the wallet, and so which prices its worth rests on
+    prices = _wallet_prices(conn, name, settings, start, facts, settled.effects)
+    birth = events.first_instant(conn, name) or start.since
+    opening = _opening(birth, facts, settings) if start.opening is None else start.opening
+    moves = steps(settled.effects, [*opening.facts(name), *facts], start.at, FOREVER)
+    days, worth = _walk(start, moves, [statement.at for statement in stated], prices)
+    gaps = [
+        statement.value - fsum([inside, outside])
+        for statement, inside, outside in zip(stated, settled.worth, worth, strict=True)
+    ]
+    if start.opening is None and gaps:
+        first = gaps[0]
+        opening, days = _after_first_statement(opening, first, days, settings.base_currency)
+        gaps = [gap - first for gap in gaps]
     else:
         gaps = [gap - opening.baseline for gap in gaps]
-    positions.save_days(
-        conn, name, days, sorted({s.at: gap for s, gap in zip(stated, gaps, strict=True)}.items())
-    )
+    by_instant = {statement.at: gap for statement, gap in zip(stated, gaps, strict=True)}
+    positions.save_days(conn, name, days, [Discrepancy(at, gap) for at, gap in sorted(by_instant.items())])
     positions.state(conn, name, settings.fingerprint, msgspec.to_builtins(opening))
 
 
+def _start(conn: Connection, agent: Agent, settings: AgentSettings, book: BookState | None) -> _Start:
+    """Forget what is stale of the book, and where to go on from: the last wallet day before it, or the very beginning."""
+    name, birth = agent.name, agent.first_at or 0
+    wallet = Wallet(settings.base_currency, settings.lot_method)
+    if book is not None and book.settings == settings.fingerprint:
+        since = birth if book.dirty_from is None else max(book.dirty_from, birth)
+        first = events.first_of(conn, name, Equity)
+        # the first statement tells the opening capital or the baseline of all later ones: what comes before it
+        # changes every row of the wallet
+        day = None if first is not None and since <= first.at else positions.day_before(conn, name, since)
+        if day is not None:
+            positions.forget_after(conn, name, day.at)
+            wallet = Wallet.from_json(settings.base_currency, settings.lot_method, day.wallet)
+            return _Start(since, day.at, wallet, msgspec.convert(book.opening, WalletOpening))
+    positions.forget_after(conn, name, -FOREVER)
+    positions.forget_positions(conn, name)
+    forget_outcomes(conn, name)
+    return _Start(birth, birth // DAY * DAY, wallet, None)
+
+
 def _settle_positions(
+    conn: Connection, agent: Agent, settings: AgentSettings, start: _Start, facts: Sequence[Fact]
+) -> _Positions:
+    """Write the rows and outcomes of the positions that may have changed; what they meant for the wallet.
+
+    `facts` are those of the wallet: its statements, and flows that say what an asset was worth.
+    """
+    name, rules = agent.name, settings.options.rules
+    names = _names_to_settle(conn, name, start)
+    times = [statement.at for statement in statements(facts)]
+    # a flow with a stated value may price an asset that has neither mark nor fill
+    valued = [fact for fact in facts if isinstance(fact, Flow | External) and fact.value is not None]
+    # outcomes lie in blocks of entry days: the days before, too, as a corrected fact may have moved an entry
+    entry_days = {entry_day(at, rules) for at in positions.opened(conn, name, names)}
+    resolved: list[History] = []
+    settled = _Positions([0.0] * len(times))
+    for i in range(0, len(names), _CHUNK):  # a life of many positions is not held in memory at once
+        chunk = names[i : i + _CHUNK]
+        loaded = load_tracks(conn, name, settings, chunk, Extent(), PriceDemand(valued))
+        rows = [
+            book_row(track, loaded.prices, known_until(agent), _flag_day(track, settings))
+            for track in loaded.tracks.values()
+        ]
+        positions.save_positions(conn, name, [_plain(row) for row in rows])
+        resolved.append(history_from(rows, rules))
+        settled.orphan_costs += loaded.costs_of_orphans(start.at)
+        for position, track in loaded.tracks.items():
+            settled.effects += [(position, effect) for effect in track.effects if effect.at >= start.at]
+            _add_worth(settled.worth, track, times, loaded.prices)
+    replace_outcomes(conn, name, names, entry_days, joined(resolved))
+    return settled
+
+
+def _names_to_settle(conn: Connection, agent: str, start: _Start) -> list[str]:
+    """Positions with a fact since the start, and those that were open then or resolved lately: marks move them too."""
+    look_back = start.since - _LOOK_BACK
+    alive = {row.position for row in positions.positions(conn, agent, alive_at=look_back)}
+    touched = events.positions_touched(conn, agent, min(start.at, look_back), FOREVER)
+    return sorted({*touched, *alive})
+
+
+def _flag_day(track: PositionHistory, settings: AgentSettings) -> int | None:
+    """The start of the owner's day on which a position was flagged as implausible; None for one that is believed."""
+    if track.flagged_at is None:
+        return None
+    return midnight(day_of(track.flagged_at, settings.zone), settings.zone)
+
+
+def _add_worth(worth: list[float], track: PositionHistory, times: Sequence[int], prices: Prices) -> None:
+    """Add what a position was worth to each statement made while it was open, after its opening and up to its close."""
+    last = len(times) if track.closed_at is None else bisect_right(times, track.closed_at)
+    for k in range(bisect_right(times, track.opened_at), last):
+        worth[k] += track.state(times[k], times[k], prices).value
+
+
+def _wallet_prices(
     conn: Connection,
     agent: str,
     settings: AgentSettings,
-    names: Sequence[str],
-    now: int,
-    start: int,
-    wallet_facts: Sequence[Fact],
-) -> tuple[list[tuple[str, Effect]], list[float], list[Fact]]:
-    """Write the rows of these positions; gives what they did to the wallet, and their worth at each statement.
-
-    And the costs of positions that never came into being, which the wallet paid.
-    """
-    effects: list[tuple[str, Effect]] = []
-    orphaned: list[Fact] = []
-    rules = settings.options.rules
-    resolved: list[History] = []
-    days = {entry_day(at, rules) for at in positions.opened(conn, agent, names)}
-    times = [statement.at for statement in statements(wallet_facts)]
-    valued = [fact for fact in wallet_facts if isinstance(fact, Flow | External) and fact.value is not None]
-    inside = [0.0] * len(times)
-    for i in range(0, len(names), _CHUNK):
-        loaded = load_tracks(
-            conn,
-            agent,
-            settings,
-            names[i : i + _CHUNK],
-            until=FOREVER,
-            known_until=FOREVER,
-            marks_until=FOREVER,
-            extra_facts=valued,
-        )
-        prices, rows = loaded.prices, []
-        orphaned += loaded.costs_of_orphans(start)
-        for name, track in loaded.tracks.items():
-            flagged = track.flagged_at
-            day = None if flagged is None else midnight(day_of(flagged, settings.zone), settings.zone)
-            rows.append(book_row(track, prices, now, day))
-            effects += [(name, effect) for effect in track.effects if effect.at >= start]
-            last = len(times) if track.closed_at is None else bisect_right(times, track.closed_at)
-            for k in range(bisect_right(times, track.opened_at), last):
-                inside[k] += track.state(times[k], times[k], prices).value
-        positions.save_positions(conn, agent, [_plain(row) for row in rows])
-        resolved.append(history_from(rows, rules))
-    replace_outcomes(conn, agent, names, days, joined(resolved))
-    return effects, inside, orphaned
+    start: _Start,
+    facts: Sequence[Fact],
+    effects: Iterable[tuple[str, Effect]],
+) -> Prices:
+    """The prices of everything that was in the wallet at the start or came into it since."""
+    held = start.wallet.assets
+    assets = {*symbols_of(facts), *held, *(effect.asset for _, effect in effects)}
+    prices = load_prices(conn, agent, settings, assets, start.at, FOREVER)
+    price_by_fills(conn, agent, prices, assets, PriceDemand(facts, held, start.at), FOREVER)
+    return prices
 
 
-def _begin(birth: int, wallet_facts: Iterable[Fact], settings: AgentSettings) -> WalletOpening:
+def _opening(birth: int, facts: Iterable[Fact], settings: AgentSettings) -> WalletOpening:
+    """How the wallet began: balances stated at birth, else the configured capital, else nothing that anybody told."""
     balances = [
-        f.balances for f in wallet_facts if isinstance(f, Equity) and f.at == birth and f.balances is not None
+        fact.balances
+        for fact in facts
+        if isinstance(fact, Equity) and fact.at == birth and fact.balances is not None
     ]
     if balances:
         given = [(asset, str(quantity)) for asset, quantity in sorted(balances[0].items())]
@@ -161,49 +228,53 @@ def _begin(birth: int, wallet_facts: Iterable[Fact], settings: AgentSettings) ->
 
 
 def _after_first_statement(
-    opening: WalletOpening, gap: float, days: list[tuple[int, dict[str, Any]]], base_currency: str
-) -> tuple[WalletOpening, list[tuple[int, dict[str, Any]]]]:
-    """The first statement: a baseline where the opening is known, else it tells the opening capital."""
+    opening: WalletOpening, gap: float, days: list[WalletDay], base_currency: str
+) -> tuple[WalletOpening, list[WalletDay]]:
+    """The first statement: a baseline where the opening is known, else it tells the opening capital.
+
+    That capital was there from birth on, so it is in every stored day after it; the walk did not know it yet.
+    """
     if opening.capital_known:
         return msgspec.structs.replace(opening, baseline=gap), days
     opening = WalletOpening(
         opening.birth, capital_known=True, given=[(base_currency, repr(gap))], baseline=0.0
     )
     moved = [
-        (at, {**wallet, "cash": wallet["cash"] + gap} if at > opening.birth else wallet)
-        for at, wallet in days
+        WalletDay(day.at, {**day.wallet, "cash": day.wallet["cash"] + gap}) if day.at > opening.birth else day
+        for day in days
     ]
     return opening, moved
 
 
 def _walk(
-    wallet: Wallet, ordered: Sequence[tuple[int, Any]], stops: Sequence[int], start: int, prices: Prices
-) -> tuple[list[tuple[int, dict[str, Any]]], list[float]]:
-    """Move the wallet through its steps: its state at each UTC day start that follows a change, its worth at stops."""
-    days: list[tuple[int, dict[str, Any]]] = [(start, wallet.to_json())]
-    values: list[float] = []
-    pending: int | None = None
-    i = 0
-    marks = sorted({*stops})
+    start: _Start, moves: Sequence[tuple[int, Effect | Fact]], stops: Sequence[int], prices: Prices
+) -> tuple[list[WalletDay], list[float]]:
+    """Move the wallet through its steps: its state at each UTC day start that follows a change, its worth at stops.
+
+    A stop comes before the events of its own instant (a statement is of the state they found), but after the opening.
+    """
+    wallet = start.wallet
+    days = [WalletDay(start.at, wallet.to_json())]
+    changed: int | None = None  # the day of the last change: its end has yet to be stored
     worth: dict[int, float] = {}
-    for at, movement in ordered:
-        while i < len(marks) and marks[i] <= at and not _opens(movement):
-            worth[marks[i]] = wallet.value(marks[i], prices)
-            i += 1
+    waiting = deque(sorted({*stops}))
+    for at, movement in moves:
+        while waiting and waiting[0] <= at and not _opens(movement):
+            stop = waiting.popleft()
+            worth[stop] = wallet.value(stop, prices)
         day = at // DAY * DAY
-        if pending is not None and day > pending:
-            days.append((pending + DAY, wallet.to_json()))
-        pending = day
+        if changed is not None and day > changed:
+            days.append(WalletDay(changed + DAY, wallet.to_json()))
+        changed = day
         step(wallet, movement, prices)
-    for at in marks[i:]:
+    for at in waiting:
         worth[at] = wallet.value(at, prices)
-    if pending is not None:
-        days.append((pending + DAY, wallet.to_json()))
-    values = [worth[at] for at in stops]
-    return days, values
+    if changed is not None:
+        days.append(WalletDay(changed + DAY, wallet.to_json()))
+    return days, [worth[at] for at in stops]
 
 
-def _opens(movement: Any) -> bool:
+def _opens(movement: Effect | Fact) -> bool:
     """Whether a step is the opening of the wallet, which a statement of the same instant already counts."""
     return isinstance(movement, External) and not movement.id
 
@@ -213,11 +284,18 @@ def _plain(row: PositionSummary) -> dict[str, Any]:
     return {**data, "position": name_of(row.position), "told": json.dumps(row.to_json())}
 
 
-def ensure_settled(store: Store, agent: Agent, settings: AgentSettings) -> None:
-    """Make sure the agent's book speaks for its facts."""
+@contextmanager
+def settled_book(store: Store, name: str, settings: AgentSettings) -> Iterator[SettledBook]:
+    """An agent's book, settled first where it is stale, in one read transaction; `UnknownError` without the agent."""
     with store.read() as conn:
-        if not is_stale(conn, agent.name, settings):
+        book = SettledBook(conn, agents.existing_agent(conn, name), settings)
+        if not is_stale(conn, book.name, settings):  # the usual case: one transaction in all
+            yield book
             return
     with store.write() as conn:
         ingest_alone(conn)  # two readers at once: the second finds it done
-        settle(conn, agent, settings)
+        settle(
+            conn, agents.existing_agent(conn, name), settings
+        )  # asked again: facts may have come since, and with them a later K
+    with store.read() as conn:
+        yield SettledBook(conn, agents.existing_agent(conn, name), settings)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from retro.accounting.order import natural_key
@@ -11,12 +11,12 @@ from retro.accounting.prices import Prices, related_symbols
 from retro.accounting.replay import replay
 from retro.evaluate.position.summary import flag_implausible
 from retro.model import Cost, Equity, External, Fill, Flow, Position, Snapshot
-from retro.periods import DAY
+from retro.periods import DAY, FOREVER
 from retro.store.books import positions
 from retro.store.facts import events, marks
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from sqlalchemy import Connection
 
@@ -25,7 +25,16 @@ if TYPE_CHECKING:
     from retro.kernels.lots import LotBook
     from retro.model import Fact, MarkSeries
 
-__all__ = ["Loaded", "by_position", "load_prices", "load_tracks", "price_by_fills", "symbols_of"]
+__all__ = [
+    "Extent",
+    "Loaded",
+    "PriceDemand",
+    "by_position",
+    "load_prices",
+    "load_tracks",
+    "price_by_fills",
+    "symbols_of",
+]
 
 
 def symbols_of(facts: Iterable[Fact]) -> set[str]:
@@ -104,47 +113,58 @@ class Loaded:
         ]
 
 
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How far positions are replayed: facts before `until`, of those known by `known_until`; marks to `marks_until`."""
+
+    until: int = FOREVER
+    known_until: int = FOREVER
+    marks_until: int = FOREVER
+
+
+@dataclass(frozen=True, slots=True)
+class PriceDemand:
+    """What besides positions asks for prices: `facts` outside them, and a wallet's `assets`, valued from `since` on.
+
+    `since` None: there is no wallet to value.
+    """
+
+    facts: Sequence[Fact] = ()
+    assets: Mapping[str, LotBook] = field(default_factory=dict)
+    since: int | None = None
+
+
 def load_tracks(
     conn: Connection,
     agent: str,
     settings: AgentSettings,
     names: Sequence[str],
-    *,
-    until: int,
-    known_until: int,
-    marks_until: int,
-    extra_facts: Iterable[Fact] = (),
-    assets: Mapping[str, LotBook] | None = None,
-    since: int | None = None,
+    extent: Extent,
+    demand: PriceDemand | None = None,
 ) -> Loaded:
-    """Replay positions from their facts before `until`; a snapshot at exactly `until` tells the principal there.
+    """Replay positions from their facts; a snapshot at exactly `extent.until` tells the principal there.
 
-    Prices are loaded up to `marks_until`, also for `extra_facts` and the `assets` of the wallet, which is valued from
-    `since` on.
+    Their prices are loaded with them, and those that the `demand` asks for.
     """
-    facts = events.of_positions(conn, agent, names, until=min(until, known_until)) if names else []
+    demand, until = demand or PriceDemand(), extent.until
+    facts = events.of_positions(conn, agent, names, until=min(until, extent.known_until)) if names else []
+    # a snapshot at the boundary is of the state that the facts before it left: read, but not replayed
     boundary = by_position(fact for fact in facts if fact.at == until)
     facts = [fact for fact in facts if fact.at < until]
-    extra_facts = list(extra_facts)
-    needed = [fact.at for fact in (*facts, *extra_facts)] + ([] if since is None else [since])
+    every = [*facts, *demand.facts]
+    needed = [fact.at for fact in every] + ([] if demand.since is None else [demand.since])
+    # a mark counts for a day (MAX_AGE), and as-of look-ups reach behind the first fact: two days are enough
     start = min(needed, default=until) - 2 * DAY
     symbols = {
-        *symbols_of((*facts, *extra_facts)),
-        *(assets or ()),
-        *symbols_of(fact for g in boundary.values() for fact in g),
+        *symbols_of(every),
+        *demand.assets,
+        *symbols_of(fact for group in boundary.values() for fact in group),
     }
-    prices = load_prices(conn, agent, settings, symbols, start, marks_until)
-    instants = needed if since is None else [since, *(fact.at for fact in extra_facts)]
-    price_by_fills(
-        conn,
-        agent,
-        prices,
-        symbols,
-        min(instants, default=until),
-        until,
-        [*facts, *extra_facts],
-        assets or {},
-    )
+    prices = load_prices(conn, agent, settings, symbols, start, extent.marks_until)
+    # with a wallet, fills of other positions matter from its valuation on; a position's own facts are there anyway
+    instants = needed if demand.since is None else [demand.since, *(fact.at for fact in demand.facts)]
+    first = min(instants, default=until)
+    price_by_fills(conn, agent, prices, symbols, PriceDemand(every, demand.assets, first), until)
     tracks: dict[str, PositionHistory] = {}
     orphans: dict[str, list[Fact]] = {}
     for name, group in sorted(by_position(facts).items()):
@@ -161,21 +181,15 @@ def load_tracks(
 
 
 def price_by_fills(
-    conn: Connection,
-    agent: str,
-    prices: Prices,
-    symbols: Iterable[str],
-    since: int,
-    until: int,
-    facts: Collection[Fact],
-    wallet: Mapping[str, LotBook],
+    conn: Connection, agent: str, prices: Prices, symbols: Iterable[str], demand: PriceDemand, until: int
 ) -> None:
     """Let fills price what has no mark, whatever position they belong to; without any fill, what flows were said to be worth.
 
-    Those in `facts`; for symbols without any mark also all others from `since` on (or from the first fact of `facts` that
-    asks for such a price), and the last before; and where there is nothing at all, what the units last received by the
-    `wallet` came in at.
+    Fills of the demand's facts; for symbols without any mark also all others from `since` on (or from the first of these
+    facts that asks for such a price), and the last before; and where there is nothing at all, what the units that the
+    wallet last received came in at.
     """
+    facts, since = demand.facts, until if demand.since is None else demand.since
     unmarked = {name for name in symbols if name != prices.base_currency and not len(prices.line(name).t)}
     if unmarked:
         since = min([since, *(fact.at for fact in facts if unmarked & _priced_by(fact))])
@@ -194,8 +208,8 @@ def price_by_fills(
     for fact in sorted(valued, key=lambda fact: (fact.at, natural_key(fact.id))):
         if fact.value and fact.quantity and fact.at < until:
             prices.note_fill(str(fact.asset), fact.at, abs(float(fact.value / fact.quantity)))
-    for asset in sorted(unmarked & wallet.keys()):
-        if (paid := wallet[asset].last_price) and not (prices.dealt(asset) or prices.at_par(asset)):
+    for asset in sorted(unmarked & demand.assets.keys()):
+        if (paid := demand.assets[asset].last_price) and not (prices.dealt(asset) or prices.at_par(asset)):
             prices.note_fill(asset, since, paid)
 
 

@@ -7,7 +7,7 @@ settling again brings them up to date. Deleting everything and settling gives th
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import (
     BigInteger,
@@ -33,8 +33,12 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 __all__ = [
+    "BookState",
+    "Discrepancy",
+    "PositionSize",
+    "WalletDay",
     "book_of",
-    "days_before",
+    "day_before",
     "discrepancies",
     "forget_after",
     "forget_positions",
@@ -113,12 +117,24 @@ def mark_dirty(conn: Connection, agent: str | None, since: int) -> None:
     conn.execute(update(book).where(chosen, earlier).values(dirty_from=since))
 
 
-def book_of(conn: Connection, agent: str) -> tuple[int | None, str, dict[str, Any]] | None:
-    """(dirty from, settings, opening) of an agent's book; None when it was never settled."""
+class BookState(NamedTuple):
+    """What an agent's book was settled under, how its wallet opened, and from when on it is stale (None: nowhere)."""
+
+    dirty_from: int | None
+    settings: str
+    opening: dict[str, Any]
+
+    def speaks_for(self, settings: str) -> bool:
+        """Whether the rows are what settling under these settings would give."""
+        return self.dirty_from is None and self.settings == settings
+
+
+def book_of(conn: Connection, agent: str) -> BookState | None:
+    """The state of an agent's book; None when it was never settled."""
     row = conn.execute(
         select(book.c.dirty_from, book.c.settings, book.c.opening).where(book.c.agent == key_query(agent))
     ).one_or_none()
-    return None if row is None else (row.dirty_from, row.settings, json.loads(row.opening))
+    return None if row is None else BookState(row.dirty_from, row.settings, json.loads(row.opening))
 
 
 def state(conn: Connection, agent: str, settings: str, opening: Mapping[str, Any]) -> None:
@@ -159,11 +175,25 @@ def save_positions(conn: Connection, agent: str, rows: Sequence[Mapping[str, Any
     conn.execute(insert(book_positions), [{**row, "agent": key} for row in rows])
 
 
+class WalletDay(NamedTuple):
+    """The wallet, in its JSON form, before the events at `at`, the start of a UTC day."""
+
+    at: int
+    wallet: dict[str, Any]
+
+
+class Discrepancy(NamedTuple):
+    """Stated less computed equity of a statement, less that of the first; > 0: there was more than the facts explain."""
+
+    at: int
+    gap: float
+
+
 def save_days(
     conn: Connection,
     agent: str,
-    days: Iterable[tuple[int, Mapping[str, Any]]],
-    statements: Iterable[tuple[int, float]],
+    days: Iterable[WalletDay],
+    statements: Iterable[Discrepancy],
 ) -> None:
     """Add wallet days and discrepancies of statements."""
     key = known_key(conn, agent)
@@ -175,12 +205,20 @@ def save_days(
         conn.execute(insert(book_statements), stated)
 
 
-def sizes(conn: Connection, agent: str, before: int) -> list[Any]:
-    """(position, notional, risk) of positions closed before an instant and not flagged."""
+class PositionSize(NamedTuple):
+    """What was put into a position, and what it risked, in base currency."""
+
+    position: str
+    notional: float | None
+    risk: float | None
+
+
+def sizes(conn: Connection, agent: str, before: int) -> list[PositionSize]:
+    """The sizes of positions closed before an instant and not flagged."""
     c = book_positions.c
     query = select(c.position, c.notional, c.risk)
     closed = and_(c.closed_at < before, c.flagged_at.is_(None))
-    return list(conn.execute(query.where(c.agent == key_query(agent), closed)))
+    return [PositionSize(*row) for row in conn.execute(query.where(c.agent == key_query(agent), closed))]
 
 
 def implausible(conn: Connection, agent: str, before: int) -> list[float]:
@@ -227,7 +265,7 @@ def traded(conn: Connection, agent: str, symbols: Iterable[str], since: int) -> 
     return names
 
 
-def days_before(conn: Connection, agent: str, at: int) -> tuple[int, dict[str, Any]] | None:
+def day_before(conn: Connection, agent: str, at: int) -> WalletDay | None:
     """The last wallet day at or before an instant."""
     query = (
         select(book_days.c.at, book_days.c.wallet)
@@ -236,14 +274,14 @@ def days_before(conn: Connection, agent: str, at: int) -> tuple[int, dict[str, A
         .limit(1)
     )
     row = conn.execute(query).one_or_none()
-    return None if row is None else (row.at, json.loads(row.wallet))
+    return None if row is None else WalletDay(row.at, json.loads(row.wallet))
 
 
-def discrepancies(conn: Connection, agent: str, until: int) -> list[tuple[int, float]]:
+def discrepancies(conn: Connection, agent: str, until: int) -> list[Discrepancy]:
     """Discrepancies of the statements at or before an instant, in time order."""
     query = (
         select(book_statements.c.at, book_statements.c.discrepancy)
         .where(book_statements.c.agent == key_query(agent), book_statements.c.at <= until)
         .order_by(book_statements.c.at)
     )
-    return [(row.at, row.discrepancy) for row in conn.execute(query)]
+    return [Discrepancy(*row) for row in conn.execute(query)]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ScalarSelect, func, insert, select, update
+from sqlalchemy import ScalarSelect, Select, func, insert, select, update
 
+from retro.errors import UnknownError
 from retro.store import schema as tables
 from retro.store.schema import ingest_alone, name_of
 
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Agent",
+    "agent",
     "agents",
+    "existing_agent",
     "extend_life",
     "key_of",
     "key_query",
@@ -45,17 +48,39 @@ class Agent:
 
 def agents(conn: Connection) -> list[Agent]:
     """Every agent, in order of name."""
-    table = tables.agents
-    query = select(
-        table.c.name,
-        table.c.first_at,
-        table.c.last_at,
-        table.c.as_of,
-        table.c.capital,
-        table.c.base_currency,
-        table.c.events,
+    rows = conn.execute(_rows())
+    return sorted((Agent(*row) for row in rows), key=lambda row: row.name)  # no database's collation
+
+
+def agent(conn: Connection, name: str) -> Agent | None:
+    """The agent of that name, by one look into the index; None where nobody is called so."""
+    if name.encode("utf-8", "replace").decode() != name:
+        return (
+            None  # half a surrogate pair, from a terminal or a JSON escape: no driver would take it as a key
+        )
+    row = conn.execute(_rows().where(tables.agents.c.name == name_of(name))).one_or_none()
+    return None if row is None else Agent(*row)
+
+
+def existing_agent(conn: Connection, name: str) -> Agent:
+    """The agent of that name; `UnknownError` where nobody is called so."""
+    row = agent(conn, name)
+    if row is None:
+        raise UnknownError(f"there is no agent {name!r}")
+    return row
+
+
+def _rows() -> Select[Any]:
+    columns = tables.agents.c
+    return select(
+        columns.name,
+        columns.first_at,
+        columns.last_at,
+        columns.as_of,
+        columns.capital,
+        columns.base_currency,
+        columns.events,
     )
-    return sorted((Agent(*row) for row in conn.execute(query)), key=lambda agent: agent.name)
 
 
 def note_agent(

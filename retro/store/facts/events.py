@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar, cast, overload
 
 from sqlalchemy import ColumnElement, func, insert, select, update
 
@@ -38,6 +38,8 @@ __all__ = [
     "positions_touched",
 ]
 
+FactT = TypeVar("FactT", bound=Fact)
+
 _INSERT: Final = {
     "sqlite": "INSERT INTO events (agent, type, id, at, position, body) VALUES (?, ?, ?, ?, ?, ?)"
     " ON CONFLICT DO NOTHING",
@@ -50,6 +52,7 @@ _LAST_SEQ: Final = {
     "postgresql": "SELECT nextval(pg_get_serial_sequence('events', 'seq'))",
 }
 _TYPES: Final = tuple(name for name in FACT_TYPES if name != "mark")
+_NAME_OF: Final = {kind: name for name, kind in FACT_TYPES.items()}
 _NUMBER: Final = re.compile(r"([0-9]+)")
 _SHOWN_ID: Final = 80
 
@@ -220,45 +223,53 @@ def of_positions(
     return _facts(conn, agent, *conditions)
 
 
+@overload
+def between(
+    conn: Connection, agent: str, start: int, end: int, *, types: None = None, wallet: bool = False
+) -> list[Fact]: ...
+
+
+@overload
+def between(
+    conn: Connection, agent: str, start: int, end: int, *, types: Sequence[type[FactT]], wallet: bool = False
+) -> list[FactT]: ...
+
+
 def between(
     conn: Connection,
     agent: str,
     start: int,
     end: int,
     *,
-    types: Sequence[str] | None = None,
+    types: Sequence[type[Fact]] | None = None,
     wallet: bool = False,
-) -> list[Fact]:
-    """The facts with start <= at < end, in no order; with `wallet`, only those that name no position."""
+) -> Sequence[Fact]:
+    """The facts with start <= at < end, of these types or of all, in no order; `wallet`: those that name no position."""
     conditions = _window(start, end)
     if wallet:
         conditions.append(events.c.position.is_(None))
     if types is not None or not wallet:
-        conditions.append(events.c.type.in_(_TYPES if types is None else types))
+        names = _TYPES if types is None else [_NAME_OF[kind] for kind in types]
+        conditions.append(events.c.type.in_(names))
     return _facts(conn, agent, *conditions)
 
 
 def last_before(
-    conn: Connection,
-    agent: str,
-    type: str,  # noqa: A002  the field's name
-    at: int,
-    *,
-    inclusive: bool = True,
-) -> Fact | None:
+    conn: Connection, agent: str, kind: type[FactT], at: int, *, inclusive: bool = True
+) -> FactT | None:
     """The newest fact of a type before an instant, or at it; of several in one instant, the last by id."""
     upto = events.c.at <= at if inclusive else events.c.at < at
-    newest = select(func.max(events.c.at)).where(
-        events.c.agent == key_query(agent), events.c.type == type, upto
-    )
-    facts = _facts(conn, agent, events.c.type == type, events.c.at == newest.scalar_subquery())
+    of_kind = events.c.type == _NAME_OF[kind]
+    newest = select(func.max(events.c.at)).where(events.c.agent == key_query(agent), of_kind, upto)
+    facts = _facts_of(conn, agent, kind, events.c.at == newest.scalar_subquery())
     return max(facts, key=_natural, default=None)
 
 
-def first_of(conn: Connection, agent: str, type: str) -> Fact | None:  # noqa: A002  the field's name
+def first_of(conn: Connection, agent: str, kind: type[FactT]) -> FactT | None:
     """The oldest fact of a type; of several in one instant, the first by id."""
-    oldest = select(func.min(events.c.at)).where(events.c.agent == key_query(agent), events.c.type == type)
-    facts = _facts(conn, agent, events.c.type == type, events.c.at == oldest.scalar_subquery())
+    of_kind = events.c.type == _NAME_OF[kind]
+    oldest = select(func.min(events.c.at)).where(events.c.agent == key_query(agent), of_kind)
+    facts = _facts_of(conn, agent, kind, events.c.at == oldest.scalar_subquery())
     return min(facts, key=_natural, default=None)
 
 
@@ -270,9 +281,9 @@ def first_instant(conn: Connection, agent: str) -> int | None:
     return min((at for at in row if at is not None), default=None)
 
 
-def by_ids(conn: Connection, agent: str, type: str, ids: Iterable[str]) -> list[Fact]:  # noqa: A002  the field's name
+def by_ids(conn: Connection, agent: str, kind: type[FactT], ids: Iterable[str]) -> list[FactT]:
     """The facts of a type with these ids, in no order; unknown ids are passed over."""
-    return _facts(conn, agent, events.c.type == type, within(conn, events.c.id, ids))
+    return _facts_of(conn, agent, kind, within(conn, events.c.id, ids))
 
 
 def positions_touched(conn: Connection, agent: str, start: int, end: int) -> list[str]:
@@ -287,6 +298,13 @@ def positions_touched(conn: Connection, agent: str, start: int, end: int) -> lis
 def _facts(conn: Connection, agent: str, *conditions: ColumnElement[bool]) -> list[Fact]:
     query = select(events.c.body, events.c.at).where(events.c.agent == key_query(agent), *conditions)
     return [decode(body, at) for body, at in conn.execute(query)]
+
+
+def _facts_of(
+    conn: Connection, agent: str, kind: type[FactT], *conditions: ColumnElement[bool]
+) -> list[FactT]:
+    facts = _facts(conn, agent, events.c.type == _NAME_OF[kind], *conditions)
+    return cast("list[FactT]", facts)  # the column tells of which struct a body is, as its tag does
 
 
 def _window(start: int, end: int) -> list[ColumnElement[bool]]:

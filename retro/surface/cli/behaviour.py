@@ -70,10 +70,10 @@ def state(agent: AgentName = None, as_of: AsOf = None) -> None:
 def _currency(name: str) -> str:
     """What the agent's money is counted in; one that is known from memory alone has the owner's."""
     from retro.app.settlement.settings import base_currency_of
-    from retro.store.facts.agents import agents
+    from retro.store.facts import agents
 
     with call.store.read() as conn:
-        agent = next((row for row in agents(conn) if row.name == name), None)
+        agent = agents.agent(conn, name)
     return call.config.owner.base_currency if agent is None else base_currency_of(call.config, agent)
 
 

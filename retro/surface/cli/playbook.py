@@ -75,10 +75,12 @@ def audit(
     Example: retro playbook audit --agent sample --json
     """
     from retro.app.settlement.audit import audit_life
+    from retro.app.settlement.settle import settled_book
 
     agent_record = call.agent(agent)
     settings = call.settings(agent_record)
-    rows = audit_life(call.store, agent_record, settings)
+    with settled_book(call.store, agent_record.name, settings) as book:
+        rows = audit_life(book)
     if call.json:
         call.out_json([row.model_dump(mode="json") for row in rows])
         return

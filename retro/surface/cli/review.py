@@ -92,6 +92,7 @@ def _period(
 ) -> None:
     from retro.app.reviews.build import review_period
     from retro.app.settlement.lookup import choose_period
+    from retro.app.settlement.settle import settled_book
     from retro.narrate.plain import words
 
     if (start is None) != (end is None):
@@ -110,7 +111,8 @@ def _period(
         span=span,
         as_of=until,
     )
-    figures = review_period(call.store, agent_record, settings, period, as_of=until)
+    with settled_book(call.store, agent_record.name, settings) as book:
+        figures = review_period(book, period, as_of=until)
     report = _narrated(figures, settings) if narrate else words(figures)
     _warn_outside(agent_record, period.start, period.end)
     _print(report, form, output)
@@ -217,12 +219,14 @@ def position(
     import time
 
     from retro.app.reviews.build import review_position
+    from retro.app.settlement.settle import settled_book
     from retro.narrate.plain import position_words
 
     agent_record = call.agent(agent)
     settings = call.settings(agent_record)
     currency = settings.base_currency
-    document = review_position(call.store, agent_record, settings, position_id)
+    with settled_book(call.store, agent_record.name, settings) as book:
+        document = review_position(book, position_id)
     if narrate:
         from retro.app.narration.narrate import narrated_position
 

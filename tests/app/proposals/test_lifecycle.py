@@ -15,6 +15,7 @@ from retro.app.proposals import verdicts
 from retro.app.reviews.build import review_period
 from retro.app.settlement.lookup import choose_period
 from retro.app.settlement.settings import settings_of
+from retro.app.settlement.settle import settled_book
 from retro.periods import Horizon, parse_instant
 from retro.report import RetrospectiveReport
 from retro.store import proposals
@@ -28,7 +29,8 @@ __all__ = ["lived", "placed"]  # fixtures
 
 def reviewed(house: House, horizon: Horizon = "weekly", book: str | None = BOOK) -> RetrospectiveReport:
     settings = settings_of(house.config, house.agent, None if book is None else playbook.parse(book))
-    return review_period(house.store, house.agent, settings, choose_period(house.agent, settings, horizon))
+    with settled_book(house.store, house.agent.name, settings) as settled:
+        return review_period(settled, choose_period(house.agent, settings, horizon))
 
 
 def stored(house: House) -> list[proposals.Proposal]:
