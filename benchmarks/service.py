@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from retro.app.context import WorkContext, policy_of
+from retro.app.engine.backlog import has_pending_work
 from retro.app.engine.obligations import enqueue_due
-from retro.app.engine.pending import has_pending_work
 from retro.app.engine.worker import run_pass
 from retro.app.intake.ingest import ingest
 from retro.app.narration.narrators import plain_words

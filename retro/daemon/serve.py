@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from retro.app.engine.pending import has_pending_work
+from retro.app.engine.backlog import has_pending_work
 from retro.daemon.handover import handed_over, needs_of, plain, received, restored
 from retro.daemon.notify import Notifier
 from retro.daemon.ping import Ping

@@ -6,7 +6,7 @@ import difflib
 from typing import TYPE_CHECKING, Final
 
 from retro.accounting.prices import MAX_AGE, base_and_quote
-from retro.app.doctor.check import note, ok
+from retro.app.doctor.check import Examination, note, ok
 from retro.app.proposals.files import read_playbook
 from retro.app.settlement.book import is_stale, known_until, read_rows
 from retro.app.settlement.settings import settings_of
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from retro.app.doctor.check import Check, Examination, Installation
+    from retro.app.doctor.check import Check, Installation
     from retro.app.settlement.settings import AgentSettings
     from retro.store.facts.agents import Agent
 
@@ -141,5 +141,9 @@ def _listed(names: list[str]) -> str:
     return listed if len(names) <= _SHOWN else f"{listed} and {len(names) - _SHOWN} more"
 
 
-CHECKS: Final[tuple[Examination, ...]] = (agents, known_agents, faults)
+CHECKS: Final = (
+    Examination("agents", agents),
+    Examination("known agents", known_agents),
+    Examination("faults", faults),
+)
 """In the order in which they are told."""

@@ -1,13 +1,12 @@
-"""What an examination finds, and what it looks at; the examinations themselves are in `checks_*.py`."""
+"""What an examination finds, and what it looks at; the examinations themselves are the other files of this room, one a subject."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from retro.config import Config
     from retro.store.database import Store
@@ -34,8 +33,12 @@ class Installation:
     store: Store | None = None
 
 
-Examination = Callable[[Installation], Iterable[Check]]
-"""Looks at one thing and says what it found. A `RetroError` it raises becomes a broken check under its name."""
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """Looks at one thing and says what it found. A `RetroError` it raises becomes a broken check under its name."""
+
+    name: str
+    look: Callable[[Installation], Iterable[Check]]
 
 
 def ok(name: str, detail: str) -> Check:

@@ -81,6 +81,6 @@ def _opened(config: Config, checks: list[Check]) -> Store | None:
 
 def _run(examination: Examination, house: Installation) -> Iterator[Check]:
     try:
-        yield from examination(house)
+        yield from examination.look(house)
     except (RetroError, OSError) as error:
-        yield broken(examination.__name__.replace("_", " "), str(error))
+        yield broken(examination.name, str(error))

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from retro import version
-from retro.app.doctor.check import broken, note, ok
+from retro.app.doctor.check import Examination, broken, note, ok
+from retro.app.doctor.origin import home, is_ours, origin_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from retro.app.doctor.check import Check, Examination, Installation
+    from retro.app.doctor.check import Check, Installation
 
 __all__ = ["CHECKS", "extras", "packages", "python", "sqlite_library"]
 
@@ -57,13 +58,11 @@ def sqlite_library(_: Installation) -> Iterator[Check]:
 
 def packages(_: Installation) -> Iterator[Check]:
     """Whether `memory` and `playbook`, names that others use too, are ours."""
-    home = Path(version.__file__).resolve().parent.parent
     strangers = []
     for name in _OURS:
-        spec = importlib.util.find_spec(name)
-        origin = None if spec is None or spec.origin is None else Path(spec.origin).resolve()
-        if origin != home / name / "__init__.py":
-            place = "missing" if origin is None else f"{origin.parent}, not {home / name}"
+        if not is_ours(name):
+            origin = origin_of(name)
+            place = "missing" if origin is None else f"{origin.parent}, not {home() / name}"
             strangers.append(f"{name} is {place}")
     if strangers:
         yield broken("packages", f"{'; '.join(strangers)}: install slow-mirror in an environment of its own")
@@ -92,5 +91,10 @@ def extras(_: Installation) -> Iterator[Check]:
         yield note("extras", f'{_EXTRAS[extra][1]}: not installed; pip install "slow-mirror[{extra}]"')
 
 
-CHECKS: Final[tuple[Examination, ...]] = (python, sqlite_library, packages, extras)
+CHECKS: Final = (
+    Examination("python", python),
+    Examination("sqlite library", sqlite_library),
+    Examination("packages", packages),
+    Examination("extras", extras),
+)
 """In the order in which they are told."""

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from retro.app.doctor.check import broken, note, ok
+from retro.app.doctor.check import Examination, broken, note, ok
+from retro.app.doctor.origin import is_ours
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from memory import Health
     from memory.records import Hypotheses
-    from retro.app.doctor.check import Check, Examination, Installation
+    from retro.app.doctor.check import Check, Installation
 
 __all__ = ["CHECKS", "experience", "records"]
 
 
 def experience(house: Installation) -> Iterator[Check]:
     """Counts, cache, orphans and the chain of digests, agent by agent; every row is read."""
-    if house.store is None or not _is_ours():
-        return
+    if house.store is None or not is_ours("memory"):
+        return  # that another's package has the name is said among the packages
     import memory  # noqa: PLC0415  only now it is known to be ours
     from retro.app.experience.settings import memory_settings  # noqa: PLC0415  as above
 
@@ -31,13 +30,6 @@ def experience(house: Installation) -> Iterator[Check]:
         yield ok("memory", "empty; reviews of `retro run` and `retro remember` fill it")
     for health in healths:
         yield from _health(health)
-
-
-def _is_ours() -> bool:
-    """Whether the package of that name is ours; that another's is broken is said among the packages."""
-    spec = importlib.util.find_spec("memory")
-    ours = Path(__file__).parents[3] / "memory" / "__init__.py"
-    return spec is not None and spec.origin is not None and Path(spec.origin) == ours
 
 
 def _health(health: Health) -> Iterator[Check]:
@@ -63,7 +55,7 @@ def records(house: Installation) -> Iterator[Check]:
     if not house.config.memory.records:
         yield note("records", "off: [memory] records is false")
         return
-    if not _is_ours():
+    if not is_ours("memory"):
         return
     from memory.records import read_experiments, read_hypotheses  # noqa: PLC0415  as above
 
@@ -85,5 +77,8 @@ def _orphans(experiments: set[str], hypotheses: Hypotheses) -> int:
     return sum(isinstance(name, str) and name not in experiments for name in named)
 
 
-CHECKS: Final[tuple[Examination, ...]] = (experience, records)
+CHECKS: Final = (
+    Examination("experience", experience),
+    Examination("records", records),
+)
 """In the order in which they are told."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from retro.app.doctor.check import broken, note, ok
+from retro.app.doctor.check import Examination, broken, note, ok
 from retro.errors import ConfigError
 from retro.narrate.client import model_state
 from retro.narrate.prices import known_models, price_of
@@ -16,7 +16,7 @@ from retro.store import spend
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from retro.app.doctor.check import Check, Examination, Installation
+    from retro.app.doctor.check import Check, Installation
     from retro.secret import Secret
 
 __all__ = ["CHECKS", "model", "spending"]
@@ -111,5 +111,8 @@ def spending(house: Installation) -> Iterator[Check]:
         yield ok("spending", summary)
 
 
-CHECKS: Final[tuple[Examination, ...]] = (model, spending)
+CHECKS: Final = (
+    Examination("model", model),
+    Examination("spending", spending),
+)
 """The examinations of this room, in order."""

@@ -8,7 +8,7 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from retro.app.doctor.check import broken, note, ok
+from retro.app.doctor.check import Examination, broken, note, ok
 from retro.config import not_yet_used
 from retro.errors import ConfigError
 from retro.secret import SECRETS, find_secret
@@ -18,7 +18,7 @@ from retro.store.health import damage, server_version
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from retro.app.doctor.check import Check, Examination, Installation
+    from retro.app.doctor.check import Check, Installation
     from retro.config import Config
 
 __all__ = ["CHECKS", "configuration", "database", "disk", "file_of", "permissions", "secrets"]
@@ -129,5 +129,11 @@ def _nearest(folder: Path) -> Path:
     return next((place for place in (folder, *folder.parents) if place.exists()), Path("/"))
 
 
-CHECKS: Final[tuple[Examination, ...]] = (configuration, database, permissions, disk, secrets)
+CHECKS: Final = (
+    Examination("configuration", configuration),
+    Examination("database", database),
+    Examination("permissions", permissions),
+    Examination("disk", disk),
+    Examination("secrets", secrets),
+)
 """In the order in which they are told."""

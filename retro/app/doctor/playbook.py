@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import playbook
-from retro.app.doctor.check import broken, note, ok
+from retro.app.doctor.check import Examination, broken, note, ok
 from retro.errors import ConfigError
 from retro.forge.api import Forge, ForgeError
 from retro.forge.git import Git, GitError, git_version
@@ -16,7 +16,7 @@ from retro.secret import FORGE_TOKEN, find_secret
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from retro.app.doctor.check import Check, Examination, Installation
+    from retro.app.doctor.check import Check, Installation
     from retro.secret import Secret
 
 __all__ = ["CHECKS", "requests"]
@@ -100,5 +100,5 @@ def _repository(house: Installation, token: Secret | None) -> Iterator[Check]:
         yield ok("repository", f"{tips.base_branch}: {table.file}, {len(book.heuristics)} heuristics")
 
 
-CHECKS: Final[tuple[Examination, ...]] = (requests,)
+CHECKS: Final = (Examination("requests", requests),)
 """In the order in which they are told."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from retro.app.context import policy_of
-from retro.app.doctor.check import broken, note, ok
+from retro.app.doctor.check import Examination, broken, note, ok
 from retro.deliver.channel import Sent
 from retro.kinds import KINDS
 from retro.periods import SECOND, period_at, zone
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from zoneinfo import ZoneInfo
 
-    from retro.app.doctor.check import Check, Examination, Installation
+    from retro.app.doctor.check import Check, Installation
 
 __all__ = ["CHECKS", "clock", "letters", "lock", "mail", "owed", "schedule", "time_zone"]
 
@@ -175,5 +175,13 @@ def _moment(at: int, tz: ZoneInfo) -> str:
     return f"{datetime.fromtimestamp(at / SECOND, tz):%a %Y-%m-%d %H:%M}"
 
 
-CHECKS: Final[tuple[Examination, ...]] = (clock, time_zone, schedule, lock, owed, letters, mail)
+CHECKS: Final = (
+    Examination("clock", clock),
+    Examination("time zone", time_zone),
+    Examination("schedule", schedule),
+    Examination("lock", lock),
+    Examination("owed", owed),
+    Examination("letters", letters),
+    Examination("mail", mail),
+)
 """In the order in which they are told."""

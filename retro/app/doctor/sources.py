@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final
 
-from retro.app.doctor.check import broken, note, ok
+from retro.app.doctor.check import Examination, broken, note, ok
 from retro.app.proposals.files import read_playbook
 from retro.errors import InputError
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from retro.app.doctor.check import Check, Examination, Installation
+    from retro.app.doctor.check import Check, Installation
 
 __all__ = ["CHECKS", "playbooks", "sources"]
 
@@ -75,5 +75,8 @@ def playbooks(house: Installation) -> Iterator[Check]:
             yield ok("playbook", f"{agent}: {len(book.heuristics)} heuristics, {table.playbook}")
 
 
-CHECKS: Final[tuple[Examination, ...]] = (sources, playbooks)
+CHECKS: Final = (
+    Examination("sources", sources),
+    Examination("playbooks", playbooks),
+)
 """In the order in which they are told."""

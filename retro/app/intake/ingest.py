@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from retro.app.intake.batching import batched
+from retro.app.intake.batches import batched
 from retro.app.intake.invalidation import invalidate_for_facts, invalidate_for_marks
 from retro.app.settlement.settle import settle
 from retro.store.facts import agents, events, faults, marks

@@ -25,7 +25,9 @@ def forge(tmp_path: Path) -> Iterator[FakeForge]:
 def findings_of(table: dict[str, Any], **env: str) -> dict[str, tuple[str, str]]:
     """Name -> state and detail of each finding."""
     house = Installation(Config.model_validate({"playbook": table}), {"PATH": os.environ["PATH"], **env}, 1)
-    return {check.name: (check.state, check.detail) for examination in CHECKS for check in examination(house)}
+    return {
+        check.name: (check.state, check.detail) for examination in CHECKS for check in examination.look(house)
+    }
 
 
 def test_without_a_repository_nothing_is_asked() -> None:

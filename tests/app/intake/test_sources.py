@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from retro.app.engine.pending import has_pending_work
+from retro.app.engine.backlog import has_pending_work
 from retro.app.intake.fingerprints import key_of, signature_of
 from retro.config import SourceTable
 from retro.periods import DAY, HOUR, format_instant

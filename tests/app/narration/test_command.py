@@ -161,7 +161,7 @@ def house(tmp_path: Path) -> Iterator[Store]:
 
 def examined(store: Store | None, url: str, env: dict[str, str], **llm: Any) -> list[Check]:
     house = Installation(configured(url, **llm), env, NOW, store)
-    return [check for examination in CHECKS for check in examination(house)]
+    return [check for examination in CHECKS for check in examination.look(house)]
 
 
 ALIVE: dict[str, dict[str, Any]] = {"claude-haiku-5-5": {}, "claude-sonnet-5-5": {}}

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retro.app.intake.batching import batched
+from retro.app.intake.batches import batched
 from retro.model import Batch, EventRow, MarkSeries
 
 SERIES = st.builds(
