@@ -56,7 +56,10 @@ def ids(batch: Sequence[Fact]) -> list[str]:
 
 def everything(store: Store, agent: str = "bot") -> list[Fact]:
     with store.read() as conn:
-        return sorted(facts.between(conn, agent, 0, 1 << 62), key=lambda fact: (type(fact).__name__, fact.id))
+        return sorted(
+            facts.between(conn, agent, 0, 1 << 62, types=facts.TYPES),
+            key=lambda fact: (type(fact).__name__, fact.id),
+        )
 
 
 # adding
@@ -125,7 +128,7 @@ def test_a_replacement_keeps_what_was_said_before(store: Store):
     assert added.first_at == {"bot": T0 + DAY}, "both the old and the new day need another look"
     with store.read() as conn:
         assert ids(facts.of_positions(conn, "bot", ["p2"])) == ["f1"]
-        assert ids(facts.between(conn, "bot", T0 + 3 * DAY, T0 + 4 * DAY)) == ["f1"]
+        assert ids(facts.between(conn, "bot", T0 + 3 * DAY, T0 + 4 * DAY, types=facts.TYPES)) == ["f1"]
         (correction,) = conn.execute(select(tables.corrections))
         assert (correction.id, correction.at, correction.position, correction.reason, correction.place) == (
             "f1", T0 + DAY, "p1", "bot fixed it", "life.jsonl",
@@ -210,12 +213,16 @@ def ten_days(store: Store) -> Store:
 
 def test_a_window_is_half_open(ten_days: Store):
     with ten_days.read() as conn:
-        assert ids(facts.between(conn, "bot", T0 + DAY, T0 + 2 * DAY)) == ["c1", "f1", "g1"]
-        assert ids(facts.between(conn, "bot", T0, T0)) == []
+        assert ids(facts.between(conn, "bot", T0 + DAY, T0 + 2 * DAY, types=facts.TYPES)) == [
+            "c1",
+            "f1",
+            "g1",
+        ]
+        assert ids(facts.between(conn, "bot", T0, T0, types=facts.TYPES)) == []
         assert ids(facts.between(conn, "bot", T0, T0 + 1, types=[Fill])) == ["f0"]
-        assert ids(facts.between(conn, "bot", T0, T0 + DAY, wallet=True)) == ["c0"]
+        assert ids(facts.between(conn, "bot", T0, T0 + DAY, wallet=True, types=facts.TYPES)) == ["c0"]
         assert ids(facts.between(conn, "bot", T0, T0 + DAY, wallet=True, types=[Fill])) == []
-        assert ids(facts.between(conn, "nobody", 0, 1 << 62)) == []
+        assert ids(facts.between(conn, "nobody", 0, 1 << 62, types=facts.TYPES)) == []
 
 
 def test_positions_are_found_by_name_and_by_window(ten_days: Store):
@@ -263,8 +270,8 @@ def test_what_a_question_costs_follows_its_window_not_the_history(tmp_path):
         add(store, rows)
         with store.read() as conn:
             questions = {
-                "between": lambda c=conn: facts.between(c, "bot", T0 - DAY, T0),
-                "wallet": lambda c=conn: facts.between(c, "bot", T0 - DAY, T0, wallet=True),
+                "between": lambda c=conn: facts.between(c, "bot", T0 - DAY, T0, types=facts.TYPES),
+                "wallet": lambda c=conn: facts.between(c, "bot", T0 - DAY, T0, wallet=True, types=facts.TYPES),
                 "types": lambda c=conn: facts.between(c, "bot", T0 - DAY, T0, types=[Fill, Cost]),
                 "positions": lambda c=conn: facts.of_positions(c, "bot", facts.positions_touched(c, "bot", T0 - DAY, T0)),
                 "last": lambda c=conn: [facts.last_before(c, "bot", Cost, T0), facts.last_before(c, "bot", Equity, T0)],

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar, cast
 
 from sqlalchemy import ColumnElement, func, insert, select, update
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 __all__ = [
+    "TYPES",
     "Added",
     "Agent",
     "add",
@@ -51,6 +52,8 @@ _LAST_SEQ: Final = {
     "sqlite": "SELECT coalesce(max(seq), 0) FROM events",
     "postgresql": "SELECT nextval(pg_get_serial_sequence('events', 'seq'))",
 }
+TYPES: Final[tuple[type[Fact], ...]] = tuple(kind for name, kind in FACT_TYPES.items() if name != "mark")
+"""Every type of fact that is a row here; marks lie in blocks of their own."""
 _TYPES: Final = tuple(name for name in FACT_TYPES if name != "mark")
 _NAME_OF: Final = {kind: name for name, kind in FACT_TYPES.items()}
 _NUMBER: Final = re.compile(r"([0-9]+)")
@@ -223,35 +226,15 @@ def of_positions(
     return _facts(conn, agent, *conditions)
 
 
-@overload
-def between(
-    conn: Connection, agent: str, start: int, end: int, *, types: None = None, wallet: bool = False
-) -> list[Fact]: ...
-
-
-@overload
 def between(
     conn: Connection, agent: str, start: int, end: int, *, types: Sequence[type[FactT]], wallet: bool = False
-) -> list[FactT]: ...
-
-
-def between(
-    conn: Connection,
-    agent: str,
-    start: int,
-    end: int,
-    *,
-    types: Sequence[type[Fact]] | None = None,
-    wallet: bool = False,
-) -> Sequence[Fact]:
-    """The facts with start <= at < end, of these types or of all, in no order; `wallet`: those that name no position."""
+) -> list[FactT]:
+    """The facts with start <= at < end, of these types, in no order; `wallet`: only those that name no position."""
     conditions = _window(start, end)
     if wallet:
         conditions.append(events.c.position.is_(None))
-    if types is not None or not wallet:
-        names = _TYPES if types is None else [_NAME_OF[kind] for kind in types]
-        conditions.append(events.c.type.in_(names))
-    return _facts(conn, agent, *conditions)
+    conditions.append(events.c.type.in_([_NAME_OF[kind] for kind in types]))
+    return cast("list[FactT]", _facts(conn, agent, *conditions))  # the column tells of which struct a body is
 
 
 def last_before(

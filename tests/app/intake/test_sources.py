@@ -37,7 +37,7 @@ def append(world: World, content: bytes) -> None:
 def stored_ids(world: World, agent: str = "bot") -> list[str]:
     """The ids of the facts that came in, in order."""
     with world.store.read() as conn:
-        return sorted(fact.id for fact in facts.between(conn, agent, 0, 1 << 60))
+        return sorted(fact.id for fact in facts.between(conn, agent, 0, 1 << 60, types=facts.TYPES))
 
 
 def reading(world: World, number: int = 0) -> dict[str, Any]:
