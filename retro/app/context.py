@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
+from operator import add
 from typing import TYPE_CHECKING, Final, Literal
 
 from retro.kinds import CALENDAR, DAILY, EPOCH, WEEKLY
@@ -93,6 +94,10 @@ class PassSummary:
     refused: int = 0
     sources_failed: int = 0
     amiss: int = 0
+
+    def __add__(self, other: PassSummary) -> PassSummary:
+        """What two knocks came to."""
+        return PassSummary(*map(add, astuple(self), astuple(other)))
 
     @property
     def clean(self) -> bool:

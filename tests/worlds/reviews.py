@@ -23,6 +23,7 @@ from retro.report import RetrospectiveReport
 from retro.store.database import Store, open_store
 from retro.store.facts.agents import agents
 from retro.store.jobs.reviews import Review
+from retro.store.jobs.staleness import Staleness
 from tests.worlds.commands import event, round_trip
 
 WEEK = parse_instant("2026-03-02T00:00:00Z")
@@ -91,7 +92,7 @@ def owed(kind: str, name: str, start: int, end: int, *, subject: str = "") -> Re
     return Review(
         key=1, agent="ada", id=name, kind=kind, subject=subject, period_start=start, period_end=end, due_at=0,
         again_at=None, state="running", revision=1, backfill=False, attempts=1, not_before=0, owner=None,
-        leased_until=None, late=0, facts=None, reason=None, done_at=None,
+        leased_until=None, late=Staleness(), facts=None, reason=None, done_at=None,
     )  # fmt: skip
 
 

@@ -81,7 +81,7 @@ def lock(house: Installation) -> Iterator[Check]:
         return
     if store.path is None:
         with store.read() as conn:
-            lease_count = len(claims.leases_of_others(conn, ""))
+            lease_count = len(claims.QUEUE.leases_of_others(conn, ""))
         yield ok("lock", f"processes may share this database; reviews held now: {lease_count}")
         return
     holder = _holder(store.path.with_name(f"{store.path.name}.lock"))

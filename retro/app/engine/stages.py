@@ -17,7 +17,6 @@ from retro.report.document import digest_of, read, with_revision
 from retro.safe import clean
 from retro.store.facts import agents
 from retro.store.jobs import claims, outbox, reviews
-from retro.store.jobs.reviews import LATE_FACTS
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -58,7 +57,7 @@ def compute(bench: WorkContext, review: Review) -> StagedReview:
     again = stored is not None
     with bench.store.read() as conn:  # before the figures: what comes in between is then seen as late
         facts = reviews.facts_digest(conn, review)
-    if again and claims.stale_reasons_in_progress(review) == LATE_FACTS and facts == review.facts:
+    if again and review.late.checks_facts_alone and facts == review.facts:
         return StagedReview(review, None, facts)
     with settled_book(bench.store, review.agent, settings) as book:
         document = clean(documents.numbers_of(book, review, bench.clock()))

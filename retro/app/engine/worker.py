@@ -59,7 +59,7 @@ def run_once(bench: WorkContext, sleep: Callable[[float], None]) -> PassSummary:
         now, still = bench.clock(), _foreign_leases(bench)
         leases = {key: end for key, end in still.items() if leases.get(key) == end}  # others live: they renew
         if any(end <= now for end in leases.values()):
-            _add(tally, run_pass(bench))
+            tally += run_pass(bench)
             leases = _foreign_leases(bench)
     return tally
 
@@ -69,44 +69,51 @@ def _foreign_leases(bench: WorkContext) -> dict[tuple[str, int], int]:
     if bench.alone:
         return {}
     with bench.store.read() as conn:
-        review_leases = claims.leases_of_others(conn, bench.owner)
-        letter_leases = outbox.leases_of_others(conn, bench.owner)
+        review_leases = claims.QUEUE.leases_of_others(conn, bench.owner)
+        letter_leases = outbox.QUEUE.leases_of_others(conn, bench.owner)
     return {("review", key): end for key, end in review_leases.items()} | {
         ("letter", key): end for key, end in letter_leases.items()
     }
-
-
-def _add(tally: PassSummary, summary: PassSummary) -> None:
-    for name in PassSummary.__slots__:
-        setattr(tally, name, getattr(tally, name) + getattr(summary, name))
 
 
 # what others left behind
 
 
 def _recover(bench: WorkContext, tally: PassSummary) -> None:
-    """Free what dead processes held, and what waits for a clock that has gone back."""
+    """Make the leases fit the present: clamp those of a clock that went back, rescue those of the dead."""
     now, lease = bench.clock(), bench.lease
-    with bench.store.read() as conn:
-        back = claims.has_future_leases(conn, now, lease, _LONGEST_WAIT) or outbox.has_future_leases(
-            conn, now, lease, _LONGEST_WAIT
+    with bench.store.read() as conn:  # nearly every pass finds nothing: it must not cost a write
+        has_future_leases = any(
+            queue.has_future_leases(conn, now, lease, _LONGEST_WAIT) for queue in (claims.QUEUE, outbox.QUEUE)
         )
-        expired_reviews = claims.has_expired_leases(conn, now, alone=bench.alone)
-        expired_letters = outbox.has_expired_leases(conn, now, alone=bench.alone)
-    if back:
-        with bench.store.write() as conn:
-            healed = claims.clamp_leases(conn, now, lease, _LONGEST_WAIT)
-            healed += outbox.clamp_leases(conn, now, lease, _LONGEST_WAIT)
-        bench.log("clock_went_back", level="warning", now=format_instant(now), freed=healed)
-    if expired_reviews or expired_letters:
-        with bench.store.write() as conn:
-            freed = claims.rescue(conn, now, bench.config.service.max_attempts, alone=bench.alone)
-            uncertain = outbox.rescue(conn, now, alone=bench.alone)
-        tally.parked += sum(review.state == "parked" for review in freed)
-        for review in freed:
-            _tell(bench, "review_taken_over", review)
-        if uncertain:
-            bench.log("letters_uncertain", level="warning", letters=uncertain)
+        has_expired_leases = [
+            queue.has_expired_leases(conn, now, alone=bench.alone) for queue in (claims.QUEUE, outbox.QUEUE)
+        ]
+    if has_future_leases:
+        _clamp_leases(bench, now, lease)
+    if any(has_expired_leases):
+        _rescue_orphans(bench, now, tally)
+
+
+def _clamp_leases(bench: WorkContext, now: int, lease: int) -> None:
+    """First of all: a lease of next year's would not end before a dead process's reviews can be rescued."""
+    with bench.store.write() as conn:
+        count = sum(
+            queue.clamp_leases(conn, now, lease, _LONGEST_WAIT) for queue in (claims.QUEUE, outbox.QUEUE)
+        )
+    bench.log("clock_went_back", level="warning", now=format_instant(now), freed=count)
+
+
+def _rescue_orphans(bench: WorkContext, now: int, tally: PassSummary) -> None:
+    """Free what dead processes held. A message one of them was sending may have arrived, and a person should know."""
+    with bench.store.write() as conn:
+        orphans = claims.rescue(conn, now, bench.config.service.max_attempts, alone=bench.alone)
+        uncertain_count = outbox.rescue(conn, now, alone=bench.alone)
+    tally.parked += sum(review.state == "parked" for review in orphans)
+    for review in orphans:
+        _tell(bench, "review_taken_over", review)
+    if uncertain_count:
+        bench.log("letters_uncertain", level="warning", letters=uncertain_count)
 
 
 # making

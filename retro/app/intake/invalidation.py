@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from retro.store.books import positions
 from retro.store.jobs import enrolments, reviews
+from retro.store.jobs.staleness import Staleness
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -19,11 +20,11 @@ def invalidate_for_facts(conn: Connection, agent: str, first: int, last: int, no
     if now is not None:
         enrolments.enrol(conn, agent, now)
     enrolments.note_actions(conn, agent, first)
-    reviews.mark_stale(conn, agent, first, last, reviews.LATE_FACTS)
+    reviews.mark_stale(conn, agent, first, last, Staleness(facts=True))
 
 
 def invalidate_for_marks(conn: Connection, owner: str | None, first: int, last: int) -> None:
     """Marks between two instants are new or say something else; owner None: they are shared by all agents."""
     positions.mark_dirty(conn, owner, first)
     enrolments.note_actions(conn, owner, first)
-    reviews.mark_stale(conn, owner, first, last, reviews.LATE_MARKS)
+    reviews.mark_stale(conn, owner, first, last, Staleness(marks=True))

@@ -1,7 +1,8 @@
 """Who works on what: reviews are taken by one conditional update, held by a lease, and every step is fenced.
 
 A worker that lost its lease, because it stalled or because it was taken for dead, finds its fence shut: nothing it
-writes afterwards reaches the ledger.
+writes afterwards reaches the ledger. The lease itself is `queue.py`'s; here is what is a review's: which are ripe, the
+checkpoints that outlive a crash, and what becomes of a review in the end.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy import and_, case, delete, func, insert, or_, select, update
 
 from retro.errors import LostClaimError
+from retro.store.jobs.queue import LeaseQueue
 from retro.store.jobs.reviews import IS_LATE, IS_OPEN, Review, columns, review_of
+from retro.store.jobs.staleness import Staleness, checked, checking
 from retro.store.jobs.tables import documents, reviews
 from retro.store.schema import ingest_quiet
 
@@ -21,24 +24,20 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection
 
 __all__ = [
+    "QUEUE",
     "claim",
-    "clamp_leases",
     "fail",
     "finish",
-    "has_expired_leases",
-    "has_future_leases",
     "keep_document",
     "keep_numbers",
-    "leases_of_others",
     "lock",
     "release",
     "renew",
     "rescue",
-    "stale_reasons_in_progress",
 ]
 
-_BOTH: Final = 3
-"""The bits of `late`; those that a worker looks at stand two places up."""
+QUEUE: Final = LeaseQueue(reviews, leased_state="running", is_open=IS_OPEN)
+"""The leases of reviews."""
 
 
 def claim(conn: Connection, owner: str, now: int, lease: int, *, limit: int = 1) -> list[Review]:
@@ -46,6 +45,7 @@ def claim(conn: Connection, owner: str, now: int, lease: int, *, limit: int = 1)
 
     More than one only where all are backfill of one agent, so that years of history come in few transactions.
     """
+    # an ingest marks only reviews that are begun: one that began beside it would neither read its facts nor be marked
     ingest_quiet(conn)
     ripe = or_(
         and_(reviews.c.state == "due", reviews.c.not_before <= now),
@@ -56,41 +56,29 @@ def claim(conn: Connection, owner: str, now: int, lease: int, *, limit: int = 1)
     )
     query = columns().where(reviews.c.key.in_(_candidates(now)), ripe)
     query = query.order_by(reviews.c.period_end, reviews.c.kind, reviews.c.subject, reviews.c.key)
-    batch = [
-        review_of(row)
-        for row in conn.execute(query.limit(limit).with_for_update(skip_locked=True, of=reviews))
-    ]
-    if len(batch) > 1:
-        first = batch[0]
-        alike = [
-            review
-            for review in batch
-            if review.backfill and review.agent == first.agent and review.state == "due"
-        ]
-        batch = alike if first in alike else [first]
-    changed = conn.execute(
-        update(reviews)
-        .where(reviews.c.key.in_([review.key for review in batch]), ripe)
-        .values(
-            state="running",
-            owner=owner,
-            leased_until=now + lease,
-            attempts=case((reviews.c.state == "done", 1), else_=reviews.c.attempts + 1),
-            late=_looking(),
-        )
-        .returning(reviews.c.key, reviews.c.attempts, reviews.c.late)
+    batch = _alike([review_of(row) for row in QUEUE.candidates(conn, query.limit(limit))])
+    leased = QUEUE.take(
+        conn,
+        [review.key for review in batch],
+        ripe,
+        owner,
+        now + lease,
+        reviews.c.attempts,
+        reviews.c.late,
+        # to look again is work of its own: it gets all its attempts, not those its first making left
+        attempts=case((reviews.c.state == "done", 1), else_=reviews.c.attempts + 1),
+        late=checking(reviews.c.late),
     )
-    claimed = {row.key: (row.attempts, row.late) for row in changed}
     return [
         review._replace(
             state="running",
             owner=owner,
             leased_until=now + lease,
-            attempts=claimed[review.key][0],
-            late=claimed[review.key][1],
+            attempts=leased[review.key].attempts,
+            late=Staleness.decode(leased[review.key].late),
         )
         for review in batch
-        if review.key in claimed
+        if review.key in leased
     ]
 
 
@@ -102,43 +90,42 @@ def _candidates(now: int) -> ColumnElement[bool]:
     return open_.union_all(late, again)  # type: ignore[return-value]  # a query is a set to look into
 
 
-def _looking() -> ColumnElement[int]:
-    late = reviews.c.late
-    return late.bitwise_or(late.bitwise_and(_BOTH).bitwise_lshift(2)).bitwise_and(_BOTH << 2)
+def _alike(batch: list[Review]) -> list[Review]:
+    """Of several reviews those that may share a transaction with the first: due backfill of its agent.
 
-
-def stale_reasons_in_progress(review: Review) -> int:
-    """The bits of what arrived late and is being looked at."""
-    return review.late >> 2 & _BOTH
+    Any other is taken alone: people wait for it, its words may cost money, and one that breaks must not undo others.
+    """
+    if len(batch) <= 1:
+        return batch
+    first = batch[0]
+    alike = [
+        review
+        for review in batch
+        if review.backfill and review.agent == first.agent and review.state == "due"
+    ]
+    return alike if first in alike else [first]
 
 
 def _fence(review: Review) -> ColumnElement[bool]:
-    return and_(
-        reviews.c.key == review.key,
-        reviews.c.state == "running",
-        reviews.c.owner == review.owner,
-        reviews.c.attempts == review.attempts,
-    )
+    # with the attempt: the same process may have lost the review to another and got it back, under the same name
+    return QUEUE.fence(review.key, review.owner, review.attempts)
 
 
 def _through(conn: Connection, review: Review, **values: object) -> None:
     """Change a row that is still ours; `LostClaimError` when it is not."""
-    if conn.execute(update(reviews).where(_fence(review)).values(values)).rowcount != 1:
+    if not QUEUE.write(conn, _fence(review), **values):
         raise LostClaimError(f"{review.id} was taken over by another process")
 
 
 def renew(conn: Connection, claimed_reviews: Sequence[Review], until: int) -> int:
     """Prolong the leases of what is still ours; how many that are."""
-    return sum(
-        conn.execute(update(reviews).where(_fence(review)).values(leased_until=until)).rowcount
-        for review in sorted(claimed_reviews, key=lambda review: review.key)
-    )
+    in_order = sorted(claimed_reviews, key=lambda review: review.key)
+    return QUEUE.renew(conn, [_fence(review) for review in in_order], until)
 
 
 def lock(conn: Connection, claimed_reviews: Sequence[Review]) -> None:
     """Keep the rows of several reviews to this transaction, in the order in which all do, so that nobody deadlocks."""
-    mine = select(reviews.c.key).where(reviews.c.key.in_([review.key for review in claimed_reviews]))
-    conn.execute(mine.order_by(reviews.c.key).with_for_update())
+    QUEUE.lock(conn, [review.key for review in claimed_reviews])
 
 
 def keep_numbers(
@@ -171,7 +158,7 @@ def finish(conn: Connection, review: Review, now: int, *, facts: str | None = No
         leased_until=None,
         attempts=0,
         not_before=0,
-        late=reviews.c.late.bitwise_and(_BOTH),
+        late=checked(reviews.c.late),
         again_at=again,
         reason=None,
         done_at=now,
@@ -197,13 +184,11 @@ def fail(conn: Connection, review: Review, reason: str, *, not_before: int | Non
 def rescue(conn: Connection, now: int, max_attempts: int, *, alone: bool) -> list[Review]:
     """Free what a dead process held: leases that ran out, or, when we are alone, every one. Gives those rows.
 
-    What has killed its process too often is parked.
+    What has killed its process too often is parked: a review that exhausts the memory would do so for ever, and
+    nobody would be left to note a failure.
     """
-    gone = reviews.c.state == "running"
-    if not alone:
-        gone = and_(gone, reviews.c.leased_until <= now)
-    query = columns().where(reviews.c.key.in_(select(reviews.c.key).where(IS_OPEN, gone)))
-    orphans = [review_of(row) for row in conn.execute(query.with_for_update(skip_locked=True, of=reviews))]
+    query = columns().where(reviews.c.key.in_(QUEUE.expired_keys(now, alone=alone)))
+    orphans = [review_of(row) for row in QUEUE.candidates(conn, query)]
     spent = [review.key for review in orphans if review.attempts >= max_attempts]
     died = f"the process that made it died {max_attempts} times"
     for keys, values in (
@@ -211,42 +196,7 @@ def rescue(conn: Connection, now: int, max_attempts: int, *, alone: bool) -> lis
         ([review.key for review in orphans if review.key not in spent], {"state": "due", "not_before": now}),
     ):
         if keys:
-            freed = update(reviews).where(reviews.c.key.in_(keys), gone)
+            freed = update(reviews).where(reviews.c.key.in_(keys), QUEUE.is_expired(now, alone=alone))
             conn.execute(freed.values(owner=None, leased_until=None, **values))
     keys = [review.key for review in orphans]
     return [review_of(row) for row in conn.execute(columns().where(reviews.c.key.in_(keys)))] if keys else []
-
-
-def has_expired_leases(conn: Connection, now: int, *, alone: bool) -> bool:
-    """Whether a dead process holds anything: a lease ran out, or we are alone and somebody holds one."""
-    gone = reviews.c.state == "running"
-    query = select(reviews.c.key).where(IS_OPEN, gone if alone else and_(gone, reviews.c.leased_until <= now))
-    return conn.execute(query.limit(1)).one_or_none() is not None
-
-
-def leases_of_others(conn: Connection, owner: str) -> dict[int, int]:
-    """Key -> end of the lease, of everything that other processes hold."""
-    query = select(reviews.c.key, reviews.c.leased_until).where(
-        IS_OPEN, reviews.c.state == "running", reviews.c.owner != owner
-    )
-    return {row.key: row.leased_until for row in conn.execute(query)}
-
-
-def has_future_leases(conn: Connection, now: int, lease: int, longest: int) -> bool:
-    """Whether a lease or a back-off reaches further than it could from now: the clock went back."""
-    query = select(reviews.c.key).where(IS_OPEN, _ahead(now, lease, longest))
-    return conn.execute(query.limit(1)).one_or_none() is not None
-
-
-def clamp_leases(conn: Connection, now: int, lease: int, longest: int) -> int:
-    """After the clock went back: nothing is held or waits longer than it could from now; how many did."""
-    leases = update(reviews).where(IS_OPEN, reviews.c.leased_until > now + 2 * lease)
-    waits = update(reviews).where(IS_OPEN, reviews.c.not_before > now + longest)
-    return (
-        conn.execute(leases.values(leased_until=now + lease)).rowcount
-        + conn.execute(waits.values(not_before=now)).rowcount
-    )
-
-
-def _ahead(now: int, lease: int, longest: int) -> ColumnElement[bool]:
-    return or_(reviews.c.leased_until > now + 2 * lease, reviews.c.not_before > now + longest)

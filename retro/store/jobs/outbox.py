@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from sqlalchemy import Select, and_, func, or_, select, text, update
 
 from retro.errors import LostClaimError
+from retro.store.jobs.queue import LeaseQueue
 from retro.store.jobs.reviews import IS_OPEN
 from retro.store.jobs.tables import outbox, reviews
 from retro.store.schema import agents, insert_into
@@ -21,17 +22,13 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection
 
 __all__ = [
+    "QUEUE",
     "Delivery",
     "catching_up",
     "claim",
     "claim_digest_group",
-    "clamp_leases",
     "count",
     "fail_all",
-    "give_back",
-    "has_expired_leases",
-    "has_future_leases",
-    "leases_of_others",
     "listed",
     "pending_recipients",
     "record",
@@ -43,6 +40,8 @@ __all__ = [
 ]
 
 _IS_OPEN: Final = text("outbox.state IN ('pending', 'sending')")
+QUEUE: Final = LeaseQueue(outbox, leased_state="sending", is_open=_IS_OPEN)
+"""The leases of deliveries."""
 _UNCERTAIN: Final = "sent again: its sender died, and whether it had arrived is not known"
 
 
@@ -142,10 +141,7 @@ def claim(
         agents.c.name.not_in(list(without)),
     )
     query = _letters().where(_IS_OPEN, ripe).order_by(reviews.c.period_end, outbox.c.key).limit(limit)
-    letters = [
-        Delivery._make(row) for row in conn.execute(query.with_for_update(skip_locked=True, of=outbox))
-    ]
-    return _take(conn, letters, owner, now + lease)
+    return _take(conn, query, owner, now + lease)
 
 
 def catching_up(conn: Connection, now: int) -> list[str]:
@@ -167,74 +163,41 @@ def claim_digest_group(
         agents.c.name == letter.agent,
     )
     query = _letters().where(_IS_OPEN, group).order_by(reviews.c.period_end, outbox.c.key)
-    letters = [
-        Delivery._make(row) for row in conn.execute(query.with_for_update(skip_locked=True, of=outbox))
-    ]
-    return _take(conn, letters, owner, now + lease)
+    return _take(conn, query, owner, now + lease)
 
 
-def _take(conn: Connection, letters: Sequence[Delivery], owner: str, until: int) -> list[Delivery]:
+def _take(conn: Connection, query: Select[Any], owner: str, until: int) -> list[Delivery]:
+    letters = [Delivery._make(row) for row in QUEUE.candidates(conn, query)]
     if not letters:
         return []
-    changed = conn.execute(
-        update(outbox)
-        .where(outbox.c.key.in_([letter.key for letter in letters]), outbox.c.state == "pending")
-        .values(state="sending", owner=owner, leased_until=until, attempts=outbox.c.attempts + 1)
-        .returning(outbox.c.key)
+    leased = QUEUE.take(
+        conn,
+        [letter.key for letter in letters],
+        outbox.c.state == "pending",
+        owner,
+        until,
+        attempts=outbox.c.attempts + 1,
     )
-    keys = set(changed.scalars())
     return [
         letter._replace(state="sending", owner=owner, attempts=letter.attempts + 1)
         for letter in letters
-        if letter.key in keys
+        if letter.key in leased
     ]
 
 
 def record(conn: Connection, letters: Sequence[Delivery], state: str, **values: object) -> None:
     """What became of letters that are still ours; `LostClaimError` when one is not."""
     for letter in sorted(letters, key=lambda letter: letter.key):
-        done = conn.execute(
-            update(outbox).where(_mine(letter)).values(state=state, owner=None, leased_until=None, **values)
-        ).rowcount
-        if done != 1:
+        fence = QUEUE.fence(letter.key, letter.owner)
+        if not QUEUE.write(conn, fence, state=state, owner=None, leased_until=None, **values):
             raise LostClaimError(
                 f"the {letter.channel} of {letter.review_id} was taken over by another process"
             )
 
 
-def give_back(conn: Connection, letters: Sequence[Delivery]) -> None:
-    """Put letters back that were not sent after all."""
-    for letter in letters:
-        values = {"state": "pending", "owner": None, "leased_until": None, "attempts": letter.attempts - 1}
-        conn.execute(update(outbox).where(_mine(letter)).values(values))
-
-
-def _mine(letter: Delivery) -> ColumnElement[bool]:
-    return and_(outbox.c.key == letter.key, outbox.c.state == "sending", outbox.c.owner == letter.owner)
-
-
-def has_expired_leases(conn: Connection, now: int, *, alone: bool) -> bool:
-    """Whether a dead sender holds a letter."""
-    gone = outbox.c.state == "sending"
-    query = select(outbox.c.key).where(_IS_OPEN, gone if alone else and_(gone, outbox.c.leased_until <= now))
-    return conn.execute(query.limit(1)).one_or_none() is not None
-
-
-def leases_of_others(conn: Connection, owner: str) -> dict[int, int]:
-    """Key -> end of the lease, of every letter that other processes hold."""
-    query = select(outbox.c.key, outbox.c.leased_until).where(
-        _IS_OPEN, outbox.c.state == "sending", outbox.c.owner != owner
-    )
-    return {row.key: row.leased_until for row in conn.execute(query)}
-
-
 def rescue(conn: Connection, now: int, *, alone: bool) -> int:
     """Letters whose sender is dead are pending again, and say that they may have arrived; how many."""
-    gone = outbox.c.state == "sending"
-    if not alone:
-        gone = and_(gone, outbox.c.leased_until <= now)
-    free = select(outbox.c.key).where(_IS_OPEN, gone).with_for_update(skip_locked=True)
-    freed = update(outbox).where(outbox.c.key.in_(free))
+    free = QUEUE.expired_keys(now, alone=alone).with_for_update(skip_locked=True)
     values = {
         "state": "pending",
         "owner": None,
@@ -242,30 +205,14 @@ def rescue(conn: Connection, now: int, *, alone: bool) -> int:
         "not_before": now,
         "reason": _UNCERTAIN,
     }
-    return conn.execute(freed.values(values)).rowcount
-
-
-def has_future_leases(conn: Connection, now: int, lease: int, longest: int) -> bool:
-    """Whether a letter is held or waits longer than it could from now: the clock went back."""
-    ahead = or_(outbox.c.leased_until > now + 2 * lease, outbox.c.not_before > now + longest)
-    return conn.execute(select(outbox.c.key).where(_IS_OPEN, ahead).limit(1)).one_or_none() is not None
-
-
-def clamp_leases(conn: Connection, now: int, lease: int, longest: int) -> int:
-    """After the clock went back: nothing waits longer than it could from now; how many did."""
-    leases = update(outbox).where(_IS_OPEN, outbox.c.leased_until > now + 2 * lease)
-    waits = update(outbox).where(_IS_OPEN, outbox.c.not_before > now + longest)
-    return (
-        conn.execute(leases.values(leased_until=now + lease)).rowcount
-        + conn.execute(waits.values(not_before=now)).rowcount
-    )
+    return conn.execute(update(outbox).where(outbox.c.key.in_(free)).values(values)).rowcount
 
 
 def ripe(conn: Connection, now: int) -> bool:
     """Whether anything can be sent, or was left behind by a dead sender."""
     can = or_(
         and_(outbox.c.state == "pending", outbox.c.not_before <= now),
-        and_(outbox.c.state == "sending", outbox.c.leased_until <= now),
+        QUEUE.is_expired(now, alone=False),
     )
     return conn.execute(select(outbox.c.key).where(_IS_OPEN, can).limit(1)).one_or_none() is not None
 

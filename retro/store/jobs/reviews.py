@@ -17,6 +17,7 @@ from retro.kinds import CALENDAR, KINDS, POSITION
 from retro.periods import FOREVER
 from retro.store.books.positions import book_positions
 from retro.store.facts.agents import key_query, known_key
+from retro.store.jobs.staleness import Staleness, stale
 from retro.store.jobs.tables import documents, reviews
 from retro.store.schema import agents, events, insert_into, name_of
 
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 __all__ = [
     "IS_LATE",
     "IS_OPEN",
-    "LATE_FACTS",
-    "LATE_MARKS",
     "NEVER",
     "Obligation",
     "Review",
@@ -58,8 +57,6 @@ __all__ = [
     "unreviewed_positions",
 ]
 
-LATE_FACTS: Final = 1
-LATE_MARKS: Final = 2
 NEVER: Final = FOREVER
 """An instant that no clock reaches: what waits for something else than time falls due then."""
 IS_OPEN: Final = text("reviews.state IN ('waiting', 'due', 'running')")
@@ -83,7 +80,7 @@ class Obligation:
 
 
 class Review(NamedTuple):
-    """A row of the ledger; `agent` by name. `late` also holds, two bits up, what a worker is looking at now."""
+    """A row of the ledger; `agent` by name. `late`: what arrived after its figures were read, and what of it is looked at."""
 
     key: int
     agent: str
@@ -101,7 +98,7 @@ class Review(NamedTuple):
     not_before: int
     owner: str | None
     leased_until: int | None
-    late: int
+    late: Staleness
     facts: str | None
     reason: str | None
     done_at: int | None
@@ -131,7 +128,7 @@ def columns() -> Select[Any]:
 def review_of(row: Row[Any]) -> Review:
     """A row of `columns()` as what it is."""
     review = Review._make(row)
-    return review._replace(backfill=bool(review.backfill))
+    return review._replace(backfill=bool(review.backfill), late=Staleness.decode(row.late))
 
 
 # what is owed
@@ -227,7 +224,7 @@ def reschedule(conn: Connection, agent: str, owed: Obligation) -> None:
             due_at=owed.due_at,
             again_at=owed.again_at,
             reason=owed.reason,
-            late=columns.late.bitwise_or(LATE_FACTS),
+            late=stale(columns.late, Staleness(facts=True)),
         )
     )
 
@@ -275,7 +272,7 @@ def newer_than(conn: Connection, review: Review, now: int) -> bool:
 # late data
 
 
-def mark_stale(conn: Connection, agent: str | None, first: int, last: int, changes: int) -> None:
+def mark_stale(conn: Connection, agent: str | None, first: int, last: int, arrived: Staleness) -> None:
     """Facts or marks of these instants have changed: reviews whose period they touch are looked at again.
 
     `agent` None: of every agent. Those not yet made will read them anyway.
@@ -288,7 +285,7 @@ def mark_stale(conn: Connection, agent: str | None, first: int, last: int, chang
         reviews.c.key
     ).with_for_update()  # as those do that finish many: nobody deadlocks
     conn.execute(
-        update(reviews).where(reviews.c.key.in_(in_order)).values(late=reviews.c.late.bitwise_or(changes))
+        update(reviews).where(reviews.c.key.in_(in_order)).values(late=stale(reviews.c.late, arrived))
     )
 
 

@@ -1,0 +1,116 @@
+"""The lease queue under reviews and deliveries, and the flags of what arrived while a review was looked at."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select, update
+
+from retro.errors import InvariantError, LostClaimError
+from retro.periods import DAY, HOUR, SECOND
+from retro.store.database import Store
+from retro.store.jobs import claims, outbox, reviews
+from retro.store.jobs.staleness import Staleness, checked, checking, stale
+from retro.store.jobs.tables import reviews as table
+from tests.worlds.service_world import MONDAY, World, line
+
+LEASE = 90 * SECOND
+
+
+@pytest.fixture
+def world(store: Store, tmp_path: Path) -> World:
+    world = World(store, tmp_path, at=MONDAY + HOUR)
+    world.tell([line("equity", "e", MONDAY, value=100)])
+    world.clock.set(MONDAY + 3 * DAY + 2 * HOUR)
+    world.owe()
+    return world
+
+
+def claim(world: World, owner: str) -> reviews.Review:
+    with world.store.write() as conn:
+        (review,) = claims.claim(conn, owner, world.clock(), LEASE)
+    return review
+
+
+def staleness_of(world: World, key: int) -> Staleness:
+    with world.store.read() as conn:
+        return reviews.by_key(conn, key).late
+
+
+# flags
+
+
+def test_every_combination_of_flags_survives_the_column() -> None:
+    combinations = [Staleness(*flags) for flags in product([False, True], repeat=4)]
+    assert [Staleness.decode(staleness.encode()) for staleness in combinations] == combinations
+    assert sorted(staleness.encode() for staleness in combinations) == list(range(16))
+    assert Staleness().encode() == 0, "the partial index of stale reviews asks for anything but 0"
+
+
+def test_the_database_takes_the_steps_that_the_flags_name(world: World) -> None:
+    review = claim(world, "a")
+
+    def step(expression: object) -> Staleness:
+        with world.store.write() as conn:
+            conn.execute(update(table).where(table.c.key == review.key).values(late=expression))
+        return staleness_of(world, review.key)
+
+    assert step(stale(table.c.late, Staleness(facts=True))) == Staleness(facts=True)
+    assert step(checking(table.c.late)) == Staleness(checking_facts=True)
+    assert step(stale(table.c.late, Staleness(marks=True))) == Staleness(marks=True, checking_facts=True)
+    assert step(checking(table.c.late)) == Staleness(checking_facts=True, checking_marks=True), (
+        "what a worker was checking when it died is checked by the next"
+    )
+    assert step(stale(table.c.late, Staleness(facts=True))).facts
+    assert step(checked(table.c.late)) == Staleness(facts=True), "what arrived meanwhile stays"
+
+
+# the fence
+
+
+def test_no_fence_lets_through_what_nobody_leased(world: World) -> None:
+    """SQL compares with NULL by IS NULL: such a fence would be true of rows that nobody holds."""
+    review = claim(world, "a")
+    with world.store.write() as conn, pytest.raises(InvariantError, match="a fenced row has an owner"):
+        claims.finish(conn, review._replace(owner=None), world.clock())
+    assert world.review(review.id).state == "running"
+
+
+def test_of_two_attempts_under_one_name_only_the_newest_passes_the_fence(world: World) -> None:
+    first = claim(world, "a")
+    with world.store.write() as conn:
+        claims.rescue(conn, world.clock(), 5, alone=True)
+    second = claim(world, "a")
+    assert (first.key, first.owner) == (second.key, second.owner)
+    with world.store.write() as conn, pytest.raises(LostClaimError):
+        claims.finish(conn, first, world.clock())
+    with world.store.write() as conn:
+        claims.finish(conn, second, world.clock())
+
+
+# leases
+
+
+@pytest.mark.parametrize("queue", [claims.QUEUE, outbox.QUEUE], ids=["reviews", "outbox"])
+def test_the_statements_of_a_queue_ask_its_partial_index(world: World, queue: claims.LeaseQueue) -> None:
+    """A question asked every few seconds costs a look-up beside ten thousand finished rows."""
+    if world.store.dialect != "sqlite":
+        pytest.skip("PostgreSQL reads a small table whole")
+    columns = queue.table.c
+    for query in (queue.expired_keys(0, alone=False), select(columns.key).where(queue.is_open)):
+        with world.store.read() as conn:
+            text = str(query.compile(conn, compile_kwargs={"literal_binds": True}))
+            plan = " ".join(row[-1] for row in conn.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}"))
+        assert f"{queue.table.name}_open" in plan
+
+
+def test_leases_of_a_clock_that_went_back_end_within_one_lease(world: World) -> None:
+    review = claim(world, "a")
+    now = world.clock() - 365 * DAY
+    with world.store.write() as conn:
+        assert claims.QUEUE.has_future_leases(conn, now, LEASE, HOUR)
+        assert claims.QUEUE.clamp_leases(conn, now, LEASE, HOUR) == 1
+        assert not claims.QUEUE.has_future_leases(conn, now, LEASE, HOUR)
+        assert claims.QUEUE.leases_of_others(conn, "b") == {review.key: now + LEASE}
