@@ -9,16 +9,45 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from retro.config import Config
 
-__all__ = ["IdleConfig", "handed_over", "needs_of", "plain", "received", "restored"]
+__all__ = [
+    "IdleConfig",
+    "IdleService",
+    "IdleSource",
+    "handed_over",
+    "needs_of",
+    "plain",
+    "received",
+    "restored",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdleSource:
+    """A `[[source]]`, whole: a service that waits and one that works must see the same source under the same key."""
+
+    kind: str
+    path: Path
+    candles: Path | None
+    agent: str | None
+    capital: Decimal | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdleService:
+    """`[service]`, whole."""
+
+    knock_seconds: float
+    lease_seconds: float
+    catch_up: str
+    ping_url: str | None
+    max_attempts: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,25 +55,27 @@ class IdleConfig:
     """The part of a configuration that waiting needs."""
 
     url: str
-    knock_seconds: float
-    ping_url: str | None
-    sources: Sequence[Any]
+    service: IdleService
+    sources: tuple[IdleSource, ...]
 
 
 def needs_of(configuration: dict[str, Any]) -> IdleConfig:
-    """From a configuration as plain data."""
-    sources = [
-        SimpleNamespace(
-            kind=source["kind"],
-            path=Path(source["path"]),
-            candles=None if source["candles"] is None else Path(source["candles"]),
-            agent=source["agent"],
-            capital=source["capital"],
-        )
-        for source in configuration["source"]
-    ]
-    service = configuration["service"]
-    return IdleConfig(configuration["store"]["url"], service["knock_seconds"], service["ping_url"], sources)
+    """From a configuration as plain data.
+
+    A key that the tables here do not have is a TypeError at the first start, not an option that is lost at the
+    second.
+    """
+    sources = tuple(IdleSource(**_typed(source)) for source in configuration["source"])
+    return IdleConfig(configuration["store"]["url"], IdleService(**configuration["service"]), sources)
+
+
+def _typed(source: dict[str, Any]) -> dict[str, Any]:
+    """A source's values as the model has them: JSON knows neither paths nor decimals."""
+    makers = {"path": Path, "candles": Path, "capital": Decimal}
+    return {
+        key: makers[key](value) if key in makers and value is not None else value
+        for key, value in source.items()
+    }
 
 
 def handed_over(configuration: dict[str, Any]) -> int:

@@ -70,7 +70,7 @@ class _Loop:
         self.store = store
         self.host = socket.gethostname()
         self.notifier = Notifier(os.environ)
-        self.ping = Ping(self.needs.ping_url, log)
+        self.ping = Ping(self.needs.service.ping_url, log)
         self.bench: WorkContext | None = None
         self.looked = orders.told is not None
         self.quiet = 0
@@ -79,7 +79,7 @@ class _Loop:
 
     def run(self, signals: Signals, lock: Instance | None, anew: Callable[[RunOptions], None]) -> int:
         """Knock after knock, until a signal or a broken disk ends it."""
-        scheduler = _scheduler(self.needs.knock_seconds, signals, self.log)
+        scheduler = _scheduler(self.needs.service.knock_seconds, signals, self.log)
         self.notifier.ready()
         if not self.looked:
             self.log("started", database=self.store.url)
@@ -87,9 +87,9 @@ class _Loop:
         signals.wake.set()
         try:
             while not signals.stop:
-                knocked = signals.wake.wait(min(_LOOK_S, 2 * self.needs.knock_seconds))
+                knocked = signals.wake.wait(min(_LOOK_S, 2 * self.needs.service.knock_seconds))
                 self.notifier.beat()
-                if not knocked and time.monotonic() - self.knocked > 2 * self.needs.knock_seconds:
+                if not knocked and time.monotonic() - self.knocked > 2 * self.needs.service.knock_seconds:
                     scheduler.modify_job("knock", next_run_time=datetime.now(UTC))
                 if not knocked or signals.stop:
                     continue
@@ -185,7 +185,7 @@ class _Loop:
                 None,
                 False,
             )
-            self.ping = Ping(self.needs.ping_url, self.log)
+            self.ping = Ping(self.needs.service.ping_url, self.log)
             self.log("configuration_read")
         self.notifier.ready()
 

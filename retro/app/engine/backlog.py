@@ -10,13 +10,13 @@ from retro.store.jobs import cursors, enrolments, outbox
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from retro.config import SourceTable
+    from retro.app.intake.fingerprints import Fingerprinted
     from retro.store.database import Store
 
 __all__ = ["has_pending_work"]
 
 
-def has_pending_work(store: Store, sources: Sequence[SourceTable], host: str, now: int) -> bool:
+def has_pending_work(store: Store, sources: Sequence[Fingerprinted], host: str, now: int) -> bool:
     """Whether a knock would find work; a few index look-ups and file dates, however long the history is."""
     with store.read() as conn:
         return bool(

@@ -5,24 +5,51 @@ from __future__ import annotations
 import hashlib
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from decimal import Decimal
 
-    from retro.config import SourceTable
-
-
-__all__ = ["key_of", "signature_of"]
+__all__ = ["Fingerprinted", "key_of", "signature_of"]
 
 
-def key_of(source: SourceTable, host: str) -> str:
+class Fingerprinted(Protocol):
+    """What a source says of itself: a `[[source]]` as configured, or as a waiting service has it."""
+
+    @property
+    def kind(self) -> str:
+        """The reader that reads it."""
+        ...
+
+    @property
+    def path(self) -> Path:
+        """Where it lies."""
+        ...
+
+    @property
+    def candles(self) -> Path | None:
+        """Where its candles lie."""
+        ...
+
+    @property
+    def agent(self) -> str | None:
+        """Whose it is."""
+        ...
+
+    @property
+    def capital(self) -> Decimal | None:
+        """What that agent began with."""
+        ...
+
+
+def key_of(source: Fingerprinted, host: str) -> str:
     """The identity of a source: what it is, where it lies, on which machine, and whose it is."""
     identity = [host, source.kind, str(source.path), str(source.candles), source.agent, str(source.capital)]
     return hashlib.sha256(repr(identity).encode()).hexdigest()[:32]
 
 
-def signature_of(source: SourceTable) -> str:
+def signature_of(source: Fingerprinted) -> str:
     """What changes when a source does: a digest of size and date of its files, a database's journals and candles."""
     beside = ("", "-wal", "-journal") if source.kind == "freqtrade" else ("",)
     stamps = [stamp for end in beside for stamp in _stamps(Path(f"{source.path}{end}"))]
