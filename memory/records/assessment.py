@@ -11,10 +11,10 @@ import hashlib
 import json
 import re
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from memory.errors import ExperienceError
-from memory.records.experiment import MEMORY_DIR, ExperimentRecord, save_experiment
+from memory.records.experiment import MEMORY_DIR, ExperimentRecord, Verdict, save_experiment
 from memory.records.figures import invented
 from memory.records.hypothesis import Hypothesis, change_registry, next_id, tested
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-VERDICTS: Final = ("strong_signal", "weak_signal", "no_signal", "overfit")
+VERDICTS: Final[tuple[Verdict, ...]] = get_args(Verdict)
 OUTCOMES: Final = ("validated", "refuted", "inconclusive")
 _LISTS: Final = ("observations", "limitations", "capability_requests")
 _LONGEST: Final = 20_000

@@ -12,7 +12,7 @@ import re
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from memory.errors import DamagedError, RefusedError
 from memory.instants import EPOCH
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 MEMORY_DIR: Final = Path("memory_data")
 EXPERIMENTS_DIR: Final = "experiments"
+Verdict = Literal["strong_signal", "weak_signal", "no_signal", "overfit"]
 _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]{0,199}", re.ASCII)
 LONG_AGO: Final = -(1 << 62)
 """What stands for the time of a record that states none."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from memory.errors import DamagedError, MissingError, RefusedError
 from memory.records.experiment import MEMORY_DIR, overlaid
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HYPOTHESES_FILE: Final = "hypotheses.yaml"
-STATUSES: Final = ("untested", "validated", "refuted", "inconclusive")
+Status = Literal["untested", "validated", "refuted", "inconclusive"]
+STATUSES: Final[tuple[Status, ...]] = get_args(Status)
 _NUMBERED: Final = re.compile(r"H_(\d{1,9})", re.ASCII)
 _KEY: Final = "hypotheses"
 _log: Final = logging.getLogger(__name__)

@@ -7,7 +7,7 @@ there is compared with what the review said last: where they differ, a person wa
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 from memory.records.experiment import experiment_of, moment, path_of
 from memory.records.files import locked, read_text, update
@@ -18,8 +18,9 @@ from memory.records.text import block, storable
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from memory.records.hypothesis import Status
+
 _COPIES: Final = 50
-Status = Literal["untested", "validated", "refuted", "inconclusive"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from playbook import parse
+from retro.app.experience.signals import FEW_DECISIONS, heuristic_verdict, hypothesis_status, review_verdict
 from retro.deliver.channel import Rejected, Retry, Sent
 from retro.kinds import KINDS
 from retro.periods import parse_instant
@@ -21,15 +22,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from memory.records import Claim, Judgement
-    from memory.records.judgement import Status
     from retro.config import Config
     from retro.deliver.channel import Message, Outcome
     from retro.report import HeuristicReport, PositionRetrospective
 
 __all__ = ["Records", "records_channel", "records_of"]
 
-_FEW: Final = 10
-_SURE: Final = 0.95
 _LONGEST: Final = 2000
 _ITEM: Final = re.compile(r"[-*+]\s+\S+\s+\[[0-9.]+\]\s+(.*?)\s*(?:\{[^{}]*\})?\s*", re.DOTALL)
 
@@ -161,7 +159,7 @@ def _review(report: RetrospectiveReport) -> dict[str, Any]:
             effectiveness=report.effectiveness.score,
         ),
         "assessment": {
-            "verdict": _verdict(report),
+            "verdict": review_verdict(report),
             "observations": _words(report.what_worked, report.what_failed, report.hindsight),
             "hypotheses": [{"text": text, "status": "untested"} for text, _, _ in _proposed(report)],
             "limitations": _limits(report),
@@ -171,20 +169,9 @@ def _review(report: RetrospectiveReport) -> dict[str, Any]:
     }
 
 
-def _verdict(report: RetrospectiveReport) -> str:
-    """`overfit`: one trade carries it; `strong_signal`: it gained, acting beat doing nothing, and luck is unlikely."""
-    gained = report.pnl.total > 0 and (report.effectiveness.sum_vs_inaction or 0.0) > 0
-    if not gained:
-        return "no_signal"
-    if (report.breakdowns.concentration or 0.0) >= 1.0:
-        return "overfit"
-    strong = (report.risk.psr or 0.0) >= _SURE and report.resolved_decisions >= _FEW
-    return "strong_signal" if strong else "weak_signal"
-
-
 def _limits(report: RetrospectiveReport) -> list[str]:
     limits = []
-    if report.resolved_decisions < _FEW:
+    if report.resolved_decisions < FEW_DECISIONS:
         limits.append(f"only {report.resolved_decisions} resolved decisions")
     if report.data_quality.provisional:
         limits.append("provisional: marks are missing or old")
@@ -234,7 +221,7 @@ def _heuristic(report: RetrospectiveReport, rows: Sequence[HeuristicReport]) -> 
             q_value=row.q_value,
         ),
         "assessment": {
-            "verdict": _signal(row),
+            "verdict": heuristic_verdict(row),
             "observations": _words(
                 *(f"{role_row.role}: {role_row.recommendation.reason}" for role_row in rows)
             ),
@@ -244,25 +231,6 @@ def _heuristic(report: RetrospectiveReport, rows: Sequence[HeuristicReport]) -> 
         },
         "source": "review",
     }
-
-
-def _signal(row: HeuristicReport) -> str:
-    if row.evidence == "supported" and row.gains:
-        return "strong_signal"
-    if row.recommendation.kind == "keep" and row.recommendation_without_largest in ("demote", "investigate"):
-        return "overfit"
-    return "weak_signal" if row.evidence == "suggestive" and row.gains else "no_signal"
-
-
-def _settled(row: HeuristicReport) -> Status | None:
-    """Validated: supported, and it would be kept; refuted: supported, and demoted; neither: inconclusive."""
-    if row.evidence != "supported" or row.recommendation.kind == "insufficient_data":
-        return None
-    if row.recommendation.kind == "keep" and row.gains is not False:
-        return "validated"
-    if row.recommendation.kind == "demote" and row.gains is not True:
-        return "refuted"
-    return "inconclusive"
 
 
 def _claim(report: RetrospectiveReport, rows: Sequence[HeuristicReport], whole: str) -> Claim:
@@ -279,7 +247,7 @@ def _claim(report: RetrospectiveReport, rows: Sequence[HeuristicReport], whole: 
         experiment=_id(report, name) if tests else whole,
         created=report.generated_at,
         tests=tests,
-        verdict=_settled(row),
+        verdict=hypothesis_status(row),
         evidence=_known_values(
             grade=row.evidence,
             n=row.evidence_n,
