@@ -12,6 +12,8 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
+from retro.invariant import invariant
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -22,6 +24,7 @@ __all__ = [
     "date_text",
     "day_text",
     "duration",
+    "finite",
     "interval",
     "moment",
     "money_of",
@@ -46,9 +49,16 @@ _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep",
 _WEEKDAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
+def finite(value: float) -> float:
+    """The value, which a figure can be written of; `InvariantError` for NaN and infinities, which nobody may read."""
+    if not math.isfinite(value):
+        invariant(False, "a figure that is shown is a number", f"{value!r}")
+    return value
+
+
 def spell(value: float, places: int, *, signed: bool = False, digits: int = 2) -> str:
     """The value with so many decimals; where it would read 0 without being it, so many `digits`. Zero has no sign."""
-    size = abs(value)
+    size = abs(finite(value))
     if size < _DUST:
         return f"{0:.{places}f}"
     if size >= _HUGE:
@@ -100,7 +110,7 @@ def price(value: float | None) -> str:
     """A price: cents above 1,000, else four to six digits that matter."""
     if value is None:
         return DASH
-    size = abs(value)
+    size = abs(finite(value))
     if size >= 1000 or size == 0:
         return spell(value, 2)
     if size >= 1:
@@ -114,7 +124,7 @@ def quantity(value: float | None) -> str:
     """A quantity of an asset, to six digits that matter."""
     if value is None:
         return DASH
-    size = abs(value)
+    size = abs(finite(value))
     if size < _DUST:
         return "0"
     if size >= _HUGE or size < 1e-6:
@@ -159,7 +169,7 @@ def duration(seconds: float | None) -> str:
     """A length of time in its largest fitting unit: 45 s, 75 min, 6.5 h, 7.2 d."""
     if seconds is None:
         return DASH
-    if seconds < 90:
+    if finite(seconds) < 90:
         return f"{seconds:.0f} s"
     if seconds < 90 * 60:
         return f"{seconds / 60:.0f} min"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from retro.figures import DASH, money_of, span
 from retro.kinds import KINDS
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from retro.deliver.channel import Message
+    from retro.kinds import ReviewKind
     from retro.present.page.blocks import Block, Page, Section, Tone
     from retro.report import PositionRetrospective
 
@@ -96,26 +97,22 @@ class Briefing:
     foot: tuple[str, ...]
 
 
+class _Content(NamedTuple):
+    """A page, the answers before it, and the keys of those of its sections that a message holds."""
+
+    page: Page
+    answers: tuple[HeadlineAnswer, ...]
+    keys: Sequence[str]
+
+
 def briefing_of(message: Message) -> Briefing:
     """What a message says."""
     kind, document = KINDS[message.kind], harmless(message.document)
     currencies = {agent: sanitise(currency, 20) for agent, currency in message.currencies.items()}
-    if isinstance(document, RetrospectiveReport):
-        page, money = page_of_report(document), money_of_report(document)
-        answers = _ANSWERS.get(kind.scope, answers_of_report)(document, money)
-        keys: Sequence[str] = _IN_SHORT if kind.brief else _IN_FULL
-    else:
-        amounts = (document.final_pnl, document.mfe, document.mae, document.period_pnl)
-        money = money_of(currencies.get(message.agent, ""), amounts)
-        page = page_of_position(document, money)
-        facts = (HeadlineAnswer("more", fact.label, fact.value, fact.note) for fact in page.headline.facts)
-        answers = (*answers_of_position(document, money), *facts)
-        keys = [section.key for section in page.sections]
-    differences = (
-        ()
-        if message.previous is None
-        else changes(harmless(message.previous), document, currencies.get(message.agent, ""))
-    )
+    currency = currencies.get(message.agent, "")
+    page, answers, keys = _content(document, kind, currency)
+    previous = message.previous
+    differences = () if previous is None else changes(harmless(previous), document, currency)
     older = [
         _older(harmless(review), message.agent, currencies.get(review.agent, ""))
         for review in message.digest_of[-_OLDER:]
@@ -133,7 +130,7 @@ def briefing_of(message: Message) -> Briefing:
         why=head.why,
         tone=head.tone,
         alarms=head.alarms,
-        answers=tuple(answers),
+        answers=answers,
         revision=message.revision,
         changed=differences[:_CHANGES],
         more_changed=max(0, len(differences) - _CHANGES),
@@ -142,6 +139,22 @@ def briefing_of(message: Message) -> Briefing:
         sections=tuple(_sections(page, keys)),
         foot=page.foot,
     )
+
+
+def _content(
+    document: RetrospectiveReport | PositionRetrospective, kind: ReviewKind, currency: str
+) -> _Content:
+    """The document as a page, and what of it a message holds; `currency` is that of a position, which does not say."""
+    if isinstance(document, RetrospectiveReport):
+        answers_of = _ANSWERS.get(kind.scope, answers_of_report)
+        keys = _IN_SHORT if kind.brief else _IN_FULL
+        return _Content(page_of_report(document), answers_of(document, money_of_report(document)), keys)
+    amounts = (document.final_pnl, document.mfe, document.mae, document.period_pnl)
+    money = money_of(currency, amounts)
+    page = page_of_position(document, money)
+    facts = (HeadlineAnswer("more", fact.label, fact.value, fact.note) for fact in page.headline.facts)
+    answers = (*answers_of_position(document, money), *facts)
+    return _Content(page, answers, tuple(section.key for section in page.sections))
 
 
 def sanitise(text: str, longest: int = _LONGEST) -> str:

@@ -1,4 +1,4 @@
-"""Candidates for the playbook that a model worded: code decides what they are, on which figures, and what falsifies them.
+"""Candidates for the playbook that a model worded: code decides what they are, on which figures, what falsifies them.
 
 A candidate is a new rule beside one that the audit would change; nothing of the old rule is touched. The evidence it
 carries is that of the rule that prompted it: for the candidate itself there is none yet.

@@ -151,7 +151,8 @@ def _evidence(row: HeuristicReport) -> str:
     if not row.contradicted:
         return _EVIDENCE[row.evidence]
     verb = "shows" if row.evidence == "supported" else "suggests"
-    return f"but the evidence of all {count(row.evidence_n, 'outcome')} {verb} that it {'earns' if row.gains else 'loses'}"
+    outcomes = count(row.evidence_n, "outcome")
+    return f"but the evidence of all {outcomes} {verb} that it {'earns' if row.gains else 'loses'}"
 
 
 def _named(p: PositionRetrospective) -> str:

@@ -72,7 +72,7 @@ class Price:
         return sum(parts, Decimal(0)) / _MILLION * (_ONE_REGION if usage.one_region else 1)
 
     def worst(self, prompt: int, output: int) -> Decimal:
-        """The most that a prompt of at most so many tokens can cost: all of it written to the cache, all output used."""
+        """The most that a prompt of at most so many tokens can cost: all written to the cache, all output used."""
         return self.cost(Usage(0, output, cache_write_5m=prompt, one_region=True))
 
 

@@ -263,7 +263,7 @@ def _heuristic(slots: Slots, prefix: str, row: HeuristicReport, money: MoneyStyl
 
 
 def _interval(row: HeuristicReport) -> str:
-    """The interval of the mean; it speaks of all outcomes since the text last changed, and says so when they are more."""
+    """The interval of the mean of all outcomes since the text last changed; says so when they are more than counted."""
     if row.interval is None:
         return ""
     bounds = f"95 % interval {interval(row.interval[0], row.interval[1])}"

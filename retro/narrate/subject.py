@@ -49,8 +49,8 @@ _POSITION_FIELDS: Final = (
 class Subject:
     """One review as a model sees it. `figures` and `notes` are JSON values, `ground` is what an answer must rest on.
 
-    `positions` may be worded and `heuristics` may prompt a candidate: the key a model writes -> the id. `reasons` is what
-    the agent itself wrote, which must not become a rule.
+    `positions` may be worded and `heuristics` may prompt a candidate: the key a model writes -> the id. `reasons` is
+    what the agent itself wrote, which must not become a rule.
     """
 
     kind: Literal["report", "position"]
@@ -130,18 +130,7 @@ def check(subject: Subject, text: str) -> GroundedWords | list[Objection]:
     answer = read(ReportAnswer, text)
     if answer is None:
         return [Objection("answer", _NO_JSON)]
-    faults = [
-        Objection("positions", "words for a position not listed", p.position_id)
-        for p in answer.positions
-        if p.position_id not in subject.positions
-    ]
-    faults += [
-        Objection("proposals", "a proposal about a heuristic not listed", wording.heuristic_id)
-        for wording in answer.proposals
-        if wording.heuristic_id not in subject.heuristics
-    ]
-    faults += _twice("positions", [p.position_id for p in answer.positions])
-    faults += _twice("proposals", [wording.heuristic_id for wording in answer.proposals])
+    faults = _misnamed(subject, answer)
     fields = {name: tidy(getattr(answer, name)) for name in ("what_worked", "what_failed", "hindsight")}
     position_texts = {p.position_id: (tidy(p.what_went_wrong), tidy(p.lesson)) for p in answer.positions}
     rules = {wording.heuristic_id: tidy(wording.text) for wording in answer.proposals}
@@ -174,6 +163,22 @@ def _check_position(subject: Subject, answer: PositionAnswer | None) -> Grounded
     return faults or GroundedWords(
         {name: fill(words, subject.ground.slots) for name, words in fields.items()}, {}, {}
     )
+
+
+def _misnamed(subject: Subject, answer: ReportAnswer) -> list[Objection]:
+    """Words about what was not asked for, or twice about the same."""
+    faults = [
+        Objection("positions", "words for a position not listed", p.position_id)
+        for p in answer.positions
+        if p.position_id not in subject.positions
+    ]
+    faults += [
+        Objection("proposals", "a proposal about a heuristic not listed", wording.heuristic_id)
+        for wording in answer.proposals
+        if wording.heuristic_id not in subject.heuristics
+    ]
+    faults += _twice("positions", [p.position_id for p in answer.positions])
+    return faults + _twice("proposals", [wording.heuristic_id for wording in answer.proposals])
 
 
 def _twice(where: str, names: list[str]) -> list[Objection]:

@@ -129,7 +129,7 @@ def write(subject: Subject, review: str, desk: ModelSession) -> NarrationResult:
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """What a model read out of a text, as it answered; or `why` it did not. `cost` in US dollars as in `NarrationResult`."""
+    """What a model read out of a text, as it answered, or `why` it did not; `cost` in US dollars."""
 
     model: str
     answer: str | None = None

@@ -60,7 +60,7 @@ class Envelope:
 
 
 def address_of(text: str, default_name: str = "") -> Address | None:
-    """`ada@example.org` or `Ada <ada@example.org>` as headers need it, its domain in ASCII; None when it is no address."""
+    """`ada@example.org` or `Ada <ada@example.org>` as headers need it, its domain in ASCII; None: no address."""
     if re.search(r"[\x00-\x1f\x7f]", text):
         return None
     name, bare = parseaddr(text)

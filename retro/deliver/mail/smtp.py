@@ -141,7 +141,7 @@ def _expect(reply: tuple[int, bytes], server: Server) -> None:
 
 
 def _authenticate(connection: _Connection, server: Server, username: str, password: Secret) -> None:
-    """Log in with the strongest usual mechanism the server knows; its reply is never quoted, it may hold what we sent."""
+    """Log in with the strongest usual mechanism the server knows; its reply, which may echo us, is never quoted."""
     mechanisms = set(connection.esmtp_features.get("auth", "").upper().split())
 
     def encoded(text: str) -> str:
@@ -239,7 +239,8 @@ def _trouble(error: OSError | smtplib.SMTPException, server: Server, *, is_over:
     if isinstance(error, TimeoutError) or isinstance(error.__context__, TimeoutError):
         return f"{place} was silent for {server.patience_s:g} s"
     if isinstance(error, ssl.SSLCertVerificationError):
-        return f"{place}: its certificate is not trusted ({error.verify_message}); SSL_CERT_FILE names an authority of your own"
+        why = f"its certificate is not trusted ({error.verify_message})"
+        return f"{place}: {why}; SSL_CERT_FILE names an authority of your own"
     if isinstance(error, ssl.SSLError):
         return f"{place}: no TLS ({error.reason or 'the connection was closed'}); is security right for this port?"
     if isinstance(error, smtplib.SMTPServerDisconnected):

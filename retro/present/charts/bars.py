@@ -5,7 +5,7 @@ All are drawn 380 wide, so that they read on a phone and stand two abreast on a 
 
 from __future__ import annotations
 
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Final
 
 from retro.present.charts.svg import INLINE, Palette, circle, document, label, rect, stroke
@@ -39,17 +39,8 @@ def waterfall(
 
     height = (len(rows) + 1) * _ROW + 8
     body = [stroke(x(0), 2, x(0), height - 2, palette.rule)]
-    start = 0.0
-    for i, (row, end) in enumerate(zip(rows, ends, strict=True)):
-        y = i * _ROW + 4
-        colour = palette.of(row.amount)
-        body += [
-            label(0, y + 14, row.label, palette.ink),
-            rect(min(x(start), x(end)), y + 2, max(abs(x(end) - x(start)), 1.5), _ROW - 10, colour, round_=2),
-            stroke(x(end), y + _ROW - 8, x(end), y + _ROW + 2, palette.quiet, width=0.8),
-            label(WIDTH, y + 14, row.amount_text, colour, anchor="end"),
-        ]
-        start = end
+    for i, (row, (start, end)) in enumerate(zip(rows, pairwise([0.0, *ends]), strict=True)):
+        body += _step(i * _ROW + 4, row, (x(start), x(end)), palette)
     y = len(rows) * _ROW + 4
     body += [
         stroke(0, y - 2, WIDTH, y - 2, palette.rule),
@@ -74,6 +65,18 @@ def waterfall(
         desc=f"{description} {unit}".strip(),
         font=palette.font,
     )
+
+
+def _step(y: float, row: Bar, ends: tuple[float, float], palette: Palette) -> list[str]:
+    """One line of an attribution from where the one above it ended, and the thread to the one below."""
+    start, end = ends
+    colour = palette.of(row.amount)
+    return [
+        label(0, y + 14, row.label, palette.ink),
+        rect(min(start, end), y + 2, max(abs(end - start), 1.5), _ROW - 10, colour, round_=2),
+        stroke(end, y + _ROW - 8, end, y + _ROW + 2, palette.quiet, width=0.8),
+        label(WIDTH, y + 14, row.amount_text, colour, anchor="end"),
+    ]
 
 
 def forest(

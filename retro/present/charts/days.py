@@ -45,21 +45,10 @@ def equity_curve(
     low, high = min(levels), max(levels)
     plane = plane_of(low, high, 10, bottom)
     money = money_of(unit, levels)
-    body = []
-    for tick in amount_ticks(low, high, 5):
-        y = plane.y(tick)
-        text = money.plain(tick) if has_equity else money.signed(tick)
-        body += [
-            stroke(plane.left_edge, y, plane.right_edge, y, palette.rule, width=0.8),
-            label(
-                plane.left_edge - 6,
-                y + 4,
-                thousands(tick) if len(text) > 9 else text,
-                palette.quiet,
-                anchor="end",
-                size=10.5,
-            ),
-        ]
+    written = money.plain if has_equity else money.signed
+    body = [
+        part for tick in amount_ticks(low, high, 5) for part in _rule(tick, written(tick), plane, palette)
+    ]
     step = 1 / len(days)
     line = [(plane.x(i * step), plane.y(level)) for i, level in enumerate(levels)]
     body += [polyline(line, palette.up, width=2), circle(*line[-1], 3.5, palette.up, palette.paper)]
@@ -73,6 +62,16 @@ def equity_curve(
     description = f"from {money.amount(levels[0])} to {money.amount(levels[-1])} over {len(days)} days"
     description += f", deepest fall {percent(deep, 1)}" if shows_fall else ""
     return document(WIDTH, height, body, ident=ident, title=title, desc=description, font=palette.font)
+
+
+def _rule(amount: float, text: str, plane: Plane, palette: Palette) -> tuple[str, str]:
+    """A line across the plane at an amount, and the amount before it, shortened where there is no room."""
+    y = plane.y(amount)
+    name = thousands(amount) if len(text) > 9 else text
+    return (
+        stroke(plane.left_edge, y, plane.right_edge, y, palette.rule, width=0.8),
+        label(plane.left_edge - 6, y + 4, name, palette.quiet, anchor="end", size=10.5),
+    )
 
 
 def _fall(
@@ -93,7 +92,7 @@ def _fall(
 def calendar(
     days: Sequence[Day], *, unit: str = "", palette: Palette = INLINE, ident: str = "calendar"
 ) -> str:
-    """Daily pnl as a heat strip: weeks beneath each other with their amounts, or beside each other when there are many."""
+    """Daily pnl as a heat strip: weeks beneath each other with their amounts, or, many, beside each other."""
     dates = [date.fromisoformat(day.iso) for day in days]
     first = dates[0].toordinal() - dates[0].weekday()
     most = max((abs(day.pnl) for day in days), default=0.0) or 1.0
@@ -103,12 +102,7 @@ def calendar(
     tall = 40.0 if named else min(14.0, wide)
     money = money_of(unit, [day.pnl for day in days])
     top = 18.0 if named else 2.0
-    body = []
-    if named:
-        body += [
-            label(i * wide + wide / 2, 11, name, palette.quiet, anchor="middle", size=10.5)
-            for i, name in enumerate(("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"))
-        ]
+    body = _weekdays(wide, palette) if named else []
     for day, at in zip(days, dates, strict=True):
         week, weekday = divmod(at.toordinal() - first, 7)
         column, row = (weekday, week) if named else (week, weekday)
@@ -132,3 +126,10 @@ def calendar(
         f"{gains} of {len(days)} days above 0, together {money.change(fsum(day.pnl for day in days))}"
     )
     return document(WIDTH, height, body, ident=ident, title="PnL by day", desc=description, font=palette.font)
+
+
+def _weekdays(wide: float, palette: Palette) -> list[str]:
+    return [
+        label(i * wide + wide / 2, 11, name, palette.quiet, anchor="middle", size=10.5)
+        for i, name in enumerate(("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"))
+    ]

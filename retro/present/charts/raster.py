@@ -93,7 +93,8 @@ def _alt_text(block: Block) -> str:
     match block:
         case Bars():
             lines = [f"{row.label} {row.amount_text}" for row in block.rows]
-            return f"Where the money came from: {', '.join(lines)}; total {block.total.amount_text} {block.unit}".strip()
+            total = f"total {block.total.amount_text} {block.unit}".strip()
+            return f"Where the money came from: {', '.join(lines)}; {total}"
         case Verdicts():
             rows = [f"{row.name} {row.role} {row.verdict} {row.average_text}".strip() for row in block.rows]
             return f"Average outcome of each heuristic and its 95 % interval: {'; '.join(rows)}"

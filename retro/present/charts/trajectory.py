@@ -41,19 +41,7 @@ def position_path(
     plane = plane_of(low, high, 14 if small else 28, bottom - (10 if small else 24))
     body = [*amount_axis(plane, low, high, palette, unit), *_areas(points, plane, palette, ident)]
     body.append(polyline([(plane.x(share), plane.y(pnl)) for share, pnl in points], palette.ink))
-    for seconds, name in time_ticks(whole, 6):
-        x = plane.x(seconds / whole)
-        body += [
-            stroke(x, bottom, x, bottom + 4, palette.quiet, width=0.8),
-            label(
-                x,
-                bottom + 16,
-                name,
-                palette.quiet,
-                anchor="middle" if x < plane.right_edge - 14 else "end",
-                size=10.5,
-            ),
-        ]
+    body += _time_axis(whole, bottom, plane, palette)
     body += _checkpoints(position, whole, plane, palette)
     body += _ends(position, points, best, plane, palette, unit, named=not small)
     return document(
@@ -67,13 +55,25 @@ def position_path(
     )
 
 
+def _time_axis(whole: float, bottom: float, plane: Plane, palette: Palette) -> list[str]:
+    """Ticks since the entry, in a life of so many seconds."""
+    parts = []
+    for seconds, name in time_ticks(whole, 6):
+        x = plane.x(seconds / whole)
+        anchor = "middle" if x < plane.right_edge - 14 else "end"
+        parts.append(stroke(x, bottom, x, bottom + 4, palette.quiet, width=0.8))
+        parts.append(label(x, bottom + 16, name, palette.quiet, anchor=anchor, size=10.5))
+    return parts
+
+
 def _areas(points: Sequence[tuple[float, float]], plane: Plane, palette: Palette, ident: str) -> list[str]:
     """What lies between the path and zero: one colour above, one below."""
     zero = plane.y(0.0)
     outline = [(plane.x(share), plane.y(pnl)) for share, pnl in points]
     closed = [(outline[0][0], zero), *outline, (outline[-1][0], zero)]
+    width = plane.right_edge - plane.left_edge + 4
     clips = [
-        f'<clipPath id="{ident}-{name}">{rect(plane.left_edge, top, plane.right_edge - plane.left_edge + 4, size, "#000")}</clipPath>'
+        f'<clipPath id="{ident}-{name}">{rect(plane.left_edge, top, width, size, "#000")}</clipPath>'
         for name, top, size in (("a", 0.0, zero), ("b", zero, 400.0))
     ]
     return [

@@ -20,7 +20,7 @@ from retro.present.page.blocks import (
 from retro.present.page.labels import VERDICTS, reason_text, verdict_tone
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from retro.figures import MoneyStyle
     from retro.report import Accuracy, HeuristicReport, RetrospectiveReport
@@ -30,6 +30,7 @@ __all__ = ["audit_section", "doubt", "predictions_section", "wanting"]
 _SHOWN: Final = 20
 _ORDER: Final = ("demote", "investigate", "keep", "insufficient_data")
 _ENOUGH: Final = 30  # resolved predictions
+_COMPARED: Final = 3  # predictions of a category; fewer are faint
 
 
 def wanting(rows: Sequence[HeuristicReport]) -> list[HeuristicReport]:
@@ -126,35 +127,33 @@ def predictions_section(accuracy: Accuracy) -> Section | None:
     """The predictions resolved in the period; nothing when there were none."""
     if not accuracy.total:
         return None
-    size = count(accuracy.total, "resolved prediction")
-    facts = (
-        Figure(
-            "Prediction accuracy",
-            percent(accuracy.hit_rate, 1),
-            f"{accuracy.hits:,} of {accuracy.judged:,} that can be judged were right"
-            if accuracy.hit_rate is not None
-            else reason_text(accuracy.reasons, "hit_rate"),
-        ),
-        Figure(
-            "Mean residual",
-            DASH if accuracy.mean_residual is None else f"{accuracy.mean_residual:+.4g}",
-            "actual less predicted, in the predictions' own units"
-            if accuracy.mean_residual is not None
-            else reason_text(accuracy.reasons, "mean_residual"),
-        ),
-        Figure(
-            "Mean size of residual",
-            DASH if accuracy.mean_abs_residual is None else f"{accuracy.mean_abs_residual:.4g}",
-            reason_text(accuracy.reasons, "mean_abs_residual"),
-        ),
-        Figure(
-            "Interval coverage",
-            percent(accuracy.interval_coverage),
-            "of the stated intervals held the actual"
-            if accuracy.interval_coverage is not None
-            else reason_text(accuracy.reasons, "interval_coverage"),
-        ),
-    )
+    facts = FigureList(tuple(_accuracy_figures(accuracy)))
+    few = Prose(f"Too few to rely on: {_ENOUGH} are needed.", tone="faint")
+    blocks = (facts, *(() if accuracy.sample_sufficient else (few,)), _categories(accuracy))
+    return Section("predictions", "Predictions", blocks, count(accuracy.total, "resolved prediction"))
+
+
+def _accuracy_figures(accuracy: Accuracy) -> Iterator[Figure]:
+    """Each measure with what it is out of, or why it is absent."""
+
+    def figure(label: str, name: str, value: str, note: str) -> Figure:
+        absent = getattr(accuracy, name) is None
+        return Figure(label, value, reason_text(accuracy.reasons, name) if absent else note)
+
+    def residual(value: float | None, sign: str = "") -> str:
+        return DASH if value is None else f"{value:{sign}.4g}"
+
+    right = f"{accuracy.hits:,} of {accuracy.judged:,} that can be judged were right"
+    yield figure("Prediction accuracy", "hit_rate", percent(accuracy.hit_rate, 1), right)
+    text, note = residual(accuracy.mean_residual, "+"), "actual less predicted, in the predictions' own units"
+    yield figure("Mean residual", "mean_residual", text, note)
+    text = residual(accuracy.mean_abs_residual)
+    yield Figure("Mean size of residual", text, reason_text(accuracy.reasons, "mean_abs_residual"))
+    text, note = percent(accuracy.interval_coverage), "of the stated intervals held the actual"
+    yield figure("Interval coverage", "interval_coverage", text, note)
+
+
+def _categories(accuracy: Accuracy) -> Table:
     rows = tuple(
         TableRow(
             (
@@ -163,15 +162,9 @@ def predictions_section(accuracy: Accuracy) -> Section | None:
                 Cell(f"{row.get('hits', 0):,}"),
                 Cell(percent(row.get("hit_rate"))),
             ),
-            faint=row.get("total", 0) < 3,
+            faint=row.get("total", 0) < _COMPARED,
         )
         for name, row in list(accuracy.by_category.items())[:_SHOWN]
     )
     columns = (Column("Category", right=False, cut=12), Column("n"), Column("Right"), Column("Accuracy"))
-    table = Table(columns, rows, omitted=max(0, len(accuracy.by_category) - _SHOWN))
-    few = (
-        ()
-        if accuracy.sample_sufficient
-        else (Prose(f"Too few to rely on: {_ENOUGH} are needed.", tone="faint"),)
-    )
-    return Section("predictions", "Predictions", (FigureList(facts), *few, table), size)
+    return Table(columns, rows, omitted=max(0, len(accuracy.by_category) - _SHOWN))

@@ -199,7 +199,7 @@ class Days:
 
 @dataclass(frozen=True, slots=True)
 class PathChart:
-    """A position's path: entry, checkpoints, best exit, exit. A `small` one is one of many, `result` what it came to."""
+    """A position's path: entry, checkpoints, best exit, exit, and its `result`; a `small` one is one of many."""
 
     position: PositionRetrospective
     unit: str

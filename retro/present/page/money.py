@@ -23,6 +23,8 @@ from retro.present.page.blocks import (
 from retro.present.page.labels import PARTS, attribution_bars, reason_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from retro.figures import MoneyStyle
     from retro.report import Effectiveness, RetrospectiveReport, Risk
 
@@ -114,45 +116,32 @@ def _drawdowns(levels: list[float | None], pnl: list[float]) -> list[float | Non
 def effectiveness_section(effectiveness: Effectiveness, money: MoneyStyle) -> Section:
     """Whether acting beat doing nothing, and whether the strategy as a whole works."""
     closed = count(effectiveness.closed_positions, "closed position")
-    rows = [
-        Figure(
-            "Against doing nothing",
-            money.change(effectiveness.sum_vs_inaction),
-            f"sum over {closed}" if effectiveness.sum_vs_inaction is not None else "no position was closed",
-            tone_of(effectiveness.sum_vs_inaction),
-        ),
-        Figure(
-            "Inaction superiority",
-            percent(effectiveness.inaction_superiority_rate),
-            f"of {closed}: doing nothing would have been better"
-            if effectiveness.inaction_superiority_rate is not None
-            else reason_text(effectiveness.reasons, "inaction_superiority_rate"),
-        ),
-        Figure("Effectiveness score", ratio(effectiveness.score), _score_note(effectiveness)),
-        Figure(
-            "Net yield, 7 days",
-            money.change(effectiveness.net_yield_7d),
-            "after costs"
-            if effectiveness.net_yield_7d is not None
-            else reason_text(effectiveness.reasons, "net_yield_7d"),
-        ),
-        Figure(
-            "Sharpe ratio, 7 days",
-            ratio(effectiveness.sharpe_7d),
-            "annualised; noisy: 7 days or fewer"
-            if effectiveness.sharpe_7d is not None
-            else reason_text(effectiveness.reasons, "sharpe_7d"),
-        ),
-    ]
-    if effectiveness.luck is not None:
-        rows.append(
-            Figure(
-                "Luck alone",
-                percent(effectiveness.luck, 1),
-                "of such pairs of weeks raise the two-week alarm by luck",
-            )
-        )
-    return Section("effectiveness", "Did acting beat doing nothing?", (FigureList(tuple(rows)),), closed)
+    rows = tuple(_effectiveness_figures(effectiveness, closed, money))
+    return Section("effectiveness", "Did acting beat doing nothing?", (FigureList(rows),), closed)
+
+
+def _effectiveness_figures(effectiveness: Effectiveness, closed: str, money: MoneyStyle) -> Iterator[Figure]:
+    def figure(label: str, name: str, value: str, note: str) -> Figure:
+        absent = getattr(effectiveness, name) is None
+        return Figure(label, value, reason_text(effectiveness.reasons, name) if absent else note)
+
+    total, rate, luck = (
+        effectiveness.sum_vs_inaction,
+        effectiveness.inaction_superiority_rate,
+        effectiveness.luck,
+    )
+    summed = f"sum over {closed}" if total is not None else "no position was closed"
+    yield Figure("Against doing nothing", money.change(total), summed, tone_of(total))
+    better = f"of {closed}: doing nothing would have been better"
+    yield figure("Inaction superiority", "inaction_superiority_rate", percent(rate), better)
+    yield Figure("Effectiveness score", ratio(effectiveness.score), _score_note(effectiveness))
+    text = money.change(effectiveness.net_yield_7d)
+    yield figure("Net yield, 7 days", "net_yield_7d", text, "after costs")
+    text = ratio(effectiveness.sharpe_7d)
+    yield figure("Sharpe ratio, 7 days", "sharpe_7d", text, "annualised; noisy: 7 days or fewer")
+    if luck is not None:
+        note = "of such pairs of weeks raise the two-week alarm by luck"
+        yield Figure("Luck alone", percent(luck, 1), note)
 
 
 def _score_note(effectiveness: Effectiveness) -> str:

@@ -1,4 +1,4 @@
-"""Proposals for the playbook: their part of a page, and each in a few words: what it changes, on what evidence. Pure."""
+"""Proposals for the playbook: their part of a page; each in a few words: what it changes, on what evidence. Pure."""
 
 from __future__ import annotations
 
