@@ -32,9 +32,8 @@ def test_worked_by_hand_with_equal_weights():
     assert advice.effective_n == pytest.approx(20.0)
     assert advice.fraction == pytest.approx(0.25 * (0.75 - 0.4 / 1.5))
     assert weighed(r, np.ones(20), risk_appetite=0.5).fraction == pytest.approx(advice.fraction / 2)
-    assert weighed(r, np.full(20, 1e-200)).fraction == pytest.approx(
-        advice.fraction
-    )  # the scale of weights is nothing
+    # the scale of weights is nothing
+    assert weighed(r, np.full(20, 1e-200)).fraction == pytest.approx(advice.fraction)
 
 
 def test_scratches_say_nothing_of_the_edge():

@@ -149,9 +149,8 @@ def test_the_same_citations_are_not_counted_twice() -> None:
     audit_row = row("H-3", wins=11)
     after = parse(apply(BOOK, propose(BOOK, [audit_row])))
     assert propose(after, [replace(audit_row, prior=0.55)]) == []
-    assert _brief(propose(after, [audit_row])) == [
-        ("set_confidence", "H-3")
-    ]  # what happens without the prior
+    without_prior = propose(after, [audit_row])
+    assert _brief(without_prior) == [("set_confidence", "H-3")]
 
 
 def test_the_entry_role_decides_and_the_exit_role_speaks_where_entry_is_silent() -> None:

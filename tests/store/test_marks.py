@@ -167,9 +167,8 @@ def test_a_mark_that_is_not_finite_is_refused(store: Store, column: str, value: 
         None, "X", np.array([0]), np.array(columns["price"]), low=np.array(columns["low"])
     )
     if column == "low" and np.isnan(value):
-        assert outcome(add(store, mark_series)) == {
-            "stored": 1
-        }  # NaN is how a series says that a low is unknown
+        # NaN is how a series says that a low is unknown
+        assert outcome(add(store, mark_series)) == {"stored": 1}
         return
     with pytest.raises(ValueError, match="not finite"):
         add(store, mark_series)

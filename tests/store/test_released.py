@@ -94,11 +94,11 @@ def test_there_is_a_release_and_each_was_asked_for_reviews_of_every_kind():
 
 def test_a_released_database_prints_what_it_printed_then(release: Release):
     for question in release.questions():
-        said = release.run(*question.words)
-        assert said.code == 0, said.err
+        result = release.run(*question.words)
+        assert result.code == 0, result.err
         if (text := release.expected(question.file)) is not None:
-            assert said.out == text, question.file
-        assert digest(said.out) == question.sha256, question.file
+            assert result.out == text, question.file
+        assert digest(result.out) == question.sha256, question.file
 
 
 def test_a_knock_makes_nothing_new_and_leaves_every_stored_review_as_it_is(release: Release):

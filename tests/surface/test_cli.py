@@ -188,9 +188,9 @@ def test_verbose_adds_the_traceback(retro: Retro) -> None:
 
 def test_before_any_ingest_a_review_says_what_to_do(retro: Retro) -> None:
     for words in (["review", "weekly"], ["positions"], ["review", "position", "p"], ["playbook", "audit"]):
-        said = retro("-q", *words)
-        assert (said.code, said.out) == (1, ""), words
-        assert "start with `retro ingest journal FILE`" in said.err
+        result = retro("-q", *words)
+        assert (result.code, result.out) == (1, ""), words
+        assert "start with `retro ingest journal FILE`" in result.err
 
 
 def test_several_agents_have_to_be_told_apart(retro: Retro) -> None:
@@ -378,9 +378,9 @@ def test_an_unforeseen_error_is_a_sentence_too(retro: Retro, monkeypatch: pytest
 def test_what_strangers_wrote_cannot_steer_the_terminal(retro: Retro) -> None:
     name = "evil\x1b[31m\u202e.jsonl"
     Path(name).write_text(event("fill", "x\u202e", price="-1") + event("nonsense", "y"))
-    said = retro("ingest", "journal", name)
-    assert said.code == 1
-    assert "\x1b" not in said.out + said.err
-    assert "\u202e" not in said.out + said.err
+    result = retro("ingest", "journal", name)
+    assert result.code == 1
+    assert "\x1b" not in result.out + result.err
+    assert "\u202e" not in result.out + result.err
     listed = retro("faults")
     assert "\x1b" not in listed.out

@@ -83,14 +83,14 @@ def test_strict_keeps_nothing_of_a_file_with_a_bad_line(retro: Retro) -> None:
 
 def test_a_dry_run_says_what_would_happen_and_makes_nothing(retro: Retro, tmp_path: Path) -> None:
     Path("a.jsonl").write_text(round_trip("p"))
-    said = retro("ingest", "journal", "--dry-run", "a.jsonl")
-    assert (said.code, said.out) == (0, "a.jsonl: 5 events, 5 new, 0 unchanged, 0 conflicts, 0 faults\n")
+    result = retro("ingest", "journal", "--dry-run", "a.jsonl")
+    assert (result.code, result.out) == (0, "a.jsonl: 5 events, 5 new, 0 unchanged, 0 conflicts, 0 faults\n")
     assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"]
     retro("ingest", "journal", "a.jsonl")
     before = Path("memory_data/retro.db").read_bytes()
     Path("a.jsonl").write_text(round_trip("p") + round_trip("q"))
-    said = retro("ingest", "journal", "--dry-run", "a.jsonl")
-    assert "10 events, 4 new, 6 unchanged" in said.out  # one mark is of the same instant and price
+    result = retro("ingest", "journal", "--dry-run", "a.jsonl")
+    assert "10 events, 4 new, 6 unchanged" in result.out  # one mark is of the same instant and price
     assert Path("memory_data/retro.db").read_bytes() == before
 
 

@@ -244,9 +244,9 @@ def test_plans_show_how_they_stand(remembered: Retro):
 
 
 def test_a_replay_prints_what_it_finds_and_too_little_is_said(remembered: Retro):
-    said = remembered("validate", "recall", "--split", "2026-03-01")
-    assert said.code == 2
-    assert "at least 20" in said.err
+    result = remembered("validate", "recall", "--split", "2026-03-01")
+    assert result.code == 2
+    assert "at least 20" in result.err
     rows = [
         episode(f"v{i}", 1 + i % 28, pnl_r=1.0 if i % 3 else -1.0, context=TRENDING if i % 3 else RANGING)
         for i in range(60)
