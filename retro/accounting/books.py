@@ -2,6 +2,9 @@
 
 Longer periods are sums of their days, exactly. Components are kept per position too, so that positions, wallet and
 costs without a position add up to the total.
+
+Two ways lead to a day's result: what was booked to its components, and what equity has changed by. `keep_books` goes
+both and refuses a day on which they differ: no figure of a report can be wrong in silence that is a sum of these.
 """
 
 from __future__ import annotations
@@ -14,6 +17,8 @@ from math import fsum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from retro.accounting.track import Effect
+from retro.invariant import invariant
+from retro.periods import format_instant
 from retro.report import PnlAttribution
 from retro.report.lines import COMPONENTS, IMPLAUSIBLE, SIGNS
 
@@ -26,6 +31,7 @@ if TYPE_CHECKING:
     from retro.model import Fact
 
 __all__ = [
+    "CLOSE",
     "YIELD_KINDS",
     "DailyBooks",
     "attribution",
@@ -34,6 +40,9 @@ __all__ = [
     "step",
     "steps",
 ]
+
+CLOSE: Final = 1e-9
+"""How far apart two sums of the same money may be, as a share of what was added up: rounding, and nothing else."""
 
 YIELD_KINDS: Final = frozenset({"lp", "lending", "staking"})
 
@@ -91,6 +100,12 @@ def keep_books(
     position from there, the opening of the wallet among them.
     """
     grid = list(boundaries)
+    if not all(start < end for start, end in pairwise(grid)):
+        invariant(
+            holds=False,
+            name="each day starts where the one before ends",
+            detail=", ".join(map(format_instant, grid)),
+        )
     states = {name: [track.state(b, known_until, prices) for b in grid] for name, track in tracks.items()}
     moved = _move_wallet(tracks, wallet, wallet_facts, grid, known_until, prices)
     portfolio = [booking for track in tracks.values() for booking in track.portfolio]
@@ -107,7 +122,7 @@ def keep_books(
         wallet_days.append({name: fsum(own.get(name, ())) for name in COMPONENTS})
         days.append({name: fsum(both.get(name, ())) for name in COMPONENTS})
         plausible.append(signed_sum(days[i]) - days[i][IMPLAUSIBLE])
-    return DailyBooks(
+    books = DailyBooks(
         boundaries=grid,
         days=days,
         wallet_days=wallet_days,
@@ -129,6 +144,30 @@ def keep_books(
         external=moved.external,
         portfolio_costs=portfolio,
     )
+    _check_closure(books, moved.turnover, moved.values)
+    return books
+
+
+def _check_closure(books: DailyBooks, turnover: Sequence[float], wallet_values: Sequence[float]) -> None:
+    """Each day's components must come to what equity changed by, less the owner's money (numbers.md section 1).
+
+    Rounding grows with what passed through the day and with what is held at its ends, not with the result.
+    """
+    held = [
+        abs(worth)
+        + sum(abs(column[i].value) + abs(column[i].pnl - column[i].value) for column in books.states.values())
+        for i, worth in enumerate(wallet_values)
+    ]
+    for i, day in enumerate(books.days):
+        booked = signed_sum(day)
+        moved = books.equity[i + 1] - books.equity[i] - books.flows[i]
+        size = held[i] + held[i + 1] + turnover[i] + sum(abs(amount) for amount in day.values())
+        if not abs(booked - moved) <= CLOSE * max(1.0, size):
+            invariant(
+                holds=False,
+                name="a day's components come to its change of equity",
+                detail=f"{booked:.10g} is booked from {format_instant(books.boundaries[i])} on, equity moved by {moved:.10g}",
+            )
 
 
 def _amounts(bookings: Iterable[Booking]) -> dict[str, list[float]]:
@@ -162,12 +201,16 @@ def _levels(
 
 
 class _Moved(NamedTuple):
-    """What moving the wallet gave: its bookings, the owner's money, and its worth at each boundary."""
+    """What moving the wallet gave: its bookings, the owner's money, its worth at each boundary.
+
+    `turnover` is what passed through it from each boundary to the next, in size.
+    """
 
     bookings: list[Booking]
     external: list[ExternalFlow]
     values: list[float]
     unrealized: list[float]
+    turnover: list[float]
 
 
 def _split(bookings: Iterable[Booking], grid: Sequence[int]) -> list[list[Booking]]:
@@ -194,18 +237,25 @@ def _move_wallet(
     external: list[ExternalFlow] = []
     values: list[float] = []
     unrealized: list[float] = []
+    turnover: list[float] = []
     i = 0
     for boundary in grid:
+        passed = 0.0
         while i < len(ordered) and ordered[i][0] < boundary:
-            booked, flow = step(wallet, ordered[i][1], prices)
+            movement = ordered[i][1]
+            booked, flow = step(wallet, movement, prices)
             bookings += booked
+            passed += abs(movement.value) if isinstance(movement, Effect) else 0.0
             if flow is not None:
                 external.append(flow)
+                passed += abs(flow.value)
             i += 1
+        wallet.check()
+        turnover.append(passed)
         at = min(boundary, known_until)
         values.append(wallet.value(at, prices))
         unrealized.append(wallet.unrealized(at, prices))
-    return _Moved(bookings, external, values, unrealized)
+    return _Moved(bookings, external, values, unrealized, turnover[1:])
 
 
 def steps(
@@ -235,12 +285,24 @@ def attribution(
     start: float,
     end: float,
     yields: bool,
+    total: float | None = None,
     unattributed: float | None = None,
-    risk_adjusted: float | None = None,
     trading_fees: float = 0.0,
     slippage: float | None = None,
 ) -> PnlAttribution:
-    """The document of a set of components, with what is derived from them."""
+    """The document of a set of components, with what is derived from them.
+
+    `total` is what they must come to where it is known on its own, as the sum of a period's days.
+    """
+    parts = signed_sum(components, unattributed)
+    if total is not None:
+        size = fsum(map(abs, components.values())) + abs(unattributed or 0.0)
+        if not abs(total - parts) <= CLOSE * max(1.0, size):
+            invariant(
+                holds=False,
+                name="the components add up to the total",
+                detail=f"{parts:.10g}, not {total:.10g}",
+            )
     operational = fsum(components[name] for name in ("gas_costs", "inference_costs", "data_costs"))
     net_yield = (
         fsum(
@@ -255,7 +317,7 @@ def attribution(
         else None
     )
     return PnlAttribution(
-        total=signed_sum(components, unattributed),
+        total=parts if total is None else total,
         **{name: components[name] + 0.0 for name in COMPONENTS},
         unrealized_pnl_start=start,
         unrealized_pnl_end=end,
@@ -263,7 +325,7 @@ def attribution(
         operational_cost=operational,
         net_yield=net_yield,
         net_yield_after_costs=None if net_yield is None else net_yield - operational,
-        risk_adjusted_return=risk_adjusted,
+        risk_adjusted_return=None,
         trading_fees=trading_fees,
         slippage=slippage,
     )

@@ -19,6 +19,7 @@ from retro.accounting.holdings import (
     realised,
 )
 from retro.accounting.track import Pool
+from retro.invariant import invariant
 from retro.kernels.liquidity import amounts, liquidity_from_amounts
 
 if TYPE_CHECKING:
@@ -190,6 +191,8 @@ class LiquidityBook:
 
     def view(self) -> View:
         """The bundle beside the principal, by formula or as held."""
+        if not self.liquidity >= 0:
+            invariant(holds=False, name="a pool's liquidity is never negative", detail=f"{self.liquidity}")
         pool = None
         if self.by_formula and self.liquidity:
             pool = Pool(self.liquidity, *self._range(), *self._tokens())

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from retro.accounting.track import Booking
+from retro.invariant import invariant
 from retro.kernels.lots import LotBook
 from retro.model import Cost, Equity, External, Flow
 
@@ -63,6 +65,7 @@ class Wallet:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data from which `from_json` makes the same wallet."""
+        self.check()
         return {"cash": self.cash, "assets": {a: book.to_json() for a, book in sorted(self.assets.items())}}
 
     @classmethod
@@ -74,6 +77,13 @@ class Wallet:
         wallet.cash = data["cash"]
         wallet.assets = {asset: LotBook.from_json(method, book) for asset, book in data["assets"].items()}
         return wallet
+
+    def check(self) -> None:
+        """Hold the wallet to its rules: cash is a number (a debt is one below 0), and no other asset is short."""
+        if not math.isfinite(self.cash):
+            invariant(holds=False, name="the wallet's cash is a number", detail=f"{self.cash}")
+        short = [asset for asset, book in self.assets.items() if book.quantity < 0]
+        invariant(not short, "no asset of the wallet is short", ", ".join(short))
 
     def value(self, at: int, prices: Prices) -> float:
         """Worth in base currency."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from math import fsum
+from math import fsum, isfinite
 from typing import TYPE_CHECKING, Final
 
 from retro.accounting.books import YIELD_KINDS, attribution, signed_sum
 from retro.evaluate.actions import in_period
 from retro.evaluate.position.costs import fees_between, slippage
+from retro.invariant import invariant
 from retro.kernels import effectiveness as kernel
 from retro.periods import format_instant
 from retro.report import EquityDay, PnlAttribution, Risk
@@ -60,6 +61,7 @@ def period_attribution(inputs: Inputs) -> PnlAttribution:
     alive = [track for track in inputs.tracks.values() if in_period(track, period)]
     pnl = attribution(
         books.between(period.start, period.end),
+        total=total,
         start=books.unrealized[i],
         end=books.unrealized[j],
         yields=yielding(inputs, period.start, period.end),
@@ -72,7 +74,9 @@ def period_attribution(inputs: Inputs) -> PnlAttribution:
         if pnl.net_yield is None
         else kernel.risk_adjusted_return(pnl.net_yield, books.plausible_pnl[i:j])
     )
-    return pnl.model_copy(update={"risk_adjusted_return": ratio, "total": total})
+    # a copy with updates is not validated again, so the ratio is held to a number here
+    invariant(ratio is None or isfinite(ratio), "every figure is a number or absent", "risk_adjusted_return")
+    return pnl.model_copy(update={"risk_adjusted_return": ratio})
 
 
 def returns(inputs: Inputs, start: int, end: int) -> list[float]:

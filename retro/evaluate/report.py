@@ -32,6 +32,7 @@ from retro.report import (
     RetrospectiveReport,
     Risk,
 )
+from retro.report.form import finite_figures
 from retro.report.lines import COMPONENTS, IMPLAUSIBLE, SIGNS
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 __all__ = ["Inputs", "Options", "build", "citations_of", "retrospective_of"]
 
 
+@finite_figures()
 def retrospective_of(
     track: PositionHistory,
     prices: Prices,
@@ -173,6 +175,7 @@ def _reasons(inputs: Inputs, pnl: PnlAttribution) -> dict[str, str]:
     return reasons
 
 
+@finite_figures()
 def build(inputs: Inputs) -> RetrospectiveReport:
     """The report of a period, words still empty."""
     period = inputs.period

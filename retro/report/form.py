@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import msgspec
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
-__all__ = ["Document", "Reasons", "dump"]
+from retro.errors import InvariantError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Document", "Reasons", "dump", "finite_figures"]
 
 Reasons = dict[str, str]
 """Why a value is null, under the field's name."""
@@ -17,6 +24,22 @@ class Document(BaseModel):
     """Closed and frozen: an unknown field is a bug, and a report is never edited."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+@contextmanager
+def finite_figures() -> Iterator[None]:
+    """Documents made in here hold numbers or nothing: a NaN or an infinity is an `InvariantError` that names the field.
+
+    A `Document` refuses them by itself, as it refuses a text where a number belongs; this says which of our rules that is.
+    """
+    try:
+        yield
+    except ValidationError as error:
+        wild = [fault for fault in error.errors() if fault["type"] == "finite_number"]
+        if not wild:
+            raise
+        fields = ", ".join(".".join(map(str, fault["loc"])) for fault in wild)
+        raise InvariantError("every figure is a number or absent", f"{error.title}: {fields}") from error
 
 
 def dump(document: BaseModel, *, indent: int | None = 2) -> str:

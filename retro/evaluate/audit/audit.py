@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from retro.accounting.books import CLOSE
 from retro.evaluate.audit.citations import AuditRules, CreditItem, Role, Rule, Unit, resolve
 from retro.evaluate.audit.history import RECORD, History, identity
+from retro.invariant import invariant
 from retro.kernels import audit as kernel
 from retro.kernels import uncertainty
 from retro.periods import format_instant
@@ -88,7 +90,18 @@ def audit_period(
     cited = {heuristic for heuristic, _ in keys}
     keys |= {(rule.id, "entry") for rule in rules.rules.values() if rule.watched and rule.id not in cited}
     within = [item for item in items if _inside(item, start, end)]
-    return _rows(table, keys, within, history, rules, seed)
+    rows = _rows(table, keys, within, history, rules, seed)
+    _check_shared(rows, within)
+    return rows
+
+
+def _check_shared(rows: Iterable[HeuristicReport], within: Iterable[CreditItem]) -> None:
+    """Shared credit must add up to the outcomes that were cited for: nothing is credited twice, nothing is lost."""
+    outcomes = [item.value for item in within if item.cites and item.value is not None]
+    credited, earned = fsum(row.shared_pnl or 0.0 for row in rows), fsum(outcomes)
+    if not abs(credited - earned) <= CLOSE * max(1.0, fsum(map(abs, outcomes))):
+        detail = f"{credited:.10g} is credited for outcomes of {earned:.10g}"
+        invariant(holds=False, name="shared_pnl adds up to the outcomes", detail=detail)
 
 
 def audit_standing(

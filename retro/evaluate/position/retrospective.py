@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from math import fsum
 from typing import TYPE_CHECKING, Any, Final
 
-from retro.accounting.books import YIELD_KINDS, attribution
+from retro.accounting.books import CLOSE, YIELD_KINDS, attribution, signed_sum
 from retro.evaluate.position.alternatives import holding_on, inaction, vs_hold
 from retro.evaluate.position.checkpoints import drawn, post_exit, trajectory
 from retro.evaluate.position.costs import fees_between, slippage
 from retro.evaluate.position.life import PositionPath
+from retro.invariant import invariant
 from retro.kernels import regret as kernel
 from retro.kernels.series import coverage
 from retro.periods import SECOND, format_instant
@@ -18,6 +19,8 @@ from retro.report import Cites, EntryPrediction, PnlAttribution, PositionRetrosp
 from retro.report.lines import COMPONENTS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from retro.accounting.prices import Prices
     from retro.accounting.track import PositionHistory
     from retro.evaluate.position.life import Lookahead
@@ -156,6 +159,7 @@ def position_attribution(life: PositionPath) -> PnlAttribution:
     }
     sums["impermanent_loss"] += life.state.il
     sums["unrealized_pnl"] += life.state.unrealized
+    _check_life(life, sums)
     pnl = attribution(
         sums,
         start=0.0,
@@ -168,6 +172,21 @@ def position_attribution(life: PositionPath) -> PnlAttribution:
         f"attribution.{name}": why for name, why in _NOT_A_POSITIONS.items() if getattr(pnl, name) is None
     }
     return pnl
+
+
+def _check_life(life: PositionPath, components: Mapping[str, float]) -> None:
+    """What was booked to a position must come to what its cash and holdings say it made.
+
+    Rounding grows with what passed through its hands, not with the result.
+    """
+    booked, made = signed_sum(components), life.state.pnl
+    size = sum(abs(amount) for amount in components.values()) + sum(abs(e.value) for e in life.track.effects)
+    if not abs(booked - made) <= CLOSE * max(1.0, abs(life.state.value) + size):
+        invariant(
+            holds=False,
+            name="a position's components come to its pnl",
+            detail=f"{life.track.position.position}: {booked:.10g} is booked, it made {made:.10g}",
+        )
 
 
 def _flags(life: PositionPath, *, insufficient: bool) -> list[str]:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from math import fsum
+from math import fsum, isfinite
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from retro.accounting.order import natural_key
 from retro.evaluate.position.alternatives import outcome_of
+from retro.invariant import invariant
 from retro.kernels.lots import unrounded
 from retro.kernels.series import median_gap
 from retro.periods import DAY
@@ -199,7 +200,7 @@ def book_row(
     implausible = 0.0
     if track.flagged_at is not None and day_start is not None:
         implausible = outcome.final_pnl - track.state(day_start, known_until, prices).pnl
-    return PositionSummary(
+    summary = PositionSummary(
         position=position.position,
         kind=position.kind,
         instrument=position.instrument,
@@ -218,3 +219,21 @@ def book_row(
         decisions=tuple(Cited(d.id, d.at, d.action, cites) for d in decisions if (cites := cites_of(d))),
         increases=_increases(track, decisions) if closed else (),
     )
+    _check_finite(summary)
+    return summary
+
+
+def _check_finite(summary: PositionSummary) -> None:
+    """No NaN enters the book: the audit would count it as an outcome that nobody knows, for ever."""
+    figures = (
+        summary.final_pnl,
+        summary.vs_inaction,
+        summary.notional,
+        summary.exit_outcome,
+        summary.implausible_pnl,
+        *(pnl for _, pnl in summary.increases),
+    )
+    if not all(figure is None or isfinite(figure) for figure in figures):
+        invariant(
+            holds=False, name="every figure is a number or absent", detail=f"{summary.position}: {figures}"
+        )
