@@ -1,7 +1,7 @@
 """Does the memory help? A replay in time order, without look-ahead, against sizes that remember less or nothing.
 
 Every stake is a share of the starting capital put at one R and nothing is compounded, so that the order of trades does
-not decide. A trade is sized by what was known strictly before its entry. Source: seed 000 section 8.
+not decide. A trade is sized by what was known strictly before its entry. Source: docs/memory.md, Formulas: Replay.
 """
 
 from __future__ import annotations

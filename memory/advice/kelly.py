@@ -1,8 +1,8 @@
 """Kelly from memory: how much to risk in a situation, judged by how situations like it turned out.
 
 f = p/a - q/b in units of R: the share of equity to put at one R of risk. The weights are Sim * Rec * Conf; a weight
-that held Q would select on the outcome and find an edge in a fair coin. Source: seed 000 section 3.4 with
-research/owm.md 1 to 4 settled as in design/memory.md. Advisory, and None where nothing is known: 0 would say "do not".
+that held Q would select on the outcome and find an edge in a fair coin. Advisory, and None where nothing is known: 0 would say "do not".
+Source: docs/memory.md, Formulas: Kelly.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Kelly:
     why: str
 
     def document(self) -> dict[str, Any]:
-        """The contract's object."""
+        """The JSON object that `retro kelly` prints."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 

@@ -1,6 +1,6 @@
 """Plans that reviews make by themselves: defence in a drawdown, and what well-founded beliefs advise against.
 
-Source: design/memory.md, Plan; seed 000 section 2.5.
+Source: docs/memory.md, Formulas: Plans.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The factors of a recall that do not depend on the situation: outcome quality, recency, affect.
 
-Source: seed 000 section 3.2 with research/owm.md 5, 6, 11, 14 and 21 settled as in design/memory.md.
+Source: docs/memory.md, Formulas: Scores.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The episode stays as it was told. A retrospective is a row of its own, and each field it changes leaves an amendment
 row with old value, new value, review and reason; what an episode looks like as of an instant is computed from the
-newest retrospective known by then. Source: numbers.md section 5, seed 004.
+newest retrospective known by then. Source: docs/memory.md, Formulas: Hindsight.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Somatic markers: situations that felt better than they were, or that were left at the wrong moment.
 
-They follow from the newest retrospective of each episode and are not stored. Source: numbers.md section 5, seed 004.
+They follow from the newest retrospective of each episode and are not stored. Source: docs/memory.md, Formulas: Hindsight.
 """
 
 from __future__ import annotations

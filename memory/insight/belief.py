@@ -1,8 +1,8 @@
 """Beliefs: propositions with validity conditions and a Beta posterior, as functions of the ledger.
 
 An episode is evidence when it meets the conditions and has an outcome; it counts once, with unit weight, whatever its
-size. Sums of R are kept apart, because a win probability is not an expectancy. Source: seed 000 section 2.2 with
-research/owm.md 15 to 18 settled as in design/memory.md.
+size. Sums of R are kept apart, because a win probability is not an expectancy.
+Source: docs/memory.md, Formulas: Beliefs.
 """
 
 from __future__ import annotations

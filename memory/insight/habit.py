@@ -1,8 +1,8 @@
 """Habits: what the agent does again and again with one strategy on one symbol, and what comes of it.
 
 Every figure has a formula and a unit here, or it is not kept; each is a function of the ledger as of an instant, over a
-rolling window of 20 + 80 * stability trades. Source: seed 000 section 2.3 with research/owm.md 23 settled as in
-design/memory.md; disposition effect: Shefrin and Statman (1985), Odean (1998).
+rolling window of 20 + 80 * stability trades.
+Source: docs/memory.md, Formulas: Habits; disposition effect: Shefrin and Statman (1985), Odean (1998).
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from memory.insight.practice import (
     disposition,
     entry_advantage,
     exit_advantage,
+    full_kelly,
     holds,
-    kelly_of,
     loss_aversion,
     median,
     recency_bias,
@@ -166,7 +166,7 @@ def _habit(
     figure = partial(_figure, reasons)
     winner_s, loser_s = holds(episodes)
     r = np.array([episode.pnl_r for episode in episodes if episode.pnl_r is not None])
-    full = kelly_of(r)
+    full = full_kelly(r)
     ratio, interval = disposition(winner_s, loser_s, seed=seed)
     if interval is None:
         reasons["disposition_interval"] = f"fewer than {SIDES} winners or losers with a holding time"

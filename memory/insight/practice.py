@@ -48,7 +48,7 @@ def _iqr(values: Floats) -> float:
     return float(high - low)
 
 
-def kelly_of(r: Floats) -> float | None:
+def full_kelly(r: Floats) -> float | None:
     """Full Kelly p/a - q/b of outcomes in R, unweighted; None without wins or without losses."""
     wins, losses = r[r > 0], -r[r < 0]
     if not len(wins) or not len(losses):

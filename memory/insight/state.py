@@ -1,6 +1,6 @@
 """The agent's state: confidence, drawdown, streaks. A function of the ledger as of an instant, so it cannot drift.
 
-Source: seed 000 section 2.4 with research/owm.md 22 settled as in design/memory.md.
+Source: docs/memory.md, Formulas: State.
 """
 
 from __future__ import annotations

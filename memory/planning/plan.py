@@ -1,6 +1,6 @@
 """Plans: if this situation comes, then do that. Typed triggers, expiry, edge-triggered re-arming, scored outcomes.
 
-Source: seed 000 section 2.5 with research/owm.md 19 settled as in design/memory.md.
+Source: docs/memory.md, Formulas: Plans.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A model is a function from a prompt to JSON text, given by the caller. Whatever it answers is checked: it may name no id
 and no figure that the text does not hold. When it fails, the plain reading stands. The text itself is always kept.
-Source: seed 001.
+Source: docs/memory.md, Records.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Experiments: what was tried and what came of it, one YAML file each.
 
 Ids and verdicts of other people's records are kept as they are, as is every key we do not know. A metric that is
-missing is missing: it is never 0, and no symbol or timeframe stands in for one that was not stated. Source: seed 001.
+missing is missing: it is never 0, and no symbol or timeframe stands in for one that was not stated.
+Source: docs/memory.md, Records.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Hypotheses: what is still open and what was settled, one registry `hypotheses.yaml`. Source: seed 001."""
+"""Hypotheses: what is still open and what was settled, one registry `hypotheses.yaml`. Source: docs/memory.md, Records."""
 
 from __future__ import annotations
 

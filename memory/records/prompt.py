@@ -1,4 +1,4 @@
-"""The section of an agent's next prompt: what was tried lately and what is still open, in the shape of seed 001.
+"""The section of an agent's next prompt: what was tried lately and what is still open.
 
 Every line is one line, whatever a record's author wrote into it: no text of theirs can begin a heading.
 """

@@ -34,6 +34,6 @@ class Hit:
     lost: bool = False
 
     def document(self) -> dict[str, Any]:
-        """The contract's object."""
+        """The JSON object that recall answers with."""
         names = ("id", "type", "score", "components", "reason", "amended", "memory")
         return {name: getattr(self, name) for name in names}

@@ -1,7 +1,7 @@
 """Recall: what happened when I was in a situation like this.
 
 Score = Q * Sim * Rec * Conf * Aff * boost over every candidate in one vectorised pass; nothing is filtered out before
-ranking except what was not asked for and what was not known yet. Source: seed 000 section 3.2, design/memory.md.
+ranking except what was not asked for and what was not known yet. Source: docs/memory.md, Formulas: Scores.
 """
 
 from __future__ import annotations

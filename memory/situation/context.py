@@ -1,7 +1,7 @@
 """The context registry: which fields describe a situation, and how alike two situations are.
 
-Source: seed 000 section 2.6, with the contradictions of research/owm.md 7 to 10 and 24 settled: kernels are
-symmetric, nothing matches nothing, and what a memory does not say counts against it.
+Likeness is symmetric, nothing matches nothing, and what a memory does not say counts against it.
+Source: docs/memory.md, Formulas: Scores.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ DEFAULT: Final = Registry(
         Field("drawdown_pct", "absolute", 0.0, 0.05, "share of peak equity"),
     )
 )
-"""The fields of seed 000 with the weights and bandwidths of design/memory.md."""
+"""The built-in fields; weights and bandwidths as in docs/memory.md, Formulas: Scores."""
 
 
 @lru_cache(maxsize=8192)
@@ -191,7 +191,7 @@ def similarity(registry: Registry, context: Context, columns: Sequence[npt.NDArr
     `columns` are the encoded memories in the registry's order. The mean likeness over shared fields times coverage
     (shared weight / weight the query knows) is the matched weight over the weight the query knows; a query that
     knows nothing gives 0. Symmetric where both sides know the same fields; deleting a field from a memory never
-    raises it. Source: design/memory.md, Context registry.
+    raises it. Source: docs/memory.md, Formulas: Scores.
     """
     total = np.zeros(n, dtype=np.float64)
     weight = 0.0

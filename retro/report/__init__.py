@@ -1,4 +1,4 @@
-"""The documents a review prints: RetrospectiveReport and PositionRetrospective (`contract.md`).
+"""The documents a review prints: RetrospectiveReport and PositionRetrospective.
 
 Money and prices are in the agent's base currency, times RFC 3339 UTC. A value that could not be computed is null and
 `reasons` (on the report, a position, a heuristic row) says why under the field's name. No NaN, no 0 in its place.

@@ -17,7 +17,7 @@ from memory.insight.practice import (
     disposition,
     entry_advantage,
     exit_advantage,
-    kelly_of,
+    full_kelly,
     recency_bias,
     stability,
     timing,
@@ -158,7 +158,7 @@ def test_timing_is_told_against_stated_targets():
 @settings(deadline=None, max_examples=100)
 def test_full_kelly_has_the_sign_of_the_mean_of_decided_outcomes(r):
     outcomes = np.array(r)
-    fraction = kelly_of(outcomes)
+    fraction = full_kelly(outcomes)
     decided = outcomes[outcomes != 0]
     if not (decided > 0).any() or not (decided < 0).any():
         assert fraction is None

@@ -1,4 +1,4 @@
-"""The prompt section in the shape of seed 001, and reading an assessment with and without a model."""
+"""The prompt section, and reading an assessment with and without a model."""
 
 from __future__ import annotations
 

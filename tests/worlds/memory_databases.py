@@ -53,7 +53,7 @@ BANDWIDTHS = {"atr_d1": 0.3, "atr_h1": 0.3, "price": 0.2, "spread_as_atr_pct": 0
 
 
 def slow_similarity(query: dict[str, Any], memory: dict[str, Any]) -> float:
-    """design/memory.md's similarity, field by field: the mean over shared fields times coverage."""
+    """docs/memory.md's similarity, field by field: the mean over shared fields times coverage."""
     shared = matched = asked = 0.0
     for name, weight in WEIGHTS.items():
         if query.get(name) is None:
@@ -77,7 +77,7 @@ def slow_sigma(outcomes: list[float]) -> float:
 
 
 def slow_scores(episodes: list[dict[str, Any]], query: dict[str, Any], as_of: int) -> list[tuple[float, str]]:
-    """Every known episode's score, best first, by the formula of design/memory.md (no capital, no reviews)."""
+    """Every known episode's score, best first, by the formula of docs/memory.md (no capital, no reviews)."""
     past = sorted(
         (episode for episode in episodes if episode["at"] * 1000 <= as_of),
         key=lambda episode: (episode["at"], episode["id"]),

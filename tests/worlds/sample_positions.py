@@ -1,4 +1,4 @@
-"""Positions built by hand: seed 004's LP, a plain spot long, and what they are made of."""
+"""Positions built by hand: an LP, a plain spot long, and what they are made of."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class Ingested:
         return not self.conflicts and not self.faults
 
     def to_json(self) -> dict[str, Any]:
-        """The document of contract.md."""
+        """The JSON object that `retro ingest --json` prints."""
         return {
             "source": self.source,
             "events": self.events,
