@@ -13,7 +13,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import dataclass, field
 from itertools import pairwise
-from math import fsum
+from math import fsum, inf
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from retro.accounting.track import Effect
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from retro.model import Fact
 
 __all__ = [
-    "CLOSE",
     "YIELD_KINDS",
     "DailyBooks",
+    "agree",
     "attribution",
     "keep_books",
     "signed_sum",
@@ -41,18 +41,26 @@ __all__ = [
     "steps",
 ]
 
-CLOSE: Final = 1e-9
-"""How far apart two sums of the same money may be, as a share of what was added up: rounding, and nothing else."""
 
 YIELD_KINDS: Final = frozenset({"lp", "lending", "staking"})
 
 Amounts = dict[str, float]
+
+_ROUNDING: Final = 1e-9
 
 
 def signed_sum(components: Mapping[str, float], unattributed: float | None = None) -> float:
     """Components with their signs, summed without rounding on the way."""
     parts = [SIGNS[name] * amount for name, amount in components.items()]
     return fsum([*parts, unattributed or 0.0])
+
+
+def agree(first: float, second: float, size: float) -> bool:
+    """Whether two sums of the same money differ by rounding at most: a billionth of `size`, what was added up in size.
+
+    Never where one of them is no number, nor where the size is beyond one.
+    """
+    return abs(first - second) <= _ROUNDING * max(1.0, size) < inf
 
 
 @dataclass(slots=True)
@@ -162,7 +170,7 @@ def _check_closure(books: DailyBooks, turnover: Sequence[float], wallet_values: 
         booked = signed_sum(day)
         moved = books.equity[i + 1] - books.equity[i] - books.flows[i]
         size = held[i] + held[i + 1] + turnover[i] + sum(abs(amount) for amount in day.values())
-        if not abs(booked - moved) <= CLOSE * max(1.0, size):
+        if not agree(booked, moved, size):
             invariant(
                 holds=False,
                 name="a day's components come to its change of equity",
@@ -297,7 +305,7 @@ def attribution(
     parts = signed_sum(components, unattributed)
     if total is not None:
         size = fsum(map(abs, components.values())) + abs(unattributed or 0.0)
-        if not abs(total - parts) <= CLOSE * max(1.0, size):
+        if not agree(total, parts, size):
             invariant(
                 holds=False,
                 name="the components add up to the total",

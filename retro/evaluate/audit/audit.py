@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from retro.accounting.books import CLOSE
+from retro.accounting.books import agree
 from retro.evaluate.audit.citations import AuditRules, CreditItem, Role, Rule, Unit, resolve
 from retro.evaluate.audit.history import RECORD, History, identity
 from retro.invariant import invariant
@@ -99,7 +99,7 @@ def _check_shared(rows: Iterable[HeuristicReport], within: Iterable[CreditItem])
     """Shared credit must add up to the outcomes that were cited for: nothing is credited twice, nothing is lost."""
     outcomes = [item.value for item in within if item.cites and item.value is not None]
     credited, earned = fsum(row.shared_pnl or 0.0 for row in rows), fsum(outcomes)
-    if not abs(credited - earned) <= CLOSE * max(1.0, fsum(map(abs, outcomes))):
+    if not agree(credited, earned, fsum(map(abs, outcomes))):
         detail = f"{credited:.10g} is credited for outcomes of {earned:.10g}"
         invariant(holds=False, name="shared_pnl adds up to the outcomes", detail=detail)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import fsum
 from typing import TYPE_CHECKING, Any, Final
 
-from retro.accounting.books import CLOSE, YIELD_KINDS, attribution, signed_sum
+from retro.accounting.books import YIELD_KINDS, agree, attribution, signed_sum
 from retro.evaluate.position.alternatives import holding_on, inaction, vs_hold
 from retro.evaluate.position.checkpoints import drawn, post_exit, trajectory
 from retro.evaluate.position.costs import fees_between, slippage
@@ -181,7 +181,7 @@ def _check_life(life: PositionPath, components: Mapping[str, float]) -> None:
     """
     booked, made = signed_sum(components), life.state.pnl
     size = sum(abs(amount) for amount in components.values()) + sum(abs(e.value) for e in life.track.effects)
-    if not abs(booked - made) <= CLOSE * max(1.0, abs(life.state.value) + size):
+    if not agree(booked, made, abs(life.state.value) + size):
         invariant(
             holds=False,
             name="a position's components come to its pnl",
