@@ -16,7 +16,10 @@ from retro.journal import LONGEST_LINE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Lines", "magic", "open_source", "other_encoding", "read_lines"]
+__all__ = ["SQLITE", "Lines", "magic", "open_source", "other_encoding", "read_lines"]
+
+SQLITE: Final = b"SQLite format 3\0"
+"""How a SQLite database begins."""
 
 _CHUNK: Final = 1 << 18
 _GZIP: Final = b"\x1f\x8b"
@@ -118,7 +121,7 @@ def _cannot_open(path: str, error: Exception) -> str:
 
 def _refuse_other_formats(path: str, file: io.BufferedReader) -> None:
     head = _peek(file)
-    if head.startswith(b"SQLite format 3\0"):
+    if head.startswith(SQLITE):
         raise InputError(f"{path} is a SQLite database; for a freqtrade bot use retro ingest freqtrade")
     if head.startswith((b"ARROW1", b"FEA1", b"PAR1")):
         raise InputError(f"{path} is a column file; for candles use retro ingest marks")

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 from retro.app.doctor.check import Examination, broken, note, ok
 from retro.app.proposals.files import read_playbook
 from retro.errors import InputError
+from retro.ingest.registry import ADAPTERS
+from retro.ingest.source import SQLITE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,14 +20,14 @@ if TYPE_CHECKING:
 __all__ = ["CHECKS", "playbooks", "sources"]
 
 _SHOWN: Final = 3
-_SQLITE: Final = b"SQLite format 3\0"
 
 
 def sources(house: Installation) -> Iterator[Check]:
     """Every `[[source]]`: there, readable, and of the kind it is said to be."""
     for source in house.config.source:
-        wrong = _unreadable(source.path, folder=source.kind == "marks" and source.path.is_dir())
-        if wrong is None and source.kind == "journal" and _head(source.path) == _SQLITE:
+        adapter = ADAPTERS[source.kind]
+        wrong = _unreadable(source.path, folder=adapter.growth == "folder" and source.path.is_dir())
+        if wrong is None and adapter.growth == "appended" and _head(source.path) == SQLITE:
             wrong = f'{source.path} is a SQLite database; for a freqtrade bot write kind = "freqtrade"'
         if wrong is not None:
             yield broken("source", wrong)
@@ -33,7 +35,7 @@ def sources(house: Installation) -> Iterator[Check]:
             yield broken("source", f"candles: {wrong}")
         else:
             yield ok("source", f"{source.path}, {source.kind}")
-        if source.kind == "freqtrade" and source.candles is None:
+        if adapter.wants_candles and source.candles is None:
             yield note("source", f"{source.path} names no candles: without marks no path and no regret")
 
 
@@ -51,7 +53,7 @@ def _unreadable(path: Path, *, folder: bool) -> str | None:
 
 def _head(path: Path) -> bytes:
     with path.open("rb") as file:
-        return file.read(len(_SQLITE))
+        return file.read(len(SQLITE))
 
 
 def playbooks(house: Installation) -> Iterator[Check]:

@@ -7,6 +7,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from retro.ingest.registry import ADAPTERS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from decimal import Decimal
@@ -51,7 +53,7 @@ def key_of(source: Fingerprinted, host: str) -> str:
 
 def signature_of(source: Fingerprinted) -> str:
     """What changes when a source does: a digest of size and date of its files, a database's journals and candles."""
-    beside = ("", "-wal", "-journal") if source.kind == "freqtrade" else ("",)
+    beside = ADAPTERS[source.kind].beside
     stamps = [stamp for end in beside for stamp in _stamps(Path(f"{source.path}{end}"))]
     if source.candles is not None:
         stamps += _stamps(source.candles)

@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
 from retro.app.intake.fingerprints import key_of, signature_of
 from retro.app.intake.ingest import ingest
 from retro.errors import InputError, RetroError, StoreError
-from retro.ingest import candles
-from retro.ingest.freqtrade import reader as freqtrade
 from retro.ingest.freqtrade.candles import candle_files
-from retro.ingest.journal import reader as journal
 from retro.ingest.journal.parallel import read_path
+from retro.ingest.registry import ADAPTERS, CORRECTED
 from retro.secret import redact
 from retro.store.jobs import cursors
 
@@ -34,7 +32,6 @@ _HEAD: Final = 4096
 _TAIL: Final = 256
 _BLOCK: Final = 1 << 16
 _GZIP: Final = b"\x1f\x8b"
-_CORRECTED: Final = "replaced by a later reading"
 
 
 def read_all(bench: WorkContext, tally: PassSummary) -> None:
@@ -49,7 +46,7 @@ def read_all(bench: WorkContext, tally: PassSummary) -> None:
         if state.get("signature") == signature and alarm is None:
             continue
         try:
-            reached = _READERS[source.kind](bench, source, state)
+            reached = _READ_AGAIN[ADAPTERS[source.kind].growth](bench, source, state)
         except StoreError:
             raise
         except (RetroError, OSError, ValueError) as error:
@@ -119,7 +116,9 @@ def read_journal(bench: WorkContext, source: SourceTable, state: dict[str, Any])
         end = _last_newline(file, start)
         if end > start:
             span = _Span(file, start, end)
-            batches = _numbered(journal.read(cast("BinaryIO", span), str(path), now=now), lines)
+            batches = _numbered(
+                ADAPTERS[source.kind].load()(cast("BinaryIO", span), str(path), now=now), lines
+            )
             _ingest_batches(bench, source, batches, now, continued=is_continued)
             lines += span.newlines
         return {"offset": max(start, end), "lines": lines, **_marks_of(file, max(start, end))}
@@ -191,14 +190,14 @@ def _numbered(batches: Iterable[Batch], lines: int) -> Iterator[Batch]:
 # databases and candles
 
 
-def _freqtrade(bench: WorkContext, source: SourceTable, state: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG001  read whole
-    now = bench.clock()
-    batches = freqtrade.read(source.path, agent=source.agent, candles=source.candles, now=now)
-    _ingest_batches(bench, source, batches, now, replace=_CORRECTED, dated=True)
+def _read_whole(bench: WorkContext, source: SourceTable, state: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG001  read whole
+    now, adapter = bench.clock(), ADAPTERS[source.kind]
+    batches = adapter.load()(source.path, **adapter.options_of(source), now=now)
+    _ingest_batches(bench, source, batches, now, replace=CORRECTED, dated=adapter.is_dated)
     return {}
 
 
-def _candles(bench: WorkContext, source: SourceTable, state: dict[str, Any]) -> dict[str, Any]:
+def _read_folder(bench: WorkContext, source: SourceTable, state: dict[str, Any]) -> dict[str, Any]:
     """The finest candles of every pair of a folder, or one file; those that have not changed are passed over."""
     now, path = bench.clock(), source.path
     files = candle_files(path if path.is_dir() else path.parent)
@@ -214,12 +213,12 @@ def _candles(bench: WorkContext, source: SourceTable, state: dict[str, Any]) -> 
         raise InputError(
             f"{path}: no candles; files are named by pair and timeframe, as in ETH_USDC-1h.feather"
         )
-    before, stamps = state.get("files", {}), {}
+    before, stamps, read = state.get("files", {}), {}, ADAPTERS[source.kind].load()
     for pair, (frame, _, file) in sorted(chosen.items()):
         status = file.stat()
         stamps[pair] = [file.name, status.st_size, status.st_mtime_ns]
         if before.get(pair) != stamps[pair]:
-            batches = candles.read(str(file), _instrument(pair), f"{frame // 1_000_000}s", now=now)
+            batches = read(str(file), _instrument(pair), f"{frame // 1_000_000}s", now=now)
             _ingest_batches(bench, source.model_copy(update={"path": file}), batches, now)
     return {"files": stamps}
 
@@ -231,4 +230,4 @@ def _instrument(pair: str) -> str:
     return f"{base}/{quote}:{settle}" if settle else f"{base}/{quote}" if quote else base
 
 
-_READERS: Final = {"journal": read_journal, "freqtrade": _freqtrade, "marks": _candles}
+_READ_AGAIN: Final = {"appended": read_journal, "whole": _read_whole, "folder": _read_folder}

@@ -15,6 +15,7 @@ from retro.ingest.freqtrade.candles import CandleFile, candle_files, choose, ser
 from retro.ingest.freqtrade.facts import equity_fact, facts_of
 from retro.ingest.freqtrade.legs import settled
 from retro.ingest.freqtrade.trades import ZERO, Trade, instant_of, number_of, owner_of, positive_of, trade_of
+from retro.ingest.source import SQLITE
 from retro.journal.values import AGENT_NAME
 from retro.model import Batch, EventRow, Fault
 from retro.periods import DAY
@@ -32,7 +33,6 @@ BEFORE: Final = DAY
 AFTER: Final = 31 * DAY
 """Marks are taken from this long before the first entry to this long after the last exit; of what is open, to now."""
 _NOT_AGENT: Final = re.compile(r"[^A-Za-z0-9._-]")
-_MAGIC: Final = b"SQLite format 3\0"
 
 
 @dataclass(slots=True)
@@ -104,14 +104,14 @@ def _opened(path: Path, agent: str | None) -> Iterator[_Source]:
         )
     try:
         with path.open("rb") as file:
-            head = file.read(len(_MAGIC))
+            head = file.read(len(SQLITE))
     except FileNotFoundError as error:
         raise InputError(f"{path} does not exist; check the path") from error
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
     if not head:
         raise InputError(f"{path} is empty; give the bot's database or a backtest result")
-    if head == _MAGIC:
+    if head == SQLITE:
         with freqtrade_tables.open_copy(path) as connection:
             yield _Source(
                 freqtrade_tables.owners(connection),

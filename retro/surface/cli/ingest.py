@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["add_to"]
 
-_REASON = "replaced by a later reading"
 _SHOWN = 20
 
 app = typer.Typer(
@@ -63,6 +62,7 @@ def _take(
 ) -> Ingested:
     """Take a source in. One of several that cannot be read keeps no other out, and a script is told of it in JSON."""
     from retro.app.intake.ingest import Ingested, ingest
+    from retro.ingest.registry import CORRECTED
     from retro.model import Fault
     from retro.surface.cli.screen import counter
 
@@ -77,7 +77,7 @@ def _take(
                 source,
                 chain(first, read),
                 call.settings,
-                replace=_REASON if dated or on_conflict == "replace" else None,
+                replace=CORRECTED if dated or on_conflict == "replace" else None,
                 dated=dated,
                 strict=strict,
                 dry_run=dry_run,
