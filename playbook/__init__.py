@@ -3,8 +3,10 @@
     blocks      which lines of a Markdown text are list items
     heuristic   one rule: id, confidence, text, metadata
     document    the parsed file, lossless, with its faults
+    ids         what an id looks like, and where one stands in a text
     citation    from cited labels to heuristics
     amendment   the closed grammar of changes
+    operations  wording them, one function an operation
     edit        carrying them out, and undoing them, on the text
     diff        showing them
     confidence  how far evidence moves a confidence
@@ -23,7 +25,7 @@ from playbook.audit import AuditRow
 from playbook.citation import claims, resolve
 from playbook.diff import diff
 from playbook.document import Playbook, find, parse
-from playbook.edit import apply, edits, inverse, splice
+from playbook.edit import apply, edits, inverse, is_applied, splice
 from playbook.errors import PlaybookError, PlaybookFault
 from playbook.heuristic import Heuristic
 from playbook.proposal import first, judge, propose
@@ -44,6 +46,7 @@ __all__ = [
     "first",
     "from_json",
     "inverse",
+    "is_applied",
     "judge",
     "parse",
     "propose",

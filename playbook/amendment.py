@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from playbook.confidence import CANDIDATE
-from playbook.document import Playbook, find, parse
-from playbook.errors import DuplicateHeuristic, NotPermitted, ProposalError, UnknownHeuristic
-from playbook.heuristic import Heuristic, Status, compose, with_confidence, with_entry, with_text
-from playbook.plain import literal, plain
+from playbook.document import parse
+from playbook.errors import ProposalError
+from playbook.heuristic import with_confidence
+from playbook.plain import plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from datetime import date
+
+    from playbook.heuristic import Heuristic
 
 __all__ = [
     "OPS",
@@ -29,25 +28,13 @@ __all__ = [
     "Grounds",
     "Op",
     "Origin",
-    "add",
-    "demote",
-    "demote_label",
     "from_json",
-    "merge",
-    "next_id",
-    "promote",
-    "retire",
-    "revise",
-    "set_confidence",
-    "standing",
     "to_json",
 ]
 
 Op = Literal["add", "revise", "set_confidence", "demote", "promote", "retire", "merge"]
 Origin = Literal["audit", "model"]
 OPS: tuple[Op, ...] = get_args(Op)
-
-_MENTION = re.compile(r"\bH-([0-9]{1,6})\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +66,27 @@ class Amendment:
         return hashlib.sha256(content.encode("ascii")).hexdigest()[:16]
 
     @property
+    def before(self) -> tuple[Heuristic, ...]:
+        """The heuristics as they stood when it was written; none where it brings a new one."""
+        return parse(self.old or "").heuristics
+
+    @property
+    def after(self) -> tuple[Heuristic, ...]:
+        """The heuristics as it wants them: one, of a merge two; none where its line does not read as one."""
+        return parse(self.new).heuristics
+
+    @property
+    def subject(self) -> str:
+        """The id of what it is about: of a label that becomes a heuristic, the id it gets."""
+        after = self.after
+        return after[0].id if after and not self.before else self.heuristic
+
+    @property
+    def touched(self) -> frozenset[str]:
+        """Every name it speaks of: the heuristic or label, and the ids of its lines."""
+        return frozenset({self.heuristic, *(heuristic.id for heuristic in self.after)})
+
+    @property
     def resolved(self) -> int:
         """How many resolved citations it rests on."""
         evidence = self.grounds.evidence
@@ -87,11 +95,11 @@ class Amendment:
 
 
 def _content(amendment: Amendment) -> list[str]:
-    new = parse(amendment.new).heuristics
+    new = amendment.after
     if amendment.old is None or not new:
         is_add = amendment.op == "add" and bool(new)
         return [new[0].text, *new[0].tags] if is_add else [amendment.heuristic]
-    old = parse(amendment.old).heuristics
+    old = amendment.before
     content = [amendment.heuristic, *(with_confidence(heuristic.head, 0) for heuristic in old)]
     if amendment.op == "revise":
         content.append(new[0].text)
@@ -133,142 +141,3 @@ def from_json(proposal: object) -> Amendment:
         raise ProposalError("a proposal's old is a text or null, its evidence an object")
     grounds = Grounds(fields["evidence"], fields["falsified_by"], fields["origin"])
     return Amendment(fields["op"], fields["heuristic"], fields["old"], fields["new"], grounds)
-
-
-def standing(playbook: Playbook, heuristic: str) -> Heuristic:
-    """The one heuristic of this id. Raises UnknownHeuristic, or DuplicateHeuristic when there are several."""
-    matches = [rule for rule in playbook.heuristics if rule.id == heuristic]
-    if not matches:
-        raise UnknownHeuristic(plain(heuristic, 60), "is not in the playbook")
-    if len(matches) > 1:
-        raise DuplicateHeuristic(
-            heuristic, "stands on lines " + " and ".join(str(rule.line) for rule in matches)
-        )
-    return matches[0]
-
-
-def next_id(playbook: Playbook) -> str:
-    """The first id above every one the text mentions, so that a deleted rule's number is not used again."""
-    return f"H-{max((int(number) for number in _MENTION.findall(playbook.text)), default=0) + 1}"
-
-
-def _words(heuristic: str, text: str) -> str:
-    words = plain(text)
-    if not words:
-        raise NotPermitted(heuristic, "a heuristic needs a text that can be seen")
-    return words
-
-
-def _fresh(playbook: Playbook, heuristic: str | None) -> tuple[str, str]:
-    """An id that is free, and the bullet the document uses."""
-    heuristic = heuristic or next_id(playbook)
-    if find(playbook, heuristic):
-        raise DuplicateHeuristic(heuristic, "is in the playbook already")
-    return heuristic, playbook.heuristics[0].head.raw[0] if playbook.heuristics else "-"
-
-
-def add(
-    playbook: Playbook,
-    text: str,
-    grounds: Grounds,
-    *,
-    heuristic: str | None = None,
-    tags: tuple[str, ...] = (),
-    since: date | None = None,
-) -> Amendment:
-    """A new candidate, at confidence 0.35; the next free id unless one is given."""
-    heuristic, bullet = _fresh(playbook, heuristic)
-    words = _words(heuristic, text)
-    line = compose(heuristic, CANDIDATE, words, status="candidate", tags=tags, since=since, bullet=bullet)
-    return Amendment("add", heuristic, None, line, grounds)
-
-
-def demote_label(
-    playbook: Playbook,
-    label: str,
-    text: str,
-    grounds: Grounds,
-    *,
-    heuristic: str | None = None,
-    confidence: float = CANDIDATE,
-    since: date | None = None,
-) -> Amendment:
-    """Demote a label that no heuristic claims: it enters the playbook as a demoted one, so that the no is written down."""
-    heuristic, bullet = _fresh(playbook, heuristic)
-    tags = () if heuristic == label else (label,)
-    words = _words(heuristic, text)
-    line = compose(heuristic, confidence, words, status="demoted", tags=tags, since=since, bullet=bullet)
-    return Amendment("demote", label, None, line, grounds)
-
-
-def revise(
-    playbook: Playbook, heuristic: str, text: str, grounds: Grounds, *, since: date | None = None
-) -> Amendment:
-    """Other words for a heuristic; `since`, when given, is the day from which its evidence counts anew."""
-    current = standing(playbook, heuristic)
-    new = with_text(current.head, _words(heuristic, text))
-    if since:
-        new = _with(new, "since", since.isoformat())
-    return Amendment("revise", heuristic, current.head.raw, new, grounds)
-
-
-def set_confidence(playbook: Playbook, heuristic: str, confidence: float, grounds: Grounds) -> Amendment:
-    """Another confidence, 0 to 1, written to two digits."""
-    current = standing(playbook, heuristic)
-    return Amendment("set_confidence", heuristic, current.head.raw, _rated(current, confidence), grounds)
-
-
-def demote(
-    playbook: Playbook, heuristic: str, grounds: Grounds, *, confidence: float | None = None
-) -> Amendment:
-    """Kept, not to be followed; the confidence may move with it."""
-    return _restate("demote", standing(playbook, heuristic), "demoted", confidence, grounds)
-
-
-def promote(
-    playbook: Playbook, heuristic: str, grounds: Grounds, *, confidence: float | None = None
-) -> Amendment:
-    """To be followed; the confidence may move with it."""
-    return _restate("promote", standing(playbook, heuristic), "active", confidence, grounds)
-
-
-def retire(playbook: Playbook, heuristic: str, reason: str, grounds: Grounds) -> Amendment:
-    """Moved to `## Retired`, with the reason."""
-    current = standing(playbook, heuristic)
-    return Amendment("retire", heuristic, current.head.raw, _retired(current, reason), grounds)
-
-
-def merge(playbook: Playbook, survivor: str, absorbed: str, grounds: Grounds) -> Amendment:
-    """The survivor takes over the labels of the absorbed one, which is retired with that reason."""
-    first, second = standing(playbook, survivor), standing(playbook, absorbed)
-    if first.id == second.id:
-        raise NotPermitted(survivor, "cannot be merged with itself")
-    tags = tuple(dict.fromkeys((*first.tags, *second.tags)))
-    new = (
-        _with(first.head.raw, "tags", ", ".join(map(literal, tags))) if tags != first.tags else first.head.raw
-    )
-    old = f"{first.head.raw}\n{second.head.raw}"
-    return Amendment("merge", survivor, old, f"{new}\n{_retired(second, f'merged into {survivor}')}", grounds)
-
-
-def _with(raw: str, key: str, value: str) -> str:
-    return with_entry(parse(raw).heuristics[0].head, key, value)
-
-
-def _retired(current: Heuristic, reason: str) -> str:
-    line = _with(current.head.raw, "status", "retired")
-    words = plain(reason)
-    return _with(line, "reason", literal(words)) if words else line
-
-
-def _rated(current: Heuristic, confidence: float) -> str:
-    if not 0 <= confidence <= 1:
-        raise NotPermitted(current.id, "a confidence lies between 0 and 1")
-    return with_confidence(current.head, confidence)
-
-
-def _restate(
-    op: Op, current: Heuristic, status: Status, confidence: float | None, grounds: Grounds
-) -> Amendment:
-    line = current.head.raw if confidence is None else _rated(current, confidence)
-    return Amendment(op, current.id, current.head.raw, _with(line, "status", status), grounds)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from playbook.heuristic import Heuristic
 
@@ -25,17 +25,9 @@ def claims(heuristics: Sequence[Heuristic]) -> dict[str, str]:
     return claimed
 
 
-def resolve(heuristics: Sequence[Heuristic], cites: Iterable[str]) -> tuple[str, ...]:
-    """Turn cited ids and labels into heuristic ids, each once, in the order cited; unclaimed labels stay themselves."""
-    ids = {heuristic.id for heuristic in heuristics}
-    claimed = claims(heuristics)
+def resolve(cites: Iterable[str], claimed: Mapping[str, str]) -> tuple[str, ...]:
+    """Turn cited ids and labels into heuristic ids, each once, in the order cited.
 
-    def meant(cite: str) -> str:
-        for name in (cite, " ".join(cite.split())):
-            if name in ids:
-                return name
-            if name in claimed:
-                return claimed[name]
-        return cite
-
-    return tuple(dict.fromkeys(map(meant, cites)))
+    `claimed` says of a label which heuristic claims it; what nobody claims stays itself.
+    """
+    return tuple(dict.fromkeys(claimed.get(cite, cite) for cite in cites))

@@ -15,18 +15,19 @@ from typing import TYPE_CHECKING, Literal
 
 from playbook.blocks import Heading, ListItem, Outline, outline
 from playbook.citation import claims
-from playbook.errors import PlaybookFault
+from playbook.errors import DuplicateHeuristic, PlaybookFault, UnknownHeuristic
 from playbook.heuristic import Heuristic, Status, read_head
+from playbook.ids import ITEM_START, numbers_in
 from playbook.plain import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["Playbook", "PlaybookSection", "find", "parse"]
+__all__ = ["Playbook", "PlaybookSection", "find", "next_number", "parse", "standing"]
 
 _TITLE = re.compile(r"(?P<kind>global|retired|strategy\s*:\s*(?P<name>.+))", re.IGNORECASE)
 _UNDECODED = re.compile("[\udc80-\udcff]")
-_ITEM_SHAPED = re.compile(r"^[ \t]{0,3}[-*+][ \t]+H-[0-9]+[ \t]*\[", re.MULTILINE)
+_ITEM_SHAPED = re.compile(rf"^[ \t]{{0,3}}[-*+][ \t]+{ITEM_START}", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,23 @@ def parse(text: str | bytes) -> Playbook:
 def find(playbook: Playbook, id: str) -> Heuristic | None:  # noqa: A002 - it is called an id everywhere else
     """The heuristic of this id, the first when it stands twice, None when there is none."""
     return next((heuristic for heuristic in playbook.heuristics if heuristic.id == id), None)
+
+
+def standing(playbook: Playbook, heuristic: str) -> Heuristic:
+    """The one heuristic of this id. Raises UnknownHeuristic, or DuplicateHeuristic when there are several."""
+    matches = [rule for rule in playbook.heuristics if rule.id == heuristic]
+    if not matches:
+        raise UnknownHeuristic(plain(heuristic, 60), "is not in the playbook")
+    if len(matches) > 1:
+        raise DuplicateHeuristic(
+            heuristic, "stands on lines " + " and ".join(str(rule.line) for rule in matches)
+        )
+    return matches[0]
+
+
+def next_number(playbook: Playbook) -> int:
+    """The first number above every one the text mentions, so that a deleted rule's id is not used again."""
+    return max(numbers_in(playbook.text), default=0) + 1
 
 
 def _sections(headings: Sequence[Heading], end: int) -> Iterator[PlaybookSection]:

@@ -7,25 +7,23 @@ trusted, wherever it came from.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from playbook.amendment import Amendment, standing
-from playbook.document import Playbook, find, parse
+from playbook.document import Playbook, find, parse, standing
 from playbook.errors import DuplicateHeuristic, NotPermitted, StaleLine
 from playbook.plain import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from playbook.amendment import Amendment
     from playbook.heuristic import Heuristic
 
-__all__ = ["Edit", "amended", "apply", "edits", "inverse", "splice"]
+__all__ = ["Edit", "amended", "apply", "edits", "inverse", "is_applied", "splice"]
 
 _BOM = "\ufeff"
-_LINE = re.compile(r" (?:first )?on line [0-9]+")
 _MAY_CHANGE = {
     "add": frozenset(),
     "revise": frozenset({"text", "since"}),
@@ -85,8 +83,14 @@ def amended(playbook: Playbook, amendment: Amendment) -> tuple[Playbook, tuple[E
     return after, step
 
 
+def is_applied(playbook: Playbook, amendment: Amendment) -> bool:
+    """Whether the document says already what the amendment wants it to, by whoever's hand."""
+    lines = {heuristic.head.raw.strip() for heuristic in playbook.heuristics}
+    return all(heuristic.head.raw.strip() in lines for heuristic in amendment.after)
+
+
 def _plan(playbook: Playbook, amendment: Amendment) -> list[Edit]:
-    wanted = parse(amendment.new).heuristics
+    wanted = amendment.after
     if len(wanted) != (2 if amendment.op == "merge" else 1):
         raise NotPermitted(plain(amendment.heuristic, 60), "the new line does not read as a heuristic")
     if amendment.new != "\n".join(heuristic.head.raw for heuristic in wanted):
@@ -179,7 +183,7 @@ def _check(before: Playbook, after: Playbook, amendment: Amendment) -> None:
     """Refuse a result that differs from `before` in more than the operation may change."""
     if before.text == after.text:
         raise NotPermitted(amendment.heuristic, "it would change nothing")
-    wanted = {heuristic.id: heuristic for heuristic in parse(amendment.new).heuristics}
+    wanted = {heuristic.id: heuristic for heuristic in amendment.after}
     untouched = [
         [
             (heuristic.id, _field_values(heuristic))
@@ -203,11 +207,6 @@ def _check(before: Playbook, after: Playbook, amendment: Amendment) -> None:
         _check_status(amendment, op, now)
         if amendment.old is not None:
             _check_fields(standing(before, line.id), now, op)
-
-
-def _reasons(playbook: Playbook) -> Counter[str]:
-    """Why each fault is one, without the line numbers, which an amendment may shift."""
-    return Counter(_LINE.sub("", fault.reason) for fault in playbook.faults)
 
 
 def _field_values(heuristic: Heuristic) -> tuple[object, ...]:

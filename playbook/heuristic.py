@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal, get_args
 
+from playbook.ids import ANY_ID
 from playbook.plain import literal, plain, unquoted
 
 __all__ = [
@@ -37,9 +38,7 @@ Status = Literal["candidate", "active", "demoted", "retired"]
 STATUSES: tuple[Status, ...] = get_args(Status)
 KEYS = ("tags", "since", "status", "reason")
 
-_ID = re.compile(
-    r"(?P<id>[A-Za-z][A-Za-z0-9_]{0,15}-[0-9]{1,9})[ \t]*\[(?P<confidence>[^\[\]\n]*)\](?![(\[])"
-)
+_ID = re.compile(rf"(?P<id>{ANY_ID})[ \t]*\[(?P<confidence>[^\[\]\n]*)\](?![(\[])")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
 _QUOTED = r'(?:(?<=[:,\s])|\A)"(?:[^"\\]|\\.)*+"'
 _BRACES = re.compile(rf"\{{(?P<inside>(?>{_QUOTED}|[^{{}}])*+)\}}(?=[ \t\r]*(?:\n|\Z))")

@@ -16,13 +16,14 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from playbook import amendment as amend
-from playbook.amendment import Amendment, Grounds
+from playbook import operations
+from playbook.amendment import Amendment, Grounds, Op
 from playbook.audit import MIN_RESOLVED, AuditRow, evidence
 from playbook.confidence import CANDIDATE, STEP, posterior
-from playbook.document import Playbook, parse
+from playbook.document import Playbook, next_number, parse
 from playbook.edit import amended, apply
 from playbook.errors import AmendmentError
+from playbook.ids import id_of, is_own_id
 from playbook.plain import plain
 
 if TYPE_CHECKING:
@@ -46,8 +47,7 @@ _PATIENCE = 30  # and at most: a rule must not outlive its refutation by a year
 _INSEPARABLE = 0.8
 _ENOUGH_TO_MERGE = 10  # a handful of shared citations shows nothing
 _STILL_LOSING = 3
-_OWN_ID = re.compile(r"H-[0-9]{1,9}")
-_ORDER: tuple[amend.Op, ...] = ("demote", "retire", "merge", "promote", "set_confidence", "revise", "add")
+_ORDER: tuple[Op, ...] = ("demote", "retire", "merge", "promote", "set_confidence", "revise", "add")
 
 
 def propose(playbook: Playbook, rows: Sequence[AuditRow]) -> list[Amendment]:
@@ -68,7 +68,7 @@ def propose(playbook: Playbook, rows: Sequence[AuditRow]) -> list[Amendment]:
     merges = list(
         _merges(playbook, {k: v for k, v in best.items() if k in heuristics and k not in amended_ids})
     )
-    merged_ids = {heuristic.id for amendment in merges for heuristic in parse(amendment.new).heuristics}
+    merged_ids = {heuristic.id for amendment in merges for heuristic in amendment.after}
     amendments += merges
     for name, row in best.items():
         if (
@@ -99,8 +99,8 @@ def judge(
     if proposal.op in ("merge", "revise") or not isinstance(awaited, int) or resolved < awaited:
         return "open"
     if proposal.op == "set_confidence" and proposal.old:
-        stated = parse(proposal.old).heuristics[0].confidence or 0
-        is_raise = (parse(proposal.new).heuristics[0].confidence or 0) > stated
+        stated = proposal.before[0].confidence or 0
+        is_raise = (proposal.after[0].confidence or 0) > stated
         rate = wins / resolved
         return "refuted" if (rate < stated if is_raise else rate > stated) else "validated"
     is_against = proposal.op in ("demote", "retire")
@@ -155,15 +155,15 @@ def _verdict(playbook: Playbook, heuristic: Heuristic, row: AuditRow) -> Amendme
     prior = {"prior": stated if row.prior is None else row.prior}
     losing = _grounds(row, _next(row, f"average above 0 {row.unit}"), **prior)
     if _supported(row, "demote") and heuristic.status in ("candidate", "active"):
-        return amend.demote(playbook, heuristic.id, losing, confidence=confidence)
+        return operations.demote(playbook, heuristic.id, losing, confidence=confidence)
     if _supported(row, "demote") and heuristic.status == "demoted":
         if row.resolved_since is not None and row.resolved_since < _STILL_LOSING:
             return None
         reason = f"average {row.avg:+.2f} {row.unit} over {row.evaluated_count} citations"
-        return amend.retire(playbook, heuristic.id, reason, losing)
+        return operations.retire(playbook, heuristic.id, reason, losing)
     if _supported(row, "keep") and heuristic.status in ("candidate", "demoted"):
         earning = _grounds(row, _next(row, f"average below 0 {row.unit}"), **prior)
-        return amend.promote(playbook, heuristic.id, earning, confidence=confidence)
+        return operations.promote(playbook, heuristic.id, earning, confidence=confidence)
     return None
 
 
@@ -177,7 +177,7 @@ def _rated(playbook: Playbook, heuristic: Heuristic, row: AuditRow) -> Amendment
         return None
     rate = f"win {'less' if confidence > stated else 'more'} often than {100 * stated:.0f} % of the time"
     grounds = _grounds(row, _next(row, rate), prior=stated if row.prior is None else row.prior)
-    return amend.set_confidence(playbook, heuristic.id, confidence, grounds)
+    return operations.set_confidence(playbook, heuristic.id, confidence, grounds)
 
 
 def _merges(playbook: Playbook, rows: Mapping[str, AuditRow]) -> Iterator[Amendment]:
@@ -205,7 +205,7 @@ def _merges(playbook: Playbook, rows: Mapping[str, AuditRow]) -> Iterator[Amendm
         grounds = _grounds(
             rows[survivor], words, jaccard=round(-minus_shared, 4), absorbed=evidence(rows[absorbed])
         )
-        yield amend.merge(playbook, survivor, absorbed, grounds)
+        yield operations.merge(playbook, survivor, absorbed, grounds)
 
 
 def _same_way(row: AuditRow, partner: AuditRow) -> bool:
@@ -226,12 +226,12 @@ def _newcomers(playbook: Playbook, rows: Sequence[AuditRow]) -> Iterator[Amendme
         if _supported(row, "demote") or _supported(row, "keep") or (is_first and _cited(row) > 0)
     ]
     spoken_for = {row.heuristic_id for row in chosen}
-    number = int(amend.next_id(playbook)[2:])
+    number = next_number(playbook)
     for row in chosen:
         label = row.heuristic_id
-        while f"H-{number}" in spoken_for:
+        while id_of(number) in spoken_for:
             number += 1
-        heuristic = label if _OWN_ID.fullmatch(label) else f"H-{number}"
+        heuristic = label if is_own_id(label) else id_of(number)
         number += heuristic != label
         yield _newcomer(playbook, row, heuristic)
 
@@ -245,12 +245,12 @@ def _newcomer(playbook: Playbook, row: AuditRow, heuristic: str) -> Amendment:
     if _supported(row, "demote"):
         grounds = _grounds(row, _next(row, f"average above 0 {row.unit}"), prior=CANDIDATE)
         confidence = _posterior(CANDIDATE, replace(row, prior=None))
-        return amend.demote_label(
+        return operations.demote_label(
             playbook, label, text, grounds, heuristic=heuristic, confidence=confidence, since=since
         )
     grounds = _grounds(row, _next(row, f"average below 0 {row.unit}"), prior=CANDIDATE)
     tags = () if heuristic == label else (label,)
-    return amend.add(playbook, text, grounds, heuristic=heuristic, tags=tags, since=since)
+    return operations.add(playbook, text, grounds, heuristic=heuristic, tags=tags, since=since)
 
 
 def _cited(row: AuditRow) -> int:

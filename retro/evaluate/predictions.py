@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from playbook.citation import resolve
 from retro.accounting.order import natural_key
-from retro.evaluate.audit.citations import resolve
 from retro.evaluate.columns import column
 from retro.evaluate.position.retrospective import AgentWords
 from retro.evaluate.position.summary import ENTRY_ACTIONS, EXIT_ACTIONS, cites_of

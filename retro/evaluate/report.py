@@ -5,10 +5,11 @@ from __future__ import annotations
 from math import fsum
 from typing import TYPE_CHECKING
 
-from retro.accounting.books import attribution
+from playbook.citation import resolve
+from retro.accounting.books import COMPONENTS, SIGNS, attribution
 from retro.evaluate.actions import actions, closed_in, in_period
 from retro.evaluate.audit.audit import audit_period
-from retro.evaluate.audit.citations import Role, items_of, resolve
+from retro.evaluate.audit.citations import Role, items_of
 from retro.evaluate.breakdowns import breakdowns
 from retro.evaluate.effectiveness import effectiveness_of, resolved_decisions, week_of
 from retro.evaluate.inputs import Inputs, Options

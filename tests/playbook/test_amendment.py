@@ -9,20 +9,11 @@ from pathlib import Path
 import pytest
 
 from playbook import Amendment, apply, diff, edits, find, inverse, parse, splice
-from playbook.amendment import (
-    Grounds,
-    add,
-    demote,
-    demote_label,
-    merge,
-    promote,
-    retire,
-    revise,
-    set_confidence,
-)
+from playbook.amendment import Grounds
 from playbook.errors import (
     StaleLine,
 )
+from playbook.operations import add, demote, demote_label, merge, promote, retire, revise, set_confidence
 
 WHY = Grounds({"resolved": 12, "average": -2.1}, "the next 12 resolved entry citations average above 0 usd")
 

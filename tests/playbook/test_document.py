@@ -90,7 +90,7 @@ def test_a_heuristic_knows_its_strategy_its_day_and_why_it_was_retired() -> None
 def test_a_citation_of_a_claimed_label_is_a_citation_of_its_heuristic() -> None:
     book = parse(SAMPLE)
     assert claims(book.heuristics) == {"size_up": "H-7", "thin": "H-12", "a, b": "H-12"}
-    assert resolve(book.heuristics, ["roi", "size_up", "H-7", " thin ", "H-3", "roi"]) == (
+    assert resolve(["roi", "size_up", "H-7", "thin", "H-3", "roi"], claims(book.heuristics)) == (
         "roi",
         "H-7",
         "H-12",

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from playbook import apply, edits, find, inverse, parse, splice
-from playbook.amendment import Grounds, add, demote_label, retire, revise
+from playbook.amendment import Grounds
 from playbook.errors import NotPermitted
+from playbook.operations import add, demote_label, retire, revise
 from playbook.plain import MAX_TEXT, plain
 
 WHY = Grounds({"resolved": 12}, "the next 12 resolved entry citations average above 0 usd", "audit")

@@ -8,18 +8,8 @@ from typing import Any
 import pytest
 
 from playbook import Amendment, apply, from_json, parse, to_json
-from playbook.amendment import (
-    Grounds,
-    add,
-    demote,
-    demote_label,
-    merge,
-    next_id,
-    promote,
-    retire,
-    revise,
-    set_confidence,
-)
+from playbook.amendment import Grounds
+from playbook.document import next_number
 from playbook.errors import (
     AmendmentError,
     DuplicateHeuristic,
@@ -28,6 +18,7 @@ from playbook.errors import (
     StaleLine,
     UnknownHeuristic,
 )
+from playbook.operations import add, demote, demote_label, merge, promote, retire, revise, set_confidence
 
 WHY = Grounds({"resolved": 12, "average": -2.1}, "the next 12 resolved entry citations average above 0 usd")
 
@@ -198,8 +189,8 @@ def test_a_confidence_lies_between_nought_and_one(confidence: float) -> None:
 
 
 def test_an_id_once_mentioned_is_not_given_again() -> None:
-    assert next_id(BOOK) == "H-42"
-    assert next_id(parse("")) == "H-1"
+    assert next_number(BOOK) == 42
+    assert next_number(parse("")) == 1
     with pytest.raises(DuplicateHeuristic):
         add(BOOK, "x", WHY, heuristic="H-7")
 

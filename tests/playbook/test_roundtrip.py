@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from playbook import Playbook, apply, edits, inverse, parse, splice
-from playbook.amendment import Amendment, Grounds, add, demote, retire, set_confidence
+from playbook.amendment import Amendment, Grounds
 from playbook.errors import AmendmentError
+from playbook.operations import add, demote, retire, set_confidence
 from tests.worlds.places import ROOT
 
 DOCUMENTS = 10_000

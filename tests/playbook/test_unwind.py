@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from playbook import Playbook, edits, inverse, parse, splice
-from playbook.amendment import Grounds, add, demote, merge, promote, retire, revise, set_confidence
+from playbook.amendment import Grounds
 from playbook.errors import AmendmentError
+from playbook.operations import add, demote, merge, promote, retire, revise, set_confidence
 
 WHY = Grounds({"resolved": 12, "average": -2.1}, "the next 12 resolved entry citations average above 0 usd")
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from playbook.citation import resolve
 from retro.accounting.books import agree
-from retro.evaluate.audit.citations import AuditRules, CreditItem, Role, Rule, Unit, resolve
 from retro.evaluate.audit.history import RECORD, History, identity
 from retro.invariant import invariant
 from retro.kernels import audit as kernel
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
+
+    from retro.evaluate.audit.citations import AuditRules, CreditItem, Role, Rule, Unit
 
 __all__ = ["audit_period", "audit_standing"]
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from math import fsum
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from playbook.citation import resolve
 from retro.evaluate.position.summary import ENTRY_ACTIONS, EXIT_ACTIONS
 from retro.kernels import audit
 from retro.periods import DAY, day_of
@@ -26,7 +27,6 @@ __all__ = [
     "entry_day",
     "items_of",
     "outcomes_of",
-    "resolve",
 ]
 
 Unit = Literal["usd", "r", "bps"]
@@ -123,11 +123,6 @@ def outcomes_of(items: Iterable[CreditItem], claims: Mapping[str, str]) -> list[
 def entry_day(opened_at: int, rules: AuditRules) -> int:
     """The owner's day on which a position was entered, as an ordinal: outcomes of one day are one observation."""
     return opened_at // DAY if rules.zone is None else day_of(opened_at, rules.zone).toordinal()
-
-
-def resolve(cites: Iterable[str], claims: Mapping[str, str]) -> tuple[str, ...]:
-    """Tags a heuristic claims become that heuristic; each once, in order."""
-    return tuple(dict.fromkeys(claims.get(cite, cite) for cite in cites))
 
 
 def items_of(row: PositionSummary, rules: AuditRules, claims: Mapping[str, str]) -> list[CreditItem]:

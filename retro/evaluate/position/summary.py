@@ -6,13 +6,13 @@ citation audit, the alarm and the lists need without replaying a position's fact
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from math import fsum, isfinite
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from playbook.ids import ids_cited_in
 from retro.accounting.order import natural_key
 from retro.evaluate.position.alternatives import outcome_of
 from retro.invariant import invariant
@@ -39,7 +39,6 @@ __all__ = [
 ENTRY_ACTIONS: Final = frozenset({"enter", "increase", "hold", "skip"})
 EXIT_ACTIONS: Final = frozenset({"exit", "reduce"})
 _LONGEST_HORIZON: Final = 7 * DAY
-_HEURISTIC: Final = re.compile(r"(?<![A-Za-z0-9_-])H-\d{1,9}(?![A-Za-z0-9_])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +86,7 @@ class PositionSummary:
 
 def cites_of(decision: Decision) -> tuple[str, ...]:
     """What a decision cites, each once in order: its list, else the ids of the form H-7 in its reasoning."""
-    cites = decision.cites if decision.cites is not None else _HEURISTIC.findall(decision.reasoning)
+    cites = decision.cites if decision.cites is not None else ids_cited_in(decision.reasoning)
     return tuple(dict.fromkeys(cite for cite in cites if cite))
 
 
