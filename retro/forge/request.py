@@ -7,20 +7,26 @@ it, as a quotation, escaped: no image, link, mention, HTML or command can come o
 from __future__ import annotations
 
 import hashlib
-import math
 import re
 from datetime import UTC, datetime
 from email.utils import format_datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from playbook import diff, parse
+from playbook import diff
 from retro.figures import DASH
 from retro.forge.git import AUTHOR
 from retro.present.markdown import escaped
+from retro.present.page.amendments import (
+    EXTRA_FIGURES,
+    FIGURES,
+    change_in_words,
+    figures_of,
+    grounds_in_words,
+)
 from retro.safe import plain_text, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from playbook import Amendment, Heuristic
 
@@ -74,14 +80,17 @@ def branch_of(agent: str, week: str, number: int = 1) -> str:
 
 def title_of(agent: str, week: str, amendments: Sequence[Amendment]) -> str:
     """One line, of plain names only: a forge reads titles and subjects for mentions and issues."""
-    changes = [_change(amendment) for amendment in amendments]
+    changes = [change_in_words(amendment, _name) for amendment in amendments]
     remainder = f" and {len(changes) - _NAMED} more" if len(changes) > _NAMED else ""
     return f"playbook({_name(agent)}): {', '.join(changes[:_NAMED])}{remainder} ({week})"
 
 
 def message_of(agent: str, week: str, amendments: Sequence[Amendment], reviews: Iterable[str]) -> str:
     """The commit's message, with its trailers."""
-    lines = [f"* {_change(amendment)}: {_grounds_in_words(amendment)}" for amendment in amendments]
+    lines = [
+        f"* {change_in_words(amendment, _name)}: {grounds_in_words(amendment, _name)}"
+        for amendment in amendments
+    ]
     trailers = [
         *(f"Retro-Review: {_name(review, 120)}" for review in reviews),
         *(f"Retro-Proposal: {amendment.id}" for amendment in amendments),
@@ -148,29 +157,6 @@ def patch_of(message: str, at_s: int, old: str, new: str, file: str) -> str:
 # What changes
 
 
-def _sides(amendment: Amendment) -> tuple[list[Heuristic], list[Heuristic]]:
-    return list(parse(amendment.old or "").heuristics), list(parse(amendment.new).heuristics)
-
-
-def _subject(amendment: Amendment) -> str:
-    """The heuristic by its id; one that is new by the id it gets."""
-    _, new = _sides(amendment)
-    return new[0].id if amendment.old is None and new else amendment.heuristic
-
-
-def _change(amendment: Amendment) -> str:
-    name = _name(_subject(amendment))
-    old, new = _sides(amendment)
-    match amendment.op:
-        case "set_confidence" if old and new:
-            verb = "raise" if (new[0].confidence or 0) > (old[0].confidence or 0) else "lower"
-            return f"{verb} {name} to {new[0].confidence or 0:.2f}"
-        case "merge" if len(old) > 1:
-            return f"merge {_name(old[1].id)} into {name}"
-        case op:
-            return f"{op.replace('_', ' ')} {name}"
-
-
 def _standing(heuristic: Heuristic | None) -> str:
     if heuristic is None:
         return DASH
@@ -181,10 +167,10 @@ def _standing(heuristic: Heuristic | None) -> str:
 def _changes(amendments: Sequence[Amendment]) -> str:
     rows = []
     for amendment in amendments:
-        old, new = _sides(amendment)
+        old, new = amendment.before, amendment.after
         before = [*old, *[None] * (len(new) - len(old))]
         for was, now in zip(before, new, strict=False):
-            name = now.id if now.id != _subject(amendment) else ""
+            name = now.id if now.id != amendment.subject else ""
             rows.append([_bold(amendment), _text(name), _standing(was), _standing(now)])
     return _grid(["Change", "", "Before", "After"], rows)
 
@@ -193,53 +179,18 @@ def _changes(amendments: Sequence[Amendment]) -> str:
 
 
 def _evidence(amendments: Sequence[Amendment]) -> str:
-    titles = ["Heuristic", "Role", "Cited", "Resolved", "Won", "Average", "95 %", "q", "Evidence", "Since"]
-    extra_keys = [
-        key
-        for key in ("vs_inaction", "regret")
-        if any(key in amendment.grounds.evidence for amendment in amendments)
+    extra = [
+        key for key in EXTRA_FIGURES if any(key in amendment.grounds.evidence for amendment in amendments)
     ]
     rows = [
-        [_bold_name(amendment), *_figures(amendment.grounds.evidence, extra_keys)] for amendment in amendments
+        [
+            f"**{_text(amendment.subject)}**",
+            *(DASH if cell is None else _text(cell) for cell in figures_of(amendment, extra)),
+        ]
+        for amendment in amendments
     ]
-    table = _grid([*titles, *(key.replace("_", " ") for key in extra_keys)], rows)
+    table = _grid(["Heuristic", *FIGURES, *(key.replace("_", " ") for key in extra)], rows)
     return f"{table}\n\n{_LEGEND}"
-
-
-def _figures(evidence: Mapping[str, Any], extra_keys: Sequence[str]) -> list[str]:
-    unit = str(evidence.get("unit") or "")
-    interval = evidence.get("interval")
-    bounds = interval if isinstance(interval, list) and len(interval) == 2 else [None, None]
-    span = DASH if None in bounds else f"{_signed(bounds[0])} to {_signed(bounds[1])}"
-    average = _signed(evidence.get("average"))
-    q = evidence.get("q")
-    cells = [
-        evidence.get("role"),
-        evidence.get("citations"),
-        evidence.get("resolved"),
-        evidence.get("wins"),
-        average if average == DASH else f"{average} {unit}",
-        span,
-        f"{q:.3g}" if isinstance(q, float | int) else None,
-        evidence.get("grade"),
-        evidence.get("since"),
-        *(_signed(evidence.get(key)) for key in extra_keys),
-    ]
-    return [DASH if cell is None else _text(str(cell)) for cell in cells]
-
-
-def _signed(value: Any) -> str:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    return f"{value:+,.2f}" if is_number else DASH
-
-
-def _grounds_in_words(amendment: Amendment) -> str:
-    evidence = amendment.grounds.evidence
-    average = _signed(evidence.get("average"))
-    if average == DASH:
-        return "no resolved citation yet"
-    unit = re.sub(r"[^A-Za-z]", "", str(evidence.get("unit") or ""))
-    return f"average {average} {unit} over {amendment.resolved} resolved {_name(str(evidence.get('role')))} citations"
 
 
 def _falsifier(amendment: Amendment) -> str:
@@ -250,7 +201,7 @@ def _falsifier(amendment: Amendment) -> str:
 
 def _quote(amendment: Amendment) -> str:
     """The heuristic's words, and who worded the change."""
-    old, new = _sides(amendment)
+    old, new = amendment.before, amendment.after
     lines = [f"> **{_text(heuristic.id)}** {_text(heuristic.text)}" for heuristic in new]
     reworded = old and new and old[0].text != new[0].text
     if reworded:
@@ -279,11 +230,7 @@ def _text(text: str) -> str:
 
 
 def _bold(amendment: Amendment) -> str:
-    return f"**{escaped(_change(amendment))}**"
-
-
-def _bold_name(amendment: Amendment) -> str:
-    return f"**{_text(_subject(amendment))}**"
+    return f"**{escaped(change_in_words(amendment, _name))}**"
 
 
 def _grid(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -6,24 +6,24 @@ carries is that of the rule that prompted it: for the candidate itself there is 
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from playbook import Grounds, parse, to_json
-from playbook.amendment import add, next_id
+from playbook import Grounds, parse
+from playbook.document import next_number
 from playbook.errors import PlaybookError
+from playbook.ids import id_of, numbers_in
+from playbook.operations import add
 from playbook.proposal import BLANK
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from playbook import Playbook
+    from playbook import Amendment, Playbook
     from retro.report import HeuristicReport, RetrospectiveReport
 
 __all__ = ["candidates"]
 
 _AWAITED: Final = 10
-_NUMBER: Final = re.compile(r"\bH-([0-9]{1,6})\b")
 
 
 def candidates(
@@ -32,8 +32,8 @@ def candidates(
     playbook: Playbook | None,
     *,
     numbered: Sequence[str] = (),
-) -> list[dict[str, Any]]:
-    """One `add` for each wording, as `playbook_proposals` holds them, numbered after every rule known so far.
+) -> list[Amendment]:
+    """One `add` for each wording, numbered after every rule known so far.
 
     `numbered` are texts whose numbers are given away too: of what was proposed before.
     """
@@ -43,22 +43,19 @@ def candidates(
         str(entry.get(name)) for entry in report.playbook_proposals for name in ("heuristic", "new")
     ]
     audited = [row.heuristic_id for row in report.heuristic_performance]
-    used_numbers = [
-        int(number) for text in (*proposed_ids, *audited, *numbered) for number in _NUMBER.findall(text)
-    ]
-    number = max([int(next_id(book)[2:]) - 1, *used_numbers])
+    used_numbers = [number for text in (*proposed_ids, *audited, *numbered) for number in numbers_in(text)]
+    number = max([next_number(book) - 1, *used_numbers])
     standing = {" ".join(rule.text.split()).lower() for rule in book.heuristics}
-    entries = []
+    amendments = []
     for heuristic, text in sorted(wordings.items()):
         if " ".join(text.split()).lower() in standing:
             continue
         number += 1
         try:
-            amendment = add(book, text, _grounds(rows[heuristic]), heuristic=f"H-{number}")
+            amendments.append(add(book, text, _grounds(rows[heuristic]), heuristic=id_of(number)))
         except PlaybookError:
             continue
-        entries.append(to_json(amendment))
-    return entries
+    return amendments
 
 
 def _grounds(row: HeuristicReport) -> Grounds:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import playbook
-from retro.present.page.proposals import describe_change, evidence_in_words
+from retro.present.page.amendments import describe_change, evidence_in_words
 from tests.worlds import playbook_lives as lives
 from tests.worlds.commands import Retro, retro
 from tests.worlds.playbook_lives import lived

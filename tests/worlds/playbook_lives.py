@@ -189,10 +189,10 @@ def outcomes(house: House, now: int = 5) -> Outcomes:
 
 def states(house: House) -> dict[str, str]:
     with house.store.read() as conn:
-        return {str(proposal.document["op"]): proposal.state for proposal in proposals.stored(conn)}
+        return {str(proposal.amendment.op): proposal.state for proposal in proposals.stored(conn)}
 
 
-def suggested(house: House, amendments: list[dict[str, Any]], now: int = 1) -> None:
+def suggested(house: House, entries: list[dict[str, Any]], now: int = 1) -> None:
     """What a finished weekly review leaves in the ledger."""
     with house.store.write() as conn:
-        suggest(conn, house.agent, amendments, house.settings.playbook, now)
+        suggest(conn, house.agent, entries, house.settings.playbook, now)

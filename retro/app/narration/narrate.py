@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
-from playbook import from_json
+from playbook import to_json
 from retro.app.proposals.selection import allowed
 from retro.errors import ConfigError, StoreError
 from retro.kinds import KINDS, POSITION
@@ -29,7 +29,7 @@ from retro.store import proposals, spend
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from playbook import Playbook
+    from playbook import Amendment, Playbook
     from retro.config import Config
     from retro.narrate.prices import Usage
     from retro.narrate.subject import Subject
@@ -80,7 +80,7 @@ def narrated(
     ]
     proposed = [
         *plain_report.playbook_proposals,
-        *_candidates(store, plain_report, words.candidates, playbook),
+        *map(to_json, _candidates(store, plain_report, words.candidates, playbook)),
     ]
     update = {"positions": positions, "playbook_proposals": proposed, "narrative": _narrative(written)}
     return plain_report.model_copy(update={**words.fields, **update})
@@ -88,13 +88,12 @@ def narrated(
 
 def _candidates(
     store: Store, report: RetrospectiveReport, wordings: Mapping[str, str], playbook: Playbook | None
-) -> list[dict[str, Any]]:
+) -> list[Amendment]:
     """What the model's wordings propose, without what the owner has said no to, under numbers nobody was told of."""
     with store.read() as conn:
-        lives = proposals.stored(conn, report.agent)
-    drafts = candidates(report, wordings, playbook, numbered=[life.document["new"] for life in lives])
-    allowed_ids = {amendment.id for amendment in allowed([from_json(draft) for draft in drafts], lives)}
-    return [draft for draft in drafts if draft["id"] in allowed_ids]
+        ledger = proposals.stored(conn, report.agent)
+    numbered = [proposal.amendment.new for proposal in ledger]
+    return allowed(candidates(report, wordings, playbook, numbered=numbered), ledger)
 
 
 def narrated_position(

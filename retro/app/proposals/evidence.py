@@ -1,7 +1,9 @@
-"""What the citations up to an instant justify changing in a playbook: the audit's rows as its rules of proposal read them.
+"""What the citations say of each heuristic: the audit's rows, as the rules of proposal read them.
 
 A proposal rests on everything since the heuristic's text last changed, not on one period; so counts, wins and averages
 are taken from all outcomes that resolved, and grade, interval and q from the audit, which has them cumulative already.
+A review gathers its evidence from its own audit and the outcomes up to its end; a proposal asked for now, from the
+agent's whole life. What follows from either is `justification`'s to say.
 """
 
 from __future__ import annotations
@@ -13,16 +15,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-import playbook
 from playbook import AuditRow
-from playbook.proposal import BLANK
-from retro.app.proposals.selection import allowed
-from retro.evaluate.audit.audit import audit_standing
-from retro.evaluate.audit.history import RECORD, identity
+from retro.app.settlement.audit import audit_life
+from retro.app.settlement.settings import rules_of
+from retro.app.settlement.settle import settled_book
+from retro.evaluate.audit.audit import audit_period, audit_standing
+from retro.evaluate.audit.citations import items_of
+from retro.evaluate.audit.history import RECORD, history_from, identity
 from retro.kernels.audit import recommend
-from retro.kinds import KINDS
-from retro.periods import SECOND, parse_instant
-from retro.store import proposals
+from retro.periods import FOREVER, SECOND, parse_instant
 from retro.store.books import positions
 
 if TYPE_CHECKING:
@@ -33,23 +34,27 @@ if TYPE_CHECKING:
 
     from playbook import Playbook
     from retro.app.settlement.settings import AgentSettings
-    from retro.evaluate.audit.citations import AuditRules
+    from retro.evaluate.audit.citations import AuditRules, CreditItem
     from retro.evaluate.audit.history import History
     from retro.report import HeuristicReport, RetrospectiveReport
-    from retro.store.proposals import Proposal
+    from retro.store.database import Store
+    from retro.store.facts.agents import Agent
 
-__all__ = [
-    "Size",
-    "audit_rows",
-    "is_applied",
-    "proposed_by",
-    "touched",
-    "with_adopted",
-    "with_history",
-]
+__all__ = ["CitationEvidence", "Size", "audit_rows", "evidence_of_life", "evidence_of_review"]
 
 _NOTHING: Final = np.empty(0, RECORD)
-_ACCEPTED: Final = frozenset({"merged", "validated", "refuted"})
+
+
+class CitationEvidence(NamedTuple):
+    """What the citations say under the rules of one playbook.
+
+    `rows` are what proposals rest on, `outcomes` everything behind them that resolved. `items` are the same outcomes
+    one by one, by which merged proposals are judged; none in a review, which judges nothing.
+    """
+
+    rows: Sequence[AuditRow]
+    outcomes: History
+    items: Sequence[CreditItem] = ()
 
 
 class Size(NamedTuple):
@@ -60,14 +65,53 @@ class Size(NamedTuple):
     vs_inaction: float | None
 
 
+def evidence_of_review(
+    conn: Connection, report: RetrospectiveReport, settings: AgentSettings, outcomes: History
+) -> CitationEvidence:
+    """What a review's own audit says, and that of every heuristic the period itself says nothing of.
+
+    `outcomes` are those that had resolved by the period's end: a review made late rests on nothing later.
+    """
+    rules, end = settings.options.rules, parse_instant(report.period_end)
+    reported = report.heuristic_performance
+    beyond = audit_standing(outcomes, rules, end, report.provenance.seed, without=reported)
+    # in money no outcome is divided by its size, so the sizes are not read
+    measured = positions.sizes(conn, report.agent, end) if rules.unit != "usd" else ()
+    sizes = {identity(position): Size(notional, risk, None) for position, notional, risk in measured}
+    rows = audit_rows([*reported, *beyond], outcomes, sizes, rules)
+    return CitationEvidence([replace(row, reviews=(report.id,)) for row in rows], outcomes)
+
+
+def evidence_of_life(store: Store, agent: Agent, settings: AgentSettings, book: Playbook) -> CitationEvidence:
+    """The audit of the agent's life under this playbook, which need not be the one the positions were settled by.
+
+    The settled book stays as it is: only what a tag stands for may differ, and that is resolved anew.
+    """
+    rules = replace(settings.options.rules, rules=rules_of(book, settings.zone))
+    has_same_claims = rules.claims == settings.options.rules.claims
+    options = replace(settings.options, rules=rules) if has_same_claims else settings.options
+    under = replace(settings, options=options, playbook=book)
+    with settled_book(store, agent.name, under) as settled:
+        reported, summaries = audit_life(settled), settled.positions()
+    items = [item for summary in summaries for item in items_of(summary, rules, rules.claims)]
+    outcomes = history_from(summaries, rules)
+    if not has_same_claims:
+        reported = audit_period(items, outcomes, rules, agent.first_at or 0, FOREVER, seed=0)
+    sizes = {
+        identity(summary.position): Size(summary.notional, summary.risk, summary.vs_inaction)
+        for summary in summaries
+    }
+    return CitationEvidence(audit_rows(reported, outcomes, sizes, rules), outcomes, items)
+
+
 def audit_rows(
-    rows: Iterable[HeuristicReport], history: History, sizes: Mapping[int, Size], rules: AuditRules
+    rows: Iterable[HeuristicReport], outcomes: History, sizes: Mapping[int, Size], rules: AuditRules
 ) -> list[AuditRow]:
     """Rows of an audit with everything that resolved since each heuristic's text stands, not one period's part of it.
 
     `sizes` by the identity of the position; those that are not known count neither in R nor in basis points.
     """
-    ever = history.by_heuristic(_since(rules))
+    ever = outcomes.by_heuristic(_since(rules))
     return [_row(row, ever.get((row.heuristic_id, row.role), _NOTHING), sizes, rules) for row in rows]
 
 
@@ -119,82 +163,3 @@ def _against_nothing(row: HeuristicReport, ever: NDArray[Any], sizes: Mapping[in
         size.vs_inaction for size in outcome_sizes if size is not None and size.vs_inaction is not None
     ]
     return fsum(advantages) / len(advantages) if len(advantages) == len(ever) else None
-
-
-def with_history(rows: Iterable[AuditRow], lives: Sequence[Proposal], history: History) -> list[AuditRow]:
-    """The rows with what merged amendments have made of them: the confidence from before, and what came since."""
-    accepted: dict[str, list[Proposal]] = {}
-    for life in sorted(lives, key=lambda life: life.told_until):
-        if life.state in _ACCEPTED:
-            for name in touched(life.document):
-                accepted.setdefault(name, []).append(life)
-    if not accepted:
-        return list(rows)
-    ever = history.by_heuristic({})
-    return [
-        _recalled(row, accepted[row.heuristic_id], ever.get((row.heuristic_id, row.role), _NOTHING))
-        if row.heuristic_id in accepted
-        else row
-        for row in rows
-    ]
-
-
-def _recalled(row: AuditRow, lives: Sequence[Proposal], ever: NDArray[Any]) -> AuditRow:
-    since = None if row.since is None else row.since.isoformat()
-    moved = [life.document["evidence"] for life in lives if life.document["evidence"].get("since") == since]
-    priors = [evidence["prior"] for evidence in moved if isinstance(evidence.get("prior"), float | int)]
-    count = int((ever["told_at"] > lives[-1].told_until).sum())
-    return replace(row, prior=priors[0] if priors else row.prior, resolved_since=count)
-
-
-def is_applied(book: Playbook, life: Proposal) -> bool:
-    """Whether the document says what the proposal wants it to."""
-    lines = {heuristic.head.raw.strip() for heuristic in book.heuristics}
-    return all(
-        heuristic.head.raw.strip() in lines for heuristic in playbook.parse(life.document["new"]).heuristics
-    )
-
-
-def with_adopted(lives: Iterable[Proposal], book: Playbook) -> list[Proposal]:
-    """The lives as the document shows them: what it says already was accepted, whatever the ledger has heard of it."""
-    return [
-        life._replace(state="merged")
-        if life.state in {"proposed", "open"} and is_applied(book, life)
-        else life
-        for life in lives
-    ]
-
-
-def touched(proposal: Mapping[str, Any]) -> set[str]:
-    """The heuristics a proposal speaks of; one that is new by the id it got."""
-    return {
-        proposal["heuristic"],
-        *(heuristic.id for heuristic in playbook.parse(proposal["new"]).heuristics),
-    }
-
-
-def proposed_by(
-    conn: Connection, report: RetrospectiveReport, settings: AgentSettings, history: History
-) -> list[dict[str, Any]]:
-    """What a review proposes, as its `playbook_proposals`; of the ledger it knows what was decided before it was made.
-
-    Without a playbook only what the evidence supports: a first one is `retro playbook propose`'s to offer.
-    """
-    if not KINDS[report.horizon].proposes:
-        return []
-    rules, end, made_at = (
-        settings.options.rules,
-        parse_instant(report.period_end),
-        parse_instant(report.generated_at),
-    )
-    reported = report.heuristic_performance
-    beyond = audit_standing(history, rules, end, report.provenance.seed, without=reported)
-    size_rows = positions.sizes(conn, report.agent, end) if rules.unit != "usd" else ()
-    sizes = {identity(position): Size(notional, risk, None) for position, notional, risk in size_rows}
-    rows = audit_rows([*reported, *beyond], history, sizes, rules)
-    book = settings.playbook if settings.playbook is not None else playbook.parse(BLANK)
-    lives = with_adopted(proposals.stored(conn, report.agent, as_of=made_at), book)
-    rows = [replace(row, reviews=(report.id,)) for row in with_history(rows, lives, history)]
-    if settings.playbook is None:
-        rows = [row for row in rows if row.grade == "supported"]
-    return [playbook.to_json(amendment) for amendment in allowed(playbook.propose(book, rows), lives)]

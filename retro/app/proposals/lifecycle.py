@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import playbook
+from playbook import from_json, is_applied
 from playbook.errors import PlaybookError
-from retro.app.proposals.evidence import is_applied
-from retro.app.proposals.outcomes import verdicts
 from retro.app.proposals.selection import allowed, prompt_of
+from retro.app.proposals.verdicts import record_verdicts, verdicts
 from retro.app.settlement.book import known_until, read_rows
 from retro.evaluate.audit.citations import items_of
 from retro.kinds import KINDS
@@ -52,59 +51,57 @@ def suggesting(settings_for: Callable[[Agent], AgentSettings], clock: Callable[[
             agent = agents.existing_agent(conn, review.agent)
             settings = settings_for(agent)
             suggest(conn, agent, document.playbook_proposals, settings.playbook, now)
-            _judge(conn, agent, settings, now)
+            _record_verdicts(conn, agent, settings, now)
 
     return draw
 
 
 def suggest(
-    conn: Connection, agent: Agent, drafts: Iterable[Mapping[str, Any]], book: Playbook | None, now: int
+    conn: Connection, agent: Agent, entries: Iterable[Mapping[str, Any]], book: Playbook | None, now: int
 ) -> None:
-    """Bring the proposals nobody was asked about up to what the newest review says."""
-    lives = proposals.stored(conn, agent.name)
-    amendments = _unanswered(list(_readable(drafts)), lives)
+    """Bring the proposals nobody was asked about up to what the newest review says; `entries` as its report has them."""
+    ledger = proposals.stored(conn, agent.name)
+    amendments = _unanswered(_readable(entries), ledger)
     wanted = {amendment.id for amendment in amendments}
     prompts = {prompt for amendment in amendments if (prompt := prompt_of(amendment))}
-    for life in lives:
-        if life.state != "proposed" or life.branch is not None or life.id in wanted:
+    for proposal in ledger:
+        if proposal.state != "proposed" or proposal.branch is not None or proposal.id in wanted:
             continue
-        if book is not None and is_applied(book, life):
-            proposals.adopted(conn, agent.name, life.id, now)
-        elif _is_over(life, prompts):
-            proposals.withdraw(conn, agent.name, life.id)
-    rows = [(playbook.to_json(amendment), amendment.resolved) for amendment in amendments]
-    proposals.suggest(conn, agent.name, rows, known_until(agent), now)
+        if book is not None and is_applied(book, proposal.amendment):
+            proposals.adopted(conn, agent.name, proposal.id, now)
+        elif _is_over(proposal, prompts):
+            proposals.withdraw(conn, agent.name, proposal.id)
+    proposals.suggest(conn, agent.name, amendments, known_until(agent), now)
 
 
-def _judge(conn: Connection, agent: Agent, settings: AgentSettings, now: int) -> None:
+def _record_verdicts(conn: Connection, agent: Agent, settings: AgentSettings, now: int) -> None:
     """What the citations since say of what the owner accepted, by whichever way."""
-    lives = [life for life in proposals.stored(conn, agent.name) if life.state == "merged"]
-    if not lives:
+    merged = [proposal for proposal in proposals.stored(conn, agent.name) if proposal.state == "merged"]
+    if not merged:
         return
     rules = settings.options.rules
     rows = read_rows(conn, agent.name, opened_before=FOREVER)
     items = [item for row in rows for item in items_of(row, rules, rules.claims)]
-    for proposal, verdict in verdicts(lives, items):
-        proposals.judged(conn, agent.name, proposal, verdict, now)
+    record_verdicts(conn, agent.name, verdicts(merged, items), now)
 
 
-def _unanswered(amendments: Iterable[Amendment], lives: Sequence[Proposal]) -> list[Amendment]:
+def _unanswered(amendments: Iterable[Amendment], ledger: Sequence[Proposal]) -> list[Amendment]:
     """Without other words for what the owner is being asked, or has answered."""
-    submitted = [life for life in lives if life.state != "proposed"]
-    asked = {prompt_of(playbook.from_json(life.document)) for life in submitted if life.state == "open"} - {
-        None
-    }
+    submitted = [proposal for proposal in ledger if proposal.state != "proposed"]
+    asked = {prompt_of(proposal.amendment) for proposal in submitted if proposal.state == "open"} - {None}
     return [amendment for amendment in allowed(amendments, submitted) if prompt_of(amendment) not in asked]
 
 
-def _is_over(life: Proposal, prompts: set[str]) -> bool:
-    prompt = prompt_of(playbook.from_json(life.document))
+def _is_over(proposal: Proposal, prompts: set[str]) -> bool:
+    """Whether a proposal nobody was asked about is withdrawn: a model's waits for newer words on the same prompt."""
+    prompt = prompt_of(proposal.amendment)
     return prompt is None or prompt in prompts
 
 
-def _readable(drafts: Iterable[Mapping[str, Any]]) -> Iterator[Amendment]:
-    for draft in drafts:
+def _readable(entries: Iterable[Mapping[str, Any]]) -> Iterator[Amendment]:
+    """A report's proposals as amendments."""
+    for entry in entries:
         try:
-            yield playbook.from_json(dict(draft))
+            yield from_json(dict(entry))
         except PlaybookError:  # written by another version
             continue

@@ -1,17 +1,14 @@
-"""What became of requests: merged, closed, or still open; and what later citations say of what was merged."""
+"""What became of requests: merged, closed, or still open."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import playbook
-from playbook.errors import PlaybookError
-from retro.app.proposals.evidence import is_applied
 from retro.app.proposals.repository import remote_from
-from retro.app.proposals.verdicts import verdict_on
 from retro.errors import RetroError
 from retro.forge import request
-from retro.store import proposals
+from retro.store import proposals, pull_requests
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -19,18 +16,24 @@ if TYPE_CHECKING:
     from playbook import Playbook
     from retro.app.proposals.repository import ProposalRemote
     from retro.config import Config
-    from retro.evaluate.audit.citations import CreditItem
     from retro.store.database import Store
-    from retro.store.facts.agents import Agent
-    from retro.store.proposals import Proposal, RequestRecord
+    from retro.store.pull_requests import RequestRecord
 
-__all__ = ["Outcomes", "judge_merged", "read_outcomes", "read_requests", "verdicts"]
+__all__ = ["Outcomes", "SettledRequest", "read_outcomes", "read_requests"]
+
+
+class SettledRequest(NamedTuple):
+    """A request whose owner has answered: `merged` or `closed`."""
+
+    agent: str
+    branch: str
+    state: str
 
 
 class Outcomes(NamedTuple):
-    """Requests that were settled since the last look, as (agent, branch, `merged` or `closed`), and what went wrong."""
+    """Requests that were settled since the last look, and what went wrong."""
 
-    settled: list[tuple[str, str, str]]
+    settled: list[SettledRequest]
     faults: list[RetroError]
 
 
@@ -47,7 +50,7 @@ def read_outcomes(
     `book_of` gives an agent's own PLAYBOOK.md, by which a patch is seen to have been applied.
     """
     with store.read() as conn:
-        live = proposals.requests(conn, states=proposals.LIVE)
+        live = pull_requests.stored(conn, states=pull_requests.LIVE)
     if not live:
         return Outcomes([], [])
     try:
@@ -69,39 +72,50 @@ def read_requests(
     settled, faults = [], []
     for record in live:
         try:
-            verdict, rested_on = _verdict(store, remote, record, book_of)
+            answer = _answer(store, remote, record, book_of)
         except RetroError as error:
             faults.append(error)
             continue
-        if verdict is None:
+        if answer is None:
             continue
         with store.write() as conn:
-            is_settled = proposals.settle_request(conn, record.agent, record.branch, verdict, now, rested_on)
+            is_settled = pull_requests.settle(
+                conn, record.agent, record.branch, answer.state, now, answer.rested_on
+            )
         if is_settled:
-            settled.append((record.agent, record.branch, verdict))
+            settled.append(SettledRequest(record.agent, record.branch, answer.state))
     return Outcomes(settled, faults)
 
 
-def _verdict(
+class _OwnerAnswer(NamedTuple):
+    """What the owner made of a request, and what its own text said each of its proposals rested on."""
+
+    state: Literal["merged", "closed"]
+    rested_on: Mapping[str, int]
+
+
+def _answer(
     store: Store, remote: ProposalRemote, record: RequestRecord, book_of: Callable[[str], Playbook | None]
-) -> tuple[str | None, Mapping[str, int]]:
-    """`merged`, `closed` or None, and what the request's own text says its proposals rested on."""
+) -> _OwnerAnswer | None:
+    """The owner's answer; None as long as there is none, or nobody to ask."""
     if record.channel != remote.channel:
-        return None, {}
+        return None
     if remote.forge is not None:
-        if record.number is None:
-            return None, {}
+        if record.number is None:  # planned, and killed before it was opened: the next attempt opens it
+            return None
         pull_request = remote.forge.get(record.number)
-        verdict = None if pull_request.state == "open" else pull_request.state
-        return verdict, request.read_marker(pull_request.body)
+        if pull_request.state == "open":
+            return None
+        return _OwnerAnswer(pull_request.state, request.read_marker(pull_request.body))
     if record.state == "planned" or (record.head is None and remote.git is not None):
-        return None, {}
-    return _patch_verdict(store, remote, record, book_of), {}
+        return None
+    state = _patch_state(store, remote, record, book_of)
+    return None if state is None else _OwnerAnswer(state, {})
 
 
-def _patch_verdict(
+def _patch_state(
     store: Store, remote: ProposalRemote, record: RequestRecord, book_of: Callable[[str], Playbook | None]
-) -> str | None:
+) -> Literal["merged", "closed"] | None:
     """Merged when the base says what was proposed; closed when the branch or the patch file was deleted instead."""
     book, is_there = book_of(record.agent), True
     if remote.git is not None:
@@ -117,35 +131,13 @@ def _patch_verdict(
         book = None if content is None else playbook.parse(content)
         is_there = tips.head is not None or not remote.pushes
     with store.read() as conn:
-        lives = [life for life in proposals.stored(conn, record.agent) if life.branch == record.branch]
-    if lives and book is not None and all(is_applied(book, life) for life in lives):
+        amendments = [
+            proposal.amendment
+            for proposal in proposals.stored(conn, record.agent)
+            if proposal.branch == record.branch
+        ]
+    if amendments and book is not None and all(playbook.is_applied(book, each) for each in amendments):
         return "merged"
     patch = remote.patch(record.branch)
     is_there = is_there and (patch.exists() or not patch.parent.exists())
     return None if is_there else "closed"
-
-
-def verdicts(lives: Sequence[Proposal], items: Sequence[CreditItem]) -> list[tuple[str, str]]:
-    """Merged proposals of which later citations have spoken, as (proposal, `validated` or `refuted`)."""
-    spoken = []
-    for life in lives:
-        if life.state != "merged":
-            continue
-        try:
-            verdict = verdict_on(life, items)
-        except PlaybookError:  # written by another version: it stays merged
-            continue
-        if verdict != "open":
-            spoken.append((life.id, verdict))
-    return spoken
-
-
-def judge_merged(
-    store: Store, agent: Agent, lives: Sequence[Proposal], items: Sequence[CreditItem], now: int
-) -> None:
-    """Store what later citations say of merged proposals."""
-    spoken = verdicts(lives, items)
-    if spoken:
-        with store.write() as conn:
-            for proposal, verdict in spoken:
-                proposals.judged(conn, agent.name, proposal, verdict, now)

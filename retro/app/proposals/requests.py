@@ -6,31 +6,29 @@ Every step finds what an earlier, killed attempt left behind before it makes any
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import playbook
 from playbook.proposal import BLANK
-from retro.app.proposals import outcomes, verdicts
-from retro.app.proposals.evidence import with_adopted, with_history
+from retro.app.proposals import outcomes
+from retro.app.proposals.evidence import evidence_of_life
+from retro.app.proposals.justification import justified, with_adopted
+from retro.app.proposals.publication import Opened, RequestRun, plan, publish
 from retro.app.proposals.selection import choose
-from retro.app.settlement.book import known_until
+from retro.app.proposals.verdicts import record_verdicts, verdicts
 from retro.app.settlement.lookup import choose_period
 from retro.errors import UsageError
 from retro.forge import request
-from retro.forge.api import ForgeError
-from retro.forge.git import GitError
 from retro.kinds import WEEKLY
 from retro.periods import SECOND, midnight, period_at
-from retro.store import proposals
+from retro.store import proposals, pull_requests
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sqlalchemy import Connection
-
-    from playbook import Amendment, Playbook
+    from playbook import Amendment
     from retro.app.proposals.repository import ProposalRemote
     from retro.app.settlement.settings import AgentSettings
     from retro.forge.api import PullRequest
@@ -38,42 +36,13 @@ if TYPE_CHECKING:
     from retro.periods import Period
     from retro.store.database import Store
     from retro.store.facts.agents import Agent
-    from retro.store.proposals import Proposal, RequestRecord
+    from retro.store.proposals import Proposal
+    from retro.store.pull_requests import RequestFields, RequestRecord
 
 __all__ = ["Opened", "open_request", "week_of"]
 
 _SEQUELS: Final = 20
 _COMMENT_LEASE: Final = 120 * SECOND
-
-
-class Opened(NamedTuple):
-    """What became of a week's proposals: in a request that is `open` or `blocked`, or `none` to make."""
-
-    agent: str
-    state: Literal["open", "blocked", "none"]
-    branch: str | None = None
-    url: str | None = None
-    proposals: tuple[str, ...] = ()
-    reason: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _RequestRun:
-    """Everything one call works with. `old` is the file at the base, None when there is none there."""
-
-    store: Store
-    agent: Agent
-    remote: ProposalRemote
-    period: Period
-    reviews: tuple[str, ...]
-    now: int
-    old: bytes | None
-    justified: tuple[Amendment, ...]
-
-    @property
-    def book(self) -> Playbook:
-        """What is amended."""
-        return playbook.parse(BLANK if self.old is None else self.old)
 
 
 def week_of(agent: Agent, settings: AgentSettings, week: str | None) -> Period:
@@ -109,15 +78,15 @@ def open_request(
     named = tuple(reviews) or (f"{agent.name}.{WEEKLY.name}.{period.key}",)
     with remote.open():
         with store.read() as conn:
-            live = proposals.requests(conn, agent.name, proposals.LIVE)
+            live = pull_requests.stored(conn, agent.name, pull_requests.LIVE)
         earlier_outcomes = outcomes.read_requests(store, remote, live, lambda _: settings.playbook, now)
         if earlier_outcomes.faults:
             raise earlier_outcomes.faults[0]
         old = _base(remote, settings)
-        justified = _justified(store, agent, settings, old, now)
-        desk = _RequestRun(store, agent, remote, period, named, now, old, justified)
+        wanted = _wanted(store, agent, settings, old, now)
+        run = RequestRun(store, agent, remote, period, named, now, old, wanted)
         for number in range(1, _SEQUELS + 1):
-            done = _attempt(desk, request.branch_of(agent.name, period.key, number))
+            done = _attempt(run, request.branch_of(agent.name, period.key, number))
             if done is not None:
                 return done
     return Opened(agent.name, "none", reason=f"{period.key} has {_SEQUELS} settled requests already")
@@ -132,7 +101,7 @@ def _base(remote: ProposalRemote, settings: AgentSettings) -> bytes | None:
     return remote.git.read(tips.base, remote.file)
 
 
-def _justified(
+def _wanted(
     store: Store,
     agent: Agent,
     settings: AgentSettings,
@@ -141,67 +110,71 @@ def _justified(
 ) -> tuple[Amendment, ...]:
     """What the audit justifies, then the candidates; merged proposals are judged by the same citations."""
     book = playbook.parse(BLANK if old is None else old)
-    evidence = verdicts.evidence_for(store, agent, settings, book)
+    evidence = evidence_of_life(store, agent, settings, book)
     with store.read() as conn:
-        lives = proposals.stored(conn, agent.name)
-    outcomes.judge_merged(store, agent, lives, evidence.items, now)
-    rows = with_history(evidence.rows, with_adopted(lives, book), evidence.outcomes)
-    return (*playbook.propose(book, rows), *_worded(lives))
+        ledger = proposals.stored(conn, agent.name)
+    if due := verdicts(ledger, evidence.items):
+        with store.write() as conn:
+            record_verdicts(conn, agent.name, due, now)
+    return (*justified(book, evidence, with_adopted(ledger, book)), *_worded(ledger))
 
 
-def _worded(lives: Sequence[Proposal]) -> Iterator[Amendment]:
+def _worded(ledger: Sequence[Proposal]) -> Iterator[Amendment]:
     """The candidates a model worded that no owner has answered yet."""
-    for life in lives:
-        if life.state not in {"proposed", "open"} or life.document.get("origin") != "model":
-            continue
-        amendment = playbook.from_json(life.document)
-        if amendment.op == "add" and amendment.old is None:
+    for proposal in ledger:
+        amendment = proposal.amendment
+        if (
+            proposal.state in {"proposed", "open"}
+            and amendment.grounds.origin == "model"
+            and amendment.op == "add"
+            and amendment.old is None
+        ):
             yield amendment
 
 
 # One branch
 
 
-def _attempt(desk: _RequestRun, branch: str) -> Opened | None:
+def _attempt(run: RequestRun, branch: str) -> Opened | None:
     """One branch; None when what stood on it is settled and the next name has to be tried."""
-    name, remote = desk.agent.name, desk.remote
-    with desk.store.read() as conn:
-        live = proposals.requests(conn, name)
-        lives = proposals.stored(conn, name)
-    known_record = next((record for record in live if record.branch == branch), None)
-    if known_record is not None and known_record.state not in proposals.LIVE:
+    name, remote = run.agent.name, run.remote
+    with run.store.read() as conn:
+        records = pull_requests.stored(conn, name)
+        ledger = proposals.stored(conn, name)
+    known_record = next((record for record in records if record.branch == branch), None)
+    if known_record is not None and known_record.state not in pull_requests.LIVE:
         return None
-    open_records = [record for record in live if record.state in proposals.LIVE]
-    chosen = choose(desk.book, desk.justified, lives, open_records, branch)
-    pull_requests = remote.forge.find(branch) if remote.forge else []
-    standing = next((pull_request for pull_request in pull_requests if pull_request.state == "open"), None)
-    if pull_requests and standing is None:
-        _settle(desk, branch, pull_requests[0], chosen, is_known=known_record is not None)
+    live = [record for record in records if record.state in pull_requests.LIVE]
+    chosen = choose(run.book, run.justified, ledger, live, branch)
+    listed = remote.forge.find(branch) if remote.forge else []
+    standing = next((pull_request for pull_request in listed if pull_request.state == "open"), None)
+    if listed and standing is None:
+        _settle(run, branch, listed[0], chosen, is_known=known_record is not None)
         return None
     tips = remote.git.tips(remote.base_branch, branch) if remote.git else None
     edited = _edited(remote, branch, tips)
     if edited is not None:
-        return _yield_to_owner(desk, branch, standing, edited)
+        return _yield_to_owner(run, branch, standing, edited)
     if not chosen:
-        return _report_unchanged(desk, branch, standing, known_record)
-    return _publish(
-        desk, branch, tips, standing, chosen, is_new=known_record is None or known_record.state == "planned"
+        return _report_unchanged(run, branch, standing, known_record)
+    return publish(
+        run, branch, tips, standing, chosen, is_new=known_record is None or known_record.state == "planned"
     )
 
 
 def _settle(
-    desk: _RequestRun, branch: str, pull_request: PullRequest, chosen: Sequence[Amendment], *, is_known: bool
+    run: RequestRun, branch: str, pull_request: PullRequest, chosen: Sequence[Amendment], *, is_known: bool
 ) -> None:
     """A request that was merged or closed before the ledger knew of it."""
-    with desk.store.write() as conn:
+    with run.store.write() as conn:
         if not is_known:
-            _plan(conn, desk, branch, chosen)
-        proposals.settle_request(
+            plan(conn, run, branch, chosen)
+        pull_requests.settle(
             conn,
-            desk.agent.name,
+            run.agent.name,
             branch,
             pull_request.state,
-            desk.now,
+            run.now,
             request.read_marker(pull_request.body),
             number=pull_request.number,
             url=pull_request.url,
@@ -217,133 +190,38 @@ def _edited(remote: ProposalRemote, branch: str, tips: Tips | None) -> Commit | 
     return None if tips.head is None else remote.git.foreign(tips.base, tips.head)
 
 
-def _yield_to_owner(desk: _RequestRun, branch: str, standing: PullRequest | None, edited: Commit) -> Opened:
+def _yield_to_owner(run: RequestRun, branch: str, standing: PullRequest | None, edited: Commit) -> Opened:
     """Leave the branch to the person who committed to it, and say so once."""
-    name, forge, now = desk.agent.name, desk.remote.forge, desk.now
+    name, forge, now = run.agent.name, run.remote.forge, run.now
     reason = f"commit {edited.id[:12]} on {branch} is not ours; the branch is left alone"
-    values: dict[str, object] = {"state": "blocked", "reason": reason}
+    fields: RequestFields = {"state": "blocked", "reason": reason}
     if standing is not None:
-        values |= {"number": standing.number, "url": standing.url}
-    with desk.store.write() as conn:
-        proposals.begin(conn, name, branch, desk.remote.channel, now)
-        proposals.note_request(conn, name, branch, now, **values)
-        ours = standing is not None and proposals.claim_comment(conn, name, branch, now, _COMMENT_LEASE)
+        fields |= {"number": standing.number, "url": standing.url}
+    with run.store.write() as conn:
+        pull_requests.begin(conn, name, branch, run.remote.channel, now)
+        pull_requests.note(conn, name, branch, now, **fields)
+        ours = standing is not None and pull_requests.claim_comment(conn, name, branch, now, _COMMENT_LEASE)
     if ours and forge is not None and standing is not None:
         forge.comment_once(standing.number, request.EDITED, request.comment_on_edit(branch))
-        with desk.store.write() as conn:
-            proposals.commented(conn, name, branch)
+        with run.store.write() as conn:
+            pull_requests.commented(conn, name, branch)
     return Opened(name, "blocked", branch, standing.url if standing else None, reason=reason)
 
 
 def _report_unchanged(
-    desk: _RequestRun, branch: str, standing: PullRequest | None, record: RequestRecord | None
+    run: RequestRun, branch: str, standing: PullRequest | None, record: RequestRecord | None
 ) -> Opened:
     """Nothing more to propose; what is open stays as it is."""
-    name = desk.agent.name
+    name = run.agent.name
     if standing is not None:
-        with desk.store.write() as conn:
-            proposals.begin(conn, name, branch, desk.remote.channel, desk.now)
-            values = {"state": "open", "number": standing.number, "url": standing.url}
-            proposals.note_request(conn, name, branch, desk.now, **values)
+        with run.store.write() as conn:
+            pull_requests.begin(conn, name, branch, run.remote.channel, run.now)
+            fields: RequestFields = {"state": "open", "number": standing.number, "url": standing.url}
+            pull_requests.note(conn, name, branch, run.now, **fields)
         return Opened(name, "open", branch, standing.url, reason="nothing new")
     if record is not None and record.state == "open":
         return Opened(name, "open", branch, record.url, reason="nothing new")
     why = "the evidence justifies no change"
-    if desk.justified:
+    if run.justified:
         why = "all that is justified is under review, or was rejected and its evidence has not doubled"
     return Opened(name, "none", reason=why)
-
-
-def _publish(
-    desk: _RequestRun,
-    branch: str,
-    tips: Tips | None,
-    standing: PullRequest | None,
-    chosen: Sequence[Amendment],
-    *,
-    is_new: bool,
-) -> Opened:
-    """Plan, commit, push and open, in this order: whatever is killed is found again."""
-    name, remote, week = desk.agent.name, desk.remote, desk.period.key
-    old = b"" if desk.old is None else desk.old
-    new = playbook.apply(desk.book, chosen).encode("utf-8", "surrogateescape")
-    message = request.message_of(name, week, chosen, desk.reviews)
-    at_s = desk.period.end // SECOND
-    head = _commit(desk, tips, new, message, at_s)
-    with desk.store.write() as conn:
-        _plan(conn, desk, branch, chosen)
-        proposals.note_request(conn, name, branch, desk.now, head=head)
-    values: dict[str, object] = {"state": "open", "reason": None}
-    if remote.forge is None:
-        was, now = (content.decode("utf-8", "surrogateescape") for content in (old, new))
-        patch = request.patch_of(message, at_s, was, now, remote.file)
-        values["url"] = (
-            remote.write_patch(branch, patch.encode("utf-8", "surrogateescape")).absolute().as_uri()
-        )
-    if remote.git is not None and head is not None and tips is not None:
-        if not remote.pushes:
-            remote.git.keep(branch, head)
-        elif head != tips.head:
-            remote.git.push(head, branch, tips.head)
-    if remote.forge is not None and tips is not None:
-        values |= _open_or_update(desk, branch, tips.base_branch, standing, chosen, is_new=is_new)
-    with desk.store.write() as conn:
-        proposals.note_request(conn, name, branch, desk.now, **values)
-    url = values.get("url")
-    return Opened(
-        name, "open", branch, None if url is None else str(url), tuple(amendment.id for amendment in chosen)
-    )
-
-
-def _plan(conn: Connection, desk: _RequestRun, branch: str, chosen: Sequence[Amendment]) -> None:
-    rows = [(playbook.to_json(amendment), amendment.resolved) for amendment in chosen]
-    proposals.plan(
-        conn, desk.agent.name, branch, desk.remote.channel, rows, known_until(desk.agent), desk.now
-    )
-
-
-def _commit(desk: _RequestRun, tips: Tips | None, new: bytes, message: str, at_s: int) -> str | None:
-    """The commit to be pushed: the one that stands there when it says the same of the same file, else a new one."""
-    git, file = desk.remote.git, desk.remote.file
-    if git is None or tips is None:
-        return None
-    if git.read(tips.base, file) != desk.old:
-        raise GitError(f"{file} was changed on {tips.base_branch} this very moment; try again")
-    if tips.head is not None and desk.remote.pushes and not git.contains(tips.base, tips.head):
-        commit = git.commit(tips.head)
-        says_the_same = commit.is_ours and commit.message.strip() == message.strip()
-        if (
-            says_the_same
-            and git.read(tips.head, file) == new
-            and git.read(commit.parents[0], file) == desk.old
-        ):
-            return tips.head
-    return git.write(tips.base, file, new, message, at_s)
-
-
-def _open_or_update(
-    desk: _RequestRun,
-    branch: str,
-    base_branch: str,
-    standing: PullRequest | None,
-    chosen: Sequence[Amendment],
-    *,
-    is_new: bool,
-) -> dict[str, object]:
-    """Open the pull request, or let one that stands there say what it now proposes."""
-    forge, name, week = desk.remote.forge, desk.agent.name, desk.period.key
-    if forge is None:
-        return {}
-    title = request.title_of(name, week, chosen)
-    body = request.body_of(name, week, chosen, desk.reviews, desk.remote.file)
-    pull_request = standing or forge.create(branch, base_branch, title, body)
-    is_outdated = request.read_marker(pull_request.body) != request.read_marker(body)
-    if is_outdated:  # else a person's own words in it stay
-        pull_request = forge.update(pull_request.number, title, body)
-    values: dict[str, object] = {"number": pull_request.number, "url": pull_request.url}
-    if is_new and request.LABEL not in pull_request.labels:
-        try:
-            forge.label(pull_request.number, request.LABEL)
-        except ForgeError as error:  # a label is no reason to hold a proposal back
-            values["reason"] = f"no label: {error}"
-    return values

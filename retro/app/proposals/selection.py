@@ -6,14 +6,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import playbook
-from playbook.amendment import next_id
+from playbook.document import next_number
 from playbook.errors import AmendmentError
+from playbook.ids import id_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from playbook import Amendment, Playbook
-    from retro.store.proposals import Proposal, RequestRecord
+    from retro.store.proposals import Proposal
+    from retro.store.pull_requests import RequestRecord
 
 __all__ = ["allowed", "choose", "prompt_of"]
 
@@ -21,7 +23,7 @@ __all__ = ["allowed", "choose", "prompt_of"]
 def choose(
     book: Playbook,
     justified: Sequence[Amendment],
-    lives: Sequence[Proposal],
+    proposals: Sequence[Proposal],
     live: Sequence[RequestRecord],
     branch: str,
 ) -> list[Amendment]:
@@ -30,12 +32,12 @@ def choose(
     New heuristics get numbers that no open request uses; all of it applies, one after the other.
     """
     elsewhere = {record.branch for record in live if record.branch != branch and record.state != "planned"}
-    wanted = {amendment.id: amendment for amendment in _permitted(justified, lives, elsewhere)}
+    wanted = {amendment.id: amendment for amendment in _permitted(justified, proposals, elsewhere)}
     used_ids = {
-        new.id
-        for life in lives
-        if life.branch in elsewhere and life.state == "open"
-        for new in playbook.parse(life.document["new"]).heuristics
+        heuristic.id
+        for proposal in proposals
+        if proposal.branch in elsewhere and proposal.state == "open"
+        for heuristic in proposal.amendment.after
     }
     chosen = []
     for amendment in _numbered(book, wanted.values(), used_ids):
@@ -47,22 +49,23 @@ def choose(
     return chosen
 
 
-def allowed(amendments: Iterable[Amendment], lives: Sequence[Proposal]) -> list[Amendment]:
+def allowed(amendments: Iterable[Amendment], proposals: Sequence[Proposal]) -> list[Amendment]:
     """Those that nobody said no to, or whose evidence has doubled since; what is under review may be told again."""
-    return list(_permitted(amendments, lives, set()))
+    return list(_permitted(amendments, proposals, set()))
 
 
 def _permitted(
-    amendments: Iterable[Amendment], lives: Sequence[Proposal], elsewhere: set[str]
+    amendments: Iterable[Amendment], proposals: Sequence[Proposal], elsewhere: set[str]
 ) -> Iterator[Amendment]:
-    lives_by_key: dict[str, Proposal] = {}
-    for life in sorted(lives, key=lambda life: life.state != "proposed"):  # what nobody saw hides no answer
-        for key in (life.id, prompt_of(playbook.from_json(life.document))):
+    answered: dict[str, Proposal] = {}
+    # what nobody saw comes first, so that it hides no answer
+    for proposal in sorted(proposals, key=lambda proposal: proposal.state != "proposed"):
+        for key in (proposal.id, prompt_of(proposal.amendment)):
             if key:
-                lives_by_key[key] = life
+                answered[key] = proposal
     for amendment in amendments:
-        answers = lives_by_key.get(amendment.id), lives_by_key.get(prompt_of(amendment) or "")
-        if all(_may(amendment, life, elsewhere) for life in answers):
+        answers = answered.get(amendment.id), answered.get(prompt_of(amendment) or "")
+        if all(_may(amendment, answer, elsewhere) for answer in answers):
             yield amendment
 
 
@@ -72,33 +75,34 @@ def prompt_of(amendment: Amendment) -> str | None:
     return f"model:{prompt}" if amendment.grounds.origin == "model" else None
 
 
-def _may(amendment: Amendment, life: Proposal | None, elsewhere: set[str]) -> bool:
-    if life is None or life.state == "proposed":
+def _may(amendment: Amendment, answer: Proposal | None, elsewhere: set[str]) -> bool:
+    """Whether an amendment may be proposed in face of what was answered to it, or to the same prompt, before."""
+    if answer is None or answer.state == "proposed":
         return True
-    if life.state == "open":
-        return life.branch not in elsewhere
-    is_further = amendment.op == "set_confidence" and life.document["new"] != amendment.new
-    if life.state != "rejected" and is_further:  # merged: the same way once more
+    if answer.state == "open":
+        return answer.branch not in elsewhere
+    is_further = amendment.op == "set_confidence" and answer.amendment.new != amendment.new
+    if answer.state != "rejected" and is_further:  # merged: the same way once more
         return True
     # rejected, or taken back after it was merged
-    return amendment.resolved >= max(2 * life.resolved, 1)
+    return amendment.resolved >= max(2 * answer.resolved, 1)
 
 
 def _numbered(book: Playbook, wanted: Iterable[Amendment], used_ids: set[str]) -> Iterator[Amendment]:
     used_ids = used_ids | {heuristic.id for heuristic in book.heuristics}
-    first = int(next_id(book)[2:])
+    first = next_number(book)
     for amendment in wanted:
-        new = playbook.parse(amendment.new).heuristics
+        new = amendment.after
         if amendment.old is not None or not new:
             yield amendment
             continue
         name = new[0].id
         cited = amendment.grounds.origin == "audit" and not new[0].tags  # then the agent itself uses this id
         if name in used_ids and not cited:
-            while f"H-{first}" in used_ids:
+            while id_of(first) in used_ids:
                 first += 1
-            yield _renamed(amendment, name, f"H-{first}")
-            name = f"H-{first}"
+            yield _renamed(amendment, name, id_of(first))
+            name = id_of(first)
         else:
             yield amendment
         used_ids.add(name)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from playbook import to_json
 from retro.accounting.books import keep_books
-from retro.app.proposals.evidence import proposed_by
+from retro.app.proposals.justification import proposed_by
 from retro.app.reviews.model_costs import costs_of_reviewing
 from retro.app.reviews.window import (
     Window,
@@ -164,7 +165,7 @@ def review_period(
     inputs = inputs_of(book, window, [row.position for row in alive])
     report = build(inputs)
     proposed = proposed_by(book.conn, report, settings, inputs.history)
-    return report.model_copy(update={"playbook_proposals": proposed})
+    return report.model_copy(update={"playbook_proposals": [to_json(amendment) for amendment in proposed]})
 
 
 def review_position(

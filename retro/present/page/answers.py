@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from retro.figures import DASH, count, duration, moment, percent, seconds_between
+from retro.present.page.amendments import describe_change, evidence_in_words
 from retro.present.page.audit import doubt, wanting
 from retro.present.page.blocks import tone_of
 from retro.present.page.groups import instrument_label
 from retro.present.page.labels import VERDICTS, reason_text, verdict_tone
-from retro.present.page.proposals import describe_change, evidence_in_words
 from retro.report.extremes import extremes_of
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from retro.figures import count, duration, money_of, percent, ratio, span
 from retro.kinds import KINDS
+from retro.present.page.amendments import describe_change
 from retro.present.page.audit import audit_section, predictions_section, wanting
 from retro.present.page.blocks import Figure, Headline, Page, tone_of
 from retro.present.page.groups import (
@@ -23,7 +24,7 @@ from retro.present.page.money import (
     risk_section,
 )
 from retro.present.page.narrative import words_section
-from retro.present.page.proposals import describe_change, proposals_section
+from retro.present.page.proposals import proposals_section
 from retro.present.page.provenance import provenance_lines, quality_section
 from retro.report.extremes import extremes_of
 from retro.report.lines import IMPLAUSIBLE, signed_lines

@@ -35,15 +35,16 @@ def propose(
     Example: retro playbook propose --agent sample > playbook.patch
     """
     import playbook
-    from retro.app.proposals import verdicts
+    from retro.app.proposals.files import amended_text
+    from retro.app.proposals.justification import propose as propose_now
 
     agent_record = call.agent(agent)
     settings = call.settings(agent_record)
-    book, amendments = verdicts.propose(call.store, agent_record, settings)
+    book, amendments = propose_now(call.store, agent_record, settings)
     if call.json:
         call.out_json([playbook.to_json(amendment) for amendment in amendments])
         return
-    changed = verdicts.amended_text(book, amendments)
+    changed = amended_text(book, amendments)
     old = "" if settings.playbook is None else str(book)  # without a playbook, a new file
     diff = playbook.diff(old, changed, call.config.playbook.file) if amendments else ""
     if diff:
@@ -62,11 +63,10 @@ def apply(
 
     Example: retro playbook apply PLAYBOOK.md proposals.json > amended.md
     """
-    from retro.app.proposals import verdicts
-    from retro.app.proposals.files import read_playbook
+    from retro.app.proposals.files import amended_text, read_playbook, read_proposals
 
     book = read_playbook(file)
-    text = verdicts.amended_text(book, verdicts.read_proposals(proposals_file))
+    text = amended_text(book, read_proposals(proposals_file))
     call.out_bytes(text.encode("utf-8", "surrogateescape"))
 
 
@@ -125,13 +125,16 @@ def status(
 
 def _print_status(proposals: Sequence[Proposal]) -> None:
     """One paragraph each, with addresses whole; agents' words lose control characters."""
-    from retro.present.page.proposals import describe_change
+    from retro.present.page.amendments import describe_change
     from retro.safe import plain_text
 
     for proposal in proposals:
-        change, name = describe_change(proposal.document)
+        change, name = describe_change(proposal.amendment)
         call.out(plain_text(f"{proposal.state:<9}  {proposal.agent}  {name}: {change}"))
-        for detail in (proposal.url or proposal.branch, f"wrong if {proposal.document['falsified_by']}"):
+        for detail in (
+            proposal.url or proposal.branch,
+            f"wrong if {proposal.amendment.grounds.falsified_by}",
+        ):
             if detail and detail != "wrong if ":
                 call.out(plain_text(f"{'':<9}  {detail}"))
     call.say("a rejected proposal comes back only when its evidence has doubled")

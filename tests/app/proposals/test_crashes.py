@@ -18,7 +18,7 @@ from retro.app.proposals.repository import ProposalRemote
 from retro.app.proposals.requests import Opened, open_request
 from retro.forge.git import Git
 from retro.forge.request import EDITED
-from retro.store import proposals
+from retro.store import pull_requests
 from retro.store.database import open_store
 from retro.testing.forge import FakeForge
 from tests.worlds import playbook_lives as lives
@@ -97,14 +97,14 @@ def test_faults_3_and_4_killed_after_any_step_the_next_run_ends_with_one_request
             survived = bring_mortal(house, life)
             commit = forge.commit_of(W06)
             with house.store.read() as conn:
-                noted = [request.number for request in proposals.requests(conn)]
+                noted = [request.number for request in pull_requests.stored(conn)]
             gaps.add((commit is not None, len(forge.pulls), noted == [1]))
             done = bring(house, now=2)
             assert (len(forge.pulls), done.state, states(house)) == (1, "open", {"demote": "open"}), life
             assert commit in (None, forge.commit_of(W06)), life
             assert forge.pulls[0]["labels"] == ["retro"], life
             with house.store.read() as conn:
-                (request,) = proposals.requests(conn)
+                (request,) = pull_requests.stored(conn)
             assert (request.state, request.number, request.head) == ("open", 1, forge.commit_of(W06)), life
         life += 1
     assert {(True, 0, False), (True, 1, False), (True, 1, True)} <= gaps, "fault 3, fault 4, none"

@@ -11,7 +11,7 @@ import playbook
 from retro import config
 from retro.app.engine.wiring import bench_of
 from retro.app.engine.worker import run_pass
-from retro.app.proposals import verdicts
+from retro.app.proposals.justification import propose
 from retro.app.reviews.build import review_period
 from retro.app.settlement.lookup import choose_period
 from retro.app.settlement.settings import settings_of
@@ -43,7 +43,7 @@ def test_a_weekly_review_proposes_what_all_evidence_up_to_its_end_justifies(
 ) -> None:
     house, _ = placed
     (proposal,) = reviewed(house).playbook_proposals
-    _, (today,) = verdicts.propose(house.store, house.agent, house.settings)
+    _, (today,) = propose(house.store, house.agent, house.settings)
     assert (proposal["op"], proposal["heuristic"], proposal["origin"]) == ("demote", "H-1", "audit")
     assert proposal["id"] == today.id
     evidence = proposal["evidence"]
@@ -73,11 +73,11 @@ def test_citations_from_before_the_text_changed_say_nothing_of_it(placed: tuple[
     house, _ = placed
     text = BOOK.replace("tags: size_up", "tags: size_up; since: 2026-01-25")
     settings = settings_of(house.config, house.agent, playbook.parse(text))
-    _, (amendment,) = verdicts.propose(house.store, house.agent, settings)
+    _, (amendment,) = propose(house.store, house.agent, settings)
     evidence = amendment.grounds.evidence
     assert (evidence["since"], evidence["resolved"], evidence["wins"]) == ("2026-01-25", 20, 0)
     late = settings_of(house.config, house.agent, playbook.parse(text.replace("01-25", "02-12")))
-    _, none = verdicts.propose(house.store, house.agent, late)
+    _, none = propose(house.store, house.agent, late)
     assert none == [], "two losses since then; the thirty-eight before it were another rule's"
 
 
@@ -98,7 +98,9 @@ def test_a_proposal_waits_in_the_ledger_until_it_is_brought_withdrawn_or_carried
     house, _ = placed
     (proposal,) = reviewed(house).playbook_proposals
     suggested(house, [proposal])
-    assert [(row.state, row.branch, row.document) for row in stored(house)] == [("proposed", None, proposal)]
+    assert [(row.state, row.branch, playbook.to_json(row.amendment)) for row in stored(house)] == [
+        ("proposed", None, proposal)
+    ]
     suggested(house, [])
     assert stored(house) == []
     suggested(house, [proposal])
@@ -122,7 +124,7 @@ def test_a_candidate_stays_until_newer_words_take_its_place_and_a_no_ends_it(
     suggested(house, [candidate("Wait")])
     suggested(house, [])
     suggested(house, [candidate("Wait a day")])
-    assert ["Wait a day" in proposal.body for proposal in stored(house)] == [True]
+    assert ["Wait a day" in proposal.amendment.new for proposal in stored(house)] == [True]
     lives.bring(house)
     suggested(house, [candidate("Wait longer")])
     assert sorted(proposal.state for proposal in stored(house)) == ["open", "open"]
@@ -150,9 +152,9 @@ def test_the_service_keeps_proposals_from_their_week_to_their_verdict(tmp_path: 
         return lives.states(house)
 
     assert week("2026-01-19T05:00:00Z", 0, 14) == {"demote": "proposed"}
-    (life,) = stored(house)
-    assert life.document["evidence"]["reviews"] == ["bot.weekly.2026-W03"]
-    book.write_text(playbook.apply(playbook.parse(BOOK), [playbook.from_json(life.document)]))
+    (waiting,) = stored(house)
+    assert waiting.amendment.grounds.evidence["reviews"] == ["bot.weekly.2026-W03"]
+    book.write_text(playbook.apply(playbook.parse(BOOK), [waiting.amendment]))
     assert week("2026-01-26T05:00:00Z", 14, 16) == {"demote": "merged"}
     assert week("2026-02-09T05:00:00Z", 16, 35) == {"demote": "validated", "retire": "proposed"}
     store.close()
@@ -163,8 +165,8 @@ def test_a_patch_applied_by_hand_is_seen_by_the_next_knock(tmp_path: Path, lived
         house.playbook_table.clear()
         book = tmp_path / "PLAYBOOK.md"
         lives.bring(house)
-        (life,) = stored(house)
-        book.write_text(playbook.apply(playbook.parse(BOOK), [playbook.from_json(life.document)]))
+        (waiting,) = stored(house)
+        book.write_text(playbook.apply(playbook.parse(BOOK), [waiting.amendment]))
         own = {"memory": {"directory": str(tmp_path / "memory")}, "agent": {"bot": {"playbook": str(book)}}}
         configuration = config.Config.model_validate(own)
         bench = bench_of(house.store, configuration, {}, clock=lambda: 1, owner="w", host="h")

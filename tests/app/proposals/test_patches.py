@@ -37,8 +37,8 @@ def test_a_patch_needs_neither_account_nor_repository(patched: lives.House, tmp_
     assert "- H-1 [0.12]" in (clone / "PLAYBOOK.md").read_text()
     assert lives.git(clone, "log", "-1", "--format=%s") == "playbook(bot): demote H-1 (2026-W06)"
     book = playbook.parse((clone / "PLAYBOOK.md").read_bytes())
-    verdicts = read_outcomes(patched.store, patched.config, patched.env, lambda _: book, now=9)
-    assert verdicts.settled == [("bot", W06, "merged")]
+    became = read_outcomes(patched.store, patched.config, patched.env, lambda _: book, now=9)
+    assert became.settled == [("bot", W06, "merged")]
 
 
 def test_a_patch_that_is_thrown_away_is_a_no(patched: lives.House) -> None:

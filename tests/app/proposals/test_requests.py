@@ -14,7 +14,7 @@ import pytest
 import playbook
 from retro.forge.api import ForgeError
 from retro.forge.request import EDITED, branch_of, read_marker
-from retro.store import proposals
+from retro.store import pull_requests
 from retro.testing.forge import Answer, FakeForge
 from tests.worlds import playbook_lives as lives
 from tests.worlds.playbook_lives import W06, bring, lived, living_at, outcomes, placed, states
@@ -237,8 +237,8 @@ def test_fault_21_a_revoked_token_needs_a_person_and_a_renamed_repository_is_fol
         bring(house)
     assert raised.value.permanent
     with house.store.write() as conn:
-        proposals.begin(conn, "bot", "retro/playbook/bot/2026-W20", "github", 9)
-        proposals.note_request(conn, "bot", "retro/playbook/bot/2026-W20", 9, state="open", number=1)
+        pull_requests.begin(conn, "bot", "retro/playbook/bot/2026-W20", "github", 9)
+        pull_requests.note(conn, "bot", "retro/playbook/bot/2026-W20", 9, state="open", number=1)
     (fault,) = outcomes(house).faults
     assert "RETRO_FORGE_TOKEN" in str(fault)
     house.env.pop("RETRO_FORGE_TOKEN")
@@ -270,7 +270,7 @@ def test_a_label_that_is_refused_holds_nothing_back(placed: tuple[lives.House, F
     assert done.state == "open"
     assert forge.pulls[0]["labels"] == []
     with house.store.read() as conn:
-        (request,) = proposals.requests(conn)
+        (request,) = pull_requests.stored(conn)
     assert request.reason is not None
     assert "no label" in request.reason
 

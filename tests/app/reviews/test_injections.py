@@ -18,8 +18,9 @@ import pytest
 
 import playbook
 from retro.app.narration.narrate import narrated
-from retro.app.proposals import verdicts
 from retro.app.proposals.channel import PullRequests
+from retro.app.proposals.files import amended_text
+from retro.app.proposals.justification import propose
 from retro.app.proposals.lifecycle import suggest
 from retro.config import Config
 from retro.deliver.channel import Sent
@@ -77,11 +78,11 @@ class Week:
         self.store: Store = open_store(str(folder / "retro.db"))
         self.report = lived(self.store, texts)
         agent = agent_of(self.store, AGENT)
-        book, amendments = verdicts.propose(self.store, agent, settings_for()(agent))
+        book, amendments = propose(self.store, agent, settings_for()(agent))
         proposals = [playbook.to_json(amendment) for amendment in amendments]
         self.proposals = json.dumps(proposals)
         self.report = self.report.model_copy(update={"playbook_proposals": proposals})
-        self.diff = playbook.diff(str(book), verdicts.amended_text(book, amendments))
+        self.diff = playbook.diff(str(book), amended_text(book, amendments))
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,173 @@
+"""The words of a proposal for the playbook: what it changes, and on what evidence. Pure; for pages, mail and requests.
+
+The one home of these words. A page has a report's entry, which another version may have written: what is not there is
+left out. A request has the amendment itself; it takes the figures from here and makes strangers' words harmless.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from playbook import Amendment, parse
+from retro.figures import DASH, interval, ratio
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from playbook import Heuristic
+
+__all__ = [
+    "EXTRA_FIGURES",
+    "FIGURES",
+    "ProposedChange",
+    "change_in_words",
+    "change_of",
+    "describe_change",
+    "evidence_in_words",
+    "figures_of",
+    "grounds_in_words",
+]
+
+FIGURES = ("Role", "Cited", "Resolved", "Won", "Average", "95 %", "q", "Evidence", "Since")
+"""The titles of the figures every proposal of the audit rests on."""
+EXTRA_FIGURES = ("vs_inaction", "regret")
+"""Figures that only some proposals have, by their key in the evidence."""
+_UNITS = {"r": "R", "bps": "bps of notional"}
+
+
+class ProposedChange(NamedTuple):
+    """What a proposal does to which heuristic.
+
+    `verb` is such as `demote`, or `raise` to a `confidence` in 0..1; a merge has what is `absorbed`. `subject` is the
+    id; of a label that becomes a heuristic, the id it gets.
+    """
+
+    verb: str
+    subject: str
+    confidence: float | None = None
+    absorbed: str | None = None
+
+
+def change_of(proposal: Amendment | Mapping[str, Any]) -> ProposedChange:
+    """The change an amendment makes, or a report's entry speaks of."""
+    if isinstance(proposal, Amendment):
+        return _change(proposal.op, proposal.heuristic, proposal.before, proposal.after)
+    before, after = (parse(str(proposal.get(side) or "")).heuristics for side in ("old", "new"))
+    return _change(str(proposal.get("op") or "change"), str(proposal.get("heuristic") or ""), before, after)
+
+
+def _change(op: str, name: str, before: Sequence[Heuristic], after: Sequence[Heuristic]) -> ProposedChange:
+    verb = op.replace("_", " ")
+    if verb == "set confidence" and before and after and after[0].confidence is not None:
+        is_raise = after[0].confidence > (before[0].confidence or 0)
+        return ProposedChange("raise" if is_raise else "lower", name, confidence=after[0].confidence)
+    if verb == "merge" and len(before) > 1:
+        return ProposedChange(verb, name, absorbed=before[1].id)
+    return ProposedChange(verb, after[0].id if after and not before else name)
+
+
+def describe_change(proposal: Amendment | Mapping[str, Any]) -> tuple[str, str]:
+    """What is to be done and to which heuristic, such as `lower to 0.53` and `H-7`; one that is new by the id it gets."""
+    change = change_of(proposal)
+    if change.confidence is not None:
+        return f"{change.verb} to {change.confidence:.2f}", change.subject
+    if change.absorbed is not None:
+        return f"{change.verb} {change.absorbed} into it", change.subject
+    return change.verb, change.subject
+
+
+def change_in_words(proposal: Amendment, harmless: Callable[[str], str]) -> str:
+    """The same as one phrase, such as `lower H-7 to 0.53`; `harmless` is what is done to names before they are written."""
+    change = change_of(proposal)
+    subject = harmless(change.subject)
+    if change.confidence is not None:
+        return f"{change.verb} {subject} to {change.confidence:.2f}"
+    if change.absorbed is not None:
+        return f"{change.verb} {harmless(change.absorbed)} into {subject}"
+    return f"{change.verb} {subject}"
+
+
+# Evidence
+
+
+def evidence_in_words(entry: Mapping[str, Any], currency: str) -> str:
+    """The figures a report's proposal rests on, each with its unit and out of how many."""
+    evidence = entry.get("evidence")
+    if not isinstance(evidence, dict):
+        return "" if evidence is None else str(evidence)
+    if "prompted_by" in evidence or "its_resolved" in evidence:
+        return _of_a_candidate(evidence, currency)
+    unit = str(evidence.get("unit") or "usd")
+    resolved, role = evidence.get("resolved"), str(evidence.get("role") or "")
+    average = _average(evidence.get("average"), unit, currency)
+    parts = [f"{average} over {resolved} resolved {role} citation{'' if resolved == 1 else 's'}"]
+    if isinstance(evidence.get("wins"), int):
+        parts.append(f"{evidence['wins']} won")
+    bounds = evidence.get("interval")
+    if isinstance(bounds, list) and len(bounds) == 2 and all(map(_is_number, bounds)):
+        parts.append(f"95 % {interval(*bounds)}")
+    if _is_number(evidence.get("q")):
+        parts.append(f"q {ratio(evidence['q'])}")
+    if evidence.get("grade"):
+        parts.append(f"evidence {evidence['grade']}")
+    if evidence.get("since"):
+        parts.append(f"since {evidence['since']}")
+    return ", ".join(parts)
+
+
+def _of_a_candidate(evidence: Mapping[str, Any], currency: str) -> str:
+    rule = evidence.get("prompted_by") or "another rule"
+    average = _average(evidence.get("its_average"), "usd", currency)
+    return f"none of its own yet; beside {rule}: {average} over {evidence.get('its_resolved')} resolved citations"
+
+
+def grounds_in_words(amendment: Amendment, harmless: Callable[[str], str]) -> str:
+    """The evidence in a line of a commit's message: average, unit, and over how many citations."""
+    evidence = amendment.grounds.evidence
+    average = _signed(evidence.get("average"))
+    if average is None:
+        return "no resolved citation yet"
+    unit = "".join(
+        letter for letter in str(evidence.get("unit") or "") if letter.isascii() and letter.isalpha()
+    )
+    role = harmless(str(evidence.get("role")))
+    return f"average {average} {unit} over {amendment.resolved} resolved {role} citations"
+
+
+def figures_of(amendment: Amendment, extra: Sequence[str]) -> list[str | None]:
+    """The cells under `FIGURES`, then those of these `EXTRA_FIGURES`; None for what is not known."""
+    evidence = amendment.grounds.evidence
+    bounds = evidence.get("interval")
+    if not isinstance(bounds, list) or len(bounds) != 2 or None in bounds:
+        bounds = None
+    average, q = _signed(evidence.get("average")), evidence.get("q")
+    cells = [
+        evidence.get("role"),
+        evidence.get("citations"),
+        evidence.get("resolved"),
+        evidence.get("wins"),
+        None if average is None else f"{average} {evidence.get('unit') or ''}",
+        None if bounds is None else " to ".join(_signed(bound) or DASH for bound in bounds),
+        f"{q:.3g}" if isinstance(q, float | int) else None,
+        evidence.get("grade"),
+        evidence.get("since"),
+        *(_signed(evidence.get(key)) for key in extra),
+    ]
+    return [None if cell is None else str(cell) for cell in cells]
+
+
+def _average(value: Any, unit: str, currency: str) -> str:
+    average = _signed(value)
+    if average is None:
+        return "no average"
+    unit_name = (currency or "in money") if unit == "usd" else _UNITS.get(unit, unit)
+    return f"average {average} {unit_name}"
+
+
+def _signed(value: Any) -> str | None:
+    return f"{value:+,.2f}" if _is_number(value) else None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
