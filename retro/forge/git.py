@@ -11,18 +11,15 @@ import hashlib
 import os
 import re
 import shutil
-import signal
 import subprocess
 import tempfile
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
 
-from retro.errors import RetroError
+from retro.forge.process import GitError, GitProcess
 from retro.safe import plain_text
-from retro.secret import SECRETS, redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -35,20 +32,8 @@ AUTHOR: Final = "slow mirror <slow-mirror@localhost>"
 """Who makes our commits: one of anybody else on a branch of ours is a person's work, and stays."""
 
 _TIMEOUT_S: Final = 120.0
-_KEPT: Final = frozenset({"GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_EXEC_PATH"})
-_HELPER: Final = (  # a function of the shell: the token is in its environment, never in anyone's arguments
-    '!f() { test "$1" = get && echo username=x-access-token && echo "password=$RETRO_GIT_PASSWORD"; }; f'
-)
 _ID: Final = re.compile(r"[0-9a-f]{40,64}")
 _HEADER: Final = re.compile(r"(tree|parent|author|committer) (.*)")
-
-
-class GitError(RetroError):
-    """Git could not do it; `permanent` when trying again will not help without a person."""
-
-    def __init__(self, reason: str, *, permanent: bool = False) -> None:
-        super().__init__(reason)
-        self.permanent = permanent
 
 
 class LeaseError(GitError):
@@ -105,11 +90,7 @@ class Git:
     ) -> None:
         self.repository = repository
         self.directory = cache / f"{hashlib.sha256(repository.encode()).hexdigest()[:16]}.git"
-        self._token = token
-        self._env = _child_env(env, token)
-        self._origin = _origin_of(repository) if token else None
-        self._program = shutil.which("git", path=env.get("PATH"))
-        self._timeout_s = timeout_s
+        self._process = GitProcess(repository, self.directory, env, token, timeout_s)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -129,17 +110,20 @@ class Git:
     def _prepare(self) -> None:
         for left_behind in self.directory.rglob("*.lock"):  # by a git that was killed: nobody else is here
             left_behind.unlink(missing_ok=True)
-        sound = self.directory.is_dir() and self._run("rev-parse", "--is-bare-repository", fails=True)[0] == 0
+        sound = (
+            self.directory.is_dir()
+            and self._process.run("rev-parse", "--is-bare-repository", fails=True).code == 0
+        )
         if not sound:
             shutil.rmtree(self.directory, ignore_errors=True)
             self.directory.mkdir(mode=0o700)
-            self._run("init", "--quiet", "--bare")
+            self._process.run("init", "--quiet", "--bare")
 
     def tips(self, base_branch: str | None, branch: str) -> Tips:
         """Ask the other side where its branches stand; nothing is fetched."""
         wanted = f"refs/heads/{base_branch}" if base_branch else "HEAD"
         ours = f"refs/heads/{branch}"
-        listing = self._run("ls-remote", "--symref", "--", self.repository, wanted, ours)[1].decode(
+        listing = self._process.run("ls-remote", "--symref", "--", self.repository, wanted, ours).out.decode(
             "utf-8", "replace"
         )
         refs: dict[str, str] = {}
@@ -151,7 +135,7 @@ class Git:
                 refs[name] = value
         if wanted not in refs or not base_branch:
             where = f"branch {base_branch}" if base_branch else "default branch; name [playbook] base_branch"
-            raise GitError(f"{self._display_name} has no {where}", permanent=True)
+            raise GitError(f"{self._process.display_name} has no {where}", permanent=True)
         return Tips(base_branch, refs[wanted], refs.get(ours))
 
     def fetch(self, tips: Tips, branch: str) -> None:
@@ -160,11 +144,11 @@ class Git:
         if tips.head is not None:
             specs.append(f"+refs/heads/{branch}:refs/retro/head")
         options = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--no-recurse-submodules")
-        self._run("fetch", *options, "--", self.repository, *specs)
+        self._process.run("fetch", *options, "--", self.repository, *specs)
 
     def commit(self, commit: str) -> Commit:
         """One commit that was fetched or made here."""
-        head, _, message = self._run("cat-file", "commit", _checked(commit))[1].partition(b"\n\n")
+        head, _, message = self._process.run("cat-file", "commit", _checked(commit)).out.partition(b"\n\n")
         lines = [_HEADER.match(line) for line in head.decode("utf-8", "replace").split("\n")]
         headers = [(match[1], match[2]) for match in lines if match]
         header = dict(headers)
@@ -174,51 +158,60 @@ class Git:
 
     def foreign(self, base: str, head: str) -> Commit | None:
         """The newest commit on a branch that is not ours; None when all of it was made here."""
-        listed = self._run("rev-list", "--max-count=50", _checked(head), f"^{_checked(base)}")[1].decode()
+        listed = self._process.run(
+            "rev-list", "--max-count=50", _checked(head), f"^{_checked(base)}"
+        ).out.decode()
         commits = (self.commit(line) for line in listed.split())
         return next((commit for commit in commits if not commit.is_ours), None)
 
     def holds(self, commit: str) -> bool:
         """Whether a commit is here at all."""
-        return self._run("cat-file", "-e", f"{_checked(commit)}^{{commit}}", fails=True)[0] == 0
+        return self._process.run("cat-file", "-e", f"{_checked(commit)}^{{commit}}", fails=True).code == 0
 
     def contains(self, base: str, commit: str) -> bool:
         """Whether a commit is part of the base's history."""
-        return self._run("merge-base", "--is-ancestor", _checked(commit), _checked(base), fails=True)[0] == 0
+        return (
+            self._process.run(
+                "merge-base", "--is-ancestor", _checked(commit), _checked(base), fails=True
+            ).code
+            == 0
+        )
 
     def read(self, commit: str, file: str) -> bytes | None:
         """The file in a commit; None when there is none; `GitError` when something else stands in its place."""
         entry = self._entry(commit, file)
-        return None if entry is None else self._run("cat-file", "blob", entry[1])[1]
+        return None if entry is None else self._process.run("cat-file", "blob", entry[1]).out
 
     def _entry(self, commit: str, file: str) -> tuple[str, str] | None:
-        listed = self._run("ls-tree", "-z", "--full-tree", _checked(commit), "--", file)[1].rstrip(b"\0")
+        listed = self._process.run("ls-tree", "-z", "--full-tree", _checked(commit), "--", file).out.rstrip(
+            b"\0"
+        )
         if not listed:
             return None
         mode, kind, blob = listed.partition(b"\t")[0].decode().split(" ")
         if kind != "blob" or not mode.startswith("100"):
-            raise GitError(f"{file} in {self._display_name} is not a regular file", permanent=True)
+            raise GitError(f"{file} in {self._process.display_name} is not a regular file", permanent=True)
         return mode, blob
 
     def write(self, base: str, file: str, content: bytes, message: str, at_s: int) -> str:
         """Commit the file with this content on top of `base`: the same arguments, the same commit id."""
         entry = self._entry(base, file)
-        blob = self._run("hash-object", "-w", "--stdin", stdin=content)[1].decode().strip()
+        blob = self._process.run("hash-object", "-w", "--stdin", stdin=content).out.decode().strip()
         with tempfile.TemporaryDirectory(dir=self.directory) as place:
             index = {"GIT_INDEX_FILE": str(Path(place, "index"))}
-            self._run("read-tree", _checked(base), env=index)
+            self._process.run("read-tree", _checked(base), env=index)
             info = f"{entry[0] if entry else '100644'},{blob},{file}"
-            self._run("update-index", "--add", "--cacheinfo", info, env=index)
-            tree = self._run("write-tree", env=index)[1].decode().strip()
+            self._process.run("update-index", "--add", "--cacheinfo", info, env=index)
+            tree = self._process.run("write-tree", env=index).out.decode().strip()
         name, _, address = AUTHOR.removesuffix(">").partition(" <")
         who = {
             f"GIT_{role}_{part}": value
             for role in ("AUTHOR", "COMMITTER")
             for part, value in (("NAME", name), ("EMAIL", address), ("DATE", f"@{at_s} +0000"))
         }
-        output = self._run(
+        output = self._process.run(
             "commit-tree", tree, "-p", _checked(base), "-F", "-", stdin=message.encode(), env=who
-        )[1]
+        ).out
         return output.decode().strip()
 
     def push(self, commit: str, branch: str, expected: str | None) -> None:
@@ -226,125 +219,22 @@ class Git:
         lease = f"--force-with-lease=refs/heads/{branch}:{expected or ''}"
         spec = f"{_checked(commit)}:refs/heads/{branch}"
         arguments = ("push", "--quiet", "--porcelain", "--no-verify", lease, "--", self.repository, spec)
-        code, out, err = self._run(*arguments, fails=True)
+        code, out, err = self._process.run(*arguments, fails=True)
         if code == 0 or self._points_to(branch, commit):  # somebody else may have pushed the very same
             return
         if b"stale info" in out + err:
             raise LeaseError(f"{branch} was changed by somebody else meanwhile")
-        raise self._error("push", err + out)
+        raise self._process.error("push", err + out)
 
     def _points_to(self, branch: str, commit: str) -> bool:
-        listing = self._run("ls-remote", "--", self.repository, f"refs/heads/{branch}", fails=True)[1]
+        listing = self._process.run(
+            "ls-remote", "--", self.repository, f"refs/heads/{branch}", fails=True
+        ).out
         return listing.split()[:1] == [commit.encode()]
 
     def keep(self, branch: str, commit: str) -> None:
         """Let a branch of the cache itself point to a commit."""
-        self._run("update-ref", f"refs/heads/{branch}", _checked(commit))
-
-    @property
-    def _display_name(self) -> str:
-        return str(redact(self.repository, self._secrets))
-
-    @property
-    def _secrets(self) -> tuple[Secret, ...]:
-        return (self._token,) if self._token else ()
-
-    def _run(
-        self, *arguments: str, stdin: bytes = b"", env: Mapping[str, str] | None = None, fails: bool = False
-    ) -> tuple[int, bytes, bytes]:
-        """Run git in the cache: code, stdout, stderr. A failure is a `GitError`, unless the caller expects some."""
-        if self._program is None:
-            raise GitError("there is no git on the path; install it", permanent=True)
-        command = [self._program, f"--git-dir={self.directory}", *_SETTINGS]
-        if self._origin:
-            command += ["-c", f"credential.{self._origin}.helper={_HELPER}"]
-        code, out, err = self._finish(
-            [*command, *arguments], stdin, {**self._env, **(env or {})}, arguments[0]
-        )
-        if code and not fails:
-            raise self._error(arguments[0], err)
-        return code, out, err
-
-    def _finish(
-        self, command: list[str], stdin: bytes, env: Mapping[str, str], subcommand: str
-    ) -> tuple[int, bytes, bytes]:
-        pipe = subprocess.PIPE
-        try:
-            child = subprocess.Popen(  # noqa: S603  no shell; what could be an option stands behind `--`
-                command, stdin=pipe, stdout=pipe, stderr=pipe, env=env, start_new_session=True
-            )  # a session of its own: no terminal to ask on, and one group to stop
-        except OSError as error:
-            raise GitError(f"git could not be started: {error.strerror}") from error
-        with child:
-            try:
-                out, err = child.communicate(stdin, timeout=self._timeout_s)
-            except BaseException as error:
-                with suppress(ProcessLookupError):
-                    os.killpg(child.pid, signal.SIGKILL)
-                if not isinstance(error, subprocess.TimeoutExpired):
-                    raise
-                late = f"git {subcommand} of {self._display_name} did not end in {self._timeout_s:.0f} s"
-                raise GitError(late) from None
-        return child.returncode, out, err
-
-    def _error(self, subcommand: str, stderr: bytes) -> GitError:
-        lines = [line for line in stderr.decode("utf-8", "replace").splitlines() if line.strip()]
-        telling = [line for line in lines if line.startswith(("fatal:", "error:", "!", "remote:"))] or lines
-        reason = (
-            "; ".join(plain_text(str(redact(line, self._secrets))) for line in telling[:3])
-            or "it does not say why"
-        )
-        permanent = bool(
-            re.search(
-                r"(?i)authentication failed|denied|not found|not appear to be a git|could not read (user|pass)",
-                reason,
-            )
-        )
-        return GitError(f"git {subcommand} of {self._display_name}: {reason}", permanent=permanent)
-
-
-_SETTINGS: Final = (
-    "-c", "core.hooksPath=/dev/null",
-    "-c", "core.askPass=",
-    "-c", "credential.helper=",
-    "-c", "credential.useHttpPath=false",
-    "-c", "gc.auto=0",
-    "-c", "commit.gpgSign=false",
-    "-c", "push.gpgSign=false",
-    "-c", "protocol.ext.allow=never",
-)  # fmt: skip
-
-
-def _child_env(env: Mapping[str, str], token: Secret | None) -> dict[str, str]:
-    """The environment for git: ours without any secret and without git's own settings, but for the way out."""
-    hidden = {*SECRETS, *(f"{name}_FILE" for name in SECRETS), "CREDENTIALS_DIRECTORY", "SSH_ASKPASS"}
-    child_env = {
-        name: value
-        for name, value in env.items()
-        if name not in hidden and (name in _KEPT or not name.startswith("GIT_"))
-    }
-    child_env |= {
-        "GIT_TERMINAL_PROMPT": "0",
-        "GIT_CONFIG_GLOBAL": os.devnull,
-        "GIT_CONFIG_NOSYSTEM": "1",
-        "GIT_ASKPASS": "",
-        "LC_ALL": "C",
-    }
-    child_env.setdefault("GIT_SSH_COMMAND", "ssh -o BatchMode=yes -o ConnectTimeout=20")
-    if token is not None:
-        child_env["RETRO_GIT_PASSWORD"] = token.reveal()
-    return child_env
-
-
-def _origin_of(repository: str) -> str | None:
-    """Scheme and host, the only ones git may give the token to; None where none is needed (ssh, a path)."""
-    try:
-        split = urlsplit(repository)
-    except ValueError:
-        return None
-    if split.scheme not in {"http", "https"} or not split.netloc:
-        return None
-    return f"{split.scheme}://{split.netloc.rpartition('@')[2]}"
+        self._process.run("update-ref", f"refs/heads/{branch}", _checked(commit))
 
 
 def _checked(commit: str) -> str:
