@@ -1,9 +1,10 @@
-"""Which of the documents we print a stored text is, and its digest."""
+"""A stored text read back as the document it is, and the digest of one."""
 
 from __future__ import annotations
 
 import hashlib
 
+from retro.kinds import KINDS
 from retro.report import PositionRetrospective, RetrospectiveReport, dump
 
 __all__ = ["Document", "digest_of", "read", "with_revision"]
@@ -28,7 +29,7 @@ def digest_of(document: Document) -> str:
     return hashlib.sha256(dump(document, indent=None).encode()).hexdigest()
 
 
-def read(text: str) -> Document:
-    """A stored document as what it is."""
-    kind = RetrospectiveReport if text.lstrip("{ \n").startswith('"id"') else PositionRetrospective
-    return kind.model_validate_json(text)
+def read(text: str, kind: str) -> Document:
+    """A stored document, of a review of that kind: the ledger knows what it owed, no text is asked what it is."""
+    form = PositionRetrospective if KINDS[kind].scope == "position" else RetrospectiveReport
+    return form.model_validate_json(text)

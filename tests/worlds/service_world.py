@@ -14,7 +14,7 @@ from retro import config
 from retro.app.context import PassSummary, WorkContext, policy_of
 from retro.app.engine.obligations import enqueue_due
 from retro.app.engine.worker import run_pass
-from retro.app.intake.ingest import Ingested, ingest
+from retro.app.intake.ingest import Ingested, IngestTerms, ingest
 from retro.app.narration.narrators import plain_words
 from retro.app.settlement.settings import settings_of
 from retro.deliver.channel import Message, Outcome, Sent
@@ -140,11 +140,13 @@ class World:
         }
         return WorkContext(**{**defaults, **overrides})
 
-    def tell(self, events: list[dict[str, Any]], *, now: int | None = None, **how: Any) -> Ingested:
+    def tell(
+        self, events: list[dict[str, Any]], *, now: int | None = None, replace: str | None = None
+    ) -> Ingested:
         """Ingest journal lines at the clock's time."""
         at = self.clock() if now is None else now
         batches = journal.read(io.BytesIO(lines_of(events)), "life", now=at)
-        return ingest(self.store, "life", batches, self.settings_for, now=at, **how)
+        return ingest(self.store, "life", batches, self.settings_for, IngestTerms(replace=replace), now=at)
 
     def knock(self, **overrides: Any) -> PassSummary:
         return run_pass(self.bench(**overrides), all_agents=True)
@@ -177,7 +179,7 @@ class World:
         return stored_revision.document
 
     def document(self, name: str, revision: int | None = None) -> Any:
-        return read(self.text(name, revision))
+        return read(self.text(name, revision), self.review(name).kind)
 
     def files(self) -> dict[str, bytes]:
         """Every file of the folder of reviews, by its path in it."""

@@ -51,9 +51,9 @@ def compute(bench: WorkContext, review: Review) -> StagedReview:
     with bench.store.read() as conn:
         stored = reviews.revision_of(conn, review.key, review.revision)
     if stored is not None and stored.document is not None and stored.done_at is None:
-        return StagedReview(review, read(stored.document))
+        return StagedReview(review, read(stored.document, review.kind))
     if stored is not None and stored.numbers is not None:
-        return _narrate(bench, review, read(stored.numbers), settings)
+        return _narrate(bench, review, read(stored.numbers, review.kind), settings)
     again = stored is not None
     with bench.store.read() as conn:  # before the figures: what comes in between is then seen as late
         facts = reviews.facts_digest(conn, review)

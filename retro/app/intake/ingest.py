@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from retro.store.database import Store
     from retro.store.facts.agents import Agent
 
-__all__ = ["Ingested", "ingest", "refresh"]
+__all__ = ["IngestTerms", "Ingested", "ingest", "refresh"]
 
 _COMMIT_EVERY: Final = 100_000
 _NAMES: Final = 1000
@@ -64,70 +64,121 @@ class Ingested:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class IngestTerms:
+    """On what terms a source is taken in.
+
+    `replace` (a reason) stores corrections; without it what is told differently is a conflict, and kept back.
+    `dated`: the source says how far it was seen (`Batch.as_of`). It corrects what earlier readings of it told and nothing
+    that a later one did, so that the order in which copies of a source are read makes no difference.
+    `strict` keeps nothing when a row is bad; `dry_run` keeps nothing at all.
+    `continued`: the source is read on from where it was left, and its earlier faults stand.
+    """
+
+    replace: str | None = None
+    dated: bool = False
+    strict: bool = False
+    dry_run: bool = False
+    continued: bool = False
+
+    @property
+    def whole(self) -> bool:
+        """Whether everything is one transaction, since all of it may have to be taken back."""
+        return self.strict or self.dry_run
+
+    def keeps(self, done: Ingested) -> bool:
+        """Whether what was taken in stays."""
+        return not (self.dry_run or (self.strict and not done.clean))
+
+
+@dataclass(slots=True)
+class _Dates:
+    """Of a dated source: until when each agent was seen, before this reading and by it, and the batches that differ."""
+
+    stored: dict[str, int | None] = field(default_factory=dict)
+    read: dict[str, int] = field(default_factory=dict)
+    differing: list[Batch] = field(default_factory=list)
+
+    def look_up(self, conn: Connection, batch: Batch) -> None:
+        """Note what was known of the agents of a batch, before the batch tells more."""
+        for name in batch.as_of.keys() - self.stored.keys():
+            row = agents.agent(conn, name)
+            self.stored[name] = None if row is None else row.as_of
+
+    def older(self) -> set[str]:
+        """The agents that a later reading than this one has told of already."""
+        return {name for name, at in self.read.items() if at < (self.stored.get(name) or at)}
+
+
 def ingest(
     store: Store,
     source: str,
     batches: Iterable[Batch],
     settings_for: Callable[[Agent], AgentSettings],
+    terms: IngestTerms | None = None,
     *,
-    replace: str | None = None,
-    dated: bool = False,
-    strict: bool = False,
-    dry_run: bool = False,
-    continued: bool = False,
     now: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Ingested:
     """Store batches, a transaction every 100,000 events, then settle the agents they touched.
 
-    `strict` keeps nothing when a row is bad; `dry_run` keeps nothing at all; `replace` (a reason) stores corrections.
-    With `dated` the source says how far it was seen (`Batch.as_of`): it corrects what earlier readings of it told and
-    nothing that a later one did, so that the order in which copies of a source are read makes no difference.
-    `continued`: the source is read on from where it was left, and its earlier faults stand.
+    `now` is the clock it is taken in by (None: reviews of its agents begin by themselves later); `progress` is told of
+    the events so far after each batch.
     """
-    done = Ingested(source, now)
-    whole = strict or dry_run
+    terms = terms or IngestTerms()
+    done, dates = Ingested(source, now), _Dates()
     since_commit = 0
-    differing: list[Batch] = []
-    read_until: dict[str, int] = {}
-    stack = ExitStack()
-    with stack:
+    with ExitStack() as stack:
         conn = stack.enter_context(store.write())
-        if not (dry_run or continued):
+        if not (terms.dry_run or terms.continued):
             faults.forget(conn, source)  # this reading says afresh what is wrong with it
-        stored_as_of = {agent.name: agent.as_of for agent in agents.agents(conn)} if dated else {}
-        for batch in batches if dated else batched(batches):
-            conflicts = len(done.conflicts)
-            _take(conn, batch, done, None if dated else replace)
-            if dated and len(done.conflicts) > conflicts:
-                differing.append(batch)
-            read_until |= batch.as_of
+        # a dated source is compared batch by batch, and so not brought into batches of our own
+        for batch in batches if terms.dated else batched(batches):
+            if terms.dated:
+                _take_dated(conn, batch, done, dates)
+            else:
+                _take(conn, batch, done, terms.replace)
             since_commit += batch.events
-            if since_commit >= _COMMIT_EVERY and not whole:
+            if since_commit >= _COMMIT_EVERY and not terms.whole:
                 stack.close()
                 conn, since_commit = stack.enter_context(store.write()), 0
             if progress is not None:
                 progress(done.events)
-        if differing and replace is not None:
-            older = {name for name, at in read_until.items() if at < (stored_as_of.get(name) or at)}
-            _correct(conn, differing, done, replace, older)
+        if dates.differing and terms.replace is not None:
+            _correct(conn, dates.differing, done, terms.replace, dates.older())
         faults.add(conn, source, done.faults)
-        if dry_run or (strict and not done.clean):
+        if not terms.keeps(done):
             conn.rollback()
-            done.stored = 0 if strict and not dry_run else done.stored
+            done.stored = done.stored if terms.dry_run else 0  # a dry run says what it would have stored
             return done
-    if done.facts <= _SETTLE_BELOW:
+    if (
+        done.facts <= _SETTLE_BELOW
+    ):  # a long history is settled by the first who asks, not while somebody waits
         refresh(store, done.agents, settings_for)
     return done
 
 
 def refresh(store: Store, names: Iterable[str], settings_for: Callable[[Agent], AgentSettings]) -> None:
-    """Settle these agents, each in its own transaction."""
-    with store.read() as conn:
-        agents_by_name = {agent.name: agent for agent in agents.agents(conn)}
-    for name in sorted(set(names) & agents_by_name.keys()):
-        with store.write() as conn:
-            settle(conn, agents_by_name[name], settings_for(agents_by_name[name]))
+    """Settle these agents, each in its own transaction; who is not stored is passed over."""
+    for name in sorted(set(names)):
+        with store.read() as conn:
+            agent = agents.agent(conn, name)
+        if agent is not None:
+            settings = settings_for(agent)
+            with store.write() as conn:
+                settle(
+                    conn, agents.existing_agent(conn, name), settings
+                )  # with a K that no other writer has moved
+
+
+def _take_dated(conn: Connection, batch: Batch, done: Ingested, dates: _Dates) -> None:
+    """Take a batch of a dated source: what differs waits until it is known how far the whole reading reaches."""
+    dates.look_up(conn, batch)
+    conflicts = len(done.conflicts)
+    _take(conn, batch, done, None)
+    if len(done.conflicts) > conflicts:
+        dates.differing.append(batch)
+    dates.read |= batch.as_of
 
 
 def _take(conn: Connection, batch: Batch, done: Ingested, replace: str | None) -> None:

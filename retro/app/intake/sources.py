@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
 
 from retro.app.intake.fingerprints import key_of, signature_of
-from retro.app.intake.ingest import ingest
+from retro.app.intake.ingest import IngestTerms, ingest
 from retro.errors import InputError, RetroError, StoreError
 from retro.ingest.freqtrade.candles import candle_files
 from retro.ingest.journal.parallel import read_path
@@ -71,16 +71,20 @@ def _alarm(
 
 
 def _ingest_batches(
-    bench: WorkContext, source: SourceTable, batches: Iterable[Batch], now: int, **options: Any
+    bench: WorkContext,
+    source: SourceTable,
+    batches: Iterable[Batch],
+    now: int,
+    terms: IngestTerms | None = None,
 ) -> Ingested:
     done = ingest(
         bench.store,
         str(source.path),
         _with_capital(batches, source),
         bench.settings_for,
+        terms,
         now=now,
         progress=lambda _: bench.beat(),
-        **options,
     )
     if done.stored or done.conflicts or done.faults:
         trouble = {"conflicts": len(done.conflicts), "faults": len(done.faults)}
@@ -119,7 +123,7 @@ def read_journal(bench: WorkContext, source: SourceTable, state: dict[str, Any])
             batches = _numbered(
                 ADAPTERS[source.kind].load()(cast("BinaryIO", span), str(path), now=now), lines
             )
-            _ingest_batches(bench, source, batches, now, continued=is_continued)
+            _ingest_batches(bench, source, batches, now, IngestTerms(continued=is_continued))
             lines += span.newlines
         return {"offset": max(start, end), "lines": lines, **_marks_of(file, max(start, end))}
 
@@ -193,7 +197,7 @@ def _numbered(batches: Iterable[Batch], lines: int) -> Iterator[Batch]:
 def _read_whole(bench: WorkContext, source: SourceTable, state: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG001  read whole
     now, adapter = bench.clock(), ADAPTERS[source.kind]
     batches = adapter.load()(source.path, **adapter.options_of(source), now=now)
-    _ingest_batches(bench, source, batches, now, replace=CORRECTED, dated=adapter.is_dated)
+    _ingest_batches(bench, source, batches, now, IngestTerms(replace=CORRECTED, dated=adapter.is_dated))
     return {}
 
 

@@ -73,7 +73,12 @@ def stored(store: Store, id: str) -> Stored:  # noqa: A002  the field's name
             raise UnknownError(f"{review.id} has no revision {revision}; the newest is {review.revision}")
         why = f": {review.reason}" if review.reason else ""
         raise UnknownError(f"{review.id} is {review.state}{why}; there is nothing to show yet")
-    return Stored(review, stored_revision.revision, stored_revision.document, read(stored_revision.document))
+    return Stored(
+        review,
+        stored_revision.revision,
+        stored_revision.document,
+        read(stored_revision.document, review.kind),
+    )
 
 
 def compare(before: Stored, after: Stored, currency: str = "") -> tuple[Change, ...]:

@@ -66,8 +66,8 @@ def _stored_document(conn: Connection, letter: Delivery) -> _StoredDocument:
     if stored_revision is None or stored_revision.document is None:
         raise UnknownError(f"revision {letter.revision} of {letter.review_id} is not stored")
     before = reviews.revision_of(conn, letter.review, letter.revision - 1) if letter.revision > 1 else None
-    previous = None if before is None or before.document is None else read(before.document)
-    return _StoredDocument(read(stored_revision.document), previous)
+    previous = None if before is None or before.document is None else read(before.document, letter.kind)
+    return _StoredDocument(read(stored_revision.document, letter.kind), previous)
 
 
 def _generated_at(document: Document) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from retro.accounting.books import step, steps
@@ -10,9 +11,10 @@ from retro.accounting.wallet import Wallet
 from retro.app.settlement.book import WALLET_TYPES
 from retro.app.settlement.tracks import Extent, PriceDemand, load_tracks
 from retro.evaluate.audit.history import history_from
+from retro.invariant import invariant
 from retro.kinds import KINDS
 from retro.model import Decision, Prediction, Resolution
-from retro.periods import DAY, day_starts, period_at, period_before
+from retro.periods import DAY, day_starts, format_instant, period_at, period_before
 from retro.store.books import positions
 from retro.store.facts import events
 
@@ -56,6 +58,16 @@ class Window:
     grid: list[int]
     known_until: int
     marks_until: int
+
+    def __post_init__(self) -> None:
+        """A day that is missing, or that lies in the window twice, would be a wrong sum of right days."""
+        ascends = all(day < following for day, following in pairwise(self.grid))
+        ends = {self.period.start, self.period.end} <= {*self.grid}
+        if not (ascends and ends):
+            detail = ", ".join(map(format_instant, self.grid))
+            invariant(
+                holds=False, name="a window's days ascend and hold both ends of its period", detail=detail
+            )
 
     @property
     def start(self) -> int:

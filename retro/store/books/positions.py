@@ -7,6 +7,8 @@ settling again brings them up to date. Deleting everything and settling gives th
 from __future__ import annotations
 
 import json
+from itertools import pairwise
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import (
@@ -24,6 +26,8 @@ from sqlalchemy import (
     update,
 )
 
+from retro.invariant import invariant
+from retro.periods import DAY, format_instant
 from retro.store.facts.agents import key_query, known_key
 from retro.store.schema import metadata, within
 
@@ -52,6 +56,16 @@ __all__ = [
     "state",
     "traded",
 ]
+
+
+_FIGURES: Final = (
+    "final_pnl",
+    "vs_inaction",
+    "notional",
+    "risk",
+    "exit_outcome",
+    "implausible_pnl",
+)
 
 
 def _agent() -> Column[int]:
@@ -169,10 +183,23 @@ def save_positions(conn: Connection, agent: str, rows: Sequence[Mapping[str, Any
     """Replace the rows of these positions."""
     if not rows:
         return
+    for row in rows:
+        _check_position(row)
     key = known_key(conn, agent)
     names = within(conn, book_positions.c.position, [str(row["position"]) for row in rows])
     conn.execute(delete(book_positions).where(book_positions.c.agent == key, names))
     conn.execute(insert(book_positions), [{**row, "agent": key} for row in rows])
+
+
+def _check_position(row: Mapping[str, Any]) -> None:
+    """What every review reads from here has to be a number, and a position closes after it was opened."""
+    name, opened_at, closed_at = row["position"], row["opened_at"], row["closed_at"]
+    invariant(closed_at is None or opened_at <= closed_at, "a position closes no earlier than it opens", name)
+    wrong = [figure for figure in _FIGURES if row[figure] is not None and not isfinite(row[figure])]
+    if wrong:
+        invariant(
+            holds=False, name="every figure of the book is a number or absent", detail=f"{name}: {wrong}"
+        )
 
 
 class WalletDay(NamedTuple):
@@ -196,6 +223,8 @@ def save_days(
     statements: Iterable[Discrepancy],
 ) -> None:
     """Add wallet days and discrepancies of statements."""
+    days, statements = list(days), list(statements)
+    _check_days(days, statements)
     key = known_key(conn, agent)
     wallet_days = [{"agent": key, "at": at, "wallet": json.dumps(wallet)} for at, wallet in days]
     if wallet_days:
@@ -211,6 +240,19 @@ class PositionSize(NamedTuple):
     position: str
     notional: float | None
     risk: float | None
+
+
+def _check_days(days: Sequence[WalletDay], statements: Sequence[Discrepancy]) -> None:
+    """A review goes on from the last row at or before its start: a row on no day boundary would count twice or never."""
+    on_boundary = all(day.at % DAY == 0 for day in days)
+    invariant(on_boundary, "a wallet day of the book begins at midnight UTC")
+    for instants in ([day.at for day in days], [statement.at for statement in statements]):
+        for earlier, later in pairwise(instants):
+            if later <= earlier:
+                detail = f"{format_instant(later)} follows {format_instant(earlier)}"
+                invariant(holds=False, name="wallet days and statements of the book ascend", detail=detail)
+    wrong = [format_instant(statement.at) for statement in statements if not isfinite(statement.gap)]
+    invariant(not wrong, "every discrepancy of the book is a number", ", ".join(wrong))
 
 
 def sizes(conn: Connection, agent: str, before: int) -> list[PositionSize]:

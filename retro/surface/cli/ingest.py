@@ -61,7 +61,7 @@ def _take(
     several: bool = False,
 ) -> Ingested:
     """Take a source in. One of several that cannot be read keeps no other out, and a script is told of it in JSON."""
-    from retro.app.intake.ingest import Ingested, ingest
+    from retro.app.intake.ingest import Ingested, IngestTerms, ingest
     from retro.ingest.registry import CORRECTED
     from retro.model import Fault
     from retro.surface.cli.screen import counter
@@ -77,10 +77,12 @@ def _take(
                 source,
                 chain(first, read),
                 call.settings,
-                replace=CORRECTED if dated or on_conflict == "replace" else None,
-                dated=dated,
-                strict=strict,
-                dry_run=dry_run,
+                IngestTerms(
+                    replace=CORRECTED if dated or on_conflict == "replace" else None,
+                    dated=dated,
+                    strict=strict,
+                    dry_run=dry_run,
+                ),
                 now=_now(),
                 progress=progress,
             )
