@@ -159,6 +159,7 @@ def _habit(
 ) -> Habit:
     r_all = columns.r[places]
     r_all = r_all[~np.isnan(r_all)]
+    # the window follows stability: a strategy that changes is judged by its last trades, a steady one by up to a hundred
     steady = stability(r_all[-WIDE:])
     window = round(NARROW + (WIDE - NARROW) * (UNKNOWN_STABILITY if steady is None else steady))
     episodes = list(last[-window:])
@@ -204,6 +205,7 @@ def _habit(
             "exit_timing", timing(episodes, "exit_target", exit_advantage), "no exit target is stated"
         ),
         stability=figure("stability", steady, f"fewer than {2 * NARROW} outcomes in R"),
+        # over the whole life, not the window: where a change began may lie before it
         drift=_drift_document(drift(r_all.tolist()), columns, places),
         reasons=reasons,
     )

@@ -188,7 +188,10 @@ def _amounts(bookings: Iterable[Booking]) -> dict[str, list[float]]:
 def _add_day(
     parts: dict[str, list[float]], before: Valuation, after: Valuation, bookings: Iterable[Booking] | None
 ) -> None:
-    """Add what a position did in a day; without bookings it is not believed and is one line."""
+    """Add what a position did in a day; without bookings it is not believed and is one line.
+
+    Days that ended before its first unbelievable fill keep their components: numbers.md, `implausible_pnl`.
+    """
     if bookings is None:
         parts[IMPLAUSIBLE].append(after.pnl - before.pnl)
         return
@@ -260,6 +263,7 @@ def _move_wallet(
             i += 1
         wallet.check()
         turnover.append(passed)
+        # beyond K there is no mark that the agent could have known: what is held keeps its worth at K
         at = min(boundary, known_until)
         values.append(wallet.value(at, prices))
         unrealized.append(wallet.unrealized(at, prices))
@@ -276,6 +280,8 @@ def steps(
         if start <= effect.at < end
     ]
     keyed += [(fact.at, 0, "", fact.id, fact) for fact in facts if start <= fact.at < end]
+    # receipts first: what one position hands over at an instant pays for another's entry at the same instant, and the
+    # wallet never buys what it is about to be given; asset and name make the order the same for any order of telling
     keyed.sort(key=lambda row: row[:4])
     return [(row[0], row[4]) for row in keyed]
 

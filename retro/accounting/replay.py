@@ -138,6 +138,8 @@ class _Replay:
         settles = any(isinstance(f, Fill) or (isinstance(f, Flow) and f.kind not in _FUNDING) for f in group)
         if settles and self.closed:
             self._reopen(at, group)
+        # `funded_with` pays for the entry in kind: what its fills and deposits cost is collected here and settled at
+        # once below, against what the assets given up were worth
         share = self.shares.get(at, 0.0)
         spent = 0.0
         deposits = [fact for fact in group if isinstance(fact, Flow) and fact.kind == "deposit"]
@@ -153,6 +155,7 @@ class _Replay:
                 self.track.decisions.append(fact)
             elif isinstance(fact, Flow) and fact.kind not in {"deposit", "withdrawal"}:
                 self._flow(fact)
+            # all deposits of an instant are one event: a pool takes both tokens at once, or its ratio would be wrong
             elif isinstance(fact, Flow) and fact is (deposits[0] if deposits else None):
                 spent += self._deposit(at, deposits, funded=share > 0)
         if share:
@@ -163,7 +166,9 @@ class _Replay:
             self._withdraw(at, withdrawals, final=bool(exits) or (self.exited and self.position.kind != "lp"))
         if exits:
             self._exit(at, exits[-1].reason)
-        elif settles and self.exited:
+        elif (
+            settles and self.exited
+        ):  # told after its exit: it is closed again, with what is left now at its marks
             self._exit(at, "")
         self._knot(at)
 
@@ -176,6 +181,7 @@ class _Replay:
             self.exited = False  # put to use again
         if self.marked_exit is None:
             return
+        # reversed at this instant, not erased at that one: the days between keep their figures
         self.track.bookings.extend(Booking(at, b.component, -b.amount) for b in self.marked_exit.bookings)
         self._pay(at, -self.marked_exit.cash)
         self.lots, self.holdings, self.track.lots = (
@@ -217,6 +223,7 @@ class _Replay:
         gross = float(quantity) * price
         fill_price = price
         if fill.fee and fill.fee_asset == base and fill.side == "buy":
+            # a fee in the asset bought is quantity that never arrived: the rest has cost all of the money
             quantity -= fill.fee
             price = gross / float(quantity) if quantity else price
         elif fill.fee:
@@ -236,6 +243,7 @@ class _Replay:
         if self._fee_in_cash(fill, quote):
             self._pay(fill.at, proceeds - fee)
         else:
+            # the fee left the wallet as its own asset (`_fee`): here it only counts against the position
             self._pay(fill.at, proceeds)
             self.cash -= fee
         return 0.0
@@ -351,6 +359,7 @@ class _Replay:
         principal, claims, bundle, _, _ = self.holdings.view()
         if not (self.lots.quantity or principal or claims or bundle):
             return
+        # a later event may take this exit back, so the state before it is kept; prices and position are shared, not copied
         memo = {id(self.prices): self.prices, id(self.position): self.position}
         lots, holdings = self.lots.copy(), copy.deepcopy(self.holdings, memo)
         by_lot, cash = dict(self.track.lots), self.cash

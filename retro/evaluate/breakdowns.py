@@ -37,6 +37,7 @@ _OF_A_ROW: Final = {
     "share_below_inaction": "no position of the row can be compared with doing nothing",
 }
 _RUNNING: Final = ("gas_costs", "inference_costs", "data_costs")
+"""What the wallet paid for no position: beside the fees and gas of positions, it counts towards the drag once."""
 
 
 def _regimes(tracks: Iterable[PositionHistory]) -> dict[str, str]:
@@ -163,6 +164,7 @@ def _disposition(
     paper, paper_day = [], []
     i, j = books.index(period.start), books.index(period.end)
     for k in range(i, j):
+        # paper gains count only on days with a sale (Odean 1998): the kernel drops the others, by the owner's day
         boundary = books.boundaries[k + 1]
         for track in tracks:
             still_open = track.opened_at < boundary and (

@@ -30,6 +30,23 @@ _REGRET_FIELDS = ("regret", "regret_ratio", "optimal_exit_at", "optimal_exit_pnl
 _ABSENT = (None, None, None, None)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ExitCandidates:
+    """Where one position could have been left: the marks strictly inside (entry, exit), and the exit itself.
+
+    `at` (n,) ascending microseconds and `gross` (n,) PnL at those marks; n may be 0. `exit_at` microseconds, `final_pnl` net of
+    everything, `notional`, `entry_costs` and `exit_costs` >= 0; money in base currency.
+    """
+
+    at: IntArray
+    gross: FloatArray
+    exit_at: int
+    final_pnl: float
+    notional: float
+    entry_costs: float = 0.0
+    exit_costs: float = 0.0
+
+
 @dataclass(frozen=True, slots=True)
 class Regret:
     """Excursions and regret of one position, base currency and microseconds; what is None has its reason in `reasons`.
@@ -86,35 +103,27 @@ def luck_sums(candidates: int) -> FloatArray:
     return np.concatenate([[0.0], np.cumsum(terms)])
 
 
-def regret(
-    at: IntArray,
-    gross: FloatArray,
-    *,
-    exit_at: int,
-    final_pnl: float,
-    notional: float,
-    coverage: float,
-    entry_costs: float = 0.0,
-    exit_costs: float = 0.0,
-) -> Regret:
-    """Excursions and regret of one position from its path.
+def regret(candidates: ExitCandidates, coverage: float) -> Regret:
+    """Excursions and regret of one position; `coverage`, the share of its life with a fresh mark, from `series.coverage`.
 
-    `at` (n,) ascending microseconds and `gross` (n,) PnL of the marks strictly inside (entry, exit); n may be 0. `final_pnl` is
-    net of everything, `exit_costs` and `entry_costs` >= 0. With n = 0 or `coverage` < 0.5 regret is absent, the excursions
-    are those of the candidates there are.
+    Without a mark inside or with `coverage` < 0.5 regret is absent, the excursions are those of the candidates there are.
     """
-    when, path = np.append(at, exit_at), np.append(gross, final_pnl + exit_costs)
-    tie = tie_tolerance(notional)
+    gross, final_pnl, exit_costs = candidates.gross, candidates.final_pnl, candidates.exit_costs
+    # the exit competes gross, as the marks do: with its costs added back it is where the path really ended
+    when, path = np.append(candidates.at, candidates.exit_at), np.append(gross, final_pnl + exit_costs)
+    tie = tie_tolerance(candidates.notional)
     best, worst = first_best(path, tie), first_best(-path, tie)
     mfe, mae = max(0.0, float(path.max())), min(0.0, float(path.min()))
     moments = (int(when[best]) if mfe > 0 else None, int(when[worst]) if mae < 0 else None)
-    if not len(at) or coverage < MIN_COVERAGE:
+    if not len(gross) or coverage < MIN_COVERAGE:
         return Regret(mfe, mae, *moments, *_ABSENT, dict.fromkeys(_REGRET_FIELDS, INSUFFICIENT))
+    # net of its own costs the real exit is `final_pnl` itself: the maximum with it makes regret >= 0, exactly
     optimum = max(float(gross.max()) - exit_costs, final_pnl)
-    steps = np.diff(path, prepend=-entry_costs)
+    # the walk starts where the position did, at its entry costs, as many steps as candidates
+    steps = np.diff(path, prepend=-candidates.entry_costs)
     lucky = driftless_regret(math.sqrt(float(steps @ steps) / len(path)), len(path))
     missed = optimum - final_pnl
-    if lucky <= FLAT * max(1.0, notional):
+    if lucky <= FLAT * max(1.0, candidates.notional):
         return Regret(mfe, mae, *moments, missed, None, int(when[best]), optimum, {"regret_ratio": STILL})
     return Regret(mfe, mae, *moments, missed, missed / lucky, int(when[best]), optimum)
 

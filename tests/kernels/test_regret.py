@@ -34,16 +34,16 @@ def single(marks, p, i, final_pnl, exit_costs):
     gap = series.median_gap(t, entry - DAY, leave)
     within = (t > entry) & (t < leave)
     gross = p.quantity[i] * (marks.prices(p.instrument[i]) - p.price[i]) - p.costs[i]
-    return regret.regret(
+    candidates = regret.ExitCandidates(
         t[within],
         gross[within],
         exit_at=leave,
         final_pnl=float(final_pnl),
         notional=float(abs(p.quantity[i]) * p.price[i]),
-        coverage=series.coverage(t, entry, leave, gap),
         entry_costs=float(p.costs[i]),
         exit_costs=float(exit_costs),
     )
+    return regret.regret(candidates, series.coverage(t, entry, leave, gap))
 
 
 def golden_position(case):
@@ -81,9 +81,11 @@ def test_the_rows_left_out_are_those_numbers_md_excludes():
     assert (marks_inside, thin) == (NO_MARK_INSIDE, COVERED_BELOW_HALF)
 
 
-def path(at, gross, exit_at, final_pnl, **overrides):
-    facts = {"notional": 100.0, "coverage": 1.0} | overrides
-    return regret.regret(instants(*at), np.array(gross, float), exit_at=exit_at, final_pnl=final_pnl, **facts)
+def path(at, gross, exit_at, final_pnl, *, coverage=1.0, notional=100.0, **costs):
+    candidates = regret.ExitCandidates(
+        instants(*at), np.array(gross, float), exit_at, final_pnl, notional, **costs
+    )
+    return regret.regret(candidates, coverage)
 
 
 def test_the_seeds_position_regrets_seven_dollars():

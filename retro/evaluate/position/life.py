@@ -183,7 +183,9 @@ class PositionPath:
         knot = self.track.knot_before(at + 1)
         if knot is None:
             return 0.0
-        if snap.value is not None:  # the state before what was withdrawn at the same instant
+        # a snapshot tells the state before what was withdrawn at the same instant; the knot after it has that cash
+        # already, so it is taken off again
+        if snap.value is not None:
             out = fsum(
                 effect.quantity for effect in self.track.effects if effect.at == at and effect.quantity > 0
             )

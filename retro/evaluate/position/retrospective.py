@@ -60,16 +60,16 @@ def retrospect(
     life = PositionPath(track, horizon, prices)
     times, gross = life.inside()
     share = coverage(life.marks, track.opened_at, life.exit_at, life.gap)
-    regret = kernel.regret(
+    candidates = kernel.ExitCandidates(
         times,
         gross,
         exit_at=life.exit_at,
         final_pnl=life.final,
         notional=life.sizes.notional or 0.0,
-        coverage=share,
         entry_costs=life.entry_fees,
         exit_costs=life.exit_costs,
     )
+    regret = kernel.regret(candidates, share)
     life.reasons |= regret.reasons
     flags = _flags(life, insufficient=regret.regret is None)
     after = holding_on(life, regret.mae)
