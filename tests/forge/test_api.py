@@ -227,21 +227,11 @@ def test_a_revoked_token_is_told_apart_from_a_forge_that_is_down(github: FakeFor
     with client(github) as hub, pytest.raises(ForgeError) as raised:
         hub.find(BRANCH)
     assert not raised.value.permanent
-    gone = client(github)
-    github.__exit__(None, None, None)
-    try:
-        with gone, pytest.raises(ForgeError, match="cannot be reached") as raised:
-            gone.find(BRANCH)
-    finally:
-        github._server, github._thread = _another(github)
+    with FakeForge(github.repository) as stopped:
+        gone = client(stopped)
+    with gone, pytest.raises(ForgeError, match="cannot be reached") as raised:
+        gone.find(BRANCH)
     assert not raised.value.permanent
-
-
-def _another(forge: FakeForge) -> tuple[Any, Any]:
-    """A server to be shut down in place of the one that is."""
-    replacement = FakeForge(forge.repository)
-    replacement.__enter__()
-    return replacement._server, replacement._thread
 
 
 @pytest.mark.parametrize("answer", [[], {}, {"number": "x"}, None, "text", {"number": 1, "state": "open"}])

@@ -15,8 +15,6 @@ from pathlib import Path
 import pytest
 
 from retro.errors import InputError, UsageError
-from retro.ingest.freqtrade import results as freqtrade_results
-from retro.ingest.freqtrade import tables as freqtrade_tables
 from retro.ingest.freqtrade.reader import read
 from retro.model import Batch, Exit, Fill, Flow, decode
 from retro.periods import DAY, HOUR, parse_instant
@@ -118,12 +116,11 @@ os.kill(os.getpid(), 9)
     assert folder(path.parent) == before
 
 
-def test_a_locked_database_is_waited_for_and_then_told_of(tmp_path, monkeypatch):
-    monkeypatch.setattr(freqtrade_tables, "BUSY_SECONDS", 0.1)
+def test_a_locked_database_is_waited_for_and_then_told_of(tmp_path):
     path = write(tmp_path / "bot" / "t.sqlite", [simple()])
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("BEGIN EXCLUSIVE")
-    with pytest.raises(InputError, match="is locked by another program"):
+    with pytest.raises(InputError, match="is locked by another program and stayed so for 5 s"):
         bodies(path)
     connection.close()
     assert bodies(path)
@@ -241,10 +238,9 @@ def test_a_result_whose_capital_is_no_amount_is_told_of_and_read(tmp_path, balan
     )
 
 
-def test_a_bomb_is_not_unpacked(tmp_path, monkeypatch):
-    """An entry that unfolds two hundred times and more is refused, whatever size it declares."""
-    monkeypatch.setattr(freqtrade_results, "_HARMLESS", 100_000)
-    path = zipped(tmp_path / "bomb.zip", {"r.json": b'{"strategy": {"' + b" " * 3_000_000})
+def test_a_bomb_is_not_unpacked(tmp_path):
+    """A large entry that unfolds two hundred times and more is refused, whatever size it declares."""
+    path = zipped(tmp_path / "bomb.zip", {"r.json": b'{"strategy": {"' + b" " * (17 << 20)})
     with pytest.raises(InputError, match="would unpack to more than"):
         bodies(path)
     with pytest.raises(InputError, match="holds no backtest result"):

@@ -20,30 +20,14 @@ from memory.episodic import cache
 from memory.episodic.columns import EpisodeColumns
 from memory.store import ledger, tables
 from memory.store.ledger import BLOCK
-from tests.worlds.memory_databases import START, experience, histories, raw_episode
+from tests.worlds.memory_databases import START, experience, histories, many, raw_episode
 from tests.worlds.places import ROOT
-
-REGIMES = ("volatile", "ranging", "trending_up")
 
 
 @pytest.fixture
 def db(database_url):
     with experience(database_url) as store:
         yield store
-
-
-def many(size, first=0, **fields):
-    return [
-        raw_episode(
-            f"e{i:05}",
-            day=i / 50,
-            pnl_r=((i * 7919) % 41 - 20) / 8,
-            pnl=float((i * 104729) % 83 - 40),
-            context={"regime": REGIMES[i % 3], "atr_d1": 10.0 + i % 17},
-            **fields,
-        )
-        for i in range(first, first + size)
-    ]
 
 
 def identical(first: EpisodeColumns, second: EpisodeColumns):
@@ -243,8 +227,7 @@ def test_a_process_killed_while_it_writes_leaves_whole_transactions(tmp_path):
     with experience(str(path)):
         pass
     script = (
-        "from tests.worlds.memory_databases import experience\n"
-        "from tests.memory.test_store import many\n"
+        "from tests.worlds.memory_databases import experience, many\n"
         "import memory\n"
         f"with experience({str(path)!r}) as store:\n"
         "    for i in range(10**6):\n"

@@ -14,8 +14,8 @@ from retro.present.markdown import escaped
 from retro.present.page.blocks import Bars, Days, FigureList, Notes, Page, Prose, Quote, Table, Verdicts
 from retro.report import PositionRetrospective, RetrospectiveReport
 from retro.safe import clean, plain_text
-from tests.present.test_markdown import ATTACKS
 from tests.worlds import sample_reports
+from tests.worlds.injections import MARKUP
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 DOCUMENTS: dict[str, RetrospectiveReport | PositionRetrospective] = {
@@ -92,7 +92,7 @@ def test_the_same_document_gives_the_same_bytes(name: str) -> None:
     assert render(DOCUMENTS[name], "html") == render(DOCUMENTS[name], "html")
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize("attack", MARKUP)
 def test_a_page_keeps_its_structure_whatever_the_agent_wrote(attack: str) -> None:
     def structure(text: str) -> list[str]:
         tags = []
@@ -181,7 +181,7 @@ def test_every_format_tells_the_same(name: str) -> None:
             assert figure in plain
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize("attack", MARKUP)
 def test_json_holds_the_words_without_control_and_bidi_characters(attack: str) -> None:
     document = json.loads(render(sample_reports.week_quoting(attack), "json"))
     assert document["what_worked"] == plain_text(attack)

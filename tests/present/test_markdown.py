@@ -16,68 +16,8 @@ from retro.present.markdown import escaped
 from retro.report import PositionRetrospective, RetrospectiveReport
 from retro.safe import plain_text
 from tests.worlds import sample_reports
+from tests.worlds.injections import MARKUP
 
-ATTACKS = [
-    "![pixel](https://evil.example/a.png)",
-    "[click me](https://evil.example)",
-    "[ref][1]\n\n[1]: https://evil.example",
-    "https://evil.example/path?x=1",
-    "http://1.2.3.4/x",
-    "www.evil.example",
-    "www.1password.evil",
-    "//evil.example/x",
-    "evil.example",
-    "ftp://evil.example mailto:a@evil.example xmpp:a@b.example",
-    "<https://evil.example>",
-    "someone@evil.example",
-    "<img src=x onerror=alert(1)>",
-    "<script>alert(1)</script>",
-    "<!-- comment -->",
-    "<details><summary>x</summary>",
-    "&lt;b&gt; &amp; &#60;b&#62; &nbsp;",
-    "# Heading",
-    "## Heading\n\nSetext\n======",
-    "Setext\n---",
-    "---",
-    "***",
-    "- - -",
-    "* item",
-    "- item",
-    "+ item",
-    "1. item",
-    "12) item",
-    "- [ ] task",
-    "> quote",
-    "    code",
-    "\tcode",
-    "```\ncode\n```",
-    "~~~",
-    "`code` and ``more``",
-    "a | b | c",
-    "| a |\n|---|\n| b |",
-    "\\| escaped \\` \\",
-    "*em* **strong** _em_ __strong__ ~~struck~~ ==mark== ^sup^ ~sub~",
-    "snake_case_name __init__",
-    "trailing  \nbreak\\\nbreak",
-    "@everyone please look, @org/team",
-    "fixes #123, GH-26, org/repo#1",
-    "## 5 ## 6",
-    ":warning: :+1: :shipit:",
-    "$x^2$ and $$y$$",
-    "[^1] footnote\n\n[^1]: text",
-    "{% raw %} {{ x }} {#a .b}",
-    "term\n: definition",
-    "<br><hr/>",
-    "\u202ebidi \u200bzero \x1b[31mred",
-    "日本語 **強い** ｜",
-    "@@ @# #@1 #@ :a:b:",
-    "'quotes' \"double\" — dash … 2.3x 12:30 50% a/b",
-    "javascript:alert(1)",
-    "[x]: /url",
-    "--",
-    "=",
-    "1.",
-]
 ALLOWED_INLINE = {
     "text",
     "text_special",
@@ -117,7 +57,7 @@ def single_line(text: str) -> str:
     return " ".join(plain_text(text).split())
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize("attack", MARKUP)
 @pytest.mark.parametrize(
     "place", ["{}", "> {}", "- {}", "*{}*", "**{}**", "| {} |\n|---|\n| x |", "| a |\n|---|\n| {} |"]
 )
@@ -131,20 +71,20 @@ def test_an_attack_shows_as_exactly_its_own_text(attack: str, place: str) -> Non
     )
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize("attack", MARKUP)
 def test_nothing_is_left_for_a_forge_to_find_after_rendering(attack: str) -> None:
     """Mentions, issue numbers and emoji codes are looked for in runs of text outside code."""
     for run in read(escaped(plain_text(attack))).runs:
         assert not MENTION.search(run)
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize("attack", MARKUP)
 def test_the_source_itself_holds_no_address_tag_or_mention(attack: str) -> None:
     source = escaped(plain_text(attack))
     assert not re.search(r"://|<|\]\(|!\[|www\.|@\w|^#|\|", source)
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize("attack", MARKUP)
 @pytest.mark.parametrize("kind", ["report", "position"])
 def test_a_whole_page_keeps_its_structure_whatever_the_agent_wrote(attack: str, kind: str) -> None:
     def document(text: str) -> RetrospectiveReport | PositionRetrospective:

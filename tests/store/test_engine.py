@@ -18,7 +18,8 @@ from retro.store import schema as tables
 from retro.store.database import Store, open_store
 from retro.store.facts import events as facts
 from retro.store.migrations.runner import APPLICATION_ID
-from tests.worlds.opened_stores import names, note, run_in_processes
+from tests.worlds.databases import names, note, run_in_processes
+from tests.worlds.places import ROOT
 
 # making and opening
 
@@ -182,11 +183,12 @@ def test_a_strangers_memory_package_is_named_in_one_sentence(tmp_path: Path):
     (tmp_path / "memory").mkdir()
     (tmp_path / "memory" / "__init__.py").write_text("")
     code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); from retro.store.database import open_store\n"
-        "try: open_store(sys.argv[1] + '/x.db')\n"
+        "from retro.store.database import open_store\n"
+        "try: open_store('x.db')\n"
         "except Exception as error: print(type(error).__name__, error)"
     )
     run = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True
-    )
+        [sys.executable, "-c", code],
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
     assert run.stdout.startswith("StoreError another package named `memory`")

@@ -13,7 +13,7 @@ from retro.errors import NewerSchemaError, StoreError
 from retro.store import schema as tables
 from retro.store.database import Store, open_store
 from retro.store.migrations.runner import COMPONENTS
-from tests.worlds.opened_stores import run_in_processes, tables_of
+from tests.worlds.databases import run_in_processes, tables_of
 
 
 def _one(conn: Connection) -> None:

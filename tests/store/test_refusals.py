@@ -16,7 +16,7 @@ from retro.errors import StoreError
 from retro.store import schema as tables
 from retro.store.database import Store, open_store
 from retro.store.facts import events as facts
-from tests.worlds.opened_stores import names, note
+from tests.worlds.databases import names, note
 
 
 @contextmanager

@@ -8,8 +8,8 @@ from pathlib import Path
 import memory
 import retro as package
 from retro.store.database import open_store
-from tests.surface.test_memory import TRENDING, episode, remembered
 from tests.worlds.commands import Retro, retro
+from tests.worlds.episodes import TRENDING, episode, remembered
 
 __all__ = ["remembered", "retro"]
 

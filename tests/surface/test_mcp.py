@@ -16,8 +16,8 @@ import anyio
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
 
-from tests.surface.test_memory import RANGING, TRENDING, episode, write_records
 from tests.worlds.commands import ROOT, Retro, process, retro
+from tests.worlds.episodes import RANGING, TRENDING, episode, write_records
 
 __all__ = ["retro"]
 

@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,42 +15,9 @@ import retro as package
 from retro.errors import UnknownError, UsageError
 from retro.store.database import open_store
 from tests.worlds.commands import ROOT, Retro, process, retro, round_trip
+from tests.worlds.episodes import RANGING, TRENDING, episode, remembered, write_records
 
-__all__ = ["retro"]
-
-TRENDING, RANGING = {"regime": "trending", "atr_d1": 40.0}, {"regime": "ranging", "atr_d1": 20.0}
-
-
-def episode(identity: str, day: int = 1, agent: str = "ada", **overrides: Any) -> dict[str, Any]:
-    defaults = {
-        "id": identity,
-        "agent": agent,
-        "at": f"2026-03-{day:02d}T12:00:00Z",
-        "strategy": "breakout",
-        "symbol": "ETH/USDC",
-        "direction": "long",
-        "pnl": 10.0,
-        "pnl_r": 1.0,
-        "held_for_s": 3600,
-        "confidence": 0.6,
-        "context": TRENDING,
-    }
-    return defaults | overrides
-
-
-@pytest.fixture
-def remembered(retro: Retro) -> Retro:
-    """Four episodes of one agent."""
-    rows = [
-        episode("win"),
-        episode("loss", 2, pnl=-20.0, pnl_r=-2.0),
-        episode("other", 3, context=RANGING, symbol="SOL/USDC", strategy="range"),
-        episode("skip", 4, direction="skip", pnl=None, pnl_r=None),
-    ]
-    Path("episodes.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    assert retro("remember", "episodes.jsonl").code == 0
-    return retro
-
+__all__ = ["remembered", "retro"]
 
 # remember
 
@@ -278,17 +244,6 @@ def test_a_replay_without_situations_says_that_memory_knew_nothing(remembered: R
 
 
 # records
-
-
-def write_records(folder: Path) -> None:
-    (folder / "experiments").mkdir(parents=True)
-    for number in range(3):
-        (folder / "experiments" / f"exp_v15_{number}.yaml").write_text(
-            f"id: exp_v15_{number}\ntimestamp: '2025-12-0{number + 1}'\nresults: {{test_accuracy: 0.5}}\nassessment: {{verdict: no_signal}}\n"
-        )
-    (folder / "hypotheses.yaml").write_text(
-        "hypotheses:\n- {id: H_001, text: open one, status: untested}\n- {id: H_002, text: done one, status: refuted}\n"
-    )
 
 
 def test_records_are_imported_listed_and_made_into_a_prompt(retro: Retro):

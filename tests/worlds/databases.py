@@ -1,21 +1,25 @@
-"""The two databases every store test runs on: a SQLite file and a real PostgreSQL, started once for all workers."""
+"""The two databases every store test runs on, and what tests do with a store: a SQLite file, a real PostgreSQL."""
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 from urllib.parse import quote
 
 import psycopg
 import pytest
+from sqlalchemy import inspect
 
 from retro.store.database import Store, open_store
+from retro.store.facts import events as facts
 
 _SCHEMAS = count()
+FORK = multiprocessing.get_context("fork")
 
 
 @pytest.fixture(scope="session")
@@ -62,3 +66,28 @@ def store(database_url: str) -> Iterator[Store]:
     opened = open_store(database_url)
     yield opened
     opened.close()
+
+
+def run_in_processes(*tasks: Callable[[], object]) -> list[int | None]:
+    """Run each task in a process of its own, all at once; their exit codes."""
+    started = [FORK.Process(target=task) for task in tasks]
+    for process in started:
+        process.start()
+    for process in started:
+        process.join(60)
+    return [process.exitcode for process in started]
+
+
+def tables_of(store: Store) -> set[str]:
+    with store.read() as conn:
+        return set(inspect(conn).get_table_names())
+
+
+def note(store: Store, agent: str) -> None:
+    with store.write() as conn:
+        facts.note_agent(conn, agent, as_of=1)
+
+
+def names(store: Store) -> list[str]:
+    with store.read() as conn:
+        return [agent.name for agent in facts.agents(conn)]

@@ -40,6 +40,22 @@ def raw_episode(identity: str, day: float = 0.0, **fields: Any) -> dict[str, Any
     }
 
 
+def many(size: int, first: int = 0, **fields: Any) -> list[dict[str, Any]]:
+    """`size` different episodes, fifty a day, from the `first` of an endless row of them."""
+    regimes = ("volatile", "ranging", "trending_up")
+    return [
+        raw_episode(
+            f"e{i:05}",
+            day=i / 50,
+            pnl_r=((i * 7919) % 41 - 20) / 8,
+            pnl=float((i * 104729) % 83 - 40),
+            context={"regime": regimes[i % 3], "atr_d1": 10.0 + i % 17},
+            **fields,
+        )
+        for i in range(first, first + size)
+    ]
+
+
 WEIGHTS = {
     "regime": 0.25,
     "volatility_regime": 0.15,

@@ -249,13 +249,12 @@ def test_a_foreign_package_of_our_name_is_found(tmp_path: Path) -> None:
     (tmp_path / "memory").mkdir()
     (tmp_path / "memory" / "__init__.py").write_text("")
     script = (
-        "import sys; sys.path.insert(0, sys.argv[1]);"
         "from retro.app.doctor.machine import packages;"
         "import json; print(json.dumps([[c.state, c.detail] for c in packages(None)]))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script, str(tmp_path)],
-        cwd=ROOT, capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
+        [sys.executable, "-c", script],
+        cwd=tmp_path, capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     ((state, detail),) = json.loads(done.stdout)
     assert state == "broken"

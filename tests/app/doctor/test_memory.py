@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 from retro.store.database import open_store
-from tests.surface.test_memory import episode, write_records
 from tests.worlds.commands import Retro, retro
+from tests.worlds.episodes import episode, write_records
 
 __all__ = ["retro"]
 

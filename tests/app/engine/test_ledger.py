@@ -182,19 +182,18 @@ def test_a_reason_names_no_secret_and_no_control_character(world: World):
     words = breaking(9, "sk-ant-abcdefgh123 and hunter2\x1b[31m\nboom")
     world.knock(words=words, secrets=(Secret("RETRO_SMTP_PASSWORD", "hunter2"),))
     reason = world.review("bot.daily.2026-03-02").reason
-    assert reason == "Broken: [redacted] and [redacted] [31m boom" or "hunter2" not in (reason or "hunter2")
-    assert "\x1b" not in (reason or "")
-    assert "sk-ant" not in (reason or "")
+    assert reason == "Broken: [redacted] and [redacted][31m boom"
 
 
 # stages
 
 
-def test_figures_once_stored_are_not_made_again(world: World, monkeypatch: pytest.MonkeyPatch):
-    """A review that fails at its words resumes there: the figures stand as they were stored."""
+def test_figures_once_stored_are_not_made_again(world: World) -> None:
+    """A review that fails at its words resumes there: facts that nobody can read any more do not keep it from ending."""
     world.knock(words=breaking(1))
     world.clock.advance(40)
-    monkeypatch.setattr("retro.app.reviews.documents.numbers_of", lambda *_: pytest.fail("made again"))
+    with world.store.write() as conn:
+        conn.exec_driver_sql("UPDATE events SET body = 'torn'")
     world.knock()
     assert world.review("bot.daily.2026-03-02").state == "done"
     assert world.document("bot.daily.2026-03-02").narrative.source == "plain"
