@@ -84,7 +84,7 @@ class UnknownError(RetroError):
 class InvariantError(RetroError):
     """What must hold whatever the facts are does not hold: a fault of this program, `name` says which.
 
-    The figures are not printed: a review is tried again and then parked with this as its reason.
+    The figures are not printed: a review is parked with this as its reason, at once, for no other try would end better.
     """
 
     def __init__(self, name: str, detail: str = "") -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import astuple, dataclass, field
 from operator import add
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from retro.kinds import CALENDAR, DAILY, EPOCH, WEEKLY
 from retro.periods import HOUR, SECOND
@@ -42,8 +42,13 @@ _FIRST_WAIT: Final = 30 * SECOND
 
 Words = Callable[[Review, Document, "AgentSettings"], tuple[Document, bool]]
 """Puts words to a document without touching a figure, and says whether a model was paid for them."""
-Consequence = Callable[["Connection", Review, Document], None]
-"""What else a finished review does, in the transaction that makes it done."""
+
+
+class Consequence(NamedTuple):
+    """What else a finished review does, in the transaction that makes it done, and the name of it."""
+
+    name: str
+    draw: Callable[[Connection, Review, Document], None]
 
 
 @dataclass(slots=True)

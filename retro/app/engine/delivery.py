@@ -5,12 +5,13 @@ A crash between the channel's word and our note can repeat one message, under th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from retro.app.context import LONGEST_WAIT, backoff
 from retro.app.reviews.messages import message_of
 from retro.deliver.channel import Rejected, Retry, Sent
-from retro.errors import LostClaimError, StoreError
+from retro.errors import InvariantError, LostClaimError, StoreError
+from retro.invariant import invariant
 from retro.periods import DAY, SECOND
 from retro.safe import plain_text
 from retro.secret import redact
@@ -34,6 +35,14 @@ _TRIED: Final = 10
 _LONGEST_REASON: Final = 500
 
 
+class _Lease(NamedTuple):
+    """One taking of one delivery: what a person has resent begins anew, at another instant."""
+
+    key: int
+    written_at: int
+    attempts: int
+
+
 def channels_of(config: Config, env: Mapping[str, str]) -> dict[str, Channel]:
     """The channels this configuration names: `file` always, the others when they have somebody to tell."""
     from retro.deliver.file import file_channel  # noqa: PLC0415  what mail needs is heavy: only when it is wanted
@@ -55,6 +64,7 @@ def send_all(bench: WorkContext, tally: PassSummary) -> None:
     """Send what can be sent now: what stands alone first, then what was gathered, one message a recipient."""
     if not _fail_unroutable(bench, tally):
         return
+    sent_leases: set[_Lease] = set()
     for digest in (False, True):
         while not bench.stopping():
             bench.beat()
@@ -62,7 +72,8 @@ def send_all(bench: WorkContext, tally: PassSummary) -> None:
             if not letters:
                 break
             messages = [letters] if digest else [[letter] for letter in letters]
-            _record_outcomes(bench, [(message, _send(bench, message)) for message in messages], tally)
+            outcomes = [(message, _send(bench, message, sent_leases)) for message in messages]
+            _record_outcomes(bench, outcomes, tally)
 
 
 def _take(bench: WorkContext, *, digest: bool) -> list[Delivery]:
@@ -88,16 +99,22 @@ def _take(bench: WorkContext, *, digest: bool) -> list[Delivery]:
     return []
 
 
-def _send(bench: WorkContext, letters: list[Delivery]) -> Outcome:
+def _send(bench: WorkContext, letters: list[Delivery], sent_leases: set[_Lease]) -> Outcome:
     """Hand over one message, which may speak for several letters; the newest is its head and stands last."""
     letters.sort(key=lambda letter: (letter.period_end, letter.key))
     *older, head = letters
+    leases = {_Lease(letter.key, letter.written_at, letter.attempts) for letter in letters}
     try:
+        again = leases & sent_leases
+        invariant(not again, "a delivery is sent once under a lease", f"{head.channel} of {head.review_id}")
+        sent_leases |= leases
         with bench.store.read() as conn:
             message = message_of(conn, bench.config, head, older)
         return bench.channels[head.channel].send(message)
     except StoreError:
         raise
+    except InvariantError as error:  # nobody gets it again: a person looks first
+        return Rejected(f"InvariantError: {error}")
     except Exception as error:  # noqa: BLE001  a channel that breaks is tried again like one that cannot be reached
         return Retry(f"{type(error).__name__}: {error}")
 

@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from retro.app.engine.losses import losses
 from retro.app.settlement.settle import settled_book
+from retro.errors import InvariantError
+from retro.invariant import invariant
 from retro.kinds import DEATH, KINDS, LOSS, POSITION
 from retro.model import Death
-from retro.periods import DAY, SECOND, WEEK, day_of, midnight, period_at
+from retro.periods import DAY, SECOND, WEEK, day_of, format_instant, midnight, period_at
 from retro.store.facts import agents, events
 from retro.store.jobs import enrolments, reviews
 from retro.store.jobs.reviews import NEVER, Obligation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from sqlalchemy import Connection
 
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from retro.store.database import Store
     from retro.store.facts.agents import Agent
 
-__all__ = ["Lifespan", "enqueue_due", "next_end", "owed_periods"]
+__all__ = ["Lifespan", "enqueue_due", "next_end", "owed_periods", "tiling"]
 
 _FILLED: Final = frozenset({"spot", "perp"})
 
@@ -56,7 +58,8 @@ def enqueue_due(
 ) -> list[str]:
     """Bring the ledger up to date with facts and clock; the agents that were looked at.
 
-    Only agents for which something may have changed are, unless `all_agents`.
+    Only agents for which something may have changed are, unless `all_agents`. `InvariantError` after all others where
+    an agent's periods have a gap or overlap.
     """
     with store.read() as conn:
         chosen = (
@@ -64,13 +67,19 @@ def enqueue_due(
             if all_agents
             else [agents.existing_agent(conn, name) for name in enrolments.unsettled(conn, now)]
         )
+    broken = []
     for agent in chosen:
-        _bring_up_to_date(store, agent.name, settings_for(agent), terms, now)
+        try:
+            _bring_up_to_date(store, agent.name, settings_for(agent), terms, now)
+        except InvariantError as error:  # nothing was written for this agent; the others must not wait for it
+            broken.append(error)
     with store.read() as conn:
         ripe = enrolments.anything_to_do(conn, now)
     if ripe:
         with store.write() as conn:
             reviews.mark_due(conn, now)
+    if broken:
+        raise broken[0]
     return [agent.name for agent in chosen]
 
 
@@ -137,6 +146,22 @@ def owed_periods(
         start = period.end
 
 
+def tiling(periods: Iterable[Period], start: int) -> Iterator[Period]:
+    """The same periods while they tile the line from the one around `start`: half-open, without a gap or an overlap.
+
+    `InvariantError` at the first that does not: a fact in a gap would be in no review, one in an overlap in two.
+    """
+    end = None
+    for period in periods:
+        fits = period.start <= start if end is None else period.start == end
+        # the detail is made only for a broken one: there are thousands
+        if not (fits and period.start < period.end):
+            detail = f"{period.horizon} {period.key} after {format_instant(start if end is None else end)}"
+            invariant(False, "the periods of an agent are contiguous and half-open", detail)
+        yield period
+        end = period.end
+
+
 def next_end(settings: AgentSettings, terms: ReviewPolicy, life: Lifespan, now: int) -> int:
     """When the next period ends; `NEVER` after the life's last."""
     ends = [
@@ -173,7 +198,9 @@ def _periods(
                 due_at=period.end + terms.lag,
                 backfill=period.end <= enrolled_at or period.start < newest,
             )
-            for period in owed_periods(kind, settings, life, now, after=after)
+            for period in tiling(
+                owed_periods(kind, settings, life, now, after=after), life.birth if after is None else after
+            )
         ]
     return owed
 

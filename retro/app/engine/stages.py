@@ -1,14 +1,15 @@
-"""One review, in stages that can be resumed: its figures, its words, and everything that follows from them at once.
+"""One review, in named stages that can be resumed: its figures, its words, and in the end all consequences at once.
 
 Figures are stored before anybody is asked for words, words before anything is sent. What a killed process had stored is
-not made again, so the model is not paid twice; the last step (done, letters, consequences) is one transaction.
+not made again, so the model is not paid twice; the last step (done, deliveries, consequences) is one transaction.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from retro.app.context import Consequence, WorkContext
 from retro.app.reviews import documents
 from retro.app.settlement.settle import settled_book
 from retro.kinds import KINDS
@@ -19,14 +20,15 @@ from retro.store.facts import agents
 from retro.store.jobs import claims, outbox, reviews
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sqlalchemy import Connection
 
-    from retro.app.context import WorkContext
     from retro.app.settlement.settings import AgentSettings
     from retro.report.document import Document
     from retro.store.jobs.reviews import Review
 
-__all__ = ["StagedReview", "StoppedError", "commit", "compute"]
+__all__ = ["STAGES", "Stage", "StagedReview", "StoppedError", "commit", "compute", "consequences_of"]
 
 
 class StoppedError(Exception):
@@ -35,72 +37,122 @@ class StoppedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class StagedReview:
-    """A review ready to be finished. `document` None: it was looked at again and nothing has changed."""
+    """A review on its way through the stages.
+
+    `document` None after the figures: it was looked at again and nothing has changed. `digest` is of figures that the
+    last step has yet to store, None where a checkpoint has. `is_worded`: the document stands as it will be shown.
+    """
 
     review: Review
-    document: Document | None
+    settings: AgentSettings
+    document: Document | None = None
     facts: str | None = None
     digest: str | None = None
+    is_worded: bool = False
+
+
+class Stage(NamedTuple):
+    """A step before the last one, by its name. It writes in short transactions of its own, each behind the fence."""
+
+    name: str
+    run: Callable[[WorkContext, StagedReview], StagedReview]
 
 
 def compute(bench: WorkContext, review: Review) -> StagedReview:
-    """Everything up to the last step. Backfill is cheap to repeat, and is stored in that step alone."""
+    """Every stage up to the last step, from wherever a killed process had come."""
     with bench.store.read() as conn:
         agent = agents.existing_agent(conn, review.agent)
-    settings = bench.settings_for(agent)
+    staged = StagedReview(review, bench.settings_for(agent))
+    for stage in STAGES:
+        staged = stage.run(bench, staged)
+    return staged
+
+
+def _figures(bench: WorkContext, staged: StagedReview) -> StagedReview:
+    """The figures: as a checkpoint has them, or computed. Backfill is cheap to repeat: the last step alone stores it."""
+    review = staged.review
     with bench.store.read() as conn:
         stored = reviews.revision_of(conn, review.key, review.revision)
     if stored is not None and stored.document is not None and stored.done_at is None:
-        return StagedReview(review, read(stored.document, review.kind))
+        # killed between the words and the last step: the words may have been paid for, and are taken as they are
+        return replace(staged, document=read(stored.document, review.kind), is_worded=True)
     if stored is not None and stored.numbers is not None:
-        return _narrate(bench, review, read(stored.numbers, review.kind), settings)
-    again = stored is not None
+        # killed between the figures and the words: had the facts changed since, the review would be noted as stale
+        return replace(staged, document=read(stored.numbers, review.kind))
+    again = stored is not None  # this revision is finished: whatever is new gets a revision of its own
     with bench.store.read() as conn:  # before the figures: what comes in between is then seen as late
         facts = reviews.facts_digest(conn, review)
     if again and review.late.checks_facts_alone and facts == review.facts:
-        return StagedReview(review, None, facts)
-    with settled_book(bench.store, review.agent, settings) as book:
+        # facts touched the period and it has the ones it had, such as a correction taken back: spare the figures
+        return replace(staged, facts=facts)
+    with settled_book(bench.store, review.agent, staged.settings) as book:
         document = clean(documents.numbers_of(book, review, bench.clock()))
     digest = digest_of(document)
     if stored is not None and digest == stored.digest:
-        return StagedReview(review, None, facts)
+        # something arrived and no figure moved: a revision that says nothing new would only cost mails and words
+        return replace(staged, facts=facts)
     revision = review.revision + again
     document = with_revision(document, revision)
     bench.beat()
     if review.backfill and not again:
-        worded_document, _ = bench.words(review, document, settings)
-        return StagedReview(review, clean(worded_document), facts, digest)
+        return replace(staged, document=document, facts=facts, digest=digest)
     with bench.store.write() as conn:
         checkpoint = claims.keep_numbers(
             conn, review, revision=revision, facts=facts, digest=digest, text=dump(document)
         )
-    return _narrate(bench, checkpoint, document, settings)
+    return replace(staged, review=checkpoint, document=document)
 
 
-def _narrate(bench: WorkContext, review: Review, document: Document, settings: AgentSettings) -> StagedReview:
-    bench.beat()
-    if bench.stopping():
-        raise StoppedError
-    worded_document, paid = bench.words(review, document, settings)
+def _words(bench: WorkContext, staged: StagedReview) -> StagedReview:
+    """The words, which may cost money: stored at once where they did."""
+    if staged.document is None or staged.is_worded:
+        return staged
+    has_checkpoint = staged.digest is None
+    if has_checkpoint:
+        # a model may take minutes; backfill is worded by code, and its batch is stopped between its reviews
+        bench.beat()
+        if bench.stopping():
+            raise StoppedError
+    worded_document, paid = bench.words(staged.review, staged.document, staged.settings)
     worded_document = clean(worded_document)
-    if paid:
+    if paid and has_checkpoint:
         with bench.store.write() as conn:
-            claims.keep_document(conn, review, dump(worded_document))
-    return StagedReview(review, worded_document)
+            claims.keep_document(conn, staged.review, dump(worded_document))
+    return replace(staged, document=worded_document, is_worded=True)
+
+
+STAGES: Final = (Stage("figures", _figures), Stage("words", _words))
+"""In their order; each finds out by itself what of it a killed process had stored."""
 
 
 def commit(conn: Connection, bench: WorkContext, staged: StagedReview, now: int) -> None:
-    """The last step, in the caller's transaction: stored, done, letters written, consequences drawn."""
+    """The last step, in the caller's transaction: stored, done, and every consequence drawn, or none of it."""
     review, document = staged.review, staged.document
     if document is None:
         claims.finish(conn, review, now, facts=staged.facts)
         return
     if staged.digest is not None and staged.facts is not None:
+        # backfill has no checkpoint: its row of figures is made here, empty, and filled by the document
         review = claims.keep_numbers(
             conn, review, revision=review.revision, facts=staged.facts, digest=staged.digest, text=""
         )
     claims.keep_document(conn, review, dump(document))
     claims.finish(conn, review, now)
+    for consequence in consequences_of(bench, now):
+        consequence.draw(conn, review, document)
+
+
+def consequences_of(bench: WorkContext, now: int) -> tuple[Consequence, ...]:
+    """What follows from a finished review, in order: its deliveries first, then what the wiring has joined to them."""
+
+    def owe_deliveries(conn: Connection, review: Review, _: Document) -> None:
+        _owe_deliveries(conn, bench, review, now)
+
+    return (Consequence("delivery", owe_deliveries), *bench.consequences)
+
+
+def _owe_deliveries(conn: Connection, bench: WorkContext, review: Review, now: int) -> None:
+    """Owe the review to everybody who is to have it, with the review itself: no crash comes between the two."""
     overtaken = reviews.newer_than(conn, review, now)
     to = [
         (name, recipient)
@@ -108,10 +160,9 @@ def commit(conn: Connection, bench: WorkContext, staged: StagedReview, now: int)
         if _goes(bench, name, review, overtaken=overtaken)
         for recipient in channel.recipients(bench.config)
     ]
+    # what a newer review has overtaken is no news: people get it gathered, files and records each by itself
     gathered = [name for name in bench.channels if name in {"mail", "notify"}] if overtaken else []
     outbox.write(conn, review.key, review.revision, to, now, digest=gathered)
-    for consequence in bench.consequences:
-        consequence(conn, review, document)
 
 
 def _goes(bench: WorkContext, channel: str, review: Review, *, overtaken: bool) -> bool:

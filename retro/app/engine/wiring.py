@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import random
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from retro.app.context import WorkContext, policy_of
 from retro.app.engine.delivery import channels_of
@@ -19,6 +22,7 @@ from retro.secret import find_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
 
     from playbook import Playbook
     from retro.app.settlement.settings import AgentSettings
@@ -39,9 +43,11 @@ def bench_of(
     host: str,
     log: Callable[..., None] = lambda *_, **__: None,
     beat: Callable[[], None] = lambda: None,
-    **overrides: Any,
+    stopping: Callable[[], bool] = lambda: False,
+    bound: Callable[..., AbstractContextManager[None]] = lambda **_: nullcontext(),
+    rng: random.Random | None = None,
 ) -> WorkContext:
-    """Everything a worker needs; `overrides` are fields of `WorkContext`."""
+    """Everything a worker needs, as the configuration wants it; the rest is the process's own, as in `WorkContext`."""
     books = _Playbooks(config, log)
 
     def settings_for(agent: Agent) -> AgentSettings:
@@ -51,18 +57,6 @@ def bench_of(
     records = records_channel(config)
     requests = PullRequests(store, config, env, settings_for, clock)
     channels |= {channel.name: channel for channel in (records, requests) if channel.recipients(config)}
-
-    def look_back() -> int:
-        """Say what became of pull requests, and which records are damaged; gives how many things are wrong."""
-        outcomes = requests.look_back()
-        for agent, branch, state in outcomes.settled:
-            log("pull_request_settled", agent=agent, branch=branch, state=state)
-        for fault in outcomes.faults:
-            log("pull_requests_not_read", level="error", reason=str(fault))
-        damaged = damaged_records(config)
-        for trouble in damaged:
-            log("record_damaged", level="error", path=trouble.path, reason=trouble.reason)
-        return len(outcomes.faults) + len(damaged)
 
     return WorkContext(
         store=store,
@@ -75,15 +69,29 @@ def bench_of(
         owner=owner,
         host=host,
         alone=store.dialect == "sqlite",
+        rng=rng or random.Random(),  # noqa: S311  it spreads retries, no more
         secrets=find_secrets(env),
+        # in this order, after the deliveries, in the transaction that finishes a review
+        consequences=(learning(config, settings_for, log), suggesting(settings_for, clock)),
+        look_back=partial(_look_back, config, requests, log),
         beat=beat,
+        stopping=stopping,
         log=log,
-        **{
-            "consequences": (learning(config, settings_for, log), suggesting(settings_for, clock)),
-            "look_back": look_back,
-            **overrides,
-        },
+        bound=bound,
     )
+
+
+def _look_back(config: Config, requests: PullRequests, log: Callable[..., None]) -> int:
+    """Say what became of pull requests, and which records are damaged; gives how many things are wrong."""
+    outcomes = requests.look_back()
+    for agent, branch, state in outcomes.settled:
+        log("pull_request_settled", agent=agent, branch=branch, state=state)
+    for fault in outcomes.faults:
+        log("pull_requests_not_read", level="error", reason=str(fault))
+    damaged = damaged_records(config)
+    for trouble in damaged:
+        log("record_damaged", level="error", path=trouble.path, reason=trouble.reason)
+    return len(outcomes.faults) + len(damaged)
 
 
 class _Playbooks:

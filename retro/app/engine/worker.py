@@ -13,7 +13,7 @@ from retro.app.engine.leases import renewing_leases
 from retro.app.engine.obligations import enqueue_due
 from retro.app.engine.stages import StagedReview, StoppedError, commit, compute
 from retro.app.intake import sources
-from retro.errors import LostClaimError, StoreError
+from retro.errors import InvariantError, LostClaimError, StoreError
 from retro.periods import DAY, SECOND, format_instant
 from retro.safe import plain_text
 from retro.secret import redact
@@ -35,17 +35,26 @@ _LONGEST_WAIT: Final = DAY
 def run_pass(bench: WorkContext, *, all_agents: bool = False) -> PassSummary:
     """Do everything that can be done now."""
     tally = PassSummary()
-    _recover(bench, tally)
+    _recover(bench, tally)  # before anything is claimed: what the dead held may be the oldest that is due
     bench.beat()
     sources.read_all(bench, tally)
     bench.beat()
     if not bench.stopping():
-        enqueue_due(bench.store, bench.settings_for, bench.terms, bench.clock(), all_agents=all_agents)
+        _enqueue(bench, tally, all_agents=all_agents)
         _work(bench, tally)
+    # deliveries are rows by now: whoever comes next sends what a stopped pass leaves
     if not bench.stopping():
         delivery.send_all(bench, tally)
         tally.amiss = bench.look_back()
     return tally
+
+
+def _enqueue(bench: WorkContext, tally: PassSummary, *, all_agents: bool) -> None:
+    try:
+        enqueue_due(bench.store, bench.settings_for, bench.terms, bench.clock(), all_agents=all_agents)
+    except InvariantError as error:  # one agent's reviews are withheld; what is owed already can be made
+        tally.failed += 1
+        bench.log("obligations_withheld", level="error", reason=str(error))
 
 
 def run_once(bench: WorkContext, sleep: Callable[[float], None]) -> PassSummary:
@@ -121,6 +130,7 @@ def _rescue_orphans(bench: WorkContext, now: int, tally: PassSummary) -> None:
 
 def _work(bench: WorkContext, tally: PassSummary) -> None:
     is_announced = False
+    # one claim after another, each short: a signal waits for one review, not for years
     while not bench.stopping():
         now = bench.clock()
         with bench.store.read() as conn:
@@ -133,7 +143,7 @@ def _work(bench: WorkContext, tally: PassSummary) -> None:
         with bench.store.write() as conn:
             reviews.mark_due(conn, now)
             claimed = claims.claim(conn, bench.owner, now, bench.lease, limit=_AT_ONCE)
-        if not claimed:
+        if not claimed:  # another process was faster; what is due and delayed comes with the next knock
             return
         with renewing_leases(bench, claimed):
             _make_all(bench, claimed, tally)
@@ -148,19 +158,20 @@ def _make_all(bench: WorkContext, claimed: Sequence[Review], tally: PassSummary)
                 with bench.bound(agent=review.agent, review=review.id, attempt=review.attempts):
                     staged_reviews.append(compute(bench, review))
             except (StoreError, StoppedError):
-                raise
+                raise  # not this review's fault: nothing is noted against it
             except LostClaimError as error:
-                waiting.remove(review)
+                waiting.remove(review)  # somebody else makes it now: it is not ours to release
                 bench.log("claim_lost", level="warning", review=review.id, reason=str(error))
             except Exception as error:  # noqa: BLE001  one review must not stop the others
                 waiting.remove(review)
                 _failed(bench, review, error, tally)
-    except StoppedError:
+    except StoppedError:  # what is computed is finished below, the rest given back: no attempt is counted
         bench.log("stopping", level="info", unfinished=len(waiting) - len(staged_reviews))
-    except BaseException:
+    except BaseException:  # a signal, or the database is gone: give back what can be given back, at once
         _release(bench, waiting)
         raise
     try:
+        # whatever _finish could not finish it has failed or lost by itself: none of it may be released here
         _finish(bench, staged_reviews, tally)
         keys = {staged.review.key for staged in staged_reviews}
         waiting = [review for review in waiting if review.key not in keys]
@@ -169,11 +180,13 @@ def _make_all(bench: WorkContext, claimed: Sequence[Review], tally: PassSummary)
 
 
 def _finish(bench: WorkContext, staged_reviews: Sequence[StagedReview], tally: PassSummary) -> None:
+    """All of them in one transaction, for one sync to the disk; where one cannot be finished each by itself."""
     if not staged_reviews:
         return
     now = bench.clock()
     try:
         with bench.store.write() as conn:
+            # all rows first, in the order of their keys: an ingest that marks them stale takes them in the same one
             claims.lock(conn, [staged.review for staged in staged_reviews])
             for staged in staged_reviews:
                 commit(conn, bench, staged, now)
@@ -186,7 +199,7 @@ def _finish(bench: WorkContext, staged_reviews: Sequence[StagedReview], tally: P
         return
     except StoreError:
         raise
-    except Exception as error:  # noqa: BLE001  as above
+    except Exception as error:  # noqa: BLE001  as above; the transaction is undone, and with it every consequence
         if len(staged_reviews) == 1:
             _failed(bench, staged_reviews[0].review, error, tally)
             return
@@ -203,12 +216,13 @@ def _finish(bench: WorkContext, staged_reviews: Sequence[StagedReview], tally: P
 def _failed(bench: WorkContext, review: Review, error: Exception, tally: PassSummary) -> None:
     """Note a failure in the ledger: again later, or, after too many, never without a person."""
     reason = plain_text(str(redact(f"{type(error).__name__}: {error}", bench.secrets)))[:_LONGEST_REASON]
-    last = review.attempts >= bench.config.service.max_attempts
+    # our own fault does not pass with time, and a person should see it before a model is paid for five more tries
+    last = review.attempts >= bench.config.service.max_attempts or isinstance(error, InvariantError)
     later = None if last else bench.clock() + backoff(review.attempts, bench.rng)
     try:
         with bench.store.write() as conn:
             claims.fail(conn, review, reason, not_before=later)
-    except LostClaimError:
+    except LostClaimError:  # its new holder says what becomes of it
         return
     tally.failed += 1
     tally.parked += last

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy.exc import DBAPIError
 
+from retro.app.context import Consequence
 from retro.store.facts import agents
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from memory.records import Trouble
-    from retro.app.context import Consequence
     from retro.app.experience.writer import Learned
     from retro.app.settlement.settings import AgentSettings
     from retro.config import Config
@@ -43,7 +43,7 @@ def learning(
         elif learned.faults:
             log("partly_remembered", level="warning", review=review.id, reasons=list(learned.faults))
 
-    return learn
+    return Consequence("learning", learn)
 
 
 def remember_review(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from playbook import from_json, is_applied
 from playbook.errors import PlaybookError
+from retro.app.context import Consequence
 from retro.app.proposals.selection import allowed, prompt_of
 from retro.app.proposals.verdicts import record_verdicts, verdicts
 from retro.app.settlement.book import known_until, read_rows
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from playbook import Amendment, Playbook
-    from retro.app.context import Consequence
     from retro.app.settlement.settings import AgentSettings
     from retro.report.document import Document
     from retro.store.facts.agents import Agent
@@ -53,7 +53,7 @@ def suggesting(settings_for: Callable[[Agent], AgentSettings], clock: Callable[[
             suggest(conn, agent, document.playbook_proposals, settings.playbook, now)
             _record_verdicts(conn, agent, settings, now)
 
-    return draw
+    return Consequence("proposals", draw)
 
 
 def suggest(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy import and_, case, delete, func, insert, or_, select, update
 
 from retro.errors import LostClaimError
+from retro.invariant import invariant
 from retro.store.jobs.queue import LeaseQueue
 from retro.store.jobs.reviews import IS_LATE, IS_OPEN, Review, columns, review_of
 from retro.store.jobs.staleness import Staleness, checked, checking
@@ -131,10 +132,18 @@ def lock(conn: Connection, claimed_reviews: Sequence[Review]) -> None:
 def keep_numbers(
     conn: Connection, review: Review, *, revision: int, facts: str, digest: str, text: str
 ) -> Review:
-    """The first checkpoint: the figures of a revision, before anybody is asked for words."""
+    """The first checkpoint: the figures of a revision, before anybody is asked for words.
+
+    `InvariantError` where the revision would not grow, or a finished one be overwritten: people have been sent it.
+    """
+    grows = review.revision <= revision <= review.revision + 1
+    invariant(grows, "a revision only grows, by one", f"{review.id}: {review.revision} to {revision}")
     _through(conn, review, revision=revision, facts=facts)
     mine = and_(documents.c.review == review.key, documents.c.revision == revision)
-    conn.execute(delete(documents).where(mine))
+    # what a killed process left of this revision gives way; not with it a document that somebody has read
+    replaced = conn.execute(delete(documents).where(mine).returning(documents.c.done_at)).scalars().all()
+    is_open = all(done_at is None for done_at in replaced)
+    invariant(is_open, "a finished revision is never overwritten", f"{review.id}, revision {revision}")
     row = {"review": review.key, "revision": revision, "digest": digest, "numbers": text}
     conn.execute(insert(documents).values(row))
     return review._replace(revision=revision, facts=facts)
@@ -142,13 +151,15 @@ def keep_numbers(
 
 def keep_document(conn: Connection, review: Review, text: str) -> None:
     """The second checkpoint: figures and words, as they will be shown."""
+    # changes nothing: it asks the fence before the document changes
     _through(conn, review, revision=review.revision)
     mine = and_(documents.c.review == review.key, documents.c.revision == review.revision)
     conn.execute(update(documents).where(mine).values(document=text, numbers=None))
 
 
 def finish(conn: Connection, review: Review, now: int, *, facts: str | None = None) -> None:
-    """It is done. What arrived while it was made stays noted."""
+    """It is done. What arrived while it was made stays noted, and brings it back."""
+    # an instant of another look that lies ahead stays; one that has passed is what this look was for
     again = case((reviews.c.again_at <= now, None), else_=reviews.c.again_at)
     _through(
         conn,
@@ -176,7 +187,7 @@ def release(conn: Connection, review: Review) -> None:
 
 
 def fail(conn: Connection, review: Review, reason: str, *, not_before: int | None) -> None:
-    """It went wrong: again at `not_before`, or (None) never without a person."""
+    """It went wrong: again at `not_before`, or (None) never without a person. The attempt counts, unlike in `release`."""
     values = {"state": "parked"} if not_before is None else {"state": "due", "not_before": not_before}
     _through(conn, review, owner=None, leased_until=None, reason=reason, **values)
 

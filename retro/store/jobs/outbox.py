@@ -132,7 +132,10 @@ def claim(
     limit: int = 1,
     without: Iterable[str] = (),
 ) -> list[Delivery]:
-    """Take up to `limit` letters of a channel that can be sent, of the oldest reviews first, `without` some agents'."""
+    """Take up to `limit` letters of a channel that can be sent, of the oldest reviews first, `without` some agents'.
+
+    The row is `sending` before a byte leaves the house: whoever finds it so after a crash knows that it may have arrived.
+    """
     ripe = and_(
         outbox.c.state == "pending",
         outbox.c.not_before <= now,
@@ -154,7 +157,10 @@ def catching_up(conn: Connection, now: int) -> list[str]:
 def claim_digest_group(
     conn: Connection, letter: Delivery, owner: str, now: int, lease: int
 ) -> list[Delivery]:
-    """Take everything else that waits to go out together with a gathered letter: same agent, channel and recipient."""
+    """Take everything else that waits to go out together with a gathered letter: same agent, channel and recipient.
+
+    Whatever its `not_before`: one message goes out, so what was postponed goes with it.
+    """
     group = and_(
         outbox.c.state == "pending",
         outbox.c.digest == 1,
@@ -187,7 +193,8 @@ def _take(conn: Connection, query: Select[Any], owner: str, until: int) -> list[
 
 def record(conn: Connection, letters: Sequence[Delivery], state: str, **values: object) -> None:
     """What became of letters that are still ours; `LostClaimError` when one is not."""
-    for letter in sorted(letters, key=lambda letter: letter.key):
+    for letter in sorted(letters, key=lambda letter: letter.key):  # in one order, so that nobody deadlocks
+        # without the attempt: one process sends one message after another, so a lease of its name is the newest
         fence = QUEUE.fence(letter.key, letter.owner)
         if not QUEUE.write(conn, fence, state=state, owner=None, leased_until=None, **values):
             raise LostClaimError(
@@ -196,7 +203,10 @@ def record(conn: Connection, letters: Sequence[Delivery], state: str, **values: 
 
 
 def rescue(conn: Connection, now: int, *, alone: bool) -> int:
-    """Letters whose sender is dead are pending again, and say that they may have arrived; how many."""
+    """Letters whose sender is dead are pending again, and say that they may have arrived; how many.
+
+    They are sent again: a review that arrives twice under one identity is better than one that never does.
+    """
     free = QUEUE.expired_keys(now, alone=alone).with_for_update(skip_locked=True)
     values = {
         "state": "pending",
@@ -255,7 +265,7 @@ def resend(conn: Connection, which: str, now: int) -> int:
             .where(reviews.c.id == which)
         )
     )
-    ready = chosen & (outbox.c.state != "sending")
+    ready = chosen & (outbox.c.state != "sending")  # its holder will record an outcome: that must not be lost
     values = {
         "state": "pending",
         "digest": 0,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from retro.app.context import LONGEST_WAIT, backoff
+from retro.app.context import LONGEST_WAIT, Consequence, backoff
 from retro.app.engine.stages import StoppedError
 from retro.app.narration.narrators import plain_words
 from retro.errors import LostClaimError, UnknownError, UsageError
@@ -211,7 +211,7 @@ def test_words_that_were_paid_for_are_not_paid_twice(world: World):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        world.knock(words=words, consequences=(crash,))
+        world.knock(words=words, consequences=(Consequence("crash", crash),))
     assert world.review("bot.daily.2026-03-02").state == "due"
     world.knock(words=words)
     assert paid.count("bot.daily.2026-03-02") == 1
@@ -228,7 +228,7 @@ def test_consequences_join_the_transaction_that_makes_it_done(world: World):
         if len(review_ids) == 1:
             raise Broken
 
-    world.knock(consequences=(consequence,))
+    world.knock(consequences=(Consequence("check", consequence),))
     assert world.review(review_ids[0]).state == "due"
     assert world.letters() != []
     assert {letter.review_id for letter in world.letters()} == set(review_ids) - {review_ids[0]}
