@@ -7,6 +7,8 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections import Counter
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,13 @@ from tests.worlds.places import ROOT
 PACKAGES = ("retro", "memory", "playbook")
 LONGEST_FILE = 400
 LONGEST_FUNCTION = 60
+LARGEST_FOLDER = 20
+JSON_BORDERS = re.compile(
+    r"retro/(?:api\.py|config/|narrate/(?:client|prompt)\.py|testing/|surface/)|\.(?:document|documents?_of|to_json|\w+_document)$"
+)
+"""Where a dictionary is what there is to give: Python's and the model's doors, doubles of a forge, documents for print."""
+MOST_BARE_DICTIONARIES = 25
+"""Public functions elsewhere that return one, whose fields no type checker knows. It may only fall."""
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
@@ -115,6 +124,34 @@ def test_no_function_is_longer_than_a_screen() -> None:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     }
     assert {name: size for name, size in sizes.items() if size > LONGEST_FUNCTION} == {}
+
+
+def test_no_folder_holds_more_than_can_be_looked_over() -> None:
+    sizes = Counter(Path(name).parent for name in SOURCES)
+    assert {str(folder): size for folder, size in sizes.items() if size > LARGEST_FOLDER} == {}
+
+
+# Dictionaries
+
+
+def public_functions(nodes: list[ast.stmt], place: str) -> Iterator[tuple[str, ast.FunctionDef]]:
+    """Those of a module and of its public classes, each with its dotted place."""
+    for node in public(nodes):
+        if isinstance(node, ast.ClassDef):
+            yield from public_functions(node.body, f"{place}.{node.name}")
+        elif isinstance(node, ast.FunctionDef):
+            yield f"{place}.{node.name}", node
+
+
+def test_what_has_fields_has_a_type() -> None:
+    bare = re.compile(r"\b(?:dict|Mapping)\[str, (?:Any|object)\]")
+    loose = [
+        place
+        for name in MODULES
+        for place, node in public_functions(tree_of(name).body, name)
+        if node.returns and bare.search(ast.unparse(node.returns)) and not JSON_BORDERS.search(place)
+    ]
+    assert len(loose) <= MOST_BARE_DICTIONARIES, loose
 
 
 # Names

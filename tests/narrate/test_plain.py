@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from retro.figures import MoneyStyle, duration, moment, percent
 from retro.narrate.plain import NOT_ASKED, position_words, words
 from retro.report import PositionRetrospective, RetrospectiveReport
-from tests.worlds import sample_reports
+from tests.worlds.samples import reports
 
 WORDED_FIELDS = {
     "what_worked",
@@ -50,11 +50,11 @@ def texts(report: RetrospectiveReport) -> list[str]:
 
 
 REPORTS = [
-    sample_reports.weekly(),
-    sample_reports.empty_daily(),
-    sample_reports.weekly(positions=[sample_reports.spot(pnl=-3.0, vs_inaction=-3.0)]),
-    sample_reports.weekly(base_currency="BTC", positions=[sample_reports.position(final_pnl=-0.00042)]),
-    sample_reports.week_quoting("x 1234.5"),
+    reports.weekly(),
+    reports.empty_daily(),
+    reports.weekly(positions=[reports.spot(pnl=-3.0, vs_inaction=-3.0)]),
+    reports.weekly(base_currency="BTC", positions=[reports.position(final_pnl=-0.00042)]),
+    reports.week_quoting("x 1234.5"),
 ]
 
 
@@ -94,7 +94,7 @@ def test_it_claims_no_causes_and_ends_its_sentences(report: RetrospectiveReport)
 
 
 def test_the_week_is_told_with_what_its_figures_are_out_of() -> None:
-    worded = words(sample_reports.weekly())
+    worded = words(reports.weekly())
     assert worded.what_worked == (
         "What earned: LP fees +14.20 USDC and trading gains +6.40 USDC. Acting beat doing nothing by 0.45 USDC over 3"
         " closed positions. The best position was spot-1 (BTC/USDC), +6.20 USDC in the period. H-3 (entry) averaged"
@@ -107,7 +107,7 @@ def test_the_week_is_told_with_what_its_figures_are_out_of() -> None:
 
 
 def test_an_implausible_position_is_neither_best_nor_worst_nor_told() -> None:
-    worded = words(sample_reports.weekly())
+    worded = words(reports.weekly())
     assert all("ghost" not in text for text in texts(worded))
     ghost = next(p for p in worded.positions if p.position_id == "ghost")
     assert (ghost.what_went_wrong, ghost.lesson) == (None, None)
@@ -146,7 +146,7 @@ def test_an_implausible_position_is_neither_best_nor_worst_nor_told() -> None:
     ],
 )
 def test_what_went_wrong_and_its_lesson(changes: dict[str, Any], wrong: str, lesson: str) -> None:
-    worded = position_words(sample_reports.position(**changes), currency="USDC")
+    worded = position_words(reports.position(**changes), currency="USDC")
     assert wrong in (worded.what_went_wrong or "")
     assert lesson in (worded.lesson or "")
 
@@ -154,10 +154,10 @@ def test_what_went_wrong_and_its_lesson(changes: dict[str, Any], wrong: str, les
 @pytest.mark.parametrize(
     "position",
     [
-        sample_reports.spot(),
-        sample_reports.spot(regret=1e-7),
-        sample_reports.spot(vs_inaction=None, regret=None),
-        sample_reports.position(flags=["implausible"]),
+        reports.spot(),
+        reports.spot(regret=1e-7),
+        reports.spot(vs_inaction=None, regret=None),
+        reports.position(flags=["implausible"]),
     ],
 )
 def test_a_position_that_neither_lost_nor_left_regret_has_no_lesson(position: PositionRetrospective) -> None:
@@ -180,11 +180,11 @@ def test_any_position_can_be_told(
     final: float, idle: float | None, best: float | None, ratio: float | None, is_open: bool
 ) -> None:
     regret = None if best is None else max(0.0, best - final)
-    position = sample_reports.position(
+    position = reports.position(
         final_pnl=final,
         vs_inaction=idle,
         optimal_exit_pnl=best,
-        optimal_exit_at=None if best is None else sample_reports.instant(60),
+        optimal_exit_at=None if best is None else reports.instant(60),
         regret=regret,
         regret_ratio=None if best is None else ratio,
         open=is_open,

@@ -23,11 +23,11 @@ from retro.present.page.labels import attribution_bars
 from retro.present.page.money import days_section
 from retro.present.scale import amount_ticks, time_ticks
 from retro.report import CalendarDay, RetrospectiveReport
-from tests.worlds import sample_reports
+from tests.worlds.samples import reports
 
 SVG = "{http://www.w3.org/2000/svg}"
 USDC = MoneyStyle("USDC")
-WEEK = sample_reports.weekly()
+WEEK = reports.weekly()
 
 
 def parse(svg: str) -> ET.Element:
@@ -113,7 +113,7 @@ def test_everything_drawn_lies_inside_the_picture(name: str) -> None:
 
 def test_agent_names_are_escaped_in_a_chart() -> None:
     attack = '"><script>alert(1)</script><image href="x"/>'
-    report = sample_reports.week_quoting(attack)
+    report = reports.week_quoting(attack)
     for svg in (forest(verdicts_of(report).rows), position_path(report.positions[0])):
         tags = {element.tag for element in parse(svg).iter()}
         assert not tags & {f"{SVG}script", f"{SVG}image"}
@@ -142,7 +142,7 @@ def test_each_step_of_a_waterfall_starts_where_the_last_one_ended(values: list[f
 
 
 def test_a_path_marks_entry_checkpoints_best_exit_and_exit() -> None:
-    svg = position_path(sample_reports.position(), unit="USDC")
+    svg = position_path(reports.position(), unit="USDC")
     root = parse(svg)
     texts = [t.text or "" for t in root.iter(f"{SVG}text")]
     assert "best exit +2.80" in texts
@@ -154,11 +154,9 @@ def test_a_path_marks_entry_checkpoints_best_exit_and_exit() -> None:
 
 
 def test_intervals_beyond_the_axis_are_cut_and_the_rest_keeps_its_scale() -> None:
-    rows = [
-        sample_reports.heuristic(f"H-{i}", interval=[-2.0, 1.0], avg_pnl_per_citation=-0.5) for i in range(5)
-    ]
-    rows.append(sample_reports.heuristic("H-9", interval=[-9e5, 9e5], avg_pnl_per_citation=-0.4))
-    report = sample_reports.weekly(heuristic_performance=rows)
+    rows = [reports.heuristic(f"H-{i}", interval=[-2.0, 1.0], avg_pnl_per_citation=-0.5) for i in range(5)]
+    rows.append(reports.heuristic("H-9", interval=[-9e5, 9e5], avg_pnl_per_citation=-0.4))
+    report = reports.weekly(heuristic_performance=rows)
     widths = [float(r.get("width") or 0) for r in parse(forest(verdicts_of(report).rows)).iter(f"{SVG}rect")]
     assert min(widths) > 20
     assert max(widths) < WIDTH
@@ -166,7 +164,7 @@ def test_intervals_beyond_the_axis_are_cut_and_the_rest_keeps_its_scale() -> Non
 
 def test_without_capital_the_curve_is_cumulative_pnl() -> None:
     equity = [day.model_copy(update={"equity": None}) for day in WEEK.equity]
-    days = days_of(sample_reports.weekly(equity=equity))
+    days = days_of(reports.weekly(equity=equity))
     svg = equity_curve(days.rows, days.opening, unit="USDC")
     assert "Cumulative PnL" in svg
     assert "to 6.70 USDC over 7 days" in svg
@@ -182,14 +180,12 @@ def test_drawdown_hangs_from_the_highest_point_so_far() -> None:
 
 @pytest.mark.parametrize(("n", "drawn"), [(7, 7), (42, 42), (365, 365)])
 def test_the_calendar_has_a_cell_for_every_day(n: int, drawn: int) -> None:
-    first = sample_reports.START.date().toordinal()
+    first = reports.START.date().toordinal()
     days = [
-        CalendarDay(
-            date=type(sample_reports.START.date()).fromordinal(first + i).isoformat(), pnl=float(i % 3 - 1)
-        )
+        CalendarDay(date=type(reports.START.date()).fromordinal(first + i).isoformat(), pnl=float(i % 3 - 1))
         for i in range(n)
     ]
-    report = sample_reports.weekly(breakdowns=sample_reports.breakdowns(calendar=days))
+    report = reports.weekly(breakdowns=reports.breakdowns(calendar=days))
     root = parse(calendar(days_of(report).rows))
     cells = {(r.get("x"), r.get("y")) for r in root.iter(f"{SVG}rect")}
     assert len(cells) == drawn

@@ -14,16 +14,16 @@ from retro.present.markdown import escaped
 from retro.present.page.blocks import Bars, Days, FigureList, Notes, Page, Prose, Quote, Table, Verdicts
 from retro.report import PositionRetrospective, RetrospectiveReport
 from retro.safe import clean, plain_text
-from tests.worlds import sample_reports
 from tests.worlds.injections import MARKUP
+from tests.worlds.samples import reports
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 DOCUMENTS: dict[str, RetrospectiveReport | PositionRetrospective] = {
-    "week": words(sample_reports.weekly()),
-    "empty day": words(sample_reports.empty_daily()),
-    "position": position_words(sample_reports.position()),
-    "open position": sample_reports.spot(open=True, exit_at=None, exit_price=None, flags=["open"]),
-    "hostile": sample_reports.week_quoting("<b>bold</b> & 'q' \"d\""),
+    "week": words(reports.weekly()),
+    "empty day": words(reports.empty_daily()),
+    "position": position_words(reports.position()),
+    "open position": reports.spot(open=True, exit_at=None, exit_price=None, flags=["open"]),
+    "hostile": reports.week_quoting("<b>bold</b> & 'q' \"d\""),
 }
 
 
@@ -96,7 +96,7 @@ def test_the_same_document_gives_the_same_bytes(name: str) -> None:
 def test_a_page_keeps_its_structure_whatever_the_agent_wrote(attack: str) -> None:
     def structure(text: str) -> list[str]:
         tags = []
-        for document in (sample_reports.week_quoting(text), sample_reports.week_quoting(text).positions[0]):
+        for document in (reports.week_quoting(text), reports.week_quoting(text).positions[0]):
             reader = _Reader()
             reader.feed(render(document, "html"))
             assert not reader.open
@@ -183,9 +183,9 @@ def test_every_format_tells_the_same(name: str) -> None:
 
 @pytest.mark.parametrize("attack", MARKUP)
 def test_json_holds_the_words_without_control_and_bidi_characters(attack: str) -> None:
-    document = json.loads(render(sample_reports.week_quoting(attack), "json"))
+    document = json.loads(render(reports.week_quoting(attack), "json"))
     assert document["what_worked"] == plain_text(attack)
     assert document["positions"][0]["entry_reasoning"] == plain_text(attack)
     assert document["heuristic_performance"][0]["heuristic_id"] == plain_text(attack)
-    assert document["pnl"]["total"] == sample_reports.weekly().pnl.total
+    assert document["pnl"]["total"] == reports.weekly().pnl.total
     assert RetrospectiveReport.model_validate(document)

@@ -17,9 +17,9 @@ from retro.present.page.blocks import Bars
 from retro.present.page.labels import attribution_bars
 from retro.report import PnlAttribution, RetrospectiveReport
 from retro.report.lines import COMPONENTS, LINES, signed_lines
-from tests.worlds import sample_reports
 from tests.worlds.oracle import ADDED, TAKEN
-from tests.worlds.sample_positions import attribution
+from tests.worlds.samples import reports
+from tests.worlds.samples.positions import attribution
 
 MONEY = MoneyStyle("USDC")
 NO_NUMBER = re.compile(r"(?i)(?<![a-z])[-+]?(?:nan|inf(?:inity)?)(?![a-z])")
@@ -36,7 +36,7 @@ def attributions(draw: st.DrawFn) -> PnlAttribution:
 
 
 def with_pnl(pnl: PnlAttribution) -> RetrospectiveReport:
-    return sample_reports.weekly().model_copy(update={"pnl": pnl})
+    return reports.weekly().model_copy(update={"pnl": pnl})
 
 
 def test_every_line_is_a_field_of_the_document_with_the_sign_its_definition_gives() -> None:
@@ -50,7 +50,7 @@ def test_every_line_is_a_field_of_the_document_with_the_sign_its_definition_give
 
 def test_every_line_has_a_slot_of_its_own() -> None:
     pnl = attribution(**{line.name: 1.0 for line in LINES})
-    position = sample_reports.position().model_copy(update={"attribution": pnl})
+    position = reports.position().model_copy(update={"attribution": pnl})
     slots = position_slots(position, "USDC").by_name
     for line in LINES:
         assert slots[f"pnl.{line.name}"].text == ("+1.00 USDC" if line.two_sided else "1.00 USDC")
@@ -73,7 +73,7 @@ def test_an_attribution_that_does_not_close_is_not_drawn(pnl: PnlAttribution, ga
 
 
 def test_a_line_that_the_total_forgot_is_refused_in_every_format() -> None:
-    report = sample_reports.weekly()
+    report = reports.weekly()
     forgotten = report.pnl.model_copy(update={"gas_costs": report.pnl.gas_costs + 1.0})
     for form in ("text", "md", "html"):
         with pytest.raises(InvariantError):

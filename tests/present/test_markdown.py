@@ -15,8 +15,8 @@ from retro.present.formats import render
 from retro.present.markdown import escaped
 from retro.report import PositionRetrospective, RetrospectiveReport
 from retro.safe import plain_text
-from tests.worlds import sample_reports
 from tests.worlds.injections import MARKUP
+from tests.worlds.samples import reports
 
 ALLOWED_INLINE = {
     "text",
@@ -88,7 +88,7 @@ def test_the_source_itself_holds_no_address_tag_or_mention(attack: str) -> None:
 @pytest.mark.parametrize("kind", ["report", "position"])
 def test_a_whole_page_keeps_its_structure_whatever_the_agent_wrote(attack: str, kind: str) -> None:
     def document(text: str) -> RetrospectiveReport | PositionRetrospective:
-        report = sample_reports.week_quoting(text)
+        report = reports.week_quoting(text)
         return report if kind == "report" else report.positions[0]
 
     def structure(text: str) -> list[tuple[str, str]]:
@@ -120,7 +120,7 @@ def test_any_text_survives_as_itself_in_a_paragraph_and_in_a_cell(text: str) -> 
 
 
 def test_tables_hold_the_week() -> None:
-    source = render(words(sample_reports.weekly()), "md")
+    source = render(words(reports.weekly()), "md")
     assert source.startswith("# Weekly review: golem-7\n")
     assert "**Up 8.41 USDC.** LP fees earned +14.20" in source
     assert "**DEMOTE** (weak: 3 citations, 95 % -11.3..+7.1)" in source
@@ -131,7 +131,7 @@ def test_tables_hold_the_week() -> None:
 
 
 def test_the_path_is_drawn_in_a_code_block_of_ours() -> None:
-    source = render(sample_reports.position(), "md")
+    source = render(reports.position(), "md")
     block = source.split("```")[1]
     assert block.startswith("text\n")
     assert "○ entry" in block

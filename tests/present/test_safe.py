@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from retro.report import Costs, RetrospectiveReport
 from retro.safe import clean, plain_text, visible
-from tests.worlds import sample_reports
+from tests.worlds.samples import reports
 
 HARMFUL = "\x00\x07\x1b\x7f\x9b\u061c\u200b\u200e\u200f\u202a\u202e\u2066\u2069\ufeff\U000e0041\U000e007f"
 
@@ -47,12 +47,12 @@ def test_no_control_or_format_character_survives_and_twice_is_once(text: str) ->
 
 
 def test_a_clean_document_is_the_same_object() -> None:
-    report = sample_reports.weekly()
+    report = reports.weekly()
     assert clean(report) is report
 
 
 def test_every_string_of_a_document_is_cleaned_and_no_figure_moves() -> None:
-    dirty = sample_reports.week_quoting("x\u202e\x07y\nz")
+    dirty = reports.week_quoting("x\u202e\x07y\nz")
     report = clean(dirty)
     text = json.dumps(report.model_dump(mode="json"), ensure_ascii=False)
     assert "xy z" in text
@@ -64,7 +64,7 @@ def test_every_string_of_a_document_is_cleaned_and_no_figure_moves() -> None:
 
 def test_keys_that_become_the_same_lose_no_row() -> None:
     tiers = {"T1": 1.0, "T1\u200b": 2.0, "T\u202e1": 4.0}
-    report = sample_reports.weekly(costs=Costs(gas=0, inference=7, data=0, by_tier=tiers))
+    report = reports.weekly(costs=Costs(gas=0, inference=7, data=0, by_tier=tiers))
     assert clean(report).costs.by_tier == {"T1": 1.0, "T1 (2)": 2.0, "T1 (3)": 4.0}
     assert isinstance(clean(report), RetrospectiveReport)
 

@@ -19,17 +19,17 @@ from retro.present.text.drawings import diverging
 from retro.present.text.tables import table_lines
 from retro.present.widths import cells, cut, pad, wrap
 from retro.report import Narrative, PositionRetrospective, Recommendation, RetrospectiveReport
-from tests.worlds import sample_reports
-from tests.worlds.sample_rows import heuristic
+from tests.worlds.samples import reports
+from tests.worlds.samples.rows import heuristic
 
 WIDE = "日本語の長い名前とても長い名前👍🏽ＦＵＬＬ é한국어"
 DOCUMENTS: dict[str, RetrospectiveReport | PositionRetrospective] = {
-    "week": words(sample_reports.weekly()),
-    "empty day": words(sample_reports.empty_daily()),
-    "position": position_words(sample_reports.position()),
-    "open position": sample_reports.spot(open=True, exit_at=None, exit_price=None, flags=["open"]),
-    "wide names": sample_reports.week_quoting(WIDE * 3),
-    "wide position": sample_reports.position(
+    "week": words(reports.weekly()),
+    "empty day": words(reports.empty_daily()),
+    "position": position_words(reports.position()),
+    "open position": reports.spot(open=True, exit_at=None, exit_price=None, flags=["open"]),
+    "wide names": reports.week_quoting(WIDE * 3),
+    "wide position": reports.position(
         position_id=WIDE * 4,
         agent=WIDE,
         instrument=WIDE,
@@ -37,9 +37,9 @@ DOCUMENTS: dict[str, RetrospectiveReport | PositionRetrospective] = {
         entry_reasoning=WIDE * 40,
         exit_reason=WIDE,
     ),
-    "one endless word": sample_reports.week_quoting("x" * 5000),
-    "huge amounts": sample_reports.position(
-        final_pnl=-1.5e300, mfe=1.5e300, regret=2e300, path=sample_reports.wave(peak=1e300, end=-1e300)
+    "one endless word": reports.week_quoting("x" * 5000),
+    "huge amounts": reports.position(
+        final_pnl=-1.5e300, mfe=1.5e300, regret=2e300, path=reports.wave(peak=1e300, end=-1e300)
     ),
 }
 
@@ -104,19 +104,19 @@ def test_evidence_of_all_outcomes_against_the_verdict_of_a_week_is_told_as_such(
         "evidence_n": 127,
     }
     row = heuristic("H-9", evidence="supported", interval=[-17.9, -1.7], **fields)
-    text = render(words(sample_reports.weekly(heuristic_performance=[row])), "text")
+    text = render(words(reports.weekly(heuristic_performance=[row])), "text")
     flat = " ".join(text.split())
     assert "supported against it: 3 citations, 95 % -17.9..-1.7, n 127" in flat
     assert "keep it, by the thresholds; but the evidence of all 127 outcomes shows that it loses." in flat
     assert "the evidence supports it" not in flat
-    standing = report_slots(sample_reports.weekly(heuristic_performance=[row])).by_name["h.H-9.name"].standing
+    standing = report_slots(reports.weekly(heuristic_performance=[row])).by_name["h.H-9.name"].standing
     assert standing is not None
     assert standing.evidence == "none"
 
 
 def test_a_week_in_which_nothing_moved_names_no_best_position() -> None:
-    still = [sample_reports.position(position_id=f"p-{n}", period_pnl=0.0) for n in range(3)]
-    text = render(sample_reports.weekly(positions=still), "text")
+    still = [reports.position(position_id=f"p-{n}", period_pnl=0.0) for n in range(3)]
+    text = render(reports.weekly(positions=still), "text")
     assert "Best position – all 3 stood still" in " ".join(text.split())
     assert "Worst position" not in text
 
@@ -166,23 +166,23 @@ def test_an_empty_day_says_so_with_reasons_and_no_zero_in_the_place_of_a_figure(
 
 
 def test_few_days_of_returns_are_not_shown() -> None:
-    risk = sample_reports.weekly().risk.model_copy(update={"days": 4, "sharpe": 9.87})
-    text = render(sample_reports.weekly(risk=risk), "text")
+    risk = reports.weekly().risk.model_copy(update={"days": 4, "sharpe": 9.87})
+    text = render(reports.weekly(risk=risk), "text")
     assert "4 daily returns: too few to show" in text
     assert "9.87" not in text
 
 
 def test_a_model_is_named_as_the_author_of_its_words() -> None:
     narrative = Narrative(source="model", model="some-model", cost=0.0123)
-    text = render(sample_reports.weekly(narrative=narrative, what_worked="It held."), "text")
+    text = render(reports.weekly(narrative=narrative, what_worked="It held."), "text")
     assert "Words by some-model; every figure in them was filled in by code." in text
     assert "$0.0123" in text
 
 
 def test_long_lists_are_cut_and_say_how_much_is_missing() -> None:
-    many = [sample_reports.spot(f"p{i:03}", float(i)) for i in range(57)]
-    rows = [sample_reports.heuristic(f"H-{i}") for i in range(45)]
-    text = render(sample_reports.weekly(positions=many, heuristic_performance=rows), "text")
+    many = [reports.spot(f"p{i:03}", float(i)) for i in range(57)]
+    rows = [reports.heuristic(f"H-{i}") for i in range(45)]
+    text = render(reports.weekly(positions=many, heuristic_performance=rows), "text")
     assert "and 37 more" in text
     assert "and 25 more" in text
     assert " p056 " in text
@@ -247,7 +247,7 @@ def test_the_position_page_reads_as_the_seed_drew_it() -> None:
 
 def test_the_drawn_path_falls_where_the_pnl_falls() -> None:
     """Reading the chart column by column gives the path back: up to the peak, then down to the exit."""
-    text = render(sample_reports.position(pnl_trajectory=[], path=sample_reports.wave()), "text")
+    text = render(reports.position(pnl_trajectory=[], path=reports.wave()), "text")
     rows = text.split("PNL TRAJECTORY")[1].splitlines()[1:13]
     axis_end = rows[0].index("┤" if "┤" in rows[0] else "│") + 1
     first: dict[int, int] = {}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from retro import report as r
-from tests.worlds.sample_positions import START, attribution, instant, position, spot, wave
-from tests.worlds.sample_rows import breakdowns, bucket, heuristic, others
+from tests.worlds.samples.positions import START, attribution, instant, position, spot, wave
+from tests.worlds.samples.rows import breakdowns, bucket, heuristic, others
 
 __all__ = [
     "START",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from retro import report as r
-from tests.worlds.sample_positions import instant
+from tests.worlds.samples.positions import instant
 
 H_7: dict[str, Any] = {
     "heuristic_text": "Enter an LP when its fee rate is twice the 7-day average.",
