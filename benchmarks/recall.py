@@ -17,6 +17,14 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sqlalchemy import Connection
+
+    from retro.store.database import Store
 
 # This file bears the package's name: its own folder must not come first on the path.
 sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != Path(__file__).resolve().parent]
@@ -28,7 +36,7 @@ REGIMES = ("trending_up", "trending_down", "ranging", "volatile")
 BATCH = 1000
 
 
-def history(count: int) -> list[dict]:
+def history(count: int) -> list[dict[str, Any]]:
     """Two years of trades, evenly spaced: regimes in long runs with 15 % noise, four strategies, one symbol."""
     import numpy as np
 
@@ -70,7 +78,7 @@ def history(count: int) -> list[dict]:
     return episodes
 
 
-def timed(run, times: int) -> tuple[float, float]:
+def timed(run: Callable[[int], object], times: int) -> tuple[float, float]:
     """(median, 95th percentile) milliseconds of calls of `run(i)`."""
     durations = []
     for i in range(times):
@@ -81,7 +89,9 @@ def timed(run, times: int) -> tuple[float, float]:
     return statistics.median(durations), durations[int(0.95 * (len(durations) - 1))]
 
 
-def exhaustive(episodes: list[dict], query: dict, as_of_ms: int, k: int = 10) -> list[str]:
+def exhaustive(
+    episodes: list[dict[str, Any]], query: dict[str, Any], as_of_ms: int, k: int = 10
+) -> list[str]:
     """The k best ids by the formula of the design, one episode at a time."""
     weights = {"regime": 0.25, "volatility_regime": 0.15, "session": 0.10}
     ratios = {
@@ -111,7 +121,7 @@ def exhaustive(episodes: list[dict], query: dict, as_of_ms: int, k: int = 10) ->
     return [identity for _, _, identity in sorted(ranked)[:k]]
 
 
-def ours(episodes: list[dict], folder: Path) -> dict[str, float]:
+def ours(episodes: list[dict[str, Any]], folder: Path) -> dict[str, float]:
     """Measure this package on a SQLite file with the store's own settings."""
     import memory
     from retro.store.database import open_store
@@ -128,7 +138,7 @@ def ours(episodes: list[dict], folder: Path) -> dict[str, float]:
     return {"remember": remember, "warm": warm, "cold": cold}
 
 
-def remembering(store, episodes: list[dict]) -> float:
+def remembering(store: Store, episodes: list[dict[str, Any]]) -> float:
     """Episodes a second of the last batches; prints those of the first too, and what one trade alone takes."""
     import memory
 
@@ -156,7 +166,7 @@ def remembering(store, episodes: list[dict]) -> float:
     return last
 
 
-def first_recall(conn, episodes: list[dict]) -> float:
+def first_recall(conn: Connection, episodes: list[dict[str, Any]]) -> float:
     """Median milliseconds of a recall that has to read everything first."""
     import memory
     from memory.episodic import cache
@@ -179,12 +189,12 @@ def first_recall(conn, episodes: list[dict]) -> float:
     return median
 
 
-def questions(episodes: list[dict]) -> list[dict]:
+def questions(episodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """About a hundred situations of the history."""
     return [episode["context"] for episode in episodes[:: max(1, len(episodes) // 101)]]
 
 
-def later_recalls(conn, episodes: list[dict]) -> float:
+def later_recalls(conn: Connection, episodes: list[dict[str, Any]]) -> float:
     """Median milliseconds of a recall once everything is read."""
     import memory
 
@@ -202,7 +212,7 @@ def later_recalls(conn, episodes: list[dict]) -> float:
     return warm
 
 
-def same_as_exhaustive(conn, episodes: list[dict]) -> None:
+def same_as_exhaustive(conn: Connection, episodes: list[dict[str, Any]]) -> None:
     """Print the share of the exhaustive answer that is found."""
     import memory
 
@@ -214,7 +224,7 @@ def same_as_exhaustive(conn, episodes: list[dict]) -> None:
     print(f"  recall@10 against exhaustive   {matches / total:7.3f}")
 
 
-def other_questions(conn, episodes: list[dict]) -> None:
+def other_questions(conn: Connection, episodes: list[dict[str, Any]]) -> None:
     """Print how long the rest takes."""
     import memory
 
@@ -286,7 +296,7 @@ print("\n" + json.dumps({"insert": inserted, "own_ms": 1000 * statistics.median(
 """
 
 
-def peer(python: str, episodes: list[dict], folder: Path, mine: dict[str, float]) -> None:
+def peer(python: str, episodes: list[dict[str, Any]], folder: Path, mine: dict[str, float]) -> None:
     """Measure the other package in its own interpreter on the same history, and print the ratios."""
     lines, script = folder / "episodes.jsonl", folder / "peer.py"
     lines.write_text("".join(json.dumps(episode) + "\n" for episode in episodes), encoding="utf-8")

@@ -24,10 +24,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from pathlib import Path
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+Numbers = npt.NDArray[Any]
+Run = tuple[float, float, Numbers, Numbers, Numbers]
+"""Seconds to prepare and for the job; PnL at the checkpoints (N, 7); index of the best and of the worst mark (N,)."""
 HOUR = 3_600_000_000
 OFFSETS = np.array([1, 4, 24, 72, 168, 336, 720], dtype=np.int64) * HOUR
 BAR_SECONDS, BAR_BYTES, BAR_RATIO = 8.0, 2e9, 4.0
@@ -36,20 +40,20 @@ BAR_SECONDS, BAR_BYTES, BAR_RATIO = 8.0, 2e9, 4.0
 class World(NamedTuple):
     """Marks (t, x, and `offsets` by instrument) and positions; `ids` numbers the marks' instruments one by one."""
 
-    offsets: np.ndarray
-    t: np.ndarray
-    x: np.ndarray
-    instrument: np.ndarray
-    entry: np.ndarray
-    leave: np.ndarray
-    quantity: np.ndarray
-    price: np.ndarray
+    offsets: Numbers
+    t: Numbers
+    x: Numbers
+    instrument: Numbers
+    entry: Numbers
+    leave: Numbers
+    quantity: Numbers
+    price: Numbers
 
-    def ids(self):
+    def ids(self) -> Numbers:
         return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
 
-def world(scale, instruments):
+def world(scale: float, instruments: int) -> World:
     """Marks every five minutes or so, and positions that hold for 5 % of the span on average."""
     rng = np.random.default_rng(20261121)
     count = max(1, round(instruments * scale))
@@ -69,7 +73,7 @@ def world(scale, instruments):
     return World(np.arange(count + 1) * each, t, x, instrument, entry, leave, quantity, price)
 
 
-def run_kernels(w, workers):
+def run_kernels(w: World, workers: int) -> Run:
     from retro.kernels.series import Marks
     from retro.kernels.trajectory import Positions, trajectories
 
@@ -80,7 +84,7 @@ def run_kernels(w, workers):
     return 0.0, perf_counter() - begin, got.pnl[:, :-1], got.best_index, got.worst_index
 
 
-def answers(w, prices, top, bottom):
+def answers(w: World, prices: Numbers, top: Numbers, bottom: Numbers) -> tuple[Numbers, Numbers, Numbers]:
     """PnL at the checkpoints before the exit from prices (9, N) as of entry, exit and checkpoints; best and worst by side."""
     pnl = (w.quantity * (prices[2:] - w.price)).T
     pnl[w.entry[:, None] + OFFSETS >= w.leave[:, None]] = np.nan
@@ -88,7 +92,7 @@ def answers(w, prices, top, bottom):
     return pnl, np.where(long, top, bottom), np.where(long, bottom, top)
 
 
-def run_pandas(w):
+def run_pandas(w: World) -> Run:
     import pandas as pd
 
     begin = perf_counter()
@@ -115,7 +119,7 @@ def run_pandas(w):
     return prepared - begin, perf_counter() - prepared, *answers(w, prices, top, bottom)
 
 
-def run_polars(w):
+def run_polars(w: World) -> Run:
     import polars as pl
 
     begin = perf_counter()
@@ -143,7 +147,7 @@ def run_polars(w):
     return prepared - begin, perf_counter() - prepared, *answers(w, prices, top, bottom)
 
 
-def run_duckdb(w):
+def run_duckdb(w: World) -> Run:
     import duckdb
     import polars as pl
 
@@ -183,7 +187,7 @@ RUN = {
 }
 
 
-def child(engine, scale, instruments, folder):
+def child(engine: str, scale: float, instruments: int, folder: str) -> None:
     """One engine alone in this process: its figures on stdout, its answers in the folder."""
     prepare, job, pnl, best, worst = RUN[engine](world(scale, instruments))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
@@ -191,13 +195,16 @@ def child(engine, scale, instruments, folder):
     print(json.dumps({"prepare": prepare, "job": job, "peak": peak}))
 
 
-def measure(engine, scale, instruments, folder):
+def measure(engine: str, scale: float, instruments: int, folder: str) -> dict[str, float]:
     size = ["--scale", str(scale), "--instruments", str(instruments)]
     words = [sys.executable, __file__, "--child", engine, "--folder", folder, *size]
-    return json.loads(subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout)
+    figures: dict[str, float] = json.loads(
+        subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout
+    )
+    return figures
 
 
-def differences(folder, engine):
+def differences(folder: str, engine: str) -> tuple[float, int]:
     """Largest difference of a PnL from ours, and in how many positions best or worst is another mark."""
     ours, theirs = np.load(Path(folder) / "kernels.npz"), np.load(Path(folder) / f"{engine}.npz")
     both = ~np.isnan(ours["pnl"]) & ~np.isnan(theirs["pnl"])
@@ -205,7 +212,7 @@ def differences(folder, engine):
     return float(np.abs(ours["pnl"][both] - theirs["pnl"][both]).max(initial=0.0)), int(other.sum())
 
 
-def report(scale, instruments, engines):
+def report(scale: float, instruments: int, engines: list[str]) -> None:
     sizes = round(1_000_000 * scale), round(100_000_000 * scale), max(1, round(instruments * scale))
     print("{:,} positions x {:,} marks x {:,} instruments".format(*sizes))
     print(f"{'':20}{'prepare s':>10}{'job s':>9}{'peak GB':>9}{'ratio':>8}   answers against ours")
@@ -221,7 +228,7 @@ def report(scale, instruments, engines):
     )
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

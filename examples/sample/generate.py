@@ -185,10 +185,10 @@ def trades() -> None:
                 reason="moved away from the centre" if by_rule else "target or time reached",
                 exit_cites="H-15" if by_rule else "", perp=perp,
             )  # fmt: skip
-    week = [(t, "H-3") for t in (3.1, 2.4, 1.9, 2.8, 1.6, 2.2, -1.5, -1.3)] + [
+    last_week = [(t, "H-3") for t in (3.1, 2.4, 1.9, 2.8, 1.6, 2.2, -1.5, -1.3)] + [
         (t, "H-7") for t in (2.1, -4.8, -3.6)
     ]
-    for k, (target, cites) in enumerate(week):
+    for k, (target, cites) in enumerate(last_week):
         asset = "SOL" if cites == "H-3" and k % 2 else "ETH"
         side = "short" if asset == "ETH" and cites == "H-3" and target > 0 else "long"
         entry, exit_ = windows(asset, 1 if side == "long" else -1, LAST_WEEK, 140, (4, 30), target > 0)

@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 import math
 import re
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from retro.report import Breakdowns, dump
 from retro.store.database import open_store
 from tests.worlds.lives import agent_of, live, report, settings_for
-from tests.worlds.oracle import DAY, WEEK, Life, closes, components, life_of
+from tests.worlds.oracle import DAY, WEEK, Life, approx, closes, components, life, life_of
 from tests.worlds.random_facts import HOUR, START, World
+
+__all__ = ["life"]
+
 
 WORDS = {
     "what_went_wrong",
@@ -30,16 +35,7 @@ TOLD = {"instrument", "position_id", "realized_pnl", "heuristic_text", "alarm_te
 GROUPS = {name for name in Breakdowns.model_fields if name.startswith("by_")}
 
 
-@pytest.fixture
-def life(tmp_path):
-    return Life(tmp_path)
-
-
-def approx(value):
-    return pytest.approx(value, abs=1e-9, rel=1e-12)
-
-
-def unexplained(node, above, path):
+def unexplained(node: Any, above: Any, path: str) -> list[str]:
     """Fields that are null although no reason is given under their name."""
     if isinstance(node, list):
         return [field for part in node for field in unexplained(part, above, path)]
@@ -60,7 +56,7 @@ def unexplained(node, above, path):
 
 
 @pytest.mark.parametrize("seed", [2, 9])
-def test_every_null_has_its_reason(tmp_path, seed):
+def test_every_null_has_its_reason(tmp_path: Path, seed: int) -> None:
     world = World(seed, days=4)
     store = open_store(str(tmp_path / "w.db"))
     assert live(store, world.lines()).clean
@@ -68,7 +64,7 @@ def test_every_null_has_its_reason(tmp_path, seed):
     assert unexplained(document, {}, "") == []
 
 
-def test_nothing_is_nan_and_no_zero_is_negative(tmp_path):
+def test_nothing_is_nan_and_no_zero_is_negative(tmp_path: Path) -> None:
     world = World(3, days=3)
     store = open_store(str(tmp_path / "w.db"))
     assert live(store, world.lines()).clean
@@ -79,7 +75,7 @@ def test_nothing_is_nan_and_no_zero_is_negative(tmp_path):
 
 @pytest.mark.parametrize("hours", [-5000, -30, 9000])
 @pytest.mark.parametrize("horizon", ["daily", "weekly", "epoch"])
-def test_a_period_without_events_is_an_empty_report(life, hours, horizon):
+def test_a_period_without_events_is_an_empty_report(life: Life, hours: int, horizon: str) -> None:
     """Long before the birth, and long after the last event with nothing open."""
     life.tell(0, "equity", balances={"USDC": 100}, value=100)
     life.trade("p", (1, 100), (5, 104))
@@ -91,7 +87,7 @@ def test_a_period_without_events_is_an_empty_report(life, hours, horizon):
     assert document.equity[-1].equity == approx(104 if hours > 0 else 0)
 
 
-def test_an_agent_that_only_thinks_has_reports(life):
+def test_an_agent_that_only_thinks_has_reports(life: Life) -> None:
     life.tell(0, "decision", action="skip", reasoning="not today, says H-1")
     life.until(3 * DAY)
     document = life.day(0)
@@ -99,14 +95,14 @@ def test_an_agent_that_only_thinks_has_reports(life):
     assert [row.heuristic_id for row in document.heuristic_performance] == ["H-1"]
 
 
-def test_a_position_told_and_never_entered_is_open_and_worth_nothing(life):
+def test_a_position_told_and_never_entered_is_open_and_worth_nothing(life: Life) -> None:
     life.open(1, "p")
     life.until(30)
     p = life_of(life.day(0), "p")
     assert (p.open, p.final_pnl, p.quantity, p.notional) == (True, 0, None, None)
 
 
-def test_a_price_has_no_reason_to_be_absent_because_the_position_is_still_open(life):
+def test_a_price_has_no_reason_to_be_absent_because_the_position_is_still_open(life: Life) -> None:
     """Half of "p" was sold at 104, nothing of "q"."""
     for name in "pq":
         life.open(1, name)
@@ -123,7 +119,7 @@ def test_a_price_has_no_reason_to_be_absent_because_the_position_is_still_open(l
     ("quantity", "price"),
     [("123456789012.5", 1e-9), ("1e-12", 5e9), ("98765432.123456789", 12345.678), ("1e-18", 1e-8)],
 )
-def test_sums_close_at_any_scale(life, quantity, price):
+def test_sums_close_at_any_scale(life: Life, quantity: str, price: float) -> None:
     life.market("ETH/USDC", {h: price * (1 + 0.01 * math.sin(h)) for h in range(60)})
     life.open(1, "p")
     size = float(quantity) * price
@@ -137,16 +133,16 @@ def test_sums_close_at_any_scale(life, quantity, price):
     assert p.final_pnl == pytest.approx(size * 0.008, rel=1e-6, abs=1e-12)
 
 
-def test_two_agents_do_not_see_each_other(tmp_path):
+def test_two_agents_do_not_see_each_other(tmp_path: Path) -> None:
     """The same ids, instruments and instants; different prices of their own."""
     first, second = Life(tmp_path, "one"), Life(tmp_path, "two")
-    for life, last in ((first, 110), (second, 90)):
-        life.tell(0, "equity", balances={"USDC": 1000}, value=1000)
-        life.marks("ETH", {0: 100, 10: last})
-        life.open(1, "p")
-        life.fill(1, "p", "buy", 1, 100)
-        life.tell(1, "decision", action="enter", position="p", cites=["H-1"])
-        life.until(12)
+    for own, last in ((first, 110), (second, 90)):
+        own.tell(0, "equity", balances={"USDC": 1000}, value=1000)
+        own.marks("ETH", {0: 100, 10: last})
+        own.open(1, "p")
+        own.fill(1, "p", "buy", 1, 100)
+        own.tell(1, "decision", action="enter", position="p", cites=["H-1"])
+        own.until(12)
     alone = [dump(life.day(0)) for life in (first, second)]
     store = open_store(str(tmp_path / "both.db"))
     assert live(store, first.lines() + second.lines()).clean
@@ -156,7 +152,7 @@ def test_two_agents_do_not_see_each_other(tmp_path):
     assert settings_for()(agent_of(store, "one")).base_currency == "USDC"
 
 
-def test_positions_wallet_and_costs_add_up_to_the_total(life):
+def test_positions_wallet_and_costs_add_up_to_the_total(life: Life) -> None:
     """Two trades, one open, a cost of every kind, one of them a position's own."""
     life.market("ETH/USDC", {h: 100 + h / 4 for h in range(WEEK)})
     life.tell(0, "equity", balances={"USDC": 1000, "ETH": 1}, value=1100)
@@ -179,7 +175,7 @@ def test_positions_wallet_and_costs_add_up_to_the_total(life):
         assert document.pnl.total == approx(positions + wallet - costs)
 
 
-def test_gas_after_the_exit_is_named_where_its_position_is_not_listed(life):
+def test_gas_after_the_exit_is_named_where_its_position_is_not_listed(life: Life) -> None:
     """Left on Monday; 3.00 of gas for it a week later, and 2.00 for one entered the week after that."""
     life.tell(0, "equity", balances={"USDC": 1000})
     life.trade("left", (1, 100), (5, 110))

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import fsum, sqrt
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.worlds.oracle import DAY, WEEK, Life, clock, life_of, row_of, student_p
+from tests.worlds.oracle import DAY, WEEK, Life, approx, clock, life, life_of, row_of, student_p
+
+__all__ = ["life"]
 
 
-@pytest.fixture
-def life(tmp_path):
-    return Life(tmp_path)
-
-
-def approx(value):
-    return pytest.approx(value, abs=1e-9, rel=1e-12)
-
-
-def outcomes(life, name, results, start=0.0, gap=3.0):
+def outcomes(life: Life, name: str, results: Iterable[float], start: float = 0.0, gap: float = 3.0) -> None:
     """Trades of 1 ETH from 100 whose pnl are `results`, an hour long, citing `name` at entry."""
     for i, pnl in enumerate(results):
         at = start + i * gap
         life.trade(f"{name}-{i}", (at, 100), (at + 1, 100 + pnl), cites=[name])
 
 
-def test_the_specifications_own_example(life):
+def test_the_specifications_own_example(life: Life) -> None:
     """H-7: 2.10, -4.80, -3.60 on three days: average -2.10, one win in three, demote, weak, -11.26..+7.06."""
     outcomes(life, "H-7", [2.10, -4.80, -3.60], gap=24)
     life.until(WEEK)
@@ -56,19 +52,19 @@ def test_the_specifications_own_example(life):
         ([5, 1, 2], "keep"),
     ],
 )
-def test_thresholds_apply_in_order_to_unrounded_values(life, results, kind):
+def test_thresholds_apply_in_order_to_unrounded_values(life: Life, results: Any, kind: str) -> None:
     outcomes(life, "H-1", results)
     life.until(WEEK)
     assert row_of(life.week(), "H-1").recommendation.kind == kind
 
 
-def test_a_pnl_of_zero_is_no_win(life):
+def test_a_pnl_of_zero_is_no_win(life: Life) -> None:
     outcomes(life, "H-1", [0, 0, 3])
     life.until(WEEK)
     assert row_of(life.week(), "H-1").win_rate == approx(1 / 3)
 
 
-def test_repeats_raise_the_count_and_nothing_else(life):
+def test_repeats_raise_the_count_and_nothing_else(life: Life) -> None:
     """Entered, held twice and increased by a decision that cites the same rule: one outcome."""
     life.open(0, "p")
     life.fill(0, "p", "buy", 1, 100)
@@ -84,7 +80,7 @@ def test_repeats_raise_the_count_and_nothing_else(life):
     assert row.associated_pnl == approx(6 + 2)
 
 
-def test_an_increase_gets_the_pnl_of_its_own_lots(life):
+def test_an_increase_gets_the_pnl_of_its_own_lots(life: Life) -> None:
     """1 at 100 by H-1, 2 at 104 by H-2 (fee 0.2), all sold at 106 (fee 0.3)."""
     life.open(0, "p")
     life.fill(0, "p", "buy", 1, 100)
@@ -103,7 +99,7 @@ def test_an_increase_gets_the_pnl_of_its_own_lots(life):
     assert row_of(document, "H-2").shared_pnl == approx(4 - 0.4)
 
 
-def test_enter_beats_increase_for_a_rule_cited_by_both(life):
+def test_enter_beats_increase_for_a_rule_cited_by_both(life: Life) -> None:
     life.open(0, "p")
     life.fill(0, "p", "buy", 1, 100)
     life.tell(0, "decision", action="enter", position="p", cites=["H-1", "H-2"])
@@ -119,7 +115,7 @@ def test_enter_beats_increase_for_a_rule_cited_by_both(life):
     assert [rows[h].citation_count for h in rows] == [1, 2, 1]
 
 
-def test_increases_of_one_position_are_one_outcome_of_a_rule(life):
+def test_increases_of_one_position_are_one_outcome_of_a_rule(life: Life) -> None:
     """1 at 102 by H-2, then 1 at 104 by H-2 and H-3; the entry cites nothing."""
     life.open(0, "p")
     life.fill(0, "p", "buy", 1, 100)
@@ -135,7 +131,7 @@ def test_increases_of_one_position_are_one_outcome_of_a_rule(life):
     assert (two.shared_pnl, three.shared_pnl) == approx((8 + 3, 3))
 
 
-def test_shared_credit_adds_up_to_the_outcomes(life):
+def test_shared_credit_adds_up_to_the_outcomes(life: Life) -> None:
     """The set of a position is everything cited for its entry, by enter and by hold."""
     life.open(0, "p")
     life.fill(0, "p", "buy", 1, 100)
@@ -154,7 +150,7 @@ def test_shared_credit_adds_up_to_the_outcomes(life):
     assert fsum(r.shared_pnl for r in rows) == approx(5)
 
 
-def test_ids_are_read_from_the_reasoning_where_no_cites_are_given(life):
+def test_ids_are_read_from_the_reasoning_where_no_cites_are_given(life: Life) -> None:
     life.open(0, "p")
     life.fill(0, "p", "buy", 1, 100)
     life.tell(0, "decision", action="enter", position="p", reasoning="Per H-7 and H-12 (not XH-3, H-7 again)")
@@ -170,7 +166,7 @@ def test_ids_are_read_from_the_reasoning_where_no_cites_are_given(life):
     }
 
 
-def test_skip_without_a_position_is_counted_and_has_no_outcome(life):
+def test_skip_without_a_position_is_counted_and_has_no_outcome(life: Life) -> None:
     life.tell(0, "decision", action="skip", cites=["H-4"])
     life.until(10)
     row = row_of(life.week(), "H-4")
@@ -179,7 +175,7 @@ def test_skip_without_a_position_is_counted_and_has_no_outcome(life):
     assert row.avg_pnl_per_citation is None
 
 
-def test_a_citation_that_is_not_resolved_counts_but_is_not_evaluated(life):
+def test_a_citation_that_is_not_resolved_counts_but_is_not_evaluated(life: Life) -> None:
     life.marks("ETH", {0: 100, 20: 101})
     life.open(0, "p")
     life.fill(0, "p", "buy", 1, 100)
@@ -194,7 +190,7 @@ def test_a_citation_that_is_not_resolved_counts_but_is_not_evaluated(life):
     assert row.evidence == "none"
 
 
-def test_an_outcome_belongs_to_the_period_in_which_it_resolves(life):
+def test_an_outcome_belongs_to_the_period_in_which_it_resolves(life: Life) -> None:
     """Entered on Monday, closed on Tuesday: cited on Monday, evaluated on Tuesday."""
     life.trade("p", (1, 100), (30, 107), cites=["H-1"])
     life.until(48)
@@ -207,7 +203,7 @@ def test_an_outcome_belongs_to_the_period_in_which_it_resolves(life):
     ("side", "later", "outcome"),
     [("long", 90, 20), ("long", 113, -26), ("short", 113, 26), ("short", 90, -20)],
 )
-def test_an_exit_is_judged_by_what_it_avoided(life, side, later, outcome):
+def test_an_exit_is_judged_by_what_it_avoided(life: Life, side: str, later: int, outcome: int) -> None:
     """-side x quantity x (mark at exit + h - fill): 2 ETH out at 100 after 5 h, judged 5 h later."""
     life.marks("ETH", dict.fromkeys(range(10), 100) | {10: later})
     life.trade("p", (0, 100), (5, 100), 2, side, cites=["H-1"], exit_cites=["H-15"])
@@ -222,7 +218,7 @@ def test_an_exit_is_judged_by_what_it_avoided(life, side, later, outcome):
 
 
 @pytest.mark.parametrize(("leave", "day"), [(11, 0), (12, 1), (13, 1)])
-def test_an_exit_resolves_in_the_period_of_its_horizon(life, leave, day):
+def test_an_exit_resolves_in_the_period_of_its_horizon(life: Life, leave: int, day: int) -> None:
     """Entered at 0, out at `leave`: judged at twice that hour; 24 is the next day's."""
     life.market("ETH/USDC", {h: 100 + h for h in range(48)})
     life.trade("p", (0, 100), (leave, 100 + leave), exit_cites=["H-15"])
@@ -234,7 +230,7 @@ def test_an_exit_resolves_in_the_period_of_its_horizon(life, leave, day):
     assert row_of(life.week(), "H-15", "exit").associated_pnl == approx(-leave)
 
 
-def test_an_exit_whose_horizon_has_no_mark_stays_unresolved(life):
+def test_an_exit_whose_horizon_has_no_mark_stays_unresolved(life: Life) -> None:
     life.marks("ETH", dict.fromkeys(range(6), 100))
     life.trade("p", (0, 100), (5, 100), exit_cites=["H-15"])
     life.until(40)
@@ -242,7 +238,7 @@ def test_an_exit_whose_horizon_has_no_mark_stays_unresolved(life):
     assert (row.citation_count, row.evaluated_count) == (1, 0)
 
 
-def test_a_reduce_is_an_exit_citation(life):
+def test_a_reduce_is_an_exit_citation(life: Life) -> None:
     """One outcome for (H-15, exit, p), however often it is cited."""
     life.marks("ETH", dict.fromkeys(range(5), 100) | dict.fromkeys(range(5, 12), 110))
     life.open(0, "p")
@@ -257,7 +253,7 @@ def test_a_reduce_is_an_exit_citation(life):
     assert row.associated_pnl < 0
 
 
-def test_units_of_the_thresholds(tmp_path):
+def test_units_of_the_thresholds(tmp_path: Path) -> None:
     """-1.5 dollars each: below -1.0 usd; -0.15 R at a risk of 10; -37.5 bps of 400."""
     for unit, average, kind in (
         ("usd", -1.5, "demote"),
@@ -275,7 +271,7 @@ def test_units_of_the_thresholds(tmp_path):
         assert row.avg_pnl_per_citation == approx(-1.5)
 
 
-def test_the_default_unit_is_dollars_only_where_money_is_dollars(tmp_path):
+def test_the_default_unit_is_dollars_only_where_money_is_dollars(tmp_path: Path) -> None:
     for base, unit in (("USDT", "usd"), ("BTC", "bps"), ("EUR", "bps")):
         life = Life(tmp_path, base, owner={"base_currency": base})
         life.trade("p", (0, 100), (1, 101), cites=["H-1"], instrument=f"ETH/{base}")
@@ -283,7 +279,7 @@ def test_the_default_unit_is_dollars_only_where_money_is_dollars(tmp_path):
         assert row_of(life.week(), "H-1").threshold_unit == unit
 
 
-def test_outcomes_may_be_those_against_doing_nothing(tmp_path):
+def test_outcomes_may_be_those_against_doing_nothing(tmp_path: Path) -> None:
     life = Life(tmp_path, retrospective={"entry_outcome": "vs_inaction"})
     life.marks("ETH", {0: 100, 5: 130})
     life.marks("BTC", {0: 1000, 5: 1050})
@@ -292,7 +288,7 @@ def test_outcomes_may_be_those_against_doing_nothing(tmp_path):
     assert row_of(life.week(), "H-1").associated_pnl == approx(50 - 300)
 
 
-def test_evidence_is_cumulative_and_counts_are_the_periods(life):
+def test_evidence_is_cumulative_and_counts_are_the_periods(life: Life) -> None:
     """Three outcomes a week for four weeks."""
     results = [1, 2, 3, -2, 5, 4, 2, 2, -1, 3, 4, 1]
     for i, pnl in enumerate(results):
@@ -311,7 +307,7 @@ def test_evidence_is_cumulative_and_counts_are_the_periods(life):
     assert first.q_value == approx(first.p_value)  # a family of one
 
 
-def test_trades_of_one_day_count_as_one_for_the_interval(life):
+def test_trades_of_one_day_count_as_one_for_the_interval(life: Life) -> None:
     """Nine trades on three days: G = 3, the clustered variance by hand."""
     days = [[1, 2, 3], [-1, -2, 0], [4, 5, 3]]
     for d, day in enumerate(days):
@@ -326,7 +322,7 @@ def test_trades_of_one_day_count_as_one_for_the_interval(life):
     assert (row.evidence_n, row.evidence_days, row.interval_method) == (9, 3, "t")
 
 
-def test_one_day_gives_no_interval(life):
+def test_one_day_gives_no_interval(life: Life) -> None:
     outcomes(life, "H-1", [1, 2, 3], gap=2)
     life.until(WEEK)
     row = row_of(life.week(), "H-1")
@@ -334,7 +330,7 @@ def test_one_day_gives_no_interval(life):
     assert {"interval"} <= row.reasons.keys()
 
 
-def test_the_difference_from_uncited_decisions_is_a_memo(life):
+def test_the_difference_from_uncited_decisions_is_a_memo(life: Life) -> None:
     outcomes(life, "H-1", [5, 5, 5], gap=24)
     outcomes(life, "dip", [1, 2, 0, 1], start=3, gap=24)
     life.until(WEEK)
@@ -342,7 +338,7 @@ def test_the_difference_from_uncited_decisions_is_a_memo(life):
     assert (row.uncited_count, row.uncited_avg, row.uncited_difference) == (4, 1, 4)
 
 
-def test_always_cited_together_is_not_separable(life):
+def test_always_cited_together_is_not_separable(life: Life) -> None:
     for i, pnl in enumerate([1, 2, 3]):
         life.trade(f"p{i}", (i * 24, 100), (i * 24 + 1, 100 + pnl), cites=["H-1", "H-2"])
     life.trade("alone", (80, 100), (81, 101), cites=["H-3"])
@@ -352,7 +348,7 @@ def test_always_cited_together_is_not_separable(life):
     assert row_of(document, "H-3").inseparable_from == []
 
 
-def test_a_jaccard_of_exactly_four_fifths_is_separable(life):
+def test_a_jaccard_of_exactly_four_fifths_is_separable(life: Life) -> None:
     for i in range(5):
         cites = ["H-1", "H-2"] if i < 4 else ["H-1"]
         life.trade(f"p{i}", (i * 24, 100), (i * 24 + 1, 101), cites=cites)
@@ -360,7 +356,7 @@ def test_a_jaccard_of_exactly_four_fifths_is_separable(life):
     assert row_of(life.week(), "H-1").inseparable_from == []
 
 
-def test_actions_carry_what_they_realised_and_cited(life):
+def test_actions_carry_what_they_realised_and_cited(life: Life) -> None:
     life.trade("p", (0, 100), (5, 107), cites=["H-1"], exit_cites=["H-15"])
     life.until(20)
     actions = [a for a in life.day(0).actions_taken if a.position_id == "p"]

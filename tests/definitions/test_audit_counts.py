@@ -6,6 +6,7 @@ import random
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from math import fsum, sqrt
+from pathlib import Path
 
 import pytest
 
@@ -13,11 +14,7 @@ from retro.app.settlement.audit import audit_life
 from retro.app.settlement.settle import settled_book
 from retro.evaluate.audit.citations import Rule
 from tests.worlds.lives import agent_of, settings_for
-from tests.worlds.oracle import DAY, WEEK, Life, instant, student_p
-
-
-def approx(value):
-    return pytest.approx(value, abs=1e-9, rel=1e-12)
+from tests.worlds.oracle import DAY, WEEK, Life, approx, instant, student_p
 
 
 @dataclass
@@ -30,14 +27,14 @@ class Counted:
     days: dict = field(default_factory=dict)
 
 
-def week_of_citations(life, rng):
+def week_of_citations(life: Life, rng: random.Random) -> Counted:
     """A week of positions with holds, increases and exits."""
     counted = Counted()
     cited, outcome, shared, days = counted.cited, counted.outcome, counted.shared, counted.days
     life.market("ETH/USDC", dict.fromkeys(range(400), 100))
     names = ["H-1", "H-2", "H-3", "dip"]
 
-    def decide(at, name, action, role):
+    def decide(at: float, name: str, action: str, role: str) -> list[str]:
         cites = rng.sample(names, rng.randint(0, 3))
         if cites:
             life.tell(at, "decision", action=action, position=name, cites=cites)
@@ -45,7 +42,7 @@ def week_of_citations(life, rng):
             cited[cite, role] += 1
         return cites
 
-    def credit(role, name, cites, value):
+    def credit(role: str, name: str, cites: list[str], value: float) -> None:
         for cite in cites:
             outcome[cite, role][name] += value
             shared[cite, role] += value / len(cites)
@@ -73,7 +70,7 @@ def week_of_citations(life, rng):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_random_citations_against_a_slow_count(tmp_path, seed):
+def test_random_citations_against_a_slow_count(tmp_path: Path, seed: int) -> None:
     """A week of positions with holds, increases and exits: every sum of the audit, and its p and q values."""
     life = Life(tmp_path)
     counted = week_of_citations(life, random.Random(seed))
@@ -105,7 +102,7 @@ def test_random_citations_against_a_slow_count(tmp_path, seed):
         assert rows[key].q_value == pytest.approx(min(1.0, q), abs=1e-8)
 
 
-def test_the_audit_of_a_life_counts_decisions_without_an_outcome(tmp_path):
+def test_the_audit_of_a_life_counts_decisions_without_an_outcome(tmp_path: Path) -> None:
     """A skip without a position and an increase that nothing was bought for: cited, not evaluated, and not forgotten."""
     life = Life(tmp_path)
     life.trade("p", (1, 100), (9, 105), cites=["H-1"])
@@ -126,7 +123,7 @@ def test_the_audit_of_a_life_counts_decisions_without_an_outcome(tmp_path):
     }
 
 
-def test_an_exit_through_zero_is_judged_by_what_each_fill_closed(tmp_path):
+def test_an_exit_through_zero_is_judged_by_what_each_fill_closed(tmp_path: Path) -> None:
     """Long 1 from 101, turned at 105 into short 2, closed at 109 after 8 h; at 117 it is judged.
 
     The long part missed 12, the short part was spared 16.
@@ -143,7 +140,7 @@ def test_an_exit_through_zero_is_judged_by_what_each_fill_closed(tmp_path):
     assert rows["H-4"].associated_pnl == approx(-12 + 16)
 
 
-def test_an_increase_that_adds_no_rule_is_counted_in_the_week_its_position_resolves(tmp_path):
+def test_an_increase_that_adds_no_rule_is_counted_in_the_week_its_position_resolves(tmp_path: Path) -> None:
     life = Life(tmp_path)
     life.open(1, "p")
     life.fill(1, "p", "buy", 1, 100)
@@ -157,7 +154,7 @@ def test_an_increase_that_adds_no_rule_is_counted_in_the_week_its_position_resol
         assert (rows["H-1"].citation_count, rows["H-1"].evaluated_count) == (2, week)
 
 
-def test_a_rule_stands_on_its_own_citation_and_not_on_one_before_its_text_changed(tmp_path):
+def test_a_rule_stands_on_its_own_citation_and_not_on_one_before_its_text_changed(tmp_path: Path) -> None:
     """H-1 brought the position in before both texts changed, H-2 kept it afterwards: only H-2 gains evidence."""
     rules = {name: Rule(name, "as it now stands", since=instant(2)) for name in ("H-1", "H-2")}
     life = Life(tmp_path)

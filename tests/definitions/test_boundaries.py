@@ -4,30 +4,37 @@ from __future__ import annotations
 
 from datetime import datetime
 from math import fsum
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
 
 from retro.periods import HOUR
-from tests.worlds.oracle import ADDED, DAY, MONDAY, TAKEN, WEEK, Life, clock, components, hours_of, life_of
+from tests.worlds.oracle import (
+    ADDED,
+    DAY,
+    MONDAY,
+    TAKEN,
+    WEEK,
+    Life,
+    approx,
+    clock,
+    components,
+    hours_of,
+    life,
+    life_of,
+)
+
+__all__ = ["life"]
 
 
-@pytest.fixture
-def life(tmp_path):
-    return Life(tmp_path)
-
-
-def approx(value):
-    return pytest.approx(value, abs=1e-9, rel=1e-12)
-
-
-def hour_of(year, month, day, hour, zone):
+def hour_of(year: int, month: int, day: int, hour: int, zone: str) -> float:
     """The hour of the life of a wall clock."""
     at = datetime(year, month, day, hour, tzinfo=ZoneInfo(zone))
     return (at.timestamp() * 1_000_000 - MONDAY) / HOUR
 
 
-def test_windows_are_half_open(life):
+def test_windows_are_half_open(life: Life) -> None:
     """A trade closed at exactly midnight is the next day's; a mark at midnight is this day's."""
     life.market("ETH/USDC", {0: 100, 24: 107, 25: 105})
     life.open(1, "p")
@@ -42,7 +49,7 @@ def test_windows_are_half_open(life):
     assert life.day(0).effectiveness.closed_positions == 0
 
 
-def test_a_cost_at_midnight_and_one_microsecond_before(life):
+def test_a_cost_at_midnight_and_one_microsecond_before(life: Life) -> None:
     life.tell(0, "equity", balances={"USDC": 100}, value=100)
     life.tell(24, "cost", kind="gas", amount=1)
     life.tell(24 - 1e-9 * 0.2778 * 1000, "cost", kind="gas", amount=2)
@@ -50,7 +57,7 @@ def test_a_cost_at_midnight_and_one_microsecond_before(life):
     assert [life.day(d).pnl.gas_costs for d in (0, 1)] == [2, 1]
 
 
-def test_owners_money_at_midnight_is_not_pnl_of_either_day(life):
+def test_owners_money_at_midnight_is_not_pnl_of_either_day(life: Life) -> None:
     life.tell(0, "equity", balances={"USDC": 100}, value=100)
     life.tell(24, "external", quantity=50)
     life.tell(30, "external", quantity=-20)
@@ -74,7 +81,9 @@ NEW_YORK = {"owner": {"time_zone": "America/New_York"}}
         ("America/New_York", (2026, 11, 1), 25),
     ],
 )
-def test_the_days_of_a_week_follow_the_owners_clock_across_daylight_saving(tmp_path, zone, sunday, length):
+def test_the_days_of_a_week_follow_the_owners_clock_across_daylight_saving(
+    tmp_path: Path, zone: str, sunday: tuple[int, int, int], length: int
+) -> None:
     """Costs of 1, 2, 4, ... just after and just before each local midnight: every day gets exactly its own."""
     life = Life(tmp_path, owner={"time_zone": zone})
     noon = hour_of(*sunday, 12, zone)
@@ -96,7 +105,7 @@ def test_the_days_of_a_week_follow_the_owners_clock_across_daylight_saving(tmp_p
 
 
 @pytest.mark.parametrize("zone", ["Europe/London", "America/New_York", "Asia/Kathmandu", "UTC"])
-def test_a_week_is_the_sum_of_its_days_in_every_zone(tmp_path, zone):
+def test_a_week_is_the_sum_of_its_days_in_every_zone(tmp_path: Path, zone: str) -> None:
     """An open position and hourly marks over both changes of the clock."""
     life = Life(tmp_path, owner={"time_zone": zone})
     for base in (hour_of(2026, 3, 2, 0, "UTC"), hour_of(2026, 10, 19, 0, "UTC")):
@@ -117,7 +126,7 @@ def test_a_week_is_the_sum_of_its_days_in_every_zone(tmp_path, zone):
         assert [e.at for e in week.equity] == [days[0].period_start, *(d.period_end for d in days)]
 
 
-def test_an_epoch_starts_at_midnight_of_the_day_of_birth(tmp_path):
+def test_an_epoch_starts_at_midnight_of_the_day_of_birth(tmp_path: Path) -> None:
     """Born on a Tuesday evening in New York (Wednesday in UTC): thirty local days from that Tuesday."""
     life = Life(tmp_path, **NEW_YORK)
     born = hour_of(2026, 2, 24, 20, "America/New_York")
@@ -132,7 +141,7 @@ def test_an_epoch_starts_at_midnight_of_the_day_of_birth(tmp_path):
     assert following.period_start == epoch.period_end
 
 
-def test_names_of_reviews(tmp_path):
+def test_names_of_reviews(tmp_path: Path) -> None:
     life = Life(tmp_path, **LONDON)
     life.trade("p", (0, 100), (1, 101))
     life.until(WEEK * 2)
@@ -141,7 +150,7 @@ def test_names_of_reviews(tmp_path):
     assert (life.week().generated_at, life.week().period_end) == (clock(WEEK + 1), clock(WEEK))
 
 
-def test_the_last_complete_period_is_chosen_by_the_agents_newest_fact(life):
+def test_the_last_complete_period_is_chosen_by_the_agents_newest_fact(life: Life) -> None:
     from tests.worlds.lives import report
 
     life.trade("p", (0, 100), (1, 101))
@@ -151,7 +160,7 @@ def test_the_last_complete_period_is_chosen_by_the_agents_newest_fact(life):
     assert report(life.store, "a", "weekly").period_start == clock(0)
 
 
-def test_entry_and_exit_days_of_the_breakdowns_are_the_owners(tmp_path):
+def test_entry_and_exit_days_of_the_breakdowns_are_the_owners(tmp_path: Path) -> None:
     """Entered at 23:30 UTC on Monday: Tuesday 00:30 in Berlin."""
     life = Life(tmp_path, owner={"time_zone": "Europe/Berlin"})
     life.trade("p", (23.5, 100), (30, 101))
@@ -162,7 +171,7 @@ def test_entry_and_exit_days_of_the_breakdowns_are_the_owners(tmp_path):
     assert breakdowns.by_weekday[0].key.lower().startswith("tue")
 
 
-def test_a_custom_span_inside_a_day(life):
+def test_a_custom_span_inside_a_day(life: Life) -> None:
     life.market("ETH/USDC", {h: 100 + h for h in range(48)})
     life.open(2, "p")
     life.fill(2, "p", "buy", 1, 102)

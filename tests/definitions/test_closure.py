@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from math import fsum
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from retro.report.lines import COMPONENTS, SIGNS
-from retro.store.database import open_store
+from retro.store.database import Store, open_store
 from tests.worlds.lives import live, position, report
 from tests.worlds.random_facts import HOUR, START, World
 
 DAY = 24 * HOUR
 
 
-def reviewed(tmp_path, seed, configuration=None):
+def reviewed(tmp_path: Path, seed: int, configuration: dict[str, Any] | None = None) -> tuple[World, Store]:
     world = World(seed)
     store = open_store(str(tmp_path / "w.db"))
     result = live(store, world.lines(), configuration=configuration)
@@ -24,7 +26,9 @@ def reviewed(tmp_path, seed, configuration=None):
 
 @pytest.mark.parametrize("method", ["fifo", "average"])
 @pytest.mark.parametrize("seed", range(6))
-def test_total_is_the_change_of_equity_from_balances_less_the_owners_money(tmp_path, seed, method):
+def test_total_is_the_change_of_equity_from_balances_less_the_owners_money(
+    tmp_path: Path, seed: int, method: str
+) -> None:
     configuration = {"retrospective": {"lot_method": method}}
     world, store = reviewed(tmp_path, seed, configuration)
     for start, end in [(0, 24), (24, 48), (72, 96), (0, 8 * 24), (5, 100)]:
@@ -37,7 +41,7 @@ def test_total_is_the_change_of_equity_from_balances_less_the_owners_money(tmp_p
 
 
 @pytest.mark.parametrize("seed", range(12, 15))
-def test_a_span_is_the_sum_of_its_days_component_by_component(tmp_path, seed):
+def test_a_span_is_the_sum_of_its_days_component_by_component(tmp_path: Path, seed: int) -> None:
     _, store = reviewed(tmp_path, seed)
     whole = report(store, "w", span=(START, START + 7 * DAY)).pnl
     days = [report(store, "w", "daily", at=START + d * DAY).pnl for d in range(7)]
@@ -46,7 +50,9 @@ def test_a_span_is_the_sum_of_its_days_component_by_component(tmp_path, seed):
 
 
 @pytest.mark.parametrize("seed", range(18, 21))
-def test_positions_wallet_and_costs_add_up_and_each_position_to_its_own_pnl(tmp_path, seed):
+def test_positions_wallet_and_costs_add_up_and_each_position_to_its_own_pnl(
+    tmp_path: Path, seed: int
+) -> None:
     world, store = reviewed(tmp_path, seed)
     document = report(store, "w", span=(START, START + 8 * DAY))
     signed = [SIGNS[name] * getattr(document.pnl, name) for name in COMPONENTS]

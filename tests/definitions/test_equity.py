@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from math import fsum, sqrt
+from pathlib import Path
 from statistics import stdev
 
 import pytest
 
 from retro.store.database import open_store
 from tests.worlds.lives import live, report
-from tests.worlds.oracle import DAY, WEEK, Life, closes, components
+from tests.worlds.oracle import DAY, WEEK, Life, approx, closes, components, life
 from tests.worlds.random_facts import HOUR, START, World
 
-
-@pytest.fixture
-def life(tmp_path):
-    return Life(tmp_path)
+__all__ = ["life"]
 
 
-def approx(value):
-    return pytest.approx(value, abs=1e-9, rel=1e-12)
-
-
-def test_balances_at_the_first_event_open_the_wallet(life):
+def test_balances_at_the_first_event_open_the_wallet(life: Life) -> None:
     """2 ETH and 100 USDC: external money of the first day, then moved by the market."""
     life.market("ETH/USDC", {0: 1000, 24: 1010, 48: 990})
     life.tell(1, "equity", balances={"ETH": 2, "USDC": 100}, value=2100)
@@ -35,7 +29,7 @@ def test_balances_at_the_first_event_open_the_wallet(life):
     assert first.pnl.unattributed == 0
 
 
-def test_without_balances_the_first_statement_tells_the_opening_capital(life):
+def test_without_balances_the_first_statement_tells_the_opening_capital(life: Life) -> None:
     """Stated 1,500 at 12 o'clock, after a trade that made 10: it began with 1,490."""
     life.trade("p", (2, 100), (5, 110))
     life.tell(12, "equity", value=1500)
@@ -48,7 +42,7 @@ def test_without_balances_the_first_statement_tells_the_opening_capital(life):
     assert document.pnl.unattributed == 0
 
 
-def test_a_statement_is_before_the_events_of_its_instant(life):
+def test_a_statement_is_before_the_events_of_its_instant(life: Life) -> None:
     life.tell(0, "equity", value=1000)
     life.tell(30, "cost", kind="gas", amount=4)
     life.tell(30, "equity", value=1000)
@@ -58,7 +52,7 @@ def test_a_statement_is_before_the_events_of_its_instant(life):
     assert life.day(1).equity[-1].equity == approx(996)
 
 
-def test_what_statements_show_beyond_the_events_is_unattributed(life):
+def test_what_statements_show_beyond_the_events_is_unattributed(life: Life) -> None:
     """Stated 1,000, then 1,003 with a cost of 2 told: 5 came from nowhere, on the second day."""
     life.tell(0, "equity", value=1000)
     life.tell(10, "cost", kind="gas", amount=2)
@@ -76,7 +70,7 @@ def test_what_statements_show_beyond_the_events_is_unattributed(life):
 
 
 @pytest.mark.parametrize(("gap", "warned"), [(0.01, False), (0.011, True)])
-def test_a_cent_is_no_warning(life, gap, warned):
+def test_a_cent_is_no_warning(life: Life, gap: float, warned: bool) -> None:
     life.tell(0, "equity", value=1000)
     life.tell(30, "equity", value=1000 + gap)
     life.until(2 * DAY)
@@ -86,7 +80,7 @@ def test_a_cent_is_no_warning(life, gap, warned):
 
 
 @pytest.mark.parametrize(("gap", "warned"), [(0.99, False), (1.01, True)])
-def test_a_thousandth_of_what_moved_is_no_warning(life, gap, warned):
+def test_a_thousandth_of_what_moved_is_no_warning(life: Life, gap: float, warned: bool) -> None:
     """Components of 1,000 in all."""
     life.tell(0, "equity", value=10000)
     life.tell(26, "cost", kind="gas", amount=400)
@@ -97,7 +91,7 @@ def test_a_thousandth_of_what_moved_is_no_warning(life, gap, warned):
     assert bool([w for w in document.data_quality.warnings if "stated equity" in w]) is warned
 
 
-def test_a_statement_at_midnight_belongs_to_the_day_it_ends(life):
+def test_a_statement_at_midnight_belongs_to_the_day_it_ends(life: Life) -> None:
     """r(t) uses the last statement at or before t."""
     life.tell(0, "equity", value=1000)
     life.tell(24, "equity", value=1007)
@@ -105,7 +99,7 @@ def test_a_statement_at_midnight_belongs_to_the_day_it_ends(life):
     assert [life.day(d).pnl.unattributed for d in (0, 1)] == approx([7, 0])
 
 
-def test_statements_after_balances_are_compared_with_the_balances(life):
+def test_statements_after_balances_are_compared_with_the_balances(life: Life) -> None:
     life.market("ETH/USDC", {0: 1000, 24: 1100, 30: 1100})
     life.tell(0, "equity", balances={"ETH": 1}, value=1000)
     life.tell(30, "equity", value=1120)
@@ -114,7 +108,7 @@ def test_statements_after_balances_are_compared_with_the_balances(life):
     assert life.week().pnl.total == approx(120)
 
 
-def test_without_statements_it_is_absent(life):
+def test_without_statements_it_is_absent(life: Life) -> None:
     life.trade("p", (0, 100), (1, 101))
     life.until(24)
     document = life.day(0)
@@ -122,7 +116,7 @@ def test_without_statements_it_is_absent(life):
     assert "pnl.unattributed" in document.reasons
 
 
-def test_without_a_known_capital_returns_are_absent(life):
+def test_without_a_known_capital_returns_are_absent(life: Life) -> None:
     for d in range(5):
         life.trade(f"p{d}", (24 * d, 100), (24 * d + 1, 101 + d))
     life.until(WEEK)
@@ -133,7 +127,7 @@ def test_without_a_known_capital_returns_are_absent(life):
     assert week.pnl.total == approx(1 + 2 + 3 + 4 + 5)
 
 
-def test_a_configured_capital_is_external_money(tmp_path):
+def test_a_configured_capital_is_external_money(tmp_path: Path) -> None:
     life = Life(tmp_path, agent={"a": {"capital": 1000}})
     life.trade("p", (2, 100), (3, 110))
     life.until(24)
@@ -143,7 +137,7 @@ def test_a_configured_capital_is_external_money(tmp_path):
     assert document.equity[-1].flow == approx(1000)
 
 
-def test_daily_returns_by_hand(life):
+def test_daily_returns_by_hand(life: Life) -> None:
     """1,000, then +10, -20 (and 500 from the owner), +30, 0, +5, -1, +8."""
     pnl = [10, -20, 30, 0, 5, -1, 8]
     life.tell(0, "equity", balances={"USDC": 1000}, value=1000)
@@ -169,7 +163,7 @@ def test_daily_returns_by_hand(life):
     assert week.pnl.risk_adjusted_return is None  # no yield to speak of
 
 
-def test_risk_adjusted_return_is_yield_over_the_spread_of_daily_pnl(life):
+def test_risk_adjusted_return_is_yield_over_the_spread_of_daily_pnl(life: Life) -> None:
     life.tell(0, "equity", balances={"USDC": 1000}, value=1000)
     life.open(0, "l", "lending", instrument="USDC")
     life.flow(0, "l", "deposit", "USDC", 500)
@@ -185,7 +179,7 @@ def test_risk_adjusted_return_is_yield_over_the_spread_of_daily_pnl(life):
     assert week.risk_adjusted_return == approx(18 / stdev(pnl))
 
 
-def test_owners_coins_come_at_their_stated_value(life):
+def test_owners_coins_come_at_their_stated_value(life: Life) -> None:
     """0.1 ETH stated at 190 against a mark of 2,000 x 0.1 = 200."""
     life.market("ETH/USDC", {0: 2000, 24: 2000})
     life.tell(0, "equity", balances={"USDC": 100}, value=100)
@@ -198,7 +192,7 @@ def test_owners_coins_come_at_their_stated_value(life):
     assert document.pnl.total == approx(5)
 
 
-def test_what_lies_in_the_wallet_is_priced_in_every_period(life):
+def test_what_lies_in_the_wallet_is_priced_in_every_period(life: Life) -> None:
     """Opened with 2 ETH on the first day, given 10 ARB on the second; reviewed three weeks later."""
     life.market("ETH/USDC", {h: 1000 + h for h in range(24 * 30)})
     life.market("ARB/USDC", {h: 1 + h / 100 for h in range(24 * 30)})
@@ -214,7 +208,7 @@ def test_what_lies_in_the_wallet_is_priced_in_every_period(life):
     assert day.risk.days == 1
 
 
-def test_a_statement_after_the_as_of_is_not_known(life):
+def test_a_statement_after_the_as_of_is_not_known(life: Life) -> None:
     life.tell(0, "equity", value=1000)
     life.tell(10, "cost", kind="gas", amount=2)
     life.tell(20, "equity", value=1003)
@@ -224,7 +218,7 @@ def test_a_statement_after_the_as_of_is_not_known(life):
 
 
 @pytest.mark.parametrize(("seed", "zone"), [(5, "UTC"), (6, "America/New_York")])
-def test_later_weeks_follow_balances_and_statements(tmp_path, seed, zone):
+def test_later_weeks_follow_balances_and_statements(tmp_path: Path, seed: int, zone: str) -> None:
     """Seventeen days; now and then the agent states an equity that drifts from its events by what it never told."""
     world, configuration = World(seed, days=17), {"owner": {"time_zone": zone}}
     drift = {60: 1.5, 130: 1.5, 250: -0.75, 330: 2.0}
@@ -233,7 +227,7 @@ def test_later_weeks_follow_balances_and_statements(tmp_path, seed, zone):
     store = open_store(str(tmp_path / "w.db"))
     assert live(store, world.lines(), configuration=configuration).clean
 
-    def stated(hour):
+    def stated(hour: float) -> float:
         return drift[max(h for h in drift if h <= hour)] if hour >= 60 else 0.0
 
     for start, end in ((168, 336), (240, 264), (100, 333), (336, 360)):

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
-from tests.worlds.oracle import Life, clock
+from tests.worlds.oracle import Life, clock, life
+
+__all__ = ["life"]
+
 
 NEAR = {"abs": 1e-9, "rel": 1e-12}
 
 
-@pytest.fixture
-def life(tmp_path):
-    return Life(tmp_path)
-
-
-def approx(value):
-    return pytest.approx(value, abs=1e-9, rel=1e-12)
-
-
-def test_highs_and_lows_are_candidates_where_the_owner_says_so(tmp_path):
+def test_highs_and_lows_are_candidates_where_the_owner_says_so(tmp_path: Path) -> None:
     """Closes 100..104 with candles of -3..+5 around them: the best is the high at 4 o'clock, for a short the low."""
     for side, entry_side, best, worst in (("long", "buy", (108, 4), 97), ("short", "sell", (97, 2), 108)):
         for use_highs_lows in (True, False):
@@ -43,7 +37,7 @@ def test_highs_and_lows_are_candidates_where_the_owner_says_so(tmp_path):
                 assert p.optimal_exit_pnl == max(gains)
 
 
-def test_the_price_of_an_extreme_at_the_exit_is_that_of_the_closing_fill(life):
+def test_the_price_of_an_extreme_at_the_exit_is_that_of_the_closing_fill(life: Life) -> None:
     """A part sold before at 103; the rest, at 110, is the best moment."""
     life.marks("ETH", {0: 100, 1: 104, 2: 103, 3: 105})
     life.open(0, "p")

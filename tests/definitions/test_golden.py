@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
 from retro.accounting.books import signed_sum
 from retro.kernels.effectiveness import daily_returns
 from retro.report.lines import COMPONENTS
-from tests.worlds.oracle import DAY, WEEK, Life, components, row_of
+from tests.worlds.oracle import DAY, WEEK, Life, approx, components, life, row_of
 from tests.worlds.places import GOLDEN, TESTS
+
+__all__ = ["life"]
+
 
 SEED = json.loads((GOLDEN / "lots_and_seed.json").read_text())
 LATER = {"calibration", "conformal"}
@@ -31,23 +35,14 @@ FIELDS = {
 }
 
 
-@pytest.fixture
-def life(tmp_path):
-    return Life(tmp_path)
-
-
-def approx(value):
-    return pytest.approx(value, abs=1e-9, rel=1e-12)
-
-
-def test_every_golden_file_is_read_by_a_test():
+def test_every_golden_file_is_read_by_a_test() -> None:
     files = {path.stem for path in GOLDEN.glob("*.json")}
     read = "".join(path.read_text() for path in TESTS.rglob("test_*.py"))
     assert {name for name in files if f"{name}.json" not in read} == LATER
 
 
 @pytest.mark.parametrize("method", ["fifo", "avg"])
-def test_three_weeks_of_components_close_to_their_equity(method):
+def test_three_weeks_of_components_close_to_their_equity(method: str) -> None:
     """What a day booked, with the changes U and IL, is the change E of its equity less the owner's money."""
     days = json.loads((GOLDEN / "closure_world.json").read_text())[method]
     equity = 0.0
@@ -62,7 +57,7 @@ def test_three_weeks_of_components_close_to_their_equity(method):
         equity += day["E"]
 
 
-def test_the_seeds_daily_review(life):
+def test_the_seeds_daily_review(life: Life) -> None:
     """Fees 4.20, impermanent loss 1.40, gas 0.62, inference 0.36: 1.82 net."""
     example = SEED["seed_arithmetic"]["daily"]
     life.tell(0, "equity", balances={"USDC": 2000})
@@ -86,7 +81,7 @@ def test_the_seeds_daily_review(life):
     assert pnl.net_yield == approx(2.80)
 
 
-def test_the_seeds_position(life):
+def test_the_seeds_position(life: Life) -> None:
     """Peak +2.80 on day 2.5, left at -4.20 on day 7.2: a regret of 7.00."""
     example = SEED["seed_arithmetic"]["position"]
     path = {0: 100, 12: 101, 36: 102, 60: 100 + example["peak"], 72: 101, 100: 99, 130: 97, 160: 96}
@@ -99,7 +94,7 @@ def test_the_seeds_position(life):
     assert p.vs_inaction == approx(example["final"])
 
 
-def test_the_seeds_rule(life):
+def test_the_seeds_rule(life: Life) -> None:
     example = SEED["seed_arithmetic"]["H7"]
     for day, pnl in enumerate(example["pnl"]):
         life.trade(f"p{day}", (DAY * day, 100), (DAY * day + 1, 100 + pnl), cites=["H-7"])
@@ -115,7 +110,7 @@ def test_the_seeds_rule(life):
         tuple(SEED["loesch_2021"][name] for name in ("fees_musd", "il_musd", "net_musd")),
     ],
 )
-def test_fees_that_were_less_than_the_impermanent_loss(life, fees, il, net):
+def test_fees_that_were_less_than_the_impermanent_loss(life: Life, fees: Any, il: Any, net: Any) -> None:
     """The seed's own -5.80, and seventeen pools in 2021, in millions."""
     life.open(1, "lp", "lp", instrument="ETH/USDC", token0="ETH", token1="USDC", lower=2380, upper=2420)
     life.flow(1, "lp", "deposit", "USDC", 1000)
@@ -126,7 +121,7 @@ def test_fees_that_were_less_than_the_impermanent_loss(life, fees, il, net):
     assert life.day(0).pnl.net_yield == approx(net)
 
 
-def test_funding_of_a_published_example(life):
+def test_funding_of_a_published_example(life: Life) -> None:
     """A short of 100,000 at 7,000 receives 0.01785 % for an hour: 17.85, paid in coin."""
     example = SEED["funding_kraken_example1"]
     life.marks("BTC", {0: example["btc_price"]})

@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from tests.worlds.oracle import Life, closes, components, life_of
+from tests.worlds.oracle import Life, approx, closes, components, life, life_of
 
-
-@pytest.fixture
-def life(tmp_path):
-    return Life(tmp_path)
-
-
-def approx(value):
-    return pytest.approx(value, abs=1e-9, rel=1e-12)
+__all__ = ["life"]
 
 
 FLAT = dict.fromkeys(range(60), 100.0)
 
 
-def ranges(low=98.0, high=102.0):
+def ranges(low: float = 98.0, high: float = 102.0) -> dict[float, tuple[float, float]]:
     return dict.fromkeys(FLAT, (low, high))
 
 
@@ -27,7 +20,7 @@ def ranges(low=98.0, high=102.0):
     ("price", "flagged"),
     [(102 * 1.2, False), (102 * 1.2 + 0.01, True), (98 / 1.2, False), (98 / 1.2 - 0.01, True), (100, False)],
 )
-def test_the_band_of_candles_with_ranges(life, price, flagged):
+def test_the_band_of_candles_with_ranges(life: Life, price: float, flagged: bool) -> None:
     """Within [low / 1.2, high x 1.2] of its candle and its neighbours (98..102)."""
     life.market("ETH/USDC", FLAT, ranges())
     life.trade("p", (5.5, 100), (10.5, price))
@@ -36,7 +29,7 @@ def test_the_band_of_candles_with_ranges(life, price, flagged):
 
 
 @pytest.mark.parametrize(("spike", "flagged"), [(9, True), (10, False), (11, False), (12, False), (13, True)])
-def test_a_neighbouring_candle_excuses_a_fill(life, spike, flagged):
+def test_a_neighbouring_candle_excuses_a_fill(life: Life, spike: int, flagged: bool) -> None:
     """Sold at 200 at 10:30: the candle of that moment closes at 11; 10 and 12 are its neighbours."""
     bands = ranges()
     bands[spike] = (98.0, 190.0)
@@ -49,13 +42,13 @@ def test_a_neighbouring_candle_excuses_a_fill(life, spike, flagged):
 @pytest.mark.parametrize(
     ("price", "flagged"), [(10, False), (9.99, True), (1000, False), (1000.1, True), (300, False)]
 )
-def test_without_marks_the_ratio_of_exit_to_entry_decides(life, price, flagged):
+def test_without_marks_the_ratio_of_exit_to_entry_decides(life: Life, price: float, flagged: bool) -> None:
     life.trade("p", (5, 100), (10, price))
     life.until(20)
     assert ("implausible" in life.position("p").flags) is flagged
 
 
-def test_a_flagged_position_leaves_every_rate_and_component_and_the_sum_still_closes(life):
+def test_a_flagged_position_leaves_every_rate_and_component_and_the_sum_still_closes(life: Life) -> None:
     """Bought at 100 on Monday, sold at 500 on Tuesday while the market says 101."""
     life.market("ETH/USDC", {h: 100 + h / 24 for h in range(60)}, dict.fromkeys(range(60), (98.0, 103.0)))
     life.tell(0, "equity", balances={"USDC": 10000}, value=10000)
@@ -90,7 +83,7 @@ def test_a_flagged_position_leaves_every_rate_and_component_and_the_sum_still_cl
     assert week.breakdowns.longest_losing_streak == 0
 
 
-def test_returns_and_drawdown_leave_it_out(life):
+def test_returns_and_drawdown_leave_it_out(life: Life) -> None:
     """Equity would jump by a tenth on Tuesday; without the implausible trade every day is flat."""
     life.market("ETH/USDC", dict.fromkeys(range(150), 100))
     life.tell(0, "equity", balances={"USDC": 1000}, value=1000)
@@ -108,7 +101,7 @@ def test_returns_and_drawdown_leave_it_out(life):
     assert abs(week.risk.max_drawdown) < 0.01
 
 
-def test_a_fill_at_the_entry_flags_from_the_entry(life):
+def test_a_fill_at_the_entry_flags_from_the_entry(life: Life) -> None:
     life.market("ETH/USDC", FLAT, ranges())
     life.trade("p", (5.5, 10), (30, 100), 1)
     life.until(59)
@@ -118,7 +111,7 @@ def test_a_fill_at_the_entry_flags_from_the_entry(life):
     assert monday.pnl.total == approx(90)
 
 
-def test_gas_of_a_flagged_position_is_part_of_its_line(life):
+def test_gas_of_a_flagged_position_is_part_of_its_line(life: Life) -> None:
     life.market("ETH/USDC", FLAT, ranges())
     life.trade("p", (5.5, 10), (10, 100), 1)
     life.tell(6, "cost", kind="gas", amount=3, position="p")
@@ -129,7 +122,7 @@ def test_gas_of_a_flagged_position_is_part_of_its_line(life):
     assert life_of(monday, "p").final_pnl == approx(87)
 
 
-def test_a_perp_and_a_short_are_judged_alike(life):
+def test_a_perp_and_a_short_are_judged_alike(life: Life) -> None:
     life.trade("p", (5, 100), (10, 9), 1, "short", cites=["H-1"])
     life.until(20)
     document = life.day(0)
@@ -139,7 +132,7 @@ def test_a_perp_and_a_short_are_judged_alike(life):
 
 
 @pytest.mark.parametrize("exit_hour", [None, 10 * 24])
-def test_returns_of_later_weeks_leave_it_out_too(life, exit_hour):
+def test_returns_of_later_weeks_leave_it_out_too(life: Life, exit_hour: int | None) -> None:
     """5 ETH bought at 10 where the market says 100: 450 that never were, held into the next week or for good."""
     life.market("ETH/USDC", dict.fromkeys(range(15 * 24), 100))
     life.tell(0, "equity", balances={"USDC": 1000})

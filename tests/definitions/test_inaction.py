@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from tests.worlds.oracle import Life, closes, components, fifo, life_of
+from tests.worlds.oracle import Life, approx, closes, components, fifo, life, life_of
 
-
-@pytest.fixture
-def life(tmp_path):
-    return Life(tmp_path)
-
-
-def approx(value):
-    return pytest.approx(value, abs=1e-9, rel=1e-12)
+__all__ = ["life"]
 
 
 LADDER = [
@@ -33,7 +28,9 @@ LADDER = [
         ("average", [0, 120 - 0.3 - 110.1, 0], [0, 0, 2 * 110.1 - 220 + 0.4]),
     ],
 )
-def test_the_lot_method_splits_gains_from_losses_and_leaves_the_net(tmp_path, method, gains, losses):
+def test_the_lot_method_splits_gains_from_losses_and_leaves_the_net(
+    tmp_path: Path, method: str, gains: list[float], losses: list[float]
+) -> None:
     life = Life(tmp_path, retrospective={"lot_method": method})
     life.marks("ETH", {0: 100, 24: 125, 48: 115, 72: 110})
     life.open(1, "p")
@@ -49,7 +46,7 @@ def test_the_lot_method_splits_gains_from_losses_and_leaves_the_net(tmp_path, me
     assert life.week().pnl.trading_fees == approx(1.0)
 
 
-def test_a_fill_that_crosses_zero_closes_then_opens(life):
+def test_a_fill_that_crosses_zero_closes_then_opens(life: Life) -> None:
     """Long 1 at 100, sell 3 at 110 (fee 0.9), buy 2 at 105: 1 closed, short 2, closed."""
     life.marks("ETH", {0: 100, 4: 104, 10: 105, 12: 100})
     life.open(0, "p", "perp")
@@ -66,7 +63,7 @@ def test_a_fill_that_crosses_zero_closes_then_opens(life):
     assert not p.open
 
 
-def test_a_losing_side_and_a_gaining_side_of_one_crossing_life(life):
+def test_a_losing_side_and_a_gaining_side_of_one_crossing_life(life: Life) -> None:
     life.open(0, "p", "perp", side="short")
     trades = [(-2, 100, 0.0), (5, 104, 0.5), (-3, 101, 0.3)]
     life.fill(0, "p", "sell", 2, 100)
@@ -79,7 +76,7 @@ def test_a_losing_side_and_a_gaining_side_of_one_crossing_life(life):
     assert (pnl.trading_gains, pnl.trading_losses) == approx((0, -sum(realised)))
 
 
-def test_fees_enter_basis_and_proceeds_in_every_currency(life):
+def test_fees_enter_basis_and_proceeds_in_every_currency(life: Life) -> None:
     """The fee in USDC, in the coin bought, in the coin sold, in BNB held, in BNB not held, and a rebate."""
     life.marks("ETH", {0: 100, 1: 100, 2: 110, 24: 110})
     life.marks("BNB", {0: 300, 1: 310, 2: 320, 24: 320})
@@ -97,7 +94,7 @@ def test_fees_enter_basis_and_proceeds_in_every_currency(life):
     assert document.pnl.trading_fees == approx(0.63)
 
 
-def test_a_rebate_is_a_negative_fee(life):
+def test_a_rebate_is_a_negative_fee(life: Life) -> None:
     life.marks("ETH", {0: 100, 2: 110})
     life.open(0, "p")
     life.fill(0, "p", "buy", 1, 100, fee="-0.05")
@@ -109,7 +106,7 @@ def test_a_rebate_is_a_negative_fee(life):
     assert p.attribution.trading_fees == approx(-0.11)
 
 
-def test_a_fee_in_the_coin_sold_is_taken_besides(life):
+def test_a_fee_in_the_coin_sold_is_taken_besides(life: Life) -> None:
     """Selling 1 ETH with 0.01 ETH charged: 1.01 ETH leave, in base currency 1 x 110 comes."""
     life.marks("ETH", {0: 100, 2: 110, 24: 110})
     life.tell(0, "equity", balances={"USDC": 1000, "ETH": 1}, value=1100)
@@ -122,7 +119,7 @@ def test_a_fee_in_the_coin_sold_is_taken_besides(life):
     assert document.pnl.total == approx(10 - 1.1 + 10)
 
 
-def test_a_quote_that_is_not_the_base_currency(life):
+def test_a_quote_that_is_not_the_base_currency(life: Life) -> None:
     """1 ETH for 0.05 BTC at BTC 50,000; sold for 0.06 BTC at BTC 40,000; fee in BTC."""
     life.marks("BTC", {0: 50000, 2: 40000, 24: 40000})
     life.market("ETH/BTC", {0: 0.05, 1: 0.055, 2: 0.06, 24: 0.06})
@@ -136,7 +133,7 @@ def test_a_quote_that_is_not_the_base_currency(life):
     assert life.day(0).pnl.trading_losses == approx(0.0501 * 50000 - 0.0599 * 40000)
 
 
-def test_a_perp_with_funding_on_both_sides_of_midnight(life):
+def test_a_perp_with_funding_on_both_sides_of_midnight(life: Life) -> None:
     """Funding settles at once and is part of the path; a deposit it is not."""
     life.marks("ETH", {0: 100, 8: 102, 24: 104, 32: 103, 40: 101})
     life.open(0, "p", "perp", side="short", risk=5)
@@ -156,7 +153,7 @@ def test_a_perp_with_funding_on_both_sides_of_midnight(life):
     assert p.vs_inaction == approx(p.final_pnl)
 
 
-def test_funding_at_the_instant_of_the_close_and_of_the_boundary(life):
+def test_funding_at_the_instant_of_the_close_and_of_the_boundary(life: Life) -> None:
     life.marks("ETH", {0: 100, 24: 100, 30: 100})
     life.open(0, "p", "perp")
     life.fill(0, "p", "buy", 1, 100)
@@ -168,7 +165,7 @@ def test_funding_at_the_instant_of_the_close_and_of_the_boundary(life):
     assert life.position("p").final_pnl == approx(2)
 
 
-def test_funding_in_the_coin_is_valued_at_its_mark(life):
+def test_funding_in_the_coin_is_valued_at_its_mark(life: Life) -> None:
     life.marks("ETH", {0: 100, 8: 110, 24: 110})
     life.open(0, "p", "perp")
     life.fill(0, "p", "buy", 1, 100)
@@ -178,7 +175,7 @@ def test_funding_in_the_coin_is_valued_at_its_mark(life):
     assert life.day(0).pnl.funding == approx(1.1 + 2)
 
 
-def test_doing_nothing_with_eth_that_was_given_up(life):
+def test_doing_nothing_with_eth_that_was_given_up(life: Life) -> None:
     """0.06 BTC bought with 1 ETH (at 2000 against 50,000): the fills settle in base currency, the ETH leaves instead."""
     life.marks("ETH", {0: 2000, 10: 2200, 12: 2200})
     life.marks("BTC", {0: 50000, 10: 51000, 12: 51000})
@@ -197,7 +194,7 @@ def test_doing_nothing_with_eth_that_was_given_up(life):
     assert document.equity[-1].equity == approx(2 * 2200 + 5000 + 2040)
 
 
-def test_two_tokens_given_up(life):
+def test_two_tokens_given_up(life: Life) -> None:
     life.marks("ETH", {0: 2000, 10: 2100})
     life.marks("ARB", {0: 1, 10: 2})
     life.open(0, "s", "staking", instrument="ETH", funded_with={"ETH": "0.5", "ARB": 1000})
@@ -210,7 +207,7 @@ def test_two_tokens_given_up(life):
     assert p.vs_inaction == approx(100 - (50 + 1000))
 
 
-def test_entry_slippage_is_a_trading_loss_of_the_position(life):
+def test_entry_slippage_is_a_trading_loss_of_the_position(life: Life) -> None:
     """1.01 ETH given up for a deposit of 1 ETH: 20 lost at once."""
     life.marks("ETH", {0: 2000, 10: 2100, 24: 2100})
     life.tell(0, "equity", balances={"ETH": 2}, value=4000)
@@ -226,7 +223,7 @@ def test_entry_slippage_is_a_trading_loss_of_the_position(life):
     assert closes(document.pnl) < 1e-9
 
 
-def test_a_favourable_exchange_at_entry_is_negative_slippage(life):
+def test_a_favourable_exchange_at_entry_is_negative_slippage(life: Life) -> None:
     life.marks("ETH", {0: 2000, 10: 2000})
     life.open(0, "s", "staking", instrument="ETH", funded_with={"USDC": 1990})
     life.flow(0, "s", "deposit", "ETH", 1)
@@ -236,7 +233,7 @@ def test_a_favourable_exchange_at_entry_is_negative_slippage(life):
     assert closes(p.attribution) < 1e-9
 
 
-def test_cash_given_up_is_worth_what_it_was(life):
+def test_cash_given_up_is_worth_what_it_was(life: Life) -> None:
     life.marks("ETH", {0: 100, 4: 103})
     life.trade("p", (0, 100), (4, 103), funded_with={"USDC": 100})
     life.trade("even", (0, 100), (4, 100))
@@ -247,7 +244,7 @@ def test_cash_given_up_is_worth_what_it_was(life):
     assert life.day(0).effectiveness.inaction_superiority_rate == 0  # exactly 0 is not inferior
 
 
-def test_slippage_is_a_memo_against_the_mark_at_the_decision(life):
+def test_slippage_is_a_memo_against_the_mark_at_the_decision(life: Life) -> None:
     """Decided at 1 o'clock (mark 100), bought at 100.5 and sold at 110 against a mark of 111."""
     life.marks("ETH", {0: 99, 1: 100, 2: 101, 5: 111, 6: 112})
     life.open(2, "p")
@@ -262,7 +259,7 @@ def test_slippage_is_a_memo_against_the_mark_at_the_decision(life):
     assert life.day(0).pnl.slippage == approx(3)
 
 
-def test_slippage_knows_which_side_a_fill_was_through_zero(life):
+def test_slippage_knows_which_side_a_fill_was_through_zero(life: Life) -> None:
     """Decided at 100 throughout: bought 1 at 101, sold 3 at 99, bought 2 at 102."""
     life.market("ETH/USDC", dict.fromkeys(range(10), 100))
     life.open(0, "p", "perp")
@@ -273,7 +270,7 @@ def test_slippage_knows_which_side_a_fill_was_through_zero(life):
     assert life.position("p").attribution.slippage == approx(1 + 3 + 4)
 
 
-def test_a_stop_that_nobody_decided_has_no_slippage(life):
+def test_a_stop_that_nobody_decided_has_no_slippage(life: Life) -> None:
     """Entered at 101 against 100, held, and stopped out at 80 while the last decision is the hold at 90."""
     life.market("ETH/USDC", {0: 100, 5: 90, 6: 85})
     life.open(1, "p")
@@ -285,7 +282,7 @@ def test_a_stop_that_nobody_decided_has_no_slippage(life):
     assert life.position("p").attribution.slippage == approx(1)
 
 
-def test_an_order_filled_in_pieces_was_funded_once(life):
+def test_an_order_filled_in_pieces_was_funded_once(life: Life) -> None:
     """1,000 USDC given up; half filled at 100, half two seconds later at 100; an increase the next day is cash."""
     life.market("ETH/USDC", dict.fromkeys(range(72), 100))
     life.tell(0, "equity", balances={"USDC": 5000}, value=5000)
@@ -303,7 +300,7 @@ def test_an_order_filled_in_pieces_was_funded_once(life):
 
 
 @pytest.mark.parametrize("side", ["long", "short"])
-def test_open_positions_are_in_no_rate(life, side):
+def test_open_positions_are_in_no_rate(life: Life, side: str) -> None:
     life.market("ETH/USDC", {0: 100, 5: 100, 24: 150, 30: 500})
     life.open(0, "p", "perp", side=side)
     life.fill(0, "p", "buy" if side == "long" else "sell", 1, 100)

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from tests.worlds.oracle import Life, clock, closes, components, life_of
+from tests.worlds.oracle import Life, approx, clock, closes, components, life, life_of
+
+__all__ = ["life"]
 
 
-@pytest.fixture
-def life(tmp_path):
-    return Life(tmp_path)
-
-
-def approx(value):
-    return pytest.approx(value, abs=1e-9, rel=1e-12)
-
-
-def test_told_interest_is_booked_where_it_accrues_and_the_rest_is_price(life):
+def test_told_interest_is_booked_where_it_accrues_and_the_rest_is_price(life: Life) -> None:
     """1 ETH lent at 2000; 0.01 ETH at 2100, 0.02 ETH at 1900; all out at 2050."""
     life.marks("ETH", {0: 2000, 10: 2100, 24: 2080, 30: 1900, 40: 2050})
     life.open(0, "l", "lending", instrument="ETH")
@@ -40,7 +35,7 @@ def test_told_interest_is_booked_where_it_accrues_and_the_rest_is_price(life):
     assert first.net_yield == approx(21)
 
 
-def test_interest_stated_in_base_currency_needs_no_mark(life):
+def test_interest_stated_in_base_currency_needs_no_mark(life: Life) -> None:
     life.open(0, "l", "lending", instrument="AUSDC")
     life.flow(0, "l", "deposit", "AUSDC", 1000, value=1000)
     life.flow(10, "l", "interest", "AUSDC", 2, value="2.1")
@@ -53,7 +48,7 @@ def test_interest_stated_in_base_currency_needs_no_mark(life):
     assert components(pnl) == approx({"lending_interest_earned": 2.1, "trading_gains": 0.2})
 
 
-def test_untold_interest_is_the_growth_of_the_holdings_at_the_later_mark(life):
+def test_untold_interest_is_the_growth_of_the_holdings_at_the_later_mark(life: Life) -> None:
     """1 ETH at 2000, 1.01 at 2100 (snapshot), 1.03 out at 2050."""
     life.marks("ETH", {0: 2000, 10: 2100, 24: 2080, 40: 2050})
     life.open(0, "l", "lending", instrument="ETH")
@@ -70,7 +65,7 @@ def test_untold_interest_is_the_growth_of_the_holdings_at_the_later_mark(life):
     assert life.position("l").final_pnl == approx(1.03 * 2050 - 2000)
 
 
-def test_a_stablecoin_lent_and_left_grows_by_its_snapshots(life):
+def test_a_stablecoin_lent_and_left_grows_by_its_snapshots(life: Life) -> None:
     life.open(0, "l", "lending", instrument="USDC")
     life.flow(0, "l", "deposit", "USDC", 1000)
     for day, balance in ((1, "1000.5"), (2, "1001.25"), (3, "1001.25")):
@@ -82,7 +77,7 @@ def test_a_stablecoin_lent_and_left_grows_by_its_snapshots(life):
     assert life.position("l").final_pnl == approx(1.25)
 
 
-def test_a_snapshot_on_the_boundary_tells_principal_to_the_day_before_it(life):
+def test_a_snapshot_on_the_boundary_tells_principal_to_the_day_before_it(life: Life) -> None:
     """The state at midnight takes the snapshot's holdings, not its claimable."""
     life.open(0, "l", "lending", instrument="USDC")
     life.flow(0, "l", "deposit", "USDC", 1000)
@@ -93,7 +88,7 @@ def test_a_snapshot_on_the_boundary_tells_principal_to_the_day_before_it(life):
     assert life.week().pnl.total == approx(12)
 
 
-def test_interest_that_snapshots_showed_first_is_not_counted_twice(life):
+def test_interest_that_snapshots_showed_first_is_not_counted_twice(life: Life) -> None:
     """Held 1,001 at 20 o'clock, told as interest of 1 at 22; then 1,002 the next day, told an hour later."""
     life.open(0, "l", "lending", instrument="USDC")
     life.flow(0, "l", "deposit", "USDC", 1000)
@@ -109,7 +104,7 @@ def test_interest_that_snapshots_showed_first_is_not_counted_twice(life):
     assert life.position("l").final_pnl == approx(2)
 
 
-def test_interest_told_first_and_then_seen_in_the_holdings_is_one(life):
+def test_interest_told_first_and_then_seen_in_the_holdings_is_one(life: Life) -> None:
     life.open(0, "l", "lending", instrument="USDC")
     life.flow(0, "l", "deposit", "USDC", 1000)
     life.flow(10, "l", "interest", "USDC", 1)
@@ -120,7 +115,7 @@ def test_interest_told_first_and_then_seen_in_the_holdings_is_one(life):
     assert components(life.day(0).pnl) == approx({"lending_interest_earned": 1})
 
 
-def test_a_pot_emptied_and_filled_again_is_one_position(life):
+def test_a_pot_emptied_and_filled_again_is_one_position(life: Life) -> None:
     """Everything out on Monday, 50 in on Tuesday, 51 out on Wednesday."""
     life.tell(0, "equity", balances={"USDC": 1000}, value=1000)
     life.open(0, "l", "lending", instrument="USDC")
@@ -137,7 +132,7 @@ def test_a_pot_emptied_and_filled_again_is_one_position(life):
     assert (p.final_pnl, p.open) == (approx(1), False)
 
 
-def test_an_exit_told_before_its_withdrawals_pays_once(life):
+def test_an_exit_told_before_its_withdrawals_pays_once(life: Life) -> None:
     """The exit is logged at 20 o'clock, the money comes at 20:00:05 and 20:00:09 (a little more than the marks say)."""
     life.market("ETH/USDC", dict.fromkeys(range(50), 2000))
     life.tell(0, "equity", balances={"USDC": 10000}, value=10000)
@@ -154,7 +149,7 @@ def test_an_exit_told_before_its_withdrawals_pays_once(life):
     assert components(document.pnl) == approx({"trading_gains": 7})
 
 
-def test_an_exit_told_before_its_last_fill_pays_once(life):
+def test_an_exit_told_before_its_last_fill_pays_once(life: Life) -> None:
     life.market("ETH/USDC", dict.fromkeys(range(50), 100))
     life.tell(0, "equity", balances={"USDC": 10000}, value=10000)
     life.open(1, "p")
@@ -170,7 +165,7 @@ def test_an_exit_told_before_its_last_fill_pays_once(life):
     assert components(document.pnl) == approx({"trading_losses": 4.2})
 
 
-def test_an_exit_without_a_sale_leaves_at_the_mark(life):
+def test_an_exit_without_a_sale_leaves_at_the_mark(life: Life) -> None:
     life.market("ETH/USDC", {h: 100 + h for h in range(50)})
     life.open(1, "p")
     life.fill(1, "p", "buy", 2, 101)
@@ -181,7 +176,7 @@ def test_an_exit_without_a_sale_leaves_at_the_mark(life):
     assert any("quantity left" in warning for warning in life.day(0).data_quality.warnings)
 
 
-def test_gas_for_a_position_that_never_came_into_being_is_a_cost(life):
+def test_gas_for_a_position_that_never_came_into_being_is_a_cost(life: Life) -> None:
     """The transaction that would have opened it failed: its gas is paid, in base currency and in ETH."""
     life.market("ETH/USDC", {0: 2000, 48: 2000})
     life.tell(0, "equity", balances={"USDC": 100, "ETH": "0.1"}, value=300)
@@ -196,7 +191,7 @@ def test_gas_for_a_position_that_never_came_into_being_is_a_cost(life):
     assert any("never" in warning for warning in document.data_quality.warnings)
 
 
-def test_borrowing_costs_what_accrues(life):
+def test_borrowing_costs_what_accrues(life: Life) -> None:
     """Interest owed in ETH at 2000 and in USDC; paid from the position's own deposit at the end."""
     life.marks("ETH", {0: 2000, 5: 2000, 24: 2100, 30: 2100})
     life.open(0, "l", "lending", instrument="USDC")
@@ -211,7 +206,7 @@ def test_borrowing_costs_what_accrues(life):
 
 
 @pytest.mark.parametrize("claimable", [None, {}])
-def test_a_loan_against_collateral(life, claimable):
+def test_a_loan_against_collateral(life: Life, claimable: dict[str, Any] | None) -> None:
     """1 ETH deposited, 500 USDC borrowed and taken out; 0.5 owed is told, then stands in the debt; repaid with 500.5."""
     life.market("ETH/USDC", {0: 2000, 10: 2000, 24: 2050, 40: 2100})
     life.tell(0, "equity", balances={"USDC": 10000}, value=10000)
@@ -232,7 +227,7 @@ def test_a_loan_against_collateral(life, claimable):
     assert life.position("l").final_pnl == approx(99.5)
 
 
-def test_debt_that_grows_untold_is_borrowing_cost(life):
+def test_debt_that_grows_untold_is_borrowing_cost(life: Life) -> None:
     life.market("ETH/USDC", {0: 2000, 40: 2000})
     life.open(1, "l", "lending", instrument="ETH")
     life.flow(1, "l", "deposit", "ETH", 1)
@@ -242,7 +237,7 @@ def test_debt_that_grows_untold_is_borrowing_cost(life):
     assert components(life.day(0).pnl) == approx({"borrow_interest": 0.7})
 
 
-def test_what_moves_between_holdings_and_claims_is_nobodys_pnl(life):
+def test_what_moves_between_holdings_and_claims_is_nobodys_pnl(life: Life) -> None:
     """0.1 ETH of the holdings becomes claimable at another price than it was lent at."""
     life.market("ETH/USDC", {0: 2000, 10: 2100, 24: 2100})
     life.open(0, "l", "lending", instrument="ETH")
@@ -254,7 +249,7 @@ def test_what_moves_between_holdings_and_claims_is_nobodys_pnl(life):
     assert p.final_pnl == approx(p.attribution.total)
 
 
-def test_staking_with_a_slash(life):
+def test_staking_with_a_slash(life: Life) -> None:
     """Rewards of 0.03 ETH, slashed by 0.05: negative rewards."""
     life.marks("ETH", {0: 2000, 10: 2100, 20: 1900, 24: 1950, 30: 2000})
     life.open(0, "s", "staking", instrument="ETH")
@@ -276,7 +271,7 @@ def test_staking_with_a_slash(life):
     assert closes(first) < 1e-9
 
 
-def test_rewards_of_another_asset_stay_inside_until_they_are_taken_out(life):
+def test_rewards_of_another_asset_stay_inside_until_they_are_taken_out(life: Life) -> None:
     life.marks("ETH", {0: 2000, 30: 2000})
     life.marks("LDO", {0: 2, 5: 2, 24: 3, 30: 3, 31: 1})
     life.tell(0, "equity", balances={"USDC": 10000}, value=10000)
@@ -293,7 +288,7 @@ def test_rewards_of_another_asset_stay_inside_until_they_are_taken_out(life):
     assert second.equity[-1].equity == approx(10030)
 
 
-def test_claims_leave_before_principal(life):
+def test_claims_leave_before_principal(life: Life) -> None:
     """12 USDC out of 10 claimable and 100 principal: 2 % of the principal leaves."""
     life.marks("ETH", {0: 50, 10: 60, 24: 60, 30: 60})
     life.open(0, "s", "staking", instrument="ETH")
@@ -308,7 +303,7 @@ def test_claims_leave_before_principal(life):
     )
 
 
-def test_gas_in_a_coin_held_is_a_cost_and_a_disposal(life):
+def test_gas_in_a_coin_held_is_a_cost_and_a_disposal(life: Life) -> None:
     """2 ETH opened at 2000; 0.01 burnt at 2100: cost 21, gain 1 on what was burnt."""
     life.marks("ETH", {0: 2000, 10: 2100, 24: 2100})
     life.tell(0, "equity", balances={"ETH": 2, "USDC": 100}, value=4100)
@@ -321,7 +316,7 @@ def test_gas_in_a_coin_held_is_a_cost_and_a_disposal(life):
     assert first.equity[-1].equity == approx(1.99 * 2100 + 100)
 
 
-def test_gas_in_a_coin_not_held_is_bought_at_its_mark(life):
+def test_gas_in_a_coin_not_held_is_bought_at_its_mark(life: Life) -> None:
     life.marks("ETH", {0: 2000, 10: 2100, 24: 2200})
     life.tell(0, "equity", balances={"ETH": "0.004", "USDC": 100}, value=108)
     life.tell(10, "cost", kind="gas", asset="ETH", quantity="0.01")
@@ -331,7 +326,9 @@ def test_gas_in_a_coin_not_held_is_bought_at_its_mark(life):
     assert first.equity[-1].equity == approx(100 - 0.006 * 2100)
 
 
-def test_gas_of_a_position_in_a_coin_charges_its_mark_to_the_position_and_the_gain_to_the_wallet(life):
+def test_gas_of_a_position_in_a_coin_charges_its_mark_to_the_position_and_the_gain_to_the_wallet(
+    life: Life,
+) -> None:
     life.marks("ETH", {0: 2000, 10: 2100, 24: 2100})
     life.tell(0, "equity", balances={"ETH": 1, "USDC": 5000}, value=7000)
     life.open(0, "l", "lending", instrument="USDC")
@@ -345,7 +342,7 @@ def test_gas_of_a_position_in_a_coin_charges_its_mark_to_the_position_and_the_ga
     assert document.pnl.total == approx(-21 + 1 + 0.99 * 100)
 
 
-def test_rewards_to_the_wallet_are_income_at_their_mark_which_is_their_basis(life):
+def test_rewards_to_the_wallet_are_income_at_their_mark_which_is_their_basis(life: Life) -> None:
     life.marks("ARB", {0: 1, 10: 2, 24: 3})
     life.tell(0, "equity", balances={"USDC": 100}, value=100)
     life.flow(10, None, "reward", "ARB", 10)
@@ -354,7 +351,7 @@ def test_rewards_to_the_wallet_are_income_at_their_mark_which_is_their_basis(lif
     assert life.day(0).equity[-1].equity == approx(130)
 
 
-def test_costs_by_tier_and_by_asset(life):
+def test_costs_by_tier_and_by_asset(life: Life) -> None:
     life.tell(0, "equity", balances={"USDC": 100}, value=100)
     life.tell(1, "cost", kind="inference", amount="0.3", tier="T1", tokens_in=1000, tokens_out=50)
     life.tell(2, "cost", kind="inference", amount="0.9", tier="T2", tokens_in=10, tokens_out=5)

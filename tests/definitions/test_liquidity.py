@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
-from tests.worlds.oracle import Life, clock, closes, components, life_of, pool
+from tests.worlds.oracle import Life, approx, clock, closes, components, life, life_of, pool
+
+__all__ = ["life"]
+
 
 L, LOW, HIGH = 100.0, 1900.0, 2100.0
 
 
-@pytest.fixture
-def life(tmp_path):
-    return Life(tmp_path)
-
-
-def approx(value):
-    return pytest.approx(value, abs=1e-9, rel=1e-12)
-
-
-def opened(life, hours=0.0, price=2000.0, name="lp", states_liquidity=True, **fields):
+def opened(
+    life: Life,
+    hours: float = 0.0,
+    price: float = 2000.0,
+    name: str = "lp",
+    states_liquidity: bool = True,
+    **fields: Any,
+) -> tuple[float, float]:
     """An LP of L = 100 in 1900..2100; the tokens it takes at this price."""
     x, y = pool(L, price, LOW, HIGH)
     given = {"liquidity": L} if states_liquidity else {}
@@ -42,7 +44,15 @@ def opened(life, hours=0.0, price=2000.0, name="lp", states_liquidity=True, **fi
     return x, y
 
 
-def removed(life, hours, price, share=1.0, name="lp", extra=(0.0, 0.0), leave=True):
+def removed(
+    life: Life,
+    hours: float,
+    price: float,
+    share: float = 1.0,
+    name: str = "lp",
+    extra: tuple[float, float] = (0.0, 0.0),
+    leave: bool = True,
+) -> None:
     x, y = pool(L, price, LOW, HIGH)
     x, y = x * share + extra[0], y * share + extra[1]
     for asset, quantity in (("ETH", x), ("USDC", y)):
@@ -52,12 +62,12 @@ def removed(life, hours, price, share=1.0, name="lp", extra=(0.0, 0.0), leave=Tr
         life.tell(hours, "exit", position=name, reason="done")
 
 
-def worth(price, share=1.0):
+def worth(price: float, share: float = 1.0) -> float:
     x, y = pool(L, price, LOW, HIGH)
     return share * (x * price + y)
 
 
-def test_two_days_in_range_by_hand(life):
+def test_two_days_in_range_by_hand(life: Life) -> None:
     """Fees of 3 USDC and 0.001 ETH; the day boundary in between; closed at 2080 with the fees."""
     marks = {0: 2000, 5: 2010, 8: 2040, 24: 2050, 30: 2080, 31: 2080}
     life.marks("ETH", marks)
@@ -67,10 +77,10 @@ def test_two_days_in_range_by_hand(life):
     removed(life, 30, 2080, extra=(0.001, 3))
     life.until(48)
 
-    def hold(p):
+    def hold(p: float) -> float:
         return x * p + y
 
-    def loss(p):
+    def loss(p: float) -> float:
         return hold(p) - worth(p)
 
     first, second = life.day(0).pnl, life.day(1).pnl
@@ -101,7 +111,7 @@ def test_two_days_in_range_by_hand(life):
     assert life.week().pnl.net_yield == approx(5.04 - loss(2080))
 
 
-def test_impermanent_loss_recovers_and_is_not_clamped(life):
+def test_impermanent_loss_recovers_and_is_not_clamped(life: Life) -> None:
     life.marks("ETH", {0: 2000, 24: 1930, 48: 2000, 50: 2000})
     opened(life)
     removed(life, 50, 2000)
@@ -114,7 +124,7 @@ def test_impermanent_loss_recovers_and_is_not_clamped(life):
 
 
 @pytest.mark.parametrize("price", [1800.0, 1900.0, 2100.0, 2500.0])
-def test_out_of_range_it_is_one_token(life, price):
+def test_out_of_range_it_is_one_token(life: Life, price: float) -> None:
     life.marks("ETH", {0: 2000, 10: price, 12: price})
     x, y = opened(life)
     removed(life, 12, price)
@@ -128,7 +138,7 @@ def test_out_of_range_it_is_one_token(life, price):
     assert p.pnl_trajectory[0].pnl == approx(0)
 
 
-def test_the_trajectory_follows_the_marks_by_the_pool_formula(life):
+def test_the_trajectory_follows_the_marks_by_the_pool_formula(life: Life) -> None:
     path = [2000, 2020, 1990, 1950, 2050, 2090, 2120, 2040]
     life.marks("ETH", path)
     opened(life)
@@ -142,7 +152,7 @@ def test_the_trajectory_follows_the_marks_by_the_pool_formula(life):
     assert (p.optimal_exit_at, p.regret) == (clock(6), approx(gross[6] - gross[7]))
 
 
-def test_full_range_has_the_textbook_loss(life):
+def test_full_range_has_the_textbook_loss(life: Life) -> None:
     """IL / H = 1 - 2 sqrt k / (1 + k)."""
     life.marks("ETH", {0: 100, 1: 150, 2: 150})
     life.open(
@@ -170,7 +180,7 @@ def test_full_range_has_the_textbook_loss(life):
     assert p.vs_hold == approx(-p.attribution.impermanent_loss)
 
 
-def test_removing_a_part_realises_its_share_of_loss_and_of_the_price_move(life):
+def test_removing_a_part_realises_its_share_of_loss_and_of_the_price_move(life: Life) -> None:
     """40 % leaves at 2080, the rest at 1950; the bundle and the loss are scaled by 0.6."""
     life.marks("ETH", {0: 2000, 10: 2080, 24: 2060, 30: 1950})
     x, y = opened(life)
@@ -178,10 +188,10 @@ def test_removing_a_part_realises_its_share_of_loss_and_of_the_price_move(life):
     removed(life, 30, 1950, share=0.6)
     life.until(48)
 
-    def hold(p):
+    def hold(p: float) -> float:
         return x * p + y
 
-    def loss(p):
+    def loss(p: float) -> float:
         return hold(p) - worth(p)
 
     first, second = life.day(0).pnl, life.day(1).pnl
@@ -201,7 +211,7 @@ def test_removing_a_part_realises_its_share_of_loss_and_of_the_price_move(life):
     )
 
 
-def test_adding_enlarges_the_bundle(life):
+def test_adding_enlarges_the_bundle(life: Life) -> None:
     """Half as much again at 2050: that loss counts from 2050."""
     life.marks("ETH", {0: 2000, 10: 2050, 24: 2080, 30: 2090})
     x, y = opened(life)
@@ -211,7 +221,7 @@ def test_adding_enlarges_the_bundle(life):
     removed(life, 30, 2090, share=1.5)
     life.until(48)
 
-    def loss(p):
+    def loss(p: float) -> float:
         return x * p + y - worth(p) + addition[0] * p + addition[1] - worth(p, 0.5)
 
     first = life.day(0).pnl
@@ -224,7 +234,7 @@ def test_adding_enlarges_the_bundle(life):
     assert second.trading_gains == approx(x * 90 + addition[0] * 40)
 
 
-def test_a_bundle_in_another_currency_is_valued_through_both_marks(life):
+def test_a_bundle_in_another_currency_is_valued_through_both_marks(life: Life) -> None:
     """ETH/BTC: the pool's price is the ratio of the marks."""
     life.marks("ETH", {0: 2000, 6: 2200, 7: 2200})
     life.marks("BTC", {0: 50000, 6: 50000, 7: 40000})
@@ -247,7 +257,7 @@ def test_a_bundle_in_another_currency_is_valued_through_both_marks(life):
     assert p.attribution.impermanent_loss == approx(x * 2200 + y * 40000 - y7 * 40000)
 
 
-def test_snapshots_alone_give_the_extremes(life):
+def test_snapshots_alone_give_the_extremes(life: Life) -> None:
     """No liquidity told: extremes at snapshot instants; in between the last holdings at the marks."""
     life.marks("ETH", [2000, 2300, 2010, 1700, 2040, 2050, 2060])
     x, y = opened(life, states_liquidity=False)
@@ -274,7 +284,7 @@ def test_snapshots_alone_give_the_extremes(life):
     assert p.pnl_trajectory[1].pnl == approx(0.9 * 2040 + 4100 + 5 - paid)
 
 
-def test_a_snapshots_value_is_before_what_is_withdrawn_at_its_instant(life):
+def test_a_snapshots_value_is_before_what_is_withdrawn_at_its_instant(life: Life) -> None:
     """Worth 5,000 at 2 o'clock, of which 2,000 leave at once: the best moment is 5,000, not 7,000."""
     life.marks("ETH", dict.fromkeys(range(9), 2000))
     life.open(0, "lp", "lp", instrument="ETH/USDC", token0="ETH", token1="USDC", lower=LOW, upper=HIGH)
@@ -293,7 +303,7 @@ def test_a_snapshots_value_is_before_what_is_withdrawn_at_its_instant(life):
     assert (p.final_pnl, p.mfe) == (approx(1000), approx(1000))
 
 
-def test_funded_with_its_own_tokens_doing_nothing_is_holding_them(life):
+def test_funded_with_its_own_tokens_doing_nothing_is_holding_them(life: Life) -> None:
     life.marks("ETH", {0: 2000, 6: 2080})
     x, y = pool(L, 2000, LOW, HIGH)
     opened(life, funded_with={"ETH": x, "USDC": y})
@@ -306,7 +316,7 @@ def test_funded_with_its_own_tokens_doing_nothing_is_holding_them(life):
     assert p.vs_cash == approx(p.final_pnl)
 
 
-def test_what_was_given_up_beyond_the_deposits_is_entry_slippage(life):
+def test_what_was_given_up_beyond_the_deposits_is_entry_slippage(life: Life) -> None:
     """Funded with 20 USDC more than the deposits are worth: a trading loss on the day of entry."""
     life.marks("ETH", {0: 2000, 30: 2050})
     x, y = pool(L, 2000, LOW, HIGH)
@@ -319,7 +329,7 @@ def test_what_was_given_up_beyond_the_deposits_is_entry_slippage(life):
     assert p.vs_inaction == approx(p.final_pnl)
 
 
-def test_days_before_and_after_the_first_snapshot_add_up(life):
+def test_days_before_and_after_the_first_snapshot_add_up(life: Life) -> None:
     """No liquidity told: the pool formula until the first snapshot, the last holdings from then on."""
     life.marks("ETH", {h: 2000 + 10 * math.sin(h) for h in range(0, 120, 3)})
     x, y = opened(life, 5, 2000, states_liquidity=False)
@@ -347,7 +357,7 @@ def test_days_before_and_after_the_first_snapshot_add_up(life):
     assert closes(week) < 1e-9
 
 
-def test_gas_of_an_lp_is_its_own_cost(life):
+def test_gas_of_an_lp_is_its_own_cost(life: Life) -> None:
     life.marks("ETH", {0: 2000, 6: 2000})
     opened(life)
     life.tell(0, "cost", kind="gas", amount="1.5", position="lp")
@@ -362,7 +372,7 @@ def test_gas_of_an_lp_is_its_own_cost(life):
     assert components(p.attribution) == approx({"gas_costs": 4})
 
 
-def test_a_deposit_on_the_boundary_belongs_to_the_next_day(life):
+def test_a_deposit_on_the_boundary_belongs_to_the_next_day(life: Life) -> None:
     life.marks("ETH", {0: 2000, 24: 2000, 30: 2080})
     life.tell(0, "equity", balances={"USDC": 10000, "ETH": 5}, value=20000)
     opened(life, 24)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,20 +18,13 @@ from retro.periods import parse_instant
 from retro.report import dump
 from retro.store.database import open_store
 from tests.worlds.lives import agent_of, live, settings_for
-from tests.worlds.oracle import DAY, WEEK, Life, clock, closes, components, life_of
+from tests.worlds.oracle import DAY, WEEK, Life, approx, clock, closes, components, life, life_of
 from tests.worlds.random_facts import HOUR, START, World
 
-
-@pytest.fixture
-def life(tmp_path):
-    return Life(tmp_path)
+__all__ = ["life"]
 
 
-def approx(value):
-    return pytest.approx(value, abs=1e-9, rel=1e-12)
-
-
-def test_shared_marks_do_not_move_the_clock(life):
+def test_shared_marks_do_not_move_the_clock(life: Life) -> None:
     """The agent's last event is at 10; the market goes on. Open positions stand at 10 o'clock's mark."""
     life.market("ETH/USDC", {h: 100 + h for h in range(100)})
     life.open(2, "p")
@@ -45,7 +39,7 @@ def test_shared_marks_do_not_move_the_clock(life):
     assert life.day(1).pnl.total == approx(0)
 
 
-def test_the_agents_own_marks_are_its_events(life):
+def test_the_agents_own_marks_are_its_events(life: Life) -> None:
     life.open(2, "p")
     life.fill(2, "p", "buy", 1, 100)
     life.marks("ETH", {2: 100, 10: 108})
@@ -53,7 +47,7 @@ def test_the_agents_own_marks_are_its_events(life):
     assert life.day(0).pnl.total == approx(8)
 
 
-def test_an_open_position_in_a_past_period_is_valued_at_the_periods_end(life):
+def test_an_open_position_in_a_past_period_is_valued_at_the_periods_end(life: Life) -> None:
     life.market("ETH/USDC", {h: 100 + h for h in range(100)})
     life.open(2, "p")
     life.fill(2, "p", "buy", 1, 102)
@@ -68,7 +62,7 @@ def test_an_open_position_in_a_past_period_is_valued_at_the_periods_end(life):
     assert life_of(life.day(2), "p").open is False
 
 
-def test_as_of_forgets_everything_later(life):
+def test_as_of_forgets_everything_later(life: Life) -> None:
     """At 30 o'clock the position was open; the sale at 40, the loss and the fee are not known."""
     life.market("ETH/USDC", {h: 100 + h for h in range(100)})
     life.open(2, "p")
@@ -91,7 +85,7 @@ def test_as_of_forgets_everything_later(life):
     assert [(r.evaluated_count, r.evidence_n) for r in later.heuristic_performance] == [(1, 1)]
 
 
-def test_as_of_exactly_an_event_knows_it(life):
+def test_as_of_exactly_an_event_knows_it(life: Life) -> None:
     life.market("ETH/USDC", dict.fromkeys(range(100), 100))
     life.trade("p", (2, 100), (40, 90))
     life.until(60)
@@ -99,7 +93,7 @@ def test_as_of_exactly_an_event_knows_it(life):
     assert life_of(life.as_of(0, WEEK, 39.999), "p").open is True
 
 
-def test_as_of_beyond_the_last_event_values_then_what_is_open(life):
+def test_as_of_beyond_the_last_event_values_then_what_is_open(life: Life) -> None:
     life.market("ETH/USDC", {h: 100 + h for h in range(100)})
     life.open(2, "p")
     life.fill(2, "p", "buy", 1, 102)
@@ -109,7 +103,7 @@ def test_as_of_beyond_the_last_event_values_then_what_is_open(life):
     assert life.as_of(0, DAY, 40).pnl.total == approx(22)
 
 
-def test_events_after_the_as_of_leave_no_trace_in_predictions(life):
+def test_events_after_the_as_of_leave_no_trace_in_predictions(life: Life) -> None:
     life.tell(1, "prediction", category="c", predicted=1)
     life.tell(20, "resolution", prediction="e1", actual=2)
     life.until(30)
@@ -118,7 +112,9 @@ def test_events_after_the_as_of_leave_no_trace_in_predictions(life):
 
 
 @pytest.mark.parametrize(("last", "provisional"), [(0, False), (-0.01, True)])
-def test_a_mark_older_than_a_day_makes_the_report_provisional(life, last, provisional):
+def test_a_mark_older_than_a_day_makes_the_report_provisional(
+    life: Life, last: float, provisional: bool
+) -> None:
     """The price at the end of Monday is from 24 hours before, or older."""
     life.market("ETH/USDC", {last: 105})
     life.open(-1, "p")
@@ -131,7 +127,7 @@ def test_a_mark_older_than_a_day_makes_the_report_provisional(life, last, provis
         assert "ETH" in document.data_quality.missing_marks[0]
 
 
-def test_a_price_that_is_old_is_still_the_price(life):
+def test_a_price_that_is_old_is_still_the_price(life: Life) -> None:
     life.market("ETH/USDC", {0: 105})
     life.open(-1, "p")
     life.fill(-1, "p", "buy", 1, 100)
@@ -142,7 +138,7 @@ def test_a_price_that_is_old_is_still_the_price(life):
     assert "provisional" in life_of(document, "p").flags
 
 
-def test_without_any_mark_the_last_fill_is_the_price(life):
+def test_without_any_mark_the_last_fill_is_the_price(life: Life) -> None:
     life.open(1, "p")
     life.fill(1, "p", "buy", 1, 100)
     life.fill(2, "p", "buy", 1, 110)
@@ -152,7 +148,7 @@ def test_without_any_mark_the_last_fill_is_the_price(life):
     assert document.data_quality.provisional
 
 
-def test_only_what_rests_on_the_old_mark_is_provisional(life):
+def test_only_what_rests_on_the_old_mark_is_provisional(life: Life) -> None:
     """One position of ETH closed by its fills, one open on a mark of two days ago."""
     life.market("ETH/USDC", dict.fromkeys(range(24), 100))
     life.open(20, "open")
@@ -165,7 +161,7 @@ def test_only_what_rests_on_the_old_mark_is_provisional(life):
     assert document.data_quality.provisional
 
 
-def test_the_last_fill_is_the_latest_whoever_made_it(life):
+def test_the_last_fill_is_the_latest_whoever_made_it(life: Life) -> None:
     """No marks: "a" bought at 100 on Monday, "z" sold the same coin at 130, "b" bought at 120 between."""
     life.open(1, "a")
     life.fill(1, "a", "buy", 1, 100)
@@ -179,7 +175,7 @@ def test_the_last_fill_is_the_latest_whoever_made_it(life):
     assert life_of(life.day(0), "b").final_pnl == approx(10)
 
 
-def test_a_day_without_open_positions_needs_no_marks(life):
+def test_a_day_without_open_positions_needs_no_marks(life: Life) -> None:
     life.trade("p", (1, 100), (5, 104))
     life.until(24)
     document = life.day(0)
@@ -187,7 +183,7 @@ def test_a_day_without_open_positions_needs_no_marks(life):
     assert document.data_quality.missing_marks == []
 
 
-def test_only_what_comes_after_an_exit_reads_beyond_the_period(tmp_path):
+def test_only_what_comes_after_an_exit_reads_beyond_the_period(tmp_path: Path) -> None:
     """Out at 23, half an hour later judged: the settle lag of an hour reaches 25 o'clock's mark, not 26's."""
     for leave, judged in ((23, False), (12.5, True)):
         life = Life(tmp_path, f"l{judged}")
@@ -200,7 +196,7 @@ def test_only_what_comes_after_an_exit_reads_beyond_the_period(tmp_path):
         assert life.position("p").hold_on is not None
 
 
-def test_a_settle_lag_reaches_beyond_the_period(tmp_path):
+def test_a_settle_lag_reaches_beyond_the_period(tmp_path: Path) -> None:
     """Exit at 20, h = 4.5 h: 24.5 is known with a lag of one hour (default) and not with none."""
     for lag, judged in ((1, True), (0, False)):
         life = Life(tmp_path, f"lag{lag}", retrospective={"settle_lag_hours": lag})
@@ -210,7 +206,7 @@ def test_a_settle_lag_reaches_beyond_the_period(tmp_path):
         assert (life_of(life.day(0), "p").hold_on is not None) is judged
 
 
-def test_positions_listed_are_those_alive_in_the_period(life):
+def test_positions_listed_are_those_alive_in_the_period(life: Life) -> None:
     """Entry before its end and open, or left at or after its start."""
     life.market("ETH/USDC", dict.fromkeys(range(100), 100))
     life.trade("before", (1, 100), (23, 101))
@@ -224,7 +220,7 @@ def test_positions_listed_are_those_alive_in_the_period(life):
     assert {p.position_id for p in life.day(1).positions} == {"edge", "inside", "across", "open"}
 
 
-def test_the_position_review_knows_all_marks_there_are(life):
+def test_the_position_review_knows_all_marks_there_are(life: Life) -> None:
     life.market("ETH/USDC", {h: 100 + h for h in range(400)})
     life.trade("p", (0, 100), (100, 200))
     life.until(100)
@@ -234,7 +230,7 @@ def test_the_position_review_knows_all_marks_there_are(life):
     assert [c.offset for c in p.post_exit_trajectory][:3] == ["1h", "4h", "1d"]
 
 
-def test_levels_of_unrealised_pnl_are_levels(life):
+def test_levels_of_unrealised_pnl_are_levels(life: Life) -> None:
     life.market("ETH/USDC", {0: 100, 24: 110, 48: 90})
     life.open(0, "p")
     life.fill(0, "p", "buy", 2, 100)
@@ -248,7 +244,7 @@ def test_levels_of_unrealised_pnl_are_levels(life):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_as_of_an_event_is_knowing_no_more_than_that(tmp_path, seed):
+def test_as_of_an_event_is_knowing_no_more_than_that(tmp_path: Path, seed: int) -> None:
     """The bytes of a review as of an event are those of a database that was told nothing later."""
     world, rng = World(seed, days=6), random.Random(seed)
     facts = [event for event in world.events if event["type"] != "mark"]

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Iterable
 from itertools import pairwise, permutations
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from retro.report import dump
-from retro.store.database import open_store
+from retro.store.database import Store, open_store
 from tests.worlds.lives import live, position, report
-from tests.worlds.oracle import Life, clock, components, instant, life_of
+from tests.worlds.oracle import Life, approx, clock, components, instant, life, life_of
 from tests.worlds.random_facts import HOUR, START, World
 
+__all__ = ["life"]
 
-def lines_of(events):
+
+def lines_of(events: Iterable[dict[str, Any]]) -> bytes:
     return b"".join(json.dumps(event).encode() + b"\n" for event in events)
 
 
-def everything(store, days=8):
+def everything(store: Store, days: int = 8) -> list[str]:
     """Every review of a world, as the bytes it prints."""
     documents = [dump(report(store, "w", "daily", at=START + d * 24 * HOUR)) for d in range(days)]
     documents += [dump(report(store, "w", h, at=START + 100 * HOUR)) for h in ("weekly", "epoch")]
@@ -30,14 +35,16 @@ def everything(store, days=8):
     return documents
 
 
-def fresh(path, name, *parts):
+def fresh(path: Path, name: str, *parts: list[dict[str, Any]]) -> Store:
     store = open_store(str(path / f"{name}.db"))
     for i, part in enumerate(parts):
         assert live(store, lines_of(part), name=f"part-{i}.jsonl").clean
     return store
 
 
-def test_shuffled_lines_overlapping_files_and_postgresql_give_the_same_bytes(tmp_path, postgres_url):
+def test_shuffled_lines_overlapping_files_and_postgresql_give_the_same_bytes(
+    tmp_path: Path, postgres_url: str
+) -> None:
     world = World(31, days=3)
     expected = everything(fresh(tmp_path, "plain", world.events), 3)
     shuffled = world.events[:]
@@ -59,7 +66,9 @@ def test_shuffled_lines_overlapping_files_and_postgresql_give_the_same_bytes(tmp
     cuts=st.lists(st.floats(0, 1), min_size=1, max_size=4),
     jumble=st.booleans(),
 )
-def test_settling_step_by_step_equals_settling_from_scratch(tmp_path_factory, seed, cuts, jumble):
+def test_settling_step_by_step_equals_settling_from_scratch(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, cuts: list[float], jumble: bool
+) -> None:
     """In order of time as a running agent tells, or with late lines; reviewed between the steps or not."""
     path = tmp_path_factory.mktemp("w")
     world = World(seed, days=3)
@@ -77,7 +86,7 @@ def test_settling_step_by_step_equals_settling_from_scratch(tmp_path_factory, se
     assert everything(store, 3) == expected
 
 
-def test_late_lines_within_a_day_do_not_disturb_the_wallet(tmp_path):
+def test_late_lines_within_a_day_do_not_disturb_the_wallet(tmp_path: Path) -> None:
     """The lines of the last two days arrive in random order, one file a line."""
     world = World(77, days=3)
     late = [e for e in world.events if e["type"] != "mark"][-12:]
@@ -90,16 +99,7 @@ def test_late_lines_within_a_day_do_not_disturb_the_wallet(tmp_path):
 # One instant
 
 
-@pytest.fixture
-def life(tmp_path):
-    return Life(tmp_path)
-
-
-def approx(value):
-    return pytest.approx(value, abs=1e-9, rel=1e-12)
-
-
-def test_within_an_instant_entries_come_before_accruals_and_exits_last(tmp_path):
+def test_within_an_instant_entries_come_before_accruals_and_exits_last(tmp_path: Path) -> None:
     """Deposit, interest, withdrawal and exit of one instant, told in every order."""
     events = [
         ("position", {"position": "l", "kind": "lending", "instrument": "USDC"}),
@@ -120,7 +120,7 @@ def test_within_an_instant_entries_come_before_accruals_and_exits_last(tmp_path)
     assert outcomes == {(False, 2.0, clock(5))}
 
 
-def test_ties_go_by_natural_order_of_the_ids(tmp_path):
+def test_ties_go_by_natural_order_of_the_ids(tmp_path: Path) -> None:
     """Two buys at one instant, ids o2 and o10: first in is o2 at 100; one unit is sold later at 120."""
     for first, second in (("o2", "o10"), ("o10", "o2")):
         life = Life(tmp_path, f"n{first}")
@@ -134,7 +134,7 @@ def test_ties_go_by_natural_order_of_the_ids(tmp_path):
         assert life.day(0).pnl.trading_gains == approx(20)
 
 
-def test_opening_fills_come_before_closing_ones_of_the_same_instant(tmp_path):
+def test_opening_fills_come_before_closing_ones_of_the_same_instant(tmp_path: Path) -> None:
     """A round trip in one instant, told with the sale first: never short."""
     life = Life(tmp_path)
     life.tell(1, "fill", id="a1", position="p", side="sell", quantity=1, price=105)
@@ -145,7 +145,7 @@ def test_opening_fills_come_before_closing_ones_of_the_same_instant(tmp_path):
     assert (p.open, p.final_pnl, p.entry_price, p.exit_price) == (False, 5, 100, 105)
 
 
-def test_a_snapshot_never_revives_a_closed_position(life):
+def test_a_snapshot_never_revives_a_closed_position(life: Life) -> None:
     life.open(0, "l", "lending", instrument="USDC")
     life.flow(0, "l", "deposit", "USDC", 100)
     life.flow(5, "l", "withdrawal", "USDC", 101)
@@ -159,7 +159,7 @@ def test_a_snapshot_never_revives_a_closed_position(life):
         assert document.pnl.total == approx(1)
 
 
-def test_fills_that_net_to_zero_close_without_an_exit(life):
+def test_fills_that_net_to_zero_close_without_an_exit(life: Life) -> None:
     life.open(0, "p")
     life.fill(0, "p", "buy", "0.1", 100)
     life.fill(1, "p", "buy", "0.2", 100)
@@ -169,7 +169,7 @@ def test_fills_that_net_to_zero_close_without_an_exit(life):
     assert (p.open, p.exit_at, p.final_pnl) == (False, clock(2), approx(3))
 
 
-def test_the_clock_may_be_told_in_milliseconds_or_with_any_offset(tmp_path):
+def test_the_clock_may_be_told_in_milliseconds_or_with_any_offset(tmp_path: Path) -> None:
     outcomes = set()
     for i, at in enumerate(
         (clock(5), instant(5) // 1000, "2026-01-05T10:30:00+05:30", "2026-01-05T00:00:00-05:00")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from itertools import pairwise
 from math import fsum
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +19,9 @@ DAY = 24
 class Slow:
     """One closed position: fills (hour, signed quantity, price, fee) in order, marks by hour."""
 
-    def __init__(self, fills, marks, risk):
+    def __init__(
+        self, fills: list[tuple[float, float, float, float]], marks: dict[float, float], risk: float | None
+    ) -> None:
         self.fills, self.marks, self.risk = fills, marks, risk
         self.entry, self.exit = fills[0][0], fills[-1][0]
         self.duration = self.exit - self.entry
@@ -28,21 +32,21 @@ class Slow:
         side = 1 if fills[0][1] > 0 else -1
         self.notional = fsum(abs(q) * p for _, q, p, _ in fills if q * side > 0)
 
-    def _cash(self, before):
+    def _cash(self, before: float) -> float:
         return fsum(-q * p - fee for h, q, p, fee in self.fills if h < before)
 
-    def gross(self, at):
+    def gross(self, at: float) -> float:
         quantity = fsum(q for h, q, _, _ in self.fills if h < at)
         return self._cash(at) + quantity * as_of(self.marks, at)[1]
 
-    def if_held(self, at):
+    def if_held(self, at: float) -> float:
         quantity = fsum(q for h, q, _, _ in self.fills if h < self.exit)
         return self._cash(self.exit) + quantity * as_of(self.marks, at)[1]
 
-    def fresh(self, span):
+    def fresh(self, span: float) -> float:
         return max(3 * self.gap, span / 10)
 
-    def checkpoints(self):
+    def checkpoints(self) -> list[tuple[str, float | None, float | None, bool]]:
         rows = []
         for name, offset in OFFSETS.items():
             if self.entry + offset < self.exit:
@@ -55,7 +59,7 @@ class Slow:
                     rows.append((name, self.gross(at), age * 3600, age > self.fresh(offset)))
         return [*rows, ("exit", self.final, 0, False)]
 
-    def coverage(self):
+    def coverage(self) -> float:
         """Share of [entry, exit] in which the as-of mark is fresh, piece by piece."""
         edges = sorted({self.entry, self.exit, *(h for h in self.marks if self.entry < h < self.exit)})
         limit, covered = self.fresh(self.duration), 0.0
@@ -65,7 +69,7 @@ class Slow:
                 covered += max(0.0, min(b, mark[0] + limit) - a)
         return covered / self.duration
 
-    def timing(self):
+    def timing(self) -> dict[str, Any]:
         inside = sorted(h for h in self.marks if self.entry < h < self.exit)
         path = [(h, self.gross(h)) for h in inside] + [(self.exit, self.final + self.closing_fees)]
         best, worst = max(g for _, g in path), min(g for _, g in path)
@@ -84,7 +88,7 @@ class Slow:
             "regret_ratio": regret / luck(steps),
         }
 
-    def after(self):
+    def after(self) -> tuple[Any, Any, Any]:
         span = min(self.duration, 7 * DAY)
         until = self.exit + span
         marks = [h for h in sorted(self.marks) if self.exit < h <= until]
@@ -105,7 +109,7 @@ class Slow:
         )
 
 
-def random_marks(rng):
+def random_marks(rng: random.Random) -> dict[float, float]:
     """Irregular marks over 40 days: hourly, with holes of up to two days."""
     at, price, marks = -30.0, 100.0, {}
     while at < 900:
@@ -115,7 +119,7 @@ def random_marks(rng):
     return marks
 
 
-def random_fills(rng, marks):
+def random_fills(rng: random.Random, marks: dict[float, float]) -> list[tuple[float, float, float, float]]:
     start = round(rng.uniform(0, 100), 2)
     life = rng.choice((3, 8, 30, 100, 300))
     side = rng.choice((1, -1))
@@ -135,7 +139,7 @@ def random_fills(rng, marks):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_lives_of_random_trades(tmp_path, seed):
+def test_lives_of_random_trades(tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)
     life, slow = Life(tmp_path), {}
     marks = random_marks(rng)

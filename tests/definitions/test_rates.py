@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import comb
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.worlds.oracle import DAY, WEEK, Life, hours_of, life_of
+from tests.worlds.oracle import DAY, WEEK, Life, approx, hours_of, life, life_of
+
+__all__ = ["life"]
 
 
-@pytest.fixture
-def life(tmp_path):
-    return Life(tmp_path)
-
-
-def approx(value):
-    return pytest.approx(value, abs=1e-9, rel=1e-12)
-
-
-def week_of_trades(life, week, results, **fields):
+def week_of_trades(life: Life, week: int, results: Iterable[float], **fields: Any) -> None:
     for i, pnl in enumerate(results):
         at = week * WEEK + i * 12
         life.trade(f"w{week}-{i}", (at, 100), (at + 2, 100 + pnl), **fields)
 
 
-def test_groups_by_hand(life):
+def test_groups_by_hand(life: Life) -> None:
     life.tell(0, "equity", balances={"USDC": 1000}, value=1000)
     trades = [
         (1, 4, "s1", "long", "ETH/USDC", ["dip"], "roi", 2),
@@ -72,7 +68,7 @@ def test_groups_by_hand(life):
     assert breakdowns.calendar[0].date == "2026-01-05"
 
 
-def test_fee_drag_is_fees_and_costs_over_gross_gains(life):
+def test_fee_drag_is_fees_and_costs_over_gross_gains(life: Life) -> None:
     """Gains of 10 and 5, fees 1, gas 2."""
     life.open(0, "p")
     life.fill(0, "p", "buy", 1, 100, fee="0.5")
@@ -84,7 +80,7 @@ def test_fee_drag_is_fees_and_costs_over_gross_gains(life):
     assert life.week().breakdowns.fee_drag == approx(3.5 / 15)
 
 
-def test_share_below_inaction_and_the_rate(life):
+def test_share_below_inaction_and_the_rate(life: Life) -> None:
     life.market("ETH/USDC", {0: 100, 2: 103, 100: 103})
     life.trade("up", (0, 100), (2, 104), funded_with={"ETH": 1})  # +4 against +3
     life.trade("same", (0, 100), (2, 103), funded_with={"ETH": 1})  # exactly 0
@@ -97,7 +93,7 @@ def test_share_below_inaction_and_the_rate(life):
     assert week.breakdowns.by_side[0].share_below_inaction == approx(1 / 3)
 
 
-def test_the_score_by_hand(life):
+def test_the_score_by_hand(life: Life) -> None:
     """W 6, L 2; G and B from the components; PSR drops out where returns are not known."""
     for i, pnl in enumerate([4, -2, 2]):
         life.trade(f"p{i}", (i * 24, 100), (i * 24 + 1, 100 + pnl))
@@ -109,14 +105,14 @@ def test_the_score_by_hand(life):
     assert week.effectiveness.score == approx((0.4 * 6 / 8 + 0.3 * gains / (gains + losses)) / 0.7)
 
 
-def test_fewer_than_two_parts_give_no_score(life):
+def test_fewer_than_two_parts_give_no_score(life: Life) -> None:
     life.tell(5, "cost", kind="gas", amount=1)
     life.until(WEEK)
     assert life.week().effectiveness.score is None
     assert "score" in life.week().effectiveness.reasons
 
 
-def test_two_bad_weeks_raise_the_alarm_and_cap_the_score(life):
+def test_two_bad_weeks_raise_the_alarm_and_cap_the_score(life: Life) -> None:
     """Three of four below doing nothing (75 %) in both weeks, the sums negative."""
     for week in (0, 1):
         week_of_trades(life, week, [-1, -1, -1, 2.9])
@@ -130,7 +126,7 @@ def test_two_bad_weeks_raise_the_alarm_and_cap_the_score(life):
     assert second.luck == approx(chance**2)
 
 
-def test_a_positive_sum_leaves_the_score_alone(life):
+def test_a_positive_sum_leaves_the_score_alone(life: Life) -> None:
     for week in (0, 1):
         week_of_trades(life, week, [-1, -1, -1, 30])
     life.until(2 * WEEK)
@@ -148,14 +144,14 @@ def test_a_positive_sum_leaves_the_score_alone(life):
         ([-1, -1, -1], [-1, -1], False),
     ],
 )
-def test_when_the_alarm_is_raised(life, first, second, alarm):
+def test_when_the_alarm_is_raised(life: Life, first: list[int], second: list[int], alarm: bool) -> None:
     week_of_trades(life, 0, first)
     week_of_trades(life, 1, second)
     life.until(2 * WEEK)
     assert life.week(1).effectiveness.alarm is alarm
 
 
-def test_the_week_before_is_a_week_whatever_the_clocks_did(tmp_path):
+def test_the_week_before_is_a_week_whatever_the_clocks_did(tmp_path: Path) -> None:
     """London, October 2026: the week of the change has 169 hours. Sunday 23:30 of the week before last is not in it."""
     life = Life(tmp_path, owner={"time_zone": "Europe/London"})
     sunday = 41 * 7 * 24 - 1.5  # 18 October 22:30 UTC = 23:30 in London; weeks start at 23:00 UTC
@@ -172,7 +168,7 @@ def test_the_week_before_is_a_week_whatever_the_clocks_did(tmp_path):
     assert (week.effectiveness.closed_positions, week.effectiveness.alarm) == (3, False)
 
 
-def test_losing_streak_and_disposition(life):
+def test_losing_streak_and_disposition(life: Life) -> None:
     """Losses in order of exit: 2 in a row, then a win, then 3."""
     for i, pnl in enumerate([-1, -2, 5, -1, -1, -1, 0]):
         life.trade(f"p{i}", (i * 5, 100), (i * 5 + 1, 100 + pnl))
@@ -180,7 +176,7 @@ def test_losing_streak_and_disposition(life):
     assert life.week().breakdowns.longest_losing_streak == 3
 
 
-def test_pgr_and_plr_by_hand(life):
+def test_pgr_and_plr_by_hand(life: Life) -> None:
     """Sold on Monday: one gain, one loss. Held then: a paper gain, two paper losses."""
     life.market("ETH/USDC", {0: 100, 5: 100, 10: 100, 23: 100, 24: 100})
     life.trade("gain", (0, 90), (10, 100))
@@ -193,7 +189,7 @@ def test_pgr_and_plr_by_hand(life):
     assert (breakdowns.pgr, breakdowns.plr) == approx((1 / 2, 1 / 3))
 
 
-def test_predictions_by_hand(life):
+def test_predictions_by_hand(life: Life) -> None:
     """Hits: told; inside its interval; the predicted sign; a residual without judgement."""
     cases = [
         ({"predicted": 2.0, "low": 1, "high": 3, "category": "fees"}, {"actual": 2.5}, True),
@@ -223,14 +219,14 @@ def test_predictions_by_hand(life):
     }
 
 
-def test_a_prediction_belongs_to_the_period_of_its_resolution(life):
+def test_a_prediction_belongs_to_the_period_of_its_resolution(life: Life) -> None:
     life.tell(1, "prediction", predicted=1, category="c")
     life.tell(24, "resolution", prediction="e1", actual=1)
     life.until(48)
     assert [life.day(d).prediction_accuracy.total for d in (0, 1)] == [0, 1]
 
 
-def test_a_position_knows_what_became_of_the_predictions_that_justified_it(life):
+def test_a_position_knows_what_became_of_the_predictions_that_justified_it(life: Life) -> None:
     """Predicted before the decision, resolved on Monday; the position closes on Tuesday."""
     life.tell(0.5, "prediction", id="p1", category="c", predicted=2, low=1, high=3, decision="d1")
     life.tell(0.6, "prediction", id="p2", category="c", predicted=2, low=1, high=3, position="p")
@@ -245,7 +241,7 @@ def test_a_position_knows_what_became_of_the_predictions_that_justified_it(life)
     assert life.day(1).prediction_accuracy.total == 1
 
 
-def test_thirty_predictions_are_a_sample(life):
+def test_thirty_predictions_are_a_sample(life: Life) -> None:
     for i in range(30):
         life.tell(i / 10, "prediction", predicted=1, category="c")
         life.tell(i / 10 + 0.01, "resolution", prediction=life.events[-1]["id"], actual=1)
@@ -253,7 +249,7 @@ def test_thirty_predictions_are_a_sample(life):
     assert life.day(0).prediction_accuracy.sample_sufficient is True
 
 
-def test_confidence_grows_with_resolved_decisions(life):
+def test_confidence_grows_with_resolved_decisions(life: Life) -> None:
     for i in range(6):
         life.trade(f"p{i}", (i, 100), (i + 0.5, 101), cites=["H-1"])
     life.until(24)
@@ -262,7 +258,7 @@ def test_confidence_grows_with_resolved_decisions(life):
     assert document.confidence == approx(6 / 16)
 
 
-def test_an_agent_that_did_nothing_has_no_rates(life):
+def test_an_agent_that_did_nothing_has_no_rates(life: Life) -> None:
     life.tell(0, "equity", balances={"USDC": 10}, value=10)
     life.until(DAY)
     document = life.day(0)

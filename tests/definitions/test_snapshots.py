@@ -6,6 +6,8 @@ import json
 import math
 import random
 from math import fsum
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,7 +52,7 @@ class Pots:
             price *= math.exp(self.rng.gauss(0, 0.005))
         return path
 
-    def tell(self, hours: float, type_: str, **fields) -> None:
+    def tell(self, hours: float, type_: str, **fields: Any) -> None:
         event = {"type": type_, "id": f"e{len(self.events)}", "agent": "w", "at": clock(hours)}
         self.events.append({**event, **fields})
 
@@ -155,7 +157,7 @@ class Pots:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_equity_at_midnight_is_what_the_snapshots_tell(tmp_path, seed):
+def test_equity_at_midnight_is_what_the_snapshots_tell(tmp_path: Path, seed: int) -> None:
     world = Pots(seed)
     store = open_store(str(tmp_path / "pots.db"))
     lines = b"".join(json.dumps(event).encode() + b"\n" for event in world.events)

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from retro.report import dump
 from retro.store.database import open_store
 from tests.worlds.lives import live, report
-from tests.worlds.oracle import DAY, WEEK, Life, closes, components, life_of
+from tests.worlds.oracle import DAY, WEEK, Life, approx, closes, components, life, life_of
 from tests.worlds.random_facts import HOUR, START, World
 
-
-@pytest.fixture
-def life(tmp_path):
-    return Life(tmp_path)
-
-
-def approx(value):
-    return pytest.approx(value, abs=1e-9, rel=1e-12)
+__all__ = ["life"]
 
 
 @pytest.fixture
-def unpriced_life(life):
+def unpriced_life(life: Life) -> Life:
     """100 ARB in the wallet from the start; ARB was traded, at 2 and 3, in the first week and, at 2 and 4, in the second."""
     life.tell(0, "equity", balances={"USDC": 1000, "ARB": 100})
     life.trade("p", (1, 2), (5, 3), instrument="ARB/USDC")
@@ -34,13 +28,13 @@ def unpriced_life(life):
     return life
 
 
-def test_the_wallet_is_worth_the_last_fill_in_every_week(unpriced_life):
+def test_the_wallet_is_worth_the_last_fill_in_every_week(unpriced_life: Life) -> None:
     ends = [unpriced_life.week(week).equity[-1].equity for week in range(4)]
     assert ends == approx([1301, 1403, 1403, 1403])
     assert [unpriced_life.week(week).equity[0].equity for week in range(1, 4)] == approx(ends[:-1])
 
 
-def test_equity_and_pnl_agree_from_week_to_week(unpriced_life):
+def test_equity_and_pnl_agree_from_week_to_week(unpriced_life: Life) -> None:
     """Up 100 on the coin in the second week, and 2 on its trade; nothing that statements show is missing."""
     for week, total in enumerate((101, 102, 0, 0)):
         document = unpriced_life.week(week)
@@ -49,13 +43,13 @@ def test_equity_and_pnl_agree_from_week_to_week(unpriced_life):
         assert document.pnl.unattributed == approx(0)
 
 
-def test_it_is_provisional_and_says_which_price_it_is(unpriced_life):
+def test_it_is_provisional_and_says_which_price_it_is(unpriced_life: Life) -> None:
     document = unpriced_life.week(2)
     assert document.data_quality.provisional
     assert document.data_quality.missing_marks == ["ARB: no mark, fill price used"]
 
 
-def test_an_open_position_is_worth_the_last_fill_of_another_one(life):
+def test_an_open_position_is_worth_the_last_fill_of_another_one(life: Life) -> None:
     """ "a" bought at 100 and stays; "z" sold the same coin at 130 weeks ago."""
     life.open(1, "a")
     life.fill(1, "a", "buy", 1, 100)
@@ -66,7 +60,7 @@ def test_an_open_position_is_worth_the_last_fill_of_another_one(life):
     assert components(life.week(2).pnl) == {}
 
 
-def test_settling_step_by_step_finds_the_same_fills(unpriced_life, tmp_path):
+def test_settling_step_by_step_finds_the_same_fills(unpriced_life: Life, tmp_path: Path) -> None:
     """Told in four pieces, each settled before the next, as a service does."""
     lines = unpriced_life.lines().splitlines(keepends=True)
     stepwise_life = Life(tmp_path, "pieces")
@@ -79,7 +73,7 @@ def test_settling_step_by_step_finds_the_same_fills(unpriced_life, tmp_path):
         assert json.loads(dump(stepwise_life.week(week))) == json.loads(dump(unpriced_life.week(week)))
 
 
-def test_gas_in_a_coin_without_marks_costs_what_the_coin_last_fetched(unpriced_life):
+def test_gas_in_a_coin_without_marks_costs_what_the_coin_last_fetched(unpriced_life: Life) -> None:
     """5 ARB of gas in the third week, at the 4 of the week before."""
     unpriced_life.tell(2 * WEEK + 30, "cost", kind="gas", asset="ARB", quantity=5)
     third = unpriced_life.week(2)
@@ -89,7 +83,7 @@ def test_gas_in_a_coin_without_marks_costs_what_the_coin_last_fetched(unpriced_l
 
 
 @pytest.mark.parametrize(("base", "quote"), [("USDC", "USDT"), ("USD", "USDT"), ("USDT", "DAI")])
-def test_a_dollar_without_marks_is_a_dollar_beside_a_dollar(tmp_path, base, quote):
+def test_a_dollar_without_marks_is_a_dollar_beside_a_dollar(tmp_path: Path, base: str, quote: str) -> None:
     """Traded in another dollar than the owner counts in: provisional and named, but not nothing."""
     life = Life(tmp_path, owner={"base_currency": base})
     life.tell(0, "equity", value=1000)
@@ -106,7 +100,7 @@ def test_a_dollar_without_marks_is_a_dollar_beside_a_dollar(tmp_path, base, quot
     assert day.data_quality.missing_marks == [f"{quote}: no mark, taken at par with the base currency"]
 
 
-def test_a_mark_of_the_other_dollar_comes_before_par(tmp_path):
+def test_a_mark_of_the_other_dollar_comes_before_par(tmp_path: Path) -> None:
     life = Life(tmp_path)
     life.marks("USDT", {0: 0.9, 8: 0.8})
     life.trade("p", (1, 100), (9, 110), instrument="ETH/USDT")
@@ -116,7 +110,7 @@ def test_a_mark_of_the_other_dollar_comes_before_par(tmp_path):
     assert day.data_quality.missing_marks == []
 
 
-def test_a_quote_that_nothing_prices_is_flagged_and_named(life):
+def test_a_quote_that_nothing_prices_is_flagged_and_named(life: Life) -> None:
     """110 euros less 100 are some amount, but not known and not nothing: out of every rate."""
     life.trade("p", (1, 100), (9, 110), instrument="ETH/EUR", cites=["H-1"])
     life.until(DAY)
@@ -127,7 +121,7 @@ def test_a_quote_that_nothing_prices_is_flagged_and_named(life):
     assert day.effectiveness.inaction_superiority_rate is None
 
 
-def test_what_flows_were_said_to_be_worth_is_a_price_where_nothing_else_is(life):
+def test_what_flows_were_said_to_be_worth_is_a_price_where_nothing_else_is(life: Life) -> None:
     """A pool of FOO, staked BAR and a present of BAZ, none with a mark, all with a value: worth that, also weeks later."""
     life.tell(0, "equity", balances={"USDC": 5000})
     life.open(1, "lp", "lp", instrument="FOO/USDC", token0="FOO", token1="USDC", lower=None, upper=None)
@@ -147,7 +141,7 @@ def test_what_flows_were_said_to_be_worth_is_a_price_where_nothing_else_is(life)
     assert components(life.week(2).pnl) == {}
 
 
-def test_a_pool_of_which_one_half_has_no_price_keeps_the_other(life):
+def test_a_pool_of_which_one_half_has_no_price_keeps_the_other(life: Life) -> None:
     """Nothing says what FOO is worth: the 1,000 USDC beside it are still there."""
     life.tell(0, "equity", balances={"USDC": 5000, "FOO": 100})
     life.open(
@@ -169,7 +163,7 @@ def test_a_pool_of_which_one_half_has_no_price_keeps_the_other(life):
 
 
 @pytest.mark.parametrize("seed", [1, 3])
-def test_a_world_without_any_mark_loses_nothing_from_day_to_day(tmp_path, seed):
+def test_a_world_without_any_mark_loses_nothing_from_day_to_day(tmp_path: Path, seed: int) -> None:
     """Every day begins with the equity the day before ended with, and what lies between is pnl and the owner's money."""
     world = World(seed, days=9)
     gift = {"type": "flow", "asset": "ARB"}  # may come before anything was dealt in it

@@ -67,7 +67,9 @@ def poisoned(value: Any, text: str) -> Any:
     return value
 
 
-def hostile(document: RetrospectiveReport | PositionRetrospective, text: str):
+def hostile(
+    document: RetrospectiveReport | PositionRetrospective, text: str
+) -> RetrospectiveReport | PositionRetrospective:
     fields = poisoned(document.model_dump(mode="json"), text)
     for position in fields.get("positions", [fields]):
         position["path"] = []  # charts are drawn from figures; their few words are escaped by whoever draws

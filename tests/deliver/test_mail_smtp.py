@@ -5,10 +5,11 @@ from __future__ import annotations
 import socket
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from retro.deliver.channel import Rejected, Retry, Sent
+from retro.deliver.channel import Outcome, Rejected, Retry, Sent
 from retro.deliver.mail.smtp import Server, transmit
 from retro.secret import Secret
 from tests.worlds.smtp_server import Certificate, Mailbox, certificate, free_port, scripted, serve
@@ -17,7 +18,7 @@ PASSWORD = "pässwörd hunter2=&"
 BODY = b"From: a@x.test\r\nTo: b@x.test\r\nSubject: s\r\n\r\nline\r\n.dot\r\nlast\r\n"
 
 
-def send(port: int, to: str = "b@x.test", *, host: str = "127.0.0.1", **options):
+def send(port: int, to: str = "b@x.test", *, host: str = "127.0.0.1", **options: Any) -> Outcome:
     options = {"security": "none", "patience_s": 5.0, "deadline_s": 10.0, **options}
     return transmit(Server(host, port, **options), "a@x.test", to, BODY)
 
@@ -44,7 +45,7 @@ def test_a_mail_arrives_byte_for_byte() -> None:
 
 
 @pytest.mark.parametrize("security", ["starttls", "tls"])
-def test_under_tls_with_a_log_in(security, trusted: Certificate) -> None:
+def test_under_tls_with_a_log_in(security: str, trusted: Certificate) -> None:
     box = Mailbox(users={"ada": PASSWORD})
     with serve(box, security=security, identity=trusted) as port:
         outcome = send(
@@ -56,7 +57,7 @@ def test_under_tls_with_a_log_in(security, trusted: Certificate) -> None:
 
 
 @pytest.mark.parametrize("off", [("LOGIN",), ("PLAIN",)])
-def test_log_in_by_either_mechanism_also_with_a_password_beyond_ascii(off) -> None:
+def test_log_in_by_either_mechanism_also_with_a_password_beyond_ascii(off: tuple[str]) -> None:
     box = Mailbox(users={"ada": PASSWORD})
     with serve(box, mechanisms_off=off) as port:
         assert send(port, username="ada", password=Secret("RETRO_SMTP_PASSWORD", PASSWORD)) == Sent()
@@ -90,7 +91,7 @@ def test_nothing_is_sent_in_clear_when_starttls_is_asked_for_and_not_offered() -
 
 
 @pytest.mark.parametrize("security", ["starttls", "tls"])
-def test_a_certificate_nobody_vouches_for_is_not_trusted(security, identity: Certificate) -> None:
+def test_a_certificate_nobody_vouches_for_is_not_trusted(security: str, identity: Certificate) -> None:
     box = Mailbox()
     with serve(box, security=security, identity=identity) as port:
         outcome = send(port, security=security)
@@ -185,7 +186,7 @@ def test_15_a_silent_server_costs_no_more_than_our_patience() -> None:
 
 
 @pytest.mark.parametrize("security", ["none", "tls"])
-def test_15_a_dripping_server_is_cut_at_the_deadline(security, trusted: Certificate) -> None:
+def test_15_a_dripping_server_is_cut_at_the_deadline(security: str, trusted: Certificate) -> None:
     def drip(connection: socket.socket) -> None:
         end = trusted.context.wrap_socket(connection, server_side=True) if security == "tls" else connection
         with end:

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
 
 import pytest
 
@@ -48,7 +49,7 @@ def webhook(status: int = 200) -> Iterator[tuple[int, list[dict]]]:
             thread.join(10)
 
 
-def channel(*urls: str, secret: str = "", **options) -> NotifyChannel:
+def channel(*urls: str, secret: str = "", **options: Any) -> NotifyChannel:
     config = Config.model_validate({"notify": {"urls": list(urls)}})
     return NotifyChannel(config, Secret("RETRO_NOTIFY_URLS", secret) if secret else None, **options)
 

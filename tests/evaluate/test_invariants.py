@@ -6,6 +6,7 @@ import json
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ from retro.evaluate.position.life import Lookahead
 from retro.evaluate.position.summary import book_row
 from retro.evaluate.report import retrospective_of
 from retro.periods import DAY
-from retro.report import Costs
+from retro.report import Costs, PositionRetrospective
 from retro.report.form import finite_figures
 from tests.accounting.test_invariants import T0, history, prices
 from tests.worlds.commands import SAMPLE, Retro, retro, sample_db
@@ -27,7 +28,7 @@ from tests.worlds.commands import SAMPLE, Retro, retro, sample_db
 __all__ = ["retro", "sample_db"]
 
 
-def retrospective(track, **more):
+def retrospective(track: Any, **more: Any) -> PositionRetrospective:
     horizon = Lookahead(end=T0 + 3 * DAY, known_until=T0 + 9 * DAY, after_until=None, offsets=())
     return retrospective_of(
         track,

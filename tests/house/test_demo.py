@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import pytest
 
 import playbook
-from tests.worlds.commands import ROOT, checkout
+from tests.worlds.commands import checkout
+from tests.worlds.places import ROOT
 
 
 class Demo(NamedTuple):

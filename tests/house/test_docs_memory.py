@@ -11,7 +11,8 @@ import pytest
 
 from memory.situation.context import DEFAULT
 from retro.surface.mcp.tools import READS, WRITES
-from tests.worlds.commands import ROOT, Retro, retro
+from tests.worlds.commands import Retro, retro
+from tests.worlds.places import ROOT
 
 __all__ = ["retro"]
 
@@ -50,7 +51,7 @@ def follow(retro: Retro, block: str) -> None:
             assert line in printed, f"`{command}` does not print, in this order: {line!r}\n{result.out}"
 
 
-def test_the_page_can_be_followed_from_top_to_bottom(retro: Retro, monkeypatch: pytest.MonkeyPatch):
+def test_the_page_can_be_followed_from_top_to_bottom(retro: Retro, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     reader_s_files()
     for kind, body in BLOCKS:
@@ -64,11 +65,11 @@ def test_the_page_can_be_followed_from_top_to_bottom(retro: Retro, monkeypatch: 
     assert retro("plans", "--json").data[0]["vs_inaction"] == 0.8  # skipping a loss was worth it
 
 
-def test_the_page_names_every_tool_and_what_it_may_do():
+def test_the_page_names_every_tool_and_what_it_may_do() -> None:
     rows = re.findall(r"^\| (`[a-z_`, ]+) \| (read-only|writes) \|", PAGE, re.MULTILINE)
     permissions = {name: mark for names, mark in rows for name in re.findall(r"`(\w+)`", names)}
     assert permissions == dict.fromkeys(READS, "read-only") | dict.fromkeys(WRITES, "writes")
 
 
-def test_the_page_names_every_field_of_a_situation():
+def test_the_page_names_every_field_of_a_situation() -> None:
     assert [field.name for field in DEFAULT.fields if f"`{field.name}`" not in PAGE] == []

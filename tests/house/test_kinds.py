@@ -7,7 +7,7 @@ from typing import get_args
 
 from retro.kinds import CALENDAR, KINDS, MAILED, KindName
 from retro.periods import Horizon
-from tests.worlds.commands import ROOT
+from tests.worlds.places import ROOT
 
 NAMED_KINDS = {
     "daily",

@@ -18,8 +18,9 @@ import playbook
 from retro.config import load
 from retro.journal import FIELDS, check
 from retro.report import PositionRetrospective, RetrospectiveReport
-from tests.worlds.commands import ROOT, checkout, process, round_trip
+from tests.worlds.commands import checkout, process, round_trip
 from tests.worlds.freqtrade_databases import Order, Trade, write
+from tests.worlds.places import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = sorted(path for path in (ROOT / "docs").rglob("*.md")) + [

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import sqlite3
 from collections import defaultdict
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -17,10 +17,9 @@ from retro.ingest.freqtrade.reader import read
 from retro.journal import check
 from retro.model import Batch, Decision, Equity, EventRow, Exit, Fact, Fill, Flow, Position, decode
 from retro.periods import parse_instant
-from tests.worlds.freqtrade_databases import TRADES, Order, Trade, write
+from tests.worlds.freqtrade_databases import TRADES, D, Order, Trade, lives, write
 
 NOW = parse_instant("2026-11-22T00:00:00Z")
-D = "2026-01-{:02d} 00:00:00.000000"
 
 
 def rows_of(batches: list[Batch]) -> dict[tuple[str, str, str], EventRow]:
@@ -34,7 +33,7 @@ def rows_of(batches: list[Batch]) -> dict[tuple[str, str, str], EventRow]:
     return named
 
 
-def facts_of(path: Path, **options) -> tuple[list[Fact], list[str]]:
+def facts_of(path: Path, **options: Any) -> tuple[list[Fact], list[str]]:
     batches = list(read(path, now=NOW, **options))
     facts = [decode(row.body, row.at) for row in rows_of(batches).values()]
     return facts, [fault.reason for batch in batches for fault in batch.faults]
@@ -59,7 +58,7 @@ def profits(facts: list[Fact]) -> dict[str, Decimal]:
     return {position: money[position] for position in closed}
 
 
-def simple(**changes) -> Trade:
+def simple(**changes: Any) -> Trade:
     orders = [
         Order(entry=True, amount=2.0, price=100.0, at=D.format(1)),
         Order(False, 2.0, 110.0, D.format(3)),
@@ -68,7 +67,7 @@ def simple(**changes) -> Trade:
 
 
 @pytest.mark.parametrize("columns", sorted(TRADES))
-def test_a_trade_reads_the_same_in_every_age_of_the_schema(tmp_path, columns):
+def test_a_trade_reads_the_same_in_every_age_of_the_schema(tmp_path: Path, columns: Any) -> None:
     """Worked by hand: 2 x 110 less 0.1 %, less 2 x 100 and 0.1 %, is 19.58; the risk is 2 x (100 - 94)."""
     facts, faults = facts_of(write(tmp_path / "t.sqlite", [simple()], columns))
     (position,), fills = of(facts, Position), of(facts, Fill)
@@ -89,7 +88,7 @@ def test_a_trade_reads_the_same_in_every_age_of_the_schema(tmp_path, columns):
     )
 
 
-def test_numbers_keep_the_digits_the_database_holds(tmp_path):
+def test_numbers_keep_the_digits_the_database_holds(tmp_path: Path) -> None:
     price, amount = 0.1 + 0.2, 1e-08
     order = Order(True, amount, price, D.format(1))
     facts, _ = facts_of(write(tmp_path / "t.sqlite", [Trade([order], open=True)]))
@@ -97,38 +96,11 @@ def test_numbers_keep_the_digits_the_database_holds(tmp_path):
     assert (fill.price, fill.quantity) == (Decimal("0.30000000000000004"), Decimal("0.00000001"))
 
 
-money = st.floats(0.01, 5000).map(lambda x: float(f"{x:.6g}"))
-amounts = st.floats(0.01, 100).map(lambda x: float(f"{x:.5g}"))
-
-
-@st.composite
-def lives(draw, dust=True):
-    """A closed trade: entries and partial exits in any order, fees in the coin, dust, funding, either side."""
-    futures = draw(st.booleans())
-    short = futures and draw(st.booleans())
-    orders, holding = [], 0.0
-    for day in range(1, draw(st.integers(2, 7)) + 1):
-        entry = not holding or draw(st.booleans())
-        if entry:
-            amount = draw(amounts)
-            fee = round(amount * 0.001, 8) if dust and not futures and draw(st.booleans()) else None
-            holding += amount - (fee or 0.0)
-        else:
-            fee, amount = None, round(holding * draw(st.floats(0.1, 0.9)), 6)
-            holding -= amount
-        if amount > 0:
-            funding = draw(st.floats(-5, 5).map(lambda x: round(x, 8))) if futures else None
-            orders.append(Order(entry, amount, draw(money), D.format(day), fee, funding))
-    step = draw(st.sampled_from([0.0, 0.001])) if dust else 0.0
-    last = math.floor(holding / step) * step if step else holding
-    orders.append(Order(False, last or holding, draw(money), D.format(20)))
-    pair, mode = ("ETH/USDT:USDT", "FUTURES") if futures else ("ETH/USDT", "SPOT")
-    return Trade(orders, pair=pair, mode=mode, short=short, leverage=draw(st.sampled_from([1.0, 3.0])))
-
-
 @given(st.lists(lives(), min_size=1, max_size=4), st.sampled_from([49, 51]))
 @settings(deadline=None, max_examples=60)
-def test_every_closed_trade_comes_to_the_profit_the_bot_states(tmp_path_factory, trades, columns):
+def test_every_closed_trade_comes_to_the_profit_the_bot_states(
+    tmp_path_factory: pytest.TempPathFactory, trades: list[Any], columns: int
+) -> None:
     for number, trade in enumerate(trades, 1):
         trade.id = number
     facts, faults = facts_of(write(tmp_path_factory.mktemp("db") / "t.sqlite", trades, columns))
@@ -140,7 +112,9 @@ def test_every_closed_trade_comes_to_the_profit_the_bot_states(tmp_path_factory,
 
 @given(lives(dust=False), st.data())
 @settings(deadline=None, max_examples=40)
-def test_a_database_read_later_only_adds_facts(tmp_path_factory, trade, data):
+def test_a_database_read_later_only_adds_facts(
+    tmp_path_factory: pytest.TempPathFactory, trade: Any, data: st.DataObject
+) -> None:
     """What was told while the trade was open is told again, word for word, when it has closed."""
     room = tmp_path_factory.mktemp("db")
     order_count = data.draw(st.integers(1, len(trade.orders) - 1))
@@ -152,7 +126,9 @@ def test_a_database_read_later_only_adds_facts(tmp_path_factory, trade, data):
     assert rows_of(list(read(room / "late.sqlite", as_of=as_of, now=NOW))) == before
 
 
-def test_an_entry_whose_fee_was_taken_in_the_coin_shrinks_to_what_was_sold_and_reads_so_before(tmp_path):
+def test_an_entry_whose_fee_was_taken_in_the_coin_shrinks_to_what_was_sold_and_reads_so_before(
+    tmp_path: Path,
+) -> None:
     """Bought 10, fee 0.01, the exchange trades tenths: 9.9 can be sold, and 9.9 is the position, open or closed."""
     entry = Order(True, 10.0, 100.0, D.format(1), fee_base=0.01)
     closed = Trade([entry, Order(False, 9.9, 120.0, D.format(2))], stop=90.0)
@@ -164,7 +140,7 @@ def test_an_entry_whose_fee_was_taken_in_the_coin_shrinks_to_what_was_sold_and_r
     assert [fact for fact in earlier if fact in facts] == earlier
 
 
-def test_dust_leaves_each_entry_by_the_part_average_cost_leaves_in_it(tmp_path):
+def test_dust_leaves_each_entry_by_the_part_average_cost_leaves_in_it(tmp_path: Path) -> None:
     """10 at 100, 5 sold, 10 at 120, 14.9 sold: the cost is 5 x 100 + 14.9 x (5 x 100 + 10 x 120) / 15."""
     orders = [
         Order(True, 10.0, 100.0, D.format(1)),
@@ -180,7 +156,9 @@ def test_dust_leaves_each_entry_by_the_part_average_cost_leaves_in_it(tmp_path):
     assert float(profits(facts)["ft-1"]) == pytest.approx(5 * 110 + 14.9 * 130 - 2188.6666666667, abs=1e-8)
 
 
-def test_a_leveraged_short_with_funding_is_a_perp_and_its_funding_books_with_the_order(tmp_path):
+def test_a_leveraged_short_with_funding_is_a_perp_and_its_funding_books_with_the_order(
+    tmp_path: Path,
+) -> None:
     orders = [
         Order(True, 2.0, 100.0, D.format(1), funding=0.0),
         Order(True, 1.0, 103.0, D.format(2), funding=-0.25, tag="more"),
@@ -200,7 +178,7 @@ def test_a_leveraged_short_with_funding_is_a_perp_and_its_funding_books_with_the
     assert profits(facts)["ft-1"] == Decimal(303) - Decimal("0.303") - Decimal("270.27") + Decimal("0.5")
 
 
-def test_funding_that_only_the_trade_knows_books_at_its_close(tmp_path):
+def test_funding_that_only_the_trade_knows_books_at_its_close(tmp_path: Path) -> None:
     trade = simple(
         pair="ETH/USDT:USDT", mode="FUTURES", row={"funding_fees": -1.5, "close_profit_abs": 18.08}
     )
@@ -209,7 +187,7 @@ def test_funding_that_only_the_trade_knows_books_at_its_close(tmp_path):
     assert [(flow.kind, flow.value) for flow in of(facts, Flow)] == [("funding_paid", Decimal("1.5"))]
 
 
-def test_what_was_decided_why_and_on_which_tag(tmp_path):
+def test_what_was_decided_why_and_on_which_tag(tmp_path: Path) -> None:
     """Entry, increase and exit cite; a partial exit tells its tag; a text that changed since is the exit's."""
     orders = [
         Order(True, 2.0, 100.0, D.format(1), tag="dip"),
@@ -228,7 +206,7 @@ def test_what_was_decided_why_and_on_which_tag(tmp_path):
     assert all(d.position == "ft-1" and d.instrument == "ETH/USDT" for d in of(facts, Decision))
 
 
-def test_only_what_can_no_longer_change_is_told(tmp_path):
+def test_only_what_can_no_longer_change_is_told(tmp_path: Path) -> None:
     """Open, unfilled and cancelled orders are no facts; what a cancelled order had filled by then is one."""
     orders = [
         Order(True, 2.0, 100.0, D.format(1)),
@@ -246,7 +224,7 @@ def test_only_what_can_no_longer_change_is_told(tmp_path):
     assert (of(facts, Exit), faults) == ([], [])
 
 
-def test_a_buy_still_pending_in_the_oldest_schema_is_no_fact(tmp_path):
+def test_a_buy_still_pending_in_the_oldest_schema_is_no_fact(tmp_path: Path) -> None:
     still = Trade([Order(True, 1.0, 9.0, D.format(1))], open=True, row={"open_order_id": "o1"})
     selling = Trade([Order(True, 1.0, 9.0, D.format(1))], id=2, open=True)
     selling.row = {"open_order_id": "o2", "close_rate_requested": 9.5}
@@ -268,13 +246,15 @@ def test_a_buy_still_pending_in_the_oldest_schema_is_no_fact(tmp_path):
     ],
     ids=["edited by hand", "row tells its last leg only", "interest on margin", "row is silent"],
 )
-def test_a_row_that_its_orders_do_not_explain_is_believed_and_told_of(tmp_path, row, profit, words):
+def test_a_row_that_its_orders_do_not_explain_is_believed_and_told_of(
+    tmp_path: Path, row: dict[str, Any], profit: Decimal, words: list[str]
+) -> None:
     facts, faults = facts_of(write(tmp_path / "t.sqlite", [simple(row=row)]))
     assert profits(facts) == {"ft-1": profit}
     assert [fault[: len(word)] for fault, word in zip(faults, words, strict=True)] == words
 
 
-def test_an_exit_whose_order_is_missing_is_taken_from_the_row(tmp_path):
+def test_an_exit_whose_order_is_missing_is_taken_from_the_row(tmp_path: Path) -> None:
     whole = Trade(
         [
             Order(True, 2.0, 100.0, D.format(1)),
@@ -292,7 +272,7 @@ def test_an_exit_whose_order_is_missing_is_taken_from_the_row(tmp_path):
     assert profits(facts)["ft-2"] == Decimal("19.58")
 
 
-def test_a_closed_trade_that_nothing_explains_is_told_of(tmp_path):
+def test_a_closed_trade_that_nothing_explains_is_told_of(tmp_path: Path) -> None:
     path = write(tmp_path / "t.sqlite", [simple(), simple(id=2)])
     with sqlite3.connect(path) as connection:
         connection.execute("DELETE FROM orders WHERE ft_trade_id = 2")
@@ -303,7 +283,7 @@ def test_a_closed_trade_that_nothing_explains_is_told_of(tmp_path):
     assert faults == ["it is closed, but neither its orders nor its row say what was bought at what price"]
 
 
-def test_agents_are_named_for_strategy_and_for_stake_where_there_are_two(tmp_path):
+def test_agents_are_named_for_strategy_and_for_stake_where_there_are_two(tmp_path: Path) -> None:
     bitcoin = simple(id=2, pair="ETH/BTC", stake="BTC")
     other = simple(id=3, strategy="My Strategy/2")
     path = write(tmp_path / "t.sqlite", [simple(), bitcoin, other])
@@ -316,7 +296,7 @@ def test_agents_are_named_for_strategy_and_for_stake_where_there_are_two(tmp_pat
         list(read(path, agent="a/b", now=NOW))
 
 
-def test_as_of_is_the_last_thing_the_database_knows_of(tmp_path):
+def test_as_of_is_the_last_thing_the_database_knows_of(tmp_path: Path) -> None:
     """An order that was touched without filling moves it; times beyond the ingest clock do not."""
     waiting = Order(False, 2.0, 130.0, "2026-01-09 12:00:00", filled=0.0, status="open", open=True)
     wrong = Order(False, 2.0, 130.0, "2030-01-01 00:00:00", filled=0.0, status="open", open=True)
@@ -325,7 +305,7 @@ def test_as_of_is_the_last_thing_the_database_knows_of(tmp_path):
     assert batch.as_of == {"Sample": parse_instant("2026-01-09T12:00:00Z")}
 
 
-def test_equity_is_the_sum_of_what_the_bot_manages(tmp_path):
+def test_equity_is_the_sum_of_what_the_bot_manages(tmp_path: Path) -> None:
     wallet = [
         {"timestamp": D.format(1), "currency": "USDT", "balance": 800.0, "total_quote": 800.0},
         {"timestamp": D.format(1), "currency": "ETH", "balance": 2.0, "rate": 100.0, "total_quote": 200.0},
@@ -376,7 +356,9 @@ junk = st.one_of(
     st.booleans(),
 )
 @settings(deadline=None, max_examples=150)
-def test_whatever_a_cell_holds_the_other_trades_are_told(tmp_path_factory, cell, value, is_open):
+def test_whatever_a_cell_holds_the_other_trades_are_told(
+    tmp_path_factory: pytest.TempPathFactory, cell: Any, value: Any, is_open: bool
+) -> None:
     """A cell of nonsense costs at most its own trade, with a fault that names it, and never a traceback."""
     path = write(tmp_path_factory.mktemp("db") / "t.sqlite", [simple(open=is_open), simple(id=2)])
     with sqlite3.connect(path) as connection:

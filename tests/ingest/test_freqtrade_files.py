@@ -9,8 +9,10 @@ import pickle
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,20 +20,19 @@ from retro.errors import InputError, UsageError
 from retro.ingest.freqtrade.reader import read
 from retro.model import Batch, Exit, Fill, Flow, decode
 from retro.periods import DAY, HOUR, parse_instant
-from tests.worlds.freqtrade_databases import Order, Trade, result, write, zipped
+from tests.worlds.freqtrade_databases import D, Order, Trade, result, write, zipped
 from tests.worlds.places import ROOT
 
 NOW = parse_instant("2026-11-22T00:00:00Z")
 SHARED = Path(os.environ.get("RETRO_SHARED_DATA", ROOT.parent / "shared" / "data")) / "freqtrade"
-D = "2026-01-{:02d} 00:00:00.000000"
 
 
-def simple(**changes) -> Trade:
+def simple(**changes: Any) -> Trade:
     orders = [Order(True, 2.0, 100.0, D.format(1)), Order(False, 2.0, 110.0, D.format(3))]
     return Trade(**({"orders": orders, "stop": 94.0} | changes))
 
 
-def bodies(path: Path, **options) -> list[str]:
+def bodies(path: Path, **options: Any) -> list[str]:
     return [row.body for batch in read(path, now=NOW, **options) for row in batch.rows]
 
 
@@ -55,7 +56,7 @@ sys.stdin.read(1)
 
 
 @pytest.fixture
-def bot(tmp_path):
+def bot(tmp_path: Path) -> Iterator[tuple[Path, subprocess.Popen[bytes]]]:
     """A bot that has committed to its WAL, is in the middle of another write, and lives in another process."""
     path = write(tmp_path / "bot" / "t.sqlite", [simple()])
     with subprocess.Popen(
@@ -67,11 +68,13 @@ def bot(tmp_path):
 
 
 @pytest.fixture(autouse=True)
-def room(tmp_path):
+def room(tmp_path: Path) -> None:
     (tmp_path / "bot").mkdir()
 
 
-def test_a_live_database_is_read_as_committed_and_nothing_beside_it_changes(bot):
+def test_a_live_database_is_read_as_committed_and_nothing_beside_it_changes(
+    bot: tuple[Path, subprocess.Popen[bytes]],
+) -> None:
     path, _ = bot
     before = folder(path.parent)
     assert "stop_loss" in bodies(path)[-1]
@@ -79,7 +82,9 @@ def test_a_live_database_is_read_as_committed_and_nothing_beside_it_changes(bot)
     assert set(before) == {"t.sqlite", "t.sqlite-wal", "t.sqlite-shm"}
 
 
-def test_what_a_killed_bot_left_in_its_wal_is_read_and_left_there(bot):
+def test_what_a_killed_bot_left_in_its_wal_is_read_and_left_there(
+    bot: tuple[Path, subprocess.Popen[bytes]],
+) -> None:
     path, process = bot
     process.kill()
     process.wait()
@@ -89,7 +94,7 @@ def test_what_a_killed_bot_left_in_its_wal_is_read_and_left_there(bot):
     assert folder(path.parent) == before
 
 
-def test_a_resting_wal_database_gets_no_files_beside_it(tmp_path):
+def test_a_resting_wal_database_gets_no_files_beside_it(tmp_path: Path) -> None:
     path = write(tmp_path / "bot" / "t.sqlite", [simple()])
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA journal_mode = WAL")
@@ -99,7 +104,7 @@ def test_a_resting_wal_database_gets_no_files_beside_it(tmp_path):
     assert folder(path.parent) == before
 
 
-def test_a_write_that_a_crash_tore_is_rolled_back_in_the_copy_only(tmp_path):
+def test_a_write_that_a_crash_tore_is_rolled_back_in_the_copy_only(tmp_path: Path) -> None:
     path = write(tmp_path / "bot" / "t.sqlite", [simple(id=number) for number in range(1, 200)])
     script = """
 import os, sqlite3, sys
@@ -116,7 +121,7 @@ os.kill(os.getpid(), 9)
     assert folder(path.parent) == before
 
 
-def test_a_locked_database_is_waited_for_and_then_told_of(tmp_path):
+def test_a_locked_database_is_waited_for_and_then_told_of(tmp_path: Path) -> None:
     path = write(tmp_path / "bot" / "t.sqlite", [simple()])
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("BEGIN EXCLUSIVE")
@@ -148,7 +153,7 @@ def _whole(path: Path) -> bytes:
         (lambda whole: b'{"a":' + b"[" * 100_000, "not a readable JSON document"),
     ],
 )
-def test_what_cannot_be_read_is_one_sentence(tmp_path, make, words):
+def test_what_cannot_be_read_is_one_sentence(tmp_path: Path, make: Any, words: str) -> None:
     path = tmp_path / "odd"
     path.write_bytes(make(_whole(tmp_path / "whole.sqlite")))
     with pytest.raises(InputError, match=words) as caught:
@@ -156,7 +161,7 @@ def test_what_cannot_be_read_is_one_sentence(tmp_path, make, words):
     assert "\n" not in str(caught.value)
 
 
-def test_a_folder_nothing_and_a_foreign_database_are_told_of(tmp_path):
+def test_a_folder_nothing_and_a_foreign_database_are_told_of(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is a folder"):
         bodies(tmp_path)
     with pytest.raises(InputError, match="does not exist"):
@@ -180,11 +185,11 @@ class _Bomb:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Callable[[str], None], tuple[str]]:
         return os.mkdir, (str(self.path),)
 
 
-def test_a_result_tells_the_same_trades_as_a_database_and_its_code_is_never_run(tmp_path):
+def test_a_result_tells_the_same_trades_as_a_database_and_its_code_is_never_run(tmp_path: Path) -> None:
     trades = [simple(), simple(id=2, stop=0.0, enter_tag="dip")]
     mark = tmp_path / "ran"
     document = result(trades)
@@ -212,7 +217,7 @@ def test_a_result_tells_the_same_trades_as_a_database_and_its_code_is_never_run(
     assert bodies(beside) == [row.body for row in batch.rows]
 
 
-def test_a_result_with_funding_shorts_and_two_strategies(tmp_path):
+def test_a_result_with_funding_shorts_and_two_strategies(tmp_path: Path) -> None:
     short = simple(pair="ETH/USDT:USDT", mode="FUTURES", short=True)
     short.orders[1].funding = 0.5
     both = {"strategy": result([short])["strategy"] | result([simple(strategy="Other")])["strategy"]}
@@ -228,7 +233,9 @@ def test_a_result_with_funding_shorts_and_two_strategies(tmp_path):
 @pytest.mark.parametrize(
     ("balance", "valid"), [(1000, True), (float("nan"), False), (-5, False), ("x", False)]
 )
-def test_a_result_whose_capital_is_no_amount_is_told_of_and_read(tmp_path, balance, valid):
+def test_a_result_whose_capital_is_no_amount_is_told_of_and_read(
+    tmp_path: Path, balance: float | str, valid: bool
+) -> None:
     backtest = result([simple()])
     backtest["strategy"]["Sample"]["starting_balance"] = balance
     (batch,) = read(zipped(tmp_path / "r.zip", {"r.json": backtest}), now=NOW)
@@ -238,7 +245,7 @@ def test_a_result_whose_capital_is_no_amount_is_told_of_and_read(tmp_path, balan
     )
 
 
-def test_a_bomb_is_not_unpacked(tmp_path):
+def test_a_bomb_is_not_unpacked(tmp_path: Path) -> None:
     """A large entry that unfolds two hundred times and more is refused, whatever size it declares."""
     path = zipped(tmp_path / "bomb.zip", {"r.json": b'{"strategy": {"' + b" " * (17 << 20)})
     with pytest.raises(InputError, match="would unpack to more than"):
@@ -276,7 +283,7 @@ def marks(batches: list[Batch]) -> dict[str, tuple[int, int, int]]:
     }
 
 
-def test_marks_come_from_the_trades_own_timeframe_a_day_before_to_a_month_after(tmp_path):
+def test_marks_come_from_the_trades_own_timeframe_a_day_before_to_a_month_after(tmp_path: Path) -> None:
     data = tmp_path / "candles"
     candles(data / "ETH_USDT-1h.feather", "2025-12-01T00:00:00Z", HOUR, 24 * 120)
     candles(data / "ETH_USDT-1d.feather", "2025-12-01T00:00:00Z", DAY, 120)
@@ -293,7 +300,7 @@ def test_marks_come_from_the_trades_own_timeframe_a_day_before_to_a_month_after(
 
 
 @pytest.mark.parametrize(("name", "opener"), [("ETH_USDT-1h.json", open), ("ETH_USDT-1h.json.gz", gzip.open)])
-def test_the_older_json_candles_give_marks_too(tmp_path, name, opener):
+def test_the_older_json_candles_give_marks_too(tmp_path: Path, name: str, opener: Any) -> None:
     start = parse_instant("2025-12-30T22:00:00Z")
     rows = [[(start + n * HOUR) // 1000, 1.0, 3.0, 1.0, 2.0 + n, 9.0] for n in range(5)]
     rows[3][4] = None
@@ -310,7 +317,7 @@ def test_the_older_json_candles_give_marks_too(tmp_path, name, opener):
     assert "cannot be read as candles" in fault.reason
 
 
-def test_an_open_trade_is_followed_to_what_is_complete_now(tmp_path):
+def test_an_open_trade_is_followed_to_what_is_complete_now(tmp_path: Path) -> None:
     data = tmp_path / "candles"
     candles(data / "ETH_USDT-1h.feather", "2025-12-01T00:00:00Z", HOUR, 24 * 120)
     path = write(tmp_path / "t.sqlite", [simple(orders=simple().orders[:1], open=True, timeframe=60)])
@@ -321,7 +328,7 @@ def test_an_open_trade_is_followed_to_what_is_complete_now(tmp_path):
     assert marks(list(read(path, candles=data, now=much_later)))["ETH/USDT"][1] == complete + 80 * DAY
 
 
-def test_pairs_without_candles_are_told_of_and_futures_have_their_own_folder(tmp_path):
+def test_pairs_without_candles_are_told_of_and_futures_have_their_own_folder(tmp_path: Path) -> None:
     data = tmp_path / "candles"
     candles(data / "ETH_USDT_USDT-1h-futures.feather", "2025-12-31T00:00:00Z", HOUR, 9)
     (data / "futures").mkdir()
@@ -364,7 +371,7 @@ def profits(path: Path) -> dict[str, Decimal]:
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the real databases are not on this machine")
 @pytest.mark.parametrize("path", sorted(SHARED.rglob("*.sqlite")), ids=lambda path: path.stem)
-def test_real_databases_come_to_what_they_state(path):
+def test_real_databases_come_to_what_they_state(path: Any) -> None:
     realised = profits(path)
     connection = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
     connection.row_factory = sqlite3.Row
@@ -381,7 +388,7 @@ def test_real_databases_come_to_what_they_state(path):
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the real databases are not on this machine")
 @pytest.mark.parametrize("name", ["tradesv3_HeuristicMix15m.sqlite", "backtest-result.zip"])
-def test_a_real_backtest_gives_the_figures_freqtrade_printed(name):
+def test_a_real_backtest_gives_the_figures_freqtrade_printed(name: str) -> None:
     realised = profits(SHARED / "kucoin_15m" / name)
     assert float(sum(realised.values())) == pytest.approx(-8309.1196, abs=1e-4)
     assert sum(profit > 0 for profit in realised.values()) / len(realised) == pytest.approx(0.62109, abs=1e-5)

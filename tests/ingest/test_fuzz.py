@@ -5,8 +5,10 @@ from __future__ import annotations
 import gzip
 import io
 import json
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -181,7 +183,7 @@ def test_a_flipped_byte_of_a_gzip_file_costs_only_what_follows(place: int, mask:
     )
 )
 def test_the_quick_clock_reads_times_as_the_calendar_does(text: str) -> None:
-    def parsed(how):
+    def parsed(how: Callable[[str], Any]) -> Any:
         try:
             return how(text)
         except (ValueError, IndexError):

@@ -9,6 +9,7 @@ import lzma
 import os
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -72,7 +73,7 @@ def test_a_gzip_bomb_stops_with_a_sentence_and_keeps_what_came_before(tmp_path: 
         (lambda path: path.write_bytes(lzma.compress(b"{}")), "is packed with xz; unpack it first"),
     ],
 )
-def test_what_is_no_journal_at_all_is_one_sentence(tmp_path: Path, make, says: str) -> None:
+def test_what_is_no_journal_at_all_is_one_sentence(tmp_path: Path, make: Any, says: str) -> None:
     path = tmp_path / "source"
     make(path)
     with pytest.raises(InputError, match=says) as caught:

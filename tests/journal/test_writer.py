@@ -12,6 +12,7 @@ import threading
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -283,7 +284,14 @@ _texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
     holdings=st.dictionaries(_names, _amounts, max_size=3),
 )
 def test_whatever_is_written_is_read_with_every_digit(
-    tmp_path_factory: pytest.TempPathFactory, position, quantity, price, fee, at, reasoning, holdings
+    tmp_path_factory: pytest.TempPathFactory,
+    position: str,
+    quantity: Any,
+    price: Any,
+    fee: Any,
+    at: Any,
+    reasoning: str,
+    holdings: Any,
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "round.jsonl"
     path.unlink(missing_ok=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ value = st.one_of(st.just(NO), st.integers(-100_000, 100_000).map(lambda n: n / 
 row = st.tuples(value, value, value, value, st.sampled_from([NO, 0.0, 1.0]))
 
 
-def resolved(*rows):
+def resolved(*rows: Any) -> Resolved:
     """Rows of (predicted, low, high, actual, correct)."""
     return Resolved(*(np.array(column, dtype=float) for column in zip(*rows, strict=True)))
 
@@ -42,12 +43,12 @@ def resolved(*rows):
         ((1.0, 0.0, 2.0, NO, NO), NO),
     ],
 )
-def test_what_counts_as_a_hit(prediction, verdict):
+def test_what_counts_as_a_hit(prediction: Any, verdict: Any) -> None:
     (got,) = accuracy.verdicts(resolved(prediction))
     assert got == pytest.approx(verdict, nan_ok=True)
 
 
-def test_accuracy_worked_by_hand():
+def test_accuracy_worked_by_hand() -> None:
     got = accuracy.accuracy(
         resolved(
             (1.0, 0.0, 2.0, 1.5, NO),
@@ -64,7 +65,7 @@ def test_accuracy_worked_by_hand():
     assert not got.sample_sufficient
 
 
-def test_nothing_resolved_gives_counts_and_no_rates():
+def test_nothing_resolved_gives_counts_and_no_rates() -> None:
     empty = np.empty(0)
     got = accuracy.accuracy(Resolved(empty, empty, empty, empty, empty))
     assert (got.total, got.judged, got.hits) == (0, 0, 0)
@@ -72,13 +73,15 @@ def test_nothing_resolved_gives_counts_and_no_rates():
 
 
 @pytest.mark.parametrize(("n", "sufficient"), [(29, False), (30, True)])
-def test_thirty_predictions_are_a_sufficient_sample(n, sufficient):
+def test_thirty_predictions_are_a_sufficient_sample(n: int, sufficient: bool) -> None:
     assert accuracy.accuracy(resolved(*[(1.0, NO, NO, 1.0, NO)] * n)).sample_sufficient is sufficient
 
 
 @given(st.lists(st.tuples(row, st.sampled_from(["fees", "price", None])), min_size=1, max_size=40))
 @settings(max_examples=100, deadline=None)
-def test_categories_partition_the_predictions(rows):
+def test_categories_partition_the_predictions(
+    rows: list[tuple[tuple[Any, Any, Any, Any, Any], str | None]],
+) -> None:
     table, categories = resolved(*[r for r, _ in rows]), [c for _, c in rows]
     parts = accuracy.accuracy_by(categories, table)
     categorised = [r for r, c in rows if c is not None]
@@ -91,7 +94,7 @@ def test_categories_partition_the_predictions(rows):
 
 @given(st.lists(row, min_size=1, max_size=40))
 @settings(max_examples=100, deadline=None)
-def test_rates_are_shares_and_residuals_bound_each_other(rows):
+def test_rates_are_shares_and_residuals_bound_each_other(rows: list[tuple[Any, Any, Any, Any, Any]]) -> None:
     got = accuracy.accuracy(resolved(*rows))
     assert got.hits <= got.judged <= got.total == len(rows)
     for rate in (got.hit_rate, got.interval_coverage):
@@ -102,7 +105,9 @@ def test_rates_are_shares_and_residuals_bound_each_other(rows):
 
 @given(st.lists(row, min_size=1, max_size=30), st.sampled_from([0.125, 2.0, 1024.0]))
 @settings(max_examples=60, deadline=None)
-def test_the_unit_of_a_prediction_does_not_change_hits(rows, scale):
+def test_the_unit_of_a_prediction_does_not_change_hits(
+    rows: list[tuple[Any, Any, Any, Any, Any]], scale: float
+) -> None:
     base = accuracy.verdicts(resolved(*rows))
     scaled = accuracy.verdicts(resolved(*[(*(x * scale for x in r[:4]), r[4]) for r in rows]))
     assert scaled == pytest.approx(base, nan_ok=True)

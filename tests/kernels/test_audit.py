@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import random
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,11 +32,11 @@ citations = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 8)), max_size=4
 outcomes = st.lists(st.floats(-100, 100), min_size=9, max_size=9)
 
 
-def rng(seed=7):
+def rng(seed: int = 7) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def columns(pairs):
+def columns(pairs: list[tuple[str, float]]) -> tuple[list[str], list[float]]:
     return [h for h, _ in pairs], [o for _, o in pairs]
 
 
@@ -42,11 +44,11 @@ def columns(pairs):
 
 
 @pytest.mark.parametrize("row", RULE, ids=lambda row: row["name"])
-def test_decision_rule_has_the_published_boundaries(row):
+def test_decision_rule_has_the_published_boundaries(row: Any) -> None:
     assert audit.recommend(row["n"], row["avg"]) == KIND[row["expect"]]
 
 
-def test_configured_thresholds_replace_the_seeds():
+def test_configured_thresholds_replace_the_seeds() -> None:
     strict = audit.Thresholds(min_citations=5, demote=0.0, investigate=2.0)
     assert audit.recommend(4, 9.0, strict) == "insufficient_data"
     assert audit.recommend(5, -0.001, strict) == "demote"
@@ -56,7 +58,7 @@ def test_configured_thresholds_replace_the_seeds():
 
 @given(st.integers(0, 20), st.floats(-10, 10), st.floats(0, 5))
 @settings(max_examples=100, deadline=None)
-def test_a_better_average_never_earns_a_worse_word(n, average, gain):
+def test_a_better_average_never_earns_a_worse_word(n: int, average: float, gain: float) -> None:
     ladder = ["demote", "investigate", "keep"]
     before, after = audit.recommend(n, average), audit.recommend(n, average + gain)
     if "insufficient_data" in (before, after):
@@ -68,7 +70,7 @@ def test_a_better_average_never_earns_a_worse_word(n, average, gain):
 # evidence
 
 
-def test_seed_heuristic_h7_is_demoted_on_weak_evidence():
+def test_seed_heuristic_h7_is_demoted_on_weak_evidence() -> None:
     """-2.10 on average, one win of three, interval -11.26..+7.06: a policy choice, not a proof."""
     credit = audit.credit(H7, [0, 0, 0], [0, 1, 2], 1)
     average = credit.full[0] / credit.evaluated[0]
@@ -96,11 +98,13 @@ def test_seed_heuristic_h7_is_demoted_on_weak_evidence():
         (10, (-1.0, 2.0), 0.11, "weak"),
     ],
 )
-def test_evidence_is_named_by_days_interval_and_false_discovery_rate(days, interval, q, expected):
+def test_evidence_is_named_by_days_interval_and_false_discovery_rate(
+    days: int, interval: tuple[float, float] | None, q: float | None, expected: str
+) -> None:
     assert audit.grade(days, interval, q) == expected
 
 
-def test_thirty_trades_of_one_busy_week_are_not_thirty_observations():
+def test_thirty_trades_of_one_busy_week_are_not_thirty_observations() -> None:
     """Thirty losses entered on five days are graded by the five days."""
     losses = -1.5 - 0.1 * np.arange(30) / 30
     (crowded,) = audit.weigh([by_day(losses, np.arange(30) % 5)], rng())
@@ -109,7 +113,7 @@ def test_thirty_trades_of_one_busy_week_are_not_thirty_observations():
     assert (spread.estimate.days, spread.estimate.method, spread.grade) == (30, "bca", "supported")
 
 
-def test_heuristics_of_pure_luck_are_rarely_supported():
+def test_heuristics_of_pure_luck_are_rarely_supported() -> None:
     """Of 150 families of ten worthless heuristics about one in ten has a false discovery."""
     source, discoveries = rng(4), 0
     for _ in range(150):
@@ -120,7 +124,7 @@ def test_heuristics_of_pure_luck_are_rarely_supported():
     assert 5 <= discoveries <= 27
 
 
-def test_rows_without_a_p_do_not_make_the_others_weaker():
+def test_rows_without_a_p_do_not_make_the_others_weaker() -> None:
     real = by_day([1.0, 1.2, 0.7, 1.4], [1, 2, 3, 4])
     alone = audit.weigh([real], rng())[0]
     accompanied = audit.weigh([by_day([5.0], [1]), real, by_day([0.0] * 4, [1, 2, 3, 4])], rng())
@@ -128,7 +132,7 @@ def test_rows_without_a_p_do_not_make_the_others_weaker():
     assert [row.grade for row in accompanied] == ["none", "suggestive", "weak"]
 
 
-def test_weighing_repeats_with_its_seed_and_takes_nothing_for_nothing():
+def test_weighing_repeats_with_its_seed_and_takes_nothing_for_nothing() -> None:
     samples = [by_day(rng(i).normal(size=15), np.arange(15)) for i in range(4)]
     assert audit.weigh(samples, rng(3)) == audit.weigh(samples, rng(3))
     assert audit.weigh([], rng()) == []
@@ -137,7 +141,7 @@ def test_weighing_repeats_with_its_seed_and_takes_nothing_for_nothing():
 # credit
 
 
-def test_full_and_shared_credit_agree_with_the_worked_example():
+def test_full_and_shared_credit_agree_with_the_worked_example() -> None:
     row = HEURISTICS["multi_citation"]
     table = np.array(row["citations"])
     decisions, heuristics = np.nonzero(table)
@@ -149,7 +153,7 @@ def test_full_and_shared_credit_agree_with_the_worked_example():
     assert uncited == pytest.approx(row["baseline_uncited_mean"], abs=1e-9)
 
 
-def test_sharing_evenly_is_the_shapley_value():
+def test_sharing_evenly_is_the_shapley_value() -> None:
     """Average marginal contribution over all orders in which heuristics could have been learnt."""
     example = HEURISTICS["multi_citation"]["shapley_unanimity_example"]
     names = sorted(example["shapley"])
@@ -170,7 +174,9 @@ def test_sharing_evenly_is_the_shapley_value():
 
 @given(citations, outcomes)
 @settings(max_examples=100, deadline=None)
-def test_shared_credit_adds_up_to_the_cited_outcomes(pairs, values):
+def test_shared_credit_adds_up_to_the_cited_outcomes(
+    pairs: list[tuple[int, int]], values: list[float]
+) -> None:
     got = audit.credit(values, *columns(pairs), 6)
     cited = {o for _, o in pairs}
     assert math.fsum(got.shared) == pytest.approx(math.fsum(values[o] for o in cited), abs=1e-9)
@@ -183,7 +189,9 @@ def test_shared_credit_adds_up_to_the_cited_outcomes(pairs, values):
 
 @given(citations, outcomes, st.randoms())
 @settings(max_examples=60, deadline=None)
-def test_citing_twice_or_in_another_order_changes_nothing(pairs, values, shuffle):
+def test_citing_twice_or_in_another_order_changes_nothing(
+    pairs: list[tuple[int, int]], values: list[float], shuffle: random.Random
+) -> None:
     once = audit.credit(values, *columns(pairs), 6)
     again = [*pairs, *pairs[:7]]
     shuffle.shuffle(again)
@@ -192,7 +200,7 @@ def test_citing_twice_or_in_another_order_changes_nothing(pairs, values, shuffle
         assert getattr(once, field).tolist() == getattr(twice, field).tolist()
 
 
-def test_unresolved_outcomes_earn_no_credit_and_zero_is_no_win():
+def test_unresolved_outcomes_earn_no_credit_and_zero_is_no_win() -> None:
     got = audit.credit([math.nan, 0.0, 3.0], [0, 0, 0, 1], [0, 1, 2, 2], 3)
     assert got.evaluated.tolist() == [2, 1, 0]
     assert got.wins.tolist() == [1, 1, 0]
@@ -203,7 +211,7 @@ def test_unresolved_outcomes_earn_no_credit_and_zero_is_no_win():
 # the largest trade
 
 
-def test_h7_is_mostly_one_trade():
+def test_h7_is_mostly_one_trade() -> None:
     got = audit.largest_trade(H7)
     assert (got.index, got.outcome) == (1, -4.80)
     assert got.share == pytest.approx(4.80 / 8.40)
@@ -211,14 +219,14 @@ def test_h7_is_mostly_one_trade():
     assert got.recommendation_without == "insufficient_data"
 
 
-def test_one_lucky_trade_can_be_all_that_keeps_a_heuristic():
+def test_one_lucky_trade_can_be_all_that_keeps_a_heuristic() -> None:
     got = audit.largest_trade([40.0, -1.2, -1.4, -1.1])
     assert got.share == 1.0
     assert got.recommendation_without == "demote"
     assert audit.recommend(4, (40.0 - 3.7) / 4) == "keep"
 
 
-def test_largest_trade_of_little_or_nothing():
+def test_largest_trade_of_little_or_nothing() -> None:
     assert audit.largest_trade([]) is None
     only = audit.largest_trade([-2.0])
     assert (only.share, only.average_without, only.recommendation_without) == (1.0, None, "insufficient_data")
@@ -230,7 +238,7 @@ def test_largest_trade_of_little_or_nothing():
 # heuristics that are always cited together
 
 
-def test_heuristics_cited_together_are_named_as_partners():
+def test_heuristics_cited_together_are_named_as_partners() -> None:
     """0 and 1 share five of six outcomes, 2 shares exactly four of five with 3: 0.8 is still separable."""
     pairs = [(0, o) for o in range(6)] + [(1, o) for o in range(5)]
     pairs += [(2, o) for o in range(10, 15)] + [(3, o) for o in range(10, 14)]
@@ -241,7 +249,7 @@ def test_heuristics_cited_together_are_named_as_partners():
 
 @given(citations)
 @settings(max_examples=100, deadline=None)
-def test_partners_are_those_whose_citation_sets_overlap(pairs):
+def test_partners_are_those_whose_citation_sets_overlap(pairs: list[tuple[int, int]]) -> None:
     cited = {h: {o for who, o in pairs if who == h} for h, _ in pairs}
     expected = {
         (i, j): len(cited[i] & cited[j]) / len(cited[i] | cited[j])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,27 +22,27 @@ returns = st.lists(st.floats(-0.2, 0.2), min_size=2, max_size=60).map(np.array)
 amounts = st.lists(st.floats(-100, 100), max_size=20)
 
 
-def near(value):
+def near(value: Any) -> Any:
     return value if value is None else pytest.approx(value, rel=1e-9, abs=1e-12)
 
 
 # returns
 
 
-def test_daily_returns_take_flows_out():
+def test_daily_returns_take_flows_out() -> None:
     """100 -> 150 with 40 deposited gained 10; the next day lost 15 of 150 while 35 left."""
     got = effectiveness.daily_returns([100, 150, 100], [40, -35])
     assert got.tolist() == pytest.approx([0.10, -0.10])
 
 
-def test_a_day_that_begins_without_equity_has_no_return():
+def test_a_day_that_begins_without_equity_has_no_return() -> None:
     got = effectiveness.daily_returns([0, 100, 110, -5, 20], [100, 0, 0, 0])
     assert [None if math.isnan(r) else round(r, 6) for r in got] == [None, 0.1, -1.045455, None]
 
 
 @given(st.lists(st.floats(1, 1e6), min_size=2, max_size=20), st.floats(0.01, 100))
 @settings(max_examples=50, deadline=None)
-def test_the_unit_of_money_does_not_change_returns(equity, scale):
+def test_the_unit_of_money_does_not_change_returns(equity: list[float], scale: float) -> None:
     flows = np.linspace(-1, 1, len(equity) - 1)
     base = effectiveness.daily_returns(equity, flows)
     scaled = effectiveness.daily_returns(np.array(equity) * scale, flows * scale)
@@ -53,7 +54,7 @@ def test_the_unit_of_money_does_not_change_returns(equity, scale):
 
 @pytest.mark.parametrize("annualisation", [252, 365])
 @pytest.mark.parametrize("name", SERIES)
-def test_free_functions_agree_with_empyrical(name, annualisation):
+def test_free_functions_agree_with_empyrical(name: Any, annualisation: int) -> None:
     row = SERIES[name]
     expected, daily = row[f"ann{annualisation}"], np.array(row["returns"])
     assert effectiveness.sharpe(daily, annualisation) == near(expected["sharpe"])
@@ -64,7 +65,7 @@ def test_free_functions_agree_with_empyrical(name, annualisation):
 
 
 @pytest.mark.parametrize("name", [name for name in SERIES if name != "flat"])
-def test_metrics_hold_what_the_free_functions_say(name):
+def test_metrics_hold_what_the_free_functions_say(name: Any) -> None:
     """`flat` is left out: numbers.md makes everything absent when the returns do not vary."""
     row = SERIES[name]
     got = effectiveness.return_metrics(row["returns"], 365)
@@ -76,7 +77,7 @@ def test_metrics_hold_what_the_free_functions_say(name):
     assert set(got.reasons) == absent
 
 
-def test_drawdown_counts_the_first_day():
+def test_drawdown_counts_the_first_day() -> None:
     """The curve starts at 1: a series that begins with its worst day has that drawdown."""
     assert effectiveness.max_drawdown(np.array([-0.3, 0.1])) == pytest.approx(-0.3)
 
@@ -93,14 +94,16 @@ def test_drawdown_counts_the_first_day():
         ([1e200, -0.5, 0.1], "not_finite"),
     ],
 )
-def test_without_days_or_variation_everything_is_absent_with_its_reason(daily, reason):
+def test_without_days_or_variation_everything_is_absent_with_its_reason(
+    daily: list[float], reason: str
+) -> None:
     got = effectiveness.return_metrics(daily)
     measures = ("volatility", "sharpe", "sortino", "max_drawdown", "calmar", "psr")
     assert [getattr(got, name) for name in measures] == [None] * 6
     assert got.reasons == dict.fromkeys(measures, reason)
 
 
-def test_only_gains_have_neither_downside_nor_drawdown():
+def test_only_gains_have_neither_downside_nor_drawdown() -> None:
     assert effectiveness.return_metrics([0.01, 0.02]).reasons == {
         "sortino": "no_downside",
         "calmar": "no_drawdown",
@@ -110,14 +113,14 @@ def test_only_gains_have_neither_downside_nor_drawdown():
 @pytest.mark.parametrize(
     ("days", "reportable", "noisy"), [(4, False, True), (5, True, True), (29, True, True), (30, True, False)]
 )
-def test_few_days_are_not_shown_or_marked_noisy(days, reportable, noisy):
+def test_few_days_are_not_shown_or_marked_noisy(days: int, reportable: bool, noisy: bool) -> None:
     got = effectiveness.return_metrics(np.sin(np.arange(days)) / 100)
     assert (got.days, got.reportable, got.noisy) == (days, reportable, noisy)
 
 
 @given(returns, st.floats(0.01, 10))
 @settings(max_examples=60, deadline=None)
-def test_ratios_ignore_leverage_and_volatility_scales_with_it(daily, leverage):
+def test_ratios_ignore_leverage_and_volatility_scales_with_it(daily: Any, leverage: float) -> None:
     base, scaled = effectiveness.return_metrics(daily), effectiveness.return_metrics(daily * leverage)
     if base.sharpe is None or base.volatility < 1e-3:
         return
@@ -128,7 +131,7 @@ def test_ratios_ignore_leverage_and_volatility_scales_with_it(daily, leverage):
 
 @given(returns)
 @settings(max_examples=60, deadline=None)
-def test_order_of_days_moves_the_drawdown_only(daily):
+def test_order_of_days_moves_the_drawdown_only(daily: Any) -> None:
     base, turned = effectiveness.return_metrics(daily), effectiveness.return_metrics(daily[::-1])
     assert (base.sharpe is None) == (turned.sharpe is None)
     if base.sharpe is not None:
@@ -139,13 +142,13 @@ def test_order_of_days_moves_the_drawdown_only(daily):
 
 @given(returns, st.floats(0.001, 0.05))
 @settings(max_examples=60, deadline=None)
-def test_a_better_every_day_is_a_better_ratio(daily, gain):
+def test_a_better_every_day_is_a_better_ratio(daily: Any, gain: float) -> None:
     base, better = effectiveness.sharpe(daily), effectiveness.sharpe(daily + gain)
     if base is not None and better is not None:
         assert better > base
 
 
-def test_risk_adjusted_return_is_yield_over_the_spread_of_daily_money():
+def test_risk_adjusted_return_is_yield_over_the_spread_of_daily_money() -> None:
     assert effectiveness.risk_adjusted_return(6.0, [1.0, 3.0, 5.0]) == pytest.approx(3.0)
     assert effectiveness.risk_adjusted_return(6.0, [1.0]) is None
     assert effectiveness.risk_adjusted_return(6.0, [0.1] * 5) is None
@@ -155,7 +158,7 @@ def test_risk_adjusted_return_is_yield_over_the_spread_of_daily_money():
 
 
 @pytest.mark.parametrize("row", PSR["grid"], ids=str)
-def test_psr_and_track_record_agree_with_fifty_digit_arithmetic(row):
+def test_psr_and_track_record_agree_with_fifty_digit_arithmetic(row: Any) -> None:
     got = effectiveness.psr(row["sr"], row["n"], row["skew"], row["kurt"], row["benchmark"])
     assert got == pytest.approx(float(row["psr"]), rel=1e-12)
     needed = effectiveness.minimum_track_record(row["sr"], row["skew"], row["kurt"], row["benchmark"])
@@ -163,7 +166,7 @@ def test_psr_and_track_record_agree_with_fifty_digit_arithmetic(row):
     assert needed == (None if expected is None else pytest.approx(float(expected), rel=1e-12))
 
 
-def test_psr_of_the_paper():
+def test_psr_of_the_paper() -> None:
     row = PSR["psr_paper"]
     ratio = row["mean"] / row["std"]
     normal = effectiveness.psr(ratio, row["n"], 0, 3)
@@ -180,7 +183,7 @@ def test_psr_of_the_paper():
 
 
 @pytest.mark.parametrize("row", PSR["dsr_paper"], ids=lambda row: str(row["trials"]))
-def test_deflated_sharpe_of_the_paper(row):
+def test_deflated_sharpe_of_the_paper(row: Any) -> None:
     variance = row["var_trials_annual"] / row["periods"]
     ratio = row["sr_annual"] / math.sqrt(row["periods"])
     assert effectiveness.expected_max_sharpe(row["trials"], variance) == pytest.approx(
@@ -192,7 +195,7 @@ def test_deflated_sharpe_of_the_paper(row):
 
 
 @pytest.mark.parametrize("row", PSR["expected_max_sr"], ids=lambda row: str(row["trials"]))
-def test_best_of_many_worthless_strategies(row):
+def test_best_of_many_worthless_strategies(row: Any) -> None:
     got = effectiveness.expected_max_sharpe(row["trials"], row["var"])
     assert got == pytest.approx(float(row["value"]), rel=1e-12)
     assert effectiveness.expected_max_sharpe(1, row["var"]) == 0.0
@@ -200,7 +203,7 @@ def test_best_of_many_worthless_strategies(row):
 
 @given(returns)
 @settings(max_examples=60, deadline=None)
-def test_psr_of_returns_mirrors_with_their_sign(daily):
+def test_psr_of_returns_mirrors_with_their_sign(daily: Any) -> None:
     up, down = effectiveness.psr_of(daily), effectiveness.psr_of(-daily)
     assert (up is None) == (down is None)
     if up is not None:
@@ -208,7 +211,7 @@ def test_psr_of_returns_mirrors_with_their_sign(daily):
         assert (up > 0.5) == (daily.mean() > 0) or up == 0.5
 
 
-def test_psr_without_variance_or_days_is_absent():
+def test_psr_without_variance_or_days_is_absent() -> None:
     assert effectiveness.psr(0.1, 1, 0, 3) is None
     assert effectiveness.psr(1.0, 50, 2.0, 5.0) is None  # 1 - 2 + 1 = 0
     assert effectiveness.psr_of(np.array([0.1])) is None
@@ -218,19 +221,19 @@ def test_psr_without_variance_or_days_is_absent():
 # acting against doing nothing
 
 
-def test_exactly_nothing_is_not_worse_than_inaction():
+def test_exactly_nothing_is_not_worse_than_inaction() -> None:
     assert effectiveness.inaction_superiority_rate([0.0, -1.0, 2.0, 0.0]) == 0.25
     assert effectiveness.inaction_superiority_rate([]) is None
 
 
-def test_score_worked_by_hand():
+def test_score_worked_by_hand() -> None:
     """W 6 of 8, PSR 0.7, G 2 of 3: 0.4 x 0.75 + 0.3 x 0.7 + 0.3 x 2/3 = 0.71."""
     got = effectiveness.effectiveness_score([5.0, 1.0, -2.0], 0.7, [1.5, 0.5, -1.0, 0.0])
     assert got.value == pytest.approx(0.71)
     assert got.parts == pytest.approx({"vs_inaction": 0.75, "psr": 0.7, "components": 2 / 3})
 
 
-def test_missing_parts_drop_out_and_the_weights_rescale():
+def test_missing_parts_drop_out_and_the_weights_rescale() -> None:
     assert effectiveness.effectiveness_score([3.0, -1.0], None, [1.0, -1.0]).value == pytest.approx(
         (0.4 * 0.75 + 0.3 * 0.5) / 0.7
     )
@@ -239,7 +242,7 @@ def test_missing_parts_drop_out_and_the_weights_rescale():
     assert effectiveness.effectiveness_score([], None, []).value is None
 
 
-def test_a_trend_follower_is_not_punished_for_losing_often_and_little():
+def test_a_trend_follower_is_not_punished_for_losing_often_and_little() -> None:
     """Nine small losses to inaction and one large win: the rate is 90 %, the score is not."""
     trades = [-1.0] * 9 + [41.0]
     assert effectiveness.inaction_superiority_rate(trades) == 0.9
@@ -248,7 +251,9 @@ def test_a_trend_follower_is_not_punished_for_losing_often_and_little():
 
 @given(amounts, st.none() | st.floats(0, 1), amounts, st.booleans())
 @settings(max_examples=100, deadline=None)
-def test_score_stays_between_its_parts_and_under_its_cap(vs_inaction, psr, components, cap):
+def test_score_stays_between_its_parts_and_under_its_cap(
+    vs_inaction: list[float], psr: Any, components: list[float], cap: bool
+) -> None:
     got = effectiveness.effectiveness_score(vs_inaction, psr, components, cap=cap)
     if got.value is None:
         assert len(got.parts) < 2
@@ -271,12 +276,14 @@ def test_score_stays_between_its_parts_and_under_its_cap(vs_inaction, psr, compo
         ((3, 3, -5.0), (3, 2, -5.0), False, False),
     ],
 )
-def test_two_bad_weeks_in_a_row_raise_the_alarm(earlier, later, alarmed, caps):
+def test_two_bad_weeks_in_a_row_raise_the_alarm(
+    earlier: tuple[int, int, float], later: tuple[int, int, float], alarmed: bool, caps: bool
+) -> None:
     got = effectiveness.inaction_alarm(InactionWeek(*earlier), InactionWeek(*later))
     assert (got.alarmed, got.caps_score) == (alarmed, caps)
 
 
-def test_luck_raises_the_alarm_in_one_of_ten_pairs_of_weeks_of_four():
+def test_luck_raises_the_alarm_in_one_of_ten_pairs_of_weeks_of_four() -> None:
     """More than 70 % of four is three or four: 5/16 a week, 25/256 twice."""
     assert effectiveness.chance_of_inferior_week(4) == pytest.approx(5 / 16)
     got = effectiveness.inaction_alarm(InactionWeek(4, 3, -1.0), InactionWeek(4, 4, -1.0))
@@ -285,6 +292,6 @@ def test_luck_raises_the_alarm_in_one_of_ten_pairs_of_weeks_of_four():
 
 
 @pytest.mark.parametrize("closed", [1, 3, 5, 10, 20, 57])
-def test_chance_of_an_inferior_week_is_a_sum_of_binomials(closed):
+def test_chance_of_an_inferior_week_is_a_sum_of_binomials(closed: int) -> None:
     exact = sum(math.comb(closed, k) for k in range(closed + 1) if 10 * k > 7 * closed) / 2**closed
     assert effectiveness.chance_of_inferior_week(closed) == pytest.approx(exact, rel=1e-12)

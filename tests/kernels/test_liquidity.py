@@ -1,7 +1,10 @@
 """Liquidity positions: amounts, value, impermanent loss and ticks, against published figures and 50-digit arithmetic."""
 
+from __future__ import annotations
+
 import json
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +15,7 @@ from retro.kernels import liquidity
 from tests.worlds.places import GOLDEN
 
 
-def golden(name):
+def golden(name: str) -> Any:
     return json.loads((GOLDEN / name).read_text())
 
 
@@ -20,7 +23,7 @@ LP = golden("lp_concentrated.json")["cases"]
 
 
 @pytest.mark.parametrize("case", LP, ids=lambda case: case["name"])
-def test_concentrated_liquidity_agrees_with_fifty_digit_arithmetic(case):
+def test_concentrated_liquidity_agrees_with_fifty_digit_arithmetic(case: Any) -> None:
     c = {key: float(v) for key, v in case.items() if key != "name" and v is not None}
     tolerance = 1e-12 * c["value_entry"]
     entry = liquidity.amounts(c["L"], c["p0"], c["pa"], c["pb"])
@@ -42,21 +45,21 @@ def test_concentrated_liquidity_agrees_with_fifty_digit_arithmetic(case):
     assert from_bundle == pytest.approx(c["impermanent_loss"], rel=0, abs=tolerance)
 
 
-def test_a_tiny_move_keeps_twelve_digits_of_its_tiny_loss():
+def test_a_tiny_move_keeps_twelve_digits_of_its_tiny_loss() -> None:
     case = next(c for c in LP if c["name"] == "stable_pair_tiny_move")
     lost = liquidity.impermanent_loss(*(float(case[k]) for k in ("L", "p0", "p1", "pa", "pb")))
     assert lost == pytest.approx(float(case["impermanent_loss"]), rel=1e-9)
 
 
 @pytest.mark.parametrize("case", golden("il_full_range.json")["cases"], ids=lambda case: f"k={case['k']}")
-def test_full_range_loss_agrees_with_published_percentages(case):
+def test_full_range_loss_agrees_with_published_percentages(case: Any) -> None:
     lost = liquidity.full_range_loss(float(case["k"]))
     assert lost == pytest.approx(-float(case["il"]), rel=0, abs=1e-14)
     if case["published_pct_loss"] is not None:
         assert round(100 * float(lost), 1) == case["published_pct_loss"]
 
 
-def test_a_range_from_zero_to_infinity_is_the_full_range():
+def test_a_range_from_zero_to_infinity_is_the_full_range() -> None:
     k = np.array([0.01, 0.5, 1.0, 2.0, 100.0])
     lost = liquidity.impermanent_loss(7.0, 30.0, 30.0 * k, 0.0, np.inf)
     hold_value = liquidity.hold_value(*liquidity.amounts(7.0, 30.0, 0.0, np.inf), 30.0 * k)
@@ -73,13 +76,13 @@ PUBLISHED = golden("lp_published_examples.json")
 @pytest.mark.parametrize(
     "case", PUBLISHED["uniswap_v3_periphery_LiquidityAmounts_spec"], ids=lambda case: case["name"]
 )
-def test_liquidity_of_amounts_as_uniswaps_own_tests_print_it(case):
+def test_liquidity_of_amounts_as_uniswaps_own_tests_print_it(case: Any) -> None:
     price, lower, upper = (a / b for a, b in (case["price"], case["lower"], case["upper"]))
     got = liquidity.liquidity_from_amounts(case["amount0"], case["amount1"], price, lower, upper)
     assert math.floor(got) == case["liquidity_expected_by_uniswap"]
 
 
-def test_the_uniswap_development_book_example():
+def test_the_uniswap_development_book_example() -> None:
     book = PUBLISHED["uniswap_v3_development_book"]
     size = liquidity.liquidity_from_amounts(1, 5000, book["p"], book["pa"], book["pb"])
     assert size * 1e18 == pytest.approx(float(book["liquidity_mpmath"]), rel=1e-14)
@@ -89,7 +92,7 @@ def test_the_uniswap_development_book_example():
     assert used.y == pytest.approx(5000, rel=1e-14)
 
 
-def test_three_worked_examples_of_elsts():
+def test_three_worked_examples_of_elsts() -> None:
     first, second, third = PUBLISHED["elsts_liquidity_math_in_uniswap_v3"]
     size = liquidity.liquidity_from_amounts(2, np.inf, 2000, 1500, 2500)
     assert liquidity.amounts(size, 2000, 1500, 2500).y == pytest.approx(float(first["mpmath"]), rel=1e-14)
@@ -107,7 +110,7 @@ TICKS = golden("tick_math.json")
 
 
 @pytest.mark.parametrize("case", TICKS["cases"], ids=lambda case: f"tick {case['tick']}")
-def test_ticks_give_the_contracts_root_price_to_the_last_bit(case):
+def test_ticks_give_the_contracts_root_price_to_the_last_bit(case: Any) -> None:
     root = liquidity.tick_sqrt_price_x96(case["tick"])
     assert root == int(case["sqrt_price_x96"])
     assert liquidity.tick_price(case["tick"]) == pytest.approx(float(case["price"]), rel=1e-13)
@@ -115,7 +118,7 @@ def test_ticks_give_the_contracts_root_price_to_the_last_bit(case):
     assert liquidity.sqrt_price_x96_price(root) == pytest.approx(float(case["price"]), rel=coarse)
 
 
-def test_the_bounds_of_the_pool_contracts():
+def test_the_bounds_of_the_pool_contracts() -> None:
     bounds = TICKS["boundaries_known_from_uniswap_v3_core"]
     assert bounds["MIN_TICK"] == -liquidity.MAX_TICK
     assert liquidity.tick_sqrt_price_x96(-liquidity.MAX_TICK) == int(bounds["MIN_SQRT_RATIO"])
@@ -129,21 +132,21 @@ def test_the_bounds_of_the_pool_contracts():
 
 @given(st.integers(-887272, 887272), st.integers(0, 18), st.integers(0, 18))
 @settings(deadline=None, max_examples=200)
-def test_a_ticks_price_leads_back_to_the_tick(tick, decimals0, decimals1):
+def test_a_ticks_price_leads_back_to_the_tick(tick: int, decimals0: int, decimals1: int) -> None:
     price = float(liquidity.tick_price(tick, decimals0, decimals1))
     assert liquidity.price_tick(price, decimals0, decimals1) == tick
     assert liquidity.price_tick(price * 1.00005, decimals0, decimals1) == tick
     assert liquidity.price_tick(price / 1.00005, decimals0, decimals1) == tick - 1
 
 
-def test_decimals_turn_raw_prices_into_human_ones():
+def test_decimals_turn_raw_prices_into_human_ones() -> None:
     """WETH (18 decimals) in USDC (6): the raw price is 1e-12 of the human one."""
     assert liquidity.tick_price(-200_000, 18, 6) == pytest.approx(liquidity.tick_price(-200_000) * 1e12)
     root = liquidity.tick_sqrt_price_x96(-200_000)
     assert liquidity.sqrt_price_x96_price(root, 18, 6) == pytest.approx(liquidity.tick_price(-200_000, 18, 6))
 
 
-def test_fee_growth_counters_wrap_around():
+def test_fee_growth_counters_wrap_around() -> None:
     """The counter is modulo 2^256, so 'after' may be the smaller number."""
     top = liquidity.Q256 - 5 * liquidity.Q128
     assert liquidity.fees_owed(10, top, 2 * liquidity.Q128) == 70
@@ -157,7 +160,9 @@ sizes = st.floats(1e-3, 1e9)
 
 @given(sizes, ranges, price_near, price_near)
 @settings(deadline=None, max_examples=200)
-def test_impermanent_loss_is_never_a_gain_and_is_hold_less_value(size, span, at_entry, later):
+def test_impermanent_loss_is_never_a_gain_and_is_hold_less_value(
+    size: float, span: Any, at_entry: float, later: float
+) -> None:
     lower, upper = span
     p0, p1 = lower * at_entry, lower * later
     lost = liquidity.impermanent_loss(size, p0, p1, lower, upper)
@@ -171,8 +176,8 @@ def test_impermanent_loss_is_never_a_gain_and_is_hold_less_value(size, span, at_
 @given(sizes, ranges, price_near, price_near)
 @settings(deadline=None, max_examples=100)
 def test_entered_outside_the_range_nothing_is_lost_until_it_is_touched(
-    size, span, entry_distance, exit_distance
-):
+    size: float, span: Any, entry_distance: float, exit_distance: float
+) -> None:
     lower, upper = span
     above = upper * (1 + entry_distance), upper * (1 + exit_distance)
     below = lower / (1 + entry_distance), lower / (1 + exit_distance)
@@ -183,7 +188,7 @@ def test_entered_outside_the_range_nothing_is_lost_until_it_is_touched(
 
 @given(sizes, ranges, price_near)
 @settings(deadline=None, max_examples=100)
-def test_amounts_and_liquidity_are_each_others_inverse(size, span, at):
+def test_amounts_and_liquidity_are_each_others_inverse(size: float, span: Any, at: float) -> None:
     lower, upper = span
     price = lower * at
     x, y = liquidity.amounts(size, price, lower, upper)
@@ -192,7 +197,9 @@ def test_amounts_and_liquidity_are_each_others_inverse(size, span, at):
 
 @given(sizes, ranges, price_near, price_near, st.floats(0, 1))
 @settings(deadline=None, max_examples=100)
-def test_removing_a_fraction_scales_everything_and_periods_add_up(size, span, at_entry, later, part):
+def test_removing_a_fraction_scales_everything_and_periods_add_up(
+    size: float, span: Any, at_entry: float, later: float, part: float
+) -> None:
     lower, upper = span
     p0, p1 = lower * at_entry, lower * later
     whole = liquidity.impermanent_loss(size, p0, p1, lower, upper)
@@ -202,7 +209,7 @@ def test_removing_a_fraction_scales_everything_and_periods_add_up(size, span, at
 
 @given(sizes, ranges, price_near, price_near)
 @settings(deadline=None, max_examples=100)
-def test_swapping_the_tokens_changes_no_value(size, span, at_entry, later):
+def test_swapping_the_tokens_changes_no_value(size: float, span: Any, at_entry: float, later: float) -> None:
     """The same pool quoted the other way round: amounts change places, value is measured in the other token."""
     lower, upper = span
     p0, p1 = lower * at_entry, lower * later
@@ -218,7 +225,9 @@ def test_swapping_the_tokens_changes_no_value(size, span, at_entry, later):
 
 @given(sizes, ranges, price_near, price_near, st.floats(0, 1e3), st.floats(0, 1e2))
 @settings(deadline=None, max_examples=100)
-def test_an_lps_vs_hold_is_fees_less_impermanent_loss_less_gas(size, span, at_entry, later, fees, gas):
+def test_an_lps_vs_hold_is_fees_less_impermanent_loss_less_gas(
+    size: float, span: Any, at_entry: float, later: float, fees: float, gas: float
+) -> None:
     lower, upper = span
     p0, p1 = lower * at_entry, lower * later
     bundle = [float(v) for v in liquidity.amounts(size, p0, lower, upper)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -20,17 +21,17 @@ quantities = st.integers(-50, 50).filter(bool).map(lambda n: Decimal(n) / 10)
 trades = st.lists(st.tuples(quantities, st.floats(0.5, 500), st.floats(-0.5, 2)), max_size=40)
 
 
-def D(text):
+def D(text: object) -> Decimal:
     return Decimal(str(text))
 
 
-def play(method, rows):
+def play(method: Any, rows: Any) -> tuple[LotBook, list[Any]]:
     book = LotBook(method)
     done = [book.trade(D(q), price, fee, tag) for tag, (q, price, fee) in enumerate(rows)]
     return book, done
 
 
-def signed(rows):
+def signed(rows: Any) -> list[tuple[float, float, float]]:
     return [(q if side == "buy" else -q, price, fee) for side, q, price, fee in rows]
 
 
@@ -46,13 +47,13 @@ def signed(rows):
         if key in row["exact"]
     ],
 )
-def test_gains_agree_with_the_published_examples(example, method, gains):
+def test_gains_agree_with_the_published_examples(example: Any, method: Any, gains: Any) -> None:
     """Gains by other rules (last in first out, chosen lots, 30 days) are left out: numbers.md has two methods."""
     _, done = play(method, signed(example["trades"]))
     assert [d.pnl for d in done if d.closed_qty] == pytest.approx(gains, rel=1e-12)
 
 
-def test_pool_cost_after_each_trade_agrees_with_hmrc():
+def test_pool_cost_after_each_trade_agrees_with_hmrc() -> None:
     example = GOLDEN["lots"][0]
     book, pools = LotBook("average"), []
     for q, price, fee in signed(example["trades"]):
@@ -61,7 +62,7 @@ def test_pool_cost_after_each_trade_agrees_with_hmrc():
     assert pools == pytest.approx(example["published"]["pool_after"], abs=1)  # printed in whole pounds
 
 
-def test_pool_left_over_agrees_with_the_cryptoassets_manual():
+def test_pool_left_over_agrees_with_the_cryptoassets_manual() -> None:
     example = GOLDEN["lots"][1]
     book, _ = play("average", signed(example["trades"]))
     assert book.quantity == example["published"]["qty_after"]
@@ -72,7 +73,7 @@ def test_pool_left_over_agrees_with_the_cryptoassets_manual():
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_fees_enter_the_basis_and_leave_the_proceeds(method):
+def test_fees_enter_the_basis_and_leave_the_proceeds(method: str) -> None:
     book = LotBook(method)
     book.trade(D(2), 100.0, 1.0)
     assert book.basis == 201.0
@@ -83,7 +84,7 @@ def test_fees_enter_the_basis_and_leave_the_proceeds(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_short_is_a_negative_lot(method):
+def test_a_short_is_a_negative_lot(method: str) -> None:
     """Sold 3 at 50 (fee 1.5), bought back 2 at 40 (fee 1): 2 * (49.5 - 40) - 1 = 18."""
     book = LotBook(method)
     book.trade(D(-3), 50.0, 1.5)
@@ -98,7 +99,7 @@ def test_a_short_is_a_negative_lot(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_trade_through_zero_closes_then_opens_with_its_share_of_the_fee(method):
+def test_a_trade_through_zero_closes_then_opens_with_its_share_of_the_fee(method: str) -> None:
     book = LotBook(method)
     book.trade(D(2), 10.0, 0.0)
     done = book.trade(D(-5), 12.0, 1.0, tag=7)
@@ -108,7 +109,7 @@ def test_a_trade_through_zero_closes_then_opens_with_its_share_of_the_fee(method
     assert book.trade(D(3), 12.0).matched[0].tag == 7
 
 
-def test_first_in_first_out_takes_the_oldest_lots_and_a_piece_of_the_next():
+def test_first_in_first_out_takes_the_oldest_lots_and_a_piece_of_the_next() -> None:
     book = LotBook("fifo")
     for tag, price in enumerate((10.0, 20.0, 30.0)):
         book.trade(D(2), price, tag=tag)
@@ -121,7 +122,7 @@ def test_first_in_first_out_takes_the_oldest_lots_and_a_piece_of_the_next():
     assert (book.quantity, book.basis) == (3, 80.0)
 
 
-def test_average_cost_takes_the_same_fraction_of_every_lot():
+def test_average_cost_takes_the_same_fraction_of_every_lot() -> None:
     book = LotBook("average")
     book.trade(D(1), 10.0, tag=1)
     book.trade(D(3), 30.0, tag=2)
@@ -133,7 +134,7 @@ def test_average_cost_takes_the_same_fraction_of_every_lot():
     assert done.pnl == pytest.approx(2 * (50 - 25))
 
 
-def test_an_inventory_with_one_tag_stays_one_lot_at_average_cost():
+def test_an_inventory_with_one_tag_stays_one_lot_at_average_cost() -> None:
     book = LotBook("average")
     for price in (10.0, 20.0, 30.0):
         book.trade(D(1), price)
@@ -141,7 +142,7 @@ def test_an_inventory_with_one_tag_stays_one_lot_at_average_cost():
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_an_increase_gets_the_pnl_of_its_own_lots(method):
+def test_an_increase_gets_the_pnl_of_its_own_lots(method: str) -> None:
     """Bought 1 at 100, 1 more at 130 by another decision, all sold at 120: +20 and -10."""
     book = LotBook(method)
     book.trade(D(1), 100.0, tag=1)
@@ -153,7 +154,7 @@ def test_an_increase_gets_the_pnl_of_its_own_lots(method):
 # in kind
 
 
-def test_rewards_come_in_at_their_mark_and_gas_goes_out_at_its_own():
+def test_rewards_come_in_at_their_mark_and_gas_goes_out_at_its_own() -> None:
     book = LotBook()
     book.trade(D("0.5"), 2000.0)
     done = book.dispose(D("0.01"), 2600.0)
@@ -161,7 +162,7 @@ def test_rewards_come_in_at_their_mark_and_gas_goes_out_at_its_own():
     assert (book.quantity, book.basis) == (D("0.49"), pytest.approx(980.0))
 
 
-def test_gas_that_is_not_held_is_bought_at_its_mark_and_opens_no_short():
+def test_gas_that_is_not_held_is_bought_at_its_mark_and_opens_no_short() -> None:
     book = LotBook()
     book.trade(D(1), 10.0)
     done = book.dispose(D(3), 15.0)
@@ -180,7 +181,7 @@ def test_gas_that_is_not_held_is_bought_at_its_mark_and_opens_no_short():
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("sold", ["-0.3", "-0.30000000000004", "-0.29999999999996", "-0.3000000000001"])
-def test_dust_of_a_trillionth_counts_as_zero(method, sold):
+def test_dust_of_a_trillionth_counts_as_zero(method: str, sold: str) -> None:
     """Sells of 0.3 +- 4e-14 close a holding of 0.3; a miss of 1e-13 is within 1e-12 x 0.3 too, 1e-12 is not."""
     book, cash = LotBook(method), 0.0
     for q, price in ((D("0.1"), 10.0), (D("0.2"), 11.0), (D(sold), 12.0)):
@@ -195,7 +196,7 @@ def test_dust_of_a_trillionth_counts_as_zero(method, sold):
     assert remainder.quantity == D("1e-12")
 
 
-def test_what_was_traded_before_the_book_was_flat_makes_nothing_later_dust():
+def test_what_was_traded_before_the_book_was_flat_makes_nothing_later_dust() -> None:
     book = LotBook()
     book.trade(D("1e14"), 1e-9)
     book.trade(D("-1e14"), 1e-9)
@@ -204,14 +205,14 @@ def test_what_was_traded_before_the_book_was_flat_makes_nothing_later_dust():
     assert book.quantity == D("0.5")
 
 
-def test_a_trade_of_nothing_costs_its_fee_only():
+def test_a_trade_of_nothing_costs_its_fee_only() -> None:
     book = LotBook()
     assert book.trade(ZERO := Decimal(0), 10.0, 0.0) == (0.0, ZERO, ZERO, ())
     assert book.trade(ZERO, 10.0, 0.25).pnl == -0.25
     assert (book.quantity, book.basis) == (0, 0.0)
 
 
-def test_beside_an_astronomical_holding_small_change_is_dust():
+def test_beside_an_astronomical_holding_small_change_is_dust() -> None:
     """The rest of 0.12 is far below 1e-12 of 1.2e23, so the book is flat and the next sale opens a short."""
     book = LotBook()
     huge = D("123456789012345678901234")
@@ -228,7 +229,7 @@ def test_beside_an_astronomical_holding_small_change_is_dust():
 
 @given(trades, st.sampled_from(METHODS))
 @settings(max_examples=150, deadline=None)
-def test_money_is_conserved(rows, method):
+def test_money_is_conserved(rows: list[tuple[Any, float, float]], method: str) -> None:
     """Realised profit less the basis still open is the cash that came in, after every trade."""
     book, realised, cash, turnover = LotBook(method), [], [], 1.0
     for tag, (q, price, fee) in enumerate(rows):
@@ -246,7 +247,9 @@ def test_money_is_conserved(rows, method):
 
 @given(trades, st.floats(0.5, 500))
 @settings(max_examples=100, deadline=None)
-def test_the_method_moves_profit_in_time_but_not_the_net(rows, price):
+def test_the_method_moves_profit_in_time_but_not_the_net(
+    rows: list[tuple[Any, float, float]], price: float
+) -> None:
     (fifo, first), (average, second) = play("fifo", rows), play("average", rows)
     nets = [
         math.fsum(d.pnl for d in done) + book.unrealised(price)
@@ -259,7 +262,9 @@ def test_the_method_moves_profit_in_time_but_not_the_net(rows, price):
 
 @given(trades, st.sampled_from(METHODS))
 @settings(max_examples=60, deadline=None)
-def test_the_mirror_image_of_a_book_is_the_short_book(rows, method):
+def test_the_mirror_image_of_a_book_is_the_short_book(
+    rows: list[tuple[Any, float, float]], method: str
+) -> None:
     """With all quantities turned over and no fees, every profit becomes the same loss."""
     book, done = play(method, [(q, price, 0.0) for q, price, _ in rows])
     mirror, mirrored = play(method, [(-q, price, 0.0) for q, price, _ in rows])
@@ -270,7 +275,9 @@ def test_the_mirror_image_of_a_book_is_the_short_book(rows, method):
 
 @given(trades, trades, st.sampled_from(METHODS))
 @settings(max_examples=60, deadline=None)
-def test_a_copy_lives_its_own_life(before, after, method):
+def test_a_copy_lives_its_own_life(
+    before: list[tuple[Any, float, float]], after: list[tuple[Any, float, float]], method: str
+) -> None:
     book, _ = play(method, before)
     twin, state = book.copy(), (book.quantity, book.basis)
     ahead = [twin.trade(*row) for row in after]
@@ -280,7 +287,9 @@ def test_a_copy_lives_its_own_life(before, after, method):
 
 @given(trades, trades, st.sampled_from(METHODS))
 @settings(max_examples=60, deadline=None)
-def test_a_book_written_down_and_read_again_goes_on_to_the_last_bit(before, after, method):
+def test_a_book_written_down_and_read_again_goes_on_to_the_last_bit(
+    before: list[tuple[Any, float, float]], after: list[tuple[Any, float, float]], method: str
+) -> None:
     book, _ = play(method, before)
     again = LotBook.from_json(method, json.loads(json.dumps(book.to_json())))
     assert (again.quantity, again.basis) == (book.quantity, book.basis)

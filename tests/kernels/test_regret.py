@@ -1,8 +1,12 @@
 """Regret: golden positions, the seed's figure, the walk of luck, what came after the exit, and doing nothing."""
 
+from __future__ import annotations
+
 import json
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +15,7 @@ from hypothesis import strategies as st
 
 from retro.kernels import regret, series
 from retro.kernels.regret import INSUFFICIENT, NO_MARK, NOT_HELD
-from retro.kernels.series import DAY, HOUR, Marks
+from retro.kernels.series import DAY, HOUR, IntArray, Marks
 from retro.kernels.trajectory import Positions
 from tests.worlds.places import GOLDEN as GOLDEN_DIR
 
@@ -23,11 +27,11 @@ NO_MARK_INSIDE = {2, 13}
 COVERED_BELOW_HALF = {2, 8, 11, 14, 17}
 
 
-def instants(*values):
+def instants(*values: float) -> IntArray:
     return np.array(values, dtype=np.int64)
 
 
-def single(marks, p, i, final_pnl, exit_costs):
+def single(marks: Marks, p: Positions, i: int, final_pnl: float, exit_costs: float) -> Any:
     """One row of a batch through the single-position functions."""
     t = marks.times(p.instrument[i])
     entry, leave = int(p.entry[i]), int(p.exit[i])
@@ -46,7 +50,7 @@ def single(marks, p, i, final_pnl, exit_costs):
     return regret.regret(candidates, series.coverage(t, entry, leave, gap))
 
 
-def golden_position(case):
+def golden_position(case: dict[str, Any]) -> tuple[Marks, Positions]:
     """Ticks are minutes here; the file knows no entry costs."""
     marks = series.bundle([(np.array(case["marks_t"]) * MINUTE, case["marks_p"])])
     columns = (case["entry"] * MINUTE, case["exit"] * MINUTE, case["qty"], case["entry_mark"], 0.0)
@@ -54,7 +58,7 @@ def golden_position(case):
 
 
 @pytest.mark.parametrize("k", range(len(GOLDEN)))
-def test_regret_agrees_with_pandas_where_there_are_enough_marks(k):
+def test_regret_agrees_with_pandas_where_there_are_enough_marks(k: int) -> None:
     case = GOLDEN[k]
     marks, p = golden_position(case)
     final, costs = np.array([case["final_net"]]), np.array([case["exit_cost"]])
@@ -70,7 +74,7 @@ def test_regret_agrees_with_pandas_where_there_are_enough_marks(k):
             assert got.optimal_exit_pnl == pytest.approx(case["optimal_exit_pnl_net"], abs=1e-9)
 
 
-def test_the_rows_left_out_are_those_numbers_md_excludes():
+def test_the_rows_left_out_are_those_numbers_md_excludes() -> None:
     marks_inside = {k for k, case in enumerate(GOLDEN) if case["interior_marks"] == 0}
     thin = set()
     for k, case in enumerate(GOLDEN):
@@ -81,14 +85,23 @@ def test_the_rows_left_out_are_those_numbers_md_excludes():
     assert (marks_inside, thin) == (NO_MARK_INSIDE, COVERED_BELOW_HALF)
 
 
-def path(at, gross, exit_at, final_pnl, *, coverage=1.0, notional=100.0, **costs):
+def path(
+    at: Sequence[int],
+    gross: Sequence[float],
+    exit_at: int,
+    final_pnl: float,
+    *,
+    coverage: float = 1.0,
+    notional: float = 100.0,
+    **costs: Any,
+) -> Any:
     candidates = regret.ExitCandidates(
         instants(*at), np.array(gross, float), exit_at, final_pnl, notional, **costs
     )
     return regret.regret(candidates, coverage)
 
 
-def test_the_seeds_position_regrets_seven_dollars():
+def test_the_seeds_position_regrets_seven_dollars() -> None:
     """Seed 004: peak +2.80 at day 2.5, exit at day 7.2 with -4.20."""
     at = [int(d * DAY) for d in (1, 2, 2.5, 3, 4, 6)]
     got = path(at, [1.0, 2.1, 2.8, 1.6, -0.9, -3.1], int(7.2 * DAY), -4.2)
@@ -103,14 +116,14 @@ NULL = json.loads((GOLDEN_DIR / "regret_null.json").read_text())["cases"]
 
 
 @pytest.mark.parametrize("case", NULL, ids=lambda case: f"{case['steps']} steps")
-def test_expected_regret_of_a_driftless_walk_is_spitzers(case):
+def test_expected_regret_of_a_driftless_walk_is_spitzers(case: Any) -> None:
     """The file counts steps after the start, which is its first candidate; n candidates have n - 1 steps between them."""
     got = regret.driftless_regret(case["sigma_step"], case["steps"] + 1)
     assert got == pytest.approx(case["exact_spitzer"], rel=1e-12)
     assert regret.driftless_regret(1.0, 1) == 0
 
 
-def test_the_ratio_of_driftless_walks_averages_one():
+def test_the_ratio_of_driftless_walks_averages_one() -> None:
     """The definition checked end to end: entry fees, gross steps, the exit a candidate at a fixed time."""
     rng = np.random.default_rng(5)
     at = list(range(1, 24))
@@ -122,7 +135,7 @@ def test_the_ratio_of_driftless_walks_averages_one():
     assert np.mean(ratios) == pytest.approx(1.0, abs=5 * np.std(ratios) / math.sqrt(3000))
 
 
-def test_the_ratio_by_hand():
+def test_the_ratio_by_hand() -> None:
     """Entry fee 1, gross 1 then 3, exit at gross 2: steps 2, 2, -1, so s^2 = 3; regret 1."""
     got = path([1, 2], [1.0, 3.0], 3, 1.5, entry_costs=1.0, exit_costs=0.5)
     expected = math.sqrt(3) * (1 / math.sqrt(2 * math.pi) + 1 / math.sqrt(4 * math.pi))
@@ -131,7 +144,7 @@ def test_the_ratio_by_hand():
     assert got.optimal_exit_pnl == 2.5
 
 
-def test_a_path_that_never_moves_has_regret_zero_and_no_ratio():
+def test_a_path_that_never_moves_has_regret_zero_and_no_ratio() -> None:
     got = path([1, 2, 3], [0.0, 0.0, 0.0], 4, 0.0)
     assert got.regret == 0
     assert got.regret_ratio is None
@@ -140,7 +153,7 @@ def test_a_path_that_never_moves_has_regret_zero_and_no_ratio():
     assert (got.mfe, got.mae, got.mfe_at, got.mae_at) == (0, 0, None, None)
 
 
-def test_without_a_mark_inside_the_exit_is_the_only_excursion():
+def test_without_a_mark_inside_the_exit_is_the_only_excursion() -> None:
     got = path([], [], 5, 2.0, exit_costs=0.5)
     assert (got.mfe, got.mae, got.mfe_at, got.mae_at) == (2.5, 0.0, 5, None)
     assert got.regret is None
@@ -150,7 +163,7 @@ def test_without_a_mark_inside_the_exit_is_the_only_excursion():
 
 
 @pytest.mark.parametrize(("coverage", "judged"), [(0.5, True), (0.499999, False)])
-def test_half_a_life_covered_is_enough(coverage, judged):
+def test_half_a_life_covered_is_enough(coverage: float, judged: bool) -> None:
     assert (path([1], [1.0], 2, 0.0, coverage=coverage).regret is not None) is judged
 
 
@@ -165,7 +178,9 @@ def test_half_a_life_covered_is_enough(coverage, judged):
         ([1.0, 2.0, 3.0 - 1.1e-9], 3.0, 1.0, 4),  # the exit alone
     ],
 )
-def test_the_earliest_of_near_equals_is_the_optimal_exit(gross, final, notional, best_at):
+def test_the_earliest_of_near_equals_is_the_optimal_exit(
+    gross: list[float], final: float, notional: float, best_at: int
+) -> None:
     got = path([1, 2, 3], gross, 4, final, notional=notional)
     assert got.optimal_exit_at == best_at
     assert got.regret == 0
@@ -177,7 +192,7 @@ def test_the_earliest_of_near_equals_is_the_optimal_exit(gross, final, notional,
         assert regret.regrets(marks, p, np.array([final]), np.array([0.0])).row(0).optimal_exit_at == best_at
 
 
-def random_lives(seed, n=15, grid=None):
+def random_lives(seed: int, n: int = 15, grid: float | None = None) -> Any:
     rng = np.random.default_rng(seed)
     parts = []
     for size in (0, 1, 40, 400):
@@ -199,7 +214,7 @@ def random_lives(seed, n=15, grid=None):
     return series.bundle(parts), p, quantity * rng.normal(0, 5, n) - p.costs - costs, costs
 
 
-def assert_same(got, wanted):
+def assert_same(got: Any, wanted: Any) -> None:
     for name in got.__dataclass_fields__:
         a, b = getattr(got, name), getattr(wanted, name)
         if isinstance(b, float):
@@ -211,7 +226,7 @@ def assert_same(got, wanted):
 @given(st.integers(0, 2**32), st.sampled_from([None, 0.5, 2.0]))
 @example(53835, None)  # a best moment at a negative instant
 @settings(deadline=None, max_examples=60)
-def test_the_batch_is_the_single_function_row_by_row(seed, grid):
+def test_the_batch_is_the_single_function_row_by_row(seed: int, grid: float | None) -> None:
     marks, p, final, costs = random_lives(seed, grid=grid)
     batch = regret.regrets(marks, p, final, costs)
     for i in range(len(final)):
@@ -224,7 +239,9 @@ money = st.floats(0, 10)
 
 @given(walks, st.floats(-100, 100), money, money)
 @settings(deadline=None, max_examples=150)
-def test_regret_by_brute_force(gross, final, entry_costs, exit_costs):
+def test_regret_by_brute_force(
+    gross: list[float], final: float, entry_costs: float, exit_costs: float
+) -> None:
     n = len(gross)
     got = path(range(1, n + 1), gross, n + 1, final, entry_costs=entry_costs, exit_costs=exit_costs)
     net = [*(g - exit_costs for g in gross), final]
@@ -243,7 +260,9 @@ def test_regret_by_brute_force(gross, final, entry_costs, exit_costs):
 
 @given(walks, st.floats(-100, 100), st.floats(-200, 200), st.integers(0, 29))
 @settings(deadline=None, max_examples=100)
-def test_another_mark_never_lowers_regret_nor_the_excursions(gross, final, value, place):
+def test_another_mark_never_lowers_regret_nor_the_excursions(
+    gross: list[float], final: float, value: float, place: int
+) -> None:
     place = min(place, len(gross))
     extended = [*gross[:place], value, *gross[place:]]
     before = path(range(len(gross)), gross, 99, final)
@@ -255,7 +274,9 @@ def test_another_mark_never_lowers_regret_nor_the_excursions(gross, final, value
 
 @given(walks, st.floats(-100, 100), money, money, st.floats(0.5, 100))
 @settings(deadline=None, max_examples=100)
-def test_scaling_all_money_scales_regret_and_leaves_the_ratio_alone(gross, final, entry_costs, exit_costs, k):
+def test_scaling_all_money_scales_regret_and_leaves_the_ratio_alone(
+    gross: list[float], final: float, entry_costs: float, exit_costs: float, k: float
+) -> None:
     at, end = range(len(gross)), 99
     base = path(at, gross, end, final, entry_costs=entry_costs, exit_costs=exit_costs)
     scaled = {"entry_costs": k * entry_costs, "exit_costs": k * exit_costs, "notional": k * 100}
@@ -265,7 +286,7 @@ def test_scaling_all_money_scales_regret_and_leaves_the_ratio_alone(gross, final
         assert many.regret_ratio == pytest.approx(base.regret_ratio, rel=1e-6)
 
 
-def test_exit_costs_shift_the_optimum_and_not_the_regret():
+def test_exit_costs_shift_the_optimum_and_not_the_regret() -> None:
     cheap = path([1, 2], [5.0, 1.0], 3, 2.0)
     dear = path([1, 2], [5.0, 1.0], 3, 2.0 - 1.5, exit_costs=1.5)
     assert dear.regret == cheap.regret == 3.0
@@ -284,13 +305,13 @@ AFTER = {
 }
 
 
-def after(hours, gross, stop=1e9, **changes):
+def after(hours: Iterable[float], gross: Sequence[float], stop: float = 1e9, **changes: Any) -> Any:
     return regret.after_exit(
         instants(*(h * HOUR for h in hours)), np.array(gross, float), stop=stop, **(AFTER | changes)
     )
 
 
-def test_left_on_table_and_hold_on_by_hand():
+def test_left_on_table_and_hold_on_by_hand() -> None:
     """Horizon 10 h: marks at 11, 15, 20 h count, the exit's own and the one at 21 h do not."""
     got = after([10, 11, 15, 20, 21], [50.0, 2.0, 4.5, 0.5, 90.0])
     assert got.left_on_table == pytest.approx(4.5 - 0.5 - 1.0)
@@ -298,7 +319,7 @@ def test_left_on_table_and_hold_on_by_hand():
     assert got.left_on_table_capped == got.left_on_table
 
 
-def test_nobody_holds_through_the_stop():
+def test_nobody_holds_through_the_stop() -> None:
     """Held on, the position falls below -3 at 15 h; the rise at 19 h belongs to nobody."""
     got = after([11, 15, 19, 20], [2.0, -3.5, 9.0, 8.0], stop=3.0)
     assert got.left_on_table == pytest.approx(7.5)
@@ -308,7 +329,7 @@ def test_nobody_holds_through_the_stop():
     assert at_the_stop.left_on_table_capped == pytest.approx(7.5)
 
 
-def test_what_only_fell_left_nothing_on_the_table():
+def test_what_only_fell_left_nothing_on_the_table() -> None:
     got = after([11, 20], [-2.0, -1.0], stop=1.5)
     assert (got.left_on_table, got.left_on_table_capped) == (0.0, 0.0)
     assert got.hold_on == pytest.approx(-2.5)
@@ -324,14 +345,16 @@ def test_what_only_fell_left_nothing_on_the_table():
         ([10, 11], {"entry": 10 * HOUR}, NOT_HELD),
     ],
 )
-def test_without_a_mark_near_the_end_nothing_is_said(hours, changes, reason):
+def test_without_a_mark_near_the_end_nothing_is_said(
+    hours: list[int], changes: dict[str, Any], reason: Any
+) -> None:
     got = after(hours, [1.0] * len(hours), **changes)
     assert got == regret.AfterExit(None, None, None, reason)
     near = after([11, 17], [1.0, 1.0])
     assert near.hold_on == pytest.approx(-0.5)
 
 
-def test_nobody_looks_further_than_seven_days():
+def test_nobody_looks_further_than_seven_days() -> None:
     days = {"entry": 0, "exit_at": 30 * DAY, "gap": 1.0 * DAY}
     got = after([30 * 24 + 24, 37 * 24, 37 * 24 + 1], [2.0, 3.0, 99.0], **days)
     assert got.left_on_table == pytest.approx(1.5)
@@ -339,7 +362,7 @@ def test_nobody_looks_further_than_seven_days():
 
 @given(st.integers(0, 2**32), st.sampled_from([None, 0.5, 2.0]))
 @settings(deadline=None, max_examples=60)
-def test_the_batch_after_the_exit_is_the_single_function_row_by_row(seed, grid):
+def test_the_batch_after_the_exit_is_the_single_function_row_by_row(seed: int, grid: float | None) -> None:
     marks, p, final, costs = random_lives(seed, grid=grid)
     lives = regret.regrets(marks, p, final, costs)
     stop = np.random.default_rng(seed).uniform(0, 10, len(final))
@@ -363,7 +386,7 @@ def test_the_batch_after_the_exit_is_the_single_function_row_by_row(seed, grid):
 
 @given(st.integers(0, 2**32))
 @settings(deadline=None, max_examples=30)
-def test_a_short_regrets_what_the_mirrored_long_does(seed):
+def test_a_short_regrets_what_the_mirrored_long_does(seed: int) -> None:
     """Prices mirrored at 100 and the side turned: every figure stays."""
     marks, p, final, costs = random_lives(seed)
     mirrored = Marks(marks.offsets, marks.t, 200 - marks.x)

@@ -1,6 +1,10 @@
 """Marks: the as-of rule, gaps, staleness and coverage, by hand-worked tables and against the slow obvious way."""
 
+from __future__ import annotations
+
 import json
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,25 +12,25 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from retro.kernels import series
-from retro.kernels.series import DAY, HOUR, Marks
+from retro.kernels.series import DAY, HOUR, IntArray, Marks
 from tests.worlds.places import TESTS
 
 MINUTE = 60 * series.SECOND
 GOLDEN = json.loads((TESTS / "golden" / "trajectory_regret.json").read_text())["positions"]
 
 
-def instants(*values):
+def instants(*values: float) -> IntArray:
     return np.array(values, dtype=np.int64)
 
 
-def test_as_of_takes_the_last_mark_at_or_before_and_never_the_next():
+def test_as_of_takes_the_last_mark_at_or_before_and_never_the_next() -> None:
     t = instants(10, 20, 20, 30)
     assert series.asof(t, [9, 10, 11, 20, 29, 30, 99]).tolist() == [-1, 0, 0, 2, 2, 3, 3]
     assert series.asof(instants(), [5]).tolist() == [-1]
 
 
 @pytest.mark.parametrize("case", GOLDEN, ids=range(len(GOLDEN)))
-def test_as_of_and_mark_ages_agree_with_pandas_merge_asof(case):
+def test_as_of_and_mark_ages_agree_with_pandas_merge_asof(case: Any) -> None:
     t, prices = np.array(case["marks_t"]), np.array(case["marks_p"])
     index = series.asof(t, case["checkpoints"])
     assert prices[index].tolist() == case["checkpoint_marks"]
@@ -38,13 +42,13 @@ times = st.lists(st.integers(0, 60), max_size=12).map(sorted)
 bundles = st.lists(times, min_size=1, max_size=4)
 
 
-def marks_of(parts):
+def marks_of(parts: Sequence[IntArray]) -> Marks:
     return series.bundle([(t, np.arange(len(t)) + 100.0 * i) for i, t in enumerate(parts)])
 
 
 @given(bundles, st.data())
 @settings(deadline=None, max_examples=100)
-def test_looking_up_many_instruments_is_looking_up_each(parts, data):
+def test_looking_up_many_instruments_is_looking_up_each(parts: list[Any], data: st.DataObject) -> None:
     marks = marks_of(parts)
     rows = data.draw(st.lists(st.tuples(st.integers(0, len(parts) - 1), st.integers(-5, 70)), max_size=10))
     instrument, at = instants(*(i for i, _ in rows)), instants(*(a for _, a in rows))
@@ -59,7 +63,7 @@ def test_looking_up_many_instruments_is_looking_up_each(parts, data):
 
 @given(bundles, st.data())
 @settings(deadline=None, max_examples=100)
-def test_inside_finds_exactly_the_marks_strictly_between(parts, data):
+def test_inside_finds_exactly_the_marks_strictly_between(parts: list[Any], data: st.DataObject) -> None:
     marks = marks_of(parts)
     i = data.draw(st.integers(0, len(parts) - 1))
     start, length = data.draw(st.integers(-5, 65)), data.draw(st.integers(0, 40))
@@ -69,7 +73,7 @@ def test_inside_finds_exactly_the_marks_strictly_between(parts, data):
     assert all(marks.offsets[i] <= k < marks.offsets[i + 1] for k in range(lo[0], hi[0]))
 
 
-def test_a_bundle_keeps_each_instruments_marks_apart():
+def test_a_bundle_keeps_each_instruments_marks_apart() -> None:
     marks = series.bundle([([1, 2], [10, 11]), ([], []), ([1], [20])])
     assert marks.offsets.tolist() == [0, 2, 2, 3]
     assert marks.times(0).tolist() == [1, 2]
@@ -79,7 +83,7 @@ def test_a_bundle_keeps_each_instruments_marks_apart():
     assert series.bundle([]).offsets.tolist() == [0]
 
 
-def test_highs_and_lows_become_marks_that_the_as_of_rule_does_not_see():
+def test_highs_and_lows_become_marks_that_the_as_of_rule_does_not_see() -> None:
     candles = Marks(
         instants(0, 2), instants(5, 9), np.array([2.0, 3.0]), np.array([1.0, 2.5]), np.array([4.0, 6.0])
     )
@@ -106,13 +110,13 @@ def test_highs_and_lows_become_marks_that_the_as_of_rule_does_not_see():
         ((), (0, 10), None),
     ],
 )
-def test_median_gap_by_hand(t, window, gap):
+def test_median_gap_by_hand(t: Any, window: tuple[int, int], gap: int | None) -> None:
     assert series.median_gap(instants(*t), *window) == gap
 
 
 @given(bundles, st.data())
 @settings(deadline=None, max_examples=200)
-def test_many_median_gaps_and_coverages_are_the_single_ones(parts, data):
+def test_many_median_gaps_and_coverages_are_the_single_ones(parts: list[Any], data: st.DataObject) -> None:
     marks = marks_of(parts)
     rows = data.draw(
         st.lists(
@@ -132,7 +136,7 @@ def test_many_median_gaps_and_coverages_are_the_single_ones(parts, data):
         )
 
 
-def slow_coverage(t, entry, leave, gap):
+def slow_coverage(t: Sequence[float], entry: float, leave: float, gap: float | None) -> float:
     """Moment by moment, in the middle of each unit of time."""
     limit = max(3 * (gap or 0), (leave - entry) / 10)
     moments = np.arange(entry, leave, 0.125) + 0.0625
@@ -142,7 +146,7 @@ def slow_coverage(t, entry, leave, gap):
 
 @given(times, st.integers(0, 50), st.integers(8, 40))
 @settings(deadline=None, max_examples=60)
-def test_coverage_is_the_share_of_moments_with_a_fresh_mark(t, entry, duration):
+def test_coverage_is_the_share_of_moments_with_a_fresh_mark(t: Any, entry: int, duration: int) -> None:
     gap = series.median_gap(instants(*t), 0, entry + duration)
     got = series.coverage(instants(*t), entry, entry + duration, gap)
     assert got == pytest.approx(
@@ -162,19 +166,21 @@ def test_coverage_is_the_share_of_moments_with_a_fresh_mark(t, entry, duration):
         ((), 0.0),
     ],
 )
-def test_coverage_of_a_hundred_units_by_hand(t, share):
+def test_coverage_of_a_hundred_units_by_hand(t: Any, share: float) -> None:
     t = instants(*t)
     assert series.coverage(t, 0, 100, series.median_gap(t, -100, 100)) == pytest.approx(share)
 
 
-def test_a_life_of_no_length_is_not_covered():
+def test_a_life_of_no_length_is_not_covered() -> None:
     assert series.coverage(instants(0, 10), 10, 10, 10.0) == 0
 
 
 @given(times, st.integers(0, 50), st.integers(1, 40), st.integers(0, 10**15))
 @example([0], 0, 1, 2**32)  # so far out that a float64 has no tenths of a microsecond
 @settings(deadline=None, max_examples=60)
-def test_shifting_all_instants_changes_neither_gap_nor_coverage(t, entry, duration, shift):
+def test_shifting_all_instants_changes_neither_gap_nor_coverage(
+    t: Any, entry: int, duration: int, shift: int
+) -> None:
     base, shifted = instants(*t), instants(*t) + shift
     gap = series.median_gap(base, 0, 60)
     assert series.median_gap(shifted, shift, 60 + shift) == gap
@@ -193,5 +199,7 @@ def test_shifting_all_instants_changes_neither_gap_nor_coverage(t, entry, durati
         (6 * MINUTE + 1, np.nan, HOUR, True),
     ],
 )
-def test_a_mark_is_stale_above_three_gaps_and_a_tenth_of_the_offset(age, gap, offset, stale):
+def test_a_mark_is_stale_above_three_gaps_and_a_tenth_of_the_offset(
+    age: Any, gap: Any, offset: Any, stale: bool
+) -> None:
     assert bool(series.stale(age, gap, offset)) is stale

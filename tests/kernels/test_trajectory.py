@@ -1,8 +1,12 @@
 """Paths of many positions at once: against pandas' answers, against brute force, and by laws that must hold."""
 
+from __future__ import annotations
+
 import json
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retro.kernels import ranges, series, trajectory
-from retro.kernels.series import DAY, HOUR, Marks
+from retro.kernels.series import DAY, HOUR, IntArray, Marks
 from retro.kernels.trajectory import Positions, Trajectories
 from tests.worlds.places import TESTS
 
@@ -18,11 +22,11 @@ GOLDEN = json.loads((TESTS / "golden" / "trajectory_regret.json").read_text())["
 MINUTE = HOUR // 60
 
 
-def instants(*values):
+def instants(*values: float) -> IntArray:
     return np.array(values, dtype=np.int64)
 
 
-def positions_of(rows):
+def positions_of(rows: Any) -> Positions:
     """Positions from (instrument, entry, exit, quantity, price, costs) rows."""
     columns = zip(*rows, strict=True)
     return Positions(
@@ -30,7 +34,14 @@ def positions_of(rows):
     )
 
 
-def world(rng, instruments, marks_each, n, span=1000, grid=None):
+def world(
+    rng: np.random.Generator,
+    instruments: int,
+    marks_each: int,
+    n: int,
+    span: int = 1000,
+    grid: float | None = None,
+) -> tuple[Marks, Positions]:
     """Marks at irregular instants, one instrument without any, and positions in no order; `grid` makes prices repeat."""
     parts = []
     for size in rng.integers(0, marks_each, instruments):
@@ -51,7 +62,7 @@ def world(rng, instruments, marks_each, n, span=1000, grid=None):
     )
 
 
-def brute(marks, p, i, offsets):
+def brute(marks: Marks, p: Positions, i: int, offsets: IntArray) -> tuple[Any, ...]:
     """One position the slow way: (checkpoint pnl, ages, marks inside, best, first best, worst, first worst)."""
     t, x = marks.times(p.instrument[i]), marks.prices(p.instrument[i])
     base = int(marks.offsets[p.instrument[i]])
@@ -73,7 +84,7 @@ def brute(marks, p, i, offsets):
     return pnl, ages, [base + k for k in within], best, base + first, worst, base + last
 
 
-def check(marks, p, offsets, rows, got):
+def check(marks: Marks, p: Positions, offsets: IntArray, rows: Iterable[int], got: Any) -> None:
     for i in rows:
         pnl, ages, within, best, first, worst, last = brute(marks, p, i, offsets)
         np.testing.assert_allclose(got.pnl[i], pnl, rtol=1e-12, atol=1e-12)
@@ -93,12 +104,14 @@ OFFSETS = instants(HOUR, 4 * HOUR, 10 * HOUR)
     st.sampled_from([None, 0.5, 3.0]),
 )
 @settings(deadline=None, max_examples=60)
-def test_bulk_paths_agree_with_the_obvious_loop(seed, instruments, marks_each, grid):
+def test_bulk_paths_agree_with_the_obvious_loop(
+    seed: int, instruments: int, marks_each: int, grid: float | None
+) -> None:
     marks, p = world(np.random.default_rng(seed), instruments, marks_each, 12, grid=grid)
     check(marks, p, OFFSETS, range(12), trajectory.trajectories(marks, p, OFFSETS))
 
 
-def test_a_position_is_alone_what_it_is_among_many():
+def test_a_position_is_alone_what_it_is_among_many() -> None:
     """Enough marks and positions for several shards, one instrument longer than a shard, and two threads."""
     rng = np.random.default_rng(7)
     sizes = (trajectory.SHARD + 5, 200_000, 150_000, 200_000)
@@ -121,7 +134,7 @@ def test_a_position_is_alone_what_it_is_among_many():
 
 
 @pytest.mark.parametrize("case", GOLDEN, ids=range(len(GOLDEN)))
-def test_checkpoints_and_excursions_agree_with_pandas(case):
+def test_checkpoints_and_excursions_agree_with_pandas(case: Any) -> None:
     """The file's mfe and mae include the entry (0) and the exit, which is its last mark; ticks are minutes here."""
     p = positions_of(
         [(0, case["entry"] * MINUTE, case["exit"] * MINUTE, case["qty"], case["entry_mark"], 0.0)]
@@ -136,7 +149,7 @@ def test_checkpoints_and_excursions_agree_with_pandas(case):
     assert np.fmin(got.worst[0], min(0, case["final_gross"])) == pytest.approx(case["mae"], abs=1e-9)
 
 
-def test_no_positions_and_no_marks_are_fine():
+def test_no_positions_and_no_marks_are_fine() -> None:
     nothing = positions_of([(0, 0, 0, 1, 1, 0)]).take(instants())
     marks = series.bundle([([1, 2], [3, 4])])
     assert trajectory.trajectories(marks, nothing, OFFSETS).pnl.shape == (0, 4)
@@ -147,11 +160,11 @@ def test_no_positions_and_no_marks_are_fine():
 
 
 @pytest.fixture
-def small_world():
+def small_world() -> tuple[Marks, Positions]:
     return world(np.random.default_rng(11), 4, 500, 200)
 
 
-def test_shifting_every_instant_changes_nothing(small_world):
+def test_shifting_every_instant_changes_nothing(small_world: tuple[Marks, Positions]) -> None:
     marks, p = small_world
     base = trajectory.trajectories(marks, p, OFFSETS)
     shift = 1_700_000_000_000_000
@@ -161,7 +174,9 @@ def test_shifting_every_instant_changes_nothing(small_world):
         np.testing.assert_array_equal(getattr(base, field.name), getattr(shifted, field.name))
 
 
-def test_scaling_the_quantity_scales_the_pnl_and_moves_no_moment(small_world):
+def test_scaling_the_quantity_scales_the_pnl_and_moves_no_moment(
+    small_world: tuple[Marks, Positions],
+) -> None:
     marks, p = small_world
     base = trajectory.trajectories(marks, p, OFFSETS)
     many = trajectory.trajectories(marks, replace(p, quantity=8 * p.quantity, costs=8 * p.costs), OFFSETS)
@@ -171,7 +186,7 @@ def test_scaling_the_quantity_scales_the_pnl_and_moves_no_moment(small_world):
     np.testing.assert_array_equal(many.worst_index, base.worst_index)
 
 
-def test_a_short_is_the_long_seen_in_a_mirror(small_world):
+def test_a_short_is_the_long_seen_in_a_mirror(small_world: tuple[Marks, Positions]) -> None:
     marks, p = small_world
     free = replace(p, costs=np.zeros(len(p.costs)))
     long = trajectory.trajectories(marks, free, OFFSETS)
@@ -182,7 +197,7 @@ def test_a_short_is_the_long_seen_in_a_mirror(small_world):
     np.testing.assert_array_equal(short.worst_index, long.best_index)
 
 
-def test_a_later_mark_changes_no_checkpoint_before_it(small_world):
+def test_a_later_mark_changes_no_checkpoint_before_it(small_world: tuple[Marks, Positions]) -> None:
     marks, p = small_world
     full = trajectory.trajectories(marks, p, OFFSETS)
     cutoff = 500 * MINUTE
@@ -197,7 +212,7 @@ def test_a_later_mark_changes_no_checkpoint_before_it(small_world):
 
 
 @pytest.mark.parametrize("quantity", [5.0, -5.0])
-def test_the_earliest_of_near_equals_is_the_best(quantity):
+def test_the_earliest_of_near_equals_is_the_best(quantity: float) -> None:
     """Notional 500: a mark is as good as the best within 5e-7, that is 1e-7 of price for 5 units."""
     up = np.sign(quantity)
     x = 100 + up * np.array([0.0, 1 - 2e-7, 1 - 0.9e-7, 1.0, 1 - 0.5e-7])
@@ -207,12 +222,12 @@ def test_the_earliest_of_near_equals_is_the_best(quantity):
     assert got.best[0] == pytest.approx(5.0, rel=1e-12)
 
 
-def test_checkpoints_are_those_before_the_exit():
+def test_checkpoints_are_those_before_the_exit() -> None:
     assert trajectory.checkpoints(0, 4 * HOUR, OFFSETS).tolist() == [HOUR]
     assert trajectory.checkpoints(0, 4 * HOUR + 1, OFFSETS).tolist() == [HOUR, 4 * HOUR]
 
 
-def test_points_carry_age_staleness_and_the_reason_of_absence():
+def test_points_carry_age_staleness_and_the_reason_of_absence() -> None:
     at, gap = instants(HOUR, 4 * HOUR, DAY, 3 * DAY, 9 * DAY), 10.0 * MINUTE
     age = instants(-1, 31 * MINUTE, 30 * MINUTE, DAY, DAY + 1)
     pnl = np.array([np.nan, 1.0, 2.0, 3.0, np.nan])
@@ -226,7 +241,7 @@ def test_points_carry_age_staleness_and_the_reason_of_absence():
 
 @given(st.data(), st.sampled_from([np.maximum, np.minimum]))
 @settings(deadline=None, max_examples=100)
-def test_ranges_of_any_length_and_place_have_the_right_extreme(data, peak):
+def test_ranges_of_any_length_and_place_have_the_right_extreme(data: st.DataObject, peak: Any) -> None:
     """Lengths around the block of 64, ranges that are empty, touch the end, or lie in one block."""
     size = data.draw(st.sampled_from([1, 5, 63, 64, 65, 128, 200, 1000]))
     x = np.random.default_rng(size).integers(0, 9, size).astype(float)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,16 +18,13 @@ from memory.episodic.episode import episode_of
 from memory.insight.evidence import binomial_p, induced_after, mask
 from memory.instants import DAY
 from memory.situation.predicate import evaluate, predicate
-from tests.worlds.memory_databases import START, experience, histories, raw_episode
+from retro.store.database import Store
+from tests.worlds.memory_databases import START, db, experience, histories, raw_episode
+
+__all__ = ["db"]
 
 
-@pytest.fixture
-def db(database_url):
-    with experience(database_url) as store:
-        yield store
-
-
-def pattern(signs, **fields):
+def pattern(signs: Iterable[bool], **fields: Any) -> list[dict[str, Any]]:
     return [
         raw_episode(f"e{i:03}", day=i, pnl_r=1.5 if won else -1.0, context={"session": "london"}, **fields)
         for i, won in enumerate(signs)
@@ -35,7 +34,7 @@ def pattern(signs, **fields):
 VOLATILE = {"all": [{"field": "regime", "op": "==", "value": "volatile"}]}
 
 
-def test_a_pattern_of_ten_becomes_a_belief_with_its_closed_form(db):
+def test_a_pattern_of_ten_becomes_a_belief_with_its_closed_form(db: Store) -> None:
     """Nine of ten wins: p = 22/1024; Beta(1 + 9, 1 + 1)."""
     with db.write() as conn:
         memory.remember(conn, pattern([True] * 9)[:9])
@@ -54,7 +53,7 @@ def test_a_pattern_of_ten_becomes_a_belief_with_its_closed_form(db):
     assert evaluate(predicate(belief.conditions), {"strategy": "breakout", "session": "london"}).met
 
 
-def test_an_induced_belief_says_what_came_after_it_was_noticed(db):
+def test_an_induced_belief_says_what_came_after_it_was_noticed(db: Store) -> None:
     asked = {"session": "london"}
     with db.write() as conn:
         memory.remember(conn, pattern([True] * 9 + [False]))
@@ -65,13 +64,13 @@ def test_an_induced_belief_says_what_came_after_it_was_noticed(db):
     assert later.reason.endswith("; 1 of the 3 since it was noticed bear it out")
 
 
-def test_seven_of_ten_is_no_pattern_yet(db):
+def test_seven_of_ten_is_no_pattern_yet(db: Store) -> None:
     with db.write() as conn:
         memory.remember(conn, pattern([True] * 7 + [False] * 3))
         assert memory.beliefs(conn, "ada") == ()
 
 
-def test_a_belief_once_held_is_kept_and_its_posterior_may_fall(db):
+def test_a_belief_once_held_is_kept_and_its_posterior_may_fall(db: Store) -> None:
     with db.write() as conn:
         memory.remember(conn, pattern([True] * 10 + [False] * 12))
         (belief,) = memory.beliefs(conn, "ada")
@@ -81,14 +80,14 @@ def test_a_belief_once_held_is_kept_and_its_posterior_may_fall(db):
     assert (belief.in_sample, belief.confirmed_after, belief.contradicted_after) == (10, 0, 12)
 
 
-def test_a_losing_pattern_is_believed_to_lose(db):
+def test_a_losing_pattern_is_believed_to_lose(db: Store) -> None:
     with db.write() as conn:
         memory.remember(conn, pattern([False] * 11))
         (belief,) = memory.beliefs(conn, "ada")
     assert (belief.claim, belief.alpha, belief.beta) == ("loses", 12.0, 1.0)
 
 
-def test_scratches_and_inaction_are_no_evidence_and_size_is_no_weight(db):
+def test_scratches_and_inaction_are_no_evidence_and_size_is_no_weight(db: Store) -> None:
     history = pattern([True] * 10)
     history += [raw_episode(f"s{i}", day=20, pnl_r=0.0, context={"session": "london"}) for i in range(3)]
     history += [raw_episode("skip", day=20, direction="skip", context={"session": "london"})]
@@ -99,7 +98,7 @@ def test_scratches_and_inaction_are_no_evidence_and_size_is_no_weight(db):
     assert (belief.alpha, belief.beta, belief.evidence) == (12.0, 1.0, 11)
 
 
-def test_a_seeded_belief_starts_at_two_to_one_and_counts_what_comes_after(db):
+def test_a_seeded_belief_starts_at_two_to_one_and_counts_what_comes_after(db: Store) -> None:
     history = [
         raw_episode(
             f"e{i}",
@@ -128,7 +127,9 @@ def test_a_seeded_belief_starts_at_two_to_one_and_counts_what_comes_after(db):
 
 @given(histories(), st.sampled_from(["wins", "loses"]))
 @settings(deadline=None, max_examples=25)
-def test_posteriors_match_the_closed_form(tmp_path_factory, history, claim):
+def test_posteriors_match_the_closed_form(
+    tmp_path_factory: pytest.TempPathFactory, history: list[dict[str, Any]], claim: str
+) -> None:
     conditions = {
         "any": [
             {"field": "regime", "op": "in", "value": ["volatile", "ranging"]},
@@ -166,7 +167,9 @@ predicates = st.fixed_dictionaries(
 
 @given(histories(), st.lists(predicates, min_size=1, max_size=3), st.sampled_from(["all", "any"]))
 @settings(deadline=None, max_examples=150)
-def test_a_predicate_over_columns_is_the_predicate_on_each_episode(history, conditions, kind):
+def test_a_predicate_over_columns_is_the_predicate_on_each_episode(
+    history: list[dict[str, Any]], conditions: list[Any], kind: str
+) -> None:
     comparable = []
     for condition in conditions:
         value = [condition["value"]] if condition["op"] == "in" else condition["value"]
@@ -191,7 +194,7 @@ def test_a_predicate_over_columns_is_the_predicate_on_each_episode(history, cond
     assert mask(parsed_predicate, columns, len(columns), DEFAULT).tolist() == expected
 
 
-def test_the_binomial_p_is_exact():
+def test_the_binomial_p_is_exact() -> None:
     for n in (1, 10, 13, 40):
         for wins in range(n + 1):
             tail = sum(math.comb(n, k) for k in range(max(wins, n - wins), n + 1)) / 2**n
@@ -200,7 +203,7 @@ def test_the_binomial_p_is_exact():
     assert binomial_p(51_000, 100_000) == pytest.approx(2.5e-10, rel=0.1)
 
 
-def test_the_quick_look_before_the_test_misses_no_significant_count():
+def test_the_quick_look_before_the_test_misses_no_significant_count() -> None:
     for n in [*range(10, 400), *range(400, 20_000, 977)]:
         least = next(k for k in range(n // 2, n + 1) if binomial_p(k, n) <= 0.05)
         assert (2 * least - n - 1) / math.sqrt(n) > 1.9
@@ -209,7 +212,7 @@ def test_the_quick_look_before_the_test_misses_no_significant_count():
 
 @given(st.lists(st.booleans(), max_size=60))
 @settings(deadline=None, max_examples=200)
-def test_induction_happens_at_the_first_significant_count_from_ten_on(won):
+def test_induction_happens_at_the_first_significant_count_from_ten_on(won: list[bool]) -> None:
     expected = next(
         (n for n in range(10, len(won) + 1) if binomial_p(sum(won[:n]), n) <= 0.05),
         None,
@@ -230,12 +233,12 @@ def test_induction_happens_at_the_first_significant_count_from_ten_on(won):
         Seed("S1", "ada", START, "x", VOLATILE, claim="maybe"),  # type: ignore[arg-type]
     ],
 )
-def test_a_belief_without_meaning_is_refused(db, seed):
+def test_a_belief_without_meaning_is_refused(db: Store, seed: Any) -> None:
     with db.write() as conn, pytest.raises(RefusedError):
         memory.seed_belief(conn, seed)
 
 
-def test_the_same_seed_again_is_no_change_and_another_one_a_conflict(db):
+def test_the_same_seed_again_is_no_change_and_another_one_a_conflict(db: Store) -> None:
     seed = Seed("S1", "ada", START, "volatile days pay", VOLATILE)
     with db.write() as conn:
         memory.seed_belief(conn, seed)

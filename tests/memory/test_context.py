@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -15,13 +16,17 @@ from tests.worlds.memory_databases import contexts, full_contexts, slow_similari
 
 @given(full_contexts, full_contexts)
 @settings(deadline=None, max_examples=100)
-def test_situations_that_know_the_same_fields_are_as_alike_either_way_round(first, second):
+def test_situations_that_know_the_same_fields_are_as_alike_either_way_round(
+    first: dict[str, Any], second: dict[str, Any]
+) -> None:
     assert alike(DEFAULT, first, second) == pytest.approx(alike(DEFAULT, second, first), abs=1e-12)
 
 
 @given(contexts, contexts)
 @settings(deadline=None, max_examples=200)
-def test_likeness_is_a_share_and_agrees_with_the_definition_written_out(query, memory):
+def test_likeness_is_a_share_and_agrees_with_the_definition_written_out(
+    query: dict[str, Any], memory: dict[str, Any]
+) -> None:
     similarity = alike(DEFAULT, query, memory)
     assert 0.0 <= similarity <= 1.0
     assert similarity == pytest.approx(slow_similarity(query, memory), abs=1e-12)
@@ -29,14 +34,16 @@ def test_likeness_is_a_share_and_agrees_with_the_definition_written_out(query, m
 
 @given(contexts)
 @settings(deadline=None, max_examples=100)
-def test_a_situation_is_wholly_like_itself_unless_it_says_nothing(context):
+def test_a_situation_is_wholly_like_itself_unless_it_says_nothing(context: dict[str, Any]) -> None:
     says_something = any(DEFAULT.get(name) is not None for name in context)
     assert alike(DEFAULT, context, context) == (1.0 if says_something else 0.0)
 
 
 @given(contexts, contexts, st.data())
 @settings(deadline=None, max_examples=200)
-def test_deleting_a_field_from_a_memory_never_makes_it_more_alike(query, memory, data):
+def test_deleting_a_field_from_a_memory_never_makes_it_more_alike(
+    query: dict[str, Any], memory: dict[str, Any], data: st.DataObject
+) -> None:
     if not memory:
         return
     gone = data.draw(st.sampled_from(sorted(memory)))
@@ -70,17 +77,17 @@ def test_deleting_a_field_from_a_memory_never_makes_it_more_alike(query, memory,
         ),  # the agent's own state weighs nothing by default
     ],
 )
-def test_likeness_worked_by_hand(query, memory, share):
+def test_likeness_worked_by_hand(query: dict[str, Any], memory: dict[str, Any], share: Any) -> None:
     assert alike(DEFAULT, query, memory) == pytest.approx(share, abs=1e-12)
 
 
-def test_the_drawdown_counts_when_the_owner_asks_for_it():
+def test_the_drawdown_counts_when_the_owner_asks_for_it() -> None:
     registry = DEFAULT.extended([Field("drawdown_pct", "absolute", 0.10, 0.05)])
     assert alike(registry, {"drawdown_pct": 0.0}, {"drawdown_pct": 0.0}) == 1.0
     assert alike(registry, {"drawdown_pct": 0.10}, {"drawdown_pct": 0.05}) == pytest.approx(math.exp(-0.5))
 
 
-def test_owners_add_fields_and_change_weights_by_name():
+def test_owners_add_fields_and_change_weights_by_name() -> None:
     registry = DEFAULT.extended([Field("funding", "absolute", 0.5, 0.01), Field("regime", "category", 0.5)])
     assert [field.name for field in registry.fields][-1] == "funding"
     assert len(registry.fields) == len(DEFAULT.fields) + 1
@@ -88,7 +95,7 @@ def test_owners_add_fields_and_change_weights_by_name():
     assert alike(registry, query, {"regime": "volatile", "funding": 5.0}) == pytest.approx(0.5)
 
 
-def test_weights_do_not_change_the_layout_and_kinds_do():
+def test_weights_do_not_change_the_layout_and_kinds_do() -> None:
     heavier = DEFAULT.extended([Field("regime", "category", 0.9)])
     other = DEFAULT.extended([Field("price", "absolute", 0.1, 5.0)])
     assert heavier.layout == DEFAULT.layout
@@ -107,7 +114,7 @@ def test_weights_do_not_change_the_layout_and_kinds_do():
         lambda: Registry((Field("x", "category", 0.1), Field("x", "category", 0.2))),
     ],
 )
-def test_a_registry_that_makes_no_sense_is_refused(field):
+def test_a_registry_that_makes_no_sense_is_refused(field: Any) -> None:
     with pytest.raises(RefusedError):
         field()
 
@@ -124,25 +131,29 @@ def test_a_registry_that_makes_no_sense_is_refused(field):
         {"atr_h1": -1},
     ],
 )
-def test_a_value_of_the_wrong_kind_is_refused_and_named(context):
+def test_a_value_of_the_wrong_kind_is_refused_and_named(context: dict[str, Any]) -> None:
     with pytest.raises(RefusedError, match=next(iter(context))):
         alike(DEFAULT, context, {})
 
 
-def test_a_stored_value_that_the_registry_can_no_longer_read_counts_as_missing():
+def test_a_stored_value_that_the_registry_can_no_longer_read_counts_as_missing() -> None:
     assert alike(DEFAULT, {"atr_d1": 80}, {"atr_d1": "eighty"}) == 0.0
 
 
 @given(st.lists(contexts, max_size=20), contexts)
 @settings(deadline=None, max_examples=50)
-def test_many_memories_at_once_are_as_alike_as_one_by_one(memories, query):
+def test_many_memories_at_once_are_as_alike_as_one_by_one(
+    memories: list[dict[str, Any]], query: dict[str, Any]
+) -> None:
     together = similarity(DEFAULT, query, encode(DEFAULT, memories), len(memories))
     assert together.tolist() == [alike(DEFAULT, query, memory) for memory in memories]
 
 
 @given(contexts, contexts)
 @settings(deadline=None, max_examples=50)
-def test_the_likeness_of_one_field_is_the_similarity_of_that_field_alone(first, second):
+def test_the_likeness_of_one_field_is_the_similarity_of_that_field_alone(
+    first: dict[str, Any], second: dict[str, Any]
+) -> None:
     for field in DEFAULT.fields:
         if field.weight and field.name in first:
             alone = alike(DEFAULT, {field.name: first[field.name]}, second)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import random
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -14,20 +16,17 @@ import memory
 from memory import Episode, EpisodeFault, RefusedError, read_episodes
 from memory.episodic.episode import document, episode_of, from_document, json_values
 from memory.instants import instant, written
-from tests.worlds.memory_databases import START, experience, histories, raw_episode
+from retro.store.database import Store
+from tests.worlds.memory_databases import START, db, experience, histories, raw_episode
+
+__all__ = ["db"]
 
 
-@pytest.fixture
-def db(database_url):
-    with experience(database_url) as store:
-        yield store
-
-
-def line(**fields):
+def line(**fields: Any) -> str:
     return json.dumps(raw_episode("e1", **fields))
 
 
-def test_the_contracts_fields_are_read_and_shown_again():
+def test_the_contracts_fields_are_read_and_shown_again() -> None:
     raw = raw_episode(
         "e1",
         entry_price=100.5,
@@ -85,20 +84,20 @@ def test_the_contracts_fields_are_read_and_shown_again():
         (line(deep=json.loads("[" * 120 + "]" * 120)), "nested beyond 100 levels"),
     ],
 )
-def test_a_line_that_may_not_enter_is_a_fault_with_its_place_and_reason(text, reason):
+def test_a_line_that_may_not_enter_is_a_fault_with_its_place_and_reason(text: Any, reason: str) -> None:
     (fault,) = read_episodes(["\n", text], "x.jsonl")
     assert isinstance(fault, EpisodeFault)
     assert (fault.where, fault.line) == ("x.jsonl", 2)
     assert reason in fault.reason
 
 
-def test_bytes_that_are_no_text_are_a_fault_and_a_byte_order_mark_is_none():
+def test_bytes_that_are_no_text_are_a_fault_and_a_byte_order_mark_is_none() -> None:
     entries = list(read_episodes([b"\xef\xbb\xbf" + line().encode(), b"\xff\n"]))
     assert isinstance(entries[0], Episode)
     assert entries[1] == EpisodeFault("-", 2, "not UTF-8")
 
 
-def test_an_instant_is_one_whatever_its_offset_or_precision():
+def test_an_instant_is_one_whatever_its_offset_or_precision() -> None:
     assert instant("2026-01-01T01:00:00+01:00") == START == instant(START // 1000)
     assert instant("2025-12-31t23:59:59.9999999z") == START - 1
     assert written(instant("2026-01-01T00:00:00.25-02:30")) == "2026-01-01T02:30:00.250000Z"
@@ -106,13 +105,13 @@ def test_an_instant_is_one_whatever_its_offset_or_precision():
 
 @given(histories(most=5))
 @settings(deadline=None, max_examples=50)
-def test_what_is_stored_reads_back_the_same(history):
+def test_what_is_stored_reads_back_the_same(history: list[dict[str, Any]]) -> None:
     for raw in history:
         episode = episode_of(raw)
         assert from_document(document(episode)) == episode
 
 
-def test_the_same_facts_in_other_spelling_are_the_same_episode(db):
+def test_the_same_facts_in_other_spelling_are_the_same_episode(db: Store) -> None:
     with db.write() as conn:
         memory.remember(conn, [raw_episode("e1", pnl=1, context={"atr_d1": 80, "regime": "x"})])
         again = raw_episode("e1", pnl=1.0, context={"regime": "x", "atr_d1": 80.0})
@@ -121,7 +120,7 @@ def test_the_same_facts_in_other_spelling_are_the_same_episode(db):
     assert (ingested.stored, ingested.unchanged, ingested.conflicts) == (0, 1, ())
 
 
-def test_telling_it_differently_is_a_conflict_and_what_was_told_first_stands(db):
+def test_telling_it_differently_is_a_conflict_and_what_was_told_first_stands(db: Store) -> None:
     with db.write() as conn:
         memory.remember(conn, [raw_episode("e1", pnl=1)])
         ingested = memory.remember(
@@ -134,7 +133,7 @@ def test_telling_it_differently_is_a_conflict_and_what_was_told_first_stands(db)
         assert memory.find_episode(conn, "ada", "e2")["pnl"] == 1.0
 
 
-def test_an_id_belongs_to_its_agent(db):
+def test_an_id_belongs_to_its_agent(db: Store) -> None:
     with db.write() as conn:
         ingested = memory.remember(conn, [raw_episode("e1", pnl=1), raw_episode("e1", agent="bob", pnl=2)])
         assert ingested.stored == 2
@@ -142,7 +141,7 @@ def test_an_id_belongs_to_its_agent(db):
         assert memory.find_episode(conn, "bob", "e1")["pnl"] == 2.0
 
 
-def test_bad_episodes_do_not_keep_good_ones_out(db):
+def test_bad_episodes_do_not_keep_good_ones_out(db: Store) -> None:
     with db.write() as conn:
         lines = [line(), line(pnl=math.nan), json.dumps(raw_episode("e2")), "nonsense"]
         ingested = memory.remember(conn, read_episodes(lines, "x"))
@@ -151,14 +150,14 @@ def test_bad_episodes_do_not_keep_good_ones_out(db):
         assert [(fault.where, fault.line) for fault in direct.faults] == [("api", 2)]
 
 
-def test_an_episode_object_is_held_to_the_same_rules(db):
+def test_an_episode_object_is_held_to_the_same_rules(db: Store) -> None:
     episode = episode_of(raw_episode("e1", pnl_r=1.0))
     with db.write() as conn:
         ingested = memory.remember(conn, [episode, replace(episode, id="e2", pnl_r=math.nan)])
     assert (ingested.stored, len(ingested.faults)) == (1, 1)
 
 
-def test_an_outcome_from_the_future_is_a_fault(db):
+def test_an_outcome_from_the_future_is_a_fault(db: Store) -> None:
     with db.write() as conn:
         ingested = memory.remember(conn, [raw_episode("e1"), raw_episode("e2", day=3)], not_after=START)
     assert (ingested.stored, [fault.reason for fault in ingested.faults]) == (1, ["at: lies in the future"])
@@ -166,7 +165,9 @@ def test_an_outcome_from_the_future_is_a_fault(db):
 
 @given(history=histories(most=12), seed=st.randoms(use_true_random=False))
 @settings(deadline=None, max_examples=15)
-def test_any_order_and_any_repetition_tells_the_same(tmp_path_factory, history, seed):
+def test_any_order_and_any_repetition_tells_the_same(
+    tmp_path_factory: pytest.TempPathFactory, history: list[dict[str, Any]], seed: random.Random
+) -> None:
     """Late and repeated events: every view equals that of telling the history once, in order."""
     path = tmp_path_factory.mktemp("memory")
     query = {"regime": "volatile", "atr_d1": 50}
@@ -196,22 +197,22 @@ def test_any_order_and_any_repetition_tells_the_same(tmp_path_factory, history, 
     assert views[0] == views[1]
 
 
-def test_an_empty_file_is_no_fault(db):
+def test_an_empty_file_is_no_fault(db: Store) -> None:
     with db.write() as conn:
         assert memory.remember(conn, read_episodes([])).events == 0
 
 
-def test_asking_for_an_episode_that_is_not_there_says_so(db):
+def test_asking_for_an_episode_that_is_not_there_says_so(db: Store) -> None:
     with db.read() as conn, pytest.raises(memory.MissingError, match="no episode e9"):
         memory.find_episode(conn, "ada", "e9")
 
 
-def test_an_instant_beyond_the_calendar_is_refused():
+def test_an_instant_beyond_the_calendar_is_refused() -> None:
     with pytest.raises(RefusedError):
         written(2**63)
 
 
-def test_what_was_told_comes_back_whole_for_a_replay(db):
+def test_what_was_told_comes_back_whole_for_a_replay(db: Store) -> None:
     history = [raw_episode(f"e{i}", day=-i, pnl_r=float(i)) for i in range(5)]
     with db.write() as conn:
         memory.remember(conn, history)

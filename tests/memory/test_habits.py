@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,16 +24,13 @@ from memory.insight.practice import (
     timing,
 )
 from memory.instants import DAY
-from tests.worlds.memory_databases import START, experience, raw_episode
+from retro.store.database import Store
+from tests.worlds.memory_databases import START, db, raw_episode
+
+__all__ = ["db"]
 
 
-@pytest.fixture
-def db(database_url):
-    with experience(database_url) as store:
-        yield store
-
-
-def test_a_window_of_trades_worked_by_hand(db):
+def test_a_window_of_trades_worked_by_hand(db: Store) -> None:
     rows = [  # R, money, hours held
         (2.0, 20.0, 1), (-1.0, -10.0, 4), (1.0, 10.0, 2), (-1.0, -20.0, 8), (0.0, 0.0, 5), (3.0, 30.0, 3),
     ]  # fmt: skip
@@ -62,7 +60,7 @@ def test_a_window_of_trades_worked_by_hand(db):
         assert habit.reasons[name]
 
 
-def test_without_capital_size_against_kelly_is_absent_and_says_so(db):
+def test_without_capital_size_against_kelly_is_absent_and_says_so(db: Store) -> None:
     with db.write() as conn:
         memory.remember(
             conn, [raw_episode(f"e{i}", day=i, pnl_r=(-1.0, 1.5)[i % 2], pnl=1.0) for i in range(4)]
@@ -72,7 +70,7 @@ def test_without_capital_size_against_kelly_is_absent_and_says_so(db):
     assert habit.reasons["size_vs_kelly"] == "no capital is known"
 
 
-def test_habits_are_per_strategy_and_symbol_and_as_of(db):
+def test_habits_are_per_strategy_and_symbol_and_as_of(db: Store) -> None:
     history = [
         raw_episode(f"e{i}", day=i, pnl_r=1.0, strategy=["a", "b"][i % 2], symbol=["X", "Y"][i // 4])
         for i in range(8)
@@ -88,7 +86,7 @@ def test_habits_are_per_strategy_and_symbol_and_as_of(db):
     assert [(habit.strategy, habit.symbol) for habit in only] == [("b", "Y")]
 
 
-def test_the_window_follows_stability(db):
+def test_the_window_follows_stability(db: Store) -> None:
     """Means of windows of 20 that never differ: stability 1, a window of 100; before it is known, 60."""
     history = [raw_episode(f"e{i:03}", day=i, pnl_r=(-1.0, 1.0)[i % 2]) for i in range(150)]
     with db.write() as conn:
@@ -99,7 +97,7 @@ def test_the_window_follows_stability(db):
     assert (habit.stability, habit.window) == (1.0, 100)
 
 
-def test_stability_worked_by_hand():
+def test_stability_worked_by_hand() -> None:
     calm = np.tile([-1.0, 1.0], 20)
     assert stability(calm) == 1.0
     moved = np.concatenate((np.tile([-1.0, 1.0], 10), np.tile([1.0, 3.0], 10)))
@@ -111,7 +109,7 @@ def test_stability_worked_by_hand():
     )  # IQR 5 of means, 10 of all
 
 
-def test_disposition_has_an_interval_that_a_seed_repeats():
+def test_disposition_has_an_interval_that_a_seed_repeats() -> None:
     winners, losers = np.arange(1.0, 21), np.arange(1.0, 21) * 3
     ratio, interval = disposition(winners, losers, seed=1)
     assert ratio == 3.0
@@ -124,7 +122,7 @@ def test_disposition_has_an_interval_that_a_seed_repeats():
 
 
 @pytest.mark.parametrize(("follows", "bias"), [(True, 1.0), (False, -1.0)])
-def test_sizes_that_follow_the_last_result_show_recency_bias(follows, bias):
+def test_sizes_that_follow_the_last_result_show_recency_bias(follows: bool, bias: float) -> None:
     results = [math.sin(i * 1.7) * 3 for i in range(15)]
     sizes = [1.0] + [10 + (r if follows else -r) for r in results[:-1]]
     episodes = [
@@ -139,7 +137,7 @@ def test_sizes_that_follow_the_last_result_show_recency_bias(follows, bias):
     )
 
 
-def test_timing_is_told_against_stated_targets():
+def test_timing_is_told_against_stated_targets() -> None:
     episodes = [
         episode_of(
             raw_episode("e1", entry_price=98.0, exit_price=109.0, entry_target=100.0, exit_target=110.0)
@@ -156,7 +154,7 @@ def test_timing_is_told_against_stated_targets():
 
 @given(st.lists(st.floats(-5, 5).map(lambda r: round(r, 2)), min_size=1, max_size=60))
 @settings(deadline=None, max_examples=100)
-def test_full_kelly_has_the_sign_of_the_mean_of_decided_outcomes(r):
+def test_full_kelly_has_the_sign_of_the_mean_of_decided_outcomes(r: list[Any]) -> None:
     outcomes = np.array(r)
     fraction = full_kelly(outcomes)
     decided = outcomes[outcomes != 0]
@@ -167,7 +165,7 @@ def test_full_kelly_has_the_sign_of_the_mean_of_decided_outcomes(r):
         assert abs(decided.mean()) < 1e-9 or (fraction > 0) == (decided.mean() > 0)
 
 
-def test_drift_raises_about_one_false_alarm_in_500_trades():
+def test_drift_raises_about_one_false_alarm_in_500_trades() -> None:
     """The design value, by simulation over what outcomes look like: normal, and small losses with larger wins."""
     rng = np.random.default_rng(2026)
     normal = [drift(rng.standard_normal(500).tolist()).alarms for _ in range(150)]
@@ -177,7 +175,7 @@ def test_drift_raises_about_one_false_alarm_in_500_trades():
 
 
 @pytest.mark.parametrize(("step", "direction"), [(1.5, "improving"), (-1.5, "degrading")])
-def test_a_change_of_level_is_noticed_dated_and_measured(step, direction):
+def test_a_change_of_level_is_noticed_dated_and_measured(step: float, direction: str) -> None:
     rng = np.random.default_rng(5)
     delays, starts = [], []
     for _ in range(40):
@@ -201,7 +199,7 @@ def test_a_change_of_level_is_noticed_dated_and_measured(step, direction):
     assert abs(np.median(starts)) <= 3
 
 
-def test_the_alarm_clears_when_the_new_level_has_become_normal():
+def test_the_alarm_clears_when_the_new_level_has_become_normal() -> None:
     """A flag that never clears says nothing: 120 balanced trades after the change, it is down again."""
     r = [0.9, -0.9] * 30 + [-2.0, -1.5] * 15
     raised = drift(r)
@@ -214,13 +212,13 @@ def test_the_alarm_clears_when_the_new_level_has_become_normal():
     assert cleared.cleared == cleared.alarm + LEAST
 
 
-def test_drift_needs_thirty_trades_and_survives_one_absurd_outcome():
+def test_drift_needs_thirty_trades_and_survives_one_absurd_outcome() -> None:
     assert drift([]) == drift([1.0] * 29) == drift([0.0] * 400)
     r = [0.9, -0.9] * 50
     assert drift([1e60, *r, *r, *([-2.0] * 25)]).detected
 
 
-def test_drift_appears_in_habits_with_instants(db):
+def test_drift_appears_in_habits_with_instants(db: Store) -> None:
     r = [0.9, -0.9] * 30 + [-2.0, -1.5] * 15
     with db.write() as conn:
         memory.remember(conn, [raw_episode(f"e{i:03}", day=i, pnl_r=outcome) for i, outcome in enumerate(r)])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import random
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -13,22 +15,20 @@ from memory import RefusedError, Retrospective
 from memory.episodic.episode import episode_of
 from memory.experience.hindsight import amended, felt
 from memory.instants import DAY
-from tests.worlds.memory_databases import START, experience, raw_episode
+from retro.store.database import Store
+from tests.worlds.memory_databases import START, db, experience, raw_episode
+
+__all__ = ["db"]
+
 
 REVIEWED = START + 7 * DAY
 
 
-@pytest.fixture
-def db(database_url):
-    with experience(database_url) as store:
-        yield store
-
-
-def winning_episode(**fields):
+def winning_episode(**fields: Any) -> dict[str, Any]:
     return raw_episode("e1", pnl=5.0, pnl_r=1.0, valence=0.8, context={"regime": "volatile"}, **fields)
 
 
-def test_a_decision_that_felt_good_and_was_not_is_reversed(db):
+def test_a_decision_that_felt_good_and_was_not_is_reversed(db: Store) -> None:
     with db.write() as conn:
         memory.remember(conn, [winning_episode(tags=["scalp"])])
         changes = memory.amend(
@@ -59,7 +59,7 @@ def test_a_decision_that_felt_good_and_was_not_is_reversed(db):
     assert now["amendments"] == list(changes)
 
 
-def test_a_decision_that_felt_bad_and_was_right_is_vindicated_with_its_valence_kept(db):
+def test_a_decision_that_felt_bad_and_was_right_is_vindicated_with_its_valence_kept(db: Store) -> None:
     with db.write() as conn:
         memory.remember(conn, [raw_episode("e1", pnl=-5.0, valence=-0.6)])
         memory.amend(conn, "ada", "e1", Retrospective("r1", REVIEWED, vs_inaction=1.5))
@@ -81,7 +81,9 @@ def test_a_decision_that_felt_bad_and_was_right_is_vindicated_with_its_valence_k
         (0.6, None, 0.6, None),
     ],
 )
-def test_retagging_at_its_thresholds(valence, vs_inaction, after, tag):
+def test_retagging_at_its_thresholds(
+    valence: float, vs_inaction: float | None, after: float, tag: str | None
+) -> None:
     episode = episode_of(raw_episode("e1", valence=valence))
     now = amended(episode, Retrospective("r", REVIEWED, vs_inaction=vs_inaction))
     assert now["valence"] == after
@@ -93,11 +95,11 @@ def test_retagging_at_its_thresholds(valence, vs_inaction, after, tag):
     ("raw", "valence"),
     [({"pnl": 3.0}, 0.3), ({"pnl_r": -1.0, "pnl": 5.0}, -0.3), ({"pnl": 0.0}, 0.0), ({}, None)],
 )
-def test_how_an_outcome_felt_when_nobody_said(raw, valence):
+def test_how_an_outcome_felt_when_nobody_said(raw: dict[str, Any], valence: float | None) -> None:
     assert felt(episode_of(raw_episode("e1", **raw))) == valence
 
 
-def test_applying_a_review_twice_is_a_no_op_and_a_boost_is_set_not_multiplied(db):
+def test_applying_a_review_twice_is_a_no_op_and_a_boost_is_set_not_multiplied(db: Store) -> None:
     review = Retrospective("r1", REVIEWED, vs_inaction=-2.5, regret=3.0)
     with db.write() as conn:
         memory.remember(conn, [winning_episode()])
@@ -113,7 +115,7 @@ def test_applying_a_review_twice_is_a_no_op_and_a_boost_is_set_not_multiplied(db
     assert hit.components["boost"] == 1.5
 
 
-def test_a_retrospective_amends_the_episode_and_adds_none(db):
+def test_a_retrospective_amends_the_episode_and_adds_none(db: Store) -> None:
     with db.write() as conn:
         memory.remember(conn, [winning_episode()])
         before = memory.state(conn, "ada")
@@ -122,7 +124,7 @@ def test_a_retrospective_amends_the_episode_and_adds_none(db):
         assert len(memory.episodes(conn, "ada")) == 1
 
 
-def test_a_revision_of_a_review_corrects_what_the_first_one_said(db):
+def test_a_revision_of_a_review_corrects_what_the_first_one_said(db: Store) -> None:
     with db.write() as conn:
         memory.remember(conn, [winning_episode()])
         memory.amend(conn, "ada", "e1", Retrospective("r1", REVIEWED, vs_inaction=-2.5))
@@ -137,7 +139,7 @@ def test_a_revision_of_a_review_corrects_what_the_first_one_said(db):
     ]
 
 
-def test_as_of_an_earlier_day_nothing_of_the_review_is_known(db):
+def test_as_of_an_earlier_day_nothing_of_the_review_is_known(db: Store) -> None:
     with db.write() as conn:
         memory.remember(conn, [winning_episode()])
         memory.amend(conn, "ada", "e1", Retrospective("r1", REVIEWED, vs_inaction=-2.5, regret=9.0))
@@ -162,8 +164,11 @@ def test_as_of_an_earlier_day_nothing_of_the_review_is_known(db):
 )
 @settings(deadline=None, max_examples=20)
 def test_the_newest_review_counts_in_whatever_order_they_are_applied(
-    tmp_path_factory, reviews, random, valence
-):
+    tmp_path_factory: pytest.TempPathFactory,
+    reviews: list[tuple[int, float | None]],
+    random: random.Random,
+    valence: float,
+) -> None:
     retrospectives = [
         Retrospective(f"r{i}", REVIEWED + i * DAY + day, vs_inaction=value)
         for i, (day, value) in enumerate(reviews)
@@ -187,7 +192,7 @@ def test_the_newest_review_counts_in_whatever_order_they_are_applied(
     assert {name: views[0][0][name] for name in expected} == expected
 
 
-def test_markers_are_registered_listed_and_found_by_situation(db):
+def test_markers_are_registered_listed_and_found_by_situation(db: Store) -> None:
     peak = {"regime": "trending_up"}
     with db.write() as conn:
         memory.remember(
@@ -206,7 +211,7 @@ def test_markers_are_registered_listed_and_found_by_situation(db):
     assert [(marker.outcome, marker.similarity) for marker in near] == [("MissedExit", 1.0), ("Regret", 0.0)]
 
 
-def test_the_newest_markers_are_the_first_of_all_of_them_however_few_are_wanted(db):
+def test_the_newest_markers_are_the_first_of_all_of_them_however_few_are_wanted(db: Store) -> None:
     """What is read page by page is what reading everything gives; a later review that marks nothing unmarks."""
     with db.write() as conn:
         memory.remember(
@@ -233,7 +238,7 @@ def test_the_newest_markers_are_the_first_of_all_of_them_however_few_are_wanted(
     assert len(earlier) == sum(i % 7 == 0 for i in range(200))
 
 
-def test_many_reviewed_episodes_keep_their_boost_through_sealed_blocks(db):
+def test_many_reviewed_episodes_keep_their_boost_through_sealed_blocks(db: Store) -> None:
     with db.write() as conn:
         memory.remember(
             conn,
@@ -255,7 +260,7 @@ def test_many_reviewed_episodes_keep_their_boost_through_sealed_blocks(db):
     assert warm[0]["components"]["boost"] == 1.5
 
 
-def test_an_unknown_episode_or_a_figure_that_is_none_is_refused(db):
+def test_an_unknown_episode_or_a_figure_that_is_none_is_refused(db: Store) -> None:
     with db.write() as conn:
         memory.remember(conn, [winning_episode()])
         with pytest.raises(memory.MissingError):

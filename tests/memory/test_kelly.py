@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,16 +16,13 @@ from memory.advice.kelly import CAP, kelly_of, weighed
 from memory.episodic.columns import of_episodes
 from memory.episodic.episode import episode_of
 from memory.instants import DAY
-from tests.worlds.memory_databases import START, experience, raw_episode
+from retro.store.database import Store
+from tests.worlds.memory_databases import START, db, raw_episode
+
+__all__ = ["db"]
 
 
-@pytest.fixture
-def db(database_url):
-    with experience(database_url) as store:
-        yield store
-
-
-def test_worked_by_hand_with_equal_weights():
+def test_worked_by_hand_with_equal_weights() -> None:
     """p = .6, wins of 1.5 R, losses of .8 R: .6/.8 - .4/1.5 = .48333; a quarter of it .120833."""
     r = np.array([1.5] * 12 + [-0.8] * 8)
     advice = weighed(r, np.ones(20))
@@ -36,13 +34,13 @@ def test_worked_by_hand_with_equal_weights():
     assert weighed(r, np.full(20, 1e-200)).fraction == pytest.approx(advice.fraction)
 
 
-def test_scratches_say_nothing_of_the_edge():
+def test_scratches_say_nothing_of_the_edge() -> None:
     r = np.array([1.5] * 12 + [-0.8] * 8)
     with_scratches = np.concatenate((r, np.zeros(50), [math.nan]))
     assert weighed(with_scratches, np.ones(71)) == weighed(r, np.ones(20))
 
 
-def test_a_losing_edge_is_zero_and_an_unknown_one_is_none():
+def test_a_losing_edge_is_zero_and_an_unknown_one_is_none() -> None:
     losing = weighed(np.array([1.0] * 8 + [-1.0] * 12), np.ones(20))
     assert losing.fraction == 0.0
     assert "lost" in losing.why
@@ -57,7 +55,7 @@ def test_a_losing_edge_is_zero_and_an_unknown_one_is_none():
         assert why in unknown.why
 
 
-def test_many_rows_are_few_when_one_weighs_almost_everything():
+def test_many_rows_are_few_when_one_weighs_almost_everything() -> None:
     weights = np.concatenate(([1.0], np.full(99, 1e-4)))
     advice = weighed(np.array([1.0, -1.0] * 50), weights)
     assert advice.fraction is None
@@ -70,14 +68,14 @@ def test_many_rows_are_few_when_one_weighs_almost_everything():
     st.one_of(st.none(), st.floats(0.1, 1)),
 )
 @settings(deadline=None, max_examples=100)
-def test_advice_stays_within_its_bounds(r, weights, appetite):
+def test_advice_stays_within_its_bounds(r: list[Any], weights: list[float], appetite: float | None) -> None:
     advice = weighed(np.array(r), np.array(weights[: len(r)]), appetite)
     assert advice.fraction is None or 0.0 <= advice.fraction <= CAP
     assert 0.0 <= advice.effective_n <= len(r) + 1e-9
     assert advice.why
 
 
-def test_a_fair_coin_has_no_edge_because_the_weights_do_not_see_the_outcome():
+def test_a_fair_coin_has_no_edge_because_the_weights_do_not_see_the_outcome() -> None:
     """Weighing by Q would make p about .88 of this coin and advise a fortune."""
     rng = np.random.default_rng(11)
     history = [
@@ -95,7 +93,7 @@ def test_a_fair_coin_has_no_edge_because_the_weights_do_not_see_the_outcome():
     assert advice.p == pytest.approx(0.5, abs=0.06)
 
 
-def test_the_weights_are_similarity_recency_and_confidence(db):
+def test_the_weights_are_similarity_recency_and_confidence(db: Store) -> None:
     rows = [
         (1.0, 1.0, "volatile", 0),
         (-1.0, 0.0, "volatile", 0),
@@ -124,7 +122,7 @@ def test_the_weights_are_similarity_recency_and_confidence(db):
     assert set(advice.document()) == {"fraction", "effective_n", "p", "win_r", "loss_r", "why"}
 
 
-def test_a_drawdown_shrinks_the_advice_when_capital_is_known(db):
+def test_a_drawdown_shrinks_the_advice_when_capital_is_known(db: Store) -> None:
     history = [
         raw_episode(
             f"e{i:02}",

@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sqlalchemy import Connection
 
 import memory
 from memory import ConflictError, MissingError, RefusedError, Retrospective, Seed, Settings
 from memory.instants import DAY
 from memory.situation.predicate import conditions_of, evaluate, predicate, predicate_document
-from tests.worlds.memory_databases import START, experience, raw_episode
+from retro.store.database import Store
+from tests.worlds.memory_databases import START, db, experience, raw_episode
+
+__all__ = ["db"]
+
 
 VOLATILE = {"all": [{"field": "regime", "op": "==", "value": "volatile"}]}
 
 
-@pytest.fixture
-def db(database_url):
-    with experience(database_url) as store:
-        yield store
-
-
-def plan(conn, identity="P1", **fields):
+def plan(conn: Connection, identity: str = "P1", **fields: Any) -> Any:
     common = {"at": START, "trigger": VOLATILE, "action": {"type": "skip_trade"}, "reasoning": "it hurts"}
     return memory.create_plan(conn, "ada", identity=identity, **common | fields)
 
 
-def test_a_plan_fires_when_its_situation_comes_and_again_only_after_it_passed(db):
+def test_a_plan_fires_when_its_situation_comes_and_again_only_after_it_passed(db: Store) -> None:
     days = ["ranging", "volatile", "volatile", None, "volatile", "ranging", "volatile", "volatile"]
     fired = []
     with db.write() as conn:
@@ -43,7 +43,7 @@ def test_a_plan_fires_when_its_situation_comes_and_again_only_after_it_passed(db
     assert standing.status == "triggered"
 
 
-def test_seeing_the_same_situation_twice_changes_nothing(db):
+def test_seeing_the_same_situation_twice_changes_nothing(db: Store) -> None:
     with db.write() as conn:
         plan(conn)
         for _ in range(3):
@@ -55,7 +55,7 @@ def test_seeing_the_same_situation_twice_changes_nothing(db):
     assert (document["id"], document["status"], document["at"]) == ("P1", "triggered", "2026-01-01T00:00:00Z")
 
 
-def test_checking_is_a_read_and_says_what_it_could_not_tell(db):
+def test_checking_is_a_read_and_says_what_it_could_not_tell(db: Store) -> None:
     trigger = {"all": [*VOLATILE["all"], {"field": "atr_d1", "op": ">", "value": 50}]}
     with db.write() as conn:
         plan(conn, trigger=trigger)
@@ -69,7 +69,7 @@ def test_checking_is_a_read_and_says_what_it_could_not_tell(db):
     assert (standing.triggered, standing.armed, standing.status) == (0, True, "active")
 
 
-def test_a_plan_expires_after_thirty_days_unless_told_otherwise(db):
+def test_a_plan_expires_after_thirty_days_unless_told_otherwise(db: Store) -> None:
     with db.write() as conn:
         plan(conn)
         plan(conn, "P2", expires_at=START + DAY)
@@ -86,7 +86,7 @@ def test_a_plan_expires_after_thirty_days_unless_told_otherwise(db):
     assert statuses == {"P1": "active", "P2": "expired"}
 
 
-def test_a_cancelled_plan_never_fires(db):
+def test_a_cancelled_plan_never_fires(db: Store) -> None:
     with db.write() as conn:
         plan(conn)
         memory.cancel_plan(conn, "ada", "P1", at=START + DAY, reason="the regime is over")
@@ -97,7 +97,7 @@ def test_a_cancelled_plan_never_fires(db):
             memory.cancel_plan(conn, "ada", "P9", at=START, reason="x")
 
 
-def test_episodes_that_followed_a_plan_score_it_and_reviews_say_what_skipping_was_worth(db):
+def test_episodes_that_followed_a_plan_score_it_and_reviews_say_what_skipping_was_worth(db: Store) -> None:
     with db.write() as conn:
         plan(conn)
         assert memory.plans(conn, "ada")[0].mean_r is None
@@ -119,7 +119,7 @@ def test_episodes_that_followed_a_plan_score_it_and_reviews_say_what_skipping_wa
     assert earlier.reasons["vs_inaction"]
 
 
-def test_a_skipped_trade_is_scored_by_what_it_would_have_made(db):
+def test_a_skipped_trade_is_scored_by_what_it_would_have_made(db: Store) -> None:
     with db.write() as conn:
         plan(conn)
         memory.score_plan(conn, "ada", "P1", at=START + DAY, would_have_made=-40.0)
@@ -130,7 +130,7 @@ def test_a_skipped_trade_is_scored_by_what_it_would_have_made(db):
     assert (standing.outcomes, standing.vs_inaction) == (2, 25.0)
 
 
-def test_the_same_plan_again_is_no_change_and_another_under_its_name_a_conflict(db):
+def test_the_same_plan_again_is_no_change_and_another_under_its_name_a_conflict(db: Store) -> None:
     with db.write() as conn:
         first = plan(conn)
         assert plan(conn) == first
@@ -161,7 +161,7 @@ def test_the_same_plan_again_is_no_change_and_another_under_its_name_a_conflict(
         {"reasoning": " "},
     ],
 )
-def test_a_plan_without_meaning_is_refused(db, fields):
+def test_a_plan_without_meaning_is_refused(db: Store, fields: dict[str, Any]) -> None:
     with db.write() as conn, pytest.raises(RefusedError):
         plan(conn, **fields)
 
@@ -185,12 +185,14 @@ NESTED = {
         ({"c": 1}, True, 1.0, 2),  # 1 is not true
     ],
 )
-def test_a_predicate_worked_by_hand(context, met, share, unevaluable):
+def test_a_predicate_worked_by_hand(
+    context: dict[str, Any], met: bool, share: float, unevaluable: int
+) -> None:
     evaluation = evaluate(predicate(NESTED), context)
     assert (evaluation.met, evaluation.share, evaluation.unevaluable) == (met, share, unevaluable)
 
 
-def test_a_predicate_reads_back_what_it_writes():
+def test_a_predicate_reads_back_what_it_writes() -> None:
     parsed = predicate(NESTED)
     assert predicate_document(parsed) == NESTED
     assert [condition.field for condition in conditions_of(parsed)] == ["a", "b", "c"]
@@ -203,7 +205,9 @@ def test_a_predicate_reads_back_what_it_writes():
 
 @given(st.lists(st.sampled_from(["volatile", "ranging", None]), max_size=30))
 @settings(deadline=None, max_examples=20)
-def test_firings_are_the_rising_edges_of_what_is_known(tmp_path_factory, regimes):
+def test_firings_are_the_rising_edges_of_what_is_known(
+    tmp_path_factory: pytest.TempPathFactory, regimes: list[str | None]
+) -> None:
     with experience(str(tmp_path_factory.mktemp("memory") / "m.db")) as store, store.write() as conn:
         plan(conn)
         armed, expected, fired = True, [], []
@@ -216,7 +220,7 @@ def test_firings_are_the_rising_edges_of_what_is_known(tmp_path_factory, regimes
     assert fired == expected
 
 
-def test_a_review_plans_defence_beyond_fifteen_percent_and_only_once(db):
+def test_a_review_plans_defence_beyond_fifteen_percent_and_only_once(db: Store) -> None:
     chosen = Settings(capital=100.0)
     with db.write() as conn:
         memory.remember(conn, [raw_episode("e1", day=0, pnl=-15.0)])
@@ -231,7 +235,7 @@ def test_a_review_plans_defence_beyond_fifteen_percent_and_only_once(db):
     assert len(again) == 1
 
 
-def test_a_well_founded_losing_belief_becomes_a_plan_to_skip(db):
+def test_a_well_founded_losing_belief_becomes_a_plan_to_skip(db: Store) -> None:
     conditions = {"all": [{"field": "strategy", "op": "==", "value": "breakout"}, *VOLATILE["all"]]}
     with db.write() as conn:
         memory.seed_belief(conn, Seed("S1", "ada", START, "breakouts fail in storms", conditions, "loses"))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,34 +16,34 @@ from memory.episodic.columns import of_episodes
 from memory.episodic.episode import episode_of
 from memory.episodic.factors import affect, quality, recency, scale, scale_at, sharpe_weight
 from memory.instants import DAY
+from memory.retrieval.hit import Hit
 from memory.retrieval.recall import best_of, score, top
+from retro.store.database import Store
 from tests.worlds.memory_databases import (
     START,
     contexts,
-    experience,
+    db,
     histories,
     raw_episode,
     slow_scores,
     slow_sigma,
 )
 
-
-@pytest.fixture
-def db(database_url):
-    with experience(database_url) as store:
-        yield store
+__all__ = ["db"]
 
 
 QUERY = {"regime": "volatile", "atr_d1": 80}
 
 
-def ids(hits):
+def ids(hits: Iterable[Hit]) -> list[str]:
     return [hit.id for hit in hits]
 
 
 @given(histories(), contexts)
 @settings(deadline=None, max_examples=150)
-def test_every_ranking_equals_the_formula_applied_to_every_episode(history, query):
+def test_every_ranking_equals_the_formula_applied_to_every_episode(
+    history: list[dict[str, Any]], query: dict[str, Any]
+) -> None:
     columns = of_episodes([episode_of(episode) for episode in history], DEFAULT)
     as_of = START + 10 * DAY
     for instant in (as_of, columns.latest):
@@ -57,7 +59,7 @@ def test_every_ranking_equals_the_formula_applied_to_every_episode(history, quer
             assert ranked_ids == [identity for _, identity in expected[:10]]
 
 
-def test_recall_at_10_against_exhaustive_ranking_is_1(db):
+def test_recall_at_10_against_exhaustive_ranking_is_1(db: Store) -> None:
     """A thousand episodes in five regimes, stored in three batches and recalled for many situations."""
     rng = np.random.default_rng(7)
     history = [
@@ -86,7 +88,7 @@ def test_recall_at_10_against_exhaustive_ranking_is_1(db):
             ]
 
 
-def test_one_perfect_match_60_days_old_comes_before_50_newer_poor_ones(db):
+def test_one_perfect_match_60_days_old_comes_before_50_newer_poor_ones(db: Store) -> None:
     perfect = raw_episode(
         "perfect", day=0, pnl_r=3.0, confidence=0.9, context={"regime": "volatile", "atr_d1": 80}
     )
@@ -119,7 +121,7 @@ def test_one_perfect_match_60_days_old_comes_before_50_newer_poor_ones(db):
     assert hits[1].score < 1e-5
 
 
-def test_the_score_is_the_product_of_its_components_and_the_reason_one_line(db):
+def test_the_score_is_the_product_of_its_components_and_the_reason_one_line(db: Store) -> None:
     with db.write() as conn:
         memory.remember(
             conn,
@@ -142,7 +144,7 @@ def test_the_score_is_the_product_of_its_components_and_the_reason_one_line(db):
 
 @given(histories(most=25))
 @settings(deadline=None, max_examples=60)
-def test_no_future_memory_ever_appears_and_the_past_does_not_feel_it(history):
+def test_no_future_memory_ever_appears_and_the_past_does_not_feel_it(history: list[dict[str, Any]]) -> None:
     as_of = START + 7 * DAY
     past = [episode for episode in history if episode["at"] * 1000 <= as_of]
     with_future = of_episodes([episode_of(episode) for episode in history], DEFAULT)
@@ -154,7 +156,7 @@ def test_no_future_memory_ever_appears_and_the_past_does_not_feel_it(history):
     assert all(int(at) <= as_of for at in with_future.at[ahead.places])
 
 
-def test_recall_as_of_a_day_says_what_it_said_that_day(db):
+def test_recall_as_of_a_day_says_what_it_said_that_day(db: Store) -> None:
     history = [
         raw_episode(f"e{i:02}", day=i, pnl_r=math.sin(i), context={"regime": "volatile", "atr_d1": 60 + i})
         for i in range(30)
@@ -170,7 +172,7 @@ def test_recall_as_of_a_day_says_what_it_said_that_day(db):
             assert [hit.document() for hit in hits] == documents
 
 
-def test_filters_narrow_the_candidates_and_leave_the_scale_alone(db):
+def test_filters_narrow_the_candidates_and_leave_the_scale_alone(db: Store) -> None:
     history = [
         raw_episode(
             f"e{i}",
@@ -199,7 +201,7 @@ def test_filters_narrow_the_candidates_and_leave_the_scale_alone(db):
             assert all(hit.components["Q"] == everything[hit.id] for hit in hits)
 
 
-def test_losses_first_puts_every_loss_before_the_rest_each_by_score(db):
+def test_losses_first_puts_every_loss_before_the_rest_each_by_score(db: Store) -> None:
     history = [
         raw_episode(f"e{i}", day=i, pnl_r=r, context={"regime": "volatile"})
         for i, r in enumerate([2.0, -0.2, 1.0, -3.0, 0.0, 3.0, -1.0])
@@ -212,7 +214,7 @@ def test_losses_first_puts_every_loss_before_the_rest_each_by_score(db):
         assert [hit.score for hit in part] == sorted((hit.score for hit in part), reverse=True)
 
 
-def test_the_loss_floor_gives_losses_a_fifth_of_the_places(db):
+def test_the_loss_floor_gives_losses_a_fifth_of_the_places(db: Store) -> None:
     winners = [raw_episode(f"w{i:02}", day=i, pnl_r=3.0, context={"regime": "volatile"}) for i in range(20)]
     losers = [raw_episode(f"l{i}", day=i, pnl_r=-2.0, context={"regime": "volatile"}) for i in range(3)]
     with db.write() as conn:
@@ -224,7 +226,7 @@ def test_the_loss_floor_gives_losses_a_fifth_of_the_places(db):
     assert ids(floored)[:8] == ids(plain)[:8]
 
 
-def test_equal_scores_are_ordered_by_newer_then_by_id(db):
+def test_equal_scores_are_ordered_by_newer_then_by_id(db: Store) -> None:
     fields = {"pnl_r": 1.0, "context": {"regime": "volatile"}}
     history = [
         raw_episode(name, day=0, **fields) for name in ("b", "a", "a-very-long-name-2", "a-very-long-name-10")
@@ -245,7 +247,7 @@ def test_equal_scores_are_ordered_by_newer_then_by_id(db):
 
 @given(histories(most=30))
 @settings(deadline=None, max_examples=60)
-def test_the_best_k_are_the_head_of_the_full_ranking(history):
+def test_the_best_k_are_the_head_of_the_full_ranking(history: list[dict[str, Any]]) -> None:
     columns = of_episodes([episode_of(episode) for episode in history], DEFAULT)
     values = np.round(score(columns, QUERY, as_of=columns.latest).score, 1)  # rounding makes ties
     full = top(values, columns.at, len(values)).tolist()
@@ -254,7 +256,7 @@ def test_the_best_k_are_the_head_of_the_full_ranking(history):
         assert top(values, columns.at, k).tolist() == full[:k]
 
 
-def test_the_best_k_of_many_with_many_ties_are_the_head_of_the_full_ranking():
+def test_the_best_k_of_many_with_many_ties_are_the_head_of_the_full_ranking() -> None:
     rng = np.random.default_rng(3)
     at = np.sort(rng.integers(0, 500, 20_000))
     for levels in (1, 2, 30, 10**6):
@@ -264,7 +266,7 @@ def test_the_best_k_of_many_with_many_ties_are_the_head_of_the_full_ranking():
             assert top(values, at, k).tolist() == full[:k].tolist()
 
 
-def test_the_scale_of_outcomes_is_of_the_last_100_as_of_then_before_any_filter():
+def test_the_scale_of_outcomes_is_of_the_last_100_as_of_then_before_any_filter() -> None:
     history = [raw_episode(f"e{i:03}", day=i, pnl_r=float(i % 7)) for i in range(250)]
     columns = of_episodes([episode_of(episode) for episode in history], DEFAULT)
     for n in (0, 1, 50, 100, 180, 250):
@@ -275,7 +277,7 @@ def test_the_scale_of_outcomes_is_of_the_last_100_as_of_then_before_any_filter()
     assert scale(np.full(100, 0.5)) == pytest.approx(math.sqrt((25 + 22.5) / 110))
 
 
-def test_factors_worked_by_hand():
+def test_factors_worked_by_hand() -> None:
     assert quality(np.array([1.0, 0.0, math.nan, -1e9]), 1.0).tolist() == pytest.approx(
         [1 / (1 + math.exp(-2)), 0.5, 0.5, 0.0]
     )
@@ -288,7 +290,7 @@ def test_factors_worked_by_hand():
     assert affect(r, None, 2).tolist() == [1.0] * 6
 
 
-def test_the_drawdown_raises_great_losses_only_when_capital_is_known(db):
+def test_the_drawdown_raises_great_losses_only_when_capital_is_known(db: Store) -> None:
     history = [
         raw_episode(f"e{i}", day=i, pnl_r=-2.0, pnl=-6.0, context={"regime": "volatile"}) for i in range(2)
     ]
@@ -300,7 +302,7 @@ def test_the_drawdown_raises_great_losses_only_when_capital_is_known(db):
     assert [hit.components["Aff"] for hit in without_capital] == [1.0, 1.0]
 
 
-def test_the_sharpe_weight_is_off_unless_asked_for_and_looks_back_only(db):
+def test_the_sharpe_weight_is_off_unless_asked_for_and_looks_back_only(db: Store) -> None:
     history = [
         raw_episode(f"e{i:02}", day=i, pnl_r=[1.0, 0.5][i % 2], context={"regime": "volatile"})
         for i in range(12)
@@ -319,7 +321,7 @@ def test_the_sharpe_weight_is_off_unless_asked_for_and_looks_back_only(db):
     assert weighted[0].score == pytest.approx(2.0 * plain[0].score)
 
 
-def test_a_field_the_owner_adds_later_counts_for_episodes_told_before(db):
+def test_a_field_the_owner_adds_later_counts_for_episodes_told_before(db: Store) -> None:
     with db.write() as conn:
         memory.remember(
             conn, [raw_episode(f"e{i}", day=i, pnl_r=1.0, context={"funding": i / 100}) for i in range(5)]
@@ -330,7 +332,7 @@ def test_a_field_the_owner_adds_later_counts_for_episodes_told_before(db):
     assert hits[0].components["Sim"] == 1.0
 
 
-def test_an_agent_without_memories_recalls_nothing(db):
+def test_an_agent_without_memories_recalls_nothing(db: Store) -> None:
     with db.read() as conn:
         assert memory.recall(conn, "nobody", QUERY, types=("episode", "belief", "plan")) == []
 
@@ -339,12 +341,14 @@ def test_an_agent_without_memories_recalls_nothing(db):
     ("context", "options"),
     [({"atr_d1": math.nan}, {}), ({}, {"k": 0}), ({}, {"types": ("dream",)}), ({}, {"types": ()})],
 )
-def test_a_question_that_makes_no_sense_is_refused(db, context, options):
+def test_a_question_that_makes_no_sense_is_refused(
+    db: Store, context: dict[str, Any], options: dict[str, Any]
+) -> None:
     with db.read() as conn, pytest.raises(RefusedError):
         memory.recall(conn, "ada", context, **options)
 
 
-def test_beliefs_and_plans_are_candidates_where_asked(db):
+def test_beliefs_and_plans_are_candidates_where_asked(db: Store) -> None:
     history = [
         raw_episode(f"e{i:02}", day=i, pnl_r=1.0 if i else -1.0, context={"regime": "volatile"})
         for i in range(12)

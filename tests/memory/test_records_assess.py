@@ -46,11 +46,11 @@ READ: dict[str, Any] = {
         ("it works in trends", "", False),
     ],
 )
-def test_a_figure_stands_only_as_the_text_has_it(sentence: str, source: str, is_invented: bool):
+def test_a_figure_stands_only_as_the_text_has_it(sentence: str, source: str, is_invented: bool) -> None:
     assert invented(sentence, source) is is_invented
 
 
-def test_figures_of_the_experiment_itself_are_known_too():
+def test_figures_of_the_experiment_itself_are_known_too() -> None:
     answer = json.dumps(READ | {"observations": ["Sharpe was 1.25"], "hypotheses": [], "limitations": []})
     experiment = {"results": {"sharpe_ratio": 1.25}}
     assert parse_assessment("It was good.", experiment, ask=lambda _: answer).observations == [
@@ -59,7 +59,7 @@ def test_figures_of_the_experiment_itself_are_known_too():
     assert parse_assessment("It was good.", {}, ask=lambda _: answer).observations == []
 
 
-def test_no_text_can_close_the_marks_around_it():
+def test_no_text_can_close_the_marks_around_it() -> None:
     asked: list[str] = []
 
     def ask(prompt: str) -> str:
@@ -93,7 +93,7 @@ def statuses() -> dict[str, str]:
     }
 
 
-def test_without_a_key_ids_and_verdicts_are_read_and_no_database_is_made(house: Retro):
+def test_without_a_key_ids_and_verdicts_are_read_and_no_database_is_made(house: Retro) -> None:
     done = house("experiments", "assess", "notes.md", "--strategy", "range", "--json")
     assert (done.code, done.data["source"], done.data["tested"]) == (0, "plain", {"H_001": "validated"})
     assert done.data["unknown"] == ["H_009"]
@@ -110,7 +110,7 @@ def test_without_a_key_ids_and_verdicts_are_read_and_no_database_is_made(house: 
 
 def test_with_a_key_the_configured_model_reads_it_and_is_booked(
     house: Retro, monkeypatch: pytest.MonkeyPatch
-):
+) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test-0123456789")
     with FakeModel(said(READ)) as model:
         Path("config.toml").write_text(f'[llm]\nbase_url = "{model.url}"\n')
@@ -139,7 +139,7 @@ def test_with_a_key_the_configured_model_reads_it_and_is_booked(
     assert "model" in house("doctor").out
 
 
-def test_from_python_it_is_the_same_record(house: Retro):
+def test_from_python_it_is_the_same_record(house: Retro) -> None:
     with package.open("r.db") as mirror:
         saved_records = [
             mirror.save_assessment(
@@ -155,7 +155,7 @@ def test_from_python_it_is_the_same_record(house: Retro):
 @pytest.mark.parametrize("answer", [failing(529), said({"verdict": "promising"}), Answer(text="not json")])
 def test_whatever_the_model_answers_there_is_a_record(
     house: Retro, monkeypatch: pytest.MonkeyPatch, answer: Answer
-):
+) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test-0123456789")
     with FakeModel(answer) as model:
         Path("config.toml").write_text(f'[llm]\nbase_url = "{model.url}"\n')
@@ -165,7 +165,7 @@ def test_whatever_the_model_answers_there_is_a_record(
     assert house("experiments", "--json").data[0]["assessment"]["raw_text"] == PROSE
 
 
-def test_a_hypothesis_that_reviews_audit_keeps_the_status_of_its_evidence(house: Retro):
+def test_a_hypothesis_that_reviews_audit_keeps_the_status_of_its_evidence(house: Retro) -> None:
     audited = {
         "id": "H_001",
         "text": "Trends help",
@@ -179,7 +179,7 @@ def test_a_hypothesis_that_reviews_audit_keeps_the_status_of_its_evidence(house:
     assert hypothesis["tested_by"] == [done["id"]]
 
 
-def test_a_record_that_is_there_keeps_what_is_not_told(house: Retro):
+def test_a_record_that_is_there_keeps_what_is_not_told(house: Retro) -> None:
     words = ("experiments", "assess", "notes.md", "--experiment", "exp_1")
     assert house(*words).code == 2  # nobody knows what was tried
     options = {
@@ -210,7 +210,7 @@ def test_a_record_that_is_there_keeps_what_is_not_told(house: Retro):
 )
 def test_what_cannot_be_saved_is_said_in_one_line(
     house: Retro, content: bytes, words: tuple[str, ...], code: int
-):
+) -> None:
     Path("notes.md").write_bytes(content)
     done = house("experiments", "assess", "notes.md", *words)
     assert (done.code, done.out) == (code, "")

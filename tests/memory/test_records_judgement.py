@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,7 +24,12 @@ from memory.records.judgement import merged
 
 
 def judgement(
-    revision: int = 1, *, verdict=None, week: int = 10, pnl: float = 5.0, observations=("one", "two")
+    revision: int = 1,
+    *,
+    verdict: Any = None,
+    week: int = 10,
+    pnl: float = 5.0,
+    observations: Sequence[str] = ("one", "two"),
 ) -> Judgement:
     review = f"ada.weekly.2026-W{week}"
     experiment = {
@@ -51,7 +58,7 @@ def files(directory: Path) -> dict[str, bytes]:
     return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*.yaml")}
 
 
-def test_delivering_a_review_twice_writes_the_same_bytes(tmp_path: Path):
+def test_delivering_a_review_twice_writes_the_same_bytes(tmp_path: Path) -> None:
     keep(judgement(), directory=tmp_path)
     before = files(tmp_path)
     keep(judgement(), directory=tmp_path)
@@ -59,7 +66,7 @@ def test_delivering_a_review_twice_writes_the_same_bytes(tmp_path: Path):
     assert len(before) == 2
 
 
-def test_a_new_revision_keeps_the_experiments_id_and_what_a_person_added(tmp_path: Path):
+def test_a_new_revision_keeps_the_experiments_id_and_what_a_person_added(tmp_path: Path) -> None:
     keep(judgement(), directory=tmp_path)
     [path] = (tmp_path / "experiments").iterdir()
     text = (
@@ -81,7 +88,7 @@ def test_a_new_revision_keeps_the_experiments_id_and_what_a_person_added(tmp_pat
     assert record["assessment"]["observations"] == ["one, and a lucky week", "three"]
 
 
-def test_a_value_that_a_person_changed_stays_theirs(tmp_path: Path):
+def test_a_value_that_a_person_changed_stays_theirs(tmp_path: Path) -> None:
     keep(judgement(), directory=tmp_path)
     [path] = (tmp_path / "experiments").iterdir()
     path.write_text(path.read_text().replace("weak_signal", "overfit"))
@@ -92,7 +99,7 @@ def test_a_value_that_a_person_changed_stays_theirs(tmp_path: Path):
     assert record["results"]["net_pnl"] == 9.0
 
 
-def test_where_nobody_knows_what_we_wrote_figures_are_ours_and_lists_are_theirs(tmp_path: Path):
+def test_where_nobody_knows_what_we_wrote_figures_are_ours_and_lists_are_theirs(tmp_path: Path) -> None:
     """Revision 1 is in the file, 2 was never delivered, 3 is: its figures stand, no observation is lost."""
     keep(judgement(), directory=tmp_path)
     keep(judgement(3, pnl=7.0, observations=("four",)), directory=tmp_path, previous=judgement(2))
@@ -116,11 +123,16 @@ def test_where_nobody_knows_what_we_wrote_figures_are_ours_and_lists_are_theirs(
         ([], [], ["x"], ["x"]),
     ],
 )
-def test_three_way_merge(theirs, base, ours, result):
+def test_three_way_merge(
+    theirs: int | dict[str, Any] | list[str],
+    base: int | dict[str, Any] | list[str],
+    ours: int | dict[str, Any] | list[str],
+    result: int | dict[str, Any] | list[str],
+) -> None:
     assert merged(theirs, base, ours) == result
 
 
-def test_two_reviews_whose_ids_meet_do_not_write_over_each_other(tmp_path: Path):
+def test_two_reviews_whose_ids_meet_do_not_write_over_each_other(tmp_path: Path) -> None:
     """Six hexadecimal digits may coincide; then the second has a name of its own, also when it is written again."""
     keep(judgement(), directory=tmp_path)
     stranger = judgement()
@@ -146,7 +158,7 @@ def status(directory: Path) -> tuple[str, int]:
     return hypothesis["status"], len(hypothesis["tested_by"])
 
 
-def test_a_heuristic_is_one_hypothesis_whose_status_follows_the_newest_evidence(tmp_path: Path):
+def test_a_heuristic_is_one_hypothesis_whose_status_follows_the_newest_evidence(tmp_path: Path) -> None:
     keep(judgement(week=10), directory=tmp_path)
     assert status(tmp_path) == ("untested", 1)
     keep(judgement(week=11, verdict="validated"), directory=tmp_path)
@@ -157,13 +169,13 @@ def test_a_heuristic_is_one_hypothesis_whose_status_follows_the_newest_evidence(
     assert status(tmp_path) == ("refuted", 4)
 
 
-def test_an_older_review_that_comes_late_adds_its_experiment_and_no_verdict(tmp_path: Path):
+def test_an_older_review_that_comes_late_adds_its_experiment_and_no_verdict(tmp_path: Path) -> None:
     keep(judgement(week=12, verdict="validated"), directory=tmp_path)
     keep(judgement(week=10, verdict="refuted"), directory=tmp_path)
     assert status(tmp_path) == ("validated", 2)
 
 
-def test_a_status_that_a_person_set_stands(tmp_path: Path):
+def test_a_status_that_a_person_set_stands(tmp_path: Path) -> None:
     keep(judgement(week=10), directory=tmp_path)
     path = tmp_path / "hypotheses.yaml"
     path.write_text(path.read_text().replace("status: untested", "status: refuted  # I know better"))
@@ -173,7 +185,7 @@ def test_a_status_that_a_person_set_stands(tmp_path: Path):
     assert get_all_hypotheses(directory=tmp_path)[0]["evidence"]["says"] == "validated"
 
 
-def test_a_damaged_registry_keeps_no_experiment_from_being_written(tmp_path: Path):
+def test_a_damaged_registry_keeps_no_experiment_from_being_written(tmp_path: Path) -> None:
     (tmp_path / "hypotheses.yaml").write_text("hypotheses: {")
     with pytest.raises(DamagedError, match=r"^hypotheses\.yaml: "):
         keep(judgement(), directory=tmp_path)
@@ -210,7 +222,7 @@ def foreign(folder: Path) -> Path:
     return folder
 
 
-def test_records_from_elsewhere_are_taken_in_letter_by_letter(tmp_path: Path):
+def test_records_from_elsewhere_are_taken_in_letter_by_letter(tmp_path: Path) -> None:
     source, target = foreign(tmp_path / "theirs"), tmp_path / "ours"
     registry = "# theirs\n" + (source / "hypotheses.yaml").read_text()
     (source / "hypotheses.yaml").write_text(registry)
@@ -231,7 +243,7 @@ def test_records_from_elsewhere_are_taken_in_letter_by_letter(tmp_path: Path):
     assert (again.stored, again.unchanged) == (0, 2)
 
 
-def test_hypotheses_from_elsewhere_join_those_that_are_here(tmp_path: Path):
+def test_hypotheses_from_elsewhere_join_those_that_are_here(tmp_path: Path) -> None:
     source, target = foreign(tmp_path / "theirs"), tmp_path / "ours"
     save_hypothesis(Hypothesis("H_007", "ours", "exp_1", "r"), directory=target)
     done = import_records(source, directory=target)
@@ -239,12 +251,12 @@ def test_hypotheses_from_elsewhere_join_those_that_are_here(tmp_path: Path):
     assert [hypothesis["id"] for hypothesis in get_all_hypotheses(directory=target)] == ["H_007", "H_001"]
 
 
-def test_the_folder_of_the_files_itself_will_do(tmp_path: Path):
+def test_the_folder_of_the_files_itself_will_do(tmp_path: Path) -> None:
     source, target = foreign(tmp_path / "theirs"), tmp_path / "ours"
     assert import_records(source / "experiments", directory=target).stored == 2
 
 
-def test_what_is_here_under_the_same_id_stays_and_damage_is_told_of(tmp_path: Path):
+def test_what_is_here_under_the_same_id_stays_and_damage_is_told_of(tmp_path: Path) -> None:
     source, target = foreign(tmp_path / "theirs"), tmp_path / "ours"
     import_records(source, directory=target)
     (target / "experiments" / "exp_v15_adx_only.yaml").write_text("id: exp_v15_adx_only\nmine: 1\n")
@@ -256,7 +268,7 @@ def test_what_is_here_under_the_same_id_stays_and_damage_is_told_of(tmp_path: Pa
     assert [hypothesis["text"] for hypothesis in get_all_hypotheses(directory=target)] == ["ADX as a filter"]
 
 
-def test_a_folder_imported_into_itself_changes_nothing(tmp_path: Path):
+def test_a_folder_imported_into_itself_changes_nothing(tmp_path: Path) -> None:
     source = foreign(tmp_path / "theirs")
     before = files(source)
     assert import_records(source, directory=source).unchanged == 2

@@ -36,7 +36,7 @@ hypotheses:
 """
 
 
-def test_a_changed_value_keeps_every_comment_blank_line_and_unknown_key():
+def test_a_changed_value_keeps_every_comment_blank_line_and_unknown_key() -> None:
     wanted = read(REGISTRY)
     wanted["hypotheses"][0] |= {"status": "validated", "tested_by": ["exp_1"]}
     wanted["hypotheses"][1]["tested_by"] += ["exp_c"]
@@ -74,7 +74,7 @@ hypotheses:
     )
 
 
-def test_nothing_to_change_gives_the_very_same_text():
+def test_nothing_to_change_gives_the_very_same_text() -> None:
     text = "a:   1 # x\r\nb:\r\n   - 2"
     assert rewritten(text, read(text)) == text
 
@@ -82,14 +82,14 @@ def test_nothing_to_change_gives_the_very_same_text():
 @pytest.mark.parametrize(
     "text", ["", "# a comment only\n", "hypotheses:\n", "hypotheses: []", "{hypotheses: []}"]
 )
-def test_an_empty_registry_takes_its_first_entry(text: str):
+def test_an_empty_registry_takes_its_first_entry(text: str) -> None:
     wanted = {"hypotheses": [{"id": "H_001", "status": "untested"}]}
     new = rewritten(text, wanted)
     assert read(new) == wanted
     assert new.startswith(text.split("\n", maxsplit=1)[0].split(" []", maxsplit=1)[0])
 
 
-def test_the_line_ends_and_the_byte_order_mark_of_a_file_stay():
+def test_the_line_ends_and_the_byte_order_mark_of_a_file_stay() -> None:
     text = "\ufeffa: 1 # one\r\nb:\r\n- x\r\n"
     assert rewritten(text, {"a": 2, "b": ["x", "y"]}) == "\ufeffa: 2 # one\r\nb:\r\n- x\r\n- y\r\n"
 
@@ -103,7 +103,7 @@ def test_the_line_ends_and_the_byte_order_mark_of_a_file_stay():
         "- a: 1\n",
     ],
 )
-def test_a_layout_that_cannot_be_changed_with_certainty_is_refused(text: str):
+def test_a_layout_that_cannot_be_changed_with_certainty_is_refused(text: str) -> None:
     with pytest.raises(Unwritable):
         rewritten(text, {"a": [9], "b": [1]})
 
@@ -117,12 +117,12 @@ def test_a_layout_that_cannot_be_changed_with_certainty_is_refused(text: str):
         ("a: 1\n---\nb: 2\n", "line 2"),
     ],
 )
-def test_what_is_no_record_is_damaged_and_the_line_is_named(text: str, line: str):
+def test_what_is_no_record_is_damaged_and_the_line_is_named(text: str, line: str) -> None:
     with pytest.raises(DamagedError, match=line):
         read(text)
 
 
-def test_depth_and_unfolding_aliases_are_damage_and_not_a_crash():
+def test_depth_and_unfolding_aliases_are_damage_and_not_a_crash() -> None:
     bomb = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
         f"{new}: &{new} [{','.join([f'*{old}'] * 10)}]\n"
         for old, new in zip("abcdefgh", "bcdefghi", strict=True)
@@ -132,7 +132,7 @@ def test_depth_and_unfolding_aliases_are_damage_and_not_a_crash():
             read(text)
 
 
-def test_what_looks_like_a_time_stays_text_and_what_is_no_number_is_missing():
+def test_what_looks_like_a_time_stays_text_and_what_is_no_number_is_missing() -> None:
     assert read("a: 2025-12-27\nb: 2025-12-27T00:00:00Z\nc: .nan\nd: .inf") == {
         "a": "2025-12-27",
         "b": "2025-12-27T00:00:00Z",
@@ -157,14 +157,14 @@ records = st.dictionaries(keys, values, min_size=1, max_size=4)
 
 
 @given(texts)
-def test_any_text_is_read_back_from_a_line_of_its_own_and_from_within_a_list(text: str):
+def test_any_text_is_read_back_from_a_line_of_its_own_and_from_within_a_list(text: str) -> None:
     assert read(f"k: {inline(text)}") == {"k": text}
     assert read(f"[{inline(text)}, 1]") == [text, 1]
 
 
 @settings(max_examples=150, deadline=None)
 @given(records, records, st.booleans())
-def test_any_record_can_be_changed_into_any_other_with_its_keys(old: dict, new: dict, dos: bool):
+def test_any_record_can_be_changed_into_any_other_with_its_keys(old: dict, new: dict, dos: bool) -> None:
     """Comments at the head, the tail and behind a value that stays survive; the result reads as wanted."""
     wanted = {**copy.deepcopy(old), **new}
     text = f"# head\nkept: 1  # here\n{block(old)}# tail\n"

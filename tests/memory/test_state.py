@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,18 +17,16 @@ from memory.episodic.episode import episode_of
 from memory.episodic.results import appetite, streaks
 from memory.insight.state import state_of
 from memory.instants import DAY
-from tests.worlds.memory_databases import START, experience, histories, raw_episode, slow_sigma
+from retro.store.database import Store
+from tests.worlds.memory_databases import START, db, histories, raw_episode, slow_sigma
+
+__all__ = ["db"]
+
 
 CAPITAL = Settings(capital=100.0)
 
 
-@pytest.fixture
-def db(database_url):
-    with experience(database_url) as store:
-        yield store
-
-
-def test_the_drawdown_is_of_the_peak_and_appetite_falls_with_its_square(db):
+def test_the_drawdown_is_of_the_peak_and_appetite_falls_with_its_square(db: Store) -> None:
     history = [
         raw_episode(f"e{i}", day=i, pnl=pnl, pnl_r=pnl / 10) for i, pnl in enumerate([20.0, -6.0, -6.0, 3.0])
     ]
@@ -47,13 +46,13 @@ def test_the_drawdown_is_of_the_peak_and_appetite_falls_with_its_square(db):
     ]
 
 
-def test_appetite_at_the_seeds_points_and_never_below_a_tenth():
+def test_appetite_at_the_seeds_points_and_never_below_a_tenth() -> None:
     assert [appetite(d, 0.2) for d in (0.0, 0.1, 0.15, 0.2, 0.5)] == pytest.approx(
         [1, 0.75, 0.4375, 0.1, 0.1]
     )
 
 
-def test_without_capital_the_drawdown_is_absent_with_the_reason(db):
+def test_without_capital_the_drawdown_is_absent_with_the_reason(db: Store) -> None:
     with db.write() as conn:
         memory.remember(conn, [raw_episode("e1", pnl=-5.0)])
         state = memory.state(conn, "ada")
@@ -62,14 +61,14 @@ def test_without_capital_the_drawdown_is_absent_with_the_reason(db):
         assert state.reasons[name] == "no capital is known"
 
 
-def test_an_agent_nobody_told_of_is_neutral(db):
+def test_an_agent_nobody_told_of_is_neutral(db: Store) -> None:
     with db.read() as conn:
         state = memory.state(conn, "nobody", settings=CAPITAL)
     assert (state.confidence, state.trades, state.risk_appetite, state.as_of) == (0.5, 0, 1.0, None)
     assert not state.halted
 
 
-def slow_confidence(outcomes):
+def slow_confidence(outcomes: list[float]) -> float:
     confidence = 0.5
     for i, r in enumerate(outcomes):
         confidence = 0.9 * confidence + 0.1 / (1 + math.exp(-r / slow_sigma(outcomes[: i + 1])))
@@ -77,7 +76,7 @@ def slow_confidence(outcomes):
 
 
 @pytest.mark.parametrize("size", [0, 1, 5, 99, 100, 101, 499, 600, 1300])
-def test_confidence_is_the_moving_average_of_every_outcome(size):
+def test_confidence_is_the_moving_average_of_every_outcome(size: int) -> None:
     """Old trades weigh less than a float can hold, so leaving them out changes nothing."""
     rng = np.random.default_rng(size)
     r = [round(float(value), 3) for value in rng.normal(0.2, 1.5, size)]
@@ -90,7 +89,7 @@ def test_confidence_is_the_moving_average_of_every_outcome(size):
 
 @given(histories())
 @settings(deadline=None, max_examples=80)
-def test_the_state_equals_a_slow_replay_of_the_ledger(history):
+def test_the_state_equals_a_slow_replay_of_the_ledger(history: list[dict[str, Any]]) -> None:
     columns = of_episodes([episode_of(episode) for episode in history], DEFAULT)
     for day in (5, 12, 20):
         as_of = START + day * DAY
@@ -116,7 +115,7 @@ def test_the_state_equals_a_slow_replay_of_the_ledger(history):
 
 @given(st.lists(st.sampled_from([1.0, -1.0, 0.0, math.nan]), max_size=200))
 @settings(deadline=None, max_examples=100)
-def test_streaks_count_back_to_the_last_other_result(results):
+def test_streaks_count_back_to_the_last_other_result(results: list[Any]) -> None:
     outcomes = [outcome for outcome in results if not math.isnan(outcome)]
     expected = [0, 0]
     for place, sign in ((0, 1.0), (1, -1.0)):
@@ -127,7 +126,7 @@ def test_streaks_count_back_to_the_last_other_result(results):
     assert streaks(np.array(results, dtype=float)) == tuple(expected)
 
 
-def test_a_streak_longer_than_one_look_back_is_counted_whole():
+def test_a_streak_longer_than_one_look_back_is_counted_whole() -> None:
     assert streaks(np.concatenate(([1.0], -np.ones(3000)))) == (0, 3000)
     assert streaks(np.full(3000, math.nan)) == (0, 0)
 
@@ -143,13 +142,13 @@ def test_a_streak_longer_than_one_look_back_is_counted_whole():
         ([("skip", None), ("hold", None), ("skip", None)], None),
     ],
 )
-def test_momentum_bias_worked_by_hand(trades, bias):
+def test_momentum_bias_worked_by_hand(trades: Any, bias: float | None) -> None:
     history = [raw_episode(f"e{i}", day=i, direction=side, pnl_r=r) for i, (side, r) in enumerate(trades)]
     columns = of_episodes([episode_of(episode) for episode in history], DEFAULT)
     assert state_of(columns, len(columns), agent="ada", as_of=None).momentum_bias == bias
 
 
-def test_history_shows_confidence_and_equity_after_each_trade(db):
+def test_history_shows_confidence_and_equity_after_each_trade(db: Store) -> None:
     with db.write() as conn:
         memory.remember(conn, [raw_episode(f"e{i}", day=i, pnl=1.0, pnl_r=0.5) for i in range(3)])
         points = memory.state(conn, "ada", settings=CAPITAL).history
@@ -158,7 +157,7 @@ def test_history_shows_confidence_and_equity_after_each_trade(db):
     assert points[-1].confidence == pytest.approx(slow_confidence([0.5] * 3))
 
 
-def test_the_halt_flag_is_set_and_lifted_and_known_as_of_any_instant(db):
+def test_the_halt_flag_is_set_and_lifted_and_known_as_of_any_instant(db: Store) -> None:
     with db.write() as conn:
         memory.remember(conn, [raw_episode("e1", pnl=1.0)])
         memory.halt(conn, "ada", at=START + DAY, reason="the exchange is down")
@@ -171,7 +170,7 @@ def test_the_halt_flag_is_set_and_lifted_and_known_as_of_any_instant(db):
     assert flags[3].halt_reason is None
 
 
-def test_a_setting_that_makes_no_sense_is_refused():
+def test_a_setting_that_makes_no_sense_is_refused() -> None:
     for bad in ({"capital": 0.0}, {"capital": math.nan}, {"drawdown_limit": 0.0}, {"drawdown_limit": 1.5}):
         with pytest.raises(RefusedError):
             Settings(**bad)

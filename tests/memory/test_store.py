@@ -7,12 +7,15 @@ import subprocess
 import sys
 import threading
 from itertools import count
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import sqlalchemy as sa
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sqlalchemy import Connection
 
 import memory
 from memory import DEFAULT, Retrospective, Settings
@@ -20,17 +23,14 @@ from memory.episodic import cache
 from memory.episodic.columns import EpisodeColumns
 from memory.store import ledger, tables
 from memory.store.ledger import BLOCK
-from tests.worlds.memory_databases import START, experience, histories, many, raw_episode
+from retro.store.database import Store
+from tests.worlds.memory_databases import START, db, experience, histories, many, raw_episode
 from tests.worlds.places import ROOT
 
-
-@pytest.fixture
-def db(database_url):
-    with experience(database_url) as store:
-        yield store
+__all__ = ["db"]
 
 
-def identical(first: EpisodeColumns, second: EpisodeColumns):
+def identical(first: EpisodeColumns, second: EpisodeColumns) -> bool:
     """Whether two sets of columns hold the same episodes in the same order, bit for bit."""
     pairs = [
         *(
@@ -46,14 +46,16 @@ def identical(first: EpisodeColumns, second: EpisodeColumns):
     )
 
 
-def fresh(conn):
+def fresh(conn: Connection) -> EpisodeColumns:
     """The columns read from the store without any cache."""
     return cache.built(conn, "ada", DEFAULT, ledger.head(conn, "ada"))
 
 
 @given(history=histories(most=30), data=st.data())
 @settings(deadline=None, max_examples=25)
-def test_a_cache_that_catches_up_equals_one_built_anew(tmp_path_factory, history, data):
+def test_a_cache_that_catches_up_equals_one_built_anew(
+    tmp_path_factory: pytest.TempPathFactory, history: list[dict[str, Any]], data: st.DataObject
+) -> None:
     with experience(str(tmp_path_factory.mktemp("memory") / "m.db")) as store:
         order = data.draw(st.permutations(history))
         while order:
@@ -67,7 +69,7 @@ def test_a_cache_that_catches_up_equals_one_built_anew(tmp_path_factory, history
                 assert identical(cache.columns(conn, "ada", DEFAULT), fresh(conn))
 
 
-def test_sealed_blocks_hold_what_the_rows_hold(db):
+def test_sealed_blocks_hold_what_the_rows_hold(db: Store) -> None:
     history = many(2 * BLOCK + 100)
     with db.write() as conn:
         memory.remember(conn, history[:1500])
@@ -80,7 +82,7 @@ def test_sealed_blocks_hold_what_the_rows_hold(db):
         assert len(from_blocks) == len(history)
 
 
-def test_a_damaged_block_is_read_from_its_rows_and_named(db):
+def test_a_damaged_block_is_read_from_its_rows_and_named(db: Store) -> None:
     with db.write() as conn:
         memory.remember(conn, many(BLOCK))
         sound = fresh(conn)
@@ -94,7 +96,7 @@ def test_a_damaged_block_is_read_from_its_rows_and_named(db):
         assert identical(fresh(conn), sound)
 
 
-def test_blocks_follow_the_registry_and_an_old_layout_does_not_mislead(db):
+def test_blocks_follow_the_registry_and_an_old_layout_does_not_mislead(db: Store) -> None:
     registry = DEFAULT.extended([memory.Field("funding", "absolute", 1.0, 0.01)])
     chosen = Settings(registry=registry)
     history = many(BLOCK)
@@ -111,7 +113,7 @@ def test_blocks_follow_the_registry_and_an_old_layout_does_not_mislead(db):
         assert hit.id == "e00700"
 
 
-def test_what_was_rolled_back_is_forgotten_even_if_as_much_was_written_since(db):
+def test_what_was_rolled_back_is_forgotten_even_if_as_much_was_written_since(db: Store) -> None:
     """A counter would not notice: the same number of other episodes stands in the same places."""
     with db.write() as conn:
         memory.remember(conn, many(5))
@@ -136,7 +138,7 @@ def test_what_was_rolled_back_is_forgotten_even_if_as_much_was_written_since(db)
         assert [hit.id for hit in hits if hit.amended] == ["e00001"]
 
 
-def test_what_another_process_writes_is_seen_at_the_next_recall(db, database_url):
+def test_what_another_process_writes_is_seen_at_the_next_recall(db: Store, database_url: str) -> None:
     with experience(database_url) as other:
         for i in range(4):
             with (db, other)[i % 2].write() as conn:
@@ -153,17 +155,17 @@ class Crash(Exception):
     """Stands for the process dying at a statement: the transaction never commits."""
 
 
-def crashing(conn, at):
+def crashing(conn: Connection, at: int) -> None:
     """Raise at the statement with this number, counted from the call on."""
     numbers = count(1)
 
     @sa.event.listens_for(conn, "before_cursor_execute")
-    def tick(*_):
+    def tick(*_: object) -> None:
         if next(numbers) == at:
             raise Crash
 
 
-def view(conn):
+def view(conn: Connection) -> tuple[Any, ...]:
     """Everything anybody can read of the memory."""
     query = {"regime": "volatile"}
     return (
@@ -179,17 +181,17 @@ def view(conn):
     )
 
 
-def remember_step(conn):
+def remember_step(conn: Connection) -> None:
     memory.remember(conn, many(30, first=BLOCK - 10, tags=["plan:P1"]))
 
 
-def amend_step(conn):
+def amend_step(conn: Connection) -> None:
     review = Retrospective("week", START + 10**13, vs_inaction=-3.0, regret=4.0, pnl=-1.0)
     memory.amend(conn, "ada", "e00003", review)
 
 
 @pytest.mark.parametrize("step", [remember_step, amend_step])
-def test_a_crash_at_any_statement_leaves_the_memory_as_it_was(db, step):
+def test_a_crash_at_any_statement_leaves_the_memory_as_it_was(db: Store, step: Any) -> None:
     with db.write() as conn:
         memory.remember(
             conn, [*many(3), raw_episode("e00003", pnl=5.0, tags=["plan:P1"]), *many(BLOCK - 14, first=4)]
@@ -222,7 +224,7 @@ def test_a_crash_at_any_statement_leaves_the_memory_as_it_was(db, step):
         assert view(conn) == after
 
 
-def test_a_process_killed_while_it_writes_leaves_whole_transactions(tmp_path):
+def test_a_process_killed_while_it_writes_leaves_whole_transactions(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
     with experience(str(path)):
         pass
@@ -250,12 +252,12 @@ def test_a_process_killed_while_it_writes_leaves_whole_transactions(tmp_path):
         assert len(memory.recall(conn, "ada", {"regime": "volatile"}, k=5)) == 5
 
 
-def test_writers_at_the_same_time_lose_and_double_nothing(db):
+def test_writers_at_the_same_time_lose_and_double_nothing(db: Store) -> None:
     with db.write() as conn:
         memory.remember(conn, many(1))
     history = many(60)
 
-    def tell(mine):
+    def tell(mine: list[dict[str, Any]]) -> None:
         for start in range(0, len(mine), 5):
             with db.write() as conn:
                 memory.remember(conn, mine[start : start + 5])
@@ -273,7 +275,7 @@ def test_writers_at_the_same_time_lose_and_double_nothing(db):
         assert identical(cache.columns(conn, "ada", DEFAULT), fresh(conn))
 
 
-def test_a_row_changed_behind_the_memorys_back_is_named(db):
+def test_a_row_changed_behind_the_memorys_back_is_named(db: Store) -> None:
     with db.write() as conn:
         memory.remember(conn, many(10))
         memory.amend(conn, "ada", "e00002", Retrospective("r", START, vs_inaction=-2.0))
@@ -289,7 +291,7 @@ def test_a_row_changed_behind_the_memorys_back_is_named(db):
         assert problem == "retrospective number 0 is not what was found"
 
 
-def test_rows_that_belong_to_nothing_are_counted(db):
+def test_rows_that_belong_to_nothing_are_counted(db: Store) -> None:
     with db.write() as conn:
         memory.remember(conn, many(3))
         memory.amend(conn, "ada", "e00002", Retrospective("r", START, vs_inaction=-2.0))
@@ -299,7 +301,7 @@ def test_rows_that_belong_to_nothing_are_counted(db):
         assert any("belong to no episode" in problem for problem in report.problems)
 
 
-def test_a_cold_cache_holds_fewer_than_200_bytes_an_episode(db):
+def test_a_cold_cache_holds_fewer_than_200_bytes_an_episode(db: Store) -> None:
     with db.write() as conn:
         memory.remember(conn, many(3000))
         memory.recall(conn, "ada", {"regime": "volatile"}, settings=Settings(capital=100.0))
@@ -313,13 +315,13 @@ def test_a_cold_cache_holds_fewer_than_200_bytes_an_episode(db):
         assert total_bytes / len(columns) < 200
 
 
-def test_importing_the_package_loads_nothing_heavy():
+def test_importing_the_package_loads_nothing_heavy() -> None:
     script = "import memory, sys; print([m for m in ('numpy', 'sqlalchemy', 'retro', 'playbook') if m in sys.modules])"
     completed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert completed.stdout.strip() == "[]"
 
 
-def test_every_public_name_is_there_and_functions_are_not_hidden_by_modules():
+def test_every_public_name_is_there_and_functions_are_not_hidden_by_modules() -> None:
     for name in memory.__all__:
         assert not isinstance(getattr(memory, name), type(memory)), name
     assert sorted(memory._WHERE) == sorted(memory.__all__)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from memory import RefusedError
 from memory.advice.backtest import STAKE, metrics, validate
-from memory.episodic.episode import episode_of
+from memory.episodic.episode import Episode, episode_of
 from memory.instants import DAY
 from tests.worlds.memory_databases import START, raw_episode
 
 
-def history(edge, size=160, seed=1):
+def history(edge: float, size: int = 160, seed: int = 1) -> list[Episode]:
     """Two regimes; in one of them trades win with probability .5 + edge, in the other .5 - edge."""
     rng = np.random.default_rng(seed)
     episodes = []
@@ -33,11 +35,11 @@ def history(edge, size=160, seed=1):
     return episodes
 
 
-def figures(report):
+def figures(report: Any) -> dict[str, Any]:
     return {approach.name: approach for approach in report.approaches}
 
 
-def test_where_situations_matter_memory_beats_what_does_not_know_them():
+def test_where_situations_matter_memory_beats_what_does_not_know_them() -> None:
     report = validate(history(0.35, size=400), START + 200 * DAY, resamples=200)
     by = figures(report)
     assert by["memory_kelly"].net_pnl > by["simple_kelly"].net_pnl
@@ -51,7 +53,7 @@ def test_where_situations_matter_memory_beats_what_does_not_know_them():
     assert alike.interval[0] > 0
 
 
-def test_where_nothing_can_be_learned_it_says_so():
+def test_where_nothing_can_be_learned_it_says_so() -> None:
     report = validate(history(0.0, size=240), START + 120 * DAY, resamples=200)
     for difference in report.differences:
         if difference.metric in (
@@ -67,7 +69,7 @@ def test_where_nothing_can_be_learned_it_says_so():
     assert "against fixed: no difference is shown" in report.verdict
 
 
-def test_no_trade_is_sized_by_what_was_not_known_before_its_entry():
+def test_no_trade_is_sized_by_what_was_not_known_before_its_entry() -> None:
     """Changing the outcomes from some trade on changes no stake before it; nor does its own outcome its stake."""
     straight = history(0.3)
     for cut in (100, 130):
@@ -92,7 +94,7 @@ def test_no_trade_is_sized_by_what_was_not_known_before_its_entry():
         ]
 
 
-def test_overlapping_trades_are_unknown_to_each_other():
+def test_overlapping_trades_are_unknown_to_each_other() -> None:
     """Trades entered together and held for a year: nothing is known at any entry, so every stake is the fixed one."""
     episodes = [
         episode_of(
@@ -109,7 +111,7 @@ def test_overlapping_trades_are_unknown_to_each_other():
     assert report.reasons["precision"]
 
 
-def test_the_same_history_and_seed_say_the_same_in_any_order():
+def test_the_same_history_and_seed_say_the_same_in_any_order() -> None:
     episodes = history(0.2)
     first = validate(episodes, START + 80 * DAY, resamples=50, seed=3)
     assert validate(episodes[::-1], START + 80 * DAY, resamples=50, seed=3) == first
@@ -117,7 +119,7 @@ def test_the_same_history_and_seed_say_the_same_in_any_order():
     assert first.trades == 79  # the trade of day 80 was entered ten hours before the split
 
 
-def test_figures_worked_by_hand():
+def test_figures_worked_by_hand() -> None:
     computed = metrics(np.array([[0.02, -0.01, -0.01, 0.03]]), years=0.5)
     assert computed["net_pnl"][0] == pytest.approx(0.03)
     assert computed["profit_factor"][0] == pytest.approx(2.5)
@@ -127,7 +129,7 @@ def test_figures_worked_by_hand():
     assert computed["sharpe"][0] == pytest.approx(r.mean() / r.std(ddof=1) * np.sqrt(8))
 
 
-def test_figures_that_are_not_defined_are_none_and_not_zero():
+def test_figures_that_are_not_defined_are_none_and_not_zero() -> None:
     winners = [
         episode_of(raw_episode(f"e{i:02}", day=i, pnl_r=1.0, context={"regime": "a"})) for i in range(40)
     ]
@@ -138,6 +140,6 @@ def test_figures_that_are_not_defined_are_none_and_not_zero():
     assert approaches["fixed"].net_pnl == pytest.approx(0.30)
 
 
-def test_too_few_trades_are_refused():
+def test_too_few_trades_are_refused() -> None:
     with pytest.raises(RefusedError, match="19 trades"):
         validate(history(0.1, size=30), START + 10 * DAY)

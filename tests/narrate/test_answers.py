@@ -28,7 +28,7 @@ def subject(tmp_path_factory: pytest.TempPathFactory) -> Subject:
     return week_subject
 
 
-def test_of_ten_thousand_answers_only_sound_ones_are_taken_and_no_figure_but_codes(subject: Subject):
+def test_of_ten_thousand_answers_only_sound_ones_are_taken_and_no_figure_but_codes(subject: Subject) -> None:
     """Well-formed ones all pass; wrong numbers, unknown slots, spelled numbers, markup, cuts and wrong types never do."""
     sound = list(islice(generated(sound_answer, 1), 3000))
     bad = [*cut_answers(), *misshapen_answers()]

@@ -65,7 +65,7 @@ PLAIN: list[tuple[str, Script, int, str]] = [
 )
 def test_faults_17_and_18_whatever_comes_back_the_review_stands_in_plain_words_and_says_why(
     house: Store, report: RetrospectiveReport, script: Script, calls: int, why: str
-):
+) -> None:
     """Refusals, errors, cut streams, bad JSON, wrong numbers, HTML; and never more than two calls."""
     worded, model = narrate(house, report, script)
     silent = plain.words(report)
@@ -78,7 +78,7 @@ def test_faults_17_and_18_whatever_comes_back_the_review_stands_in_plain_words_a
 
 def test_fault_17_a_dripping_answer_costs_its_reservation_and_no_more_than_its_time(
     house: Store, report: RetrospectiveReport
-):
+) -> None:
     with FakeModel(dripping(GOOD, 0.05)) as model:
         narrated(house, configured(model.url, enabled=False), KEY, report, NOW)  # loads what there is to load
         began = time.monotonic()
@@ -96,7 +96,7 @@ def test_fault_17_a_dripping_answer_costs_its_reservation_and_no_more_than_its_t
 )  # fmt: skip
 def test_usage_that_cannot_be_believed_leaves_the_reservation_spent(
     house: Store, report: RetrospectiveReport, usage: dict[str, Any]
-):
+) -> None:
     worded, _ = narrate(house, report, said(GOOD, usage=usage))
     assert worded.narrative.source == "model"
     assert booked(house).usd > Decimal("0.004")  # 8,000 tokens of output alone

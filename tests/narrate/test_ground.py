@@ -44,7 +44,7 @@ ANOTHERS = "a figure of another one than the sentence names"
 QUOTE = "a quotation of nothing the agent wrote"
 
 
-def test_a_sound_answer_is_taken_and_code_fills_value_unit_and_interval(subject: Subject):
+def test_a_sound_answer_is_taken_and_code_fills_value_unit_and_interval(subject: Subject) -> None:
     grounded = check(subject, json.dumps(GOOD))
     assert isinstance(grounded, GroundedWords)
     assert grounded.fields["what_worked"] == (
@@ -76,7 +76,7 @@ def test_a_sound_answer_is_taken_and_code_fills_value_unit_and_interval(subject:
         "It gave back {pnl.trading_losses}, held {p.t-2.held} and left {p.t-2.exit_at}.",
     ],
 )
-def test_plain_sentences_pass(subject: Subject, text: str):
+def test_plain_sentences_pass(subject: Subject, text: str) -> None:
     assert kinds(subject, with_text(text)) == set()
 
 
@@ -250,12 +250,12 @@ def test_plain_sentences_pass(subject: Subject, text: str):
 )
 def test_a_text_that_holds_more_than_that_is_refused_wherever_it_stands(
     subject: Subject, text: str, kind: str
-):
+) -> None:
     for field in FIELDS:
         assert kind in kinds(subject, with_text(text, field)), field
 
 
-def test_supported_may_be_said_where_the_audit_says_so(subject: Subject):
+def test_supported_may_be_said_where_the_audit_says_so(subject: Subject) -> None:
     """With supported evidence for every heuristic a sentence names, strong words are true."""
     slots = subject.ground.slots
     strong = {
@@ -290,11 +290,13 @@ def test_supported_may_be_said_where_the_audit_says_so(subject: Subject):
         ),
     ],
 )
-def test_a_proposal_is_the_wording_of_a_candidate_beside_an_audited_heuristic(subject, entry, kind):
+def test_a_proposal_is_the_wording_of_a_candidate_beside_an_audited_heuristic(
+    subject: Subject, entry: dict[str, Any], kind: str
+) -> None:
     assert kind in kinds(subject, GOOD | {"proposals": [entry]})
 
 
-def test_nothing_is_worded_twice_and_nothing_that_was_not_asked_for(subject: Subject):
+def test_nothing_is_worded_twice_and_nothing_that_was_not_asked_for(subject: Subject) -> None:
     [words] = GOOD["positions"]
     [rule] = GOOD["proposals"]
     assert kinds(subject, GOOD | {"positions": [words, words]}) == {"the same one twice"}
@@ -307,7 +309,7 @@ def test_nothing_is_worded_twice_and_nothing_that_was_not_asked_for(subject: Sub
     assert kinds(subject, GOOD | {"positions": [], "proposals": []}) == set()
 
 
-def test_the_words_of_a_position_hold_figures_of_that_position_alone(subject: Subject):
+def test_the_words_of_a_position_hold_figures_of_that_position_alone(subject: Subject) -> None:
     for name, expected in (
         ("p.t-1.final_pnl", {"a figure of another position"}),
         ("p.t-1.exit_at", {"a figure of another position"}),
@@ -319,7 +321,7 @@ def test_the_words_of_a_position_hold_figures_of_that_position_alone(subject: Su
         assert kinds(subject, with_text(f"See {{{name}}}.")) == set()
 
 
-def test_what_was_lost_is_told_without_its_sign(subject: Subject):
+def test_what_was_lost_is_told_without_its_sign(subject: Subject) -> None:
     """ "Lost -2.40" would be a gain."""
     grounded = check(
         subject,
@@ -331,7 +333,7 @@ def test_what_was_lost_is_told_without_its_sign(subject: Subject):
     )
 
 
-def test_slots_are_filled_once(tmp_path: Path):
+def test_slots_are_filled_once(tmp_path: Path) -> None:
     """A strategy named like a slot is shown by its name; no figure comes in its place."""
     store = open_store(str(tmp_path / "retro.db"))
     week_subject = report_subject(plain.words(lived(store, strategy="{pnl.total}")))
@@ -343,7 +345,9 @@ def test_slots_are_filled_once(tmp_path: Path):
 
 @settings(max_examples=300, deadline=None)
 @given(st.text(max_size=80), st.sampled_from(FIELDS))
-def test_whatever_is_written_nothing_that_counts_gets_through(subject: Subject, text: str, field: str):
+def test_whatever_is_written_nothing_that_counts_gets_through(
+    subject: Subject, text: str, field: str
+) -> None:
     """Any text at all: it is refused, or it holds letters, punctuation and slots only."""
     checked = check(subject, json.dumps(with_text(text, field)))
     if isinstance(checked, GroundedWords):
@@ -354,6 +358,6 @@ def test_whatever_is_written_nothing_that_counts_gets_through(subject: Subject, 
         assert all(isinstance(fault, Objection) and fault.kind for fault in checked)
 
 
-def test_the_agent_of_these_tests_is_reviewed(subject: Subject):
+def test_the_agent_of_these_tests_is_reviewed(subject: Subject) -> None:
     assert subject.figures["figures"]["agent"] == AGENT
     assert subject.figures["may_be_proposed"] == ["H-7"]

@@ -47,11 +47,11 @@ def price(model: str, day: date = TODAY) -> Price:
         ("claude-haiku-5-5", TODAY, Usage(100_000, 0, one_region=True), "0.011"),
     ],
 )
-def test_a_call_costs_what_the_list_says(model: str, day: date, usage: Usage, cost: str):
+def test_a_call_costs_what_the_list_says(model: str, day: date, usage: Usage, cost: str) -> None:
     assert price(model, day).cost(usage) == Decimal(cost)
 
 
-def test_nothing_costs_more_than_the_worst():
+def test_nothing_costs_more_than_the_worst() -> None:
     for model in known_models():
         for prompt in (0, 1, 99_999, 100_000, 100_001, 900_000):
             worst = price(model).worst(prompt, 8000)
@@ -59,13 +59,13 @@ def test_nothing_costs_more_than_the_worst():
                 assert price(model).cost(usage) <= worst
 
 
-def test_an_unknown_model_has_no_price_and_the_defaults_have_one():
+def test_an_unknown_model_has_no_price_and_the_defaults_have_one() -> None:
     assert price_of("claude-unheard-of", TODAY) is None
     llm = Config().llm
     assert {llm.t1_model, llm.t2_model} <= set(known_models())
 
 
-def test_cache_prices_follow_the_vendors_rule():
+def test_cache_prices_follow_the_vendors_rule() -> None:
     """A write costs 1.25 or 2 times the input, a read at most a tenth of it."""
     rows = tomllib.loads(
         files("retro.narrate").joinpath("prices.toml").read_text("utf-8"), parse_float=Decimal
@@ -76,7 +76,7 @@ def test_cache_prices_follow_the_vendors_rule():
         assert 0 < row["cache_read"] <= row["input"] / 10 < row["output"], row
 
 
-def test_usage_is_read_as_it_is_billed():
+def test_usage_is_read_as_it_is_billed() -> None:
     usage = {
         "input_tokens": 10,
         "output_tokens": 20,
@@ -95,5 +95,5 @@ def test_usage_is_read_as_it_is_billed():
              {"input_tokens": 1, "output_tokens": 1, "cache_read_input_tokens": "5"},
              {"input_tokens": 1, "output_tokens": 1, "cache_creation": {"ephemeral_1h_input_tokens": 5}}]
 )  # fmt: skip
-def test_usage_that_is_not_stated_in_whole_numbers_is_none(usage: object):
+def test_usage_that_is_not_stated_in_whole_numbers_is_none(usage: object) -> None:
     assert usage_of(usage) is None

@@ -37,7 +37,7 @@ FILL = {"position": "p1", "side": "buy", "quantity": "1.5", "price": 10}
         ("prediction", {"target_at": "2026-03-01T12:00:00Z"}, {"target_at": 1_772_366_400_000}),
     ],
 )  # fmt: skip
-def test_another_spelling_is_the_same_event(kind: str, first: dict[str, Any], second: dict[str, Any]):
+def test_another_spelling_is_the_same_event(kind: str, first: dict[str, Any], second: dict[str, Any]) -> None:
     assert differences((AT, line(kind, **first)), (AT, line(kind, **second))) == []
 
 
@@ -58,12 +58,12 @@ def test_another_spelling_is_the_same_event(kind: str, first: dict[str, Any], se
         ("prediction", {"target_at": "2026-03-01T12:00:00Z"}, {"target_at": "soon"}, ["target_at"]),
     ],
 )  # fmt: skip
-def test_another_value_is_another_event(kind: str, first: Any, second: Any, names: list[str]):
+def test_another_value_is_another_event(kind: str, first: Any, second: Any, names: list[str]) -> None:
     assert differences((AT, line(kind, **first)), (AT, line(kind, **second))) == names
     assert differences((AT, line(kind, **second)), (AT, line(kind, **first))) == names
 
 
-def test_the_instant_counts_and_its_spelling_does_not():
+def test_the_instant_counts_and_its_spelling_does_not() -> None:
     body = line("fill", **FILL)
     respelled = body.replace(str(AT // 1000), '"2026-03-01T01:00:00+01:00"')
     assert differences((AT, body), (AT, respelled)) == []
@@ -88,7 +88,7 @@ def shuffled(value: Any, draw: random.Random) -> Any:
 
 @settings(deadline=None, max_examples=60)
 @given(JSON, st.randoms(use_true_random=False))
-def test_unknown_fields_are_compared_as_json(value: Any, draw: random.Random):
+def test_unknown_fields_are_compared_as_json(value: Any, draw: random.Random) -> None:
     fields = {**FILL, "note": value, "more": 1}
     first, second = line("fill", **fields), line("fill", **shuffled(fields, draw))
     assert differences((AT, first), (AT, second)) == []

@@ -24,7 +24,7 @@ from tests.worlds.places import ROOT
 # making and opening
 
 
-def test_a_new_sqlite_database_belongs_to_its_owner_alone(tmp_path: Path):
+def test_a_new_sqlite_database_belongs_to_its_owner_alone(tmp_path: Path) -> None:
     path = tmp_path / "made" / "retro.db"
     store = open_store(str(path))
     assert (store.created, store.path, store.url, store.dialect) == (True, path, str(path), "sqlite")
@@ -34,24 +34,24 @@ def test_a_new_sqlite_database_belongs_to_its_owner_alone(tmp_path: Path):
 
 
 @pytest.mark.parametrize("spelling", ["{path}", "sqlite:///{path}", "sqlite+pysqlite:///{path}"])
-def test_a_path_and_a_url_name_the_same_file(tmp_path: Path, spelling: str):
+def test_a_path_and_a_url_name_the_same_file(tmp_path: Path, spelling: str) -> None:
     path = tmp_path / "räte und tat.db"
     note(open_store(str(path)), "first")
     assert names(open_store(spelling.format(path=path))) == ["first"]
 
 
-def test_a_file_name_with_the_signs_of_a_url_is_still_a_file_name(tmp_path: Path):
+def test_a_file_name_with_the_signs_of_a_url_is_still_a_file_name(tmp_path: Path) -> None:
     note(open_store(str(tmp_path / "a?mode=memory#x%41.db")), "bot")
     assert [path.name for path in tmp_path.iterdir() if path.stat().st_size] == ["a?mode=memory#x%41.db"]
 
 
-def test_a_database_is_not_made_where_none_is_wanted(tmp_path: Path):
+def test_a_database_is_not_made_where_none_is_wanted(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="there is no database at"):
         open_store(str(tmp_path / "absent.db"), create=False)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_empty_file_is_a_new_database(tmp_path: Path):
+def test_an_empty_file_is_a_new_database(tmp_path: Path) -> None:
     """What a process killed between making the file and its first table leaves behind."""
     path = tmp_path / "retro.db"
     path.touch()
@@ -59,7 +59,7 @@ def test_an_empty_file_is_a_new_database(tmp_path: Path):
     assert names(open_store(str(path))) == ["bot"]
 
 
-def test_sqlite_runs_as_the_house_demands(tmp_path: Path):
+def test_sqlite_runs_as_the_house_demands(tmp_path: Path) -> None:
     store = open_store(str(tmp_path / "retro.db"))
     with store.write() as conn:
         settings = {
@@ -75,7 +75,7 @@ def test_sqlite_runs_as_the_house_demands(tmp_path: Path):
     }
 
 
-def test_a_database_left_in_wal_mode_comes_back_to_a_rollback_journal(tmp_path: Path):
+def test_a_database_left_in_wal_mode_comes_back_to_a_rollback_journal(tmp_path: Path) -> None:
     path = tmp_path / "retro.db"
     note(open_store(str(path)), "bot")
     other = sqlite3.connect(path)
@@ -88,20 +88,20 @@ def test_a_database_left_in_wal_mode_comes_back_to_a_rollback_journal(tmp_path: 
 # transactions
 
 
-def test_a_block_that_raises_leaves_nothing(store: Store):
+def test_a_block_that_raises_leaves_nothing(store: Store) -> None:
     with pytest.raises(ZeroDivisionError), store.write() as conn:
         facts.note_agent(conn, "bot")
         raise ZeroDivisionError
     assert names(store) == []
 
 
-def test_a_read_cannot_write(store: Store):
+def test_a_read_cannot_write(store: Store) -> None:
     with pytest.raises(StoreError), store.read() as conn:
         facts.note_agent(conn, "bot")
     assert names(store) == []
 
 
-def test_a_read_sees_one_state(store: Store):
+def test_a_read_sees_one_state(store: Store) -> None:
     """PostgreSQL lets the writer pass, SQLite makes it wait; the reader sees the same twice on both."""
     note(store, "first")
     if store.dialect == "sqlite":
@@ -113,7 +113,7 @@ def test_a_read_sees_one_state(store: Store):
     assert names(store) == ["first", "second"]
 
 
-def test_money_keeps_every_digit(store: Store):
+def test_money_keeps_every_digit(store: Store) -> None:
     capital = Decimal("12345678901234567890123456789.000000000000000000000000000001")
     with store.write() as conn:
         facts.note_agent(conn, "bot", capital=capital)
@@ -121,7 +121,7 @@ def test_money_keeps_every_digit(store: Store):
         assert facts.agents(conn)[0].capital == capital
 
 
-def test_a_process_killed_in_a_transaction_leaves_nothing_of_it(store: Store, database_url: str):
+def test_a_process_killed_in_a_transaction_leaves_nothing_of_it(store: Store, database_url: str) -> None:
     note(store, "first")
 
     def dies() -> None:
@@ -133,7 +133,7 @@ def test_a_process_killed_in_a_transaction_leaves_nothing_of_it(store: Store, da
     assert names(store) == ["first"]
 
 
-def test_a_crash_after_pages_were_written_is_rolled_back(tmp_path: Path):
+def test_a_crash_after_pages_were_written_is_rolled_back(tmp_path: Path) -> None:
     """The state that a power cut leaves: pages of an unfinished transaction in the file, their originals beside it."""
     store = open_store(str(tmp_path / "retro.db"))
     note(store, "first")
@@ -153,7 +153,7 @@ def test_a_crash_after_pages_were_written_is_rolled_back(tmp_path: Path):
 # what opening loads
 
 
-def test_opening_a_file_loads_neither_the_mapper_nor_the_other_database(tmp_path: Path):
+def test_opening_a_file_loads_neither_the_mapper_nor_the_other_database(tmp_path: Path) -> None:
     """What a command pays before it has done anything."""
     code = (
         "import sys; from retro.store import facts; from retro.store.database import open_store;"
@@ -167,7 +167,7 @@ def test_opening_a_file_loads_neither_the_mapper_nor_the_other_database(tmp_path
     assert run.stdout.split() == []
 
 
-def test_opening_a_database_that_is_up_to_date_does_not_load_the_memory(tmp_path: Path):
+def test_opening_a_database_that_is_up_to_date_does_not_load_the_memory(tmp_path: Path) -> None:
     open_store(str(tmp_path / "x.db")).close()
     code = (
         "import sys; from retro.store.database import open_store; open_store(sys.argv[1]);"
@@ -179,7 +179,7 @@ def test_opening_a_database_that_is_up_to_date_does_not_load_the_memory(tmp_path
     assert run.stdout.split() == []
 
 
-def test_a_strangers_memory_package_is_named_in_one_sentence(tmp_path: Path):
+def test_a_strangers_memory_package_is_named_in_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "memory").mkdir()
     (tmp_path / "memory" / "__init__.py").write_text("")
     code = (

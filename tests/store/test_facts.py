@@ -8,6 +8,7 @@ import os
 from collections.abc import Sequence
 from decimal import Decimal
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -65,7 +66,7 @@ def everything(store: Store, agent: str = "bot") -> list[Fact]:
 # adding
 
 
-def test_what_is_told_is_stored_to_the_letter(store: Store):
+def test_what_is_told_is_stored_to_the_letter(store: Store) -> None:
     body = (
         '{"type": "fill",  "id":"f1","agent":"bot","at":"2026-03-01T00:00:00Z","position":"p1","side":"buy",'
         '"quantity":0.100000000000000000000000000001,"price":"3012.440","note":"\\u0000 \\ud83d\\ude80 ü\\n\t"}'
@@ -79,7 +80,7 @@ def test_what_is_told_is_stored_to_the_letter(store: Store):
     assert fact.quantity == Decimal("0.100000000000000000000000000001")
 
 
-def test_adding_twice_changes_nothing(store: Store):
+def test_adding_twice_changes_nothing(store: Store) -> None:
     rows = [fill(f"f{i}", T0 + i) for i in range(5)]
     first, second = add(store, rows), add(store, rows)
     assert (first.stored, first.unchanged, first.conflicts) == (5, 0, [])
@@ -87,7 +88,7 @@ def test_adding_twice_changes_nothing(store: Store):
     assert (first.first_at, second.first_at) == ({"bot": T0}, {})
 
 
-def test_overlapping_batches_store_each_event_once(store: Store):
+def test_overlapping_batches_store_each_event_once(store: Store) -> None:
     rows = [fill(f"f{i}", T0 + i) for i in range(10)]
     add(store, rows[:6])
     added = add(store, rows[3:])
@@ -96,7 +97,7 @@ def test_overlapping_batches_store_each_event_once(store: Store):
 
 
 @pytest.mark.parametrize("spread", ["one batch", "two batches"])
-def test_other_content_is_a_conflict_with_its_line_and_is_kept_back(store: Store, spread: str):
+def test_other_content_is_a_conflict_with_its_line_and_is_kept_back(store: Store, spread: str) -> None:
     rows, lines = [fill("f1", T0), fill("f2", T0), fill("f1", T0, price="11")], [4, 5, 9]
     if spread == "one batch":
         added = add(store, rows, lines=lines)
@@ -109,17 +110,17 @@ def test_other_content_is_a_conflict_with_its_line_and_is_kept_back(store: Store
     assert [fact.price for fact in everything(store)] == [10, 10]
 
 
-def test_the_same_id_under_another_type_or_agent_is_another_event(store: Store):
+def test_the_same_id_under_another_type_or_agent_is_another_event(store: Store) -> None:
     added = add(store, [fill("1", T0), cost("1", T0), fill("1", T0, agent="other", price="12")])
     assert (added.stored, added.conflicts, added.first_at) == (3, [], {"bot": T0, "other": T0})
 
 
-def test_the_same_event_twice_in_one_batch_is_stored_once(store: Store):
+def test_the_same_event_twice_in_one_batch_is_stored_once(store: Store) -> None:
     added = add(store, [fill("f1", T0), fill("f1", T0, price="10.00")])
     assert (added.stored, added.unchanged, added.conflicts) == (1, 1, [])
 
 
-def test_a_replacement_keeps_what_was_said_before(store: Store):
+def test_a_replacement_keeps_what_was_said_before(store: Store) -> None:
     add(store, [fill("f1", T0 + DAY), fill("f2", T0 + 2 * DAY)])
     added = add(
         store, [fill("f1", T0 + 3 * DAY, "p2", price="11"), fill("f2", T0 + 2 * DAY)], replace="bot fixed it"
@@ -138,12 +139,12 @@ def test_a_replacement_keeps_what_was_said_before(store: Store):
         assert (agent.first_at, agent.last_at, agent.events) == (T0 + 2 * DAY, T0 + 3 * DAY, 2)
 
 
-def test_nothing_is_nothing(store: Store):
+def test_nothing_is_nothing(store: Store) -> None:
     added = add(store, [])
     assert (added.stored, added.first_at) == (0, {})
 
 
-def test_a_batch_is_stored_whole_or_not_at_all(store: Store):
+def test_a_batch_is_stored_whole_or_not_at_all(store: Store) -> None:
     with pytest.raises(ZeroDivisionError), store.write() as conn:
         facts.add(conn, [fill("f1", T0)], where="x", lines=None)
         raise ZeroDivisionError
@@ -154,7 +155,7 @@ def test_a_batch_is_stored_whole_or_not_at_all(store: Store):
 @pytest.mark.parametrize(
     "name", ["a\0b", "n" * 5000, "é" * 3000, "\0" * 500, "'; DROP TABLE events; --", "%s {x} \\"]
 )
-def test_no_id_is_too_odd(store: Store, name: str):
+def test_no_id_is_too_odd(store: Store, name: str) -> None:
     """PostgreSQL takes no NUL and no key beyond 2.7 kB; an id of either kind is still an id."""
     rows = [fill(name, T0, name), fill(name + "!", T0, name)]
     assert (add(store, rows).stored, add(store, rows).unchanged) == (2, 2)
@@ -169,7 +170,7 @@ def test_no_id_is_too_odd(store: Store, name: str):
 # agents
 
 
-def test_an_agents_life_spans_its_facts(store: Store):
+def test_an_agents_life_spans_its_facts(store: Store) -> None:
     add(store, [fill("f1", T0 + DAY), fill("f2", T0), cost("c1", T0 + 3 * DAY, "other")])
     add(store, [fill("f3", T0 + 2 * DAY)])
     with store.read() as conn:
@@ -183,7 +184,7 @@ def test_an_agents_life_spans_its_facts(store: Store):
     )
 
 
-def test_what_a_source_says_of_an_agent_is_kept_and_as_of_only_grows(store: Store):
+def test_what_a_source_says_of_an_agent_is_kept_and_as_of_only_grows(store: Store) -> None:
     for fields in (
         {"as_of": 5, "capital": Decimal("100.10")},
         {"as_of": 3, "base_currency": "USDT"},
@@ -211,7 +212,7 @@ def ten_days(store: Store) -> Store:
     return store
 
 
-def test_a_window_is_half_open(ten_days: Store):
+def test_a_window_is_half_open(ten_days: Store) -> None:
     with ten_days.read() as conn:
         assert ids(facts.between(conn, "bot", T0 + DAY, T0 + 2 * DAY, types=facts.TYPES)) == [
             "c1",
@@ -225,7 +226,7 @@ def test_a_window_is_half_open(ten_days: Store):
         assert ids(facts.between(conn, "nobody", 0, 1 << 62, types=facts.TYPES)) == []
 
 
-def test_positions_are_found_by_name_and_by_window(ten_days: Store):
+def test_positions_are_found_by_name_and_by_window(ten_days: Store) -> None:
     with ten_days.read() as conn:
         assert ids(facts.of_positions(conn, "bot", ["p0", "p5", "absent"])) == ["f0", "f5", "g1", "g6"]
         assert ids(facts.of_positions(conn, "bot", ["p0"], until=T0 + DAY)) == ["f0"]
@@ -234,7 +235,7 @@ def test_positions_are_found_by_name_and_by_window(ten_days: Store):
         assert facts.positions_touched(conn, "bot", T0 + 4 * DAY, T0 + 5 * DAY) == ["p3", "p4"]
 
 
-def test_the_newest_and_the_oldest_of_a_type(ten_days: Store):
+def test_the_newest_and_the_oldest_of_a_type(ten_days: Store) -> None:
     add(ten_days, [cost("c10", T0 + 3 * DAY + SECOND), cost("c4x", T0 + SECOND)])
     with ten_days.read() as conn:
         at = T0 + 3 * DAY + SECOND
@@ -253,12 +254,12 @@ def test_the_newest_and_the_oldest_of_a_type(ten_days: Store):
         assert facts.first_instant(conn, "nobody") is None
 
 
-def test_facts_are_found_by_id(ten_days: Store):
+def test_facts_are_found_by_id(ten_days: Store) -> None:
     with ten_days.read() as conn:
         assert ids(facts.by_ids(conn, "bot", Fill, ["f1", "f9", "c1", "absent"])) == ["f1", "f9"]
 
 
-def test_what_a_question_costs_follows_its_window_not_the_history(tmp_path):
+def test_what_a_question_costs_follows_its_window_not_the_history(tmp_path: Path) -> None:
     """Counted in steps of SQLite's own machine, which no other load disturbs."""
     steps = {}
     for days in (30, 300):
@@ -307,7 +308,7 @@ def as_row(agent: str, kind: str, number: int, content: Any, day: int) -> EventR
 
 @QUICK
 @given(st.lists(st.lists(EVENTS, max_size=8), max_size=5))
-def test_add_agrees_with_a_dictionary(store: Store, batches: list[list[tuple[str, int, Any, int]]]):
+def test_add_agrees_with_a_dictionary(store: Store, batches: list[list[tuple[str, int, Any, int]]]) -> None:
     """The model: the first telling stands, the same content again is unchanged, anything else a conflict."""
     agent = f"life-{next(LIVES)}"
     first_meanings: dict[tuple[str, int], tuple[Any, int]] = {}
@@ -335,7 +336,7 @@ def test_add_agrees_with_a_dictionary(store: Store, batches: list[list[tuple[str
 
 @QUICK
 @given(st.data())
-def test_the_order_of_arrival_leaves_no_trace(store: Store, data: st.DataObject):
+def test_the_order_of_arrival_leaves_no_trace(store: Store, data: st.DataObject) -> None:
     """Any order, any batches, any repetition: what is read back is the same."""
     agents = [f"life-{next(LIVES)}" for _ in range(2)]
     events = [(kind, number, "1.5", number % 3) for kind in ("fill", "cost") for number in range(5)]
@@ -369,7 +370,7 @@ def writes(database_url: str, numbers: range) -> None:
     store.close()
 
 
-def test_two_processes_that_add_at_once_lose_and_double_nothing(store: Store, database_url: str):
+def test_two_processes_that_add_at_once_lose_and_double_nothing(store: Store, database_url: str) -> None:
     started = [
         FORK.Process(target=writes, args=(database_url, span)) for span in (range(120), range(200, 60, -1))
     ]
@@ -385,7 +386,7 @@ def test_two_processes_that_add_at_once_lose_and_double_nothing(store: Store, da
     assert (agent.first_at, agent.last_at, agent.events) == (T0, T0 + 200, 201)
 
 
-def test_a_process_killed_while_adding_leaves_whole_batches(store: Store, database_url: str):
+def test_a_process_killed_while_adding_leaves_whole_batches(store: Store, database_url: str) -> None:
     def dies() -> None:
         writes(database_url, range(30))
         with open_store(database_url).write() as conn:

@@ -9,7 +9,7 @@ from retro.store.database import Store
 from retro.store.facts import faults
 
 
-def test_a_fault_is_kept_once_however_often_it_is_met(store: Store):
+def test_a_fault_is_kept_once_however_often_it_is_met(store: Store) -> None:
     torn, naive = Fault("a.jsonl", 9, "no newline at the end"), Fault("a.jsonl", 2, "time has no offset")
     with store.write() as conn:
         assert faults.add(conn, "a.jsonl", [torn, naive, torn]) == 2
@@ -22,7 +22,7 @@ def test_a_fault_is_kept_once_however_often_it_is_met(store: Store):
         assert faults.count(conn) == 4
 
 
-def test_a_source_read_afresh_starts_without_faults(store: Store):
+def test_a_source_read_afresh_starts_without_faults(store: Store) -> None:
     with store.write() as conn:
         faults.add(conn, "a", [Fault("a", 1, "x")])
         faults.add(conn, "b", [Fault("b", 1, "x")])
@@ -32,7 +32,7 @@ def test_a_source_read_afresh_starts_without_faults(store: Store):
 
 
 @pytest.mark.parametrize("reason", ["a\0b", "\ud800 alone", "long " * 2000, "", "%s '"])
-def test_foreign_text_in_a_reason_breaks_nothing(store: Store, reason: str):
+def test_foreign_text_in_a_reason_breaks_nothing(store: Store, reason: str) -> None:
     for expected in (1, 0):
         with store.write() as conn:
             assert faults.add(conn, "a", [Fault("a", 1, reason)]) == expected

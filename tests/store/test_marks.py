@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,7 @@ def outcome(added: marks.AddedMarks) -> dict[str, int]:
 # adding
 
 
-def test_marks_come_back_as_they_were_told_across_days(store: Store):
+def test_marks_come_back_as_they_were_told_across_days(store: Store) -> None:
     prices = {T0 + i * HOUR: 3000 + 1 / 3 * i for i in range(-30, 50)}
     added = add(store, series(prices))
     assert (outcome(added), added.first_at) == ({"stored": 80}, T0 - 30 * HOUR)
@@ -75,7 +76,7 @@ def test_marks_come_back_as_they_were_told_across_days(store: Store):
     assert loaded.price.dtype == np.float64
 
 
-def test_blocks_are_little_endian_one_a_day(store: Store):
+def test_blocks_are_little_endian_one_a_day(store: Store) -> None:
     add(store, series({T0: 1.5, T0 + HOUR: 2.5, T0 + DAY: 3.5}, low=[1, 2, np.nan], high=[np.nan] * 3))
     with store.read() as conn:
         first, second = conn.execute(select(tables.mark_blocks).order_by(tables.mark_blocks.c.day)).all()
@@ -86,19 +87,19 @@ def test_blocks_are_little_endian_one_a_day(store: Store):
     assert (first.high, second.low, second.high) == (None, None, None)
 
 
-def test_marks_before_the_epoch_have_their_days_too(store: Store):
+def test_marks_before_the_epoch_have_their_days_too(store: Store) -> None:
     add(store, series({-1 * MS: 1.0, 0: 2.0, -DAY - 1 * MS: 3.0}))
     assert points(load(store, -(10**15))) == {-DAY - MS: 3.0, -MS: 1.0, 0: 2.0}
 
 
-def test_telling_again_changes_nothing(store: Store):
+def test_telling_again_changes_nothing(store: Store) -> None:
     mark_series = series({T0: 1.0, T0 + DAY: 2.0})
     add(store, mark_series)
     again = add(store, mark_series)
     assert (outcome(again), again.first_at) == ({"unchanged": 2}, None)
 
 
-def test_a_second_price_for_an_instant_is_a_conflict_and_is_kept_back(store: Store):
+def test_a_second_price_for_an_instant_is_a_conflict_and_is_kept_back(store: Store) -> None:
     add(store, series({T0: 3000.5, T0 + HOUR: 3001.0}))
     added = add(store, series({T0: 3000.5, T0 + HOUR: 2999.0, T0 + 2 * HOUR: 3002.0}), lines=[2, 3, 4])
     assert (outcome(added), added.first_at) == ({"stored": 1, "unchanged": 1, "conflicts": 1}, T0 + 2 * HOUR)
@@ -108,7 +109,7 @@ def test_a_second_price_for_an_instant_is_a_conflict_and_is_kept_back(store: Sto
     assert points(load(store))[T0 + HOUR] == 3001.0
 
 
-def test_a_series_may_tell_an_instant_twice_and_out_of_order(store: Store):
+def test_a_series_may_tell_an_instant_twice_and_out_of_order(store: Store) -> None:
     t = np.array([T0 + HOUR, T0, T0, T0 + HOUR, T0], np.int64) // MS
     mark_series = MarkSeries(None, "ETH/USDC", t, np.array([2.0, 1.0, 1.0, 5.0, 7.0]))
     added = add(store, mark_series, lines=[1, 2, 3, 4, 5])
@@ -117,7 +118,7 @@ def test_a_series_may_tell_an_instant_twice_and_out_of_order(store: Store):
     assert points(load(store)) == {T0: 1.0, T0 + HOUR: 2.0}
 
 
-def test_a_low_or_high_that_was_unknown_is_filled_in(store: Store):
+def test_a_low_or_high_that_was_unknown_is_filled_in(store: Store) -> None:
     add(store, series({T0: 10.0, T0 + HOUR: 11.0, T0 + 2 * HOUR: 12.0}))
     added = add(store, series({T0: 10.0, T0 + HOUR: 11.0}, low=[9, np.nan], high=[np.nan, np.nan]))
     assert (outcome(added), added.first_at) == ({"completed": 1, "unchanged": 1}, T0)
@@ -132,7 +133,7 @@ def test_a_low_or_high_that_was_unknown_is_filled_in(store: Store):
     assert load(store, T0 + HOUR).low is None
 
 
-def test_another_low_is_a_conflict(store: Store):
+def test_another_low_is_a_conflict(store: Store) -> None:
     add(store, series({T0: 10.0}, low=[9], high=[np.nan]))
     added = add(store, series({T0: 10.0}, low=[8], high=[11]))
     assert outcome(added) == {"conflicts": 1}
@@ -143,7 +144,7 @@ def test_another_low_is_a_conflict(store: Store):
     assert load(store).high is None
 
 
-def test_a_replacement_keeps_what_was_said_before(store: Store):
+def test_a_replacement_keeps_what_was_said_before(store: Store) -> None:
     add(store, series({T0: 10.0, T0 + HOUR: 11.0}, low=[9, np.nan], high=[np.nan, np.nan]))
     added = add(store, series({T0: 10.5, T0 + HOUR: 11.0}), replace="exchange restated")
     assert (outcome(added), added.first_at) == ({"replaced": 1, "unchanged": 1}, T0)
@@ -161,7 +162,7 @@ def test_a_replacement_keeps_what_was_said_before(store: Store):
 
 @pytest.mark.parametrize("column", ["price", "low"])
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_a_mark_that_is_not_finite_is_refused(store: Store, column: str, value: float):
+def test_a_mark_that_is_not_finite_is_refused(store: Store, column: str, value: float) -> None:
     columns = {"price": [1.0], "low": [1.0], column: [value]}
     mark_series = MarkSeries(
         None, "X", np.array([0]), np.array(columns["price"]), low=np.array(columns["low"])
@@ -174,13 +175,13 @@ def test_a_mark_that_is_not_finite_is_refused(store: Store, column: str, value: 
         add(store, mark_series)
 
 
-def test_an_empty_series_is_nothing(store: Store):
+def test_an_empty_series_is_nothing(store: Store) -> None:
     assert outcome(add(store, series({}))) == {}
     with store.read() as conn:
         assert marks.instruments(conn, None) == []
 
 
-def test_many_candles_in_one_go(store: Store):
+def test_many_candles_in_one_go(store: Store) -> None:
     """35,000 candles of five minutes, then the same with one more: 122 blocks and then one."""
     t = T0 // MS + 300_000 * np.arange(35_000)
     price = 3000 + np.sin(t / 1e7)
@@ -197,7 +198,7 @@ def test_many_candles_in_one_go(store: Store):
 # owners
 
 
-def test_an_agents_marks_are_its_own_and_move_its_life(store: Store):
+def test_an_agents_marks_are_its_own_and_move_its_life(store: Store) -> None:
     add(store, series({T0: 1.0}))
     add(store, series({T0: 2.0, T0 + DAY: 3.0}, "bot"))
     assert points(load(store)) == {T0: 1.0}
@@ -212,7 +213,7 @@ def test_an_agents_marks_are_its_own_and_move_its_life(store: Store):
 
 
 @pytest.mark.parametrize("name", ["a\0b", "x" * 4000, "'; --"])
-def test_no_instrument_is_too_odd(store: Store, name: str):
+def test_no_instrument_is_too_odd(store: Store, name: str) -> None:
     add(store, series({T0: 1.0}, instrument=name))
     assert points(load(store, name=name)) == {T0: 1.0}
     with store.read() as conn:
@@ -220,7 +221,7 @@ def test_no_instrument_is_too_odd(store: Store, name: str):
     assert points(load(store, name=listed)) == {T0: 1.0}
 
 
-def test_instruments_are_listed_by_owner(store: Store):
+def test_instruments_are_listed_by_owner(store: Store) -> None:
     for agent, name in ((None, "ETH/USDC"), (None, "BTC/USDC"), ("bot", "ETH")):
         add(store, series({T0: 1.0}, agent, name))
     with store.read() as conn:
@@ -239,7 +240,7 @@ def marked_days(store: Store) -> Store:
     return store
 
 
-def test_a_window_includes_both_its_ends(marked_days: Store):
+def test_a_window_includes_both_its_ends(marked_days: Store) -> None:
     assert points(load(marked_days, T0 + 6 * HOUR, T0 + DAY + 6 * HOUR)) == {
         T0 + 6 * HOUR: 6.0, T0 + 18 * HOUR: 18.0, T0 + DAY + 6 * HOUR: 16.0,
     }  # fmt: skip
@@ -263,7 +264,7 @@ def test_a_window_includes_both_its_ends(marked_days: Store):
 )
 def test_the_last_mark_until_an_instant_and_the_first_after_it(
     marked_days: Store, at: int, before: Any, after: Any
-):
+) -> None:
     with marked_days.read() as conn:
         assert marks.last_at_or_before(conn, None, "ETH/USDC", at) == before
         assert marks.first_after(conn, None, "ETH/USDC", at) == after
@@ -271,7 +272,7 @@ def test_the_last_mark_until_an_instant_and_the_first_after_it(
         assert marks.first_after(conn, None, "BTC/USDC", at) is None
 
 
-def test_a_window_reads_only_the_blocks_of_its_days(tmp_path):
+def test_a_window_reads_only_the_blocks_of_its_days(tmp_path: Path) -> None:
     """Counted in steps of SQLite's own machine: ten times the history costs the same."""
     steps = {}
     for days in (30, 300):
@@ -303,7 +304,7 @@ def test_a_window_reads_only_the_blocks_of_its_days(tmp_path):
         max_size=5,
     )
 )
-def test_add_agrees_with_a_dictionary(store: Store, batches: list[list[tuple[int, float, bool]]]):
+def test_add_agrees_with_a_dictionary(store: Store, batches: list[list[tuple[int, float, bool]]]) -> None:
     """The model: the first price of an instant stands, whatever comes in whatever order and grouping."""
     name = f"X{next(LIVES)}"
     price_at: dict[int, float] = {}
@@ -347,7 +348,7 @@ def writes(database_url: str, offset: int) -> None:
     store.close()
 
 
-def test_two_processes_that_add_at_once_lose_no_mark(store: Store, database_url: str):
+def test_two_processes_that_add_at_once_lose_no_mark(store: Store, database_url: str) -> None:
     started = [FORK.Process(target=writes, args=(database_url, offset)) for offset in (0, 1)]
     for process in started:
         process.start()

@@ -34,7 +34,7 @@ def _probe(*steps: Callable[[Connection], None]) -> dict[str, Any]:
     return {**COMPONENTS, "probe": steps}
 
 
-def test_a_migration_killed_halfway_is_absent_and_runs_again(database_url: str):
+def test_a_migration_killed_halfway_is_absent_and_runs_again(database_url: str) -> None:
     killed = run_in_processes(lambda: open_store(database_url, components=_probe(_one, _dies)))
     assert killed == [9]
     before = open_store(database_url, components=_probe(_one))
@@ -51,7 +51,7 @@ def test_a_migration_killed_halfway_is_absent_and_runs_again(database_url: str):
     after.close()
 
 
-def test_a_migration_that_fails_is_absent(database_url: str):
+def test_a_migration_that_fails_is_absent(database_url: str) -> None:
     def fails(conn: Connection) -> None:
         _two(conn)
         raise StoreError("no")
@@ -64,7 +64,7 @@ def test_a_migration_that_fails_is_absent(database_url: str):
 
 
 @pytest.mark.parametrize("component", ["retro", "a component of the future"])
-def test_a_newer_schema_is_refused_without_a_write(store: Store, database_url: str, component: str):
+def test_a_newer_schema_is_refused_without_a_write(store: Store, database_url: str, component: str) -> None:
     with store.write() as conn:
         conn.exec_driver_sql("DELETE FROM schema_version")
         conn.execute(tables.schema_version.insert().values(component=component, version=99))
@@ -75,7 +75,7 @@ def test_a_newer_schema_is_refused_without_a_write(store: Store, database_url: s
     assert (store.path.read_bytes() if store.path else b"") == content
 
 
-def test_many_processes_may_migrate_at_once(database_url: str):
+def test_many_processes_may_migrate_at_once(database_url: str) -> None:
     def migrates() -> None:
         open_store(database_url, components=_probe(_one, _two)).close()
 
@@ -86,7 +86,7 @@ def test_many_processes_may_migrate_at_once(database_url: str):
     store.close()
 
 
-def test_the_steps_of_the_memory_are_known_without_loading_it():
+def test_the_steps_of_the_memory_are_known_without_loading_it() -> None:
     from memory import MIGRATIONS as steps
 
     assert [number for number, _ in steps] == list(range(1, len(COMPONENTS["memory"]) + 1))

@@ -21,7 +21,7 @@ from memory.store.tables import metadata as memory_metadata
 from retro.store.database import Store
 from retro.store.migrations import runner as of_retro
 from retro.store.schema import metadata as retro_metadata
-from tests.worlds.commands import ROOT
+from tests.worlds.places import ROOT
 
 RELEASED = {
     "memory/store/migrations/steps/0001_ledgers_and_plans.sql": "6daa4d1bebecfd227c52af4cfd7c4d1aeca5433fcfc4f0f486767678e7bbe9ff",
@@ -62,30 +62,30 @@ def step_files() -> set[str]:
 
 
 @pytest.mark.parametrize("name", RELEASED)
-def test_a_released_step_never_changes(name: str):
+def test_a_released_step_never_changes(name: str) -> None:
     digest = hashlib.sha256((ROOT / name).read_bytes()).hexdigest()
     assert digest == RELEASED[name], (
         f"{name} was released and databases were made with it: leave it as it was and add a new step instead"
     )
 
 
-def test_every_step_is_pinned_and_every_pin_has_its_step():
+def test_every_step_is_pinned_and_every_pin_has_its_step() -> None:
     assert step_files() == set(RELEASED), "pin the SHA-256 of a new step here, and never remove one"
 
 
 @pytest.mark.parametrize("runner", SPELT, ids=lambda runner: runner.__name__)
-def test_a_released_spelling_never_changes(runner: Any):
+def test_a_released_spelling_never_changes(runner: Any) -> None:
     for dialect, words in SPELT[runner].items():
         assert words.items() <= runner.SPELLINGS[dialect].items(), "add a new word instead"
 
 
-def test_steps_are_numbered_without_gaps_and_each_is_applied():
+def test_steps_are_numbered_without_gaps_and_each_is_applied() -> None:
     for folder, steps in (("retro", of_retro.MIGRATIONS), ("memory", of_memory.MIGRATIONS)):
         numbers = sorted(name.split("/")[-1][:4] for name in step_files() if name.startswith(folder))
         assert numbers == [f"{number:04}" for number in range(1, len(steps) + 1)]
 
 
-def test_a_database_that_is_up_to_date_is_opened_without_reading_a_step(tmp_path: Path):
+def test_a_database_that_is_up_to_date_is_opened_without_reading_a_step(tmp_path: Path) -> None:
     script = (
         "import sys\n"
         "from retro.store.database import open_store\n"
@@ -103,7 +103,7 @@ def test_a_database_that_is_up_to_date_is_opened_without_reading_a_step(tmp_path
 
 
 @pytest.mark.parametrize("described", ["retro", "memory"])
-def test_the_steps_make_the_tables_that_the_queries_describe(store: Store, described: str):
+def test_the_steps_make_the_tables_that_the_queries_describe(store: Store, described: str) -> None:
     """Names, columns in their order, what may be null, and primary keys."""
     declared = {table.name: shape_of(table) for table in metadata_of(described).tables.values()}
     if store.dialect == "postgresql" and described == "retro":

@@ -49,7 +49,9 @@ def open_directory() -> Iterator[Path]:
         (b"SQLite format 3\0" + bytes(200), "is not a SQLite database"),
     ],
 )
-def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path, content: bytes, sentence: str):
+def test_a_file_that_is_no_database_is_refused_and_left_alone(
+    tmp_path: Path, content: bytes, sentence: str
+) -> None:
     path = tmp_path / "notes.csv"
     path.write_bytes(content)
     with pytest.raises(StoreError, match=sentence):
@@ -58,7 +60,7 @@ def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path, co
 
 
 @pytest.mark.parametrize("share", [0.05, 0.5, 0.9])
-def test_a_truncated_database_is_refused_and_left_alone(tmp_path: Path, share: float):
+def test_a_truncated_database_is_refused_and_left_alone(tmp_path: Path, share: float) -> None:
     path = tmp_path / "retro.db"
     note(open_store(str(path)), "bot")
     content = path.read_bytes()
@@ -68,7 +70,7 @@ def test_a_truncated_database_is_refused_and_left_alone(tmp_path: Path, share: f
     assert path.stat().st_size == int(len(content) * share)
 
 
-def test_a_strangers_database_gets_no_tables_of_ours(tmp_path: Path):
+def test_a_strangers_database_gets_no_tables_of_ours(tmp_path: Path) -> None:
     path = tmp_path / "tradesv3.sqlite"
     other = sqlite3.connect(path)
     other.execute("CREATE TABLE trades (id INTEGER)")
@@ -79,7 +81,7 @@ def test_a_strangers_database_gets_no_tables_of_ours(tmp_path: Path):
     assert path.read_bytes() == content
 
 
-def test_a_directory_is_no_database(tmp_path: Path):
+def test_a_directory_is_no_database(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="is a directory"):
         open_store(str(tmp_path))
 
@@ -87,32 +89,32 @@ def test_a_directory_is_no_database(tmp_path: Path):
 @pytest.mark.parametrize(
     "location", ["/dev/null", "/dev/null/retro.db", "/proc/nowhere/retro.db", "a\0b", ":memory:", ""]
 )
-def test_a_place_where_no_file_can_be_is_refused_in_one_line(location: str):
+def test_a_place_where_no_file_can_be_is_refused_in_one_line(location: str) -> None:
     with pytest.raises(StoreError) as refused:
         open_store(location)
     assert len(str(refused.value).splitlines()) == 1
 
 
 @pytest.mark.parametrize("url", ["mysql://u@h/d", "postgresql://h:port/d", "http://[", "file://x"])
-def test_other_urls_are_refused_in_one_line(url: str):
+def test_other_urls_are_refused_in_one_line(url: str) -> None:
     with pytest.raises(StoreError) as refused:
         open_store(url)
     assert len(str(refused.value).splitlines()) == 1
 
 
-def test_an_unreachable_server_is_told_without_the_password():
+def test_an_unreachable_server_is_told_without_the_password() -> None:
     with pytest.raises(StoreError, match="reports:") as refused:
         open_store("postgresql://bot:secret@127.0.0.1:1/x")
     assert "secret" not in str(refused.value)
     assert len(str(refused.value).splitlines()) == 1
 
 
-def test_an_unwritable_directory_is_told(open_directory: Path):
+def test_an_unwritable_directory_is_told(open_directory: Path) -> None:
     with as_nobody(), pytest.raises(StoreError, match="cannot be opened: Permission denied"):
         open_store(str(open_directory / "retro.db"))
 
 
-def test_a_read_only_database_can_be_read_and_says_so_when_written(open_directory: Path):
+def test_a_read_only_database_can_be_read_and_says_so_when_written(open_directory: Path) -> None:
     path = open_directory / "retro.db"
     note(open_store(str(path)), "bot")
     path.chmod(0o444)
@@ -125,7 +127,7 @@ def test_a_read_only_database_can_be_read_and_says_so_when_written(open_director
     open_directory.chmod(0o755)
 
 
-def test_an_unreadable_database_is_told(open_directory: Path):
+def test_an_unreadable_database_is_told(open_directory: Path) -> None:
     path = open_directory / "retro.db"
     open_store(str(path))
     path.chmod(0o000)
@@ -133,7 +135,7 @@ def test_an_unreadable_database_is_told(open_directory: Path):
         open_store(str(path))
 
 
-def test_a_server_that_hangs_up_is_told_and_nothing_is_stored(postgres_url: str):
+def test_a_server_that_hangs_up_is_told_and_nothing_is_stored(postgres_url: str) -> None:
     store = open_store(postgres_url)
     with pytest.raises(StoreError, match="reports:"), store.write() as conn:
         facts.note_agent(conn, "bot")
@@ -145,7 +147,9 @@ def test_a_server_that_hangs_up_is_told_and_nothing_is_stored(postgres_url: str)
     store.close()
 
 
-def test_a_writer_that_does_not_let_go_is_told_of_and_nothing_is_lost(store: Store, database_url: str):
+def test_a_writer_that_does_not_let_go_is_told_of_and_nothing_is_lost(
+    store: Store, database_url: str
+) -> None:
     hasty = open_store(database_url, patience_s=0.05)
     with store.write() as conn:
         facts.note_agent(conn, "first")
@@ -156,7 +160,7 @@ def test_a_writer_that_does_not_let_go_is_told_of_and_nothing_is_lost(store: Sto
     hasty.close()
 
 
-def test_a_full_disk_is_told_and_the_store_goes_on_when_there_is_room(tmp_path: Path):
+def test_a_full_disk_is_told_and_the_store_goes_on_when_there_is_room(tmp_path: Path) -> None:
     store = open_store(str(tmp_path / "retro.db"))
     rows = [{"name": f"half-{i}", "events": 0} for i in range(2000)]
     with (

@@ -19,7 +19,8 @@ import time_machine
 from sqlalchemy import inspect
 
 from retro.store.database import open_store
-from tests.worlds.commands import ROOT, Retro, retro
+from tests.worlds.commands import Retro, retro
+from tests.worlds.places import ROOT
 
 __all__ = ["retro"]
 
@@ -84,7 +85,7 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def test_there_is_a_release_and_each_was_asked_for_reviews_of_every_kind():
+def test_there_is_a_release_and_each_was_asked_for_reviews_of_every_kind() -> None:
     assert "0.1.0" in VERSIONS
     for version in VERSIONS:
         texts = (RELEASED / version / "expected" / "commands.jsonl").read_text()
@@ -92,7 +93,7 @@ def test_there_is_a_release_and_each_was_asked_for_reviews_of_every_kind():
             assert f"show-sample.{kind}." in texts
 
 
-def test_a_released_database_prints_what_it_printed_then(release: Release):
+def test_a_released_database_prints_what_it_printed_then(release: Release) -> None:
     for question in release.questions():
         result = release.run(*question.words)
         assert result.code == 0, result.err
@@ -101,7 +102,7 @@ def test_a_released_database_prints_what_it_printed_then(release: Release):
         assert digest(result.out) == question.sha256, question.file
 
 
-def test_a_knock_makes_nothing_new_and_leaves_every_stored_review_as_it_is(release: Release):
+def test_a_knock_makes_nothing_new_and_leaves_every_stored_review_as_it_is(release: Release) -> None:
     reviews, stored = release.run("reviews", "--json").out, release.stored_reviews()
     assert len(stored) > 50
     assert release.run("run", "--once").code == 0
@@ -109,7 +110,7 @@ def test_a_knock_makes_nothing_new_and_leaves_every_stored_review_as_it_is(relea
     assert release.stored_reviews() == stored
 
 
-def test_the_days_after_are_reviewed_and_the_old_reviews_stay_as_they_were(release: Release):
+def test_the_days_after_are_reviewed_and_the_old_reviews_stay_as_they_were(release: Release) -> None:
     stored = release.stored_reviews()
     before = {row["id"] for row in release.run("reviews", "--json").data}
     now = (release.folder / "now").read_text().strip()
@@ -122,7 +123,7 @@ def test_the_days_after_are_reviewed_and_the_old_reviews_stay_as_they_were(relea
     assert release.stored_reviews() == stored
 
 
-def test_a_released_database_gets_the_tables_of_a_new_one(release: Release):
+def test_a_released_database_gets_the_tables_of_a_new_one(release: Release) -> None:
     brought_up_to_date = shape(release.database)
     empty(release.database)
     assert brought_up_to_date == shape(release.database)

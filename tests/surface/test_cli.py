@@ -16,7 +16,8 @@ from typer.main import get_command
 
 from retro import __version__
 from retro.surface.cli.main import app
-from tests.worlds.commands import JOURNAL, ROOT, Retro, event, process, retro, round_trip, sample_db
+from tests.worlds.commands import JOURNAL, Retro, event, process, retro, round_trip, sample_db
+from tests.worlds.places import ROOT
 
 __all__ = ["retro", "sample_db"]
 

@@ -14,7 +14,7 @@ from tests.worlds.episodes import TRENDING, episode, remembered
 __all__ = ["remembered", "retro"]
 
 
-def test_markers_are_listed_newest_first_or_nearest_to_a_situation(remembered: Retro):
+def test_markers_are_listed_newest_first_or_nearest_to_a_situation(remembered: Retro) -> None:
     assert remembered("markers", "--json").data == []
     store = open_store("memory_data/retro.db")
     try:
@@ -33,14 +33,14 @@ def test_markers_are_listed_newest_first_or_nearest_to_a_situation(remembered: R
         assert mirror.markers("ada", TRENDING) == near
 
 
-def test_no_future_memory_enters_through_python(remembered: Retro):
+def test_no_future_memory_enters_through_python(remembered: Retro) -> None:
     with package.open("memory_data/retro.db") as mirror:
         done = mirror.remember(episode("seer") | {"at": "2199-01-01T00:00:00Z"})
         assert (done["stored"], done["faults"][0]["reason"]) == (0, "at: lies in the future")
         assert "seer" not in [hit["id"] for hit in mirror.recall("ada", TRENDING)]
 
 
-def test_a_new_database_remembers_nothing_of_whoever_asks(retro: Retro):
+def test_a_new_database_remembers_nothing_of_whoever_asks(retro: Retro) -> None:
     """An agent asks before its first trade; once somebody is known, an unknown name is a slip."""
     options = ("--agent", "new", "--json")
     assert [retro(command, *options).data for command in ("recall", "plans", "habits", "beliefs")] == [[]] * 4
@@ -51,7 +51,7 @@ def test_a_new_database_remembers_nothing_of_whoever_asks(retro: Retro):
     assert retro("recall", *options).code == 2
 
 
-def test_how_an_agent_stands_is_told_with_units(remembered: Retro):
+def test_how_an_agent_stands_is_told_with_units(remembered: Retro) -> None:
     Path("config.toml").write_text("[agent.ada]\ncapital = 100\nbase_currency = 'EURC'\n")
     state = remembered("state").out
     for figure in ("drawdown            9.1 %", "equity              100.00 ", "halted              no"):

@@ -16,8 +16,9 @@ import anyio
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
 
-from tests.worlds.commands import ROOT, Retro, process, retro
+from tests.worlds.commands import Retro, process, retro
 from tests.worlds.episodes import RANGING, TRENDING, episode, write_records
+from tests.worlds.places import ROOT
 
 __all__ = ["retro"]
 
@@ -68,7 +69,7 @@ def data(result: Any) -> dict[str, Any]:
     return answer
 
 
-def test_over_stdio_the_tools_are_there_marked_and_answer(home: Path, retro: Retro):
+def test_over_stdio_the_tools_are_there_marked_and_answer(home: Path, retro: Retro) -> None:
     """One process for a whole conversation: listing, reading, writing, failing."""
 
     async def script(client: Client) -> None:
@@ -102,7 +103,7 @@ def test_over_stdio_the_tools_are_there_marked_and_answer(home: Path, retro: Ret
     talk(server(home), script)
 
 
-def test_writing_is_idempotent_and_asking_about_plans_changes_nothing(home: Path):
+def test_writing_is_idempotent_and_asking_about_plans_changes_nothing(home: Path) -> None:
     trigger = {"all": [{"field": "regime", "op": "==", "value": "trending"}]}
 
     async def script(client: Client) -> None:
@@ -147,7 +148,9 @@ def test_writing_is_idempotent_and_asking_about_plans_changes_nothing(home: Path
         ("no_such_tool", {}, "no_such_tool"),
     ],
 )  # fmt: skip
-def test_a_failure_is_an_error_that_says_why(home: Path, tool: str, arguments: dict[str, Any], word: str):
+def test_a_failure_is_an_error_that_says_why(
+    home: Path, tool: str, arguments: dict[str, Any], word: str
+) -> None:
     """Asked inside this process: the server is the same object."""
     from retro.app.questions.experience import Experience
     from retro.config import Config
@@ -172,7 +175,7 @@ def test_a_failure_is_an_error_that_says_why(home: Path, tool: str, arguments: d
         store.close()
 
 
-def test_it_ends_with_0_when_its_input_ends_and_stdout_carries_the_protocol_only(home: Path):
+def test_it_ends_with_0_when_its_input_ends_and_stdout_carries_the_protocol_only(home: Path) -> None:
     hello = {
         "jsonrpc": "2.0",
         "id": 1,
@@ -192,7 +195,7 @@ def test_it_ends_with_0_when_its_input_ends_and_stdout_carries_the_protocol_only
     assert (nothing.code, nothing.out) == (0, "")
 
 
-def test_a_database_that_cannot_be_opened_is_said_before_the_protocol_begins(home: Path):
+def test_a_database_that_cannot_be_opened_is_said_before_the_protocol_begins(home: Path) -> None:
     (home / "not.db").write_text("words, many words, and nothing else" * 40)
     result = process("--db", home / "not.db", "mcp", stdin=b"", cwd=home)
     assert (result.code, result.out) == (1, "")
@@ -231,7 +234,9 @@ def http_url(home: Path) -> Iterator[str]:
         assert out == b""
 
 
-def test_over_http_it_answers_the_same_several_askers_at_once(home: Path, http_url: str, retro: Retro):
+def test_over_http_it_answers_the_same_several_askers_at_once(
+    home: Path, http_url: str, retro: Retro
+) -> None:
     async def script(client: Client) -> None:
         answers: list[dict[str, Any]] = []
 

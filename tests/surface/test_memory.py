@@ -14,15 +14,18 @@ import pytest
 import retro as package
 from retro.errors import UnknownError, UsageError
 from retro.store.database import open_store
-from tests.worlds.commands import ROOT, Retro, process, retro, round_trip
+from tests.worlds.commands import Retro, process, retro, round_trip
 from tests.worlds.episodes import RANGING, TRENDING, episode, remembered, write_records
+from tests.worlds.places import ROOT
 
 __all__ = ["remembered", "retro"]
 
 # remember
 
 
-def test_remember_prints_the_document_of_an_ingestion_and_changes_nothing_the_second_time(retro: Retro):
+def test_remember_prints_the_document_of_an_ingestion_and_changes_nothing_the_second_time(
+    retro: Retro,
+) -> None:
     Path("e.jsonl").write_text(json.dumps(episode("a")) + "\n\n" + json.dumps(episode("b")))
     document = {"source": "e.jsonl", "events": 2, "stored": 2, "unchanged": 0, "conflicts": 0, "faults": []}
     result = retro("remember", "e.jsonl", "--json")
@@ -30,7 +33,7 @@ def test_remember_prints_the_document_of_an_ingestion_and_changes_nothing_the_se
     assert retro("remember", "e.jsonl", "--json").data == document | {"stored": 0, "unchanged": 2}
 
 
-def test_faults_and_conflicts_are_counted_named_and_kept_and_good_lines_stored(retro: Retro):
+def test_faults_and_conflicts_are_counted_named_and_kept_and_good_lines_stored(retro: Retro) -> None:
     lines = [
         json.dumps(episode("a")),
         "not json",
@@ -49,7 +52,9 @@ def test_faults_and_conflicts_are_counted_named_and_kept_and_good_lines_stored(r
     assert "told before with other content" in result.err
 
 
-def test_files_may_be_several_gzipped_or_standard_input(retro: Retro, monkeypatch: pytest.MonkeyPatch):
+def test_files_may_be_several_gzipped_or_standard_input(
+    retro: Retro, monkeypatch: pytest.MonkeyPatch
+) -> None:
     Path("a.gz").write_bytes(gzip.compress(json.dumps(episode("a")).encode()))
     Path("b.jsonl").write_text(json.dumps(episode("b")))
     assert [entry["stored"] for entry in retro("remember", "a.gz", "b.jsonl", "--json").data] == [1, 1]
@@ -59,7 +64,7 @@ def test_files_may_be_several_gzipped_or_standard_input(retro: Retro, monkeypatc
 # recall
 
 
-def test_recall_has_the_contracts_shape_best_first(remembered: Retro):
+def test_recall_has_the_contracts_shape_best_first(remembered: Retro) -> None:
     hits = remembered("recall", "--agent", "ada", "--context", json.dumps(TRENDING), "--json").data
     assert [hit["id"] for hit in hits] == ["win", "skip", "loss", "other"]
     assert list(hits[0]) == ["id", "type", "score", "components", "reason", "amended", "memory"]
@@ -87,7 +92,9 @@ def test_recall_has_the_contracts_shape_best_first(remembered: Retro):
         (("--types", "belief,plan"), []),
     ],
 )
-def test_recall_is_narrowed_and_ordered_as_asked(remembered: Retro, words: tuple[str, ...], ids: list[str]):
+def test_recall_is_narrowed_and_ordered_as_asked(
+    remembered: Retro, words: tuple[str, ...], ids: list[str]
+) -> None:
     result = remembered("recall", "--context", json.dumps(TRENDING), *words, "--json")
     assert result.code == 0
     assert [hit["id"] for hit in result.data] == ids
@@ -109,14 +116,14 @@ def test_recall_is_narrowed_and_ordered_as_asked(remembered: Retro, words: tuple
 )
 def test_a_question_that_makes_no_sense_is_a_usage_error_in_one_line(
     remembered: Retro, words: tuple[str, ...]
-):
+) -> None:
     result = remembered("recall", *words)
     assert result.code == 2
     assert result.out == ""
     assert len(result.err.strip().splitlines()) == 1
 
 
-def test_several_agents_without_a_name_are_listed(remembered: Retro):
+def test_several_agents_without_a_name_are_listed(remembered: Retro) -> None:
     Path("bob.jsonl").write_text(json.dumps(episode("x", agent="bob")))
     remembered("remember", "bob.jsonl")
     for command in ("recall", "state", "plans", "habits", "beliefs", "kelly"):
@@ -125,19 +132,19 @@ def test_several_agents_without_a_name_are_listed(remembered: Retro):
         assert "ada, bob" in result.err
 
 
-def test_an_empty_database_says_how_to_begin(retro: Retro):
+def test_an_empty_database_says_how_to_begin(retro: Retro) -> None:
     result = retro("recall")
     assert result.code == 1
     assert "retro remember" in result.err
 
 
-def test_a_field_nothing_is_compared_by_is_noted(remembered: Retro):
+def test_a_field_nothing_is_compared_by_is_noted(remembered: Retro) -> None:
     result = remembered("recall", "--context", '{"mood": "low", "regime": "ranging"}', "--json")
     assert result.code == 0
     assert "mood" in result.err
 
 
-def test_the_configuration_adds_fields_and_replaces_built_in_ones(remembered: Retro):
+def test_the_configuration_adds_fields_and_replaces_built_in_ones(remembered: Retro) -> None:
     Path("config.toml").write_text(
         '[memory.fields.mood]\nkind = "category"\nweight = 1.0\n\n[memory.fields.regime]\nkind = "category"\nweight = 0.0\n'
     )
@@ -149,7 +156,7 @@ def test_the_configuration_adds_fields_and_replaces_built_in_ones(remembered: Re
     assert {hit["id"]: hit["components"]["Sim"] for hit in hits if hit["components"]["Sim"]} == {"mlow": 1.0}
 
 
-def test_the_reasons_and_an_agents_words_cannot_move_the_cursor(remembered: Retro):
+def test_the_reasons_and_an_agents_words_cannot_move_the_cursor(remembered: Retro) -> None:
     Path("evil.jsonl").write_text(json.dumps(episode("\u202eevil", 5, symbol="a\u2066b")))
     remembered("remember", "evil.jsonl")
     result = remembered("recall", "--context", json.dumps(TRENDING))
@@ -160,7 +167,7 @@ def test_the_reasons_and_an_agents_words_cannot_move_the_cursor(remembered: Retr
 # the other questions
 
 
-def test_state_is_computed_from_the_ledger_as_of_an_instant(remembered: Retro):
+def test_state_is_computed_from_the_ledger_as_of_an_instant(remembered: Retro) -> None:
     now = remembered("state", "--agent", "ada", "--json").data
     assert (now["trades"], now["consecutive_wins"], now["halted"]) == (3, 1, False)
     assert now["drawdown"] is None
@@ -169,13 +176,13 @@ def test_state_is_computed_from_the_ledger_as_of_an_instant(remembered: Retro):
     assert (then["trades"], then["consecutive_losses"]) == (2, 1)
 
 
-def test_capital_comes_from_the_configuration(remembered: Retro):
+def test_capital_comes_from_the_configuration(remembered: Retro) -> None:
     Path("config.toml").write_text("[agent.ada]\ncapital = 100\n")
     assert remembered("state", "--json").data["equity"] == 100.0
     assert remembered("state", "--json").data["drawdown"] == pytest.approx(10 / 110)
 
 
-def test_kelly_has_the_contracts_shape_and_says_unknown_rather_than_0(remembered: Retro):
+def test_kelly_has_the_contracts_shape_and_says_unknown_rather_than_0(remembered: Retro) -> None:
     advice = remembered("kelly", "--agent", "ada", "--context", json.dumps(TRENDING), "--json").data
     assert list(advice) == ["fraction", "effective_n", "p", "win_r", "loss_r", "why"]
     assert advice["fraction"] is None
@@ -183,7 +190,7 @@ def test_kelly_has_the_contracts_shape_and_says_unknown_rather_than_0(remembered
     assert remembered("kelly").out.startswith("unknown\n")
 
 
-def test_habits_beliefs_and_plans_are_lists(remembered: Retro):
+def test_habits_beliefs_and_plans_are_lists(remembered: Retro) -> None:
     habits = remembered("habits", "--json").data
     assert {(habit["strategy"], habit["symbol"], habit["trades"]) for habit in habits} == {
         ("breakout", "ETH/USDC", 2),
@@ -195,7 +202,7 @@ def test_habits_beliefs_and_plans_are_lists(remembered: Retro):
         assert remembered(command).code == 0
 
 
-def test_plans_show_how_they_stand(remembered: Retro):
+def test_plans_show_how_they_stand(remembered: Retro) -> None:
     with package.open("memory_data/retro.db") as mirror:
         created = mirror.create_trading_plan(
             {"all": [{"field": "regime", "op": "==", "value": "ranging"}]},
@@ -209,7 +216,7 @@ def test_plans_show_how_they_stand(remembered: Retro):
     assert remembered("plans", "--as-of", "2026-05-06", "--alive", "--json").data == []
 
 
-def test_a_replay_prints_what_it_finds_and_too_little_is_said(remembered: Retro):
+def test_a_replay_prints_what_it_finds_and_too_little_is_said(remembered: Retro) -> None:
     result = remembered("validate", "recall", "--split", "2026-03-01")
     assert result.code == 2
     assert "at least 20" in result.err
@@ -232,7 +239,7 @@ def test_a_replay_prints_what_it_finds_and_too_little_is_said(remembered: Retro)
     assert text_result.out.splitlines()[-1] == replay["verdict"].replace("_", " ")
 
 
-def test_a_replay_without_situations_says_that_memory_knew_nothing(remembered: Retro):
+def test_a_replay_without_situations_says_that_memory_knew_nothing(remembered: Retro) -> None:
     rows = [episode(f"v{i}", 1 + i % 28, pnl_r=1.0 if i % 3 else -1.0, context={}) for i in range(60)]
     Path("more.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     remembered("remember", "more.jsonl")
@@ -246,7 +253,7 @@ def test_a_replay_without_situations_says_that_memory_knew_nothing(remembered: R
 # records
 
 
-def test_records_are_imported_listed_and_made_into_a_prompt(retro: Retro):
+def test_records_are_imported_listed_and_made_into_a_prompt(retro: Retro) -> None:
     write_records(Path("theirs"))
     imported = retro("experiments", "import", "theirs", "--json")
     assert (imported.code, imported.data["stored"], imported.data["faults"]) == (0, 5, [])
@@ -271,7 +278,7 @@ def test_records_are_imported_listed_and_made_into_a_prompt(retro: Retro):
     assert retro("experiments").code == retro("hypotheses").code == 0
 
 
-def test_without_records_the_prompt_still_has_both_headings(retro: Retro):
+def test_without_records_the_prompt_still_has_both_headings(retro: Retro) -> None:
     result = retro("experiments", "prompt", "-n", "15")
     assert (result.code, result.out) == (
         0,
@@ -282,7 +289,7 @@ def test_without_records_the_prompt_still_has_both_headings(retro: Retro):
     assert not Path("memory_data").exists()
 
 
-def test_a_damaged_file_is_named_and_the_good_ones_are_printed_exit_1(retro: Retro):
+def test_a_damaged_file_is_named_and_the_good_ones_are_printed_exit_1(retro: Retro) -> None:
     write_records(Path("memory_data"))
     Path("memory_data/experiments/exp_v15_1.yaml").write_text("a: [")
     result = retro("experiments", "--json", "-q")
@@ -300,20 +307,20 @@ def test_a_damaged_file_is_named_and_the_good_ones_are_printed_exit_1(retro: Ret
     assert Path("memory_data/hypotheses.yaml").read_text() == "hypotheses: {"
 
 
-def test_the_directory_of_the_records_is_relative_to_the_configuration(retro: Retro):
+def test_the_directory_of_the_records_is_relative_to_the_configuration(retro: Retro) -> None:
     write_records(Path("home/notes"))
     Path("home/config.toml").write_text('[memory]\ndirectory = "notes"\n')
     assert len(retro("--config", "home/config.toml", "experiments", "--json").data) == 3
 
 
-def test_a_folder_that_is_not_there_cannot_be_imported(retro: Retro):
+def test_a_folder_that_is_not_there_cannot_be_imported(retro: Retro) -> None:
     assert retro("experiments", "import", "nowhere").code == 1
 
 
 # from Python
 
 
-def test_the_python_door_answers_like_the_command_line(remembered: Retro):
+def test_the_python_door_answers_like_the_command_line(remembered: Retro) -> None:
     printed = remembered("recall", "--context", json.dumps(TRENDING), "-k", "2", "--json").data
     with package.open("memory_data/retro.db") as mirror:
         assert mirror.recall("ada", TRENDING, k=2) == printed
@@ -332,13 +339,13 @@ def test_the_python_door_answers_like_the_command_line(remembered: Retro):
             mirror.get_trade_reflection("nothing")
 
 
-def test_facts_and_episodes_share_a_database(retro: Retro):
+def test_facts_and_episodes_share_a_database(retro: Retro) -> None:
     Path("a.jsonl").write_text(round_trip("p1"))
     assert retro("ingest", "journal", "a.jsonl").code == 0
     assert retro("recall", "--agent", "ada", "--json").data == []
 
 
-def test_a_strangers_memory_package_is_named_in_one_line(tmp_path: Path):
+def test_a_strangers_memory_package_is_named_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "memory").mkdir()
     (tmp_path / "memory" / "__init__.py").write_text("")
     env = {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.worlds.commands import ROOT, SAMPLE, Retro, event, process, retro, round_trip, sample_db
+from tests.worlds.commands import SAMPLE, Retro, event, process, retro, round_trip, sample_db
+from tests.worlds.places import ROOT
 
 __all__ = ["retro", "sample_db"]
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from retro.journal import FIELDS, REQUIRED, RejectedError, check
 from retro.journal.schema import schema
-from tests.worlds.commands import JOURNAL, ROOT, SAMPLE, Retro, event, process, retro, sample_db
+from tests.worlds.commands import JOURNAL, SAMPLE, Retro, event, process, retro, sample_db
+from tests.worlds.places import ROOT
 
 __all__ = ["retro", "sample_db"]
 

@@ -7,11 +7,14 @@ The bookkeeping below is freqtrade's, in floats and by average cost, written dow
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from hypothesis import strategies as st
 
 _SPELT = """id exchange pair base_currency stake_currency is_open fee_open fee_open_cost fee_open_currency fee_close
 fee_close_cost fee_close_currency open_rate open_rate_requested open_trade_value close_rate close_rate_requested
@@ -71,6 +74,10 @@ _TEXTS = (
     "order_id",
     "side",
 )
+
+
+D = "2026-01-{:02d} 00:00:00.000000"
+"""A midnight of January 2026 as freqtrade writes it."""
 
 
 @dataclass
@@ -275,3 +282,34 @@ def zipped(path: Path, documents: dict[str, Any]) -> Path:
         for name, document in documents.items():
             archive.writestr(name, document if isinstance(document, bytes) else json.dumps(document))
     return path
+
+
+# Trades by chance
+
+money = st.floats(0.01, 5000).map(lambda x: float(f"{x:.6g}"))
+amounts = st.floats(0.01, 100).map(lambda x: float(f"{x:.5g}"))
+
+
+@st.composite
+def lives(draw: st.DrawFn, dust: bool = True) -> Trade:
+    """A closed trade: entries and partial exits in any order, fees in the coin, dust, funding, either side."""
+    futures = draw(st.booleans())
+    short = futures and draw(st.booleans())
+    orders, holding = [], 0.0
+    for day in range(1, draw(st.integers(2, 7)) + 1):
+        entry = not holding or draw(st.booleans())
+        if entry:
+            amount = draw(amounts)
+            fee = round(amount * 0.001, 8) if dust and not futures and draw(st.booleans()) else None
+            holding += amount - (fee or 0.0)
+        else:
+            fee, amount = None, round(holding * draw(st.floats(0.1, 0.9)), 6)
+            holding -= amount
+        if amount > 0:
+            funding = draw(st.floats(-5, 5).map(lambda x: round(x, 8))) if futures else None
+            orders.append(Order(entry, amount, draw(money), D.format(day), fee, funding))
+    step = draw(st.sampled_from([0.0, 0.001])) if dust else 0.0
+    last = math.floor(holding / step) * step if step else holding
+    orders.append(Order(False, last or holding, draw(money), D.format(20)))
+    pair, mode = ("ETH/USDT:USDT", "FUTURES") if futures else ("ETH/USDT", "SPOT")
+    return Trade(orders, pair=pair, mode=mode, short=short, leverage=draw(st.sampled_from([1.0, 3.0])))

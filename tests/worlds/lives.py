@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from retro import config
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 LATER = 4_102_444_800_000_000  # 2100: nothing told here lies in the future
 
 
-def settings_for(configuration: Mapping[str, object] | None = None):
+def settings_for(configuration: Mapping[str, object] | None = None) -> Callable[[Agent], AgentSettings]:
     """Settings by agent, from the tables of a configuration."""
     loaded = config.Config.model_validate(configuration or {})
 

@@ -8,6 +8,7 @@ from email.message import EmailMessage
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 from retro.config import Config
 from retro.deliver.channel import Message
@@ -91,12 +92,12 @@ def messages(life: Life) -> dict[str, Message]:
     }
 
 
-def configured(**mail) -> Config:
+def configured(**mail: Any) -> Config:
     defaults = {"host": "smtp.example.org", "sender": "retro@example.org", "recipients": ["ada@example.org"]}
     return Config.model_validate({"owner": {"name": "Ada"}, "mail": defaults | mail})
 
 
-def eml(message_: Message, **mail) -> bytes:
+def eml(message_: Message, **mail: Any) -> bytes:
     return MailChannel(configured(**mail)).preview(message_)[0]
 
 

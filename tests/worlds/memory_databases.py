@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
 from hypothesis import strategies as st
 
 from memory import MIGRATIONS
@@ -24,6 +25,13 @@ def experience(url: str) -> Iterator[Store]:
         yield store
     finally:
         store.close()
+
+
+@pytest.fixture
+def db(database_url: str) -> Iterator[Store]:
+    """An empty memory in each kind of database."""
+    with experience(database_url) as store:
+        yield store
 
 
 def raw_episode(identity: str, day: float = 0.0, **fields: Any) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pytest
 
 from retro.app.intake.ingest import ingest
 from retro.app.reviews import build as review
@@ -20,6 +21,7 @@ from retro.app.settlement.lookup import choose_period
 from retro.app.settlement.settle import settled_book
 from retro.model import Batch, MarkSeries
 from retro.periods import format_instant, parse_instant
+from retro.report import PositionRetrospective, RetrospectiveReport
 from retro.store.database import Store, open_store
 from tests.worlds.lives import agent_of, live, position, report, settings_for
 
@@ -162,17 +164,17 @@ class Life:
             assert done.clean, (done.faults, done.conflicts)
         return self._store
 
-    def day(self, day: int):
+    def day(self, day: int) -> RetrospectiveReport:
         """The daily review of a day counted from the Monday."""
         return report(
             self.store, self.name, "daily", at=instant(day * DAY + 12), configuration=self.configuration
         )
 
-    def at(self, horizon: Horizon, hours: float):
+    def at(self, horizon: Horizon, hours: float) -> RetrospectiveReport:
         """The review of a horizon that contains an hour."""
         return report(self.store, self.name, horizon, at=instant(hours), configuration=self.configuration)
 
-    def as_of(self, start: float, end: float, cutoff: float):
+    def as_of(self, start: float, end: float, cutoff: float) -> RetrospectiveReport:
         """A review of [start, end) that knows nothing after an hour."""
         agent = agent_of(self.store, self.name)
         settings = settings_for(self.configuration)(agent)
@@ -180,21 +182,32 @@ class Life:
         with settled_book(self.store, self.name, settings) as book:
             return review.review_period(book, period, as_of=instant(cutoff))
 
-    def week(self, week: int = 0):
+    def week(self, week: int = 0) -> RetrospectiveReport:
         """A weekly review."""
         return report(
             self.store, self.name, "weekly", at=instant(week * WEEK + 84), configuration=self.configuration
         )
 
-    def span(self, start: float, end: float):
+    def span(self, start: float, end: float) -> RetrospectiveReport:
         """A review of [start, end), in hours."""
         return report(
             self.store, self.name, span=(instant(start), instant(end)), configuration=self.configuration
         )
 
-    def position(self, name: str):
+    def position(self, name: str) -> PositionRetrospective:
         """The whole life of a position."""
         return position(self.store, self.name, name, configuration=self.configuration)
+
+
+@pytest.fixture
+def life(tmp_path: Path) -> Life:
+    """A life of which nothing is told yet."""
+    return Life(tmp_path)
+
+
+def approx(value: Any) -> Any:
+    """What differs from a value by rounding alone."""
+    return pytest.approx(value, abs=1e-9, rel=1e-12)
 
 
 def components(pnl: Any) -> dict[str, float]:
@@ -278,7 +291,7 @@ def hours_of(text: str | None) -> float | None:
     return None if text is None else (parse_instant(text) - MONDAY) / HOUR
 
 
-def student_p(t, df):
+def student_p(t: float, df: float) -> float:
     """Two-sided p of Student's t: with t = sqrt(df) tan x the density is a power of the cosine, added up by Simpson."""
     start, n = atan(abs(t) / sqrt(df)), 2000
     h = (pi / 2 - start) / n

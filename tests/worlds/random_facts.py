@@ -10,6 +10,7 @@ import json
 import math
 import random
 from dataclasses import dataclass, field
+from typing import Any
 
 from retro.periods import format_instant
 
@@ -58,7 +59,7 @@ class World:
             p *= math.exp(self.rng.gauss(0, 0.006))
         return path
 
-    def tell(self, hour: int, micros: int, **event) -> None:
+    def tell(self, hour: int, micros: int, **event: Any) -> None:
         self.count += 1
         at = format_instant(START + hour * HOUR + micros)
         self.events.append({"id": f"e{self.count}", "agent": self.agent, "at": at, **event})
@@ -84,7 +85,7 @@ class World:
     def _pay(self, amount: float) -> None:
         self.wallet["USDC"] -= amount
 
-    def _new(self, kind: str, hour: int, **fields) -> str:
+    def _new(self, kind: str, hour: int, **fields: Any) -> str:
         name = f"{kind}-{len(self.inside) + 1}"
         self.inside[name] = {"kind": kind, "holdings": {}, "side": fields.get("side"), "open": True}
         self.tell(hour, 0, type="position", position=name, kind=kind, **fields)

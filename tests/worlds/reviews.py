@@ -13,7 +13,7 @@ import memory
 from retro.app.experience.lessons import remember_review
 from retro.app.intake.ingest import ingest
 from retro.app.reviews.build import review_period, review_position
-from retro.app.settlement.settings import settings_of
+from retro.app.settlement.settings import AgentSettings, settings_of
 from retro.app.settlement.settle import settled_book
 from retro.config import Config
 from retro.ingest.journal.reader import read
@@ -21,7 +21,7 @@ from retro.narrate.plain import words
 from retro.periods import parse_instant, period_at
 from retro.report import RetrospectiveReport
 from retro.store.database import Store, open_store
-from retro.store.facts.agents import agents
+from retro.store.facts.agents import Agent, agents
 from retro.store.jobs.reviews import Review
 from retro.store.jobs.staleness import Staleness
 from tests.worlds.commands import event, round_trip
@@ -43,11 +43,11 @@ class House:
         )
         assert done.clean, done.faults
 
-    def settings(self, agent: Any):
+    def settings(self, agent: Any) -> AgentSettings:
         return settings_of(self.config, agent, None)
 
     @property
-    def agent(self):
+    def agent(self) -> Agent:
         with self.store.read() as conn:
             return agents(conn)[0]
 
@@ -58,13 +58,13 @@ class House:
             report = words(review_period(book, period))
         return owed("weekly", report.id, period.start, period.end), report
 
-    def position(self, name: str):
+    def position(self, name: str) -> tuple[Review, Any]:
         with settled_book(self.store, self.agent.name, self.settings(self.agent)) as book:
             document = review_position(book, name)
         opened, closed = parse_instant(document.entry_at), parse_instant(document.exit_at)
         return owed("position", f"ada.position.{name}", opened, closed, subject=name), document
 
-    def learn(self, review_and_document: tuple[Review, Any]):
+    def learn(self, review_and_document: tuple[Review, Any]) -> Any:
         review, document = review_and_document
         with self.store.write() as conn:
             return remember_review(conn, review, document, self.settings(self.agent), self.config)

@@ -14,17 +14,8 @@ from retro.app.doctor import machine as checks_machine
 from retro.app.doctor import place as checks_place
 from retro.app.doctor.check import Installation
 from retro.app.doctor.examine import examine
-from tests.worlds.commands import (
-    ROOT,
-    SAMPLE,
-    CommandResult,
-    Retro,
-    event,
-    process,
-    retro,
-    round_trip,
-    sample_db,
-)
+from tests.worlds.commands import SAMPLE, CommandResult, Retro, event, process, retro, round_trip, sample_db
+from tests.worlds.places import ROOT
 
 __all__ = ["retro", "sample_db"]
 

@@ -22,7 +22,7 @@ def remember_episodes(retro: Retro, count: int = 3) -> None:
     assert retro("remember", "e.jsonl").code == 0
 
 
-def test_a_sound_memory_is_counted(retro: Retro):
+def test_a_sound_memory_is_counted(retro: Retro) -> None:
     assert findings(retro, "memory") == []  # no database yet
     remember_episodes(retro, 1100)
     assert findings(retro, "memory") == [
@@ -30,7 +30,7 @@ def test_a_sound_memory_is_counted(retro: Retro):
     ]
 
 
-def test_a_row_changed_behind_its_back_and_a_row_of_nothing_are_found(retro: Retro):
+def test_a_row_changed_behind_its_back_and_a_row_of_nothing_are_found(retro: Retro) -> None:
     remember_episodes(retro)
     store = open_store("memory_data/retro.db")
     with store.write() as conn:
@@ -48,7 +48,7 @@ def test_a_row_changed_behind_its_back_and_a_row_of_nothing_are_found(retro: Ret
     assert any("belong to no episode" in problem for problem in problems)
 
 
-def test_a_lost_cache_is_a_note_and_a_damaged_one_is_named(retro: Retro):
+def test_a_lost_cache_is_a_note_and_a_damaged_one_is_named(retro: Retro) -> None:
     remember_episodes(retro, 1100)
     store = open_store("memory_data/retro.db")
     with store.write() as conn:
@@ -61,7 +61,7 @@ def test_a_lost_cache_is_a_note_and_a_damaged_one_is_named(retro: Retro):
     assert [state for state, _ in findings(retro, "memory")] == ["ok", "note"]
 
 
-def test_records_are_counted_and_damage_is_named(retro: Retro):
+def test_records_are_counted_and_damage_is_named(retro: Retro) -> None:
     assert findings(retro, "records") == [("ok", "none yet; the first weekly review writes them")]
     write_records(Path("memory_data"))
     [(state, detail)] = findings(retro, "records")
@@ -71,7 +71,7 @@ def test_records_are_counted_and_damage_is_named(retro: Retro):
     assert retro("doctor").code == 1
 
 
-def test_hypotheses_of_experiments_that_are_gone_are_counted(retro: Retro):
+def test_hypotheses_of_experiments_that_are_gone_are_counted(retro: Retro) -> None:
     write_records(Path("memory_data"))
     Path("memory_data/hypotheses.yaml").write_text(
         "hypotheses:\n- {id: H_001, text: a, source_experiment: exp_v15_0}\n- {id: H_002, text: b, source_experiment: exp_gone}\n"
@@ -79,6 +79,6 @@ def test_hypotheses_of_experiments_that_are_gone_are_counted(retro: Retro):
     assert ("note", "1 hypothesis names an experiment that is not there") in findings(retro, "records")
 
 
-def test_records_that_are_off_are_not_looked_at(retro: Retro):
+def test_records_that_are_off_are_not_looked_at(retro: Retro) -> None:
     Path("config.toml").write_text("[memory]\nrecords = false\n")
     assert findings(retro, "records") == [("note", "off: [memory] records is false")]

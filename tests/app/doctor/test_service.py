@@ -38,13 +38,13 @@ def findings(examined: Any) -> list[tuple[str, str]]:
         ("2026-03-29T23:00:00Z", "Mon 2026-04-06 00:00"),
     ],
 )
-def test_it_names_the_next_review_in_the_owners_time(at: str, when: str):
+def test_it_names_the_next_review_in_the_owners_time(at: str, when: str) -> None:
     """Also in the week in which the clocks of London go forward."""
     schedule_findings = findings(checks_service.schedule(house(at, owner={"time_zone": "Europe/London"})))
     assert ("ok", f"next weekly review: {when} Europe/London") in schedule_findings
 
 
-def test_the_next_epoch_is_that_of_the_agent_whose_comes_first(tmp_path: Path):
+def test_the_next_epoch_is_that_of_the_agent_whose_comes_first(tmp_path: Path) -> None:
     world = World(open_store(str(tmp_path / "r.db")), tmp_path, at=MONDAY + 6 * DAY)
     world.tell(life(1, "a"))
     world.tell(life(1, "b", MONDAY + 3 * DAY))
@@ -57,12 +57,12 @@ def test_the_next_epoch_is_that_of_the_agent_whose_comes_first(tmp_path: Path):
     ("name", "after"),
     [("Europe/London", "its clocks change on Sun 2026-03-29"), ("Asia/Kolkata", "its clocks do not change")],
 )
-def test_the_time_zone_says_when_its_clocks_change(name: str, after: str):
+def test_the_time_zone_says_when_its_clocks_change(name: str, after: str) -> None:
     examined = checks_service.time_zone(house("2026-03-04T10:00:00Z", owner={"time_zone": name}))
     assert findings(examined) == [("ok", f"{name}; {after}")]
 
 
-def test_a_clock_behind_what_was_done_is_broken(tmp_path: Path):
+def test_a_clock_behind_what_was_done_is_broken(tmp_path: Path) -> None:
     world = World(open_store(str(tmp_path / "r.db")), tmp_path, at=MONDAY + 2 * DAY)
     world.tell(life(1))
     world.knock()
@@ -74,7 +74,7 @@ def test_a_clock_behind_what_was_done_is_broken(tmp_path: Path):
     world.store.close()
 
 
-def test_who_holds_the_database_is_told_and_not_disturbed(tmp_path: Path):
+def test_who_holds_the_database_is_told_and_not_disturbed(tmp_path: Path) -> None:
     database = tmp_path / "r.db"
     store = open_store(str(database))
     assert findings(checks_service.lock(house(MONDAY, store))) == [("ok", "no service holds the database")]
@@ -87,7 +87,7 @@ def test_who_holds_the_database_is_told_and_not_disturbed(tmp_path: Path):
     store.close()
 
 
-def test_what_is_parked_due_and_failed_is_told_with_its_remedy(tmp_path: Path):
+def test_what_is_parked_due_and_failed_is_told_with_its_remedy(tmp_path: Path) -> None:
     world = World(open_store(str(tmp_path / "r.db")), tmp_path, at=MONDAY + HOUR)
     world.configuration = {"service": {"max_attempts": 1}, "retrospective": {"position_close_review": False}}
 
@@ -118,7 +118,7 @@ def reached(port: int, env: dict[str, str] | None = None, **mail_settings: Any) 
     return check
 
 
-def test_the_mail_server_is_asked_and_gets_no_mail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_mail_server_is_asked_and_gets_no_mail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Up to the log-in, as a mail would: a wrong password is found on the day it is set, and is not told."""
     identity = certificate(tmp_path)
     monkeypatch.setenv("SSL_CERT_FILE", str(identity.path))
@@ -134,7 +134,7 @@ def test_the_mail_server_is_asked_and_gets_no_mail(tmp_path: Path, monkeypatch: 
     assert mailbox.received == []
 
 
-def test_a_mail_server_that_is_not_there_is_broken_and_none_is_no_fault():
+def test_a_mail_server_that_is_not_there_is_broken_and_none_is_no_fault() -> None:
     port = free_port()
     check = reached(port, security="none")
     assert (check.state, check.detail) == (

@@ -30,7 +30,7 @@ with time_machine.travel(time.time(), tick=True) as traveller:
 YEAR = 365 * 86_400
 
 
-def test_12_a_clock_set_both_ways_under_a_running_service_is_told_and_healed(tmp_path: Path):
+def test_12_a_clock_set_both_ways_under_a_running_service_is_told_and_healed(tmp_path: Path) -> None:
     """An alarm each time, every epoch of the year once, knocks go on, and SIGTERM is heard."""
     world = World(open_store(str(tmp_path / "retro.db")), tmp_path)
     world.clock.set(time.time_ns() // 1000 // DAY * DAY - DAY)

@@ -92,7 +92,7 @@ def day(number: int) -> str:
 # run
 
 
-def test_run_once_makes_what_is_due_and_says_little(call: Retro, reviewed_life: Any, tmp_path: Path):
+def test_run_once_makes_what_is_due_and_says_little(call: Retro, reviewed_life: Any, tmp_path: Path) -> None:
     again = call("run", "--once")
     assert (again.code, again.out) == (0, "")
     (event,) = [json.loads(text) for text in again.err.splitlines()]
@@ -100,19 +100,19 @@ def test_run_once_makes_what_is_due_and_says_little(call: Retro, reviewed_life: 
     assert (tmp_path / "reviews" / "bot" / "daily" / f"{day(0)}.json").exists()
 
 
-def test_run_once_on_a_new_database_has_nothing_to_do(call: Retro, tmp_path: Path):
+def test_run_once_on_a_new_database_has_nothing_to_do(call: Retro, tmp_path: Path) -> None:
     assert call("run", "--once").code == 0
     assert (tmp_path / "retro.db").exists()
     assert call("reviews", "--json").data == []
 
 
-def test_run_once_exits_1_while_a_review_is_parked(call: Retro, parked: str):
+def test_run_once_exits_1_while_a_review_is_parked(call: Retro, parked: str) -> None:
     assert call("-q", "run", "--once").code == 1
     assert call("reviews", "skip", parked, "--why", "never mind").code == 0
     assert call("-q", "run", "--once").code == 0
 
 
-def test_run_once_exits_1_when_a_source_cannot_be_read(call: Retro, tmp_path: Path):
+def test_run_once_exits_1_when_a_source_cannot_be_read(call: Retro, tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text('[[source]]\nkind = "journal"\npath = "gone.jsonl"\n')
     for _ in range(2):
         result = call("run", "--once")
@@ -120,7 +120,7 @@ def test_run_once_exits_1_when_a_source_cannot_be_read(call: Retro, tmp_path: Pa
     assert "Traceback" not in result.err
 
 
-def test_run_once_exits_75_beside_another_process(call: Retro, reviewed_life: Any, tmp_path: Path):
+def test_run_once_exits_75_beside_another_process(call: Retro, reviewed_life: Any, tmp_path: Path) -> None:
     from retro.daemon.lock import Instance
 
     other = Instance.of(tmp_path / "retro.db")
@@ -135,7 +135,7 @@ def test_run_once_exits_75_beside_another_process(call: Retro, reviewed_life: An
 # reviews
 
 
-def test_reviews_lists_what_is_there_in_the_fields_of_the_contract(call: Retro, reviewed_life: Any):
+def test_reviews_lists_what_is_there_in_the_fields_of_the_contract(call: Retro, reviewed_life: Any) -> None:
     rows = call("reviews", "--json").data
     assert [list(row) for row in rows] == [FIELDS] * len(rows)
     by_id = {row["id"]: row for row in rows}
@@ -161,13 +161,13 @@ def test_reviews_lists_what_is_there_in_the_fields_of_the_contract(call: Retro, 
     assert call("reviews", "--state", "finished").code == 2
 
 
-def test_reviews_is_a_table_within_80_columns(call: Retro, reviewed_life: Any):
+def test_reviews_is_a_table_within_80_columns(call: Retro, reviewed_life: Any) -> None:
     result = call("reviews")
     assert "bot.position.p0" in result.out
     assert max(map(len, result.out.splitlines())) <= 80
 
 
-def test_retry_and_skip_say_what_they_did_and_refuse_what_is_done(call: Retro, parked: str):
+def test_retry_and_skip_say_what_they_did_and_refuse_what_is_done(call: Retro, parked: str) -> None:
     assert call("reviews", "skip", parked, "--why", "a move").out == f"{parked} is skipped\n"
     row = next(row for row in call("reviews", "--json").data if row["id"] == parked)
     assert (row["state"], row["reason"]) == ("skipped", "a move")
@@ -182,7 +182,9 @@ def test_retry_and_skip_say_what_they_did_and_refuse_what_is_done(call: Retro, p
 # show, diff
 
 
-def test_show_prints_the_stored_bytes_and_they_validate(call: Retro, reviewed_life: Any, tmp_path: Path):
+def test_show_prints_the_stored_bytes_and_they_validate(
+    call: Retro, reviewed_life: Any, tmp_path: Path
+) -> None:
     store = open_store(str(tmp_path / "retro.db"))
     schemas = {"report": call("schema", "report").data, "position": call("schema", "position").data}
     for row in call("reviews", "--state", "done", "--json").data:
@@ -198,7 +200,7 @@ def test_show_prints_the_stored_bytes_and_they_validate(call: Retro, reviewed_li
     store.close()
 
 
-def test_show_and_review_print_the_same_figures(call: Retro, reviewed_life: Any):
+def test_show_and_review_print_the_same_figures(call: Retro, reviewed_life: Any) -> None:
     """What was stored is what a review computed now would say."""
     stored = call("show", "bot.daily." + day(0), "--format", "json")
     now = call("review", "daily", "--at", f"{day(0)}T12:00:00Z", "--format", "json")
@@ -215,7 +217,7 @@ def test_show_and_review_print_the_same_figures(call: Retro, reviewed_life: Any)
 
 def test_what_is_open_is_stored_as_of_the_end_of_its_period_though_its_agent_was_silent(
     call: Retro, tmp_path: Path
-):
+) -> None:
     """A position that an agent holds without a word: a review of its own accord stops at the agent's last one."""
     start = parse_instant(f"{day(0)}T00:00:00Z")
     open_life = [
@@ -239,14 +241,14 @@ def test_what_is_open_is_stored_as_of_the_end_of_its_period_though_its_agent_was
 @pytest.mark.parametrize(("form", "begin"), [("text", "bot"), ("md", "#"), ("html", "<!DOCTYPE html>")])
 def test_show_has_the_formats_of_a_review(
     call: Retro, reviewed_life: Any, tmp_path: Path, form: str, begin: str
-):
+) -> None:
     result = call("show", "bot.daily." + day(0), "--format", form)
     assert begin.lower() in result.out[:200].lower()
     assert call("show", "bot.daily." + day(0), "--format", form, "-o", "x").code == 0
     assert (tmp_path / "x").read_text().rstrip("\n") == result.out.rstrip("\n")
 
 
-def test_show_of_what_is_not_made_says_in_what_state_it_is(call: Retro, parked: str):
+def test_show_of_what_is_not_made_says_in_what_state_it_is(call: Retro, parked: str) -> None:
     result = call("show", parked)
     assert (result.code, result.out) == (1, "")
     assert f"{parked} is parked: no luck; there is nothing to show yet" in result.err
@@ -258,7 +260,7 @@ def test_show_of_what_is_not_made_says_in_what_state_it_is(call: Retro, parked: 
 
 def test_a_revision_says_what_changed_and_both_can_be_compared(
     call: Retro, reviewed_life: Any, tmp_path: Path
-):
+) -> None:
     late = [line("cost", "late", start() + 3_600_000_000, kind="gas", amount="2.5")]
     (tmp_path / "late.jsonl").write_bytes(lines_of(late))
     call("ingest", "journal", "late.jsonl")
@@ -280,7 +282,7 @@ def test_a_revision_says_what_changed_and_both_can_be_compared(
 # deliver
 
 
-def test_deliver_lists_sends_again_and_previews(call: Retro, reviewed_life: Any, tmp_path: Path):
+def test_deliver_lists_sends_again_and_previews(call: Retro, reviewed_life: Any, tmp_path: Path) -> None:
     rows = call("deliver", "--json").data
     assert {tuple(row) for row in rows} == {("id", "review", "revision", "channel", "recipient", "state")}
     files = [row for row in rows if row["channel"] == "file"]
@@ -303,7 +305,7 @@ def test_deliver_lists_sends_again_and_previews(call: Retro, reviewed_life: Any,
 
 def test_deliver_shows_what_goes_to_people_with_whole_reasons_and_counts_the_files(
     call: Retro, reviewed_life: Any, tmp_path: Path
-):
+) -> None:
     reason = (
         "mx.example.org did not take the recipient: 450 4.2.1 greylisted, come back in five minutes please"
     )
@@ -320,7 +322,9 @@ def test_deliver_shows_what_goes_to_people_with_whole_reasons_and_counts_the_fil
     assert re.search(r"And \d+ sent to file: --json lists them all\.", listed)
 
 
-def test_deliver_leaves_sending_to_a_service_that_runs(call: Retro, reviewed_life: Any, tmp_path: Path):
+def test_deliver_leaves_sending_to_a_service_that_runs(
+    call: Retro, reviewed_life: Any, tmp_path: Path
+) -> None:
     from retro.daemon.lock import Instance
 
     other = Instance.of(tmp_path / "retro.db")
@@ -334,7 +338,7 @@ def test_deliver_leaves_sending_to_a_service_that_runs(call: Retro, reviewed_lif
 # Python
 
 
-def test_python_reads_what_the_commands_print(call: Retro, reviewed_life: Any, tmp_path: Path):
+def test_python_reads_what_the_commands_print(call: Retro, reviewed_life: Any, tmp_path: Path) -> None:
     with retro.open(str(tmp_path / "retro.db")) as mirror:
         assert mirror.reviews() == call("reviews", "--json").data
         assert mirror.reviews("nobody") == []

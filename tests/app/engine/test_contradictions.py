@@ -21,7 +21,7 @@ def world(store: Store, tmp_path: Path) -> World:
     return world
 
 
-def test_figures_that_contradict_each_other_are_parked_with_the_name_of_what_they_break(world: World):
+def test_figures_that_contradict_each_other_are_parked_with_the_name_of_what_they_break(world: World) -> None:
     def words(*_: Any) -> Any:
         invariant(2 + 2 == 5, "the parts make the whole", "4.0 is not 5.0")
 

@@ -71,7 +71,9 @@ def live_on(world: World) -> None:
     world.knock(alone=world.store.dialect == "sqlite")
 
 
-def test_1_dying_at_any_statement_commit_or_message_loses_and_doubles_nothing(store: Store, tmp_path: Path):
+def test_1_dying_at_any_statement_commit_or_message_loses_and_doubles_nothing(
+    store: Store, tmp_path: Path
+) -> None:
     """The sweep: at the first moment, the second, the third ... until a run gets by without dying."""
     first = a_world(store, tmp_path, mail=Recorder(to=PEOPLE))
     tell(first)
@@ -104,7 +106,9 @@ def test_1_dying_at_any_statement_commit_or_message_loses_and_doubles_nothing(st
     assert moments > 30
 
 
-def test_2_a_message_that_may_have_arrived_is_sent_again_and_the_outbox_says_so(store: Store, tmp_path: Path):
+def test_2_a_message_that_may_have_arrived_is_sent_again_and_the_outbox_says_so(
+    store: Store, tmp_path: Path
+) -> None:
     mail = Recorder(to=PEOPLE[:1])
     world = a_world(store, tmp_path, mail=mail)
     tell(world)
@@ -138,7 +142,7 @@ def _work_and_die(database: str, folder: Path, last: int) -> None:
     os._exit(0)
 
 
-def test_1_a_process_that_is_really_killed_leaves_whole_reviews_and_whole_files(tmp_path: Path):
+def test_1_a_process_that_is_really_killed_leaves_whole_reviews_and_whole_files(tmp_path: Path) -> None:
     """SIGKILL at every eleventh moment, on a file that the next process opens as it was left. History goes by the handful."""
     base = tmp_path / "base.db"
     world = a_world(open_store(str(base)), tmp_path / "calm", files=True, positions=True)
@@ -176,7 +180,7 @@ def test_1_a_process_that_is_really_killed_leaves_whole_reviews_and_whole_files(
 @pytest.mark.skipif(not CAN_TRACE, reason="system calls are counted on Linux, x86-64")
 def test_1_2_5_6_7_killed_torn_or_refused_at_a_write_an_fsync_or_a_send_everything_is_there_once(
     tmp_path: Path,
-):
+) -> None:
     """At some of the system calls; `python tests/crash_points.py` goes through every one of them."""
     with staged(tmp_path) as stage:
         assert set(stage.points) >= {"pwrite", "fdatasync", "ftruncate", "send", "fsync", "write", "linkat"}
@@ -186,7 +190,7 @@ def test_1_2_5_6_7_killed_torn_or_refused_at_a_write_an_fsync_or_a_send_everythi
     assert swept.died + swept.gave_up + swept.lived == sum(swept.tried.values())
 
 
-def test_7_a_page_torn_by_a_power_cut_is_mended_from_the_journal(tmp_path: Path):
+def test_7_a_page_torn_by_a_power_cut_is_mended_from_the_journal(tmp_path: Path) -> None:
     """The picture a power cut leaves: the journal is on the disk, a page of the database only half."""
     path = tmp_path / "retro.db"
     world = a_world(open_store(str(path)), tmp_path)

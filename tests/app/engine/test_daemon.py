@@ -102,7 +102,7 @@ def recently(days: int) -> int:
     return time.time_ns() // 1000 // DAY * DAY - days * DAY
 
 
-def test_it_says_that_it_is_ready_what_it_does_and_that_it_stops(tmp_path: Path):
+def test_it_says_that_it_is_ready_what_it_does_and_that_it_stops(tmp_path: Path) -> None:
     world_of(tmp_path, life(2, start=recently(3)))
     with running(tmp_path) as service:
         service.wait_for("READY=1")
@@ -113,7 +113,7 @@ def test_it_says_that_it_is_ready_what_it_does_and_that_it_stops(tmp_path: Path)
         assert service.log[-1]["event"] == "stopped"
 
 
-def test_25_sigterm_in_a_run_leaves_what_can_be_resumed(tmp_path: Path):
+def test_25_sigterm_in_a_run_leaves_what_can_be_resumed(tmp_path: Path) -> None:
     """Told to stop in the middle of a long history: it ends soon, holds nothing, and the next start goes on."""
     world = world_of(tmp_path, life(60, start=recently(61)))
     with running(tmp_path) as service:
@@ -153,7 +153,7 @@ def _hang(database: str, folder: Path, patience_s: float) -> None:
 @pytest.mark.parametrize(("patience_s", "times"), [(0.2, 1), (60.0, 2)])
 def test_25_a_step_that_does_not_end_is_broken_off_and_given_back(
     tmp_path: Path, patience_s: float, times: int
-):
+) -> None:
     """After the first SIGTERM when its time is up, after the second at once."""
     database = str(tmp_path / "r.db")
     world = World(open_store(database), tmp_path, at=MONDAY + HOUR)
@@ -172,7 +172,7 @@ def test_25_a_step_that_does_not_end_is_broken_off_and_given_back(
     assert (review.state, review.owner, review.attempts) == ("due", None, 0)
 
 
-def test_25_sighup_with_a_broken_configuration_keeps_the_old_one_and_says_so(tmp_path: Path):
+def test_25_sighup_with_a_broken_configuration_keeps_the_old_one_and_says_so(tmp_path: Path) -> None:
     world_of(tmp_path, life(1, start=recently(2)))
     with running(tmp_path, "[service]\nknock_seconds = 3600\n") as service:
         service.wait_for("STATUS=idle")
@@ -190,7 +190,7 @@ def test_25_sighup_with_a_broken_configuration_keeps_the_old_one_and_says_so(tmp
         assert service.end() == 0
 
 
-def test_25_a_start_with_a_broken_configuration_lists_every_fault_and_touches_nothing(tmp_path: Path):
+def test_25_a_start_with_a_broken_configuration_lists_every_fault_and_touches_nothing(tmp_path: Path) -> None:
     with running(tmp_path, "[service]\nknock_seconds = -1\ncatch_up = 3\n") as service:
         assert service.process.wait(30) == 2
         error_text = service.errors.read_text()
@@ -200,7 +200,7 @@ def test_25_a_start_with_a_broken_configuration_lists_every_fault_and_touches_no
         assert not (tmp_path / "retro.db").exists()
 
 
-def test_25_a_hung_step_gives_no_sign_of_life(tmp_path: Path):
+def test_25_a_hung_step_gives_no_sign_of_life(tmp_path: Path) -> None:
     """The watchdog is fed from the work loop itself: while a step hangs it starves, and systemd starts us anew."""
     world = World(open_store(str(tmp_path / "r.db")), tmp_path, at=MONDAY + HOUR)
     world.tell([line("equity", "e", MONDAY, value=100)])
@@ -233,7 +233,7 @@ def test_25_a_hung_step_gives_no_sign_of_life(tmp_path: Path):
     inbox.close()
 
 
-def test_a_watchdog_of_another_process_is_not_ours(tmp_path: Path):
+def test_a_watchdog_of_another_process_is_not_ours(tmp_path: Path) -> None:
     inbox = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     inbox.bind("\0retro-test-" + tmp_path.name)
     inbox.settimeout(0.2)
@@ -255,7 +255,7 @@ def memory_of(pid: int) -> int:
     return int(match[1]) if match else 0
 
 
-def test_after_its_work_it_starts_itself_anew_and_is_small(tmp_path: Path):
+def test_after_its_work_it_starts_itself_anew_and_is_small(tmp_path: Path) -> None:
     """The same process, the same lock, without what computes: under 60 MB, and next to no processor time."""
     world_of(tmp_path, life(2, start=recently(3)))
     with running(tmp_path, "[service]\nknock_seconds = 0.2\n") as service:
@@ -292,7 +292,7 @@ def _listens_nowhere(pid: int) -> None:
         assert not [row for row in rows if row[9] in mine], table
 
 
-def test_waiting_costs_next_to_nothing(tmp_path: Path):
+def test_waiting_costs_next_to_nothing(tmp_path: Path) -> None:
     world_of(tmp_path, life(1, start=recently(2)))
     with running(tmp_path) as service:
         service.wait_for("STATUS=idle")
@@ -310,7 +310,7 @@ def test_waiting_costs_next_to_nothing(tmp_path: Path):
 # secrets, files, logs
 
 
-def test_no_secret_reaches_a_log_a_database_or_a_file(tmp_path: Path):
+def test_no_secret_reaches_a_log_a_database_or_a_file(tmp_path: Path) -> None:
     """A password that stands in a path and in a URL as well: it is masked wherever it turns up."""
     secret = "correct-horse-battery"
     journal = tmp_path / "bot.jsonl"
@@ -346,7 +346,7 @@ def ears(process: int) -> set[str]:
     }
 
 
-def test_everything_it_writes_is_for_its_owner_alone_and_it_listens_to_nobody(tmp_path: Path):
+def test_everything_it_writes_is_for_its_owner_alone_and_it_listens_to_nobody(tmp_path: Path) -> None:
     world_of(tmp_path, life(7, start=recently(14)))
     before = set(tmp_path.rglob("*"))
     with running(tmp_path) as service:

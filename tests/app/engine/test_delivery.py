@@ -45,7 +45,7 @@ def states(world: World) -> dict[str, str]:
     return {letter.recipient: letter.state for letter in world.letters("mail")}
 
 
-def test_each_recipient_is_told_once(world: World):
+def test_each_recipient_is_told_once(world: World) -> None:
     got = answering(world)
     tally = world.knock()
     assert (tally.sent, tally.clean) == (4, True)
@@ -54,7 +54,7 @@ def test_each_recipient_is_told_once(world: World):
     assert len(got) == 3
 
 
-def test_16_one_of_three_refused_is_failed_and_the_others_have_it(world: World):
+def test_16_one_of_three_refused_is_failed_and_the_others_have_it(world: World) -> None:
     got = answering(world, bob=Rejected("550 no such user"))
     tally = world.knock()
     assert states(world) == {ADA: "sent", BOB: "failed", EVE: "sent"}
@@ -65,7 +65,7 @@ def test_16_one_of_three_refused_is_failed_and_the_others_have_it(world: World):
     assert len(got) == 3
 
 
-def test_15_what_cannot_be_sent_now_is_tried_again_and_disturbs_nobody(world: World):
+def test_15_what_cannot_be_sent_now_is_tried_again_and_disturbs_nobody(world: World) -> None:
     got = answering(world, bob=Retry("451 greylisted"))
     assert world.knock().clean
     assert states(world) == {ADA: "sent", BOB: "pending", EVE: "sent"}
@@ -80,14 +80,14 @@ def test_15_what_cannot_be_sent_now_is_tried_again_and_disturbs_nobody(world: Wo
     assert [message.recipient for message in got] == [BOB]
 
 
-def test_15_a_server_that_names_a_time_is_believed(world: World):
+def test_15_a_server_that_names_a_time_is_believed(world: World) -> None:
     answering(world, bob=Retry("421 try in ten minutes", 600.0))
     world.knock()
     (waiting,) = [x for x in world.letters("mail") if x.state == "pending"]
     assert waiting.not_before - world.clock() == 600 * SECOND
 
 
-def test_15_after_three_days_it_is_given_up_with_an_alarm(world: World):
+def test_15_after_three_days_it_is_given_up_with_an_alarm(world: World) -> None:
     answering(world, bob=Retry("connection refused"))
 
     def first() -> outbox.Delivery:
@@ -105,7 +105,7 @@ def test_15_after_three_days_it_is_given_up_with_an_alarm(world: World):
     assert len(world.events("letter_failed")) == 1
 
 
-def test_15_a_channel_that_breaks_counts_as_not_reached(world: World):
+def test_15_a_channel_that_breaks_counts_as_not_reached(world: World) -> None:
     assert world.mail is not None
 
     def breaks(_: Message) -> Outcome:
@@ -117,7 +117,7 @@ def test_15_a_channel_that_breaks_counts_as_not_reached(world: World):
     assert {x.reason for x in world.letters("mail")} == {"OSError: wire cut"}
 
 
-def test_no_transaction_is_open_while_a_message_is_sent(world: World):
+def test_no_transaction_is_open_while_a_message_is_sent(world: World) -> None:
     """Another process can write while a slow server keeps us waiting."""
     assert world.mail is not None
 
@@ -130,7 +130,7 @@ def test_no_transaction_is_open_while_a_message_is_sent(world: World):
     assert world.knock().sent == 4
 
 
-def test_whoever_lost_a_letter_does_not_record_it(world: World):
+def test_whoever_lost_a_letter_does_not_record_it(world: World) -> None:
     world.knock(channels={"mail": Recorder(to=())})
     with world.store.write() as conn:
         outbox.write(conn, world.reviews()[0].key, 1, [("mail", ADA)], world.clock())
@@ -143,7 +143,7 @@ def test_whoever_lost_a_letter_does_not_record_it(world: World):
         outbox.record(conn, [mine], "sent")
 
 
-def test_a_recipient_who_is_no_longer_named_is_not_written_to(world: World):
+def test_a_recipient_who_is_no_longer_named_is_not_written_to(world: World) -> None:
     got = answering(world, bob=Retry("later"))
     world.knock()
     got.clear()
@@ -155,7 +155,7 @@ def test_a_recipient_who_is_no_longer_named_is_not_written_to(world: World):
     assert states(world)[BOB] == "failed"
 
 
-def test_letters_of_a_channel_that_was_taken_away_are_given_up(world: World):
+def test_letters_of_a_channel_that_was_taken_away_are_given_up(world: World) -> None:
     answering(world, ada=Retry("x"), bob=Retry("x"), eve=Retry("x"))
     world.knock()
     world.mail = None
@@ -167,7 +167,7 @@ def test_letters_of_a_channel_that_was_taken_away_are_given_up(world: World):
 # what is told
 
 
-def test_history_is_quiet_but_for_its_newest_week(store: Store, tmp_path: Path):
+def test_history_is_quiet_but_for_its_newest_week(store: Store, tmp_path: Path) -> None:
     world = World(store, tmp_path, at=MONDAY + 31 * DAY, mail=Recorder())
     world.configuration = {"mail": {"host": "h", "recipients": [ADA]}}
     world.tell(life(30, every=10))
@@ -180,7 +180,7 @@ def test_history_is_quiet_but_for_its_newest_week(store: Store, tmp_path: Path):
     assert len(world.letters("file")) == len([review for review in world.reviews() if review.state == "done"])
 
 
-def test_by_default_weeks_epochs_losses_and_deaths_are_mailed(store: Store, tmp_path: Path):
+def test_by_default_weeks_epochs_losses_and_deaths_are_mailed(store: Store, tmp_path: Path) -> None:
     world = World(store, tmp_path, at=MONDAY + HOUR, mail=Recorder())
     world.configuration = {
         "mail": {"host": "h", "recipients": [ADA]},
@@ -195,7 +195,7 @@ def test_by_default_weeks_epochs_losses_and_deaths_are_mailed(store: Store, tmp_
     assert {review.kind for review in world.reviews()} == {"daily", "weekly", "epoch", "position", "death"}
 
 
-def test_a_message_says_what_it_is(world: World):
+def test_a_message_says_what_it_is(world: World) -> None:
     got = answering(world)
     world.knock()
     message = got[0]
@@ -208,7 +208,7 @@ def test_a_message_says_what_it_is(world: World):
 # files
 
 
-def test_files_lie_beside_the_database_unless_configured(tmp_path: Path):
+def test_files_lie_beside_the_database_unless_configured(tmp_path: Path) -> None:
     beside = Config.model_validate({"store": {"url": str(tmp_path / "retro.db")}})
     assert reviews_directory(beside) == tmp_path / "reviews"
     chosen = Config.model_validate(
@@ -221,7 +221,7 @@ def test_files_lie_beside_the_database_unless_configured(tmp_path: Path):
 
 def test_a_review_is_written_for_programs_and_people_and_its_json_is_what_is_stored(
     store: Store, tmp_path: Path
-):
+) -> None:
     world = World(store, tmp_path, at=MONDAY + DAY + 2 * HOUR, files=True)
     world.tell(life(1))
     world.knock()
@@ -243,7 +243,7 @@ def test_a_review_is_written_for_programs_and_people_and_its_json_is_what_is_sto
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "reviews").rglob("*.*")} == before
 
 
-def test_a_new_revision_stands_beside_the_old_one(store: Store, tmp_path: Path):
+def test_a_new_revision_stands_beside_the_old_one(store: Store, tmp_path: Path) -> None:
     world = World(store, tmp_path, at=MONDAY + DAY + 2 * HOUR, files=True)
     world.tell(life(1))
     world.knock()
@@ -259,7 +259,7 @@ def test_a_new_revision_stands_beside_the_old_one(store: Store, tmp_path: Path):
     "name",
     ["../../etc/passwd", "..", ".hidden", "a/b", "a\\b", "nul\0", "x" * 500, "ü→", "a:b", "con", "%2F", "~"],
 )
-def test_a_foreign_name_leads_nowhere_else(tmp_path: Path, name: str):
+def test_a_foreign_name_leads_nowhere_else(tmp_path: Path, name: str) -> None:
     plain = safe_name(name)
     path = (tmp_path / plain).resolve()
     assert path.parent == tmp_path.resolve()
@@ -267,16 +267,16 @@ def test_a_foreign_name_leads_nowhere_else(tmp_path: Path, name: str):
     assert not plain.startswith(".")
 
 
-def test_different_names_are_different_files():
+def test_different_names_are_different_files() -> None:
     names = ["a/b", "a_b", "a%2Fb", "a b", "A B", "..", "%2E.", "x" * 300, "x" * 301, "é", "e\u0301"]
     assert len({safe_name(name) for name in names}) == len(names)
 
 
-def test_the_file_channel_tells_the_same_folder_everywhere(tmp_path: Path):
+def test_the_file_channel_tells_the_same_folder_everywhere(tmp_path: Path) -> None:
     assert Files(tmp_path).recipients(Config()) == ("reviews",)
 
 
-def test_a_document_survives_its_storing(world: World):
+def test_a_document_survives_its_storing(world: World) -> None:
     from retro.report import dump
 
     world.knock()
@@ -285,7 +285,9 @@ def test_a_document_survives_its_storing(world: World):
         assert dump(read(text, review.kind)) == text
 
 
-def test_what_an_agent_wrote_is_stored_without_control_and_bidi_characters(store: Store, tmp_path: Path):
+def test_what_an_agent_wrote_is_stored_without_control_and_bidi_characters(
+    store: Store, tmp_path: Path
+) -> None:
     world = World(store, tmp_path, at=MONDAY + DAY + 2 * HOUR)
     nasty: list[dict[str, Any]] = life(1)
     for event in nasty:

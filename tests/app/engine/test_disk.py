@@ -24,7 +24,9 @@ def states(world: World) -> dict[str, int]:
     return dict(Counter(review.state for review in world.reviews()))
 
 
-def test_5_a_full_disk_stops_the_run_with_a_sentence_and_it_resumes_when_there_is_space(tmp_path: Path):
+def test_5_a_full_disk_stops_the_run_with_a_sentence_and_it_resumes_when_there_is_space(
+    tmp_path: Path,
+) -> None:
     """SQLite may not grow: it says what a full disk says."""
     store = open_store(str(tmp_path / "retro.db"))
     world = World(store, tmp_path, at=MONDAY + HOUR)
@@ -51,7 +53,7 @@ def test_5_a_full_disk_stops_the_run_with_a_sentence_and_it_resumes_when_there_i
     assert all(review.attempts == 0 for review in world.reviews())
 
 
-def test_5_files_that_cannot_be_written_are_tried_again(tmp_path: Path):
+def test_5_files_that_cannot_be_written_are_tried_again(tmp_path: Path) -> None:
     world = World(open_store(str(tmp_path / "r.db")), tmp_path, at=MONDAY + HOUR, files=True)
     world.tell([line("equity", "e", MONDAY, value=100)])
     world.clock.set(MONDAY + DAY + 2 * HOUR)
@@ -76,7 +78,7 @@ sys.exit(serve(RunOptions(db=sys.argv[1])))
 """
 
 
-def test_6_an_input_output_error_stops_the_service_and_a_fresh_start_recovers(tmp_path: Path):
+def test_6_an_input_output_error_stops_the_service_and_a_fresh_start_recovers(tmp_path: Path) -> None:
     """A write that the kernel refuses: the service ends at once instead of trying the write again."""
     database = tmp_path / "retro.db"
     world = World(open_store(str(database)), tmp_path)
@@ -103,7 +105,9 @@ def test_6_an_input_output_error_stops_the_service_and_a_fresh_start_recovers(tm
 
 @pytest.mark.skipif(not CAN_TRACE, reason="system calls are refused on Linux, x86-64")
 @pytest.mark.parametrize(("call", "reason"), [("fdatasync", "reports an error"), ("pwrite", "disk is full")])
-def test_5_and_6_what_the_disk_refuses_ends_the_run_with_a_sentence(tmp_path: Path, call: str, reason: str):
+def test_5_and_6_what_the_disk_refuses_ends_the_run_with_a_sentence(
+    tmp_path: Path, call: str, reason: str
+) -> None:
     """An fsync that fails (EIO) and a write without space (ENOSPC), from the kernel: no retry, exit 1, nothing lost."""
     world = World(open_store(str(tmp_path / "retro.db")), tmp_path)
     world.clock.set(time.time_ns() // 1000 // DAY * DAY - 2 * DAY)

@@ -21,7 +21,7 @@ def world(store: Store, tmp_path: Path) -> World:
     return world
 
 
-def test_a_loss_is_told_by_its_day_up_to_and_with_the_action(world: World):
+def test_a_loss_is_told_by_its_day_up_to_and_with_the_action(world: World) -> None:
     """What came before it that day stands in it, what came after it does not; it waits for no later mark."""
     events = [
         *trade("a", MONDAY + HOUR, MONDAY + 2 * HOUR, 2000, 2010),
@@ -55,7 +55,7 @@ def heuristic(row: Any) -> tuple[str, str]:
     return row.heuristic_id, row.recommendation.kind
 
 
-def test_a_death_report_gathers_the_life(world: World):
+def test_a_death_report_gathers_the_life(world: World) -> None:
     """Totals, what was kept and demoted with counts, the largest regrets, and what it would change."""
     events = life(6)
     for number in range(4):
@@ -96,7 +96,7 @@ def test_a_death_report_gathers_the_life(world: World):
     assert "bot.death" in {message.review_id for message in world.mail.got}
 
 
-def test_a_life_without_lessons_says_so(world: World):
+def test_a_life_without_lessons_says_so(world: World) -> None:
     world.clock.set(MONDAY + DAY + 3 * HOUR)
     world.tell([line("death", "d", MONDAY + DAY)])
     world.knock()
@@ -105,7 +105,7 @@ def test_a_life_without_lessons_says_so(world: World):
     assert "over 0 closed positions." in report.what_worked
 
 
-def test_a_death_report_counts_no_position_that_is_not_believed(world: World):
+def test_a_death_report_counts_no_position_that_is_not_believed(world: World) -> None:
     world.clock.set(MONDAY + 2 * DAY + 2 * HOUR)
     absurd = trade("x", MONDAY + 3 * HOUR, MONDAY + 5 * HOUR, 2000, 200)
     world.tell([*life(1), *absurd, line("death", "d", MONDAY + 2 * DAY)])
@@ -115,7 +115,7 @@ def test_a_death_report_counts_no_position_that_is_not_believed(world: World):
     assert "In its whole life it made +10.00 USDC over 1 closed position, " in report.what_worked
 
 
-def test_a_late_fact_of_a_life_makes_its_death_report_anew(world: World):
+def test_a_late_fact_of_a_life_makes_its_death_report_anew(world: World) -> None:
     world.clock.set(MONDAY + 2 * DAY + 3 * HOUR)
     world.tell([*life(2), line("death", "d", MONDAY + 2 * DAY)])
     world.knock()
@@ -126,7 +126,7 @@ def test_a_late_fact_of_a_life_makes_its_death_report_anew(world: World):
     assert world.document("bot.death").costs.inference == 7
 
 
-def test_a_position_settled_after_the_death_moves_the_end_of_the_life(world: World):
+def test_a_position_settled_after_the_death_moves_the_end_of_the_life(world: World) -> None:
     world.clock.set(MONDAY + DAY + 3 * HOUR)
     p = trade("p", MONDAY + HOUR, MONDAY + 3 * DAY, 2000, 2010)
     world.tell([*p[:3], line("death", "d", MONDAY + DAY)])

@@ -40,7 +40,7 @@ def states(world: World) -> dict[str, int]:
 # 8: locks
 
 
-def test_8_a_locked_database_is_waited_for(tmp_path: Path):
+def test_8_a_locked_database_is_waited_for(tmp_path: Path) -> None:
     world = World(open_store(str(tmp_path / "r.db")), tmp_path, at=MONDAY + HOUR)
     world.tell([line("equity", "e", MONDAY, value=100)])
     world.clock.set(MONDAY + DAY + 2 * HOUR)
@@ -56,7 +56,7 @@ def test_8_a_locked_database_is_waited_for(tmp_path: Path):
     other.close()
 
 
-def test_8_a_database_locked_for_too_long_loses_no_run(tmp_path: Path):
+def test_8_a_database_locked_for_too_long_loses_no_run(tmp_path: Path) -> None:
     world = World(open_store(str(tmp_path / "r.db"), patience_s=0.2), tmp_path, at=MONDAY + HOUR)
     world.tell([line("equity", "e", MONDAY, value=100)])
     world.clock.set(MONDAY + DAY + 2 * HOUR)
@@ -75,7 +75,7 @@ def test_8_a_database_locked_for_too_long_loses_no_run(tmp_path: Path):
 # 12, 13: clocks and long sleeps
 
 
-def test_12_a_clock_put_back_two_days_makes_no_second_review(world: World):
+def test_12_a_clock_put_back_two_days_makes_no_second_review(world: World) -> None:
     world.clock.set(MONDAY + 9 * DAY)
     world.knock()
     before = {review.id: (review.state, review.revision) for review in world.reviews()}
@@ -91,7 +91,7 @@ def test_12_a_clock_put_back_two_days_makes_no_second_review(world: World):
     assert len(world.mail.got) == mails
 
 
-def test_12_after_a_clock_was_months_ahead_nothing_waits_for_that_time(world: World):
+def test_12_after_a_clock_was_months_ahead_nothing_waits_for_that_time(world: World) -> None:
     """A back-off and a lease taken from the wrong clock end when the right one is back."""
 
     def words(*_: Any) -> Any:
@@ -109,7 +109,7 @@ def test_12_after_a_clock_was_months_ahead_nothing_waits_for_that_time(world: Wo
     assert len(world.events("clock_went_back")) == 1
 
 
-def test_12_a_clock_a_year_ahead_is_caught_up_with_in_one_digest(world: World):
+def test_12_a_clock_a_year_ahead_is_caught_up_with_in_one_digest(world: World) -> None:
     """Forwards by a year: the periods are there once, people get a handful of messages, and late facts heal the rest."""
     world.configuration["retrospective"] = {"daily_review_enabled": False}
     world.clock.set(MONDAY + DAY)
@@ -124,7 +124,7 @@ def test_12_a_clock_a_year_ahead_is_caught_up_with_in_one_digest(world: World):
     assert len(mailed_ids) + len(gathered) == len(world.reviews("weekly")) + len(world.reviews("epoch"))
 
 
-def test_13_five_weeks_asleep_are_made_up_for_without_a_storm_of_mail(world: World):
+def test_13_five_weeks_asleep_are_made_up_for_without_a_storm_of_mail(world: World) -> None:
     """The newest week by its own mail, the four before it and what else was missed in one digest."""
     world.configuration["mail"]["kinds"] = ["weekly"]
     world.clock.set(MONDAY + 2 * DAY)
@@ -145,7 +145,7 @@ def test_13_five_weeks_asleep_are_made_up_for_without_a_storm_of_mail(world: Wor
     assert len(world.mail.got) == 2
 
 
-def test_13_by_wish_only_the_latest_week_is_made_up_for(world: World):
+def test_13_by_wish_only_the_latest_week_is_made_up_for(world: World) -> None:
     world.configuration |= {
         "service": {"catch_up": "latest"},
         "retrospective": {"daily_review_enabled": False},
@@ -164,7 +164,7 @@ def test_13_by_wish_only_the_latest_week_is_made_up_for(world: World):
     ]
 
 
-def test_13_a_digest_that_could_not_be_sent_goes_out_whole_later(world: World):
+def test_13_a_digest_that_could_not_be_sent_goes_out_whole_later(world: World) -> None:
     world.configuration["mail"]["kinds"] = ["weekly"]
     world.clock.set(MONDAY + 2 * DAY)
     world.knock()
@@ -184,7 +184,7 @@ def test_13_a_digest_that_could_not_be_sent_goes_out_whole_later(world: World):
 # 22: data
 
 
-def test_22_bad_data_are_set_aside_with_a_reason_and_harm_nobody(world: World):
+def test_22_bad_data_are_set_aside_with_a_reason_and_harm_nobody(world: World) -> None:
     """Not a number, a negative price, a stamp of the day after tomorrow: none of them reaches a figure."""
     world.configuration["mail"]["host"] = "smtp.example.org"
     sound_lines = life(2, agent="good")
@@ -204,7 +204,7 @@ def test_22_bad_data_are_set_aside_with_a_reason_and_harm_nobody(world: World):
     assert document.data_quality.quarantined == 4
 
 
-def test_22_duplicated_and_unordered_data_give_the_same_bytes(tmp_path: Path):
+def test_22_duplicated_and_unordered_data_give_the_same_bytes(tmp_path: Path) -> None:
     def texts(folder: str, events: list[dict[str, Any]]) -> dict[str, str]:
         place = tmp_path / folder
         place.mkdir()
@@ -219,7 +219,7 @@ def test_22_duplicated_and_unordered_data_give_the_same_bytes(tmp_path: Path):
     assert texts("a", events) == texts("b", events[::-1])
 
 
-def test_22_the_same_facts_give_the_same_bytes_however_they_came(store: Store, tmp_path: Path):
+def test_22_the_same_facts_give_the_same_bytes_however_they_came(store: Store, tmp_path: Path) -> None:
     """Told day by day, reviewed each night, or all at once at the end: every review reads the same."""
     events = [*life(9, every=2), *trade("open", MONDAY + 8 * HOUR, MONDAY + 8 * DAY + HOUR, 2000, 2010)]
     at_once = World(open_store(str(tmp_path / "b.db")), tmp_path, at=MONDAY + 10 * DAY)
@@ -248,7 +248,7 @@ def test_22_the_same_facts_give_the_same_bytes_however_they_came(store: Store, t
 # 23: migrations
 
 
-def test_23_a_migration_killed_halfway_is_whole_or_absent(tmp_path: Path):
+def test_23_a_migration_killed_halfway_is_whole_or_absent(tmp_path: Path) -> None:
     """Killed at each statement of the step that makes the ledger: the next process has every table."""
     moment = 0
     while True:
@@ -287,7 +287,7 @@ def test_23_a_migration_killed_halfway_is_whole_or_absent(tmp_path: Path):
     assert moment > 10
 
 
-def test_23_a_database_of_a_newer_program_is_left_alone(tmp_path: Path):
+def test_23_a_database_of_a_newer_program_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "r.db"
     store = open_store(str(path))
     with store.write() as conn:

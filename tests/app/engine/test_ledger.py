@@ -40,7 +40,7 @@ def ids(claimed_reviews: list[reviews.Review]) -> list[str]:
 # claims
 
 
-def test_what_one_has_taken_no_other_gets(world: World):
+def test_what_one_has_taken_no_other_gets(world: World) -> None:
     world.owe()
     assert ids(take(world, "a")) == ["bot.daily.2026-03-02"]
     assert ids(take(world, "b")) == ["bot.daily.2026-03-03"]
@@ -48,7 +48,7 @@ def test_what_one_has_taken_no_other_gets(world: World):
     assert take(world, "d") == []
 
 
-def test_only_history_is_taken_by_the_handful(world: World):
+def test_only_history_is_taken_by_the_handful(world: World) -> None:
     world.owe()
     assert len(take(world, "a", limit=10)) == 1
     old = World(world.store, world.folder, at=MONDAY + 3 * DAY + 2 * HOUR)
@@ -59,7 +59,7 @@ def test_only_history_is_taken_by_the_handful(world: World):
     assert len({review.agent for review in claimed_reviews}) == 1
 
 
-def test_a_lease_that_ran_out_is_taken_over_and_its_holder_fenced(world: World):
+def test_a_lease_that_ran_out_is_taken_over_and_its_holder_fenced(world: World) -> None:
     world.owe()
     (mine,) = take(world, "a")
     world.clock.advance(91)
@@ -80,7 +80,7 @@ def test_a_lease_that_ran_out_is_taken_over_and_its_holder_fenced(world: World):
         assert reviews.revision_of(conn, mine.key, 1) is None
 
 
-def test_a_renewed_lease_is_not_taken_over(world: World):
+def test_a_renewed_lease_is_not_taken_over(world: World) -> None:
     world.owe()
     (mine,) = take(world, "a")
     world.clock.advance(80)
@@ -92,14 +92,14 @@ def test_a_renewed_lease_is_not_taken_over(world: World):
         assert claims.renew(conn, [mine._replace(owner="b")], world.clock() + LEASE) == 0
 
 
-def test_who_is_alone_takes_over_at_once(world: World):
+def test_who_is_alone_takes_over_at_once(world: World) -> None:
     world.owe()
     (mine,) = take(world, "dead")
     with world.store.write() as conn:
         assert ids(claims.rescue(conn, world.clock(), 5, alone=True)) == [mine.id]
 
 
-def test_what_kills_its_process_again_and_again_is_parked(world: World):
+def test_what_kills_its_process_again_and_again_is_parked(world: World) -> None:
     world.owe()
     for _ in range(5):
         (mine,) = take(world, "a")
@@ -113,7 +113,7 @@ def test_what_kills_its_process_again_and_again_is_parked(world: World):
     assert "bot.daily.2026-03-02" not in ids(take(world, "b"))
 
 
-def test_given_back_it_is_as_if_it_had_not_been_taken(world: World):
+def test_given_back_it_is_as_if_it_had_not_been_taken(world: World) -> None:
     before = world.owe()[0]
     (mine,) = take(world, "a")
     with world.store.write() as conn:
@@ -141,7 +141,7 @@ def breaking(times: int, message: str = "no luck") -> Any:
     return words
 
 
-def test_a_failing_review_backs_off_and_the_others_are_made(world: World):
+def test_a_failing_review_backs_off_and_the_others_are_made(world: World) -> None:
     tally = world.knock(words=breaking(1))
     assert (tally.done, tally.failed, tally.clean) == (2, 1, False)
     failed = world.review("bot.daily.2026-03-02")
@@ -153,7 +153,7 @@ def test_a_failing_review_backs_off_and_the_others_are_made(world: World):
     assert (world.review(failed.id).state, world.review(failed.id).reason) == ("done", None)
 
 
-def test_after_five_failures_it_is_parked_and_says_why(world: World):
+def test_after_five_failures_it_is_parked_and_says_why(world: World) -> None:
     words = breaking(99)
     for attempt in range(1, 6):
         tally = world.knock(words=words)
@@ -167,7 +167,7 @@ def test_after_five_failures_it_is_parked_and_says_why(world: World):
         assert reviews.count_parked(conn) == 3
 
 
-def test_back_off_doubles_to_an_hour_with_jitter():
+def test_back_off_doubles_to_an_hour_with_jitter() -> None:
     rng = random.Random(1)
     waits = [backoff(attempt, rng) for attempt in range(1, 20)]
     for attempt, wait in enumerate(waits, 1):
@@ -176,7 +176,7 @@ def test_back_off_doubles_to_an_hour_with_jitter():
     assert len(set(waits)) == len(waits)
 
 
-def test_a_reason_names_no_secret_and_no_control_character(world: World):
+def test_a_reason_names_no_secret_and_no_control_character(world: World) -> None:
     from retro.secret import Secret
 
     words = breaking(9, "sk-ant-abcdefgh123 and hunter2\x1b[31m\nboom")
@@ -199,7 +199,7 @@ def test_figures_once_stored_are_not_made_again(world: World) -> None:
     assert world.document("bot.daily.2026-03-02").narrative.source == "plain"
 
 
-def test_words_that_were_paid_for_are_not_paid_twice(world: World):
+def test_words_that_were_paid_for_are_not_paid_twice(world: World) -> None:
     """A crash between the words and the last step: the next process finds them stored and finishes."""
     paid: list[str] = []
 
@@ -218,7 +218,7 @@ def test_words_that_were_paid_for_are_not_paid_twice(world: World):
     assert world.review("bot.daily.2026-03-02").state == "done"
 
 
-def test_consequences_join_the_transaction_that_makes_it_done(world: World):
+def test_consequences_join_the_transaction_that_makes_it_done(world: World) -> None:
     review_ids: list[str] = []
 
     def consequence(conn: Any, review: Any, document: Any) -> None:
@@ -234,7 +234,7 @@ def test_consequences_join_the_transaction_that_makes_it_done(world: World):
     assert {letter.review_id for letter in world.letters()} == set(review_ids) - {review_ids[0]}
 
 
-def test_a_service_that_is_told_to_stop_gives_back_what_it_has_not_finished(world: World):
+def test_a_service_that_is_told_to_stop_gives_back_what_it_has_not_finished(world: World) -> None:
     steps = [0]
 
     def stopping() -> bool:
@@ -250,7 +250,7 @@ def test_a_service_that_is_told_to_stop_gives_back_what_it_has_not_finished(worl
     assert {review.state for review in world.reviews()} == {"done"}
 
 
-def test_stopping_is_no_error_of_the_review():
+def test_stopping_is_no_error_of_the_review() -> None:
     assert not issubclass(StoppedError, LostClaimError)
 
 
@@ -268,7 +268,7 @@ def alive(store: Store, tmp_path: Path) -> World:
     return world
 
 
-def test_22_late_facts_make_a_new_revision_of_the_periods_they_lie_in(alive: World):
+def test_22_late_facts_make_a_new_revision_of_the_periods_they_lie_in(alive: World) -> None:
     before = {review.id: review.revision for review in alive.reviews() if review.state == "done"}
     first = alive.text("bot.weekly.2026-W10")
     alive.tell([event for event in life(8, every=3) if event["id"] == "p3-s"])
@@ -285,28 +285,28 @@ def test_22_late_facts_make_a_new_revision_of_the_periods_they_lie_in(alive: Wor
     assert message.previous == alive.document("bot.weekly.2026-W10", 1)
 
 
-def test_the_same_facts_told_again_change_nothing(alive: World):
+def test_the_same_facts_told_again_change_nothing(alive: World) -> None:
     before = alive.reviews()
     alive.tell([event for event in life(8, every=3) if event["id"] != "p3-s"])
     alive.knock()
     assert [review.revision for review in alive.reviews()] == [review.revision for review in before]
 
 
-def test_a_mark_dated_after_the_end_of_a_period_is_no_news_for_it(alive: World):
+def test_a_mark_dated_after_the_end_of_a_period_is_no_news_for_it(alive: World) -> None:
     before = {review.id: review.revision for review in alive.reviews()}
     alive.tell([line("mark", "late", MONDAY + 8 * DAY + HOUR, asset="ETH", price=1999)])
     alive.knock()
     assert {review.id: review.revision for review in alive.reviews()} == before
 
 
-def test_a_mark_inside_a_period_is_news_where_it_changes_a_figure(alive: World):
+def test_a_mark_inside_a_period_is_news_where_it_changes_a_figure(alive: World) -> None:
     alive.tell([line("mark", "peak", MONDAY + 13 * HOUR, asset="ETH", price=2399)])
     alive.knock()
     raised = {review.id for review in alive.reviews() if review.revision == 2}
     assert raised == {"bot.daily.2026-03-02", "bot.weekly.2026-W10", "bot.position.p0"}
 
 
-def test_a_position_gets_its_second_revision_when_what_came_after_it_is_known(world: World):
+def test_a_position_gets_its_second_revision_when_what_came_after_it_is_known(world: World) -> None:
     """Sold after 2 hours: at 5 o'clock and the lag, what holding on would have brought stands in a new revision."""
     opened, closed = MONDAY + 3 * DAY + 3 * HOUR, MONDAY + 3 * DAY + 5 * HOUR
     marks = [
@@ -333,7 +333,7 @@ def test_a_position_gets_its_second_revision_when_what_came_after_it_is_known(wo
     assert world.document("bot.position.p").hold_on is not None
 
 
-def test_facts_that_come_while_a_review_is_made_are_seen_as_late(world: World):
+def test_facts_that_come_while_a_review_is_made_are_seen_as_late(world: World) -> None:
     world.owe()
 
     def words(review: Any, document: Any, settings: Any) -> Any:
@@ -347,7 +347,7 @@ def test_facts_that_come_while_a_review_is_made_are_seen_as_late(world: World):
     assert world.document("bot.daily.2026-03-03", 1).pnl.gas_costs == 0
 
 
-def test_a_correction_of_a_known_fact_makes_a_new_revision(alive: World):
+def test_a_correction_of_a_known_fact_makes_a_new_revision(alive: World) -> None:
     corrected = [{**event, "price": 2004} for event in life(8, every=3) if event["id"] == "p0-s"]
     assert len(alive.tell(corrected).conflicts) == 1
     alive.knock()
@@ -361,7 +361,7 @@ def test_a_correction_of_a_known_fact_makes_a_new_revision(alive: World):
 # people
 
 
-def test_a_parked_review_can_be_retried_and_a_due_one_skipped(world: World):
+def test_a_parked_review_can_be_retried_and_a_due_one_skipped(world: World) -> None:
     words = breaking(99)
     for _ in range(5):
         world.knock(words=words)
@@ -379,7 +379,7 @@ def test_a_parked_review_can_be_retried_and_a_due_one_skipped(world: World):
 @pytest.mark.parametrize(
     "change", [lambda c, n: reviews.retry(c, n, 0), lambda c, n: reviews.skip(c, n, "why")]
 )
-def test_what_is_done_is_neither_retried_nor_skipped(world: World, change: Any):
+def test_what_is_done_is_neither_retried_nor_skipped(world: World, change: Any) -> None:
     world.knock()
     with pytest.raises(UsageError, match=r"bot\.daily\.2026-03-02 is done"), world.store.write() as conn:
         change(conn, "bot.daily.2026-03-02")

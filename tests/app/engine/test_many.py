@@ -91,7 +91,7 @@ class _Log:
 
 def test_eight_processes_share_three_hundred_reviews_and_two_of_them_are_killed(
     postgres_url: str, tmp_path: Path
-):
+) -> None:
     """Each review once, each message once, although two workers die holding what they had begun."""
     world = a_world(postgres_url, tmp_path)
     world.clock.set(MONDAY + HOUR)
@@ -126,7 +126,7 @@ def test_eight_processes_share_three_hundred_reviews_and_two_of_them_are_killed(
     after.store.close()
 
 
-def test_one_run_takes_over_what_its_dead_predecessor_held(postgres_url: str, tmp_path: Path):
+def test_one_run_takes_over_what_its_dead_predecessor_held(postgres_url: str, tmp_path: Path) -> None:
     """A review and a letter, held by nobody any more until their leases end: `run --once` waits for that and goes on."""
     world = a_world(postgres_url, tmp_path)
     world.tell([line("equity", "e", MONDAY, value=100)])
@@ -150,7 +150,7 @@ def test_one_run_takes_over_what_its_dead_predecessor_held(postgres_url: str, tm
     world.store.close()
 
 
-def test_one_run_does_not_wait_for_a_living_one(postgres_url: str, tmp_path: Path):
+def test_one_run_does_not_wait_for_a_living_one(postgres_url: str, tmp_path: Path) -> None:
     world = a_world(postgres_url, tmp_path)
     world.tell([line("equity", "e", MONDAY, value=100)])
     world.clock.set(MONDAY + DAY + 2 * HOUR)
@@ -169,7 +169,7 @@ def test_one_run_does_not_wait_for_a_living_one(postgres_url: str, tmp_path: Pat
     world.store.close()
 
 
-def test_a_stale_worker_that_wakes_up_finds_its_fence_shut(postgres_url: str, tmp_path: Path):
+def test_a_stale_worker_that_wakes_up_finds_its_fence_shut(postgres_url: str, tmp_path: Path) -> None:
     """It was taken for dead while it wrote words; what it writes then is not stored, and nobody is told twice."""
     world = a_world(postgres_url, tmp_path)
     world.tell([line("equity", "e", MONDAY, value=100)])
@@ -212,7 +212,7 @@ def busy_database(tmp_path: Path) -> Path:
     return database
 
 
-def test_9_of_eight_started_on_one_sqlite_one_works_and_the_others_exit_75(busy_database: Path):
+def test_9_of_eight_started_on_one_sqlite_one_works_and_the_others_exit_75(busy_database: Path) -> None:
     """And nothing is lost when that one is killed and another is started."""
     started = [
         subprocess.Popen(
@@ -252,7 +252,7 @@ def test_9_of_eight_started_on_one_sqlite_one_works_and_the_others_exit_75(busy_
     world.store.close()
 
 
-def test_9_the_lock_goes_with_its_holder(tmp_path: Path):
+def test_9_the_lock_goes_with_its_holder(tmp_path: Path) -> None:
     database = tmp_path / "retro.db"
     database.touch()
     holder = FORK.Process(target=_hold, args=(database,))

@@ -40,7 +40,7 @@ def world(store: Store, tmp_path: Path) -> World:
 # the calendar
 
 
-def test_14_week_53_and_the_turn_of_the_year_have_their_own_keys():
+def test_14_week_53_and_the_turn_of_the_year_have_their_own_keys() -> None:
     """2026 has 53 ISO weeks; its last one ends in January and still belongs to it."""
     assert keys("weekly", "UTC", "2026-12-20T00:00:00Z", "2027-01-12T00:00:00Z") == [
         "2026-W51",
@@ -62,7 +62,9 @@ def test_14_week_53_and_the_turn_of_the_year_have_their_own_keys():
     weeks=st.integers(1, 60),
 )
 @settings(deadline=None, max_examples=60)
-def test_14_weeks_follow_one_another_without_gap_and_bear_the_iso_name(day: date, zone: str, weeks: int):
+def test_14_weeks_follow_one_another_without_gap_and_bear_the_iso_name(
+    day: date, zone: str, weeks: int
+) -> None:
     tz = ZoneInfo(zone)
     birth = midnight(day, tz) + 5 * HOUR
     until = midnight(day + timedelta(weeks=weeks), tz)
@@ -77,7 +79,7 @@ def test_14_weeks_follow_one_another_without_gap_and_bear_the_iso_name(day: date
 
 
 @pytest.mark.parametrize("zone", CLOCKS)
-def test_10_a_day_that_the_spring_shortens_is_reviewed_once(zone: str):
+def test_10_a_day_that_the_spring_shortens_is_reviewed_once(zone: str) -> None:
     """The clocks of New York, London and Sydney each skip an hour once a year: 365 days, one of 23 hours."""
     tz = ZoneInfo(zone)
     birth = midnight(date(2026, 1, 1), tz)
@@ -90,7 +92,7 @@ def test_10_a_day_that_the_spring_shortens_is_reviewed_once(zone: str):
 
 
 @pytest.mark.parametrize("zone", CLOCKS)
-def test_11_a_day_that_the_autumn_lengthens_is_reviewed_once(world: World, zone: str):
+def test_11_a_day_that_the_autumn_lengthens_is_reviewed_once(world: World, zone: str) -> None:
     """Knocking every half hour through the night the clock shows one hour twice makes each day and week once."""
     world.configuration = {"owner": {"time_zone": zone}, "retrospective": {"position_close_review": False}}
     tz = ZoneInfo(zone)
@@ -117,7 +119,7 @@ def test_11_a_day_that_the_autumn_lengthens_is_reviewed_once(world: World, zone:
 
 
 @pytest.mark.parametrize("zone", CLOCKS)
-def test_10_and_11_a_weekly_review_falls_due_at_local_midnight_across_both_changes(zone: str):
+def test_10_and_11_a_weekly_review_falls_due_at_local_midnight_across_both_changes(zone: str) -> None:
     """The scheduler we knock with loses the Monday after a change of the clock; the ledger does not."""
     tz = ZoneInfo(zone)
     periods = list(
@@ -129,7 +131,7 @@ def test_10_and_11_a_weekly_review_falls_due_at_local_midnight_across_both_chang
     assert all(datetime.fromtimestamp(p.end / 1e6, tz).strftime("%a %H:%M") == "Mon 00:00" for p in periods)
 
 
-def test_an_epoch_is_counted_from_the_day_of_the_first_event_and_ends_with_the_life():
+def test_an_epoch_is_counted_from_the_day_of_the_first_event_and_ends_with_the_life() -> None:
     birth, died = parse_instant("2026-01-05T13:00:00Z"), parse_instant("2026-02-20T08:00:01Z")
     periods = list(
         owed_periods(
@@ -142,7 +144,7 @@ def test_an_epoch_is_counted_from_the_day_of_the_first_event_and_ends_with_the_l
     ]
 
 
-def test_the_next_period_to_end_is_the_nearest_of_those_wanted():
+def test_the_next_period_to_end_is_the_nearest_of_those_wanted() -> None:
     terms = policy_of(Config.model_validate({"retrospective": {"daily_review_enabled": False}}))
     now = parse_instant("2026-03-04T10:00:00Z")
     assert next_end(a_zone("UTC"), terms, Lifespan(MONDAY), now) == parse_instant("2026-03-09T00:00:00Z")
@@ -154,7 +156,7 @@ def test_the_next_period_to_end_is_the_nearest_of_those_wanted():
 # the ledger heals
 
 
-def test_looking_again_and_again_changes_nothing(world: World):
+def test_looking_again_and_again_changes_nothing(world: World) -> None:
     world.clock.set(MONDAY + 20 * DAY)
     world.tell(life(20))
     first = world.owe()
@@ -165,7 +167,9 @@ def test_looking_again_and_again_changes_nothing(world: World):
 
 @given(stops=st.lists(st.integers(0, 70 * 24), max_size=5), lost=st.integers(0, 30))
 @settings(deadline=None, max_examples=8)
-def test_whenever_one_looks_the_ledger_ends_the_same(tmp_path_factory: pytest.TempPathFactory, stops, lost):
+def test_whenever_one_looks_the_ledger_ends_the_same(
+    tmp_path_factory: pytest.TempPathFactory, stops: list[int], lost: int
+) -> None:
     """Outages, clocks put back and rows lost with an old backup: what is owed in the end is what was always owed."""
 
     def owed(hours: list[int], *, lose: int) -> set[tuple[object, ...]]:
@@ -185,7 +189,7 @@ def test_whenever_one_looks_the_ledger_ends_the_same(tmp_path_factory: pytest.Te
     assert owed(stops, lose=lost) == owed([], lose=0)
 
 
-def test_periods_that_ended_before_the_first_ingest_are_history(world: World):
+def test_periods_that_ended_before_the_first_ingest_are_history(world: World) -> None:
     world.clock.set(MONDAY + 10 * DAY + 12 * HOUR)
     world.tell(life(10))
     world.clock.set(MONDAY + 15 * DAY)
@@ -197,7 +201,7 @@ def test_periods_that_ended_before_the_first_ingest_are_history(world: World):
     assert backfills["bot.position.p9"]
 
 
-def test_an_agent_first_seen_by_a_clock_that_was_ahead_is_not_silent_until_then(world: World):
+def test_an_agent_first_seen_by_a_clock_that_was_ahead_is_not_silent_until_then(world: World) -> None:
     world.clock.set(MONDAY + 365 * DAY)
     world.tell([line("equity", "e", MONDAY, value=1)])
     world.clock.set(MONDAY + HOUR)
@@ -206,7 +210,7 @@ def test_an_agent_first_seen_by_a_clock_that_was_ahead_is_not_silent_until_then(
     assert [r.backfill for r in world.owe()] == [False, False]
 
 
-def test_what_the_owner_does_not_want_is_not_owed(world: World):
+def test_what_the_owner_does_not_want_is_not_owed(world: World) -> None:
     world.configuration = {
         "retrospective": {
             "daily_review_enabled": False,
@@ -219,7 +223,7 @@ def test_what_the_owner_does_not_want_is_not_owed(world: World):
     assert {r.kind for r in world.owe()} == {"weekly"}
 
 
-def test_latest_passes_over_what_a_later_period_has_overtaken(world: World):
+def test_latest_passes_over_what_a_later_period_has_overtaken(world: World) -> None:
     world.configuration = {"service": {"catch_up": "latest"}}
     world.tell(life(1))
     world.clock.set(MONDAY + 35 * DAY + 2 * HOUR)
@@ -242,7 +246,7 @@ def test_latest_passes_over_what_a_later_period_has_overtaken(world: World):
 # events
 
 
-def test_a_position_is_owed_at_its_close_and_again_when_it_can_be_judged(world: World):
+def test_a_position_is_owed_at_its_close_and_again_when_it_can_be_judged(world: World) -> None:
     world.clock.set(MONDAY + 12 * HOUR)
     world.tell(life(0) + trade("p", MONDAY + HOUR, MONDAY + 3 * HOUR, 2000, 2010))
     (position_review,) = [r for r in world.owe() if r.kind == "position"]
@@ -256,7 +260,7 @@ def test_a_position_is_owed_at_its_close_and_again_when_it_can_be_judged(world: 
 
 
 @pytest.mark.parametrize(("price", "owed"), [(1500.0, 0), (1499.99, 1), (1499.0, 1)])
-def test_a_loss_is_reviewed_strictly_beyond_the_threshold(world: World, price: float, owed: int):
+def test_a_loss_is_reviewed_strictly_beyond_the_threshold(world: World, price: float, owed: int) -> None:
     """Equity just before is 10,000: a loss of 500 is exactly 5 %, and one cent more is beyond it."""
     world.clock.set(MONDAY + 2 * DAY)
     world.tell(
@@ -274,7 +278,7 @@ def test_a_loss_is_reviewed_strictly_beyond_the_threshold(world: World, price: f
         assert (loss.period_start, loss.period_end) == (MONDAY, MONDAY + 3 * HOUR + SECOND)
 
 
-def test_equity_just_before_counts_what_was_won_and_lost_until_then(world: World):
+def test_equity_just_before_counts_what_was_won_and_lost_until_then(world: World) -> None:
     """After a deposit of 10,000 the same loss of 600 is 3 % and no longer beyond the threshold."""
     trades = trade("a", MONDAY + HOUR, MONDAY + 3 * HOUR, 2000, 1400)
     again = trade("b", MONDAY + 6 * HOUR, MONDAY + 8 * HOUR, 2000, 1400)
@@ -290,7 +294,7 @@ def test_equity_just_before_counts_what_was_won_and_lost_until_then(world: World
     assert [r.subject for r in world.owe() if r.kind == "loss"] == ["a-out"]
 
 
-def test_one_exit_in_several_fills_is_one_action(world: World):
+def test_one_exit_in_several_fills_is_one_action(world: World) -> None:
     """Three fills of one exit decision lose 2 % each: together beyond 5 %."""
     lines = [
         line("equity", "e", MONDAY, value=10_000, balances={"USDC": 10_000}),
@@ -310,13 +314,13 @@ def test_one_exit_in_several_fills_is_one_action(world: World):
     ]
 
 
-def test_without_a_known_capital_there_is_no_loss_trigger(world: World):
+def test_without_a_known_capital_there_is_no_loss_trigger(world: World) -> None:
     world.clock.set(MONDAY + DAY)
     world.tell(trade("p", MONDAY + HOUR, MONDAY + 3 * HOUR, 2000, 1000))
     assert [r.kind for r in world.owe() if r.kind == "loss"] == []
 
 
-def test_a_death_is_reviewed_after_the_last_position_is_settled(world: World):
+def test_a_death_is_reviewed_after_the_last_position_is_settled(world: World) -> None:
     p = trade("p", MONDAY + HOUR, MONDAY + 30 * HOUR, 2000, 2010)
     world.clock.set(MONDAY + 26 * HOUR)
     world.tell([*life(1), *p[:3], line("death", "d", MONDAY + 25 * HOUR, cause="out of gas")])
@@ -331,7 +335,7 @@ def test_a_death_is_reviewed_after_the_last_position_is_settled(world: World):
     assert (settled.period_start, settled.reason) == (MONDAY, None)
 
 
-def test_after_a_death_no_further_period_is_owed(world: World):
+def test_after_a_death_no_further_period_is_owed(world: World) -> None:
     world.clock.set(MONDAY + 300 * DAY)
     world.tell([*life(2), line("death", "d", MONDAY + 40 * HOUR)])
     review_ids = [r.id for r in world.owe() if r.kind != "position"]
@@ -344,5 +348,5 @@ def test_after_a_death_no_further_period_is_owed(world: World):
     ]
 
 
-def test_times_told_here_are_utc():
+def test_times_told_here_are_utc() -> None:
     assert datetime.fromtimestamp(MONDAY / 1e6, UTC).weekday() == 0

@@ -22,7 +22,7 @@ NEVER_SEEN = ("correct-horse-battery", "staple-and-paper", "hook-of-ada", "ghp_0
 LOOKS = (["run", "--once"], ["doctor"], ["deliver", "--json"], ["reviews", "--json"], ["-v", "run", "--once"])
 
 
-def test_no_secret_is_in_a_mail_a_log_a_database_a_file_or_an_error(tmp_path: Path):
+def test_no_secret_is_in_a_mail_a_log_a_database_a_file_or_an_error(tmp_path: Path) -> None:
     """One recipient is refused by a server that repeats what it heard; model, forge and hook are not there."""
     start = time.time_ns() // 1000 // DAY * DAY - 15 * DAY
     (tmp_path / "bot.jsonl").write_bytes(lines_of(life(1, start=start)[:1]))

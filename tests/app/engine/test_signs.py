@@ -50,7 +50,7 @@ def logging_as_before() -> Iterator[None]:
     root.setLevel(level)
 
 
-def test_logs_are_json_with_what_was_bound_and_without_secrets(logging_as_before: None):
+def test_logs_are_json_with_what_was_bound_and_without_secrets(logging_as_before: None) -> None:
     out = StringIO()
     log = set_up([Secret("X", "hunter2hunter2")], stream=out)
     with log.bound(agent="bot", review="bot.death", attempt=2):
@@ -78,7 +78,7 @@ def test_logs_are_json_with_what_was_bound_and_without_secrets(logging_as_before
     assert "hunter2" not in out.getvalue()
 
 
-def test_on_a_terminal_logs_are_lines_for_people(logging_as_before: None):
+def test_on_a_terminal_logs_are_lines_for_people(logging_as_before: None) -> None:
     class Terminal(StringIO):
         def isatty(self) -> bool:
             return True
@@ -117,7 +117,7 @@ def listener() -> Iterator[tuple[str, list[str]]]:
         thread.join()
 
 
-def test_somebody_outside_hears_of_start_success_and_failure():
+def test_somebody_outside_hears_of_start_success_and_failure() -> None:
     with listener() as (url, got):
         ping = Ping(url, lambda *_, **__: None)
         ping.start()
@@ -128,7 +128,7 @@ def test_somebody_outside_hears_of_start_success_and_failure():
     assert got == ["/ping/uuid/start?x=1", "/ping/uuid?x=1", "/ping/uuid/fail?x=1", "/ping/uuid?x=1"]
 
 
-def test_once_tells_start_and_what_came_of_it(tmp_path: Path):
+def test_once_tells_start_and_what_came_of_it(tmp_path: Path) -> None:
     world_of(tmp_path, life(1, start=recently(2)))
     with listener() as (url, got):
         (tmp_path / "c.toml").write_text(f'[store]\nurl = "retro.db"\n[service]\nping_url = "{url}"\n')
@@ -147,7 +147,7 @@ def test_once_tells_start_and_what_came_of_it(tmp_path: Path):
     assert [path.partition("uuid")[2] for path in got] == ["/start?x=1", "?x=1", "/start?x=1", "/fail?x=1"]
 
 
-def test_a_ping_that_cannot_be_made_harms_nothing_and_names_no_url():
+def test_a_ping_that_cannot_be_made_harms_nothing_and_names_no_url() -> None:
     log_entries: list[Any] = []
     ping = Ping(
         "http://user:secret@127.0.0.1:9/x", lambda event, **fields: log_entries.append((event, fields))
@@ -163,7 +163,7 @@ def test_a_ping_that_cannot_be_made_harms_nothing_and_names_no_url():
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd here")
-def test_the_units_are_sound_and_hardened():
+def test_the_units_are_sound_and_hardened() -> None:
     units = [DEPLOY / name for name in ("retro.service", "retro-once.service", "retro-once.timer")]
     verified = subprocess.run(
         ["systemd-analyze", "verify", *map(str, units)], capture_output=True, text=True, check=False

@@ -19,7 +19,9 @@ ADA = "ada@example.org"
 
 
 @pytest.mark.parametrize(("years", "zone"), [(2, "America/New_York"), (1, "Australia/Sydney")])
-def test_years_of_weeks_through_outages_and_both_changes_of_the_clock(tmp_path: Path, years: int, zone: str):
+def test_years_of_weeks_through_outages_and_both_changes_of_the_clock(
+    tmp_path: Path, years: int, zone: str
+) -> None:
     """Knocked at random, asleep for weeks, with a mail server that is often away: each week is told of once."""
     rng = random.Random(years)
     mail = Recorder()

@@ -29,7 +29,7 @@ FORK = multiprocessing.get_context("fork")
 # episodes
 
 
-def test_a_closed_position_becomes_an_episode_as_it_was_decided(house: House):
+def test_a_closed_position_becomes_an_episode_as_it_was_decided(house: House) -> None:
     assert house.learn(house.position("lost")).episodes == 2  # and the hold inside it
     lost = house.episodes()["lost"]
     expected = {
@@ -41,7 +41,7 @@ def test_a_closed_position_becomes_an_episode_as_it_was_decided(house: House):
     assert lost["tags"][0] == "H-7"
 
 
-def test_doing_nothing_is_remembered_and_counted_in_no_outcome(house: House):
+def test_doing_nothing_is_remembered_and_counted_in_no_outcome(house: House) -> None:
     house.learn(house.week())
     episodes = house.episodes()
     assert set(episodes) == {"lost", "won", "skip:s1", "hold:h1", "hold:h2"}
@@ -58,13 +58,13 @@ def test_doing_nothing_is_remembered_and_counted_in_no_outcome(house: House):
     assert (state.trades, state.equity) == (2, 103.0)
 
 
-def test_what_was_decided_after_the_week_is_not_in_it(house: House):
+def test_what_was_decided_after_the_week_is_not_in_it(house: House) -> None:
     house.tell(event("decision", "s9", "2026-03-09T00:00:00Z", action="skip"))
     house.learn(house.week())
     assert "skip:s9" not in house.episodes()
 
 
-def test_a_review_amends_what_it_judged_and_keeps_the_original(both: House):
+def test_a_review_amends_what_it_judged_and_keeps_the_original(both: House) -> None:
     """numbers.md section 5: worse than doing nothing and felt good, better and felt bad."""
     house = both
     house.learn(house.week())
@@ -84,7 +84,7 @@ def test_a_review_amends_what_it_judged_and_keeps_the_original(both: House):
     ] == [("lost", "Regret", pytest.approx(0.5))]
 
 
-def test_a_missed_exit_is_marked_at_the_context_of_its_peak(one_store: Store):
+def test_a_missed_exit_is_marked_at_the_context_of_its_peak(one_store: Store) -> None:
     story = (
         round_trip("late", profit=1.0, context={"regime": "trending", "price": 100.0})
         + event(
@@ -110,7 +110,7 @@ def test_a_missed_exit_is_marked_at_the_context_of_its_peak(one_store: Store):
     ("unit", "reversed_"),
     [("usd", True), ("r", False), ("bps", True)],  # -5 is -0.5 R of 10, and -500 bps of 100
 )
-def test_the_thresholds_are_in_the_configured_unit(one_store: Store, unit: str, reversed_: bool):
+def test_the_thresholds_are_in_the_configured_unit(one_store: Store, unit: str, reversed_: bool) -> None:
     story = round_trip("lost", profit=-5.0, **FELT_GOOD).replace(
         '"kind": "spot"', '"kind": "spot", "risk": "10"'
     )
@@ -121,7 +121,7 @@ def test_the_thresholds_are_in_the_configured_unit(one_store: Store, unit: str, 
     assert ("retrospective_reversal" in lost["tags"]) is reversed_
 
 
-def test_a_figure_that_cannot_be_told_in_the_unit_is_absent(one_store: Store):
+def test_a_figure_that_cannot_be_told_in_the_unit_is_absent(one_store: Store) -> None:
     house = House(
         one_store,
         round_trip("lost", profit=-5.0, **FELT_GOOD),
@@ -131,7 +131,7 @@ def test_a_figure_that_cannot_be_told_in_the_unit_is_absent(one_store: Store):
     assert house.episodes()["lost"]["retrospective_vs_inaction"] is None
 
 
-def test_reviewing_again_or_another_way_changes_nothing(house: House):
+def test_reviewing_again_or_another_way_changes_nothing(house: House) -> None:
     house.learn(house.position("lost"))
     house.learn(house.week())
     before = house.everything()
@@ -141,7 +141,7 @@ def test_reviewing_again_or_another_way_changes_nothing(house: House):
     assert house.everything() == before
 
 
-def test_late_data_amend_once_more_and_the_history_keeps_both(house: House):
+def test_late_data_amend_once_more_and_the_history_keeps_both(house: House) -> None:
     house.learn(house.week())
     house.tell(event("cost", "gas", "2026-03-02T09:00:00Z", kind="gas", amount="2", position="lost"))
     assert house.learn(house.week()).amended == 1
@@ -153,7 +153,7 @@ def test_late_data_amend_once_more_and_the_history_keeps_both(house: House):
     ] == pytest.approx([-5.0, -7.0])
 
 
-def test_what_the_agent_told_itself_stands_and_is_amended(house: House):
+def test_what_the_agent_told_itself_stands_and_is_amended(house: House) -> None:
     own = {"id": "lost", "agent": "ada", "at": "2026-03-02T18:00:01Z", "pnl": -4.9, "valence": 0.9}
     with house.store.write() as conn:
         memory.remember(conn, [own])
@@ -162,21 +162,21 @@ def test_what_the_agent_told_itself_stands_and_is_amended(house: House):
     assert (lost["pnl"], lost["valence"], lost["retrospective_pnl"]) == (-4.9, -0.3, -5.0)
 
 
-def test_what_is_not_believed_is_not_remembered(one_store: Store):
+def test_what_is_not_believed_is_not_remembered(one_store: Store) -> None:
     story = round_trip("odd", profit=900.0) + round_trip("fine", "2026-03-03")
     house = House(one_store, story)
     house.learn(house.week())
     assert set(house.episodes()) == {"fine"}
 
 
-def test_a_context_value_of_the_wrong_kind_costs_that_field_and_is_told_of(one_store: Store):
+def test_a_context_value_of_the_wrong_kind_costs_that_field_and_is_told_of(one_store: Store) -> None:
     house = House(one_store, round_trip("p", context={"regime": ["x"], "atr_d1": 3.0}))
     learned = house.learn(house.position("p"))
     assert learned.faults == ("left out: context.regime: must be text",)
     assert house.episodes()["p"]["context"] == {"atr_d1": 3.0}
 
 
-def test_the_registry_is_the_built_in_one_with_the_owners_fields():
+def test_the_registry_is_the_built_in_one_with_the_owners_fields() -> None:
     config = Config.model_validate(
         {
             "memory": {
@@ -194,7 +194,7 @@ def test_the_registry_is_the_built_in_one_with_the_owners_fields():
 # plans
 
 
-def test_plans_see_each_situation_once_and_re_arm_only_through_reviews(house: House):
+def test_plans_see_each_situation_once_and_re_arm_only_through_reviews(house: House) -> None:
     trigger = {
         "all": [
             {"field": "regime", "op": "==", "value": "trending"},
@@ -218,7 +218,7 @@ def test_plans_see_each_situation_once_and_re_arm_only_through_reviews(house: Ho
     assert (stored_plan.triggered, stored_plan.armed) == (2, False)
 
 
-def test_a_deep_drawdown_makes_a_review_plan_for_smaller_sizes(one_store: Store):
+def test_a_deep_drawdown_makes_a_review_plan_for_smaller_sizes(one_store: Store) -> None:
     story = round_trip("a", profit=-10.0) + round_trip("b", "2026-03-03", profit=-10.0)
     house = House(one_store, story, agent={"ada": {"capital": 100}})
     assert house.learn(house.week()).plans_made == 1
@@ -238,7 +238,7 @@ def _failing_at(store: Store, number: int) -> Callable[[], None]:
     """Let the n-th statement on the memory's tables fail; gives what takes the hook away again."""
     count = 0
 
-    def fail(_conn, _cursor, statement, *_):
+    def fail(_conn: Any, _cursor: Any, statement: str, *_: Any) -> None:
         nonlocal count
         if "memory_" in statement:
             count += 1
@@ -249,7 +249,7 @@ def _failing_at(store: Store, number: int) -> Callable[[], None]:
     return lambda: hooks.remove(store.engine, "before_cursor_execute", fail)
 
 
-def test_failing_anywhere_leaves_the_memory_as_it_was_and_the_review_done(both: House):
+def test_failing_anywhere_leaves_the_memory_as_it_was_and_the_review_done(both: House) -> None:
     house = both
     document = house.week()
     house.learn(house.position("won"))
@@ -276,7 +276,7 @@ def _killed_at(path: str, number: int) -> None:
     document = house.week()
     count = 0
 
-    def kill(_conn, _cursor, statement, *_):
+    def kill(_conn: Any, _cursor: Any, statement: str, *_: Any) -> None:
         nonlocal count
         count += "memory_" in statement
         if count == number:
@@ -287,7 +287,7 @@ def _killed_at(path: str, number: int) -> None:
     os._exit(0)
 
 
-def test_a_process_killed_anywhere_leaves_all_or_nothing(tmp_path: Path):
+def test_a_process_killed_anywhere_leaves_all_or_nothing(tmp_path: Path) -> None:
     path = str(tmp_path / "r.db")
     house = House(open_store(path), two_trades())
     house.week()
@@ -302,7 +302,7 @@ def test_a_process_killed_anywhere_leaves_all_or_nothing(tmp_path: Path):
     house.store.close()
 
 
-def test_a_damaged_memory_stops_no_review_and_says_so(house: House):
+def test_a_damaged_memory_stops_no_review_and_says_so(house: House) -> None:
     house.learn(house.position("lost"))
     with house.store.write() as conn:
         conn.exec_driver_sql("UPDATE memory_episode SET document = '{'")
@@ -314,7 +314,7 @@ def test_a_damaged_memory_stops_no_review_and_says_so(house: House):
 # through the service
 
 
-def test_the_service_learns_in_the_transaction_that_finishes_a_review(store: Store, tmp_path: Path):
+def test_the_service_learns_in_the_transaction_that_finishes_a_review(store: Store, tmp_path: Path) -> None:
     house = House(store, two_trades(), memory={"directory": tmp_path / "memory"})
     log_entries: list[Any] = []
     log = lambda name, **fields: log_entries.append((name, fields))  # noqa: E731

@@ -28,7 +28,7 @@ def message(document: Any, review: Review, *, previous: Any = None) -> Message:
     )  # fmt: skip
 
 
-def test_the_records_channel_is_off_when_records_are():
+def test_the_records_channel_is_off_when_records_are() -> None:
     assert records_channel(Config()).recipients(Config()) == ("memory",)
     off = Config.model_validate({"memory": {"records": False}})
     assert records_channel(off).recipients(off) == ()
@@ -37,7 +37,7 @@ def test_the_records_channel_is_off_when_records_are():
 
 def test_a_weekly_review_leaves_an_experiment_for_itself_and_each_heuristic_it_tested(
     house: House, tmp_path: Path
-):
+) -> None:
     review, report = house.week()
     channel = Records(tmp_path / "memory")
     for _ in range(2):
@@ -54,7 +54,7 @@ def test_a_weekly_review_leaves_an_experiment_for_itself_and_each_heuristic_it_t
     assert claim["tested_by"] == [heuristic["id"]]
 
 
-def test_reviews_of_other_kinds_leave_no_records(house: House, tmp_path: Path):
+def test_reviews_of_other_kinds_leave_no_records(house: House, tmp_path: Path) -> None:
     review, document = house.position("won")
     assert records_of(document) is None
     assert Records(tmp_path / "memory").send(message(document, review)) == Sent()
@@ -102,7 +102,7 @@ def judged(report: RetrospectiveReport, **row: Any) -> RetrospectiveReport:
 )
 def test_statuses_and_verdicts_follow_from_the_figures(
     tmp_path: Path, row: dict[str, Any], status: str, verdict: str
-):
+) -> None:
     house = House(open_store(str(tmp_path / "r.db")), two_trades())
     review, report = house.week()
     channel = Records(tmp_path / "memory")
@@ -112,7 +112,7 @@ def test_statuses_and_verdicts_follow_from_the_figures(
     house.store.close()
 
 
-def test_a_proposed_candidate_becomes_a_hypothesis_too(house: House, tmp_path: Path):
+def test_a_proposed_candidate_becomes_a_hypothesis_too(house: House, tmp_path: Path) -> None:
     review, report = house.week()
     proposal = {
         "id": "P-1", "op": "add", "heuristic": "H-9", "old": None, "evidence": "none yet",
@@ -125,7 +125,7 @@ def test_a_proposed_candidate_becomes_a_hypothesis_too(house: House, tmp_path: P
     assert "ten losing exits" in hypothesis["rationale"]
 
 
-def test_a_new_revision_keeps_its_id_and_the_figures_are_the_new_ones(house: House, tmp_path: Path):
+def test_a_new_revision_keeps_its_id_and_the_figures_are_the_new_ones(house: House, tmp_path: Path) -> None:
     review, report = house.week()
     channel = Records(tmp_path / "memory")
     channel.send(message(report, review))
@@ -138,7 +138,7 @@ def test_a_new_revision_keeps_its_id_and_the_figures_are_the_new_ones(house: Hou
     assert (whole["results"]["net_pnl"], whole["context"]["revision"]) == (pytest.approx(1.0), 2)
 
 
-def test_a_damaged_file_is_tried_again_later_named_and_never_rewritten(house: House, tmp_path: Path):
+def test_a_damaged_file_is_tried_again_later_named_and_never_rewritten(house: House, tmp_path: Path) -> None:
     review, report = house.week()
     channel = Records(tmp_path / "memory")
     channel.directory.mkdir()
@@ -152,7 +152,7 @@ def test_a_damaged_file_is_tried_again_later_named_and_never_rewritten(house: Ho
     assert [Path(record.path).name for record in damaged_records(config)] == ["hypotheses.yaml"]
 
 
-def test_a_folder_that_takes_no_files_is_tried_again(house: House, tmp_path: Path):
+def test_a_folder_that_takes_no_files_is_tried_again(house: House, tmp_path: Path) -> None:
     review, report = house.week()
     (tmp_path / "file").write_text("no folder")
     outcome = Records(tmp_path / "file" / "memory").send(message(report, review))

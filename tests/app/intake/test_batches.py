@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 
 import numpy as np
 from hypothesis import given, settings
@@ -66,7 +67,7 @@ def test_no_more_is_held_than_it_was_told_to(batches: list[Batch], most: int) ->
     received = released = 0
     largest = max((sum(len(s.t) for s in batch.marks) for batch in batches), default=0)
 
-    def counted():
+    def counted() -> Iterator[Batch]:
         nonlocal received
         for batch in batches:
             received += sum(len(series.t) for series in batch.marks)

@@ -52,7 +52,7 @@ def due(world: World) -> bool:
 # journals
 
 
-def test_a_journal_is_read_on_from_where_it_was_left(world: World):
+def test_a_journal_is_read_on_from_where_it_was_left(world: World) -> None:
     append(world, lines_of([line("equity", f"e{n}", MONDAY + n, value=1) for n in range(3)]))
     world.knock()
     first = reading(world)
@@ -66,7 +66,7 @@ def test_a_journal_is_read_on_from_where_it_was_left(world: World):
     assert len(world.events("source_read")) == 2
 
 
-def test_a_line_that_is_still_being_written_waits_for_its_end(world: World):
+def test_a_line_that_is_still_being_written_waits_for_its_end(world: World) -> None:
     whole = lines_of([line("equity", "e1", MONDAY, value=1), line("equity", "e2", MONDAY, value=2)])
     append(world, whole[:-20])
     assert world.knock().clean
@@ -78,7 +78,7 @@ def test_a_line_that_is_still_being_written_waits_for_its_end(world: World):
         assert faults.count(conn) == 0
 
 
-def test_a_bad_line_is_a_fault_with_its_number_in_the_whole_file(world: World):
+def test_a_bad_line_is_a_fault_with_its_number_in_the_whole_file(world: World) -> None:
     append(world, lines_of([line("equity", f"e{n}", MONDAY + n, value=1) for n in range(5)]))
     world.knock()
     append(world, b"nonsense\n" + lines_of([line("equity", "e9", MONDAY + 9, value=1)]))
@@ -91,7 +91,7 @@ def test_a_bad_line_is_a_fault_with_its_number_in_the_whole_file(world: World):
 
 
 @pytest.mark.parametrize("how", ["shorter", "other", "rewritten"])
-def test_a_journal_that_was_replaced_is_read_from_its_start(world: World, how: str):
+def test_a_journal_that_was_replaced_is_read_from_its_start(world: World, how: str) -> None:
     append(world, lines_of([line("equity", f"e{n}", MONDAY + n, value=1) for n in range(3)]))
     world.knock()
     events = {
@@ -105,7 +105,7 @@ def test_a_journal_that_was_replaced_is_read_from_its_start(world: World, how: s
     assert reading(world)["lines"] == len(events)
 
 
-def test_a_packed_journal_is_read_whole_when_it_changes(world: World):
+def test_a_packed_journal_is_read_whole_when_it_changes(world: World) -> None:
     path = world.folder / "bot.jsonl"
     path.write_bytes(gzip.compress(lines_of([line("equity", "e1", MONDAY, value=1)])))
     world.knock()
@@ -114,7 +114,7 @@ def test_a_packed_journal_is_read_whole_when_it_changes(world: World):
     assert stored_ids(world) == ["e1", "e2"]
 
 
-def test_the_capital_of_a_source_is_its_agents(world: World):
+def test_the_capital_of_a_source_is_its_agents(world: World) -> None:
     world.configuration["source"][0]["capital"] = 5000
     append(world, lines_of(life(1)[1:]))
     world.clock.set(MONDAY + DAY)
@@ -126,7 +126,7 @@ def test_the_capital_of_a_source_is_its_agents(world: World):
 # failing
 
 
-def test_a_source_that_cannot_be_read_raises_one_alarm_and_blocks_no_review(world: World):
+def test_a_source_that_cannot_be_read_raises_one_alarm_and_blocks_no_review(world: World) -> None:
     world.configuration["source"].insert(0, {"kind": "journal", "path": str(world.folder / "gone.jsonl")})
     append(world, lines_of([line("equity", "e1", MONDAY, value=1)]))
     world.clock.set(MONDAY + DAY + 2 * HOUR)
@@ -145,7 +145,7 @@ def test_a_source_that_cannot_be_read_raises_one_alarm_and_blocks_no_review(worl
     assert len(world.events("source_is_back")) == 1
 
 
-def test_a_source_that_fails_differently_is_news(world: World):
+def test_a_source_that_fails_differently_is_news(world: World) -> None:
     path = world.folder / "bot.jsonl"
     world.knock()
     path.mkdir()
@@ -163,7 +163,7 @@ def day(number: int, hour: int = 0) -> str:
     return format_instant(MONDAY + number * DAY + hour * HOUR).replace("T", " ").replace("Z", ".000000")
 
 
-def test_a_freqtrade_database_is_read_while_the_bot_writes_to_it(world: World):
+def test_a_freqtrade_database_is_read_while_the_bot_writes_to_it(world: World) -> None:
     """The bot keeps its database open, in WAL mode and in the middle of a transaction."""
     path = world.folder / "trades.sqlite"
     world.configuration = {
@@ -201,7 +201,7 @@ def test_a_freqtrade_database_is_read_while_the_bot_writes_to_it(world: World):
     bot.close()
 
 
-def test_a_trade_the_bot_has_corrected_is_stored_as_a_correction_and_reviewed_again(world: World):
+def test_a_trade_the_bot_has_corrected_is_stored_as_a_correction_and_reviewed_again(world: World) -> None:
     path = world.folder / "trades.sqlite"
     world.configuration = {
         "source": [{"kind": "freqtrade", "path": str(path), "agent": "ft", "capital": 1000}]
@@ -230,7 +230,7 @@ def candles(path: Path, opens: list[int], price: float = 100.0) -> None:
     path.write_text("date,open,high,low,close,volume\n" + "\n".join(rows) + "\n")
 
 
-def test_a_folder_of_candles_is_read_file_by_file_as_they_change(world: World):
+def test_a_folder_of_candles_is_read_file_by_file_as_they_change(world: World) -> None:
     folder = world.folder / "data"
     folder.mkdir()
     world.configuration = {"source": [{"kind": "marks", "path": str(folder)}]}
@@ -253,7 +253,7 @@ def test_a_folder_of_candles_is_read_file_by_file_as_they_change(world: World):
     assert not due(world)
 
 
-def test_a_signature_tells_nothing_of_what_it_was_made_of(tmp_path: Path):
+def test_a_signature_tells_nothing_of_what_it_was_made_of(tmp_path: Path) -> None:
     source = SourceTable.model_validate({"kind": "journal", "path": str(tmp_path / "secret.jsonl")})
     assert "secret" not in signature_of(source) + key_of(source, "host")
     before = signature_of(source)
@@ -261,7 +261,7 @@ def test_a_signature_tells_nothing_of_what_it_was_made_of(tmp_path: Path):
     assert signature_of(source) != before
 
 
-def test_nothing_new_is_nothing_to_do(world: World):
+def test_nothing_new_is_nothing_to_do(world: World) -> None:
     append(world, lines_of([line("equity", "e1", MONDAY, value=1)]))
     assert due(world)
     world.knock()

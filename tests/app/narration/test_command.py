@@ -65,7 +65,7 @@ def settled(folder: Path, url: str) -> list[str]:
     return ["--config", str(folder / "config.toml"), "--db", str(folder / "retro.db")]
 
 
-def test_narrate_changes_words_only_and_says_on_stderr_who_wrote_them(place: Path):
+def test_narrate_changes_words_only_and_says_on_stderr_who_wrote_them(place: Path) -> None:
     with FakeModel(said(GOOD)) as model:
         start = [*settled(place, model.url), "review", "weekly", "--at", "2026-03-03", "--narrate"]
         outputs = {form: retro(*start, "--format", form, **KEY) for form in ("json", "md")}
@@ -90,13 +90,13 @@ def test_narrate_changes_words_only_and_says_on_stderr_who_wrote_them(place: Pat
     assert report["provenance"] == bare["provenance"]
 
 
-def test_without_narrate_nobody_is_asked_and_nothing_booked(place: Path):
+def test_without_narrate_nobody_is_asked_and_nothing_booked(place: Path) -> None:
     with FakeModel(said(GOOD)) as model:
         done = retro(*settled(place, model.url), "review", "weekly", "--at", "2026-03-03", **KEY)
         assert (done.returncode, model.requests) == (0, [])
 
 
-def test_a_position_is_worded_too(place: Path):
+def test_a_position_is_worded_too(place: Path) -> None:
     answer = {"what_went_wrong": "It was left at {p.t-2.final_pnl}.", "lesson": "Wait for the range."}
     with FakeModel(said(answer)) as model:
         done = retro(*settled(place, model.url), "review", "position", "t-2", "--narrate", "--json", **KEY)
@@ -114,7 +114,9 @@ def test_a_position_is_worded_too(place: Path):
         (said(GOOD), {}, "there is no key (ANTHROPIC_API_KEY)"),
     ],
 )
-def test_without_a_sound_answer_the_command_succeeds_plainly(place: Path, answer: Answer, env, why):
+def test_without_a_sound_answer_the_command_succeeds_plainly(
+    place: Path, answer: Answer, env: Any, why: str
+) -> None:
     with FakeModel(answer) as model:
         start = [*settled(place, model.url), "review", "weekly", "--at", "2026-03-03"]
         done = retro(*start, "--narrate", "--json", **env)
@@ -128,7 +130,7 @@ def test_without_a_sound_answer_the_command_succeeds_plainly(place: Path, answer
 
 def test_a_weekly_review_of_the_sample_agent_costs_under_a_cent(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+) -> None:
     """At T1 list prices, tokens as the double counts them (three bytes each), with a full answer and no cache."""
     start = ["--db", str(tmp_path / "retro.db")]
     assert retro(*start, "ingest", "journal", str(SAMPLE / "agent.jsonl")).returncode == 0
@@ -167,7 +169,7 @@ def examined(store: Store | None, url: str, env: dict[str, str], **llm: Any) -> 
 ALIVE: dict[str, dict[str, Any]] = {"claude-haiku-5-5": {}, "claude-sonnet-5-5": {}}
 
 
-def test_doctor_is_content_with_a_key_and_living_models_that_have_a_price(house: Store):
+def test_doctor_is_content_with_a_key_and_living_models_that_have_a_price(house: Store) -> None:
     with FakeModel(said(GOOD), models=ALIVE) as model:
         findings = examined(house, model.url, KEY)
     assert {check.state for check in findings} == {"ok"}
@@ -190,20 +192,22 @@ def test_doctor_is_content_with_a_key_and_living_models_that_have_a_price(house:
          "note", "retires on 2026-12-01"),
     ],
 )  # fmt: skip
-def test_doctor_names_what_keeps_a_model_from_wording(house: Store, llm, env, models, state: str, words: str):
+def test_doctor_names_what_keeps_a_model_from_wording(
+    house: Store, llm: dict[str, Any], env: Any, models: Any, state: str, words: str
+) -> None:
     with FakeModel(said(GOOD), models=models) as model:
         findings = examined(house, model.url, env, **llm)
     assert any(check.state == state and words in check.detail for check in findings), findings
 
 
-def test_doctor_without_a_network_does_not_call_a_model_broken(house: Store):
+def test_doctor_without_a_network_does_not_call_a_model_broken(house: Store) -> None:
     with FakeModel(said(GOOD)) as model:
         url = model.url
     findings = examined(house, url, KEY)
     assert {check.state for check in findings} == {"ok", "note"}
 
 
-def test_doctor_tells_what_was_spent_this_month(house: Store):
+def test_doctor_tells_what_was_spent_this_month(house: Store) -> None:
     order = spend.Order("a", "r", 1, NOW, "T1", "m", Decimal("9.5"), "d", "p", "{}")
     caps = spend.Caps(Decimal(10), Decimal(10), Decimal(10), NOW - DAY, NOW - DAY)
     with house.write() as conn:

@@ -68,7 +68,7 @@ def figures_of(report: RetrospectiveReport) -> dict[str, Any]:
     }
 
 
-def test_only_words_change(house: Store, report: RetrospectiveReport):
+def test_only_words_change(house: Store, report: RetrospectiveReport) -> None:
     narrated_report, model = narrate(house, report, said(GOOD))
     before = plain.words(report)
     assert narrated_report.narrative.source == "model"
@@ -87,7 +87,7 @@ def test_only_words_change(house: Store, report: RetrospectiveReport):
     assert len(model.calls) == 1
 
 
-def test_the_ledger_comes_to_what_the_model_counted(store: Store, report: RetrospectiveReport):
+def test_the_ledger_comes_to_what_the_model_counted(store: Store, report: RetrospectiveReport) -> None:
     """On both databases: every token of every answer, at the price of its kind, and nothing else."""
     script = [
         said(with_text("It made 5.")),
@@ -122,7 +122,7 @@ def test_the_ledger_comes_to_what_the_model_counted(store: Store, report: Retros
 
 def test_eight_processes_share_one_budget_and_the_ledger_still_comes_to_the_token(
     store: Store, database_url: str, report: RetrospectiveReport
-):
+) -> None:
     """Eight at once ask for far more words than there is money for: what is booked is what was answered, under the cap."""
     cap = Decimal("0.03")
 
@@ -157,7 +157,7 @@ def test_eight_processes_share_one_budget_and_the_ledger_still_comes_to_the_toke
 
 def test_a_second_attempt_gets_the_faults_and_the_same_stable_beginning(
     house: Store, report: RetrospectiveReport
-):
+) -> None:
     narrated_report, model = narrate(house, report, [said(with_text("H-7 lost 5 USDC.")), said(GOOD)])
     assert narrated_report.narrative.source == "model"
     first, second = (request.body for request in model.calls)
@@ -167,19 +167,21 @@ def test_a_second_attempt_gets_the_faults_and_the_same_stable_beginning(
     assert "what_worked: a number that code did not write" in second["messages"][2]["content"]
 
 
-def test_an_answer_that_did_not_fit_gets_twice_the_room_once(house: Store, report: RetrospectiveReport):
+def test_an_answer_that_did_not_fit_gets_twice_the_room_once(
+    house: Store, report: RetrospectiveReport
+) -> None:
     narrated_report, model = narrate(house, report, [truncated("{"), said(GOOD)])
     assert narrated_report.narrative.source == "model"
     assert [request.body["max_tokens"] for request in model.calls] == [8000, 16000]
 
 
-def test_the_text_is_found_behind_thinking(house: Store, report: RetrospectiveReport):
+def test_the_text_is_found_behind_thinking(house: Store, report: RetrospectiveReport) -> None:
     blocks = [{"type": "thinking", "thinking": "5"}, {"type": "text", "text": json.dumps(GOOD)}]
     narrated_report, _ = narrate(house, report, Answer(content=blocks))
     assert narrated_report.narrative.source == "model"
 
 
-def test_a_cap_is_kept_and_named(house: Store, report: RetrospectiveReport):
+def test_a_cap_is_kept_and_named(house: Store, report: RetrospectiveReport) -> None:
     narrated_report, model = narrate(house, report, said(GOOD), max_usd_per_review=0.001)
     assert model.calls == []
     assert (narrated_report.narrative.source, narrated_report.narrative.cost) == ("plain", None)
@@ -200,8 +202,8 @@ def test_a_cap_is_kept_and_named(house: Store, report: RetrospectiveReport):
     ],
 )
 def test_without_a_key_a_price_or_leave_nobody_is_asked(
-    house: Store, report: RetrospectiveReport, llm, env, why: str
-):
+    house: Store, report: RetrospectiveReport, llm: dict[str, Any], env: Any, why: str
+) -> None:
     with FakeModel(said(GOOD)) as model:
         narrated_report = narrated(house, configured(model.url, **llm), env, report, NOW)
     assert why in (narrated_report.narrative.why or "")
@@ -211,7 +213,7 @@ def test_without_a_key_a_price_or_leave_nobody_is_asked(
 
 def test_a_ledger_that_cannot_be_written_lets_nobody_be_asked(
     house: Store, report: RetrospectiveReport, tmp_path: Path
-):
+) -> None:
     (tmp_path / "retro.db").unlink()
     with FakeModel(said(GOOD)) as model:
         narrated_report = narrated(house, configured(model.url), KEY, report, NOW)
@@ -224,7 +226,9 @@ def test_a_ledger_that_cannot_be_written_lets_nobody_be_asked(
     [("daily", "T1"), ("weekly", "T1"), ("custom", "T1"), ("loss", "T1"), ("position", "T1"), ("epoch", "T2"),
      ("death", "T2")],
 )  # fmt: skip
-def test_the_tier_follows_the_kind_of_review(house: Store, report: RetrospectiveReport, kind: str, tier: str):
+def test_the_tier_follows_the_kind_of_review(
+    house: Store, report: RetrospectiveReport, kind: str, tier: str
+) -> None:
     assert tier_of(configured(), kind) == tier
     if kind != "position":
         kinded = report.model_copy(update={"horizon": kind})
@@ -239,7 +243,7 @@ def test_the_tier_follows_the_kind_of_review(house: Store, report: Retrospective
 @pytest.mark.parametrize(("usual", "epochs"), [("T2", "T1"), ("T0", "T2"), ("T1", "T0")])
 def test_the_configuration_says_which_tier_words_which_kind(
     house: Store, report: RetrospectiveReport, usual: str, epochs: str
-):
+) -> None:
     with FakeModel(said(GOOD)) as model:
         tiers = {"review_inference_tier": usual, "epoch_inference_tier": epochs}
         config = configured(model.url).model_copy(
@@ -255,7 +259,7 @@ def test_the_configuration_says_which_tier_words_which_kind(
             )
 
 
-def test_a_review_taken_up_again_is_not_paid_twice(house: Store, report: RetrospectiveReport):
+def test_a_review_taken_up_again_is_not_paid_twice(house: Store, report: RetrospectiveReport) -> None:
     script: Callable[[dict[str, Any]], Answer] = lambda body: said(  # noqa: E731
         GOOD if len(body["messages"]) > 1 else with_text("5")
     )
@@ -269,7 +273,7 @@ def test_a_review_taken_up_again_is_not_paid_twice(house: Store, report: Retrosp
 
 
 @pytest.mark.parametrize("form", ["json", "text", "md", "html"])
-def test_slots_are_filled_in_every_format(house: Store, report: RetrospectiveReport, form: Any):
+def test_slots_are_filled_in_every_format(house: Store, report: RetrospectiveReport, form: Any) -> None:
     narrated_report, _ = narrate(house, report, said(GOOD))
     page = " ".join(render(narrated_report, form).split())
     assert "{pnl." not in page
@@ -277,7 +281,7 @@ def test_slots_are_filled_in_every_format(house: Store, report: RetrospectiveRep
     assert "The week ended at -2.40 USDC" in page
 
 
-def test_exchanges_are_kept_for_replay(house: Store, report: RetrospectiveReport):
+def test_exchanges_are_kept_for_replay(house: Store, report: RetrospectiveReport) -> None:
     narrated_report, model = narrate(house, report, [said(with_text("5")), said(GOOD)])
     exchanges = model_exchanges(house, "w.weekly.2026-W10")
     assert [exchange["request"] for exchange in exchanges] == [request.body for request in model.calls]
@@ -293,7 +297,7 @@ def test_exchanges_are_kept_for_replay(house: Store, report: RetrospectiveReport
     assert KEY["ANTHROPIC_API_KEY"] not in json.dumps(exchanges)
 
 
-def test_a_position_is_worded_the_same_way(house: Store, report: RetrospectiveReport):
+def test_a_position_is_worded_the_same_way(house: Store, report: RetrospectiveReport) -> None:
     position = next(p for p in plain.words(report).positions if p.position_id == "t-2")
     answer = {"what_went_wrong": "It was left at {p.t-2.final_pnl}.", "lesson": "Wait for the range."}
     with FakeModel([said(answer), said(answer | {"lesson": "Wait 5 days."})]) as model:
@@ -308,7 +312,7 @@ def test_a_position_is_worded_the_same_way(house: Store, report: RetrospectiveRe
         assert (worded_position, narrative.source) == (position, "plain")
 
 
-def test_answers_over_the_wire_leave_no_figure_but_codes(house: Store, report: RetrospectiveReport):
+def test_answers_over_the_wire_leave_no_figure_but_codes(house: Store, report: RetrospectiveReport) -> None:
     """As in-process, but through the whole way: about a hundred answers, a third of them sound."""
     answers = [
         *islice(generated(sound_answer, 5), 30),

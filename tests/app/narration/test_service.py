@@ -63,7 +63,7 @@ def spent(store: Store) -> spend.Spent:
         return spend.spent(conn)
 
 
-def test_the_service_words_every_kind_of_review_and_books_it(store: Store, tmp_path: Path):
+def test_the_service_words_every_kind_of_review_and_books_it(store: Store, tmp_path: Path) -> None:
     with FakeModel(answers) as model:
         world = home(store, tmp_path, model.url)
         tally = world.knock(**world.service())
@@ -84,7 +84,7 @@ def test_the_service_words_every_kind_of_review_and_books_it(store: Store, tmp_p
     assert exchange["prompt"] == document.narrative.prompt
 
 
-def test_what_words_cost_is_in_the_books_of_the_day_they_were_written(store: Store, tmp_path: Path):
+def test_what_words_cost_is_in_the_books_of_the_day_they_were_written(store: Store, tmp_path: Path) -> None:
     with FakeModel(answers) as model:
         world = home(store, tmp_path, model.url)
         world.knock(**world.service())
@@ -109,7 +109,7 @@ def test_what_words_cost_is_in_the_books_of_the_day_they_were_written(store: Sto
 )
 def test_fault_17_without_an_answer_every_review_is_done_on_time_in_plain_words(
     house: Store, tmp_path: Path, script: Any, llm: dict[str, Any], why: str
-):
+) -> None:
     with FakeModel(script) as model:
         world = home(house, tmp_path, model.url, **llm)
         tally = world.knock(**world.service())
@@ -122,7 +122,7 @@ def test_fault_17_without_an_answer_every_review_is_done_on_time_in_plain_words(
 
 def test_a_process_killed_while_the_model_answers_leaves_its_reservation_spent_and_the_review_is_made(
     house: Store, tmp_path: Path
-):
+) -> None:
     """Nobody can know whether that answer was billed: the ledger never says less than the model counted."""
     doomed: list[int] = []
 

@@ -54,7 +54,7 @@ def total(store: Store, agent: str = "a") -> spend.Spent:
         return spend.costs_of(conn, agent, 0, 1 << 62)
 
 
-def test_a_reservation_counts_at_its_worst_until_it_is_settled(store: Store):
+def test_a_reservation_counts_at_its_worst_until_it_is_settled(store: Store) -> None:
     receipt = reserve(store)
     assert total(store) == spend.Spent(CENT, 1, {"T1": CENT}, 0, 0)
     settle(store, receipt, "0.0012345678901")
@@ -62,14 +62,14 @@ def test_a_reservation_counts_at_its_worst_until_it_is_settled(store: Store):
     assert total(store) == spend.Spent(exact, 1, {"T1": exact}, 123, 7)
 
 
-def test_a_cost_that_nobody_learned_stays_at_the_reservation(store: Store):
+def test_a_cost_that_nobody_learned_stays_at_the_reservation(store: Store) -> None:
     settle(store, reserve(store), None, None)
     assert total(store).usd == CENT
     with store.read() as conn:
         assert [exchange.outcome for exchange in spend.exchanges(conn, ORDER.review)] == ["end_turn"]
 
 
-def test_settling_twice_changes_nothing(store: Store):
+def test_settling_twice_changes_nothing(store: Store) -> None:
     receipt = reserve(store)
     settle(store, receipt, "0.001")
     settle(store, receipt, "0.009")
@@ -89,13 +89,15 @@ def test_settling_twice_changes_nothing(store: Store):
     ],
     ids=["review", "day", "month"],
 )
-def test_a_cap_is_filled_to_its_last_cent_and_not_beyond(store: Store, vary, fits: int, name: str):
+def test_a_cap_is_filled_to_its_last_cent_and_not_beyond(
+    store: Store, vary: Any, fits: int, name: str
+) -> None:
     receipts = [reserve(store, replace(ORDER, **vary(n))) for n in range(fits + 1)]
     assert all(isinstance(receipt, int) for receipt in receipts[:fits])
     assert str(receipts[fits]).startswith(f"the cap of {name} leaves no room")
 
 
-def test_another_revision_and_another_day_have_their_own_room(store: Store):
+def test_another_revision_and_another_day_have_their_own_room(store: Store) -> None:
     for _ in range(5):
         reserve(store)
     assert isinstance(reserve(store), str)
@@ -104,12 +106,12 @@ def test_another_revision_and_another_day_have_their_own_room(store: Store):
     assert isinstance(reserve(store, replace(ORDER, review="r", at=NOW + DAY), tomorrow), int)
 
 
-def test_a_refused_reservation_leaves_nothing_behind(store: Store):
+def test_a_refused_reservation_leaves_nothing_behind(store: Store) -> None:
     assert isinstance(reserve(store, replace(ORDER, worst=Decimal(1))), str)
     assert total(store).calls == 0
 
 
-def test_costs_are_those_of_one_agent_in_one_span(store: Store):
+def test_costs_are_those_of_one_agent_in_one_span(store: Store) -> None:
     for agent, at in [("a", 10), ("a", 20), ("b", 10)]:
         reserve(store, replace(ORDER, agent=agent, at=at, tier=f"T{at // 10}"))
     with store.read() as conn:
@@ -118,7 +120,7 @@ def test_costs_are_those_of_one_agent_in_one_span(store: Store):
         assert spend.spent(conn).usd == 3 * CENT
 
 
-def test_calls_are_inference_costs_of_an_agent_that_counts_in_dollars(store: Store):
+def test_calls_are_inference_costs_of_an_agent_that_counts_in_dollars(store: Store) -> None:
     reserve(store, replace(ORDER, at=10))
     settle(store, reserve(store, replace(ORDER, at=20, tier="T2")), "0.002")
     settle(store, reserve(store, replace(ORDER, at=30)), "0", None)
@@ -148,7 +150,7 @@ def test_calls_are_inference_costs_of_an_agent_that_counts_in_dollars(store: Sto
 )
 def test_an_agent_that_counts_in_something_else_has_them_at_the_mark_of_the_day_or_is_told(
     store: Store, mark: dict[str, Any], worth: str | None
-):
+) -> None:
     mark_event = {"type": "mark", "id": "m", "agent": "a", "at": NOW - DAY // 2} | mark
     mark_event |= {"at": format_instant(mark_event["at"] // 1_000_000 * 1_000_000)}
     assert live(store, json.dumps(mark_event).encode() + b"\n").clean
@@ -165,7 +167,7 @@ def test_an_agent_that_counts_in_something_else_has_them_at_the_mark_of_the_day_
     assert reviewing_costs.warnings(NOW + 1, "EUR") == []
 
 
-def test_an_exchange_is_kept_to_the_byte(store: Store):
+def test_an_exchange_is_kept_to_the_byte(store: Store) -> None:
     request = '{"text":"Ünï\\u0000 \U0001f600"}'
     receipt = reserve(store, replace(ORDER, request=request))
     settle(store, receipt, "0.001")
@@ -180,7 +182,7 @@ def test_an_exchange_is_kept_to_the_byte(store: Store):
     )
 
 
-def test_only_a_paid_answer_to_the_same_request_is_used_again(store: Store):
+def test_only_a_paid_answer_to_the_same_request_is_used_again(store: Store) -> None:
     def again(digest: str) -> bool:
         with store.read() as conn:
             return spend.answered(conn, ORDER.review, 1, digest) is not None
@@ -192,7 +194,7 @@ def test_only_a_paid_answer_to_the_same_request_is_used_again(store: Store):
     assert not again("d2")
 
 
-def test_eight_processes_cannot_overdraw_one_budget(store: Store, database_url: str):
+def test_eight_processes_cannot_overdraw_one_budget(store: Store, database_url: str) -> None:
     """Eight at once want three times what there is: what they get together is the cap, to the cent."""
 
     def spends(worker: int) -> None:
@@ -217,7 +219,7 @@ def test_eight_processes_cannot_overdraw_one_budget(store: Store, database_url: 
     assert total(store).usd == Decimal("0.32")
 
 
-def test_the_reservation_of_a_process_that_died_stays_spent(store: Store, database_url: str):
+def test_the_reservation_of_a_process_that_died_stays_spent(store: Store, database_url: str) -> None:
     def dies() -> None:
         own = open_store(database_url)
         reserve(own)

@@ -51,7 +51,7 @@ ROOM = 25
 BATCHES = [INJECTIONS[start : start + ROOM] for start in range(0, len(INJECTIONS), ROOM)]
 
 
-def test_the_corpus_is_large_enough():
+def test_the_corpus_is_large_enough() -> None:
     assert len(INJECTIONS) >= 200
 
 
@@ -94,7 +94,7 @@ def weeks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Week]]:
         week.store.close()
 
 
-def test_every_text_reaches_its_review(weeks: list[Week]):
+def test_every_text_reaches_its_review(weeks: list[Week]) -> None:
     """The corpus is really there: otherwise the rest of this file says nothing."""
     reasons = [p.entry_reasoning or "" for week in weeks for p in week.report.positions]
     reasons += [p.exit_reasoning or "" for week in weeks for p in week.report.positions]
@@ -104,7 +104,7 @@ def test_every_text_reaches_its_review(weeks: list[Week]):
 
 def test_fault_19_without_a_model_figures_recommendations_proposals_and_diff_are_the_same_bytes(
     weeks: list[Week],
-):
+) -> None:
     honest, *injected_weeks = weeks
     assert honest.proposals != "[]"
     for week in injected_weeks:
@@ -151,7 +151,7 @@ def quotes(request: dict[str, Any]) -> Answer:
 @pytest.mark.parametrize("script", [obeys, words_rules, quotes])
 def test_fault_19_a_model_that_believes_the_agent_changes_no_figure_and_no_proposal(
     weeks: list[Week], script: Callable[[dict[str, Any]], Answer]
-):
+) -> None:
     honest, *injected_weeks = weeks
     with FakeModel(script) as model:
         config = configured(model.url, max_usd_per_review=9, max_usd_per_day=99, max_usd_per_month=99)
@@ -169,7 +169,9 @@ def test_fault_19_a_model_that_believes_the_agent_changes_no_figure_and_no_propo
         assert len(model.calls) >= len(weeks)
 
 
-def test_what_a_model_reads_of_the_agent_is_fenced_harmless_and_apart_from_the_figures(weeks: list[Week]):
+def test_what_a_model_reads_of_the_agent_is_fenced_harmless_and_apart_from_the_figures(
+    weeks: list[Week],
+) -> None:
     """The figures block and the instructions are the same bytes; a note cannot close its fence."""
     honest, *injected_requests = (
         request_of(report_subject(plain.words(week.report)), "claude-haiku-5-5", week.report.id)
@@ -191,7 +193,9 @@ def test_what_a_model_reads_of_the_agent_is_fenced_harmless_and_apart_from_the_f
 
 
 @pytest.mark.parametrize("form", ["md", "html", "text"])
-def test_a_page_in_a_gullible_models_words_carries_no_markup_of_the_agents(weeks: list[Week], form: Any):
+def test_a_page_in_a_gullible_models_words_carries_no_markup_of_the_agents(
+    weeks: list[Week], form: Any
+) -> None:
     """The agent's reasons are not on this page, so whatever is there of them came through the model."""
     with FakeModel(quotes) as model:
         config = configured(model.url, max_usd_per_review=9, max_usd_per_day=99, max_usd_per_month=99)
@@ -223,7 +227,7 @@ def beside_the_words(report: RetrospectiveReport) -> str:
     return before + words[words.index("WHERE THE MONEY CAME FROM") :]
 
 
-def test_fault_19_without_a_model_the_mail_is_the_same_bytes(weeks: list[Week]):
+def test_fault_19_without_a_model_the_mail_is_the_same_bytes(weeks: list[Week]) -> None:
     honest, *injected_mails = [mail_of(plain.words(week.report)) for week in weeks]
     assert "H-7" in honest[0].split("What is proposed?")[1].split("IN WORDS")[0]
     assert all(mail == honest for mail in injected_mails)
@@ -232,7 +236,7 @@ def test_fault_19_without_a_model_the_mail_is_the_same_bytes(weeks: list[Week]):
 @pytest.mark.parametrize("script", [obeys, quotes])
 def test_fault_19_a_gullible_models_mail_differs_in_its_words_alone(
     weeks: list[Week], script: Callable[[dict[str, Any]], Answer]
-):
+) -> None:
     honest, *injected_weeks = weeks
     bare = beside_the_words(plain.words(honest.report))
     sources = set()
@@ -270,7 +274,7 @@ def request_of_week(week: Week, report: RetrospectiveReport, place: Path) -> tup
     return request, commit
 
 
-def test_fault_19_pull_requests_are_the_same_bytes(weeks: list[Week], tmp_path: Path):
+def test_fault_19_pull_requests_are_the_same_bytes(weeks: list[Week], tmp_path: Path) -> None:
     """Title, body, branch, commit message and diff: each in a repository of its own."""
     honest, *injected_requests = [
         request_of_week(week, plain.words(week.report), tmp_path / str(n)) for n, week in enumerate(weeks)
@@ -282,7 +286,7 @@ def test_fault_19_pull_requests_are_the_same_bytes(weeks: list[Week], tmp_path: 
 @pytest.mark.parametrize(("script", "added"), [(words_rules, 0), (said(GOOD), 1)], ids=["gullible", "sound"])
 def test_fault_19_a_models_candidate_in_a_pull_request_is_its_own_or_none(
     weeks: list[Week], tmp_path: Path, script: Script, added: int
-):
+) -> None:
     """A rule in the agent's words never gets there; one that stands is the same beside any text."""
     honest, *injected_weeks = weeks[:1] + weeks[-2:]
     bare, commit = request_of_week(honest, plain.words(honest.report), tmp_path / "bare")

@@ -28,7 +28,7 @@ def life() -> bytes:
     return "".join(json.dumps(event) + "\n" for event in events).encode()
 
 
-def test_readers_who_find_the_book_stale_at_once_all_read_the_same(database_url: str):
+def test_readers_who_find_the_book_stale_at_once_all_read_the_same(database_url: str) -> None:
     store = open_store(database_url)
     live(store, life())
     otherwise = {
