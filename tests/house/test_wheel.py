@@ -32,10 +32,10 @@ class Installed(NamedTuple):
         )  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+@pytest.fixture
+def installed(tmp_path: Path) -> Installed:
     """Nothing of the environment that runs the tests: not its packages, not the sources it points to."""
-    place = tmp_path_factory.mktemp("wheel")
+    place = tmp_path
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(place / "dist")]
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
     (wheel,) = (place / "dist").glob("*.whl")
@@ -56,7 +56,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     return Installed(wheel, place / "env" / "bin", empty)
 
 
-def test_it_says_its_version_and_where_it_is_not(installed: Installed) -> None:
+def says_its_version_and_lies_in_the_environment(installed: Installed) -> None:
     done = installed.run("retro", "--version")
     assert (done.returncode, done.stderr) == (0, "")
     assert __version__ in done.stdout
@@ -64,7 +64,7 @@ def test_it_says_its_version_and_where_it_is_not(installed: Installed) -> None:
     assert Path(home.strip()).is_relative_to(installed.bin.parent)
 
 
-def test_it_carries_what_is_no_python_and_nothing_of_the_tests(installed: Installed) -> None:
+def carries_what_is_no_python_and_nothing_of_the_tests(installed: Installed) -> None:
     names = zipfile.ZipFile(installed.wheel).namelist()
     assert sum(name.endswith(".sql") for name in names) >= 6
     assert sum(name.endswith(".j2") for name in names) >= 4
@@ -72,7 +72,7 @@ def test_it_carries_what_is_no_python_and_nothing_of_the_tests(installed: Instal
     assert [name for name in names if re.match(r"(tests|benchmarks|examples|docs)/", name)] == []
 
 
-def test_it_runs_the_demo(installed: Installed) -> None:
+def runs_the_demo(installed: Installed) -> None:
     shutil.copytree(ROOT / "examples", installed.place / "examples")
     done = installed.run("python", "examples/demo.py")
     assert done.returncode == 0, done.stderr
@@ -80,7 +80,15 @@ def test_it_runs_the_demo(installed: Installed) -> None:
     assert {path.suffix for path in (installed.place / "demo").iterdir()} >= {".html", ".md", ".json"}
 
 
-def test_its_doctor_finds_a_house_that_works(installed: Installed) -> None:
+def is_sound_to_its_doctor(installed: Installed) -> None:
     done = installed.run("retro", "doctor")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "broken" not in done.stdout.replace("nothing broken", "")
+
+
+def test_the_wheel_works_in_an_empty_environment(installed: Installed) -> None:
+    """One test, so that several workers do not build and install it several times."""
+    says_its_version_and_lies_in_the_environment(installed)
+    carries_what_is_no_python_and_nothing_of_the_tests(installed)
+    runs_the_demo(installed)
+    is_sound_to_its_doctor(installed)
