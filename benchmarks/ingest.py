@@ -37,7 +37,7 @@ def life(events: int) -> Iterator[EventRow]:
     draw = random.Random(1)
     for i in range(events):
         at = START + i * 1_000_000 + draw.randrange(1_000_000)
-        position = f"p{i // 8}"
+        position: str | None = f"p{i // 8}"
         stamp = f'"id":"e{i}","agent":"bench","at":{at // 1000}'
         match i & 3:
             case 0:

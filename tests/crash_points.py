@@ -59,7 +59,8 @@ class Stage:
         world.clock.set(MONDAY + DAY + 2 * HOUR)
         world.tell(life(1))
         world.store.close()
-        self.expected, self.files = {}, {}
+        self.expected: dict[str, Any] = {}
+        self.files: dict[str, Any] = {}
         calm = self._take("calm")
         self.points = traced(lambda: self.knock(calm)).calls
         self.expected, self.files = self.outcome(calm)

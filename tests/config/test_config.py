@@ -91,7 +91,7 @@ def test_the_example_says_what_the_defaults_are() -> None:
 def test_the_example_names_every_key_and_explains_it() -> None:
     """Those without a default stand there commented out, each in its own table."""
     _, *tables = re.split(r"^(?=(?:# )?\[+\w+)", example(), flags=re.MULTILINE)
-    sections = {re.match(r"(?:# )?\[+(\w+)", table)[1]: table for table in reversed(tables)}  # type: ignore[index]
+    sections = {re.match(r"(?:# )?\[+(\w+)", table)[1]: table for table in reversed(tables)}
     assert set(sections) == set(Config.model_fields)
     for name, field in Config.model_fields.items():
         if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from retro.periods import Horizon
 from retro.report import Breakdowns, dump
 from retro.store.database import open_store
 from tests.worlds.lives import agent_of, live, report, settings_for
@@ -75,7 +76,7 @@ def test_nothing_is_nan_and_no_zero_is_negative(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("hours", [-5000, -30, 9000])
 @pytest.mark.parametrize("horizon", ["daily", "weekly", "epoch"])
-def test_a_period_without_events_is_an_empty_report(life: Life, hours: int, horizon: str) -> None:
+def test_a_period_without_events_is_an_empty_report(life: Life, hours: int, horizon: Horizon) -> None:
     """Long before the birth, and long after the last event with nothing open."""
     life.tell(0, "equity", balances={"USDC": 100}, value=100)
     life.trade("p", (1, 100), (5, 104))

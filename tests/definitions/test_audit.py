@@ -147,7 +147,7 @@ def test_shared_credit_adds_up_to_the_outcomes(life: Life) -> None:
         "H-2": approx(10 / 3),
         "dip": approx(10 / 3 - 5),
     }
-    assert fsum(r.shared_pnl for r in rows) == approx(5)
+    assert fsum(r.shared_pnl or 0.0 for r in rows) == approx(5)
 
 
 def test_ids_are_read_from_the_reasoning_where_no_cites_are_given(life: Life) -> None:

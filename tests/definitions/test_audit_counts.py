@@ -7,6 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from math import fsum, sqrt
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,10 +22,12 @@ from tests.worlds.oracle import DAY, WEEK, Life, approx, instant, student_p
 class Counted:
     """What was cited and what came of it, counted while the life was made up."""
 
-    cited: dict = field(default_factory=lambda: defaultdict(int))
-    outcome: dict = field(default_factory=lambda: defaultdict(lambda: defaultdict(float)))
-    shared: dict = field(default_factory=lambda: defaultdict(float))
-    days: dict = field(default_factory=dict)
+    cited: dict[Any, int] = field(default_factory=lambda: defaultdict(int))
+    outcome: dict[Any, dict[str, float]] = field(
+        default_factory=lambda: defaultdict(lambda: defaultdict(float))
+    )
+    shared: dict[Any, float] = field(default_factory=lambda: defaultdict(float))
+    days: dict[Any, Any] = field(default_factory=dict)
 
 
 def week_of_citations(life: Life, rng: random.Random) -> Counted:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from math import fsum
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -68,8 +69,8 @@ def test_owners_money_at_midnight_is_not_pnl_of_either_day(life: Life) -> None:
     assert second.equity[-1].flow == 30
 
 
-LONDON = {"owner": {"time_zone": "Europe/London"}}
-NEW_YORK = {"owner": {"time_zone": "America/New_York"}}
+LONDON: dict[str, Any] = {"owner": {"time_zone": "Europe/London"}}
+NEW_YORK: dict[str, Any] = {"owner": {"time_zone": "America/New_York"}}
 
 
 @pytest.mark.parametrize(

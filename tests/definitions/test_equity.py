@@ -158,7 +158,7 @@ def test_daily_returns_by_hand(life: Life) -> None:
         level *= 1 + r
         curve = max(curve, level)
         worst = min(worst, level / curve - 1)
-    assert abs(week.risk.max_drawdown) == approx(abs(worst))
+    assert abs(week.risk.max_drawdown or 0.0) == approx(abs(worst))
     assert week.risk.noisy
     assert week.pnl.risk_adjusted_return is None  # no yield to speak of
 

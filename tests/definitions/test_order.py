@@ -101,7 +101,7 @@ def test_late_lines_within_a_day_do_not_disturb_the_wallet(tmp_path: Path) -> No
 
 def test_within_an_instant_entries_come_before_accruals_and_exits_last(tmp_path: Path) -> None:
     """Deposit, interest, withdrawal and exit of one instant, told in every order."""
-    events = [
+    events: list[tuple[str, dict[str, Any]]] = [
         ("position", {"position": "l", "kind": "lending", "instrument": "USDC"}),
         ("flow", {"position": "l", "kind": "deposit", "asset": "USDC", "quantity": 100}),
         ("flow", {"position": "l", "kind": "interest", "asset": "USDC", "quantity": 2}),

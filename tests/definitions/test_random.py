@@ -47,7 +47,7 @@ class Slow:
         return max(3 * self.gap, span / 10)
 
     def checkpoints(self) -> list[tuple[str, float | None, float | None, bool]]:
-        rows = []
+        rows: list[tuple[str, float | None, float | None, bool]] = []
         for name, offset in OFFSETS.items():
             if self.entry + offset < self.exit:
                 at = self.entry + offset
@@ -157,7 +157,7 @@ def test_lives_of_random_trades(tmp_path: Path, seed: int) -> None:
     life.until(500)
     for name, want in slow.items():
         position = life.position(name)
-        near = {"abs": 1e-9 * max(1.0, want.notional), "rel": 1e-12}
+        near: dict[str, Any] = {"abs": 1e-9 * max(1.0, want.notional), "rel": 1e-12}
         assert position.final_pnl == pytest.approx(want.final, **near)
         realised = fifo((q, p, fee) for _, q, p, fee in want.fills)
         gains = position.attribution.trading_gains
@@ -169,8 +169,8 @@ def test_lives_of_random_trades(tmp_path: Path, seed: int) -> None:
             assert got[1] == (None if expected[1] is None else pytest.approx(expected[1], **near)), name
             assert got[2] == (None if expected[2] is None else pytest.approx(expected[2], abs=1e-3)), name
         for field, value in want.timing().items():
-            expected = pytest.approx(value, **near) if isinstance(value, float) else value
-            assert getattr(position, field) == expected, (name, field)
+            figure = pytest.approx(value, **near) if isinstance(value, float) else value
+            assert getattr(position, field) == figure, (name, field)
         after = (position.left_on_table, position.left_on_table_capped, position.hold_on)
-        for got, value in zip(after, want.after(), strict=True):
-            assert got == (None if value is None else pytest.approx(value, **near)), (name, after)
+        for left, value in zip(after, want.after(), strict=True):
+            assert left == (None if value is None else pytest.approx(value, **near)), (name, after)

@@ -191,7 +191,7 @@ def test_pgr_and_plr_by_hand(life: Life) -> None:
 
 def test_predictions_by_hand(life: Life) -> None:
     """Hits: told; inside its interval; the predicted sign; a residual without judgement."""
-    cases = [
+    cases: list[tuple[dict[str, Any], dict[str, Any], bool]] = [
         ({"predicted": 2.0, "low": 1, "high": 3, "category": "fees"}, {"actual": 2.5}, True),
         ({"predicted": 2.0, "low": 1, "high": 3, "category": "fees"}, {"actual": 3.5}, False),
         ({"predicted": 2.0, "category": "il"}, {"actual": 0.1}, True),

@@ -24,7 +24,7 @@ class Pots:
 
     def __init__(self, seed: int, days: int = 4) -> None:
         self.rng, self.days = random.Random(seed), days
-        self.events: list[dict] = []
+        self.events: list[dict[str, Any]] = []
         self.price = {name: self._walk(start) for name, start in (("ETH", 2000.0), ("LDO", 2.0))}
         for name, path in self.price.items():
             for hour, price in enumerate(path):
@@ -32,7 +32,7 @@ class Pots:
         self.wallet = {"USDC": 50_000.0, "ETH": 3.0}
         self.tell(0, "equity", balances=dict(self.wallet), value=self.worth(0))
         self.opening = self.worth(0)
-        self.pots: dict[str, dict] = {}
+        self.pots: dict[str, dict[str, Any]] = {}
         self.equity: dict[int, float] = {}
         for hour in range(1, days * DAY):
             if hour % DAY == DAY - 1:
@@ -99,7 +99,7 @@ class Pots:
             self.tell(later, "exit", position=name, reason="done")
             pot.update(held={}, claim={}, open=False)
 
-    def _grow(self, hours: float, name: str, pot: dict, asset: str, quantity: float) -> None:
+    def _grow(self, hours: float, name: str, pot: dict[str, Any], asset: str, quantity: float) -> None:
         """Tellers tell every accrual; the others let the next snapshot show it, in the holdings or claimable."""
         where = "claim" if pot["tells"] or (pot["claims"] and self.rng.random() < 0.5) else "held"
         pot[where][asset] = round(pot[where].get(asset, 0.0) + quantity, 9)
@@ -107,7 +107,7 @@ class Pots:
             kind = {"lp": "lp_fee", "lending": "interest", "staking": "reward"}[pot["kind"]]
             self.tell(hours, "flow", position=name, kind=kind, asset=asset, quantity=quantity)
 
-    def _take(self, hours: float, name: str, pot: dict, asset: str, quantity: float) -> None:
+    def _take(self, hours: float, name: str, pot: dict[str, Any], asset: str, quantity: float) -> None:
         if quantity <= 0:
             return
         claimed = min(quantity, pot["claim"].get(asset, 0.0))
@@ -120,7 +120,9 @@ class Pots:
         kind = self.rng.choice(("lp", "lending", "staking"))
         name = f"{kind}-{len(self.pots)}"
         assets = ["ETH", "USDC"] if kind == "lp" else [self.rng.choice(("ETH", "USDC", "LDO"))]
-        fields = {"token0": "ETH", "token1": "USDC", "lower": 1000, "upper": 4000} if kind == "lp" else {}
+        fields: dict[str, Any] = (
+            {"token0": "ETH", "token1": "USDC", "lower": 1000, "upper": 4000} if kind == "lp" else {}
+        )
         holdings = {asset: round(self.rng.uniform(100, 900) / self.of(asset, hours), 9) for asset in assets}
         cost = fsum(quantity * self.of(asset, hours) for asset, quantity in holdings.items())
         funding = self.rng.random()

@@ -11,7 +11,7 @@ from tests.worlds.oracle import Life, clock, hours_of, life, luck
 __all__ = ["life"]
 
 
-NEAR = {"abs": 1e-9, "rel": 1e-12}
+NEAR: dict[str, Any] = {"abs": 1e-9, "rel": 1e-12}
 
 
 def approx(value: Any) -> Any:

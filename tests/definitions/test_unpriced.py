@@ -176,7 +176,7 @@ def test_a_world_without_any_mark_loses_nothing_from_day_to_day(tmp_path: Path, 
         e["instrument"].partition("/")[0]: e["at"] for e in reversed(world.events) if e["type"] == "fill"
     }
     assert len(dealt) == 3
-    before = 0.0
+    before: float | None = 0.0
     for day in range(world.days):
         document = report(store, "w", "daily", at=START + (24 * day + 12) * HOUR)
         first, last = document.equity

@@ -204,7 +204,7 @@ def test_no_text_becomes_an_address_in_any_part(
 def test_a_hostile_text_moves_no_figure(name: str, life: Life) -> None:
     """The five answers hold the same figures with and without it."""
 
-    def figures(document: RetrospectiveReport) -> list[str]:
+    def figures(document: RetrospectiveReport | PositionRetrospective) -> list[str]:
         _, body = summary(message(document, review_id="r"))
         answers = [line.partition(",")[0] for line in body.splitlines()[1:4]]
         return [re.sub(r"[^\d.+-]", "", line) for line in answers]

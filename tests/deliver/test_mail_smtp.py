@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -45,7 +45,7 @@ def test_a_mail_arrives_byte_for_byte() -> None:
 
 
 @pytest.mark.parametrize("security", ["starttls", "tls"])
-def test_under_tls_with_a_log_in(security: str, trusted: Certificate) -> None:
+def test_under_tls_with_a_log_in(security: Literal["starttls", "tls"], trusted: Certificate) -> None:
     box = Mailbox(users={"ada": PASSWORD})
     with serve(box, security=security, identity=trusted) as port:
         outcome = send(
@@ -91,7 +91,9 @@ def test_nothing_is_sent_in_clear_when_starttls_is_asked_for_and_not_offered() -
 
 
 @pytest.mark.parametrize("security", ["starttls", "tls"])
-def test_a_certificate_nobody_vouches_for_is_not_trusted(security: str, identity: Certificate) -> None:
+def test_a_certificate_nobody_vouches_for_is_not_trusted(
+    security: Literal["starttls", "tls"], identity: Certificate
+) -> None:
     box = Mailbox()
     with serve(box, security=security, identity=identity) as port:
         outcome = send(port, security=security)
@@ -186,7 +188,9 @@ def test_15_a_silent_server_costs_no_more_than_our_patience() -> None:
 
 
 @pytest.mark.parametrize("security", ["none", "tls"])
-def test_15_a_dripping_server_is_cut_at_the_deadline(security: str, trusted: Certificate) -> None:
+def test_15_a_dripping_server_is_cut_at_the_deadline(
+    security: Literal["starttls", "tls"], trusted: Certificate
+) -> None:
     def drip(connection: socket.socket) -> None:
         end = trusted.context.wrap_socket(connection, server_side=True) if security == "tls" else connection
         with end:

@@ -25,9 +25,9 @@ TOKEN = "tok3n-and-a-half"
 
 
 @contextlib.contextmanager
-def webhook(status: int = 200) -> Iterator[tuple[int, list[dict]]]:
+def webhook(status: int = 200) -> Iterator[tuple[int, list[dict[str, Any]]]]:
     """A web server that keeps what is posted to it."""
-    posted: list[dict] = []
+    posted: list[dict[str, Any]] = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:

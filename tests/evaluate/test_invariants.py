@@ -62,7 +62,7 @@ def test_no_figure_that_is_no_number_reaches_a_document() -> None:
     with pytest.raises(InvariantError, match=r"\(Costs: gas, data\)"), finite_figures():
         Costs(gas=float("inf"), inference=0.0, data=float("nan"), by_tier={})
     with pytest.raises(ValueError, match="valid number"), finite_figures():
-        Costs(gas="dear", inference=0.0, data=0.0, by_tier={})
+        Costs(gas="dear", inference=0.0, data=0.0, by_tier={})  # type: ignore[arg-type]
 
 
 def test_no_outcome_that_is_no_number_enters_the_book() -> None:

@@ -39,13 +39,13 @@ def facts_of(path: Path, **options: Any) -> tuple[list[Fact], list[str]]:
     return facts, [fault.reason for batch in batches for fault in batch.faults]
 
 
-def of(facts: list[Fact], kind: type) -> list:
+def of(facts: list[Fact], kind: type) -> list[Any]:
     return [fact for fact in facts if isinstance(fact, kind)]
 
 
 def profits(facts: list[Fact]) -> dict[str, Decimal]:
     """What each position made: money out less money in, less fees, plus funding; and its net quantity is zero."""
-    money, holdings = defaultdict(Decimal), defaultdict(Decimal)
+    money, holdings = defaultdict[str | None, Decimal](Decimal), defaultdict[str | None, Decimal](Decimal)
     for fact in facts:
         if isinstance(fact, Fill):
             sign = 1 if fact.side == "sell" else -1
@@ -63,7 +63,8 @@ def simple(**changes: Any) -> Trade:
         Order(entry=True, amount=2.0, price=100.0, at=D.format(1)),
         Order(False, 2.0, 110.0, D.format(3)),
     ]
-    return Trade(**({"orders": orders, "stop": 94.0, "enter_tag": "dip"} | changes))
+    defaults: dict[str, Any] = {"orders": orders, "stop": 94.0, "enter_tag": "dip"}
+    return Trade(**(defaults | changes))
 
 
 @pytest.mark.parametrize("columns", sorted(TRADES))

@@ -29,7 +29,8 @@ SHARED = Path(os.environ.get("RETRO_SHARED_DATA", ROOT.parent / "shared" / "data
 
 def simple(**changes: Any) -> Trade:
     orders = [Order(True, 2.0, 100.0, D.format(1)), Order(False, 2.0, 110.0, D.format(3))]
-    return Trade(**({"orders": orders, "stop": 94.0} | changes))
+    defaults: dict[str, Any] = {"orders": orders, "stop": 94.0}
+    return Trade(**(defaults | changes))
 
 
 def bodies(path: Path, **options: Any) -> list[str]:
@@ -302,7 +303,9 @@ def test_marks_come_from_the_trades_own_timeframe_a_day_before_to_a_month_after(
 @pytest.mark.parametrize(("name", "opener"), [("ETH_USDT-1h.json", open), ("ETH_USDT-1h.json.gz", gzip.open)])
 def test_the_older_json_candles_give_marks_too(tmp_path: Path, name: str, opener: Any) -> None:
     start = parse_instant("2025-12-30T22:00:00Z")
-    rows = [[(start + n * HOUR) // 1000, 1.0, 3.0, 1.0, 2.0 + n, 9.0] for n in range(5)]
+    rows: list[list[float | None]] = [
+        [(start + n * HOUR) // 1000, 1.0, 3.0, 1.0, 2.0 + n, 9.0] for n in range(5)
+    ]
     rows[3][4] = None
     with opener(tmp_path / name, "wt") as file:
         json.dump(rows, file)

@@ -166,7 +166,7 @@ def test_arbitrary_bytes_in_arbitrary_pieces_never_raise(data: bytes, piece: int
 def test_a_flipped_byte_of_a_gzip_file_costs_only_what_follows(place: int, mask: int) -> None:
     packed = bytearray(gzip.compress(b"".join(_valid_line(n) for n in range(200)), mtime=0))
     packed[place % len(packed)] ^= mask
-    stream = io.BufferedReader(io.BytesIO(packed))  # type: ignore[arg-type]
+    stream = io.BufferedReader(io.BytesIO(packed))
     from retro.ingest.source import _unfolded
 
     batches = list(journal.read(_unfolded(stream), "x", now=NOW))

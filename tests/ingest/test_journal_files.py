@@ -106,7 +106,7 @@ def test_standard_input_that_is_closed_is_one_sentence(monkeypatch: pytest.Monke
 
 def test_a_child_process_reads_exactly_what_we_would(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
-    kinds = [FILL, MARK, DECISION, LP, line(FILL, quantity=-1), b"{\n"]
+    kinds: list[Any] = [FILL, MARK, DECISION, LP, line(FILL, quantity=-1), b"{\n"]
     parts = [
         kind if isinstance(kind, bytes) else line(kind, id=str(n), cause2="x", tick=n)
         for n in range(400)

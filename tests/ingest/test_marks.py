@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +22,7 @@ from retro.periods import HOUR, parse_instant
 NOW = parse_instant("2026-03-02T00:00:00Z")
 NOON = parse_instant("2026-03-01T12:00:00Z") // 1000
 H = HOUR // 1000
-CANDLES = {
+CANDLES: dict[str, list[Any]] = {
     "date": [NOON, NOON + H, NOON + 2 * H],
     "open": [10.0, 11.0, 12.0],
     "high": [12.0, 13.0, 14.0],
@@ -41,7 +42,7 @@ def whole(path: Path, timeframe: str | None = None, *, now: int = NOW) -> Batch:
     return batch
 
 
-def rows(series: MarkSeries) -> list[tuple]:
+def rows(series: MarkSeries) -> list[tuple[Any, ...]]:
     columns = [series.t, series.price, *(c for c in (series.low, series.high) if c is not None)]
     return list(zip(*(c.tolist() for c in columns), strict=True))
 
@@ -278,9 +279,9 @@ def test_a_time_column_of_something_else_is_one_sentence(tmp_path: Path) -> None
 def test_a_window_of_candles_is_bounded_by_when_they_were_known(tmp_path: Path) -> None:
     path = tmp_path / "c.feather"
     write(path, table(STAMPS[1], close=[11.0, float("nan"), 13.0]))
-    faults: list = []
+    faults: list[Any] = []
 
-    def window(start: int, end: int) -> list[tuple]:
+    def window(start: int, end: int) -> list[tuple[Any, ...]]:
         return rows(candles_series(str(path), "ETH/USDC", HOUR, start * 1000, end * 1000, faults))
 
     assert window(0, NOON * 2) == [EXPECTED[0], EXPECTED[2]]
@@ -313,7 +314,7 @@ def test_series_lose_no_price_and_each_is_in_order(marks: list[tuple[int, float,
     t, price, low = (np.array([m[i] for m in marks]) for i in range(3))
     layers = series_of("alpha", "X", t.astype(np.int64), price.astype(float), low.astype(float))
     assert {row for layer in layers for row in rows(layer)} == set(marks)
-    firsts = {}
+    firsts: dict[Any, Any] = {}
     for mark in marks:
         firsts.setdefault(mark[0], mark)
     assert not marks or set(rows(layers[0])) == set(firsts.values())

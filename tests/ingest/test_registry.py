@@ -33,7 +33,7 @@ def test_a_reader_can_be_loaded_and_takes_its_options(name: str) -> None:
     parameters = inspect.signature(adapter.load()).parameters
     assert {"now", *adapter.options} <= set(parameters)
     assert set(adapter.options) <= set(SourceTable.model_fields)
-    source = SourceTable(kind=name, path=Path("x"), agent="bot")
+    source = SourceTable.model_validate({"kind": name, "path": Path("x"), "agent": "bot"})
     assert adapter.options_of(source) == {option: getattr(source, option) for option in adapter.options}
 
 

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from retro.errors import RetroError
 from retro.ingest.journal.parallel import read_path
 from retro.journal import FIELDS, Journal, JournalError
-from retro.model import Batch, decode
+from retro.model import Batch, Decision, Fill, Snapshot, decode
 from retro.periods import parse_instant
 
 AT = parse_instant("2026-03-01T12:00:00Z")
@@ -79,7 +79,8 @@ def test_what_every_method_writes_reads_back(journal: Journal, path: Path) -> No
     assert {row.at for row in batch.rows} == {AT}
     assert [m.price.tolist() for m in batch.marks] == [[3001.0]]
     fill = decode(batch.rows[1].body, AT)
-    assert (str(fill.quantity), str(fill.price), str(fill.fee), fill.tick) == ("1.20", "3000.5", "-0.1", 3)  # type: ignore[attr-defined]
+    assert isinstance(fill, Fill)
+    assert (str(fill.quantity), str(fill.price), str(fill.fee), fill.tick) == ("1.20", "3000.5", "-0.1", 3)
 
 
 def test_ids_made_here_are_unique_and_compare_in_the_order_they_were_made(path: Path) -> None:
@@ -127,13 +128,13 @@ def test_given_id_and_instant_are_kept(journal: Journal, path: Path) -> None:
     ],
 )
 def test_what_is_no_event_is_refused_before_anything_is_written(
-    journal: Journal, path: Path, event: dict, says: str
+    journal: Journal, path: Path, event: dict[str, Any], says: str
 ) -> None:
     with pytest.raises(JournalError, match=": ") as caught:
         journal.write(event)
     assert says in str(caught.value)
     assert not path.exists()
-    loop: dict = {"type": "death"}
+    loop: dict[str, Any] = {"type": "death"}
     loop["x"] = loop
     with pytest.raises(JournalError, match="cannot be written as JSON"):
         journal.write(loop)
@@ -302,13 +303,19 @@ def test_whatever_is_written_is_read_with_every_digit(
     batch = read(path)
     assert not batch.faults
     fill, decision, snapshot = (decode(row.body, row.at) for row in batch.rows)
-    exact = lambda value: Decimal(repr(value)) if isinstance(value, float) else Decimal(value)  # noqa: E731
-    assert fill.position == position  # type: ignore[attr-defined]
-    assert fill.quantity == exact(quantity)  # type: ignore[attr-defined]
-    assert fill.price == exact(price)  # type: ignore[attr-defined]
-    assert fill.fee == exact(fee or 0)  # type: ignore[attr-defined]
-    assert decision.reasoning == reasoning  # type: ignore[attr-defined]
-    assert snapshot.holdings == {asset: exact(amount) for asset, amount in holdings.items()}  # type: ignore[attr-defined]
+    assert isinstance(fill, Fill)
+    assert isinstance(decision, Decision)
+    assert isinstance(snapshot, Snapshot)
+
+    def exact(value: Any) -> Decimal:
+        return Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+
+    assert fill.position == position
+    assert fill.quantity == exact(quantity)
+    assert fill.price == exact(price)
+    assert fill.fee == exact(fee or 0)
+    assert decision.reasoning == reasoning
+    assert snapshot.holdings == {asset: exact(amount) for asset, amount in holdings.items()}
     micros = (
         at * 1000 if isinstance(at, int) else (at - datetime(1970, 1, 1, tzinfo=UTC)) // (datetime.resolution)
     )

@@ -36,7 +36,7 @@ def rng(seed: int = 7) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def columns(pairs: list[tuple[str, float]]) -> tuple[list[str], list[float]]:
+def columns(pairs: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
     return [h for h, _ in pairs], [o for _, o in pairs]
 
 
@@ -118,7 +118,7 @@ def test_heuristics_of_pure_luck_are_rarely_supported() -> None:
     source, discoveries = rng(4), 0
     for _ in range(150):
         rows = [clustered_t(by_day(source.normal(size=12), np.arange(12))) for _ in range(10)]
-        q = benjamini_hochberg([row.p for row in rows])
+        q = benjamini_hochberg([row.p or 0.0 for row in rows])
         grades = [audit.grade(r.days, r.interval, x) for r, x in zip(rows, q, strict=True)]
         discoveries += "supported" in grades
     assert 5 <= discoveries <= 27

@@ -173,7 +173,7 @@ def test_psr_of_the_paper() -> None:
     skewed = effectiveness.psr(ratio, row["n"], row["skew"], row["kurt"])
     assert normal == pytest.approx(float(row["psr0_normal"]), rel=1e-12)
     assert skewed == pytest.approx(float(row["psr0_nonnormal"]), rel=1e-12)
-    assert [round(p, 3) for p in (normal, skewed)] == pytest.approx(
+    assert [round(p or 0.0, 3) for p in (normal, skewed)] == pytest.approx(
         [row["published"]["psr0_normal"], row["published"]["psr0_nonnormal"]], abs=0.0011
     )
     printed = PSR["psr_paper_sr_1.585"]
@@ -259,6 +259,7 @@ def test_score_stays_between_its_parts_and_under_its_cap(
         assert len(got.parts) < 2
         return
     free = effectiveness.effectiveness_score(vs_inaction, psr, components).value
+    assert free is not None
     assert min(got.parts.values()) - 1e-12 <= free <= max(got.parts.values()) + 1e-12
     assert got.value == (min(free, 0.30) if cap else free)
     assert got.capped == (cap and free > 0.30)

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retro.kernels.lots import LotBook
+from retro.kernels.lots import LotBook, Method
 from tests.worlds.places import TESTS
 
 GOLDEN = json.loads((TESTS / "golden" / "lots_and_seed.json").read_text())
-METHODS = ("fifo", "average")
+METHODS: tuple[Method, ...] = ("fifo", "average")
 
 quantities = st.integers(-50, 50).filter(bool).map(lambda n: Decimal(n) / 10)
 trades = st.lists(st.tuples(quantities, st.floats(0.5, 500), st.floats(-0.5, 2)), max_size=40)
@@ -73,7 +73,7 @@ def test_pool_left_over_agrees_with_the_cryptoassets_manual() -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_fees_enter_the_basis_and_leave_the_proceeds(method: str) -> None:
+def test_fees_enter_the_basis_and_leave_the_proceeds(method: Method) -> None:
     book = LotBook(method)
     book.trade(D(2), 100.0, 1.0)
     assert book.basis == 201.0
@@ -84,7 +84,7 @@ def test_fees_enter_the_basis_and_leave_the_proceeds(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_short_is_a_negative_lot(method: str) -> None:
+def test_a_short_is_a_negative_lot(method: Method) -> None:
     """Sold 3 at 50 (fee 1.5), bought back 2 at 40 (fee 1): 2 * (49.5 - 40) - 1 = 18."""
     book = LotBook(method)
     book.trade(D(-3), 50.0, 1.5)
@@ -99,7 +99,7 @@ def test_a_short_is_a_negative_lot(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_trade_through_zero_closes_then_opens_with_its_share_of_the_fee(method: str) -> None:
+def test_a_trade_through_zero_closes_then_opens_with_its_share_of_the_fee(method: Method) -> None:
     book = LotBook(method)
     book.trade(D(2), 10.0, 0.0)
     done = book.trade(D(-5), 12.0, 1.0, tag=7)
@@ -142,7 +142,7 @@ def test_an_inventory_with_one_tag_stays_one_lot_at_average_cost() -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_an_increase_gets_the_pnl_of_its_own_lots(method: str) -> None:
+def test_an_increase_gets_the_pnl_of_its_own_lots(method: Method) -> None:
     """Bought 1 at 100, 1 more at 130 by another decision, all sold at 120: +20 and -10."""
     book = LotBook(method)
     book.trade(D(1), 100.0, tag=1)
@@ -181,7 +181,7 @@ def test_gas_that_is_not_held_is_bought_at_its_mark_and_opens_no_short() -> None
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("sold", ["-0.3", "-0.30000000000004", "-0.29999999999996", "-0.3000000000001"])
-def test_dust_of_a_trillionth_counts_as_zero(method: str, sold: str) -> None:
+def test_dust_of_a_trillionth_counts_as_zero(method: Method, sold: str) -> None:
     """Sells of 0.3 +- 4e-14 close a holding of 0.3; a miss of 1e-13 is within 1e-12 x 0.3 too, 1e-12 is not."""
     book, cash = LotBook(method), 0.0
     for q, price in ((D("0.1"), 10.0), (D("0.2"), 11.0), (D(sold), 12.0)):
@@ -229,7 +229,7 @@ def test_beside_an_astronomical_holding_small_change_is_dust() -> None:
 
 @given(trades, st.sampled_from(METHODS))
 @settings(max_examples=150, deadline=None)
-def test_money_is_conserved(rows: list[tuple[Any, float, float]], method: str) -> None:
+def test_money_is_conserved(rows: list[tuple[Any, float, float]], method: Method) -> None:
     """Realised profit less the basis still open is the cash that came in, after every trade."""
     book, realised, cash, turnover = LotBook(method), [], [], 1.0
     for tag, (q, price, fee) in enumerate(rows):
@@ -263,7 +263,7 @@ def test_the_method_moves_profit_in_time_but_not_the_net(
 @given(trades, st.sampled_from(METHODS))
 @settings(max_examples=60, deadline=None)
 def test_the_mirror_image_of_a_book_is_the_short_book(
-    rows: list[tuple[Any, float, float]], method: str
+    rows: list[tuple[Any, float, float]], method: Method
 ) -> None:
     """With all quantities turned over and no fees, every profit becomes the same loss."""
     book, done = play(method, [(q, price, 0.0) for q, price, _ in rows])
@@ -276,7 +276,7 @@ def test_the_mirror_image_of_a_book_is_the_short_book(
 @given(trades, trades, st.sampled_from(METHODS))
 @settings(max_examples=60, deadline=None)
 def test_a_copy_lives_its_own_life(
-    before: list[tuple[Any, float, float]], after: list[tuple[Any, float, float]], method: str
+    before: list[tuple[Any, float, float]], after: list[tuple[Any, float, float]], method: Method
 ) -> None:
     book, _ = play(method, before)
     twin, state = book.copy(), (book.quantity, book.basis)
@@ -288,7 +288,7 @@ def test_a_copy_lives_its_own_life(
 @given(trades, trades, st.sampled_from(METHODS))
 @settings(max_examples=60, deadline=None)
 def test_a_book_written_down_and_read_again_goes_on_to_the_last_bit(
-    before: list[tuple[Any, float, float]], after: list[tuple[Any, float, float]], method: str
+    before: list[tuple[Any, float, float]], after: list[tuple[Any, float, float]], method: Method
 ) -> None:
     book, _ = play(method, before)
     again = LotBook.from_json(method, json.loads(json.dumps(book.to_json())))

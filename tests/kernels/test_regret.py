@@ -130,7 +130,7 @@ def test_the_ratio_of_driftless_walks_averages_one() -> None:
     ratios = []
     for _ in range(3000):
         walk = -0.3 + np.cumsum(rng.standard_normal(24))
-        got = path(at, walk[:-1], 24, walk[-1] - 0.2, entry_costs=0.3, exit_costs=0.2)
+        got = path(at, walk[:-1].tolist(), 24, walk[-1] - 0.2, entry_costs=0.3, exit_costs=0.2)
         ratios.append(got.regret_ratio)
     assert np.mean(ratios) == pytest.approx(1.0, abs=5 * np.std(ratios) / math.sqrt(3000))
 

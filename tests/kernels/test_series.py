@@ -94,7 +94,7 @@ def test_highs_and_lows_become_marks_that_the_as_of_rule_does_not_see() -> None:
         close = candles.x[series.asof(candles.t, at)]
         assert wide.x[series.asof(wide.t, at)] == close
     assert series.median_gap(wide.t, 0, 10) == series.median_gap(candles.t, 0, 10) == 4
-    plain = marks_of([[1, 2]])
+    plain = marks_of([instants(1, 2)])
     assert series.with_highs_lows(plain) is plain
 
 

@@ -52,7 +52,7 @@ def world(
                 walk if grid is None else np.round(walk / grid) * grid,
             )
         )
-    parts.append(([], []))
+    parts.append((instants(), np.empty(0)))
     entry = rng.integers(-50, span, n) * MINUTE + rng.integers(0, 2, n)
     durations = rng.integers(0, span, n) * MINUTE
     which = rng.integers(0, len(parts), n)

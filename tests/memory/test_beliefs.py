@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -128,7 +128,7 @@ def test_a_seeded_belief_starts_at_two_to_one_and_counts_what_comes_after(db: St
 @given(histories(), st.sampled_from(["wins", "loses"]))
 @settings(deadline=None, max_examples=25)
 def test_posteriors_match_the_closed_form(
-    tmp_path_factory: pytest.TempPathFactory, history: list[dict[str, Any]], claim: str
+    tmp_path_factory: pytest.TempPathFactory, history: list[dict[str, Any]], claim: Literal["wins", "loses"]
 ) -> None:
     conditions = {
         "any": [

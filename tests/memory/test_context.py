@@ -106,7 +106,7 @@ def test_weights_do_not_change_the_layout_and_kinds_do() -> None:
     "field",
     [
         lambda: Field("", "category", 0.1),
-        lambda: Field("x", "guess", 0.1),
+        lambda: Field("x", "guess", 0.1),  # type: ignore[arg-type]
         lambda: Field("x", "category", -0.1),
         lambda: Field("x", "category", math.nan),
         lambda: Field("x", "ratio", 0.1, 0.0),

@@ -43,6 +43,7 @@ def test_the_contracts_fields_are_read_and_shown_again() -> None:
         broker="x",
     )
     (episode,) = read_episodes([json.dumps(raw)])
+    assert isinstance(episode, Episode)
     assert json_values(episode) == raw | {"at": written(START), "valence": None}
     assert episode.entry_at == START - 3_600_000_000
 

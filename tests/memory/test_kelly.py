@@ -89,7 +89,7 @@ def test_a_fair_coin_has_no_edge_because_the_weights_do_not_see_the_outcome() ->
         for i in range(4000)
     ]
     columns = of_episodes([episode_of(episode) for episode in history], DEFAULT)
-    advice = kelly_of(columns, {"regime": "x"}, as_of=columns.latest)
+    advice = kelly_of(columns, {"regime": "x"}, as_of=columns.latest or 0)
     assert advice.p == pytest.approx(0.5, abs=0.06)
 
 

@@ -23,8 +23,13 @@ __all__ = ["db"]
 VOLATILE = {"all": [{"field": "regime", "op": "==", "value": "volatile"}]}
 
 
-def plan(conn: Connection, identity: str = "P1", **fields: Any) -> Any:
-    common = {"at": START, "trigger": VOLATILE, "action": {"type": "skip_trade"}, "reasoning": "it hurts"}
+def plan(conn: Connection, identity: str | None = "P1", **fields: Any) -> Any:
+    common: dict[str, Any] = {
+        "at": START,
+        "trigger": VOLATILE,
+        "action": {"type": "skip_trade"},
+        "reasoning": "it hurts",
+    }
     return memory.create_plan(conn, "ada", identity=identity, **common | fields)
 
 
@@ -196,7 +201,7 @@ def test_a_predicate_reads_back_what_it_writes() -> None:
     parsed = predicate(NESTED)
     assert predicate_document(parsed) == NESTED
     assert [condition.field for condition in conditions_of(parsed)] == ["a", "b", "c"]
-    deep = VOLATILE
+    deep: dict[str, Any] = VOLATILE
     for _ in range(8):
         deep = {"all": [deep]}
     with pytest.raises(RefusedError, match="nested"):

@@ -278,7 +278,7 @@ def test_a_lock_that_is_not_let_go_of_is_an_answer_and_not_a_wait_for_ever(tmp_p
 
 
 def _killed_at_rename(directory: Path) -> None:
-    files.os.replace = lambda *_: os._exit(9)
+    os.replace = lambda *_: os._exit(9)
     save_experiment(record("exp_a", source="second"), directory=directory)
 
 

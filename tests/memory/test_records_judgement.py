@@ -32,7 +32,7 @@ def judgement(
     observations: Sequence[str] = ("one", "two"),
 ) -> Judgement:
     review = f"ada.weekly.2026-W{week}"
-    experiment = {
+    experiment: dict[str, Any] = {
         "id": f"exp_202603{week}_000000_abc123",
         "timestamp": f"2026-03-{week}T00:00:00Z",
         "strategy_name": "ada",

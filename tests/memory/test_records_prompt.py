@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -122,7 +123,7 @@ def test_no_more_experiments_than_asked_for() -> None:
 
 
 def test_a_week_in_which_nothing_was_tried_is_on_file_and_not_in_the_prompt() -> None:
-    def week(number: int, **results: float) -> dict:
+    def week(number: int, **results: float) -> dict[str, Any]:
         experiment = {"id": f"exp_{number}", "source": "review", "context": {"review": f"a.weekly.{number}"}}
         return experiment | {"results": results, "assessment": {}}
 
@@ -191,7 +192,7 @@ def test_nothing_a_record_says_can_begin_a_heading_or_a_line() -> None:
     ],
 )
 def test_without_a_model_only_ids_and_the_verdicts_stated_on_them_are_read(
-    prose: str, statuses: dict
+    prose: str, statuses: dict[str, Any]
 ) -> None:
     parsed = parse_assessment(prose, {})
     assert parsed.hypothesis_statuses == statuses

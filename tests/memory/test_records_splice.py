@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -164,7 +165,9 @@ def test_any_text_is_read_back_from_a_line_of_its_own_and_from_within_a_list(tex
 
 @settings(max_examples=150, deadline=None)
 @given(records, records, st.booleans())
-def test_any_record_can_be_changed_into_any_other_with_its_keys(old: dict, new: dict, dos: bool) -> None:
+def test_any_record_can_be_changed_into_any_other_with_its_keys(
+    old: dict[str, Any], new: dict[str, Any], dos: bool
+) -> None:
     """Comments at the head, the tail and behind a value that stays survive; the result reads as wanted."""
     wanted = {**copy.deepcopy(old), **new}
     text = f"# head\nkept: 1  # here\n{block(old)}# tail\n"

@@ -171,6 +171,12 @@ def test_the_halt_flag_is_set_and_lifted_and_known_as_of_any_instant(db: Store) 
 
 
 def test_a_setting_that_makes_no_sense_is_refused() -> None:
-    for bad in ({"capital": 0.0}, {"capital": math.nan}, {"drawdown_limit": 0.0}, {"drawdown_limit": 1.5}):
+    refused: list[dict[str, Any]] = [
+        {"capital": 0.0},
+        {"capital": math.nan},
+        {"drawdown_limit": 0.0},
+        {"drawdown_limit": 1.5},
+    ]
+    for bad in refused:
         with pytest.raises(RefusedError):
             Settings(**bad)

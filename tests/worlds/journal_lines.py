@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections import Counter
+from typing import Any
 
 from retro.ingest.journal import reader as journal
 from retro.model import Batch
@@ -44,6 +45,6 @@ def read(data: bytes, size: int = 2000) -> Batch:
     return whole
 
 
-def line(event: dict, **changes: object) -> bytes:
+def line(event: dict[str, Any], **changes: object) -> bytes:
     fields = {name: value for name, value in {**event, **changes}.items() if value is not ...}
     return json.dumps(fields).encode() + b"\n"

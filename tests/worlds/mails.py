@@ -20,7 +20,7 @@ from retro.store.database import open_store
 from tests.worlds import lives
 from tests.worlds.places import SAMPLE
 
-SAMPLE = SAMPLE / "agent.jsonl"
+JOURNAL = SAMPLE / "agent.jsonl"
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def lived(directory: Path) -> Life:
     """The sample agent's life, reviewed."""
     store = open_store(str(directory / "retro.db"))
     try:
-        lives.live(store, SAMPLE.read_bytes())
+        lives.live(store, JOURNAL.read_bytes())
         weekly = words(lives.report(store, "sample"))
         before = parse_instant(weekly.period_start) - 1
         return Life(
@@ -56,11 +56,11 @@ def lived(directory: Path) -> Life:
 def message(document: RetrospectiveReport | PositionRetrospective, **overrides: object) -> Message:
     """A message about a document, as the outbox makes it."""
     if isinstance(document, RetrospectiveReport):
-        review_id, kind, at = document.id, document.horizon, parse_instant(document.generated_at)
+        review_id, kind, at = document.id, str(document.horizon), parse_instant(document.generated_at)
     else:
         review_id, kind = f"{document.agent}.position.{document.position_id}", "position"
         at = parse_instant(document.exit_at or document.entry_at)
-    defaults = {
+    defaults: dict[str, Any] = {
         "review_id": review_id,
         "agent": document.agent,
         "kind": kind,

@@ -113,7 +113,7 @@ GOOD: dict[str, Any] = {
 
 def with_text(text: Any, where: str = "what_worked") -> dict[str, Any]:
     """The sound answer with one of its texts replaced."""
-    answer = json.loads(json.dumps(GOOD))
+    answer: dict[str, Any] = json.loads(json.dumps(GOOD))
     if where in answer:
         answer[where] = text
     elif where in {"what_went_wrong", "lesson"}:

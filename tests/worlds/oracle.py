@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from itertools import pairwise
 from math import atan, cos, exp, fsum, lgamma, pi, sqrt
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pytest
@@ -26,11 +27,13 @@ from retro.store.database import Store, open_store
 from tests.worlds.lives import agent_of, live, position, report, settings_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from retro.periods import Horizon
 
+Prices: TypeAlias = "Mapping[int, float] | Mapping[float, float] | Sequence[float]"
+"""By hour, or one after another."""
 MONDAY = 1_767_571_200_000_000  # 2026-01-05T00:00Z
 HOUR = 3_600_000_000
 DAY = 24
@@ -79,20 +82,24 @@ class Life:
         event = {"type": type_, "id": f"e{len(self.events) + 1}", "agent": self.name, "at": clock(hours)}
         self.events.append({**event, **fields})
 
-    def marks(self, name: str, prices: Mapping[float, float] | Sequence[float], step: float = 1.0) -> None:
+    def marks(self, name: str, prices: Prices, step: float = 1.0) -> None:
         """Marks of an asset (no slash) or an instrument: by hour, or one every `step` hours from 0."""
-        points = prices.items() if hasattr(prices, "items") else [(i * step, p) for i, p in enumerate(prices)]
+        points: Iterable[tuple[float, float]] = (
+            prices.items() if isinstance(prices, Mapping) else [(i * step, p) for i, p in enumerate(prices)]
+        )
         for hours, price in points:
             self.tell(hours, "mark", **{"instrument" if "/" in name else "asset": name}, price=price)
 
     def market(
         self,
         instrument: str,
-        prices: Mapping[float, float] | Sequence[float],
-        ranges: Mapping[float, tuple[float, float]] | None = None,
+        prices: Prices,
+        ranges: Mapping[Any, tuple[float, float]] | None = None,
     ) -> None:
         """Shared marks, in the instrument's own quote; `ranges` are lows and highs of candles. They move no clock."""
-        price_at = dict(prices.items() if hasattr(prices, "items") else enumerate(prices))
+        price_at: dict[Any, float] = dict(
+            prices.items() if isinstance(prices, Mapping) else enumerate(prices)
+        )
         hours = sorted(price_at)
         low, high = (
             np.array([ranges[h][side] for h in hours], float) if ranges is not None else None
@@ -219,7 +226,7 @@ def components(pnl: Any) -> dict[str, float]:
 def closes(pnl: Any) -> float:
     """total less the sum of the components: 0 within 1e-9 of their size."""
     parts = [getattr(pnl, n) for n in ADDED] + [-getattr(pnl, n) for n in TAKEN] + [pnl.unattributed or 0.0]
-    return (pnl.total - math.fsum(parts)) / max(1.0, math.fsum(map(abs, parts)))
+    return float(pnl.total - math.fsum(parts)) / max(1.0, math.fsum(map(abs, parts)))
 
 
 def row_of(document: Any, heuristic: str, role: str = "entry") -> Any:
@@ -295,6 +302,6 @@ def student_p(t: float, df: float) -> float:
     """Two-sided p of Student's t: with t = sqrt(df) tan x the density is a power of the cosine, added up by Simpson."""
     start, n = atan(abs(t) / sqrt(df)), 2000
     h = (pi / 2 - start) / n
-    f = [cos(start + i * h) ** (df - 1) for i in range(n + 1)]
+    f: list[float] = [cos(start + i * h) ** (df - 1) for i in range(n + 1)]
     area = h / 3 * (f[0] + f[-1] + 4 * fsum(f[1:-1:2]) + 2 * fsum(f[2:-1:2]))
     return 2 * area * exp(lgamma((df + 1) / 2) - lgamma(df / 2)) / sqrt(pi)

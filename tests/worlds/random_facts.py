@@ -25,7 +25,7 @@ class World:
     seed: int
     days: int = 8
     agent: str = "w"
-    events: list[dict] = field(default_factory=list)
+    events: list[dict[str, Any]] = field(default_factory=list)
     equity: list[float] = field(default_factory=list)
     flows: list[tuple[int, float]] = field(default_factory=list)
     final: dict[str, float] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class World:
         hours = self.days * 24 + 1
         self.price = {a: self._walk(p, hours) for a, p in (("ETH", 2000.0), ("BTC", 50000.0), ("ARB", 1.2))}
         self.wallet = {"USDC": 20000.0, "ETH": 2.0}
-        self.inside: dict[str, dict] = {}
+        self.inside: dict[str, dict[str, Any]] = {}
         self.spent: dict[str, float] = {}
         self.count = 0
         for hour in range(hours):
@@ -67,12 +67,12 @@ class World:
     def of(self, asset: str, hour: int) -> float:
         return 1.0 if asset == "USDC" else self.price[asset][hour]
 
-    def _pool(self, p: dict, hour: int) -> tuple[float, float]:
+    def _pool(self, p: dict[str, Any], hour: int) -> tuple[float, float]:
         s = math.sqrt(min(max(self.price["ETH"][hour], p["lo"]), p["hi"]))
         return p["L"] * (1 / s - 1 / math.sqrt(p["hi"])), p["L"] * (s - math.sqrt(p["lo"]))
 
-    def _content(self, p: dict, hour: int) -> float:
-        worth = sum(q * self.of(a, hour) for a, q in p["holdings"].items())
+    def _content(self, p: dict[str, Any], hour: int) -> float:
+        worth: float = sum(q * self.of(a, hour) for a, q in p["holdings"].items())
         if "L" in p:
             x, y = self._pool(p, hour)
             worth += x * self.of("ETH", hour) + y
@@ -289,11 +289,12 @@ class World:
         self._pot(hour, "staking", self.rng.choice(("reward", "reward", "slash")), "ETH")
 
     def _asset(self, kind: str) -> str:
-        return next(iter(self.inside[self._open(kind)[0]]["holdings"]))
+        holdings: dict[str, float] = self.inside[self._open(kind)[0]]["holdings"]
+        return next(iter(holdings))
 
     def _cost(self, hour: int) -> None:
         kind = self.rng.choice(("gas", "inference", "data"))
-        event: dict = {"type": "cost", "kind": kind}
+        event: dict[str, Any] = {"type": "cost", "kind": kind}
         live = [n for n, p in self.inside.items() if p["open"]]
         if live and kind == "gas" and self.rng.random() < 0.6:
             event["position"] = self.rng.choice(live)

@@ -61,7 +61,7 @@ class House:
     def position(self, name: str) -> tuple[Review, Any]:
         with settled_book(self.store, self.agent.name, self.settings(self.agent)) as book:
             document = review_position(book, name)
-        opened, closed = parse_instant(document.entry_at), parse_instant(document.exit_at)
+        opened, closed = parse_instant(document.entry_at), parse_instant(document.exit_at or "")
         return owed("position", f"ada.position.{name}", opened, closed, subject=name), document
 
     def learn(self, review_and_document: tuple[Review, Any]) -> Any:
@@ -97,7 +97,7 @@ def owed(kind: str, name: str, start: int, end: int, *, subject: str = "") -> Re
 
 
 CONTEXT = {"regime": "trending", "atr_d1": 40.0}
-FELT_GOOD = {
+FELT_GOOD: dict[str, Any] = {
     "valence": 0.6,
     "confidence": 0.7,
     "context": CONTEXT,

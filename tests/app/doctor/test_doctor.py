@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
+import shutil
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -127,7 +130,7 @@ def test_room_on_the_disk(free: int, state: str, tmp_path: Path, monkeypatch: py
         def __init__(self, *_: object) -> None:
             self.free = free
 
-    monkeypatch.setattr(checks_place.shutil, "disk_usage", Usage)
+    monkeypatch.setattr(shutil, "disk_usage", Usage)
     house = Installation(with_database(Config(), str(tmp_path / "no" / "such" / "x.db")), {}, 0)
     assert [check.state for check in checks_place.disk(house)] == [state]
 
@@ -256,15 +259,13 @@ def test_a_foreign_package_of_our_name_is_found(tmp_path: Path) -> None:
 def test_the_wal_bug_is_told_of_where_it_is(
     version: tuple[int, int, int], state: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checks_machine.sqlite3, "sqlite_version_info", version)
+    monkeypatch.setattr(sqlite3, "sqlite_version_info", version)
     assert [check.state for check in checks_machine.sqlite_library(None)] == [state]  # type: ignore[arg-type]
 
 
 def test_an_extra_that_is_missing_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = checks_machine.importlib.util.find_spec
-    monkeypatch.setattr(
-        checks_machine.importlib.util, "find_spec", lambda name: None if name == "pyarrow" else real(name)
-    )
+    real = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "pyarrow" else real(name))
     notes = [check.detail for check in checks_machine.extras(None) if check.state == "note"]  # type: ignore[arg-type]
     assert notes == ['Feather and Parquet candles: not installed; pip install "slow-mirror[freqtrade]"']
 
@@ -277,7 +278,7 @@ def test_what_one_examination_cannot_finish_keeps_no_other_from_it(
     def unlucky(*_: object) -> None:
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(checks_place.Path, "exists", unlucky)
+    monkeypatch.setattr(Path, "exists", unlucky)
     checks = examine(None, None, {}, now=0)
     assert [check.state for check in checks if check.name == "permissions"] == ["broken"]
     assert any(check.name == "secrets" for check in checks)

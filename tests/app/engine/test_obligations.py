@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -23,11 +24,11 @@ from tests.worlds.service_world import MONDAY, World, life, line, trade
 CLOCKS = ["America/New_York", "Europe/London", "Australia/Sydney"]
 
 
-def a_zone(name: str, epoch_days: int = 30) -> SimpleNamespace:
+def a_zone(name: str, epoch_days: int = 30) -> Any:
     return SimpleNamespace(zone=ZoneInfo(name), epoch_days=epoch_days)
 
 
-def keys(kind: str, zone: str, birth: str, until: str) -> list[str]:
+def keys(kind: Literal["daily", "weekly", "epoch"], zone: str, birth: str, until: str) -> list[str]:
     periods = owed_periods(kind, a_zone(zone), Lifespan(parse_instant(birth)), parse_instant(until))
     return [period.key for period in periods]
 

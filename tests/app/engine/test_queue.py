@@ -12,6 +12,7 @@ from retro.errors import InvariantError, LostClaimError
 from retro.periods import DAY, HOUR, SECOND
 from retro.store.database import Store
 from retro.store.jobs import claims, outbox, reviews
+from retro.store.jobs.queue import LeaseQueue
 from retro.store.jobs.staleness import Staleness, checked, checking, stale
 from retro.store.jobs.tables import reviews as table
 from tests.worlds.service_world import MONDAY, World, line
@@ -94,7 +95,7 @@ def test_of_two_attempts_under_one_name_only_the_newest_passes_the_fence(world: 
 
 
 @pytest.mark.parametrize("queue", [claims.QUEUE, outbox.QUEUE], ids=["reviews", "outbox"])
-def test_the_statements_of_a_queue_ask_its_partial_index(world: World, queue: claims.LeaseQueue) -> None:
+def test_the_statements_of_a_queue_ask_its_partial_index(world: World, queue: LeaseQueue) -> None:
     """A question asked every few seconds costs a look-up beside ten thousand finished rows."""
     if world.store.dialect != "sqlite":
         pytest.skip("PostgreSQL reads a small table whole")

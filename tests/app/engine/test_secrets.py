@@ -65,4 +65,4 @@ def test_no_secret_is_in_a_mail_a_log_a_database_a_file_or_an_error(tmp_path: Pa
 
 def _text(mailbox: Mailbox) -> bytes:
     parts = mailbox.received[0].mail.walk()
-    return b"".join(part.get_payload(decode=True) or b"" for part in parts if not part.is_multipart())
+    return b"".join(bytes(part.get_payload(decode=True)) for part in parts if not part.is_multipart())

@@ -43,7 +43,7 @@ BATCHES = st.lists(
 
 def marks_of(batches: list[Batch]) -> dict[tuple[str | None, str, bool], list[tuple[float, ...]]]:
     """Every series from its first mark to its last, whatever batches it came in."""
-    marks = defaultdict(list)
+    marks = defaultdict[tuple[str | None, str, bool], list[tuple[float, ...]]](list)
     for series in (series for batch in batches for series in batch.marks):
         low = series.price if series.low is None else series.low
         high = series.price if series.high is None else series.high

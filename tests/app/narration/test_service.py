@@ -12,12 +12,12 @@ import pytest
 
 from retro.app.narration.narrate import model_exchanges
 from retro.app.narration.narrators import words_of
-from retro.periods import format_instant
+from retro.periods import DAY, HOUR, format_instant
 from retro.store import spend
 from retro.store.database import Store, open_store
 from retro.testing.model import Answer, FakeModel, overloaded, said
 from tests.worlds.narrations import KEY, house
-from tests.worlds.service_world import DAY, HOUR, MONDAY, World, life
+from tests.worlds.service_world import MONDAY, World, life
 
 __all__ = ["house"]  # a fixture
 

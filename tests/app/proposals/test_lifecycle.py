@@ -12,6 +12,7 @@ from retro import config
 from retro.app.engine.wiring import bench_of
 from retro.app.engine.worker import run_pass
 from retro.app.proposals.justification import propose
+from retro.app.proposals.lifecycle import suggest
 from retro.app.reviews.build import review_period
 from retro.app.settlement.lookup import choose_period
 from retro.app.settlement.settings import settings_of
@@ -106,7 +107,7 @@ def test_a_proposal_waits_in_the_ledger_until_it_is_brought_withdrawn_or_carried
     suggested(house, [proposal])
     done = playbook.apply(playbook.parse(BOOK), [playbook.from_json(proposal)])
     with house.store.write() as conn:
-        lives.suggest(conn, house.agent, [], playbook.parse(done), 2)
+        suggest(conn, house.agent, [], playbook.parse(done), 2)
     assert lives.states(house) == {"demote": "merged"}
 
 

