@@ -16,7 +16,17 @@ from itertools import pairwise
 from math import fsum, inf
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+import numpy as np
+
 from retro.accounting.track import Effect
+from retro.accounting.worth import (
+    WalletPath,
+    flow_instants,
+    flows_by_day,
+    mark_instants,
+    positions_worth,
+    unbelieved_levels,
+)
 from retro.invariant import invariant
 from retro.periods import format_instant
 from retro.report import PnlAttribution
@@ -24,6 +34,8 @@ from retro.report.lines import COMPONENTS, IMPLAUSIBLE, SIGNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from retro.accounting.prices import Prices
     from retro.accounting.track import Booking, PositionHistory, Valuation
@@ -65,7 +77,11 @@ def agree(first: float, second: float, size: float) -> bool:
 
 @dataclass(slots=True)
 class DailyBooks:
-    """What the day grid shows. Index i of a per-day list is the day [boundaries[i], boundaries[i + 1])."""
+    """What the day grid shows. Index i of a per-day list is the day [boundaries[i], boundaries[i + 1]).
+
+    `unbelieved` are, at each boundary, the gains that only impossible fills made. `worth` is the equity without them at
+    `instants` between the boundaries: before the owner's flows and, where it was asked for, at marks.
+    """
 
     boundaries: list[int]
     days: list[Amounts]
@@ -76,6 +92,9 @@ class DailyBooks:
     unrealized: list[float]
     states: dict[str, list[Valuation]]
     wallet: Wallet
+    unbelieved: list[float] = field(default_factory=list)
+    instants: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    worth: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     external: list[ExternalFlow] = field(default_factory=list)
     portfolio_costs: list[Booking] = field(default_factory=list)
 
@@ -101,11 +120,15 @@ def keep_books(
     boundaries: Sequence[int],
     known_until: int,
     prices: Prices,
+    *,
+    unbelieved_before: float = 0.0,
+    at_marks: bool = False,
 ) -> DailyBooks:
     """Move the wallet from boundaries[0] on and value everything at each boundary.
 
     `wallet` is the state before the events at boundaries[0] (it is moved on), `wallet_facts` the facts without a
-    position from there, the opening of the wallet among them.
+    position from there, the opening of the wallet among them. `unbelieved_before`: gains that nobody believes, of
+    positions that are not in `tracks` any more. `at_marks`: value it within the days too.
     """
     grid = list(boundaries)
     if not all(start < end for start, end in pairwise(grid)):
@@ -115,45 +138,70 @@ def keep_books(
             detail=", ".join(map(format_instant, grid)),
         )
     states = {name: [track.state(b, known_until, prices) for b in grid] for name, track in tracks.items()}
-    moved = _move_wallet(tracks, wallet, wallet_facts, grid, known_until, prices)
+    facts = list(wallet_facts)
+    instants = flow_instants(facts, grid[0], grid[-1])
+    if at_marks:
+        end = min(grid[-1], known_until)
+        instants = np.union1d(instants, mark_instants(tracks, wallet, facts, prices, grid[0], end))
+    moved = _move_wallet(tracks, wallet, facts, grid, known_until, prices, instants)
+    unbelieved = unbelieved_levels(tracks, grid, known_until, prices, unbelieved_before)
     portfolio = [booking for track in tracks.values() for booking in track.portfolio]
-    of_wallet = _split([*moved.bookings, *portfolio], grid)
-    of_position = {name: _split(track.bookings, grid) for name, track in tracks.items()}
-    days, wallet_days, plausible = [], [], []
-    for i in range(len(grid) - 1):
-        own = _amounts(of_wallet[i])
-        own["unrealized_pnl"].append(moved.unrealized[i + 1] - moved.unrealized[i])
-        both: dict[str, list[float]] = defaultdict(list, {name: list(parts) for name, parts in own.items()})
-        for name, track in tracks.items():
-            believed = track.flagged_at is None or grid[i + 1] <= track.flagged_at
-            _add_day(both, states[name][i], states[name][i + 1], of_position[name][i] if believed else None)
-        wallet_days.append({name: fsum(own.get(name, ())) for name in COMPONENTS})
-        days.append({name: fsum(both.get(name, ())) for name in COMPONENTS})
-        plausible.append(signed_sum(days[i]) - days[i][IMPLAUSIBLE])
+    days, wallet_days = _components(tracks, states, [*moved.bookings, *portfolio], moved.unrealized, grid)
     books = DailyBooks(
         boundaries=grid,
         days=days,
         wallet_days=wallet_days,
-        flows=[
-            fsum(flow.value for flow in moved.external if start <= flow.at < end)
-            for start, end in pairwise(grid)
-        ],
+        flows=flows_by_day(moved.external, grid),
         equity=[
             fsum([moved.values[i], *(column[i].value for column in states.values())])
             for i in range(len(grid))
         ],
-        plausible_pnl=plausible,
+        plausible_pnl=_without(days, unbelieved),
         unrealized=[
             fsum([moved.unrealized[i], *_levels(tracks, states, i, boundary)])
             for i, boundary in enumerate(grid)
         ],
         states=states,
         wallet=wallet,
+        unbelieved=unbelieved,
+        instants=instants,
+        worth=moved.worth + positions_worth(tracks, instants, known_until, prices) - unbelieved_before,
         external=moved.external,
         portfolio_costs=portfolio,
     )
     _check_closure(books, moved.turnover, moved.values)
     return books
+
+
+def _without(days: Sequence[Amounts], unbelieved: Sequence[float]) -> list[float]:
+    """What each day made, less what of it nobody believes."""
+    return [
+        signed_sum(day) - (after - before)
+        for day, (before, after) in zip(days, pairwise(unbelieved), strict=True)
+    ]
+
+
+def _components(
+    tracks: Mapping[str, PositionHistory],
+    states: Mapping[str, list[Valuation]],
+    wallet_bookings: Iterable[Booking],
+    wallet_unrealized: Sequence[float],
+    grid: Sequence[int],
+) -> tuple[list[Amounts], list[Amounts]]:
+    """The components of each day, and of these what the wallet and costs without a position booked."""
+    of_wallet = _split(wallet_bookings, grid)
+    of_position = {name: _split(track.bookings, grid) for name, track in tracks.items()}
+    days, wallet_days = [], []
+    for i in range(len(grid) - 1):
+        own = _amounts(of_wallet[i])
+        own["unrealized_pnl"].append(wallet_unrealized[i + 1] - wallet_unrealized[i])
+        both: dict[str, list[float]] = defaultdict(list, {name: list(parts) for name, parts in own.items()})
+        for name, track in tracks.items():
+            believed = track.flagged_at is None or grid[i + 1] <= track.flagged_at
+            _add_day(both, states[name][i], states[name][i + 1], of_position[name][i] if believed else None)
+        wallet_days.append({name: fsum(own.get(name, ())) for name in COMPONENTS})
+        days.append({name: fsum(both.get(name, ())) for name in COMPONENTS})
+    return days, wallet_days
 
 
 def _check_closure(books: DailyBooks, turnover: Sequence[float], wallet_values: Sequence[float]) -> None:
@@ -214,7 +262,7 @@ def _levels(
 class _Moved(NamedTuple):
     """What moving the wallet gave: its bookings, the owner's money, its worth at each boundary.
 
-    `turnover` is what passed through it from each boundary to the next, in size.
+    `turnover` is what passed through it from each boundary to the next, in size, `worth` what it was worth at `instants`.
     """
 
     bookings: list[Booking]
@@ -222,6 +270,7 @@ class _Moved(NamedTuple):
     values: list[float]
     unrealized: list[float]
     turnover: list[float]
+    worth: NDArray[np.float64]
 
 
 def _split(bookings: Iterable[Booking], grid: Sequence[int]) -> list[list[Booking]]:
@@ -240,6 +289,7 @@ def _move_wallet(
     grid: Sequence[int],
     known_until: int,
     prices: Prices,
+    instants: NDArray[np.int64],
 ) -> _Moved:
     """Effects and facts in time order; the wallet is valued at each boundary before the events there."""
     effects = [(name, effect) for name, track in tracks.items() for effect in track.effects]
@@ -249,10 +299,12 @@ def _move_wallet(
     values: list[float] = []
     unrealized: list[float] = []
     turnover: list[float] = []
+    path = WalletPath(instants, prices)
     i = 0
     for boundary in grid:
         passed = 0.0
         while i < len(ordered) and ordered[i][0] < boundary:
+            path.reach(ordered[i][0], wallet)
             movement = ordered[i][1]
             booked, flow = step(wallet, movement, prices)
             bookings += booked
@@ -261,13 +313,14 @@ def _move_wallet(
                 external.append(flow)
                 passed += abs(flow.value)
             i += 1
+        path.reach(boundary, wallet)
         wallet.check()
         turnover.append(passed)
         # beyond K there is no mark that the agent could have known: what is held keeps its worth at K
         at = min(boundary, known_until)
         values.append(wallet.value(at, prices))
         unrealized.append(wallet.unrealized(at, prices))
-    return _Moved(bookings, external, values, unrealized, turnover[1:])
+    return _Moved(bookings, external, values, unrealized, turnover[1:], path.worth)
 
 
 def steps(

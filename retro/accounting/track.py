@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -136,6 +136,8 @@ class PositionHistory:
     closed_at: int | None = None
     flagged_at: int | None = None
     flagged_why: str = ""
+    flagged_day: int | None = None
+    verdict: Literal["confirmed", "rejected"] | None = None
     bookings: list[Booking] = field(default_factory=list)
     portfolio: list[Booking] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
@@ -159,6 +161,16 @@ class PositionHistory:
     def is_fill_based(self) -> bool:
         """Whether the position lives by fills of one instrument (spot, perp) and not by deposits."""
         return self.position.kind in {"spot", "perp"}
+
+    @property
+    def symbols(self) -> set[str]:
+        """Everything it ever held."""
+        held: set[str] = set()
+        for knot in self.knots:
+            held.update(knot.principal, knot.claims)
+            if knot.pool is not None:
+                held |= {knot.pool.token0, knot.pool.token1}
+        return held
 
     @property
     def sign(self) -> float:
@@ -209,8 +221,28 @@ class PositionHistory:
         values = _pool_worth(knot.pool, np.array([at], dtype=np.int64), prices)
         return float(values[0])
 
+    def unbelieved(self, boundary: int, marks_until: int, prices: Prices) -> float:
+        """What it is said to have gained since the day that flagged it, and nobody believes; 0 for one that lost.
+
+        Of one that its owner has rejected, losses are not believed either.
+        """
+        if self.flagged_day is None or boundary <= self.flagged_day:
+            return 0.0
+        gained = (
+            self.state(boundary, marks_until, prices).pnl
+            - self.state(self.flagged_day, marks_until, prices).pnl
+        )
+        return gained if self.verdict == "rejected" else max(0.0, gained)
+
     def pnl_path(self, times: NDArray[np.int64], prices: Prices) -> NDArray[np.float64]:
         """Pnl (value + cash - gas) at each instant of `times` (us, ascending), events strictly before each."""
+        return self._path(times, prices, with_cash=True)
+
+    def worth_path(self, times: NDArray[np.int64], prices: Prices) -> NDArray[np.float64]:
+        """Worth of what is held at each instant of `times` (us, ascending), events strictly before each."""
+        return self._path(times, prices, with_cash=False)
+
+    def _path(self, times: NDArray[np.int64], prices: Prices, *, with_cash: bool) -> NDArray[np.float64]:
         if len(self._starts) != len(self.knots):
             self._starts[:] = [knot.at for knot in self.knots]
         which = np.searchsorted(np.array(self._starts, dtype=np.int64), times, side="left") - 1
@@ -220,7 +252,7 @@ class PositionHistory:
                 continue
             chosen = which == i
             knot, at = self.knots[int(i)], times[chosen]
-            total = np.full(len(at), knot.cash - knot.gas)
+            total = np.full(len(at), knot.cash - knot.gas if with_cash else 0.0)
             quantities = dict(knot.claims)
             if knot.pool is not None:
                 total += _pool_worth(knot.pool, at, prices)

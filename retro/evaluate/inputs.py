@@ -54,7 +54,6 @@ class Inputs:
     prices: Prices
     rows: Sequence[PositionSummary]
     history: History
-    implausible_before: Sequence[float]
     decisions: Sequence[Decision]
     costs: Sequence[Cost]
     predictions: Mapping[str, Prediction]

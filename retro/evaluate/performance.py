@@ -4,21 +4,39 @@ from __future__ import annotations
 
 from itertools import pairwise
 from math import fsum, isfinite
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
 
 from retro.accounting.books import YIELD_KINDS, attribution, signed_sum
 from retro.evaluate.actions import in_period
 from retro.evaluate.position.costs import fees_between, slippage
 from retro.invariant import invariant
 from retro.kernels import effectiveness as kernel
-from retro.periods import format_instant
+from retro.kernels import returns as kernel_returns
+from retro.periods import DAY, format_instant
 from retro.report import EquityDay, PnlAttribution, Risk
-from retro.report.lines import IMPLAUSIBLE
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from retro.evaluate.inputs import Inputs
 
 __all__ = ["equity_curve", "period_attribution", "returns", "risk_of", "yielding"]
+
+_FIGURES: Final = (
+    "sharpe",
+    "sortino",
+    "max_drawdown",
+    "max_drawdown_marked",
+    "calmar",
+    "psr",
+    "volatility",
+    "time_weighted_return",
+    "money_weighted_return",
+)
+_WEEK_AT_LEAST: Final = 6 * DAY + DAY // 2
+"""A week in which the clocks went forward is an hour or so short."""
 
 _REASONS: Final = {
     "too_few_days": "fewer than 2 daily returns",
@@ -79,28 +97,79 @@ def period_attribution(inputs: Inputs) -> PnlAttribution:
     return pnl.model_copy(update={"risk_adjusted_return": ratio})
 
 
-def returns(inputs: Inputs, start: int, end: int) -> list[float]:
-    """Plausible daily returns of [start, end): money that was not believed is left out of pnl and of equity."""
+class _Levels(NamedTuple):
+    """Believed equity at the boundaries of the days and before each of the owner's flows, in order of time.
+
+    `at` microseconds, `level` and `flow` base currency, `edges` where the boundaries stand.
+    """
+
+    at: NDArray[np.int64]
+    level: NDArray[np.float64]
+    flow: NDArray[np.float64]
+    edges: NDArray[np.int64]
+
+
+def _levels(inputs: Inputs, start: int, end: int) -> _Levels:
     books = inputs.books
     i, j = books.index(start), books.index(end)
-    gone = fsum([*inputs.implausible_before, *(day[IMPLAUSIBLE] for day in books.days[:i])])
-    out = []
-    for day in range(i, j):
-        base = books.equity[day] - gone
-        gone += books.days[day][IMPLAUSIBLE]
-        out.append(books.plausible_pnl[day] / base if base > 0 else float("nan"))
-    return out
+    by_instant: dict[int, list[float]] = {}
+    for flow in books.external:
+        if start <= flow.at < end:
+            by_instant.setdefault(flow.at, []).append(flow.value)
+    known = {at: books.equity[k] - books.unbelieved[k] for k, at in enumerate(books.boundaries)}
+    apart = np.array([at for at in by_instant if at not in known], dtype=np.int64)
+    worth = books.worth[np.searchsorted(books.instants, apart)]
+    known |= dict(zip(apart.tolist(), worth.tolist(), strict=True))
+    at = np.array(sorted({*by_instant, *books.boundaries[i : j + 1]}), dtype=np.int64)
+    return _Levels(
+        at,
+        np.array([known[t] for t in at.tolist()]),
+        np.array([fsum(by_instant.get(t, ())) for t in at.tolist()]),
+        np.searchsorted(at, books.boundaries[i : j + 1]),
+    )
+
+
+def returns(inputs: Inputs, start: int, end: int) -> NDArray[np.float64]:
+    """Time-weighted return of each day of [start, end), NaN where it has none.
+
+    It begins with the instant at which the capital is known: before it nothing is there. What only impossible fills gained
+    is left out of equity.
+    """
+    levels = _levels(inputs, start, end)
+    return kernel_returns.chained(kernel_returns.stretches(levels.level, levels.flow), levels.edges)
+
+
+def _marked_drawdown(inputs: Inputs) -> float | None:
+    """The deepest fall of the period over every instant at which something held had a mark; None without a funded day."""
+    books, levels = inputs.books, _levels(inputs, inputs.period.start, inputs.period.end)
+    parts = kernel_returns.stretches(levels.level, levels.flow)
+    if not parts.funded.any():
+        return None
+    inside = (books.instants > levels.at[0]) & (books.instants < levels.at[-1])
+    inside &= ~np.isin(books.instants, levels.at)
+    stretch = np.searchsorted(levels.at, books.instants[inside], side="right") - 1
+    return kernel_returns.deepest_fall(parts, books.worth[inside], stretch)
+
+
+def _money_weighted(inputs: Inputs) -> float | None:
+    """Modified Dietz over the period, from the instant on at which the capital is known."""
+    levels = _levels(inputs, inputs.period.start, inputs.period.end)
+    funded = np.flatnonzero((levels.level != 0) | (levels.flow != 0))
+    if not funded.size or funded[0] == len(levels.at) - 1:
+        return None
+    at, level, flow = (column[funded[0] :] for column in levels[:3])
+    left = (at[-1] - at) / (at[-1] - at[0])
+    return kernel_returns.modified_dietz(float(level[0]), float(level[-1]), flow, left)
 
 
 def risk_of(inputs: Inputs) -> Risk:
     """Measures of the period's daily returns; all absent where no capital is known."""
     if not inputs.capital_known:
-        names = ("sharpe", "sortino", "max_drawdown", "calmar", "psr", "volatility")
-        reasons = dict.fromkeys(names, "the agent's capital is not known")
-        return Risk(days=0, noisy=True, reasons=reasons, **dict.fromkeys(names))
-    metrics = kernel.return_metrics(
-        returns(inputs, inputs.period.start, inputs.period.end), inputs.options.annualisation_days
-    )
+        reasons = dict.fromkeys(_FIGURES, "the agent's capital is not known")
+        return Risk(days=0, noisy=True, reasons=reasons, **dict.fromkeys(_FIGURES))
+    daily = returns(inputs, inputs.period.start, inputs.period.end)
+    metrics = kernel.return_metrics(daily, inputs.options.annualisation_days)
+    whole = _whole_period(inputs, daily)
     return Risk(
         days=metrics.days,
         sharpe=metrics.sharpe,
@@ -110,24 +179,61 @@ def risk_of(inputs: Inputs) -> Risk:
         psr=metrics.psr,
         volatility=metrics.volatility,
         noisy=metrics.noisy,
-        reasons={name: _REASONS[reason] for name, reason in metrics.reasons.items()},
+        **whole.figures,
+        reasons={name: _REASONS[reason] for name, reason in metrics.reasons.items()} | whole.reasons,
     )
+
+
+class _Whole(NamedTuple):
+    """Figures of the period as a whole by their field, and why those are null that are."""
+
+    figures: dict[str, float | None]
+    reasons: dict[str, str]
+
+
+def _whole_period(inputs: Inputs, daily: NDArray[np.float64]) -> _Whole:
+    """What the period returned, by time and by money, and its deepest fall at any mark."""
+    shown = daily[np.isfinite(daily)]
+    reasons: dict[str, str] = {}
+    time_weighted = kernel_returns.compounded(shown) if len(shown) else None
+    fall = _marked_drawdown(inputs)
+    if fall is None or time_weighted is None:
+        reasons |= dict.fromkeys(("time_weighted_return", "max_drawdown_marked"), "no day began with money")
+    by_money = None
+    if inputs.period.end - inputs.period.start < _WEEK_AT_LEAST:
+        reasons["money_weighted_return"] = "for weeks and longer"
+    elif (by_money := _money_weighted(inputs)) is None:
+        reasons["money_weighted_return"] = "on average no money was there"
+    figures = {
+        "time_weighted_return": time_weighted,
+        "money_weighted_return": by_money,
+        "max_drawdown_marked": None if time_weighted is None else fall,
+    }
+    missing = int(len(daily) - len(shown))
+    if missing and len(shown):
+        reasons["days"] = (
+            f"{missing} of {len(daily)} days have no return: no money was there, or a stretch between the owner's flows"
+            " began at 0 or below"
+        )
+    return _Whole(figures, reasons)
 
 
 def equity_curve(inputs: Inputs) -> list[EquityDay]:
     """Equity at every day boundary of the period, with the day's pnl and the owner's money."""
     books, period = inputs.books, inputs.period
     i, j = books.index(period.start), books.index(period.end)
+    daily = returns(inputs, period.start, period.end) if inputs.capital_known else np.full(j - i, np.nan)
     days = []
     for k in range(i, j + 1):
-        worth = books.equity[k] if inputs.capital_known else None
-        pnl = books.plausible_pnl[k - 1] if k > i else None
+        first = k == i
+        growth = np.nan if first else float(daily[k - i - 1])
         days.append(
             EquityDay(
                 at=format_instant(books.boundaries[k]),
-                equity=worth,
-                pnl=pnl,
-                flow=books.flows[k - 1] if k > i else 0.0,
+                equity=books.equity[k] if inputs.capital_known else None,
+                pnl=None if first else books.plausible_pnl[k - 1],
+                flow=0.0 if first else books.flows[k - 1],
+                growth=growth if isfinite(growth) else None,
             )
         )
     return days

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import fsum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from playbook.citation import resolve
 from retro.accounting.books import attribution
@@ -44,6 +44,12 @@ if TYPE_CHECKING:
     from retro.model import Decision, Prediction, Resolution
 
 __all__ = ["Inputs", "Options", "build", "citations_of", "retrospective_of"]
+
+
+_WITHOUT_GROWTH: Final = (
+    "the first boundary ends no day; nor has a day a return before the capital is known, or where a stretch between the"
+    " owner's flows began at 0 or below"
+)
 
 
 @finite_figures()
@@ -171,6 +177,7 @@ def _reasons(inputs: Inputs, pnl: PnlAttribution) -> dict[str, str]:
     if pnl.slippage is None:
         reasons["pnl.slippage"] = "no fill has a mark at its decision"
     reasons["equity.pnl"] = "the first boundary ends no day"
+    reasons["equity.growth"] = _WITHOUT_GROWTH
     if not inputs.capital_known:
         reasons["equity"] = "the agent's capital is not known"
     return reasons

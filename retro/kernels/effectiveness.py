@@ -81,18 +81,6 @@ class InactionAlarm:
     luck: float
 
 
-def daily_returns(equity: ArrayLike, flows: ArrayLike) -> Floats:
-    """Return (E_d - E_{d-1} - F_d) / E_{d-1} of each day: `equity` (n + 1,) at the boundaries, `flows` (n,) inside.
-
-    NaN for a day that began without equity above 0.
-    """
-    level, flow = np.asarray(equity, dtype=np.float64), np.asarray(flows, dtype=np.float64)
-    before = level[:-1]
-    returns = np.full(len(flow), np.nan)
-    np.divide(np.diff(level) - flow, before, out=returns, where=before > 0)
-    return returns
-
-
 def return_metrics(returns: ArrayLike, annualisation_days: float = 365.0) -> ReturnMetrics:
     """Measure daily returns (n,); days without one (NaN) are left out.
 

@@ -202,7 +202,13 @@ def _whole(slots: Slots, report: RetrospectiveReport, money: MoneyStyle) -> None
     for name in ("sharpe", "sortino", "calmar", "psr"):
         value = getattr(risk, name)
         slots.put(f"risk.{name}", None if value is None else ratio(value) + few, risk.reasons.get(name, ""))
-    for name in ("max_drawdown", "volatility"):
+    for name in (
+        "max_drawdown",
+        "max_drawdown_marked",
+        "volatility",
+        "time_weighted_return",
+        "money_weighted_return",
+    ):
         value = getattr(risk, name)
         slots.put(f"risk.{name}", None if value is None else percent(value, 2), risk.reasons.get(name, ""))
     rate = accuracy.hit_rate

@@ -64,17 +64,29 @@ class EquityDay(Document):
     equity: float | None
     pnl: float | None
     flow: float
+    growth: float | None = Field(
+        default=None, description="time-weighted return of the day that ends here; null: it has none"
+    )
 
 
 class Risk(Document):
-    """Measures of the daily returns of the period."""
+    """Return and risk of the period: of daily returns, chained at the owner's flows."""
 
     days: int
     sharpe: float | None
     sortino: float | None
-    max_drawdown: float | None
+    max_drawdown: float | None = Field(description="of daily closes; the curve starts at 1")
+    max_drawdown_marked: float | None = Field(
+        default=None, description="at every mark of what is held, at most one an hour"
+    )
     calmar: float | None
     psr: float | None
     volatility: float | None
+    time_weighted_return: float | None = Field(
+        default=None, description="of the period: its days' returns, chained at the owner's flows"
+    )
+    money_weighted_return: float | None = Field(
+        default=None, description="Modified Dietz; for weeks and longer"
+    )
     noisy: bool
     reasons: Reasons

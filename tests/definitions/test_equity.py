@@ -147,9 +147,9 @@ def test_daily_returns_by_hand(life: Life) -> None:
     life.until(WEEK)
     week = life.week()
     before = [1000, 1010, 1490, 1520, 1520, 1525, 1524]
-    # the first day's equity before it is 0: the wallet opened on it, so its return is not known
+    # the first day counts from the instant on at which its capital was known
     assert [e.equity for e in week.equity][1:] == approx([1010, 1490, 1520, 1520, 1525, 1524, 1532])
-    returns = [p / b for p, b in zip(pnl, before, strict=True)][1:]
+    returns = [p / b for p, b in zip(pnl, before, strict=True)]
     mean = sum(returns) / len(returns)
     assert week.risk.days == len(returns)
     assert week.risk.sharpe == approx(mean / stdev(returns) * sqrt(365))

@@ -83,22 +83,38 @@ def test_a_flagged_position_leaves_every_rate_and_component_and_the_sum_still_cl
     assert week.breakdowns.longest_losing_streak == 0
 
 
-def test_returns_and_drawdown_leave_it_out(life: Life) -> None:
-    """Equity would jump by a tenth on Tuesday; without the implausible trade every day is flat."""
+def test_the_gain_of_an_implausible_position_leaves_returns_and_drawdown(life: Life) -> None:
+    """Equity would jump by nine tenths on Tuesday; without the implausible trade that day is flat."""
     life.market("ETH/USDC", dict.fromkeys(range(150), 100))
     life.tell(0, "equity", balances={"USDC": 1000}, value=1000)
-    life.trade("bad", (25, 100), (26, 11), 1)
+    life.trade("bad", (25, 11), (26, 100), 1)
     life.trade("up", (49, 100), (50, 110), 1)
     life.trade("down", (73, 100), (74, 95), 1)
     life.until(7 * 24)
     week = life.week()
-    assert week.pnl.implausible_pnl == approx(-89)
-    assert week.pnl.total == approx(-89 + 10 - 5)
+    assert week.pnl.implausible_pnl == approx(89)
+    assert week.pnl.total == approx(89 + 10 - 5)
     equity = [e.equity for e in week.equity]
-    assert equity[-1] == approx(1000 - 89 + 5)
+    assert equity[-1] == approx(1000 + 89 + 5)
     # the curve: 1000 (day 1 flat), +10 on day 3, -5 on day 4
-    assert week.risk.max_drawdown is not None
-    assert abs(week.risk.max_drawdown) < 0.01
+    assert [day.growth for day in week.equity[1:]] == approx([0, 0, 0.01, -5 / 1010, 0, 0, 0])
+    assert week.risk.max_drawdown == approx(-5 / 1010)
+
+
+def test_the_loss_of_an_implausible_position_stays_in_returns_and_drawdown(life: Life) -> None:
+    """Bought at 100, sold at 11 while the market says 100: 89 of 1,000 are gone."""
+    life.market("ETH/USDC", dict.fromkeys(range(150), 100))
+    life.tell(0, "equity", balances={"USDC": 1000}, value=1000)
+    life.trade("bad", (25, 100), (26, 11), 1)
+    life.until(7 * 24)
+    week, later = life.week(), life.week(1)
+    assert week.pnl.implausible_pnl == approx(-89)
+    assert week.equity[2].pnl == approx(-89)
+    assert week.breakdowns.calendar[1].pnl == approx(-89)
+    assert week.equity[2].growth == approx(-0.089)
+    assert week.risk.max_drawdown == approx(-0.089)
+    assert week.risk.max_drawdown_marked == approx(-0.089)
+    assert later.equity[-1].equity == approx(911)
 
 
 def test_a_fill_at_the_entry_flags_from_the_entry(life: Life) -> None:

@@ -67,10 +67,10 @@ def test_no_figure_that_is_no_number_reaches_a_document() -> None:
 
 def test_no_outcome_that_is_no_number_enters_the_book() -> None:
     track = history()
-    assert book_row(track, prices(), T0 + 9 * DAY, None).final_pnl == pytest.approx(23.0)
+    assert book_row(track, prices(), T0 + 9 * DAY).final_pnl == pytest.approx(23.0)
     track.knots[-1] = replace(track.knots[-1], cash=float("nan"))
     with pytest.raises(InvariantError, match=r"every figure is a number or absent \(p: "):
-        book_row(track, prices(), T0 + 9 * DAY, None)
+        book_row(track, prices(), T0 + 9 * DAY)
 
 
 # the audit

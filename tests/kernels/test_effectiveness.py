@@ -26,29 +26,6 @@ def near(value: Any) -> Any:
     return value if value is None else pytest.approx(value, rel=1e-9, abs=1e-12)
 
 
-# returns
-
-
-def test_daily_returns_take_flows_out() -> None:
-    """100 -> 150 with 40 deposited gained 10; the next day lost 15 of 150 while 35 left."""
-    got = effectiveness.daily_returns([100, 150, 100], [40, -35])
-    assert got.tolist() == pytest.approx([0.10, -0.10])
-
-
-def test_a_day_that_begins_without_equity_has_no_return() -> None:
-    got = effectiveness.daily_returns([0, 100, 110, -5, 20], [100, 0, 0, 0])
-    assert [None if math.isnan(r) else round(r, 6) for r in got] == [None, 0.1, -1.045455, None]
-
-
-@given(st.lists(st.floats(1, 1e6), min_size=2, max_size=20), st.floats(0.01, 100))
-@settings(max_examples=50, deadline=None)
-def test_the_unit_of_money_does_not_change_returns(equity: list[float], scale: float) -> None:
-    flows = np.linspace(-1, 1, len(equity) - 1)
-    base = effectiveness.daily_returns(equity, flows)
-    scaled = effectiveness.daily_returns(np.array(equity) * scale, flows * scale)
-    assert scaled == pytest.approx(base, rel=1e-9, abs=1e-9)
-
-
 # metrics
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from decimal import Decimal
+from math import fsum
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -28,16 +29,17 @@ from retro.errors import UnknownError
 from retro.evaluate.position.life import Lookahead
 from retro.evaluate.report import Inputs, build, retrospective_of
 from retro.model import Cost, Decision, Position
-from retro.periods import day_of, midnight
 from retro.store.books import positions
 from retro.store.facts import events, faults
 from retro.store.facts.last_told import last_told
 from retro.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
+    from retro.accounting.books import DailyBooks
     from retro.accounting.prices import Prices
+    from retro.app.reviews.window import WindowMoney
     from retro.app.settlement.book import SettledBook
     from retro.app.settlement.tracks import Loaded
     from retro.model import Fact
@@ -76,8 +78,11 @@ def _canonical(value: Any) -> str:
             return repr(value)
 
 
-def inputs_of(book: SettledBook, window: Window, names: Iterable[str]) -> Inputs:
-    """Everything a report on a window is made of: the positions `names`, and all that its facts touch."""
+def inputs_of(book: SettledBook, window: Window, names: Iterable[str], *, at_marks: bool = False) -> Inputs:
+    """Everything a report on a window is made of: the positions `names`, and all that its facts touch.
+
+    `at_marks`: its books value the agent within the days too.
+    """
     conn, name, settings = book.conn, book.name, book.settings
     period, now, until = window.period, window.known_until, window.until
     costs = events.between(conn, name, period.start, until, types=[Cost])
@@ -86,8 +91,6 @@ def inputs_of(book: SettledBook, window: Window, names: Iterable[str]) -> Inputs
     decisions = events.between(conn, name, period.start, until, types=[Decision])
     prediction_set = load_predictions(conn, name, loaded.facts, period.start, until)
     reviewing = costs_of_reviewing(conn, name, settings, window.start, until)
-    # what reviewing cost moves the wallet like any cost, but nobody told it: it is in the books and in no digest
-    moved = sorted([*money.facts, *reviewing.costs], key=lambda fact: fact.at)
     facts_read = [*loaded.facts, *money.facts, *decisions, *prediction_set.resolutions]
     before = week_before(period, settings)
     remembrance = rows_since(
@@ -104,11 +107,10 @@ def inputs_of(book: SettledBook, window: Window, names: Iterable[str]) -> Inputs
         told_until=last_told(conn, book.agent, min(period.end - 1, now)) or now,
         capital_known=book.opening().capital_known,
         tracks=loaded.tracks,
-        books=keep_books(loaded.tracks, money.wallet, moved, window.grid, now, loaded.prices),
+        books=_books(book, window, money, reviewing.costs, at_marks=at_marks),
         prices=loaded.prices,
         rows=remembrance.rows,
         history=remembrance.history,
-        implausible_before=_implausible_pnl_before(book, window, loaded),
         discrepancies=positions.discrepancies(conn, name, min(period.end, now)),
         decisions=decisions,
         costs=[*costs, *(cost for cost in reviewing.costs if cost.at >= period.start)],
@@ -128,18 +130,26 @@ def inputs_of(book: SettledBook, window: Window, names: Iterable[str]) -> Inputs
     )
 
 
-def _implausible_pnl_before(book: SettledBook, window: Window, loaded: Loaded) -> tuple[float, ...]:
-    """What flagged positions, closed or open at the window's start, had made by then since the day that flagged them."""
-    start, zone = window.start, book.settings.zone
-    amounts = positions.implausible(book.conn, book.name, start)
-    for track in loaded.tracks.values():
-        is_closed = track.closed_at is not None and track.closed_at < start
-        if track.flagged_at is None or track.flagged_at >= start or is_closed:
-            continue
-        day = midnight(day_of(track.flagged_at, zone), zone)
-        before, after = (track.state(at, window.known_until, loaded.prices).pnl for at in (day, start))
-        amounts.append(after - before)
-    return tuple(amounts)
+def _books(
+    book: SettledBook, window: Window, money: WindowMoney, reviewing: Sequence[Cost], *, at_marks: bool
+) -> DailyBooks:
+    """The window's books; what reviewing cost moves the wallet like any cost, but nobody told it: it is in no digest."""
+    return keep_books(
+        money.loaded.tracks,
+        money.wallet,
+        sorted([*money.facts, *reviewing], key=lambda fact: fact.at),
+        window.grid,
+        window.known_until,
+        money.loaded.prices,
+        unbelieved_before=_unbelieved_before(book, window, money.loaded),
+        at_marks=at_marks,
+    )
+
+
+def _unbelieved_before(book: SettledBook, window: Window, loaded: Loaded) -> float:
+    """What flagged positions that the window does not touch had gained by its start, since the day that flagged them."""
+    amounts = positions.implausible(book.conn, book.name, window.start)
+    return fsum(max(0.0, made) for name, made in amounts.items() if name not in loaded.tracks)
 
 
 def _warnings(orphans: Iterable[str]) -> list[str]:
@@ -162,7 +172,7 @@ def review_period(
     now = max(now, period.end) if ended else now
     window = Window(period, grid_of(period, settings), now, period.end + settings.options.settle_lag)
     alive = positions.positions(book.conn, book.name, opened_before=period.end, alive_at=window.start)
-    inputs = inputs_of(book, window, [row.position for row in alive])
+    inputs = inputs_of(book, window, [row.position for row in alive], at_marks=True)
     report = build(inputs)
     proposed = proposed_by(book.conn, report, settings, inputs.history)
     return report.model_copy(update={"playbook_proposals": [to_json(amendment) for amendment in proposed]})

@@ -33,7 +33,7 @@ from retro.evaluate.audit.citations import entry_day
 from retro.evaluate.audit.history import History, history_from, joined
 from retro.evaluate.position.summary import PositionSummary, book_row
 from retro.model import Equity, External, Flow
-from retro.periods import DAY, FOREVER, day_of, midnight
+from retro.periods import DAY, FOREVER
 from retro.store.books import positions
 from retro.store.books.outcomes import forget_outcomes, replace_outcomes
 from retro.store.books.positions import Discrepancy, WalletDay
@@ -160,10 +160,7 @@ def _settle_positions(
     for i in range(0, len(names), _CHUNK):  # a life of many positions is not held in memory at once
         chunk = names[i : i + _CHUNK]
         loaded = load_tracks(conn, name, settings, chunk, Extent(), PriceDemand(valued))
-        rows = [
-            book_row(track, loaded.prices, known_until(agent), _flag_day(track, settings))
-            for track in loaded.tracks.values()
-        ]
+        rows = [book_row(track, loaded.prices, known_until(agent)) for track in loaded.tracks.values()]
         positions.save_positions(conn, name, [_plain(row) for row in rows])
         resolved.append(history_from(rows, rules))
         settled.orphan_costs += loaded.costs_of_orphans(start.at)
@@ -180,13 +177,6 @@ def _names_to_settle(conn: Connection, agent: str, start: _Start) -> list[str]:
     alive = {row.position for row in positions.positions(conn, agent, alive_at=look_back)}
     touched = events.positions_touched(conn, agent, min(start.at, look_back), FOREVER)
     return sorted({*touched, *alive})
-
-
-def _flag_day(track: PositionHistory, settings: AgentSettings) -> int | None:
-    """The start of the owner's day on which a position was flagged as implausible; None for one that is believed."""
-    if track.flagged_at is None:
-        return None
-    return midnight(day_of(track.flagged_at, settings.zone), settings.zone)
 
 
 def _add_worth(worth: list[float], track: PositionHistory, times: Sequence[int], prices: Prices) -> None:

@@ -11,7 +11,7 @@ from retro.accounting.prices import Prices, related_symbols
 from retro.accounting.replay import replay
 from retro.evaluate.position.summary import flag_implausible
 from retro.model import Cost, Equity, External, Fill, Flow, Position, Snapshot
-from retro.periods import DAY, FOREVER
+from retro.periods import DAY, FOREVER, day_of, midnight
 from retro.store.books import positions
 from retro.store.facts import events, marks
 
@@ -176,6 +176,8 @@ def load_tracks(
         track.unreliable = unreliable
         track.note_boundary(boundary.get(name, ()))
         flag_implausible(track, prices)
+        if track.flagged_at is not None:
+            track.flagged_day = midnight(day_of(track.flagged_at, settings.zone), settings.zone)
         tracks[name] = track
     return Loaded(tracks, prices, facts, orphans)
 

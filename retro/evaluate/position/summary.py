@@ -187,18 +187,16 @@ def _increases(
     return tuple(out)
 
 
-def book_row(
-    track: PositionHistory, prices: Prices, known_until: int, day_start: int | None
-) -> PositionSummary:
-    """The row of one replayed position. `day_start`: start of the day that flagged it, for what it made since."""
+def book_row(track: PositionHistory, prices: Prices, known_until: int) -> PositionSummary:
+    """The row of one replayed position."""
     closed = track.closed_at is not None
     outcome = outcome_of(track, prices, known_until)
     exit_outcome, resolved = _exit_outcome(track, prices, known_until)
     decisions = sorted(track.decisions, key=lambda d: (d.at, natural_key(d.id)))
     position = track.position
     implausible = 0.0
-    if track.flagged_at is not None and day_start is not None:
-        implausible = outcome.final_pnl - track.state(day_start, known_until, prices).pnl
+    if track.flagged_day is not None:
+        implausible = outcome.final_pnl - track.state(track.flagged_day, known_until, prices).pnl
     summary = PositionSummary(
         position=position.position,
         kind=position.kind,

@@ -82,7 +82,10 @@ def days_section(report: RetrospectiveReport, money: MoneyStyle) -> Section | No
     levels: list[float | None] = [None] * (len(calendar) + 1)
     if has_equity:
         levels = [day.equity for day in equity]
-    falls = _drawdowns(levels, [day.pnl for day in calendar])
+    if any(day.growth is not None for day in equity):
+        falls = _falls([day.growth for day in equity[1:]])
+    else:  # a review from before days had their own returns
+        falls = _drawdowns(levels, [day.pnl for day in calendar])
     rows = tuple(
         Day(
             iso=day.date,
@@ -97,6 +100,20 @@ def days_section(report: RetrospectiveReport, money: MoneyStyle) -> Section | No
     )
     aside = f"{money.currency}, {count(len(rows), 'day')}"
     return Section("days", "Day by day", (Days(rows, money.currency, levels[0]),), aside)
+
+
+def _falls(growths: list[float | None]) -> list[float | None]:
+    """Fall of the compounded daily returns from their peak so far, which starts at 1; None before the first of them."""
+    worth, peak = 1.0, 1.0
+    falls: list[float | None] = []
+    for growth in growths:
+        if growth is None and (not falls or falls[-1] is None):
+            falls.append(None)
+            continue
+        worth *= 1 + (growth or 0.0)
+        peak = max(peak, worth)
+        falls.append(worth / peak - 1)
+    return falls
 
 
 def _drawdowns(levels: list[float | None], pnl: list[float]) -> list[float | None]:
@@ -167,7 +184,14 @@ def risk_section(risk: Risk) -> Section:
         return Figure(label, value, reason_text(risk.reasons, name) if absent else note)
 
     rows = (
-        fact("Max drawdown", "max_drawdown", percent(risk.max_drawdown, 1), "deepest fall from a peak"),
+        *_returned(risk),
+        fact("Max drawdown", "max_drawdown", percent(risk.max_drawdown, 1), "deepest fall of daily closes"),
+        fact(
+            "Within the day",
+            "max_drawdown_marked",
+            percent(risk.max_drawdown_marked, 1),
+            "deepest fall at any mark, at most one an hour",
+        ),
         fact("Volatility", "volatility", percent(risk.volatility, 1), "of daily returns, annualised"),
         fact("Sharpe ratio", "sharpe", ratio(risk.sharpe), "annualised"),
         fact("Sortino ratio", "sortino", ratio(risk.sortino), "annualised; counts falls only"),
@@ -175,6 +199,19 @@ def risk_section(risk: Risk) -> Section:
         fact("Sharpe above 0", "psr", percent(risk.psr), "probability that the true Sharpe ratio is (PSR)"),
     )
     return Section("risk", "Risk", (FigureList(rows),), noisy)
+
+
+def _returned(risk: Risk) -> Iterator[Figure]:
+    """What the period returned; nothing for a review from before it was said."""
+    if risk.time_weighted_return is None:
+        return
+    note = "time-weighted: what a unit of money that stayed made, whatever the owner paid in or took out"
+    if "days" in risk.reasons:
+        note += f"; {risk.reasons['days']}"
+    yield Figure("Return", percent(risk.time_weighted_return, 2), note)
+    if risk.money_weighted_return is not None:
+        note = "money-weighted (Modified Dietz): the gain over the money that was there on average"
+        yield Figure("On the owner's money", percent(risk.money_weighted_return, 2), note)
 
 
 def costs_section(report: RetrospectiveReport, money: MoneyStyle) -> Section | None:

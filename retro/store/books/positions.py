@@ -263,13 +263,13 @@ def sizes(conn: Connection, agent: str, before: int) -> list[PositionSize]:
     return [PositionSize(*row) for row in conn.execute(query.where(c.agent == key_query(agent), closed))]
 
 
-def implausible(conn: Connection, agent: str, before: int) -> list[float]:
-    """What flagged positions closed before an instant made since they were flagged."""
+def implausible(conn: Connection, agent: str, before: int) -> dict[str, float]:
+    """What each flagged position that was closed before an instant made since it was flagged, by name."""
     c = book_positions.c
-    query = select(c.implausible_pnl).where(
+    query = select(c.position, c.implausible_pnl).where(
         c.agent == key_query(agent), c.flagged_at.is_not(None), c.closed_at < before
     )
-    return list(conn.execute(query).scalars())
+    return {row.position: row.implausible_pnl for row in conn.execute(query)}
 
 
 def positions(
