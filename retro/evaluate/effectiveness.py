@@ -53,42 +53,48 @@ def effectiveness_of(
     components: Sequence[float],
     *,
     net_yield: float | None,
-    sharpe: float | None,
+    week: kernel.ReturnMetrics,
     psr: float | None,
     capital_known: bool,
 ) -> Effectiveness:
-    """Whether the strategy as a whole works: score, inaction superiority, the two-week alarm and how lucky it may be."""
+    """Whether the strategy as a whole works, `week` its returns of 7 days: score, inaction superiority, the two-week alarm and how lucky it may be."""
     values = [p.vs_inaction for p in counted if p.vs_inaction is not None]
     rate = kernel.inaction_superiority_rate(values)
-    week = kernel.InactionWeek(len(values), sum(value < 0 for value in values), fsum(values))
-    alarm = kernel.inaction_alarm(week_before, week) if week_before is not None else None
+    own = kernel.InactionWeek(len(values), sum(value < 0 for value in values), fsum(values))
+    alarm = kernel.inaction_alarm(week_before, own) if week_before is not None else None
     score = kernel.effectiveness_score(values, psr, components, cap=alarm is not None and alarm.caps_score)
     reasons = {}
     if net_yield is None:
         reasons["net_yield_7d"] = "no LP, lending or staking in the period"
-    if sharpe is None:
-        reasons["sharpe_7d"] = (
+    if week.sharpe is None:
+        why = (
             "fewer than 2 daily returns, or they do not vary"
             if capital_known
             else "the agent's capital is not known"
         )
+        reasons |= dict.fromkeys(("sharpe_7d", "sharpe_7d_standard_error", "sharpe_7d_interval"), why)
+    elif week.sharpe_interval is None:
+        names = ("sharpe_7d_standard_error", "sharpe_7d_interval")
+        reasons |= dict.fromkeys(names, "fewer than 4 daily returns")
     if rate is None:
         reasons["inaction_superiority_rate"] = "no position was closed in the period"
         reasons["sum_vs_inaction"] = reasons["inaction_superiority_rate"]
     if alarm is None:
         reasons["luck"] = "the alarm takes two weeks in a row"
     if score.value is None:
-        reasons["score"] = "fewer than two of its parts are known"
+        reasons["score"] = "fewer than two of its parts are known; PSR counts from 30 days on"
     text = None
     if alarm is not None and alarm.alarmed and week_before is not None:
         text = (
-            f"doing nothing was better for {week.inferior} of {week.closed} positions this week and"
+            f"doing nothing was better for {own.inferior} of {own.closed} positions this week and"
             f" {week_before.inferior} of {week_before.closed} the week before; luck alone does that in"
             f" {alarm.luck:.1%} of such pairs of weeks"
         )
     return Effectiveness(
         net_yield_7d=net_yield,
-        sharpe_7d=sharpe,
+        sharpe_7d=week.sharpe,
+        sharpe_7d_standard_error=week.sharpe_standard_error,
+        sharpe_7d_interval=None if week.sharpe_interval is None else [*week.sharpe_interval],
         inaction_superiority_rate=rate,
         closed_positions=len(counted),
         sum_vs_inaction=fsum(values) if values else None,

@@ -32,6 +32,10 @@ _FIGURES: Final = (
     "calmar",
     "psr",
     "volatility",
+    "sharpe_standard_error",
+    "sharpe_interval",
+    "sortino_interval",
+    "calmar_interval",
     "time_weighted_return",
     "money_weighted_return",
 )
@@ -40,6 +44,9 @@ _WEEK_AT_LEAST: Final = 6 * DAY + DAY // 2
 
 _REASONS: Final = {
     "too_few_days": "fewer than 2 daily returns",
+    "too_few_for_error": "fewer than 4 daily returns",
+    "too_few_for_calmar": "fewer than 30 daily returns: a year made of a few days says nothing",
+    "no_estimate": "lives resampled from these days have no drawdown, or their errors are no number",
     "zero_volatility": "the daily returns do not vary",
     "no_downside": "no losing day",
     "no_drawdown": "no drawdown",
@@ -168,7 +175,7 @@ def risk_of(inputs: Inputs) -> Risk:
         reasons = dict.fromkeys(_FIGURES, "the agent's capital is not known")
         return Risk(days=0, noisy=True, reasons=reasons, **dict.fromkeys(_FIGURES))
     daily = returns(inputs, inputs.period.start, inputs.period.end)
-    metrics = kernel.return_metrics(daily, inputs.options.annualisation_days)
+    metrics = kernel.return_metrics(daily, inputs.options.annualisation_days, seed=inputs.seed)
     whole = _whole_period(inputs, daily)
     return Risk(
         days=metrics.days,
@@ -178,10 +185,19 @@ def risk_of(inputs: Inputs) -> Risk:
         calmar=metrics.calmar,
         psr=metrics.psr,
         volatility=metrics.volatility,
+        sharpe_standard_error=metrics.sharpe_standard_error,
+        sharpe_interval=_bounds(metrics.sharpe_interval),
+        sortino_interval=_bounds(metrics.sortino_interval),
+        calmar_interval=_bounds(metrics.calmar_interval),
         noisy=metrics.noisy,
         **whole.figures,
         reasons={name: _REASONS[reason] for name, reason in metrics.reasons.items()} | whole.reasons,
     )
+
+
+def _bounds(interval: tuple[float, float] | None) -> list[float] | None:
+    """An interval as documents hold it."""
+    return None if interval is None else list(interval)
 
 
 class _Whole(NamedTuple):

@@ -237,17 +237,14 @@ def _effectiveness(
     start, end = inputs.week_start, inputs.period.end
     components = inputs.books.between(start, end)
     weekly = attribution(components, start=0.0, end=0.0, yields=yielding(inputs, start, end))
-    sharpe = None
-    if inputs.capital_known:
-        days = inputs.options.annualisation_days
-        sharpe = kernel.return_metrics(returns(inputs, start, end), days).sharpe
+    days = returns(inputs, start, end) if inputs.capital_known else ()
     signed = [SIGNS[name] * getattr(pnl, name) for name in COMPONENTS if name != IMPLAUSIBLE]
     return effectiveness_of(
         counted,
         None if inputs.week_before is None else week_of(inputs.rows, *inputs.week_before),
         signed,
         net_yield=weekly.net_yield_after_costs,
-        sharpe=sharpe,
-        psr=risk.psr,
+        week=kernel.return_metrics(days, inputs.options.annualisation_days),
+        psr=None if risk.noisy else risk.psr,
         capital_known=inputs.capital_known,
     )

@@ -8,18 +8,30 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from retro.kernels import ratio_errors
 from retro.kernels.special import binomial_tail, normal_cdf, normal_quantile
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
+
+    from retro.kernels.ratio_errors import Interval
 
 Floats = NDArray[np.float64]
-Reason = Literal["too_few_days", "zero_volatility", "no_downside", "no_drawdown", "not_finite"]
+Reason = Literal[
+    "too_few_days",
+    "too_few_for_error",
+    "too_few_for_calmar",
+    "zero_volatility",
+    "no_downside",
+    "no_drawdown",
+    "not_finite",
+    "no_estimate",
+]
 
 SHOWN_FROM, NOISY_BELOW = 5, 30  # days
 NO_VOLATILITY = 1e-12
@@ -27,6 +39,7 @@ ALARM_ABOVE = 0.70  # share of closed positions that inaction beat
 ALARM_POSITIONS = 3  # closed positions a week needs to count towards the alarm
 SCORE_CAP = 0.30
 _MEASURES = ("volatility", "sharpe", "sortino", "max_drawdown", "calmar", "psr")
+_INTERVALS = ("sharpe_interval", "sortino_interval", "calmar_interval")
 _SCORE_WEIGHTS = (("vs_inaction", 0.4), ("psr", 0.3), ("components", 0.3))
 _EULER = 0.5772156649015329
 
@@ -36,7 +49,8 @@ class ReturnMetrics:
     """Return and risk of `days` daily returns; a None has its reason in `reasons`.
 
     `volatility`, `sharpe`, `sortino` are annualised, `max_drawdown` is a fraction <= 0, `psr` the probability that
-    the true Sharpe ratio is above 0. Under 5 days not `reportable`, under 30 `noisy`.
+    the true Sharpe ratio is above 0. Intervals are 95 %, annualised like their ratios. Under 5 days not `reportable`,
+    under 30 `noisy` and without a Calmar ratio.
     """
 
     days: int
@@ -46,6 +60,10 @@ class ReturnMetrics:
     max_drawdown: float | None
     calmar: float | None
     psr: float | None
+    sharpe_standard_error: float | None
+    sharpe_interval: Interval | None
+    sortino_interval: Interval | None
+    calmar_interval: Interval | None
     reportable: bool
     noisy: bool
     reasons: Mapping[str, Reason]
@@ -81,8 +99,8 @@ class InactionAlarm:
     luck: float
 
 
-def return_metrics(returns: ArrayLike, annualisation_days: float = 365.0) -> ReturnMetrics:
-    """Measure daily returns (n,); days without one (NaN) are left out.
+def return_metrics(returns: ArrayLike, annualisation_days: float = 365.0, *, seed: int = 0) -> ReturnMetrics:
+    """Measure daily returns (n,); days without one (NaN) are left out. `seed` is that of the Calmar ratio's interval.
 
     Everything is absent below 2 days or when the returns do not vary (standard deviation below 1e-12).
     """
@@ -95,12 +113,19 @@ def return_metrics(returns: ArrayLike, annualisation_days: float = 365.0) -> Ret
         elif reason is None and not varies(daily):
             reason = "zero_volatility"
         values = _measures(daily, annualisation_days) if reason is None else dict.fromkeys(_MEASURES)
-    reasons = dict.fromkeys(_MEASURES, reason) if reason else _why_absent(values)
+        errors = _errors(daily, values, annualisation_days, seed)
+    figures: dict[str, object] = {**values, **errors.intervals, "sharpe_standard_error": errors.sharpe}
+    missing = [name for name, value in figures.items() if value is None]
+    reasons = dict.fromkeys(missing, reason) if reason else _why_absent(values, missing, len(daily))
     return ReturnMetrics(
         days=len(daily),
         reportable=len(daily) >= SHOWN_FROM,
         noisy=len(daily) < NOISY_BELOW,
+        sharpe_standard_error=errors.sharpe,
         reasons=reasons,
+        sharpe_interval=errors.intervals["sharpe_interval"],
+        sortino_interval=errors.intervals["sortino_interval"],
+        calmar_interval=errors.intervals["calmar_interval"],
         **values,
     )
 
@@ -111,18 +136,57 @@ def _measures(daily: Floats, annualisation_days: float) -> dict[str, float | Non
         "sharpe": sharpe(daily, annualisation_days),
         "sortino": sortino(daily, annualisation_days),
         "max_drawdown": max_drawdown(daily),
-        "calmar": calmar(daily, annualisation_days),
+        "calmar": calmar(daily, annualisation_days) if len(daily) >= NOISY_BELOW else None,
         "psr": psr_of(daily),
     }
     return {name: v if v is not None and math.isfinite(v) else None for name, v in values.items()}
 
 
-def _why_absent(values: Mapping[str, float | None]) -> dict[str, Reason]:
-    reasons: dict[str, Reason] = {name: "not_finite" for name, value in values.items() if value is None}
+class _Errors(NamedTuple):
+    """How sure the ratios are, annualised like them."""
+
+    sharpe: float | None
+    intervals: dict[str, Interval | None]
+
+
+def _errors(
+    daily: Floats, values: Mapping[str, float | None], annualisation_days: float, seed: int
+) -> _Errors:
+    year = math.sqrt(annualisation_days)
+
+    def error(name: str, influence: Callable[[Floats], Floats]) -> float | None:
+        daily_error = ratio_errors.standard_error(influence(daily)) if values[name] is not None else None
+        return None if daily_error is None else daily_error * year
+
+    of_sharpe = error("sharpe", ratio_errors.sharpe_influence)
+    of_sortino = error("sortino", ratio_errors.sortino_influence)
+    of_calmar = None
+    if values["calmar"] is not None:
+        of_calmar = ratio_errors.calmar_interval(daily, annualisation_days, seed)
+    found = (
+        ratio_errors.interval(values["sharpe"], of_sharpe),
+        ratio_errors.interval(values["sortino"], of_sortino),
+        of_calmar,
+    )
+    return _Errors(of_sharpe, dict(zip(_INTERVALS, found, strict=True)))
+
+
+def _why_absent(values: Mapping[str, float | None], missing: Sequence[str], days: int) -> dict[str, Reason]:
+    """Why figures are null where the returns do vary: a ratio for itself, an interval for its ratio."""
+    reasons: dict[str, Reason] = {name: "not_finite" for name in missing if name in values}
     if values["max_drawdown"] == 0:
         reasons["calmar"] = "no_drawdown"
-    if values["max_drawdown"] == 0 and "sortino" in reasons:
-        reasons["sortino"] = "no_downside"
+        if "sortino" in reasons:
+            reasons["sortino"] = "no_downside"
+    if days < NOISY_BELOW:
+        reasons["calmar"] = "too_few_for_calmar"
+    few = days < ratio_errors.FEWEST
+    if few:
+        reasons["psr"] = "too_few_for_error"
+    for name in missing:
+        if name not in values:
+            ratio = name.partition("_")[0]
+            reasons[name] = reasons.get(ratio, "too_few_for_error" if few else "no_estimate")
     return reasons
 
 
@@ -179,12 +243,13 @@ def psr(sharpe_ratio: float, n: int, skew: float, kurtosis: float, benchmark: fl
 
 
 def psr_of(returns: Floats, benchmark: float = 0.0) -> float | None:
-    """Probabilistic Sharpe ratio of daily returns (n,), with their own skew and kurtosis (population moments)."""
-    if len(returns) < 2 or not varies(returns):
+    """Probabilistic Sharpe ratio of daily returns (n,), by the standard error of their Sharpe ratio (`ratio_errors`)."""
+    if len(returns) < ratio_errors.FEWEST or not varies(returns):
         return None
-    standard = (returns - returns.mean()) / returns.std()
-    ratio = float(returns.mean() / returns.std(ddof=1))
-    return psr(ratio, len(returns), float(np.mean(standard**3)), float(np.mean(standard**4)), benchmark)
+    error = ratio_errors.standard_error(ratio_errors.sharpe_influence(returns))
+    if not error:
+        return None
+    return normal_cdf((float(returns.mean() / returns.std(ddof=1)) - benchmark) / error)
 
 
 def minimum_track_record(

@@ -82,6 +82,12 @@ class Risk(Document):
     calmar: float | None
     psr: float | None
     volatility: float | None
+    sharpe_standard_error: float | None = None
+    sharpe_interval: list[float] | None = Field(
+        default=None, description="95 %, by a standard error that knows skew, tails and autocorrelation"
+    )
+    sortino_interval: list[float] | None = None
+    calmar_interval: list[float] | None = None
     time_weighted_return: float | None = Field(
         default=None, description="of the period: its days' returns, chained at the owner's flows"
     )

@@ -56,6 +56,8 @@ class Effectiveness(Document):
 
     net_yield_7d: float | None
     sharpe_7d: float | None
+    sharpe_7d_standard_error: float | None = None
+    sharpe_7d_interval: list[float] | None = Field(default=None, description="95 %")
     inaction_superiority_rate: float | None
     closed_positions: int
     sum_vs_inaction: float | None

@@ -155,7 +155,11 @@ def _effectiveness_figures(effectiveness: Effectiveness, closed: str, money: Mon
     text = money.change(effectiveness.net_yield_7d)
     yield figure("Net yield, 7 days", "net_yield_7d", text, "after costs")
     text = ratio(effectiveness.sharpe_7d)
-    yield figure("Sharpe ratio, 7 days", "sharpe_7d", text, "annualised; noisy: 7 days or fewer")
+    note = "annualised; noisy: 7 days or fewer"
+    if effectiveness.sharpe_7d_interval is not None:
+        error = ratio(effectiveness.sharpe_7d_standard_error)
+        note = f"annualised; standard error {error}, 95 % {_range(effectiveness.sharpe_7d_interval)}: noisy"
+    yield figure("Sharpe ratio, 7 days", "sharpe_7d", text, note)
     if luck is not None:
         note = "of such pairs of weeks raise the two-week alarm by luck"
         yield Figure("Luck alone", percent(luck, 1), note)
@@ -183,6 +187,9 @@ def risk_section(risk: Risk) -> Section:
         absent = getattr(risk, name) is None
         return Figure(label, value, reason_text(risk.reasons, name) if absent else note)
 
+    def sure(note: str, interval: list[float] | None) -> str:
+        return note if interval is None else f"{note}; 95 % {_range(interval)}"
+
     rows = (
         *_returned(risk),
         fact("Max drawdown", "max_drawdown", percent(risk.max_drawdown, 1), "deepest fall of daily closes"),
@@ -193,12 +200,26 @@ def risk_section(risk: Risk) -> Section:
             "deepest fall at any mark, at most one an hour",
         ),
         fact("Volatility", "volatility", percent(risk.volatility, 1), "of daily returns, annualised"),
-        fact("Sharpe ratio", "sharpe", ratio(risk.sharpe), "annualised"),
-        fact("Sortino ratio", "sortino", ratio(risk.sortino), "annualised; counts falls only"),
-        fact("Calmar ratio", "calmar", ratio(risk.calmar), "annual return over max drawdown"),
+        fact("Sharpe ratio", "sharpe", ratio(risk.sharpe), sure("annualised", risk.sharpe_interval)),
+        fact(
+            "Sortino ratio",
+            "sortino",
+            ratio(risk.sortino),
+            sure("annualised; counts falls only", risk.sortino_interval),
+        ),
+        fact(
+            "Calmar ratio",
+            "calmar",
+            ratio(risk.calmar),
+            sure("annual return over max drawdown", risk.calmar_interval),
+        ),
         fact("Sharpe above 0", "psr", percent(risk.psr), "probability that the true Sharpe ratio is (PSR)"),
     )
     return Section("risk", "Risk", (FigureList(rows),), noisy)
+
+
+def _range(interval: list[float]) -> str:
+    return f"{ratio(interval[0])} to {ratio(interval[1])}"
 
 
 def _returned(risk: Risk) -> Iterator[Figure]:
