@@ -14,7 +14,7 @@ from retro.kernels.returns import chained, compounded, deepest_fall, modified_di
 
 def daily(levels: ArrayLike, flows: ArrayLike) -> NDArray[np.float64]:
     """Every level bounds a day."""
-    return chained(stretches(levels, flows), np.arange(len(levels)))
+    return chained(stretches(levels, flows), np.arange(np.size(levels)))
 
 
 def test_a_flow_is_no_return() -> None:
