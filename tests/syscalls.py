@@ -103,7 +103,7 @@ def _live(libc: ctypes.CDLL, work: Callable[[], None]) -> None:
         libc.ptrace(_TRACEME, 0, None, None)
         os.kill(os.getpid(), signal.SIGSTOP)
         work()
-    except BaseException:
+    except BaseException:  # noqa: BLE001  # whatever it was, the child must exit
         code = 1
         if os.environ.get("RETRO_TEST_TRACEBACKS"):
             traceback.print_exc()

@@ -92,7 +92,7 @@ def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
         reader, writer = os.pipe()
         os.write(writer, data)
         os.close(writer)
-        with open(reader, "rb") as stdin:
+        with os.fdopen(reader, "rb") as stdin:
             monkeypatch.setattr("sys.stdin", io.TextIOWrapper(stdin))
             (batch,) = read_path("-", now=NOW)
         assert [row.id for row in batch.rows] == ["a"]

@@ -207,8 +207,9 @@ def test_what_was_traded_before_the_book_was_flat_makes_nothing_later_dust() -> 
 
 def test_a_trade_of_nothing_costs_its_fee_only() -> None:
     book = LotBook()
-    assert book.trade(ZERO := Decimal(0), 10.0, 0.0) == (0.0, ZERO, ZERO, ())
-    assert book.trade(ZERO, 10.0, 0.25).pnl == -0.25
+    zero = Decimal(0)
+    assert book.trade(zero, 10.0, 0.0) == (0.0, zero, zero, ())
+    assert book.trade(zero, 10.0, 0.25).pnl == -0.25
     assert (book.quantity, book.basis) == (0, 0.0)
 
 

@@ -174,8 +174,8 @@ def test_any_order_and_any_repetition_tells_the_same(
     query = {"regime": "volatile", "atr_d1": 50}
     chosen = memory.Settings(capital=100.0)
     views = []
-    for name, order in (("straight", history), ("shuffled", [*history, *history[: len(history) // 2]])):
-        order = list(order)
+    for name, episodes in (("straight", history), ("shuffled", [*history, *history[: len(history) // 2]])):
+        order = list(episodes)
         if name == "shuffled":
             seed.shuffle(order)
         with experience(str(path / f"{name}.db")) as store:

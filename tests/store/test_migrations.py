@@ -87,6 +87,6 @@ def test_many_processes_may_migrate_at_once(database_url: str) -> None:
 
 
 def test_the_steps_of_the_memory_are_known_without_loading_it() -> None:
-    from memory import MIGRATIONS as steps
+    from memory import MIGRATIONS
 
-    assert [number for number, _ in steps] == list(range(1, len(COMPONENTS["memory"]) + 1))
+    assert [number for number, _ in MIGRATIONS] == list(range(1, len(COMPONENTS["memory"]) + 1))

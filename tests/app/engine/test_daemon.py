@@ -283,7 +283,7 @@ def _listens_nowhere(pid: int) -> None:
     mine = set()
     for handle in Path(f"/proc/{pid}/fd").iterdir():
         try:
-            match = re.fullmatch(r"socket:\[(\d+)\]", os.readlink(handle))
+            match = re.fullmatch(r"socket:\[(\d+)\]", str(handle.readlink()))
         except FileNotFoundError:
             continue
         mine |= {match[1]} if match else set()
@@ -342,7 +342,7 @@ def ears(process: int) -> set[str]:
         if row.split()[state] == listens
     }
     return waiting & {
-        os.readlink(path) for path in Path(f"/proc/{process}/fd").iterdir() if path.is_symlink()
+        str(path.readlink()) for path in Path(f"/proc/{process}/fd").iterdir() if path.is_symlink()
     }
 
 

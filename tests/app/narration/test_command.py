@@ -143,7 +143,7 @@ def test_a_weekly_review_of_the_sample_agent_costs_under_a_cent(
     thinking = 3000 * 0.5e-6  # what a model may think before it writes, at the price of output
     with capsys.disabled():
         stable = tokens(call.body["system"][-1]["text"])
-        print(
+        print(  # noqa: T201  # what a review costs, for whoever runs this test
             f"\na weekly review of the sample agent: {fresh:,} tokens in ({stable:,} of them the stable beginning),"
             f" {out:,} out: {narrative['cost']:.5f} USD; with 3,000 tokens of thinking {narrative['cost'] + thinking:.5f}"
         )
