@@ -4,6 +4,7 @@
     |-- UsageError               the call itself is wrong; exit 2
     |   `-- ConfigError          config.toml is wrong: every fault at once, with file and key
     |-- InputError               a file or stream cannot be read at all: what, where, what to do
+    |   `-- OtherBotError        it contradicts what is known of its agent: it is another bot's
     |-- StoreError               the database cannot be opened or used
     |   `-- NewerSchemaError     it was written by a newer version; nothing is touched
     |-- BusyError                another process runs on the same database; exit 75
@@ -27,6 +28,7 @@ __all__ = [
     "InvariantError",
     "LostClaimError",
     "NewerSchemaError",
+    "OtherBotError",
     "RetroError",
     "StoreError",
     "UnknownError",
@@ -57,6 +59,10 @@ class ConfigError(UsageError):
 
 class InputError(RetroError):
     """A source that cannot be read at all."""
+
+
+class OtherBotError(InputError):
+    """A source that contradicts what is known of its agent: it tells of another bot."""
 
 
 class StoreError(RetroError):

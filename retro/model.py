@@ -320,3 +320,7 @@ class Batch:
     as_of: dict[str, int] = field(default_factory=dict)
     capital: dict[str, Decimal] = field(default_factory=dict)
     base_currency: dict[str, str] = field(default_factory=dict)
+    origin: dict[str, str] = field(default_factory=dict)
+    """Agent -> what kind of source tells of it, and which run of one that ran once: sources of two origins never mix."""
+    notices: list[str] = field(default_factory=list)
+    """What whoever reads the source should know, in sentences; nothing is wrong with it."""

@@ -97,6 +97,7 @@ agents: Final = Table(
     Column("capital", DecimalMoney),
     Column("base_currency", Text),
     Column("events", BigInteger, nullable=False),
+    Column("origin", Text),
 )
 """Whose lives are told here. `first_at`, `last_at` and `events` are kept as facts and own marks arrive."""
 

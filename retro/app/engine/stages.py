@@ -82,6 +82,8 @@ def _figures(bench: WorkContext, staged: StagedReview) -> StagedReview:
     again = stored is not None  # this revision is finished: whatever is new gets a revision of its own
     with bench.store.read() as conn:  # before the figures: what comes in between is then seen as late
         facts = reviews.facts_digest(conn, review)
+    if again and facts == reviews.NO_FACTS and KINDS[review.kind].scope == "position":
+        return StagedReview(review, None, facts)  # its position was withdrawn; what was said of it stands
     if again and review.late.checks_facts_alone and facts == review.facts:
         # facts touched the period and it has the ones it had, such as a correction taken back: spare the figures
         return replace(staged, facts=facts)

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from retro.app.intake.batches import batched
+from retro.app.intake.identity import BotIdentity, take_the_place
 from retro.app.intake.invalidation import invalidate_for_facts, invalidate_for_marks
 from retro.app.settlement.settle import settle
+from retro.errors import OtherBotError
+from retro.model import Fault
 from retro.store.facts import agents, events, faults, marks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from sqlalchemy import Connection
 
     from retro.app.settlement.settings import AgentSettings
-    from retro.model import Batch, Conflict, EventRow, Fault, MarkSeries
+    from retro.model import Batch, Conflict, EventRow, MarkSeries
     from retro.store.database import Store
     from retro.store.facts.agents import Agent
 
@@ -32,7 +35,8 @@ _SETTLE_BELOW: Final = 200_000
 class Ingested:
     """What became of a source. `now` is the clock it was taken in by, for the agents that are new.
 
-    `unread`: it could not be read at all, and its one fault says why.
+    `unread`: it could not be read at all, and its one fault says why. `notices` is what its reader should know;
+    `withdrawn` counts the facts of the source whose place it took, `newcomers` are agents nobody told of before.
     """
 
     source: str
@@ -46,6 +50,9 @@ class Ingested:
     unknown: dict[str, int] = field(default_factory=dict)
     facts: int = 0
     unread: bool = False
+    notices: list[str] = field(default_factory=list)
+    newcomers: set[str] = field(default_factory=set)
+    withdrawn: int = 0
 
     @property
     def clean(self) -> bool:
@@ -71,12 +78,14 @@ class IngestTerms:
     `replace` (a reason) stores corrections; without it what is told differently is a conflict, and kept back.
     `dated`: the source says how far it was seen (`Batch.as_of`). It corrects what earlier readings of it told and nothing
     that a later one did, so that the order in which copies of a source are read makes no difference.
+    `in_place`: of an agent that another source told of, it takes the place; else that is an `OtherBotError`.
     `strict` keeps nothing when a row is bad; `dry_run` keeps nothing at all.
     `continued`: the source is read on from where it was left, and its earlier faults stand.
     """
 
     replace: str | None = None
     dated: bool = False
+    in_place: bool = False
     strict: bool = False
     dry_run: bool = False
     continued: bool = False
@@ -98,11 +107,15 @@ class _Dates:
     stored: dict[str, int | None] = field(default_factory=dict)
     read: dict[str, int] = field(default_factory=dict)
     differing: list[Batch] = field(default_factory=list)
+    newcomers: set[str] = field(default_factory=set)
+    """Agents that nobody told of before this reading."""
 
     def look_up(self, conn: Connection, batch: Batch) -> None:
         """Note what was known of the agents of a batch, before the batch tells more."""
-        for name in batch.as_of.keys() - self.stored.keys():
+        for name in (batch.as_of.keys() | batch.origin.keys()) - self.stored.keys():
             row = agents.agent(conn, name)
+            if row is None:
+                self.newcomers.add(name)
             self.stored[name] = None if row is None else row.as_of
 
     def older(self) -> set[str]:
@@ -128,12 +141,16 @@ def ingest(
     terms = terms or IngestTerms()
     done, dates = Ingested(source, now), _Dates()
     since_commit = 0
-    with ExitStack() as stack:
+    identity = BotIdentity(source)
+    with _refusal_kept(store, source, terms), ExitStack() as stack:
         conn = stack.enter_context(store.write())
         if not (terms.dry_run or terms.continued):
             faults.forget(conn, source)  # this reading says afresh what is wrong with it
         # a dated source is compared batch by batch, and so not brought into batches of our own
         for batch in batches if terms.dated else batched(batches):
+            if terms.in_place:
+                done.withdrawn += _clear_place(conn, batch, done, dates)
+            identity.check(conn, batch)
             if terms.dated:
                 _take_dated(conn, batch, done, dates)
             else:
@@ -146,6 +163,7 @@ def ingest(
                 progress(done.events)
         if dates.differing and terms.replace is not None:
             _correct(conn, dates.differing, done, terms.replace, dates.older())
+        done.newcomers = dates.newcomers
         faults.add(conn, source, done.faults)
         if not terms.keeps(done):
             conn.rollback()
@@ -156,6 +174,19 @@ def ingest(
     ):  # a long history is settled by the first who asks, not while somebody waits
         refresh(store, done.agents, settings_for)
     return done
+
+
+@contextmanager
+def _refusal_kept(store: Store, source: str, terms: IngestTerms) -> Iterator[None]:
+    """A source that is another bot's is a fault of that source; whatever was stored of it is rolled back by then."""
+    try:
+        yield
+    except OtherBotError as error:
+        if not terms.dry_run:
+            with store.write() as conn:
+                faults.forget(conn, source)
+                faults.add(conn, source, [Fault(source, None, str(error))])
+        raise
 
 
 def refresh(store: Store, names: Iterable[str], settings_for: Callable[[Agent], AgentSettings]) -> None:
@@ -169,6 +200,14 @@ def refresh(store: Store, names: Iterable[str], settings_for: Callable[[Agent], 
                 settle(
                     conn, agents.existing_agent(conn, name), settings
                 )  # with a K that no other writer has moved
+
+
+def _clear_place(conn: Connection, batch: Batch, done: Ingested, dates: _Dates) -> int:
+    """Withdraw what another source told of the agents whom this reading tells of for the first time; how many facts."""
+    names = batch.origin.keys() - dates.stored.keys()
+    dates.look_up(conn, batch)
+    dates.stored |= dict.fromkeys(names)
+    return take_the_place(conn, names, done.source, done.now)
 
 
 def _take_dated(conn: Connection, batch: Batch, done: Ingested, dates: _Dates) -> None:
@@ -199,13 +238,15 @@ def _take(conn: Connection, batch: Batch, done: Ingested, replace: str | None) -
         done.unchanged += got.unchanged
         done.conflicts += got.conflicts
         _count_marks(conn, series, got, done)
-    for agent in batch.as_of.keys() | batch.capital.keys() | batch.base_currency.keys():
+    done.notices += batch.notices
+    for agent in batch.as_of.keys() | batch.capital.keys() | batch.base_currency.keys() | batch.origin.keys():
         agents.note_agent(
             conn,
             agent,
             as_of=batch.as_of.get(agent),
             capital=batch.capital.get(agent),
             base_currency=batch.base_currency.get(agent),
+            origin=batch.origin.get(agent),
         )
         done.agents.add(agent)
 

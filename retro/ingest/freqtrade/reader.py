@@ -44,7 +44,14 @@ class _Source:
     wallet: Iterable[tuple[str, str, list[Fields]]] = ()
     capital: dict[str, Decimal | None] = field(default_factory=dict)
     """Strategy -> what it started with, where the source says so."""
+    runs: dict[str, str] = field(default_factory=dict)
+    """Strategy -> which run of a backtest this is; none of a database."""
     faults: list[Fault] = field(default_factory=list)
+
+    def origin_of(self, strategy: str) -> str:
+        """What kind of source tells of a strategy's agent; two runs of a backtest are two sources."""
+        run = self.runs.get(strategy)
+        return "freqtrade database" if run is None else f"freqtrade backtest {run}"
 
 
 @dataclass(slots=True)
@@ -52,6 +59,7 @@ class _Span:
     """What the facts so far span: agents with their base currency, pairs with their timeframes, first and last."""
 
     agents: dict[str, str] = field(default_factory=dict)
+    origins: dict[str, str] = field(default_factory=dict)
     pairs: dict[str, set[str]] = field(default_factory=dict)
     first: int | None = None
     last: int = 0
@@ -59,12 +67,13 @@ class _Span:
     open_pairs: set[str] = field(default_factory=set)
     """The pairs of trades that are open."""
 
-    def add(self, trade: Trade, rows: list[EventRow]) -> None:
-        """Take in a trade and those of its facts that are told."""
+    def add(self, trade: Trade, rows: list[EventRow], origin: str) -> None:
+        """Take in a trade, those of its facts that are told, and what tells them."""
         self.touched = max(self.touched, trade.touched)
         if not rows:
             return
         self.agents[rows[0].agent] = trade.stake
+        self.origins[rows[0].agent] = origin
         self.pairs.setdefault(trade.pair, set()).add(trade.timeframe)
         times = [row.at for row in rows]
         self.first = min(times if self.first is None else [self.first, *times])
@@ -132,6 +141,7 @@ def _result(path: Path, agent: str | None) -> _Source:
         raw for name, backtest in strategies.items() for raw in freqtrade_results.trades(name, backtest)
     ]
     source = _Source([raw.row for raw in trades], trades)
+    source.runs = {name.strip(): freqtrade_results.run_of(backtest) for name, backtest in strategies.items()}
     for name, backtest in strategies.items():
         try:
             source.capital[name] = positive_of(backtest, "starting_balance") or None
@@ -157,7 +167,7 @@ def _facts(
         if misfit:
             batch.faults.append(Fault(place, None, misfit))
         rows = [row for row in rows if as_of is None or row.at <= as_of]
-        span.add(trade, rows)
+        span.add(trade, rows, source.origin_of(trade.strategy))
         batch.rows += rows
         pending += 1
         if pending == TRADES_A_BATCH:
@@ -174,6 +184,7 @@ def _facts(
 def _labelled(batch: Batch, span: _Span) -> Batch:
     batch.events = len(batch.rows)
     batch.base_currency = dict(span.agents)
+    batch.origin = dict(span.origins)
     return batch
 
 

@@ -5,6 +5,7 @@ Source: freqtrade's documentation ("Backtesting", "Understand the backtesting re
 
 from __future__ import annotations
 
+import hashlib
 import json
 import zipfile
 import zlib
@@ -14,7 +15,7 @@ from typing import Any, Final
 from retro.errors import InputError
 from retro.ingest.freqtrade.tables import Fields, RawTrade
 
-__all__ = ["result", "trades"]
+__all__ = ["result", "run_of", "trades"]
 
 MOST_BYTES: Final = 512 * 1024 * 1024
 MOST_TIMES: Final = 200
@@ -22,6 +23,9 @@ MOST_TIMES: Final = 200
 _HARMLESS: Final = 16 * 1024 * 1024
 _CHUNK: Final = 1024 * 1024
 _NOT_RESULTS: Final = ("_config.json", "_meta.json", ".meta.json")
+_TELLING: Final = (
+    "pair", "open_date", "open_timestamp", "close_date", "close_timestamp", "open_rate", "close_rate", "profit_abs",
+)  # fmt: skip
 _NEW_NAMES: Final = {
     "profit_abs": "close_profit_abs",
     "initial_stop_loss_abs": "initial_stop_loss",
@@ -103,6 +107,18 @@ def _unzipped(path: Path) -> bytes:
 def _is_result(name: str) -> bool:
     safe = "\\" not in name and not name.startswith("/") and ".." not in PurePosixPath(name).parts
     return safe and name.endswith(".json") and not name.endswith(_NOT_RESULTS)
+
+
+def run_of(backtest: Fields) -> str:
+    """What tells one run from every other: a digest of what was traded, when, and what came of it.
+
+    The run id of freqtrade lies in a file of its own beside the result, and a copy may have lost it.
+    """
+    digest = hashlib.sha256()
+    for trade in backtest["trades"]:
+        told = [trade.get(name) for name in _TELLING] if isinstance(trade, dict) else None
+        digest.update(json.dumps(told, default=str).encode())
+    return digest.hexdigest()[:16]
 
 
 def trades(strategy: str, backtest: Fields) -> list[RawTrade]:

@@ -45,6 +45,7 @@ __all__ = [
     "day_before",
     "discrepancies",
     "forget_after",
+    "forget_book",
     "forget_positions",
     "implausible",
     "mark_dirty",
@@ -158,6 +159,11 @@ def state(conn: Connection, agent: str, settings: str, opening: Mapping[str, Any
     conn.execute(
         insert(book).values(agent=key, dirty_from=None, settings=settings, opening=json.dumps(opening))
     )
+
+
+def forget_book(conn: Connection, agent: str) -> None:
+    """Forget that an agent was ever settled, so that it is settled from its beginning."""
+    conn.execute(delete(book).where(book.c.agent == key_query(agent)))
 
 
 def forget_after(conn: Connection, agent: str, since: int) -> None:

@@ -34,7 +34,8 @@ __all__ = [
 class Agent:
     """One agent. `first_at` and `last_at` span its facts and its own marks (never shared ones), `events` counts both.
 
-    `as_of`, `capital` and `base_currency` are what a source told of it; None when none did.
+    `as_of`, `capital` and `base_currency` are what a source told of it; None when none did. `origin` says which source
+    its `ft-` facts come from: that of a freqtrade bot; None for an agent that tells its own journal.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Agent:
     capital: Decimal | None
     base_currency: str | None
     events: int
+    origin: str | None = None
 
 
 def agents(conn: Connection) -> list[Agent]:
@@ -80,6 +82,7 @@ def _rows() -> Select[Any]:
         columns.capital,
         columns.base_currency,
         columns.events,
+        columns.origin,
     )
 
 
@@ -90,11 +93,12 @@ def note_agent(
     as_of: int | None = None,
     capital: Decimal | None = None,
     base_currency: str | None = None,
+    origin: str | None = None,
 ) -> None:
     """Keep what a source says of an agent as a whole. `as_of` only grows; None leaves what is known."""
     key = key_of(conn, agent)
     table = tables.agents
-    values = {"capital": capital, "base_currency": base_currency}
+    values = {"capital": capital, "base_currency": base_currency, "origin": origin}
     changes = {name: value for name, value in values.items() if value is not None}
     if changes:
         conn.execute(update(table).where(table.c.key == key).values(changes))
@@ -151,5 +155,7 @@ def remeasure_life(conn: Connection, key: int) -> None:
     instants = [at for span in spans for at in conn.execute(span).one() if at is not None]
     table = tables.agents
     conn.execute(
-        update(table).where(table.c.key == key).values(first_at=min(instants), last_at=max(instants))
+        update(table)
+        .where(table.c.key == key)
+        .values(first_at=min(instants, default=None), last_at=max(instants, default=None))
     )

@@ -30,6 +30,7 @@ __all__ = [
     "IS_LATE",
     "IS_OPEN",
     "NEVER",
+    "NO_FACTS",
     "Obligation",
     "Review",
     "StoredRevision",
@@ -59,6 +60,8 @@ __all__ = [
 
 NEVER: Final = FOREVER
 """An instant that no clock reaches: what waits for something else than time falls due then."""
+NO_FACTS: Final = hashlib.sha256().hexdigest()
+"""`facts_digest` where there is none."""
 IS_OPEN: Final = text("reviews.state IN ('waiting', 'due', 'running')")
 IS_LATE: Final = text("reviews.late <> 0")
 """As the partial indexes spell them, so that the database finds that they apply."""

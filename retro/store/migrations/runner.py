@@ -78,6 +78,7 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
     _step("0003_reviews"),
     _step("0004_spend"),
     _step("0005_proposals"),
+    _step("0006_origin"),
 )
 """The steps of the component `retro`."""
 

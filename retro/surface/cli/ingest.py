@@ -56,6 +56,7 @@ def _take(
     *,
     on_conflict: str = "keep",
     dated: bool = False,
+    in_place: bool = False,
     strict: bool = False,
     dry_run: bool = False,
     several: bool = False,
@@ -80,6 +81,7 @@ def _take(
                 IngestTerms(
                     replace=CORRECTED if dated or on_conflict == "replace" else None,
                     dated=dated,
+                    in_place=in_place,
                     strict=strict,
                     dry_run=dry_run,
                 ),
@@ -121,6 +123,8 @@ def _report(results: list[Ingested], *, several: bool = False, dry_run: bool) ->
         for result in results:
             call.out(_line(result, dry_run=dry_run))
     for result in results:
+        for notice in result.notices:
+            call.say(f"  {notice}")
         problems: list[Conflict | Fault] = [*result.conflicts[:_SHOWN], *result.faults[:_SHOWN]]
         for problem in problems:
             line = "" if problem.line is None else f":{problem.line}"
@@ -218,6 +222,13 @@ def freqtrade(
     as_of: Annotated[
         str | None, typer.Option("--as-of", metavar="T", help="look at the bot as it was then")
     ] = None,
+    replace_source: Annotated[
+        bool,
+        typer.Option(
+            "--replace-source",
+            help="take the place of the database or backtest this agent was told from before",
+        ),
+    ] = False,
     dry_run: DryRun = False,
 ) -> None:
     """Read a freqtrade bot's database or backtest result. The bot is never disturbed.
@@ -235,8 +246,26 @@ def freqtrade(
         now=now,
     )
     opening = _capital(capital)
-    results = [_take(str(database), _with_capital(batches, opening), dated=True, dry_run=dry_run)]
+    result = _take(
+        str(database), _with_capital(batches, opening), dated=True, in_place=replace_source, dry_run=dry_run
+    )
+    if result.withdrawn:
+        result.notices.append(
+            f"it takes the place of another source: {result.withdrawn:,} facts of that were withdrawn"
+        )
+    if agent is None and result.newcomers:
+        result.notices.append(_named_by_strategy(sorted(result.newcomers)))
+    results = [result]
     _report(results, dry_run=dry_run)
+
+
+def _named_by_strategy(names: list[str]) -> str:
+    from retro.safe import plain_text
+
+    listed = plain_text(", ".join(names[:6]) + (", ..." if len(names) > 6 else ""))
+    if len(names) == 1:
+        return f"taken as agent {listed}, the name of its strategy; with --agent NAME it stays one agent when that changes"
+    return f"taken as {len(names)} agents, one a strategy and stake: {listed}; --agent NAME takes them as one bot's life"
 
 
 def _capital(text: str | None) -> Decimal | None:

@@ -1,0 +1,154 @@
+"""`retro ingest freqtrade`: whose life a database tells, what it says of itself, and what is asked for in one command."""
+
+from __future__ import annotations
+
+import itertools
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from tests.worlds.commands import Retro, retro
+from tests.worlds.freqtrade_databases import Order, Trade, result, write, zipped
+
+__all__ = ["retro"]
+
+D = "2026-01-{:02d} 00:00:00.000000"
+
+
+def bot(pair: str, day: int, gain: float, number: int = 1, **changes) -> Trade:
+    """A round trip of one unit at 100 over two days from `day` on, free of fees."""
+    orders = [Order(True, 1.0, 100.0, D.format(day)), Order(False, 1.0, 100.0 + gain, D.format(day + 2))]
+    return Trade(orders, id=number, pair=pair, fee=0.0, **changes)
+
+
+def pnls(retro: Retro, *words: str) -> dict[str, float]:
+    return {row["position_id"]: row["final_pnl"] for row in retro("positions", *words, "--json").data}
+
+
+def test_a_second_database_of_one_strategy_name_is_refused_and_changes_nothing(retro: Retro) -> None:
+    """A reset bot: the archived database made -10 + 5, the new one counts from 1 again and made +30."""
+    write(Path("archived.sqlite"), [bot("ENJ/USDT", 1, -10), bot("JUP/USDT", 2, 5, 2)])
+    write(Path("new.sqlite"), [bot("JUP/USDT", 8, 30)])
+    assert retro("ingest", "freqtrade", "archived.sqlite").code == 0
+    before = retro("positions", "--json").out
+    refused = retro("ingest", "freqtrade", "new.sqlite")
+    assert (refused.code, refused.out) == (1, "")
+    assert "trade 1 is ENJ/USDT on kraken, opened 2026-01-01T00:00:00Z" in refused.err
+    assert "JUP/USDT on kraken, opened 2026-01-08T00:00:00Z" in refused.err
+    assert "--agent NAME" in refused.err
+    assert "--replace-source" in refused.err
+    assert retro("positions", "--json").out == before
+    assert [fault["where"] for fault in retro("faults", "--json").data] == ["new.sqlite"]
+
+
+def test_both_ways_on_lead_on(retro: Retro) -> None:
+    write(Path("one.sqlite"), [bot("ENJ/USDT", 1, -10), bot("JUP/USDT", 2, 5, 2)])
+    write(Path("two.sqlite"), [bot("JUP/USDT", 8, 30)])
+    retro("ingest", "freqtrade", "one.sqlite")
+    retro("review", "weekly")
+    assert retro("ingest", "freqtrade", "two.sqlite", "--agent", "second").code == 0
+    assert pnls(retro, "--agent", "Sample") == {"ft-1": -10, "ft-2": 5}
+    assert pnls(retro, "--agent", "second") == {"ft-1": 30}
+    replaced = retro("ingest", "freqtrade", "two.sqlite", "--replace-source")
+    assert replaced.code == 0
+    assert "takes the place" in replaced.err
+    assert pnls(retro, "--agent", "Sample") == {"ft-1": 30}
+    retro("--db", "alone.db", "ingest", "freqtrade", "two.sqlite")
+    words = ("review", "epoch", "--json")
+    assert retro(*words, "--agent", "Sample").out == retro("--db", "alone.db", *words).out, (
+        "as if the first had never been"
+    )
+
+
+@pytest.mark.parametrize("other", [{"pair": "JUP/USDT", "day": 1}, {"pair": "ENJ/USDT", "day": 3}])
+def test_another_pair_or_another_time_makes_another_bot(retro: Retro, other) -> None:
+    write(Path("one.sqlite"), [bot("ENJ/USDT", 1, -10)])
+    write(Path("two.sqlite"), [bot(other["pair"], other["day"], -10)])
+    for first, second in itertools.permutations(["one.sqlite", "two.sqlite"]):
+        db = f"{first}.db"
+        assert retro("--db", db, "ingest", "freqtrade", first).code == 0
+        assert retro("--db", db, "ingest", "freqtrade", second).code == 1
+        assert len(retro("--db", db, "positions", "--json").data) == 1
+
+
+def test_the_same_trade_on_another_exchange_is_another_bot_s(retro: Retro) -> None:
+    write(Path("one.sqlite"), [bot("ENJ/USDT", 1, -10)])
+    write(Path("two.sqlite"), [bot("ENJ/USDT", 1, -10, row={"exchange": "binance"})])
+    retro("ingest", "freqtrade", "one.sqlite")
+    assert retro("ingest", "freqtrade", "two.sqlite").code == 1
+
+
+def test_a_backtest_is_not_the_live_bot_and_one_run_is_not_another(retro: Retro) -> None:
+    """Two runs of one strategy that enter alike and exit otherwise agree in every entry."""
+    trade, later = bot("ENJ/USDT", 1, -10), bot("ENJ/USDT", 1, 20)
+    write(Path("live.sqlite"), [trade])
+    zipped(Path("one.zip"), {"backtest-result-1.json": result([trade])})
+    zipped(Path("copy.zip"), {"backtest-result-9.json": result([trade])})
+    zipped(Path("two.zip"), {"backtest-result-2.json": result([later])})
+    retro("ingest", "freqtrade", "one.zip")
+    assert retro("ingest", "freqtrade", "copy.zip").code == 0
+    for other in ("two.zip", "live.sqlite"):
+        refused = retro("ingest", "freqtrade", other)
+        assert refused.code == 1
+        assert "backtest" in refused.err
+    assert pnls(retro) == {"ft-1": -10}
+    retro("--db", "live.db", "ingest", "freqtrade", "live.sqlite")
+    assert retro("--db", "live.db", "ingest", "freqtrade", "one.zip").code == 1
+
+
+def test_later_states_of_one_database_go_on_working_in_any_order(retro: Retro) -> None:
+    states = [
+        [bot("ENJ/USDT", 1, -10)],
+        [bot("ENJ/USDT", 1, -10), bot("JUP/USDT", 2, 5, 2)],
+        [bot("JUP/USDT", 2, 5, 2), bot("XMR/USDT", 9, 7, 3)],
+    ]
+    for number, trades in enumerate(states):
+        write(Path(f"{number}.sqlite"), trades)
+    outputs = set()
+    for order in itertools.permutations(range(3)):
+        db = "".join(map(str, order)) + ".db"
+        for number in order:
+            assert retro("--db", db, "ingest", "freqtrade", f"{number}.sqlite").code == 0
+        outputs.add(retro("--db", db, "positions", "--json").out)
+    assert len(outputs) == 1
+
+
+def test_a_copy_and_the_bot_that_went_on_from_it_are_two_bots(retro: Retro) -> None:
+    """A life is forked: the first trade is one and the same, the second another."""
+    write(Path("one.sqlite"), [bot("ENJ/USDT", 1, -10), bot("JUP/USDT", 4, 5, 2)])
+    write(Path("two.sqlite"), [bot("ENJ/USDT", 1, -10), bot("XMR/USDT", 5, 9, 2)])
+    retro("ingest", "freqtrade", "one.sqlite")
+    assert retro("ingest", "freqtrade", "two.sqlite").code == 1
+
+
+def test_one_trade_in_hundreds_that_its_own_orders_tell_otherwise_was_corrected(retro: Retro) -> None:
+    """Told by orders of the same names it replaces what was known whole; by others it would mix with it."""
+    life = [bot("ENJ/USDT", 1, 1, number) for number in range(1, 201)]
+    corrected, other = bot("JUP/USDT", 2, 5, 200), bot("JUP/USDT", 2, 5, 200)
+    write(Path("a.sqlite"), life)
+    write(Path("b.sqlite"), [*life[:-1], corrected])
+    other.row = {"id": 200}
+    write(Path("c.sqlite"), [*life[:-1], other])
+    with sqlite3.connect("c.sqlite") as connection:
+        connection.execute("UPDATE orders SET order_id = 'another' || id WHERE ft_trade_id = 200")
+    connection.close()
+    for first, second, code in (("a", "b", 0), ("b", "a", 0), ("a", "c", 1), ("c", "a", 1)):
+        db = f"{first}{second}.db"
+        assert retro("--db", db, "ingest", "freqtrade", f"{first}.sqlite").code == 0
+        assert retro("--db", db, "ingest", "freqtrade", f"{second}.sqlite").code == code
+    assert retro("--db", "ab.db", "positions", "--json").data[-1]["instrument"] == "JUP/USDT"
+
+
+def test_the_first_ingest_says_that_one_name_keeps_one_life(retro: Retro) -> None:
+    trades = [bot("ENJ/USDT", 1, -10), bot("JUP/USDT", 4, 5, 2, strategy="Newer")]
+    write(Path("t.sqlite"), trades[:1])
+    assert "--agent NAME" in retro("ingest", "freqtrade", "t.sqlite").err
+    assert "--agent NAME" not in retro("ingest", "freqtrade", "t.sqlite").err
+    write(Path("both.sqlite"), trades)
+    several = retro("--db", "b.db", "ingest", "freqtrade", "both.sqlite")
+    assert "2 agents, one a strategy and stake: Newer, Sample; --agent NAME" in several.err
+    retro("--db", "c.db", "ingest", "freqtrade", "t.sqlite", "--agent", "bot")
+    named = retro("--db", "c.db", "ingest", "freqtrade", "both.sqlite", "--agent", "bot")
+    assert (named.code, "--agent" in named.err) == (0, False)
+    assert pnls(retro, "--db", "c.db") == {"ft-1": -10, "ft-2": 5}
