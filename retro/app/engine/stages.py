@@ -83,7 +83,8 @@ def _figures(bench: WorkContext, staged: StagedReview) -> StagedReview:
     with bench.store.read() as conn:  # before the figures: what comes in between is then seen as late
         facts = reviews.facts_digest(conn, review)
     if again and facts == reviews.NO_FACTS and KINDS[review.kind].scope == "position":
-        return StagedReview(review, None, facts)  # its position was withdrawn; what was said of it stands
+        # its position was withdrawn, with the source that told of it: what was said of it stands
+        return replace(staged, facts=facts)
     if again and review.late.checks_facts_alone and facts == review.facts:
         # facts touched the period and it has the ones it had, such as a correction taken back: spare the figures
         return replace(staged, facts=facts)

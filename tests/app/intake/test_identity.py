@@ -68,8 +68,17 @@ def test_stored_reviews_of_what_was_replaced_are_made_anew_and_nothing_parks(wor
     assert world.knock().clean
     now = world.clock.advance(600) or world.clock()
     with pytest.raises(OtherBotError):
-        ingest(world.store, str(two), read(two, now=now), world.settings_for, IngestTerms(dated=True), now=now)
-    ingest(world.store, str(two), read(two, now=now), world.settings_for, IngestTerms(dated=True, in_place=True), now=now)
+        ingest(
+            world.store, str(two), read(two, now=now), world.settings_for, IngestTerms(dated=True), now=now
+        )
+    ingest(
+        world.store,
+        str(two),
+        read(two, now=now),
+        world.settings_for,
+        IngestTerms(dated=True, in_place=True),
+        now=now,
+    )
     source["path"] = str(two)
     assert world.knock().clean
     assert world.document("Sample.position.ft-1").final_pnl == -10
@@ -85,7 +94,14 @@ def test_a_review_of_a_trade_that_the_other_bot_never_made_does_not_park(world: 
     world.clock.set(MONDAY + DAY + 2 * HOUR)
     assert world.knock().clean
     now = world.clock()
-    ingest(world.store, str(two), read(two, now=now), world.settings_for, IngestTerms(dated=True, in_place=True), now=now)
+    ingest(
+        world.store,
+        str(two),
+        read(two, now=now),
+        world.settings_for,
+        IngestTerms(dated=True, in_place=True),
+        now=now,
+    )
     world.configuration = {"source": [{"kind": "freqtrade", "path": str(two)}]}
     world.clock.advance(600)
     assert world.knock().clean
