@@ -249,14 +249,17 @@ def freqtrade(
     result = _take(
         str(database), _with_capital(batches, opening), dated=True, in_place=replace_source, dry_run=dry_run
     )
+    _add_notices(result, named=agent is not None)
+    _report([result], dry_run=dry_run)
+
+
+def _add_notices(result: Ingested, *, named: bool) -> None:
+    """What the reader of a bot's source should know of where its facts went."""
     if result.withdrawn:
-        result.notices.append(
-            f"it takes the place of another source: {result.withdrawn:,} facts of that were withdrawn"
-        )
-    if agent is None and result.newcomers:
+        facts = f"{result.withdrawn:,} facts"
+        result.notices.append(f"it takes the place of another source: {facts} of that were withdrawn")
+    if result.newcomers and not named:
         result.notices.append(_named_by_strategy(sorted(result.newcomers)))
-    results = [result]
-    _report(results, dry_run=dry_run)
 
 
 def _named_by_strategy(names: list[str]) -> str:
