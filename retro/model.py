@@ -90,7 +90,10 @@ class Position(Fact, frozen=True, kw_only=True, tag="position"):
 
 
 class Fill(Fact, frozen=True, kw_only=True, tag="fill"):
-    """A trade execution; `fee` > 0 is a charge, < 0 a rebate, in `fee_asset` (absent: the quote)."""
+    """A trade execution; `fee` > 0 is a charge, < 0 a rebate, in `fee_asset` (absent: the quote).
+
+    `requested` is the price the order was sent for, of which slippage is measured.
+    """
 
     position: str
     side: Literal["buy", "sell"]
@@ -100,6 +103,7 @@ class Fill(Fact, frozen=True, kw_only=True, tag="fill"):
     fee: Decimal = Decimal(0)
     fee_asset: str | None = None
     order: str | int | None = None
+    requested: Decimal | None = None
 
 
 class Flow(Fact, frozen=True, kw_only=True, tag="flow"):
@@ -123,10 +127,12 @@ class Snapshot(Fact, frozen=True, kw_only=True, tag="snapshot"):
 
 
 class Exit(Fact, frozen=True, kw_only=True, tag="exit"):
-    """The position is closed."""
+    """The position is closed; `high` and `low` are the extremes of its price the agent saw while it was open."""
 
     position: str
     reason: str = ""
+    high: Decimal | None = None
+    low: Decimal | None = None
 
 
 class Mark(Fact, frozen=True, kw_only=True, tag="mark"):

@@ -356,6 +356,7 @@ def attribution(
     unattributed: float | None = None,
     trading_fees: float = 0.0,
     slippage: float | None = None,
+    slippage_mark_age_s: float | None = None,
 ) -> PnlAttribution:
     """The document of a set of components, with what is derived from them.
 
@@ -395,4 +396,5 @@ def attribution(
         risk_adjusted_return=None,
         trading_fees=trading_fees,
         slippage=slippage,
+        slippage_mark_age_s=slippage_mark_age_s,
     )

@@ -230,7 +230,8 @@ class _Replay:
             fee = self._fee(fill, quote, rate)
         signed = quantity if fill.side == "buy" else -quantity
         paid = fee or float(fill.quantity - quantity) * fill_price
-        self.track.trades.append(SignedFill(fill.at, float(signed), fill_price, paid))
+        requested = None if fill.requested is None else float(fill.requested) * rate
+        self.track.trades.append(SignedFill(fill.at, float(signed), fill_price, paid, requested))
         done = self.lots.trade(signed, price, fee, len(self.track.fills))
         for match in done.matched:
             pnl = match.proceeds - match.entry_cost

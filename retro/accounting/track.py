@@ -54,12 +54,13 @@ class Effect(NamedTuple):
 
 
 class SignedFill(NamedTuple):
-    """A fill as told: `quantity` bought (> 0) or sold (< 0), price and fee in base currency."""
+    """A fill as told: `quantity` bought (> 0) or sold (< 0), price, fee and the price asked for in base currency."""
 
     at: int
     quantity: float
     price: float
     fee: float
+    requested: float | None = None
 
 
 class OpeningFill(NamedTuple):

@@ -84,6 +84,7 @@ def period_attribution(inputs: Inputs) -> PnlAttribution:
     gaps = [(after or 0.0) - (before or 0.0) if stated else None for before, after in pairwise(levels)]
     total = fsum(signed_sum(day, gap) for day, gap in zip(books.days[i:j], gaps, strict=True))
     alive = [track for track in inputs.tracks.values() if in_period(track, period)]
+    slipped = slippage(alive, inputs.prices, period.start, period.end)
     pnl = attribution(
         books.between(period.start, period.end),
         total=total,
@@ -92,7 +93,8 @@ def period_attribution(inputs: Inputs) -> PnlAttribution:
         yields=yielding(inputs, period.start, period.end),
         unattributed=fsum(gap or 0.0 for gap in gaps) if stated else None,
         trading_fees=fsum(fees_between(t, period.start, period.end) for t in alive if t.flagged_at is None),
-        slippage=slippage(alive, inputs.prices, period.start, period.end),
+        slippage=slipped.amount,
+        slippage_mark_age_s=slipped.mark_age_s,
     )
     ratio = (
         None

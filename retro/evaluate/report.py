@@ -14,7 +14,7 @@ from retro.evaluate.breakdowns import breakdowns
 from retro.evaluate.effectiveness import effectiveness_of, resolved_decisions, week_of
 from retro.evaluate.inputs import Inputs, Options
 from retro.evaluate.performance import equity_curve, period_attribution, returns, risk_of, yielding
-from retro.evaluate.position.costs import costs
+from retro.evaluate.position.costs import NO_SLIPPAGE, costs
 from retro.evaluate.position.life import Lookahead
 from retro.evaluate.position.retrospective import retrospect
 from retro.evaluate.position.summary import ENTRY_ACTIONS, EXIT_ACTIONS, cites_of
@@ -175,7 +175,9 @@ def _reasons(inputs: Inputs, pnl: PnlAttribution) -> dict[str, str]:
     if pnl.unattributed is None:
         reasons["pnl.unattributed"] = "the agent has not stated its equity"
     if pnl.slippage is None:
-        reasons["pnl.slippage"] = "no fill has a mark at its decision"
+        reasons["pnl.slippage"] = NO_SLIPPAGE
+    if pnl.slippage_mark_age_s is None:
+        reasons["pnl.slippage_mark_age_s"] = "no mark was needed"
     reasons["equity.pnl"] = "the first boundary ends no day"
     reasons["equity.growth"] = _WITHOUT_GROWTH
     if not inputs.capital_known:

@@ -39,6 +39,7 @@ _OWN: Final[_Table] = {
         "fee": "number",
         "fee_asset": "name",
         "order": "reference",
+        "requested": "positive",
     },
     "flow": {
         "position": "name",
@@ -54,7 +55,7 @@ _OWN: Final[_Table] = {
         "debt": "amounts",
         "value": "number",
     },
-    "exit": {"position": "name", "reason": "text"},
+    "exit": {"position": "name", "reason": "text", "high": "positive", "low": "positive"},
     "mark": {"instrument": "name", "asset": "name", "price": "amount"},
     "decision": {
         "action": get_args(Action),

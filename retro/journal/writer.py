@@ -151,9 +151,10 @@ class Journal:
         fee: Quantity | None = None,
         fee_asset: str | None = None,
         order: str | int | None = None,
+        requested: Quantity | None = None,
         **common: Unpack[Common],
     ) -> str:
-        """A trade execution; a fee below 0 is a rebate."""
+        """A trade execution; a fee below 0 is a rebate, `requested` the price the order was sent for."""
         return self._tell("fill", locals())
 
     def flow(
@@ -182,8 +183,16 @@ class Journal:
         """The state of a position; `holdings` exclude `claimable`, `value` includes it, less `debt`."""
         return self._tell("snapshot", locals())
 
-    def exit(self, *, position: str, reason: str | None = None, **common: Unpack[Common]) -> str:
-        """The position is closed."""
+    def exit(
+        self,
+        *,
+        position: str,
+        reason: str | None = None,
+        high: Quantity | None = None,
+        low: Quantity | None = None,
+        **common: Unpack[Common],
+    ) -> str:
+        """The position is closed; `high` and `low` are the extremes of its price while it was open."""
         return self._tell("exit", locals())
 
     def mark(

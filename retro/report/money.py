@@ -37,7 +37,11 @@ class PnlAttribution(Document):
     risk_adjusted_return: float | None = None
     trading_fees: float = Field(default=0.0, description="memo, inside the fills' figures")
     slippage: float | None = Field(
-        default=None, description="memo, side x quantity x (fill - mark at decision)"
+        default=None,
+        description="memo, + is a cost: side x quantity x (fill - price asked for, else mark at the decision)",
+    )
+    slippage_mark_age_s: float | None = Field(
+        default=None, description="mean age of the marks slippage was measured against; null: none was needed"
     )
 
     @property

@@ -82,7 +82,10 @@ D = "2026-01-{:02d} 00:00:00.000000"
 
 @dataclass
 class Order:
-    """An order; `filled` None means all of `amount`. `fee_base` is the fee that was taken out of the coin."""
+    """An order; `filled` None means all of `amount`. `fee_base` is the fee that was taken out of the coin.
+
+    `requested` is the rate it was sent for; None: the one it got.
+    """
 
     entry: bool
     amount: float
@@ -94,6 +97,8 @@ class Order:
     filled: float | None = None
     status: str = "closed"
     open: bool = False
+    requested: float | None = None
+    kind: str = "limit"
 
     @property
     def got(self) -> float:
@@ -204,8 +209,8 @@ def _order_row(trade: Trade, order: Order, number: int) -> dict[str, Any]:
     return {
         "ft_trade_id": trade.id, "ft_order_side": side, "side": side, "ft_pair": trade.pair, "symbol": trade.pair,
         "ft_is_open": int(order.open), "order_id": f"x{trade.id}_{number}", "status": order.status,
-        "order_type": "limit", "price": order.price, "average": order.price, "amount": order.amount,
-        "ft_amount": order.amount, "ft_price": order.price, "filled": order.got,
+        "order_type": order.kind, "price": order.price, "average": order.price, "amount": order.amount,
+        "ft_amount": order.amount, "ft_price": order.price if order.requested is None else order.requested, "filled": order.got,
         "remaining": order.amount - order.got, "cost": order.got * order.price, "order_date": order.at,
         "order_filled_date": order.at if order.got else None, "order_update_date": order.at,
         "funding_fee": order.funding, "ft_fee_base": order.fee_base, "ft_order_tag": order.tag,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from retro.accounting.books import YIELD_KINDS, agree, attribution, signed_sum
 from retro.evaluate.position.alternatives import holding_on, inaction, vs_hold
 from retro.evaluate.position.checkpoints import drawn, post_exit, trajectory
-from retro.evaluate.position.costs import fees_between, slippage
+from retro.evaluate.position.costs import NO_SLIPPAGE, fees_between, slippage
 from retro.evaluate.position.life import PositionPath
 from retro.invariant import invariant
 from retro.kernels import regret as kernel
@@ -32,7 +32,8 @@ _NOT_A_POSITIONS: Final = {
     "net_yield": "it is no LP, lending or staking position",
     "net_yield_after_costs": "it is no LP, lending or staking position",
     "risk_adjusted_return": "defined for a period",
-    "slippage": "no fill has a mark at its decision",
+    "slippage": NO_SLIPPAGE,
+    "slippage_mark_age_s": "no mark was needed",
 }
 
 
@@ -160,13 +161,15 @@ def position_attribution(life: PositionPath) -> PnlAttribution:
     sums["impermanent_loss"] += life.state.il
     sums["unrealized_pnl"] += life.state.unrealized
     _check_life(life, sums)
+    slipped = slippage([track], life.prices, track.opened_at, end)
     pnl = attribution(
         sums,
         start=0.0,
         end=life.state.unrealized,
         yields=track.position.kind in YIELD_KINDS,
         trading_fees=fees_between(track, track.opened_at, end),
-        slippage=slippage([track], life.prices, track.opened_at, end),
+        slippage=slipped.amount,
+        slippage_mark_age_s=slipped.mark_age_s,
     )
     life.reasons |= {
         f"attribution.{name}": why for name, why in _NOT_A_POSITIONS.items() if getattr(pnl, name) is None

@@ -54,6 +54,7 @@ def facts_of(trade: Trade, legs: Legs, agent: str) -> Iterator[EventRow]:
             price=leg.price,
             fee=leg.fee,
             **({"order": leg.order} if leg.order else {}),
+            **({"requested": leg.requested} if leg.requested else {}),
         )  # fmt: skip
         if leg.funding:
             yield _row(
@@ -70,7 +71,8 @@ def facts_of(trade: Trade, legs: Legs, agent: str) -> Iterator[EventRow]:
             **_decision(trade, leg, first=leg is first, last=leg is last and not trade.open),
         )  # fmt: skip
     if not trade.open:
-        yield _row(agent, "exit", position, last.at, position, reason=trade.exit_reason)
+        seen = {"high": trade.high, "low": trade.low} if 0 < trade.low <= trade.high else {}
+        yield _row(agent, "exit", position, last.at, position, reason=trade.exit_reason, **seen)
 
 
 def _decision(trade: Trade, leg: Leg, *, first: bool, last: bool) -> dict[str, Any]:

@@ -79,7 +79,8 @@ def _readings(trade: Trade) -> Iterator[Legs]:
     remainder = _remainder(legs)
     closing: Legs = ()
     if remainder > 0 and trade.close_rate and trade.close_at is not None:
-        closing = (Leg("exit", entry=False, quantity=remainder, price=trade.close_rate, at=trade.close_at),)
+        exit_leg = Leg("exit", entry=False, quantity=remainder, price=trade.close_rate, at=trade.close_at)
+        closing = (replace(exit_leg, requested=trade.close_requested),)
     if all(leg.entry for leg in legs):
         if not closing:
             raise ValueError("it is closed, but neither its orders nor its row say when and at what price")

@@ -5,12 +5,13 @@ Source: freqtrade's documentation ("SQL cheat-sheet", "Trade object"), and the r
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from decimal import Decimal
 from math import isfinite
 from typing import TYPE_CHECKING, Final
 
-from retro.journal import is_name, quote
+from retro.journal import LARGEST, is_name, quote
 from retro.periods import parse_instant
 
 if TYPE_CHECKING:
@@ -27,7 +28,10 @@ _LATEST: Final = 253_402_300_800_000
 
 @dataclass(frozen=True, slots=True)
 class Leg:
-    """One filled order, its `key` unique in its trade. `quantity` is in base units and unlevered, `fee` and `funding` (+ received) in the stake."""
+    """One filled order, its `key` unique in its trade. `quantity` is in base units and unlevered, `fee` and `funding` (+ received) in the stake.
+
+    `requested` is the rate the bot asked for, 0 where the source does not say.
+    """
 
     key: str
     entry: bool
@@ -38,6 +42,7 @@ class Leg:
     order: str = ""
     fee: Decimal = ZERO
     funding: Decimal = ZERO
+    requested: Decimal = ZERO
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,7 @@ class Trade:
     realized: Decimal | None
     funding: Decimal
     close_rate: Decimal
+    close_requested: Decimal
     close_at: int | None
     enter_tag: str
     exit_reason: str
@@ -69,6 +75,9 @@ class Trade:
     later_notes: tuple[str, ...]
     legs: tuple[Leg, ...]
     touched: int
+    low: Decimal = ZERO
+    high: Decimal = ZERO
+    """The lowest and highest rate the bot saw while it was open; 0 where the source does not say."""
 
 
 def number_of(row: Fields, name: str) -> Decimal | None:
@@ -157,6 +166,7 @@ def trade_of(raw: RawTrade, *, latest: int) -> Trade:
         realized=None if is_open else number_of(row, "realized_profit"),
         funding=number_of(row, "funding_fees") or ZERO,
         close_rate=positive_of(row, "close_rate"),
+        close_requested=_sound(row, "close_rate_requested"),
         close_at=closed,
         enter_tag=_text(row, "enter_tag"),
         exit_reason=_text(row, "exit_reason"),
@@ -164,6 +174,8 @@ def trade_of(raw: RawTrade, *, latest: int) -> Trade:
         notes=tuple(text for text, changed in note_texts if text and not changed),
         later_notes=tuple(text for text, changed in note_texts if text and changed),
         legs=tuple(legs),
+        low=_sound(row, "min_rate"),
+        high=_sound(row, "max_rate"),
         touched=max((at for at in times if at is not None), default=0),
     )
 
@@ -186,7 +198,8 @@ def _legs(
     """The filled orders in the order of their making; of a trade older than the table of orders, its row's entry."""
     entry_side = "sell" if short else "buy"
     filled = [order for order in orders if not order.get("ft_is_open") and _filled(order)]
-    sides = [(order.get("ft_order_side") or order.get("side")) == entry_side for order in filled]
+    sides = [_side(order) == entry_side for order in filled]
+    orders_a_side = Counter(_side(order) == entry_side for order in orders)
     legs: list[Leg] = []
     for order, entry in zip(filled, sides, strict=True):
         # before freqtrade kept an order's average price, the rate in its row was what it reckoned with
@@ -212,16 +225,45 @@ def _legs(
                 tag=_text(order, "ft_order_tag"),
                 order=name,
                 funding=number_of(order, "funding_fee") or ZERO,
+                requested=_requested(row, order, entry=entry, alone=orders_a_side[entry] == 1),
             )
         )
     pending = is_open and row.get("open_order_id") and not row.get("close_rate_requested")
     has_entry = any(sides) if legs else (orders and not row.get("close_profit_abs")) or pending
     amount, rate = positive_of(row, "amount"), positive_of(row, "open_rate")
     if not has_entry and amount and rate and opened is not None:
-        legs.insert(0, Leg("entry", entry=True, quantity=amount, price=rate, at=opened))
+        requested = positive_of(row, "open_rate_requested")
+        legs.insert(0, Leg("entry", entry=True, quantity=amount, price=rate, at=opened, requested=requested))
     elif not (has_entry or is_open):
         raise ValueError("it is closed, but neither its orders nor its row say what was bought at what price")
     return legs
+
+
+def _requested(row: Fields, order: Fields, *, entry: bool, alone: bool) -> Decimal:
+    """The rate an order was sent for: what its trade's row says where there is `alone` this one of its side, else its own.
+
+    The row keeps the rate of the latest order of a side only. A market order has a rate of its own only where freqtrade
+    wrote one down (`ft_price`): what the exchange calls its price is what it came to.
+    """
+    if alone and (rate := _sound(row, "open_rate_requested" if entry else "close_rate_requested")):
+        return rate
+    names = ["ft_price"]
+    if "market" not in _text(order, "order_type"):
+        names += ["stop_price", "price"] if "stop" in _text(order, "order_type") else ["price"]
+    return next((rate for name in names if (rate := _sound(order, name))), ZERO)
+
+
+def _sound(row: Fields, name: str) -> Decimal:
+    """A rate that only tells more: 0 where it is not told, or is nonsense, which costs nobody the trade."""
+    try:
+        rate = positive_of(row, name)
+    except ValueError:
+        return ZERO
+    return rate if rate <= LARGEST else ZERO
+
+
+def _side(order: Fields) -> object:
+    return order.get("ft_order_side") or order.get("side")
 
 
 def _first(value: int | None, fallback: int | None) -> int | None:

@@ -6,7 +6,7 @@ from datetime import date
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from retro.figures import DASH, count, date_text, percent, ratio
+from retro.figures import DASH, count, date_text, duration, percent, ratio
 from retro.present.page.blocks import (
     Cell,
     Column,
@@ -26,12 +26,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from retro.figures import MoneyStyle
-    from retro.report import Effectiveness, RetrospectiveReport, Risk
+    from retro.report import Effectiveness, PnlAttribution, RetrospectiveReport, Risk
 
 __all__ = ["attribution_section", "costs_section", "days_section", "effectiveness_section", "risk_section"]
 
 _SHOWN_FROM: Final = 5  # daily returns
 _NOISY_BELOW: Final = 30
+_AN_INSTANT: Final = 1.0  # seconds
 
 
 def attribution_section(report: RetrospectiveReport, money: MoneyStyle) -> Section:
@@ -39,7 +40,7 @@ def attribution_section(report: RetrospectiveReport, money: MoneyStyle) -> Secti
     pnl = report.pnl
     memo = f"trading fees {money.amount(pnl.trading_fees)}"
     if pnl.slippage is not None:
-        memo += f", slippage {money.amount(pnl.slippage)}"
+        memo += f", slippage {money.amount(pnl.slippage)} (+ is a cost{_age_of_marks(pnl)})"
     facts = [Figure("Inside the lines above", memo)]
     if pnl.net_yield is not None:
         facts += [
@@ -233,6 +234,15 @@ def _returned(risk: Risk) -> Iterator[Figure]:
     if risk.money_weighted_return is not None:
         note = "money-weighted (Modified Dietz): the gain over the money that was there on average"
         yield Figure("On the owner's money", percent(risk.money_weighted_return, 2), note)
+
+
+def _age_of_marks(pnl: PnlAttribution) -> str:
+    """How old the marks were, on average, that slippage was measured against; nothing where none was needed."""
+    age = pnl.slippage_mark_age_s
+    if age is None:
+        return ""
+    how_old = "of the decision's instant" if age < _AN_INSTANT else f"{duration(age)} old on average"
+    return f"; marks {how_old}"
 
 
 def costs_section(report: RetrospectiveReport, money: MoneyStyle) -> Section | None:
