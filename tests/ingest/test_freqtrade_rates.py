@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,7 +28,7 @@ def of(facts: list[Fact], kind: type) -> list:
     return [fact for fact in facts if isinstance(fact, kind)]
 
 
-def simple(**changes) -> Trade:
+def simple(**changes: Any) -> Trade:
     orders = [Order(True, 2.0, 100.0, D.format(1)), Order(False, 2.0, 110.0, D.format(3))]
     return Trade(**({"orders": orders, "stop": 94.0} | changes))
 
@@ -37,13 +38,13 @@ def requested(facts: list[Fact]) -> list[Decimal | None]:
 
 
 @pytest.mark.parametrize("columns", sorted(TRADES))
-def test_the_rates_a_bot_asked_for_come_with_its_fills(tmp_path, columns):
+def test_the_rates_a_bot_asked_for_come_with_its_fills(tmp_path: Path, columns: int) -> None:
     trade = simple(row={"open_rate_requested": 99.5, "close_rate_requested": 111.0})
     facts, faults = facts_of(write(tmp_path / "t.sqlite", [trade], columns))
     assert (requested(facts), faults) == ([Decimal("99.5"), Decimal(111)], [])
 
 
-def test_of_several_orders_of_a_side_each_tells_its_own_rate(tmp_path):
+def test_of_several_orders_of_a_side_each_tells_its_own_rate(tmp_path: Path) -> None:
     """The row keeps the latest only, even of an order that was never filled."""
     orders = [
         Order(True, 2.0, 100.0, D.format(1), requested=99.0),
@@ -56,7 +57,7 @@ def test_of_several_orders_of_a_side_each_tells_its_own_rate(tmp_path):
     assert requested(facts) == [Decimal(99), Decimal(96), Decimal("98.5")]
 
 
-def test_what_a_market_order_came_to_is_not_what_was_asked_for(tmp_path):
+def test_what_a_market_order_came_to_is_not_what_was_asked_for(tmp_path: Path) -> None:
     orders = [Order(entry, 2.0, 100.0, D.format(1 + entry), kind="market") for entry in (True, False)]
     path = write(tmp_path / "t.sqlite", [simple(orders=orders)])
     with sqlite3.connect(path) as connection:
@@ -65,7 +66,7 @@ def test_what_a_market_order_came_to_is_not_what_was_asked_for(tmp_path):
     assert requested(facts_of(path)[0]) == [None, None]
 
 
-def test_nonsense_where_a_rate_was_asked_for_costs_nothing_but_that_rate(tmp_path):
+def test_nonsense_where_a_rate_was_asked_for_costs_nothing_but_that_rate(tmp_path: Path) -> None:
     row = {"open_rate_requested": -4.0, "close_rate_requested": 1e60, "max_rate": 1e300, "min_rate": 90.0}
     orders = [Order(entry, 2.0, 100.0, D.format(2 - entry), requested=0.0) for entry in (True, False)]
     facts, faults = facts_of(write(tmp_path / "t.sqlite", [simple(orders=orders, row=row)]))
@@ -74,7 +75,7 @@ def test_nonsense_where_a_rate_was_asked_for_costs_nothing_but_that_rate(tmp_pat
     assert [(fact.high, fact.low) for fact in of(facts, Exit)] == [(None, None)]
 
 
-def test_the_extremes_the_bot_saw_come_with_the_exit_of_a_closed_trade_only(tmp_path):
+def test_the_extremes_the_bot_saw_come_with_the_exit_of_a_closed_trade_only(tmp_path: Path) -> None:
     row = {"max_rate": 115.0, "min_rate": 93.0}
     still = Trade([Order(True, 1.0, 9.0, D.format(1))], id=2, open=True, row=row)
     facts, _ = facts_of(write(tmp_path / "t.sqlite", [simple(row=row), still]))

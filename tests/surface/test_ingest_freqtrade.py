@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ __all__ = ["retro"]
 D = "2026-01-{:02d} 00:00:00.000000"
 
 
-def bot(pair: str, day: int, gain: float, number: int = 1, **changes) -> Trade:
+def bot(pair: str, day: int, gain: float, number: int = 1, **changes: Any) -> Trade:
     """A round trip of one unit at 100 over two days from `day` on, free of fees."""
     orders = [Order(True, 1.0, 100.0, D.format(day)), Order(False, 1.0, 100.0 + gain, D.format(day + 2))]
     return Trade(orders, id=number, pair=pair, fee=0.0, **changes)
@@ -62,7 +63,7 @@ def test_both_ways_on_lead_on(retro: Retro) -> None:
 
 
 @pytest.mark.parametrize("other", [{"pair": "JUP/USDT", "day": 1}, {"pair": "ENJ/USDT", "day": 3}])
-def test_another_pair_or_another_time_makes_another_bot(retro: Retro, other) -> None:
+def test_another_pair_or_another_time_makes_another_bot(retro: Retro, other: dict[str, Any]) -> None:
     write(Path("one.sqlite"), [bot("ENJ/USDT", 1, -10)])
     write(Path("two.sqlite"), [bot(other["pair"], other["day"], -10)])
     for first, second in itertools.permutations(["one.sqlite", "two.sqlite"]):

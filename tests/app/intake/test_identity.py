@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,12 +26,12 @@ def day(number: int, hour: int = 0) -> str:
     return format_instant(MONDAY + number * DAY + hour * HOUR).replace("T", " ").replace("Z", ".000000")
 
 
-def bot(path: Path, price: float, hour: int, **changes) -> Path:
+def bot(path: Path, price: float, hour: int, **changes: Any) -> Path:
     orders = [Order(True, 1.0, 100.0, day(0, hour)), Order(False, 1.0, price, day(0, 12))]
     return write(path, [Trade(orders, fee=0.0, **changes)])
 
 
-def test_a_second_bot_is_a_fault_of_its_source_alone(world: World):
+def test_a_second_bot_is_a_fault_of_its_source_alone(world: World) -> None:
     paths = [
         bot(world.folder / "one.sqlite", 110.0, 9),
         bot(world.folder / "two.sqlite", 90.0, 10),
@@ -60,13 +61,14 @@ def faults_of(world: World) -> list[str]:
         return [fault.reason for fault in faults.all(conn)]
 
 
-def test_stored_reviews_of_what_was_replaced_are_made_anew_and_nothing_parks(world: World):
+def test_stored_reviews_of_what_was_replaced_are_made_anew_and_nothing_parks(world: World) -> None:
     one, two = bot(world.folder / "one.sqlite", 110.0, 9), bot(world.folder / "two.sqlite", 90.0, 10)
     source = {"kind": "freqtrade", "path": str(one)}
     world.configuration = {"source": [source]}
     world.clock.set(MONDAY + DAY + 2 * HOUR)
     assert world.knock().clean
-    now = world.clock.advance(600) or world.clock()
+    world.clock.advance(600)
+    now = world.clock()
     with pytest.raises(OtherBotError):
         ingest(
             world.store, str(two), read(two, now=now), world.settings_for, IngestTerms(dated=True), now=now
@@ -86,7 +88,7 @@ def test_stored_reviews_of_what_was_replaced_are_made_anew_and_nothing_parks(wor
     assert world.document("Sample.daily.2026-03-02").pnl.total == -10
 
 
-def test_a_review_of_a_trade_that_the_other_bot_never_made_does_not_park(world: World):
+def test_a_review_of_a_trade_that_the_other_bot_never_made_does_not_park(world: World) -> None:
     orders = [Order(True, 1.0, 100.0, day(0, 10)), Order(False, 1.0, 90.0, day(0, 14))]
     one = bot(world.folder / "one.sqlite", 110.0, 9)
     two = write(world.folder / "two.sqlite", [Trade(orders, fee=0.0, id=7)])
