@@ -30,7 +30,8 @@ def of(facts: list[Fact], kind: type) -> list:
 
 def simple(**changes: Any) -> Trade:
     orders = [Order(True, 2.0, 100.0, D.format(1)), Order(False, 2.0, 110.0, D.format(3))]
-    return Trade(**({"orders": orders, "stop": 94.0} | changes))
+    fields: dict[str, Any] = {"orders": orders, "stop": 94.0}
+    return Trade(**(fields | changes))
 
 
 def requested(facts: list[Fact]) -> list[Decimal | None]:
