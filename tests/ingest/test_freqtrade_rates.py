@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -15,6 +15,7 @@ from retro.periods import parse_instant
 from tests.worlds.freqtrade_databases import TRADES, Order, Trade, write
 
 NOW = parse_instant("2026-11-22T00:00:00Z")
+FactT = TypeVar("FactT", bound=Fact)
 D = "2026-01-{:02d} 00:00:00.000000"
 
 
@@ -24,7 +25,7 @@ def facts_of(path: Path) -> tuple[list[Fact], list[str]]:
     return facts, [fault.reason for batch in batches for fault in batch.faults]
 
 
-def of(facts: list[Fact], kind: type) -> list:
+def of(facts: list[Fact], kind: type[FactT]) -> list[FactT]:
     return [fact for fact in facts if isinstance(fact, kind)]
 
 
