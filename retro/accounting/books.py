@@ -357,6 +357,7 @@ def attribution(
     trading_fees: float = 0.0,
     slippage: float | None = None,
     slippage_mark_age_s: float | None = None,
+    unbelieved: float = 0.0,
 ) -> PnlAttribution:
     """The document of a set of components, with what is derived from them.
 
@@ -387,6 +388,7 @@ def attribution(
     return PnlAttribution(
         total=parts if total is None else total,
         **{name: components[name] + 0.0 for name in COMPONENTS},
+        unbelieved_pnl=unbelieved,
         unrealized_pnl_start=start,
         unrealized_pnl_end=end,
         unattributed=unattributed,

@@ -23,11 +23,11 @@ def resolved_decisions(rows: Iterable[PositionSummary], period: Period) -> int:
     """Decisions whose outcome became known in the period: entries of closed positions, exits that can be judged."""
     count = 0
     for row in rows:
-        if row.flagged_at is not None:
-            continue
-        if row.closed_at is not None and period.start <= row.closed_at < period.end:
+        final = row.final_pnl if row.final_pnl is not None else 0.0
+        if row.closed_at is not None and period.start <= row.closed_at < period.end and row.counts(final):
             count += max(1, sum(c.action in ENTRY_ACTIONS for c in row.decisions))
-        if row.exit_outcome is not None and row.exit_resolved_at is not None:
+        judged = row.exit_outcome is not None and row.counts(row.exit_outcome)
+        if judged and row.exit_resolved_at is not None:
             count += (period.start <= row.exit_resolved_at < period.end) * sum(
                 c.action in EXIT_ACTIONS for c in row.decisions
             )
@@ -39,8 +39,8 @@ def week_of(rows: Iterable[PositionSummary], start: int, end: int) -> kernel.Ina
     values = [
         row.vs_inaction
         for row in rows
-        if row.flagged_at is None
-        and row.vs_inaction is not None
+        if row.vs_inaction is not None
+        and row.counts(row.vs_inaction)
         and row.closed_at is not None
         and start <= row.closed_at < end
     ]
@@ -58,7 +58,7 @@ def effectiveness_of(
     capital_known: bool,
 ) -> Effectiveness:
     """Whether the strategy as a whole works, `week` its returns of 7 days: score, inaction superiority, the two-week alarm and how lucky it may be."""
-    values = [p.vs_inaction for p in counted if p.vs_inaction is not None]
+    values = [p.vs_inaction for p in counted if p.vs_inaction is not None and p.counts(p.vs_inaction)]
     rate = kernel.inaction_superiority_rate(values)
     own = kernel.InactionWeek(len(values), sum(value < 0 for value in values), fsum(values))
     alarm = kernel.inaction_alarm(week_before, own) if week_before is not None else None

@@ -95,6 +95,7 @@ def period_attribution(inputs: Inputs) -> PnlAttribution:
         trading_fees=fsum(fees_between(t, period.start, period.end) for t in alive if t.flagged_at is None),
         slippage=slipped.amount,
         slippage_mark_age_s=slipped.mark_age_s,
+        unbelieved=books.unbelieved[j] - books.unbelieved[i],
     )
     ratio = (
         None

@@ -196,7 +196,7 @@ def build(inputs: Inputs) -> RetrospectiveReport:
     counted = [
         position
         for position, track in zip(positions, tracks, strict=True)
-        if closed_in(track, period) and track.flagged_at is None
+        if closed_in(track, period) and position.is_believed
     ]
     resolved = resolved_decisions(inputs.rows, period)
     return RetrospectiveReport(
@@ -241,6 +241,7 @@ def _effectiveness(
     weekly = attribution(components, start=0.0, end=0.0, yields=yielding(inputs, start, end))
     days = returns(inputs, start, end) if inputs.capital_known else ()
     signed = [SIGNS[name] * getattr(pnl, name) for name in COMPONENTS if name != IMPLAUSIBLE]
+    signed.append(pnl.implausible_pnl - pnl.unbelieved_pnl)
     return effectiveness_of(
         counted,
         None if inputs.week_before is None else week_of(inputs.rows, *inputs.week_before),

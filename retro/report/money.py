@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from typing import Any
+
+from pydantic import Field, model_validator
 
 from retro.report.form import Document, Reasons
 
@@ -28,6 +30,10 @@ class PnlAttribution(Document):
     unrealized_pnl_start: float = Field(default=0.0, description="level, not added")
     unrealized_pnl_end: float = Field(default=0.0, description="level, not added")
     implausible_pnl: float = 0.0
+    unbelieved_pnl: float = Field(
+        default=0.0,
+        description="memo: of implausible_pnl the gains, which no headline, return or drawdown counts",
+    )
     unattributed: float | None = Field(
         default=None, description="stated less computed equity; null: none stated"
     )
@@ -46,8 +52,16 @@ class PnlAttribution(Document):
 
     @property
     def believed(self) -> float:
-        """The total without what implausible positions made: what a headline may say."""
-        return self.total - self.implausible_pnl
+        """The total without what implausible positions gained: what a headline may say. Their losses it says."""
+        return self.total - self.unbelieved_pnl
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_before(cls, told: Any) -> Any:
+        """A review of before losses counted left all of them out, and goes on saying what it said."""
+        if isinstance(told, dict) and "unbelieved_pnl" not in told:
+            return {**told, "unbelieved_pnl": told.get("implausible_pnl", 0.0)}
+        return told
 
 
 class Costs(Document):

@@ -105,8 +105,12 @@ class PositionRetrospective(Document):
 
     @property
     def is_believed(self) -> bool:
-        """Whether its figures may enter a rate, an audit or a ranking; an implausible one is shown apart."""
-        return "implausible" not in self.flags
+        """Whether its figures may enter a rate, an audit or a ranking; the gain of an implausible one may not."""
+        return self.counts(self.final_pnl)
+
+    def counts(self, outcome: float) -> bool:
+        """Whether an outcome of it is believed: of an implausible position its losses are, its gains are not."""
+        return "implausible" not in self.flags or outcome < 0
 
     def closed_in(self, start: int, end: int) -> bool:
         """Whether it was closed in [start, end), instants in microseconds."""

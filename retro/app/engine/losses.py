@@ -40,7 +40,7 @@ class Loss(NamedTuple):
 def losses(book: SettledBook, since: int, until: int, threshold_pct: float) -> list[Loss]:
     """The actions of [since, until) whose realised loss is above the threshold, strictly, oldest first.
 
-    None without a known capital. A position whose input is implausible is not believed in its losses either.
+    None without a known capital. A position with an impossible fill loses like any other: a flag never flatters.
     """
     agent = book.agent
     if agent.first_at is None or not book.opening().capital_known:
@@ -64,7 +64,6 @@ def _in_window(book: SettledBook, start: int, end: int, threshold_pct: float) ->
     losing = [
         action
         for track in tracks.values()
-        if track.flagged_at is None
         for action in actions_of(track)
         if action.amount > 0 and start <= action.start < end
     ]

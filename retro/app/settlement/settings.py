@@ -48,7 +48,7 @@ class AgentSettings:
             self.zone.key,
             rules.entry_outcome,
             claims,
-            3,
+            4,
         ]
         return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:16]
 

@@ -126,9 +126,7 @@ def entry_day(opened_at: int, rules: AuditRules) -> int:
 
 
 def items_of(row: PositionSummary, rules: AuditRules, claims: Mapping[str, str]) -> list[CreditItem]:
-    """The outcomes one position gives to the audit; none when it is implausible."""
-    if row.flagged_at is not None:
-        return []
+    """The outcomes one position gives to the audit; of one with an impossible fill only those that are losses."""
     day = entry_day(row.opened_at, rules)
     outcome = row.final_pnl if rules.entry_outcome == "final_pnl" else row.vs_inaction
 
@@ -174,4 +172,6 @@ def items_of(row: PositionSummary, rules: AuditRules, claims: Mapping[str, str])
             exits,
         )
     )
+    if row.flagged_at is not None:
+        return [found for found in items if found.value is not None and found.value < 0]
     return items

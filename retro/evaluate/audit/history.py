@@ -119,9 +119,7 @@ def _ordered(records: NDArray[Any]) -> NDArray[Any]:
 
 
 def _of_all(row: PositionSummary, rules: AuditRules) -> list[Outcome]:
-    """A believed position's own outcomes, whoever was cited."""
-    if row.flagged_at is not None:
-        return []
+    """A position's own outcomes, whoever was cited; of one with an impossible fill only losses."""
     day = entry_day(row.opened_at, rules)
     entry = row.final_pnl if rules.entry_outcome == "final_pnl" else row.vs_inaction
     results: list[tuple[Role, float | None, int | None]] = [
@@ -131,5 +129,5 @@ def _of_all(row: PositionSummary, rules: AuditRules) -> list[Outcome]:
     return [
         Outcome(_ALL, role, row.position, day, value, at, at)
         for role, value, at in results
-        if value is not None and at is not None
+        if value is not None and at is not None and row.counts(value)
     ]

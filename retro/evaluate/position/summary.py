@@ -39,6 +39,8 @@ __all__ = [
 ENTRY_ACTIONS: Final = frozenset({"enter", "increase", "hold", "skip"})
 EXIT_ACTIONS: Final = frozenset({"exit", "reduce"})
 _LONGEST_HORIZON: Final = 7 * DAY
+_NEAR: Final = DAY // 288
+"""Five minutes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,10 @@ class PositionSummary:
     decisions: tuple[Cited, ...]
     increases: tuple[tuple[tuple[str, ...], float], ...]
 
+    def counts(self, outcome: float) -> bool:
+        """Whether an outcome enters rates and the audit: of a flagged position its losses do, its gains do not."""
+        return self.flagged_at is None or outcome < 0
+
     def to_json(self) -> dict[str, Any]:
         """Plain data for the store."""
         return {
@@ -93,8 +99,8 @@ def cites_of(decision: Decision) -> tuple[str, ...]:
 def flag_implausible(track: PositionHistory, prices: Prices) -> None:
     """Flag a position whose fills cannot be believed, from the first such fill on.
 
-    A fill outside [low / 1.2, high x 1.2] of its candle and both neighbours; without marks near it, an exit price
-    outside [0.1, 10] times the entry price.
+    A fill outside [low / 1.2, high x 1.2] of its candle and both neighbours, unless it lies between the low and high of
+    marks within 5 minutes; without marks near it, an exit price outside [0.1, 10] times the entry price.
     """
     if not track.is_fill_based:
         return
@@ -107,7 +113,7 @@ def flag_implausible(track: PositionHistory, prices: Prices) -> None:
             continue
         has_marks = True
         low, high = band
-        if not low / 1.2 <= price <= high * 1.2:
+        if not low / 1.2 <= price <= high * 1.2 and not _traded(line, at, price):
             track.flagged_at = at
             track.flagged_why = (
                 f"a fill at {price:.10g} where the market was between {low:.10g} and {high:.10g}"
@@ -127,6 +133,17 @@ def flag_implausible(track: PositionHistory, prices: Prices) -> None:
                 f"an exit at {fill.price:.10g} after an entry at {bought:.10g}, and no marks to check them"
             )
             return
+
+
+def _traded(line: PriceLine, at: int, price: float) -> bool:
+    """Whether a price lies between the low and high of its candle, or of the marks within 5 minutes."""
+    first, last = np.searchsorted(line.t, [at - _NEAR, at + _NEAR + 1])
+    ranged = np.flatnonzero(line.high[last:] > line.low[last:])[:1] + last
+    candle = ranged[line.t[ranged] - at <= DAY]  # marks that are no candles may lie before its close
+    for around in (slice(first, last), candle):
+        if len(line.t[around]) and line.low[around].min() <= price <= line.high[around].max():
+            return True
+    return False
 
 
 def _band(line: PriceLine, at: int) -> tuple[float, float] | None:

@@ -57,7 +57,7 @@ PARTS: Final = {
 
 FLAGS: Final = {
     "open": "still open",
-    "implausible": "implausible: kept out of every rate, audit and component",
+    "implausible": "implausible: its gain is kept out of every rate, return and audit; a loss stays",
     "insufficient_marks": "too few marks to judge the exit",
     "provisional": "valued at an old mark: may still change",
 }

@@ -87,8 +87,8 @@ def _headline(report: RetrospectiveReport, money: MoneyStyle) -> Headline:
     alarms = []
     if report.effectiveness.alarm and report.effectiveness.alarm_text:
         alarms.append(f"Alarm: {report.effectiveness.alarm_text}.")
-    if report.pnl.implausible_pnl:
-        left_out = money.change(report.pnl.implausible_pnl)
+    if report.pnl.unbelieved_pnl:
+        left_out = money.change(report.pnl.unbelieved_pnl)
         alarms.append(f"Not believed and left out here: {left_out} of implausible fills, see data quality.")
     if report.data_quality.provisional:
         alarms.append("Provisional: some marks are missing or old, see data quality.")

@@ -105,13 +105,13 @@ def test_a_life_without_lessons_says_so(world: World) -> None:
     assert "over 0 closed positions." in report.what_worked
 
 
-def test_a_death_report_counts_no_position_that_is_not_believed(world: World) -> None:
+def test_a_death_report_counts_no_gain_that_is_not_believed(world: World) -> None:
     world.clock.set(MONDAY + 2 * DAY + 2 * HOUR)
-    absurd = trade("x", MONDAY + 3 * HOUR, MONDAY + 5 * HOUR, 2000, 200)
+    absurd = trade("x", MONDAY + 3 * HOUR, MONDAY + 5 * HOUR, 2000, 25_000)
     world.tell([*life(1), *absurd, line("death", "d", MONDAY + 2 * DAY)])
     world.knock()
     report = world.document("bot.death")
-    assert report.pnl.implausible_pnl == pytest.approx(-1800)
+    assert report.pnl.implausible_pnl == report.pnl.unbelieved_pnl == pytest.approx(23_000)
     assert "In its whole life it made +10.00 USDC over 1 closed position, " in report.what_worked
 
 

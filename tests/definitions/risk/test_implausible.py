@@ -170,3 +170,39 @@ def test_returns_of_later_weeks_leave_it_out_too(life: Life, exit_hour: int | No
     assert week.risk.sharpe == approx(mean / spread * 365**0.5)
     assert week.risk.max_drawdown == approx(returns[-1])
     assert week.equity[-1].equity == approx(1450 + sum(daily_pnl))
+
+
+def test_a_loss_stays_in_headline_rates_and_audit_and_only_the_gain_leaves_them(life: Life) -> None:
+    """Sold at 11 and at 500 where the market says 100: -89 counts everywhere, +400 nowhere but in its own line."""
+    life.market("ETH/USDC", dict.fromkeys(range(200), 100))
+    life.tell(0, "equity", balances={"USDC": 1000}, value=1000)
+    life.trade("loss", (5, 100), (26, 11), cites=["H-1"], exit_cites=["H-2"])
+    life.trade("gain", (6, 100), (30, 500), cites=["H-1"], exit_cites=["H-2"])
+    life.trade("fair", (7, 100), (31, 103), cites=["H-1"])
+    life.until(200)
+    week = life.week()
+    assert closes(week.pnl) < 1e-9
+    assert (week.pnl.implausible_pnl, week.pnl.unbelieved_pnl) == approx((400 - 89, 400))
+    assert week.pnl.believed == approx(3 - 89)
+    assert week.effectiveness.closed_positions == 2
+    assert week.effectiveness.sum_vs_inaction == approx(3 - 89)
+    assert week.effectiveness.inaction_superiority_rate == 0.5
+    rows = {(r.heuristic_id, r.role): r for r in week.heuristic_performance}
+    assert rows["H-1", "entry"].evaluated_count == 2
+    assert rows["H-1", "entry"].associated_pnl == approx(3 - 89)
+    # of the exits only the one at 11 can be judged, and it lost 89 against the 100 of later
+    assert rows["H-2", "exit"].associated_pnl == approx(-89)
+    assert week.risk.max_drawdown_marked == approx(-89 / 1000)
+    assert [group.n for group in week.breakdowns.by_instrument] == [2]
+    assert [i.position_id for i in week.data_quality.implausible] == ["gain", "loss"]
+
+
+def test_a_fill_between_the_marks_of_five_minutes_is_believed(life: Life) -> None:
+    """Hourly marks at 100, one of 60 four minutes before the fill at 62: outside a fifth of its neighbours' band."""
+    near = dict.fromkeys(range(30), 100.0) | {10.45: 60, 10.46: 100, 10.47: 100, 10.48: 100, 10.49: 100}
+    life.market("ETH/USDC", near)
+    life.trade("p", (5, 100), (10.5, 62))
+    life.trade("q", (5, 100), (10.6, 62))
+    life.until(20)
+    assert "implausible" not in life.position("p").flags
+    assert "implausible" in life.position("q").flags
