@@ -127,8 +127,8 @@ def keep_books(
     """Move the wallet from boundaries[0] on and value everything at each boundary.
 
     `wallet` is the state before the events at boundaries[0] (it is moved on), `wallet_facts` the facts without a
-    position from there, the opening of the wallet among them. `unbelieved_before`: gains that nobody believes, of
-    positions that are not in `tracks` any more. `at_marks`: value it within the days too.
+    position from there, its opening among them. `unbelieved_before`: gains that nobody believes, of positions that are
+    not in `tracks` any more. `at_marks`: value it within the days too.
     """
     grid = list(boundaries)
     if not all(start < end for start, end in pairwise(grid)):
