@@ -141,8 +141,8 @@ def keep_books(
     facts = list(wallet_facts)
     instants = flow_instants(facts, grid[0], grid[-1])
     if at_marks:
-        end = min(grid[-1], known_until)
-        instants = np.union1d(instants, mark_instants(tracks, wallet, facts, prices, grid[0], end))
+        marked = mark_instants(tracks, wallet, facts, prices, grid[0], min(grid[-1], known_until))
+        instants = np.union1d(instants, marked)
     moved = _move_wallet(tracks, wallet, facts, grid, known_until, prices, instants)
     unbelieved = unbelieved_levels(tracks, grid, known_until, prices, unbelieved_before)
     portfolio = [booking for track in tracks.values() for booking in track.portfolio]
@@ -175,10 +175,8 @@ def keep_books(
 
 def _without(days: Sequence[Amounts], unbelieved: Sequence[float]) -> list[float]:
     """What each day made, less what of it nobody believes."""
-    return [
-        signed_sum(day) - (after - before)
-        for day, (before, after) in zip(days, pairwise(unbelieved), strict=True)
-    ]
+    changes = [after - before for before, after in pairwise(unbelieved)]
+    return [signed_sum(day) - change for day, change in zip(days, changes, strict=True)]
 
 
 def _components(
