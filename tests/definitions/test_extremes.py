@@ -47,3 +47,14 @@ def test_the_price_of_an_extreme_at_the_exit_is_that_of_the_closing_fill(life: L
     life.until(5)
     p = life.position("p")
     assert (p.mfe, p.mfe_price, p.exit_price) == (13, 110, 106.5)
+
+
+def test_a_candle_that_began_before_the_entry_lends_no_extreme(tmp_path: Path) -> None:
+    """The candle of 6 to 7 ranges from 1700 to 2300, over before the entry at 6:54; after it the market stays at 2000."""
+    life = Life(tmp_path, retrospective={"use_highs_lows": True})
+    prices = dict.fromkeys(range(12), 2000.0)
+    life.market("ETH/USDC", prices, dict.fromkeys(prices, (1995.0, 2010.0)) | {7: (1700.0, 2300.0)})
+    life.trade("p", (6.9, 2000), (9.5, 2000))
+    life.until(11)
+    p = life.position("p")
+    assert (p.mfe, p.mae, p.regret) == (10, -5, 10)

@@ -169,10 +169,15 @@ class PositionPath:
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         quantity = np.array([self._quantity_at(int(t)) for t in times])
         close = self.line.price[lo:hi]
-        low = path + quantity * (self.line.low[lo:hi] - close)
-        high = path + quantity * (self.line.high[lo:hi] - close)
+        whole = np.array([self.holds_candle(i) for i in range(lo, hi)])
+        low = path + quantity * np.where(whole, self.line.low[lo:hi] - close, 0.0)
+        high = path + quantity * np.where(whole, self.line.high[lo:hi] - close, 0.0)
         both = np.stack([np.minimum(low, high), np.maximum(low, high), path], axis=1).ravel()
         return np.repeat(times, 3), both
+
+    def holds_candle(self, index: int) -> bool:
+        """Whether the candle that a mark closes began no earlier than the entry: at the mark before it."""
+        return index > 0 and int(self.line.t[index - 1]) >= self.track.opened_at
 
     def _quantity_at(self, at: int) -> float:
         knot = self.track.knot_before(at)

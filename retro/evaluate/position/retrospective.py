@@ -230,6 +230,6 @@ def _price_at(life: PositionPath, at: int | None, *, best: bool) -> float | None
     i = life.line.index(at)
     if i < 0:
         return None
-    if life.horizon.use_highs_lows and life.track.is_fill_based:
+    if life.horizon.use_highs_lows and life.track.is_fill_based and life.holds_candle(i):
         return float((life.line.high if best == (life.track.sign > 0) else life.line.low)[i])
     return float(life.line.price[i])
