@@ -1,7 +1,7 @@
 """What an agent was worth between its day boundaries: just before the owner's flows, and where something had a mark.
 
 Levels here are of what is believed: what positions with impossible fills have gained since the day that flagged them is
-left out, what they have lost is not (numbers-amended.md 7, 9 and 11).
+left out, what they have lost is not (docs/numbers.md section 4).
 """
 
 from __future__ import annotations

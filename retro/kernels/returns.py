@@ -2,7 +2,7 @@
 
 A level is what an agent is worth at an instant before the events of that instant, a flow what its owner put in (> 0)
 or took out (< 0) there, both in base currency; between two levels lies a stretch that the owner did not touch.
-Definitions: numbers.md section 4, numbers-amended.md 7 to 9. Modified Dietz: GIPS 2020, calculation methodology.
+Definitions: docs/numbers.md section 4. Modified Dietz: GIPS 2020, calculation methodology.
 """
 
 from __future__ import annotations

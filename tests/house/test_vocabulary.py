@@ -110,3 +110,19 @@ def test_the_classes_the_glossary_names_exist() -> None:
         if not any(isinstance(node, ast.ClassDef) and node.name == name for node in body):
             missing.append(f"{module}.{name}")
     assert missing == []
+
+
+def test_no_module_leans_on_a_document_that_is_not_here() -> None:
+    """A reader must be able to follow every reference: design papers outside the repository are none."""
+    outside = re.compile(
+        r"\bseed 00\d|\bresearch/|\bdesign/|(?<![\w/])(?:contract|evaluators|numbers-amended)\.md"
+    )
+    dangling = [
+        f"{path.relative_to(ROOT)}:{number} {line.strip()[:80]}"
+        for package in (*PACKAGES, "tests", "benchmarks", "examples", "docs")
+        for path in sorted((ROOT / package).rglob("*"))
+        if path.suffix in {".py", ".md"} and path != Path(__file__)
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if outside.search(line)
+    ]
+    assert dangling == []
