@@ -157,7 +157,7 @@ def test_what_went_wrong_and_its_lesson(changes: dict[str, Any], wrong: str, les
         reports.spot(),
         reports.spot(regret=1e-7),
         reports.spot(vs_inaction=None, regret=None),
-        reports.position(flags=["implausible"]),
+        reports.position(flags=["implausible"], final_pnl=4.2),  # a gain that is not believed
     ],
 )
 def test_a_position_that_neither_lost_nor_left_regret_has_no_lesson(position: PositionRetrospective) -> None:
