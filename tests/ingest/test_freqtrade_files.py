@@ -344,9 +344,11 @@ def test_pairs_without_candles_are_told_of_and_futures_have_their_own_folder(tmp
     batches = list(read(write(tmp_path / "t.sqlite", trades), candles=data, now=NOW))
     assert set(marks(batches)) == {"ETH/USDT:USDT", "SOL/USDT:USDT"}
     reasons = [fault.reason for batch in batches for fault in batch.faults]
-    assert "no candles for BTC/USDT; freqtrade download-data fetches them" in reasons
-    assert "no candles for LATE/USDT in the time it was traded" in reasons
-    assert any("OLD_USDT" in reason for reason in reasons)
+    assert len(reasons) == 1, "a file that cannot be read is a fault, one that is not there is none"
+    assert "OLD_USDT" in reasons[0]
+    (notice,) = (notice for batch in batches for notice in batch.notices)
+    assert notice.startswith("2 pairs of 5 without candles for the time traded")
+    assert "--pairs BTC/USDT LATE/USDT --timeframes 5m --timerange 20251231-20260204" in notice
     with pytest.raises(InputError, match="is not a folder of candles"):
         list(read(tmp_path / "t.sqlite", candles=tmp_path / "nowhere", now=NOW))
 

@@ -153,3 +153,57 @@ def test_the_first_ingest_says_that_one_name_keeps_one_life(retro: Retro) -> Non
     named = retro("--db", "c.db", "ingest", "freqtrade", "both.sqlite", "--agent", "bot")
     assert (named.code, "--agent" in named.err) == (0, False)
     assert pnls(retro, "--db", "c.db") == {"ft-1": -10, "ft-2": 5}
+
+
+# candles and orders that are not there
+
+
+def test_no_candles_is_the_normal_case_and_one_command_fetches_them(retro: Retro) -> None:
+    """Marks are wanted from a day before the first entry to 31 days after the last exit."""
+    write(Path("t.sqlite"), [bot("ENJ/USDT", 5, -10), bot("JUP/USDT", 8, 5, 2, timeframe=60)])
+    done = retro("ingest", "freqtrade", "t.sqlite", "--json")
+    assert (done.code, done.data["faults"]) == (0, [])
+    command = (
+        "freqtrade download-data --exchange kraken --pairs ENJ/USDT JUP/USDT --timeframes 1h 5m"
+        " --timerange 20260104-20260211"
+    )
+    assert any(notice.endswith(command) for notice in done.data["notices"])
+    assert command in retro("ingest", "freqtrade", "t.sqlite").err
+
+
+def test_of_pairs_a_bot_still_holds_candles_are_wanted_up_to_now_and_futures_say_so(retro: Retro) -> None:
+    open_trade = Trade(
+        [Order(True, 1.0, 100.0, D.format(5))], pair="ENJ/USDT:USDT", mode="FUTURES", open=True
+    )
+    write(Path("t.sqlite"), [open_trade])
+    said = retro("ingest", "freqtrade", "t.sqlite").err
+    assert "--trading-mode futures --pairs ENJ/USDT:USDT --timeframes 5m --timerange 20260104-\n" in said
+
+
+def test_pairs_without_a_candle_file_are_one_warning_with_their_count(retro: Retro) -> None:
+    trades = [bot(f"C{number}/USDT", 5, -10, number) for number in range(1, 54)]
+    write(Path("t.sqlite"), trades)
+    Path("data").mkdir()
+    rows = "".join(f"2026-01-05 0{hour}:00:00,100,101,99,100,5\n" for hour in range(9))
+    Path("data/C1_USDT-5m.csv").write_text("date,open,high,low,close,volume\n" + rows)
+    done = retro("ingest", "freqtrade", "t.sqlite", "--candles", "data")
+    assert done.code == 0
+    assert done.err.count("freqtrade download-data") == 1
+    assert "52 pairs of 53 without candles for the time traded" in done.err
+    assert retro("faults", "--json").data == []
+    Path("up").mkdir()
+    Path("data").rename("up/kraken")
+    assert "its folder kraken does" in retro("ingest", "freqtrade", "t.sqlite", "--candles", "up").err
+
+
+def test_trades_whose_orders_were_never_filled_are_left_out_in_words(retro: Retro) -> None:
+    pending = [
+        Trade(
+            [Order(True, 1.0, 9.0, D.format(1), filled=0.0, status="open", open=True)], id=number, open=True
+        )
+        for number in (2, 3)
+    ]
+    write(Path("t.sqlite"), [bot("ENJ/USDT", 5, -10), *pending])
+    done = retro("ingest", "freqtrade", "t.sqlite")
+    assert done.code == 0
+    assert "2 trades are left out: none of their orders has been filled" in done.err

@@ -60,7 +60,8 @@ class Ingested:
         return not self.conflicts and not self.faults
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON object that `retro ingest --json` prints."""
+        """The JSON object that `retro ingest --json` prints; `notices` only where there are any."""
+        notices: dict[str, Any] = {"notices": self.notices} if self.notices else {}
         return {
             "source": self.source,
             "events": self.events,
@@ -68,6 +69,7 @@ class Ingested:
             "unchanged": self.unchanged,
             "conflicts": len(self.conflicts),
             "faults": [{"where": f.where, "line": f.line, "reason": f.reason} for f in self.faults],
+            **notices,
         }
 
 

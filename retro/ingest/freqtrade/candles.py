@@ -45,6 +45,15 @@ def candle_files(folder: Path) -> dict[str, list[CandleFile]]:
         raise InputError(
             f"{folder} is not a folder of candles: give the one that holds files like BTC_USDT-5m.feather"
         )
+    files = _files_in(folder)
+    if not files:
+        inside = [place for place in sorted(folder.iterdir()) if place.is_dir() and _files_in(place)]
+        if inside:
+            raise InputError(f"{folder} holds no candles, its folder {inside[0].name} does: give {inside[0]}")
+    return files
+
+
+def _files_in(folder: Path) -> dict[str, list[CandleFile]]:
     files: dict[str, list[CandleFile]] = {}
     for place in (folder, folder / "futures"):
         for path in sorted(place.iterdir()) if place.is_dir() else ():

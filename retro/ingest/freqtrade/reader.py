@@ -14,6 +14,7 @@ from retro.ingest.freqtrade import tables as freqtrade_tables
 from retro.ingest.freqtrade.candles import CandleFile, candle_files, choose, series
 from retro.ingest.freqtrade.facts import equity_fact, facts_of
 from retro.ingest.freqtrade.legs import settled
+from retro.ingest.freqtrade.missing import download_command, missing_candles, never_filled, no_candles
 from retro.ingest.freqtrade.trades import ZERO, Trade, instant_of, number_of, owner_of, positive_of, trade_of
 from retro.ingest.source import SQLITE
 from retro.journal.values import AGENT_NAME
@@ -66,6 +67,9 @@ class _Span:
     touched: int = 0
     open_pairs: set[str] = field(default_factory=set)
     """The pairs of trades that are open."""
+    exchanges: set[str] = field(default_factory=set)
+    unfilled: int = 0
+    """Trades of which nothing was ever filled."""
 
     def add(self, trade: Trade, rows: list[EventRow], origin: str) -> None:
         """Take in a trade, those of its facts that are told, and what tells them."""
@@ -74,12 +78,25 @@ class _Span:
             return
         self.agents[rows[0].agent] = trade.stake
         self.origins[rows[0].agent] = origin
+        self.exchanges |= {trade.exchange} - {""}
         self.pairs.setdefault(trade.pair, set()).add(trade.timeframe)
         times = [row.at for row in rows]
         self.first = min(times if self.first is None else [self.first, *times])
         self.last = max(self.last, *times)
         if rows[-1].type != "exit":
             self.open_pairs.add(trade.pair)
+
+    def window(self, pair: str | None, as_of: int | None, now: int) -> tuple[int, int]:
+        """From when to when marks are wanted, of a pair, or (None) of those that are closed."""
+        last = max(self.last, self.touched if as_of is None else as_of) if self.open_pairs else self.last
+        held = as_of is None and pair in self.open_pairs
+        return (self.first or 0) - BEFORE, now if held else min(last + AFTER, now)
+
+    def command(self, pairs: dict[str, set[str]], as_of: int | None, now: int) -> str:
+        """What fetches the candles of these pairs."""
+        start, end = self.window(None, as_of, now)
+        until = None if self.open_pairs and as_of is None else end
+        return download_command(pairs, self.exchanges, start, until)
 
 
 def read(
@@ -97,12 +114,21 @@ def read(
     files = candle_files(candles) if candles is not None else {}
     span = _Span()
     with _opened(path, agent) as source:
-        yield from _facts(source, agent, span, str(path), as_of=as_of, now=now)
-    if candles is not None and span.first is not None:
-        last = max(span.last, span.touched if as_of is None else as_of) if span.open_pairs else span.last
-        for pair, timeframes in sorted(span.pairs.items()):
-            end = now if as_of is None and pair in span.open_pairs else min(last + AFTER, now)
-            yield _marks(candles, files, pair, timeframes, span.first - BEFORE, end)
+        for batch in _facts(source, agent, span, str(path), as_of=as_of, now=now):
+            if batch.as_of and candles is None:  # the last one: the whole life is known
+                batch.notices.append(no_candles(span.command(span.pairs, as_of, now)))
+            yield batch
+    if candles is None or span.first is None:
+        return
+    missing = dict(span.pairs)
+    for pair, timeframes in sorted(span.pairs.items()):
+        start, end = span.window(pair, as_of, now)
+        batch = _marks(files, pair, timeframes, start, end)
+        if batch.marks or batch.faults:
+            del missing[pair]
+        yield batch
+    if missing:
+        yield Batch(notices=[missing_candles(missing, len(span.pairs), span.command(missing, as_of, now))])
 
 
 @contextmanager
@@ -166,6 +192,7 @@ def _facts(
             continue
         if misfit:
             batch.faults.append(Fault(place, None, misfit))
+        span.unfilled += not rows
         rows = [row for row in rows if as_of is None or row.at <= as_of]
         span.add(trade, rows, source.origin_of(trade.strategy))
         batch.rows += rows
@@ -173,6 +200,8 @@ def _facts(
         if pending == TRADES_A_BATCH:
             yield _labelled(batch, span)
             batch, pending = Batch(), 0
+    if span.unfilled:
+        batch.notices.append(never_filled(span.unfilled))
     horizon = span.touched if as_of is None else as_of
     _add_equity(batch, source, span, where, horizon)
     batch.as_of = dict.fromkeys(span.agents, horizon)
@@ -218,24 +247,19 @@ def _worth(row: Fields, quote: str) -> Decimal:
 
 
 def _marks(
-    folder: Path, files: dict[str, list[CandleFile]], pair: str, timeframes: set[str], start: int, end: int
+    files: dict[str, list[CandleFile]], pair: str, timeframes: set[str], start: int, end: int
 ) -> Batch:
+    """A pair's marks; an empty batch where no file has any of that time."""
     choice = choose(files, pair, timeframes)
     if choice is None:
-        return Batch(
-            faults=[Fault(str(folder), None, f"no candles for {pair}; freqtrade download-data fetches them")]
-        )
+        return Batch()
     path, timeframe = choice
     faults: list[Fault] = []
     try:
         marks = series(path, pair, timeframe, start, end, faults)
     except InputError as error:
         return Batch(faults=[Fault(str(path), None, str(error))])
-    if not len(marks.t):
-        return Batch(
-            faults=[*faults, Fault(str(path), None, f"no candles for {pair} in the time it was traded")]
-        )
-    return Batch(marks=[marks], faults=faults, events=len(marks.t))
+    return Batch(marks=[marks] if len(marks.t) else [], faults=faults, events=len(marks.t))
 
 
 def _names(rows: Iterable[Fields], agent: str | None) -> dict[tuple[str, str], str]:
