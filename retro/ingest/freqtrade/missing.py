@@ -23,6 +23,8 @@ __all__ = ["download_command", "missing_candles", "never_filled", "no_candles"]
 _USUAL: Final = "5m"
 _MINUTES: Final = ((1440, "d"), (60, "h"), (1, "m"))
 _TELLING: Final = re.compile(r"[A-Za-z0-9._-]{1,40}")
+_PAIR: Final = re.compile(r"[^\W_][^\s-]*(-[^\s-]+)*/[^\s-]+(-[^\s-]+)*")
+"""Of a pair that reads like an option the command says nothing."""
 
 
 def no_candles(command: str) -> str:
@@ -63,7 +65,7 @@ def download_command(
     if any(":" in pair for pair in pairs):
         words += ["--trading-mode", "futures"]
     last = "" if end is None else _day(end + DAY)
-    words += ["--pairs", *sorted(plain_text(pair) for pair in pairs)]
+    words += ["--pairs", *sorted(plain_text(pair) for pair in pairs if _PAIR.fullmatch(pair))]
     words += ["--timeframes", *frames, "--timerange", f"{_day(start)}-{last}"]
     return shlex.join(words)
 
