@@ -7,6 +7,7 @@ trusted, wherever it came from.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Edit", "amended", "apply", "edits", "inverse", "is_applied", "splice"]
 
 _BOM = "\ufeff"
+_LINE = re.compile(r"on line \d+")
 _MAY_CHANGE = {
     "add": frozenset(),
     "revise": frozenset({"text", "since"}),
@@ -194,9 +196,7 @@ def _check(before: Playbook, after: Playbook, amendment: Amendment) -> None:
     ]
     if untouched[0] != untouched[1]:
         raise NotPermitted(plain(amendment.heuristic, 60), "it would change another heuristic")
-    new_faults = Counter(fault.reason for fault in after.faults) - Counter(
-        fault.reason for fault in before.faults
-    )
+    new_faults = _reasons(after) - _reasons(before)
     if new_faults:
         raise NotPermitted(plain(amendment.heuristic, 60), f"it would be a fault: {next(iter(new_faults))}")
     for number, line in enumerate(wanted.values()):
@@ -207,6 +207,11 @@ def _check(before: Playbook, after: Playbook, amendment: Amendment) -> None:
         _check_status(amendment, op, now)
         if amendment.old is not None:
             _check_fields(standing(before, line.id), now, op)
+
+
+def _reasons(playbook: Playbook) -> Counter[str]:
+    """What is wrong with a document, without line numbers: a line put in above a fault does not make it another."""
+    return Counter(_LINE.sub("on a line", fault.reason) for fault in playbook.faults)
 
 
 def _field_values(heuristic: Heuristic) -> tuple[object, ...]:

@@ -26,7 +26,6 @@ from sqlalchemy import (
 
 from playbook.amendment import from_json, to_json
 from playbook.errors import ProposalError
-from retro.errors import StoreError
 from retro.store.facts.agents import key_query, known_key
 from retro.store.schema import agents, insert_into, metadata
 
@@ -38,14 +37,17 @@ if TYPE_CHECKING:
     from playbook import Amendment
 
 __all__ = [
+    "DamagedProposal",
     "Proposal",
     "adopted",
+    "damaged",
     "on_branch",
     "proposals",
     "pull_requests",
     "record_verdict",
     "stored",
     "suggest",
+    "unless_damaged",
     "withdraw",
 ]
 
@@ -99,11 +101,37 @@ class Proposal(NamedTuple):
     url: str | None
 
 
+class DamagedProposal(NamedTuple):
+    """A proposal whose row cannot be read: where it stands is known, what it would change is not."""
+
+    agent: str
+    id: str
+    state: str
+    reason: str
+
+
 def stored(conn: Connection, agent: str | None = None, *, as_of: int | None = None) -> list[Proposal]:
     """Every proposal, or those of one agent, in the order they were first made; `as_of`: unless it changed later.
 
-    `StoreError` when one cannot be read: to pass over it would forget what its owner answered.
+    One that cannot be read is not among them: `damaged` names it.
     """
+    rows = _rows_of(conn, agent, as_of)
+    return [entry for entry in map(_proposal, rows) if isinstance(entry, Proposal)]
+
+
+def damaged(conn: Connection, agent: str | None = None) -> list[DamagedProposal]:
+    """What `stored` passes over: every proposal, or those of one agent, that cannot be read."""
+    rows = _rows_of(conn, agent, None)
+    return [entry for entry in map(_proposal, rows) if isinstance(entry, DamagedProposal)]
+
+
+def unless_damaged(conn: Connection, agent: str, amendments: Iterable[Amendment]) -> list[Amendment]:
+    """Without those that somebody was asked about in a row that cannot be read now: a no stays a no."""
+    asked = {proposal.id for proposal in damaged(conn, agent) if proposal.state != "proposed"}
+    return [amendment for amendment in amendments if amendment.id not in asked]
+
+
+def _rows_of(conn: Connection, agent: str | None, as_of: int | None) -> Iterable[Row[Any]]:
     own = proposals.c
     join_on = and_(pull_requests.c.agent == own.agent, pull_requests.c.branch == own.branch)
     query: Select[Any] = (
@@ -125,16 +153,14 @@ def stored(conn: Connection, agent: str | None = None, *, as_of: int | None = No
         query = query.where(own.agent == key_query(agent))
     if as_of is not None:
         query = query.where(own.changed_at <= as_of)
-    return [_proposal(row) for row in conn.execute(query)]
+    return conn.execute(query)
 
 
-def _proposal(row: Row[Any]) -> Proposal:
+def _proposal(row: Row[Any]) -> Proposal | DamagedProposal:
     try:
         amendment = from_json(json.loads(row.body))
     except (ValueError, ProposalError) as error:
-        raise StoreError(
-            f"proposal {row.id} of {row.name} in the database cannot be read: {error}"
-        ) from error
+        return DamagedProposal(row.name, row.id, row.state, str(error))
     return Proposal(row.name, row.id, row.state, amendment, row.resolved, row.told_until, row.branch, row.url)
 
 

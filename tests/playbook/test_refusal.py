@@ -264,3 +264,33 @@ def test_different_proposals_have_different_ids() -> None:
 def test_the_id_is_the_same_in_every_release() -> None:
     """Ledgers remember a no by it."""
     assert demote(BOOK, "H-7", WHY).id == "80416f7da5a9bdb9"
+
+
+FAULTY = """\
+## Global
+
+- H-1 [0.50] First
+- H-2 [0.50] Second
+
+## Strategy: x
+
+- H-5 [0.40] Twice {tags: t}
+- H-5 [0.40] Twice again
+- H-6 [0.40] Claims it too {tags: t}
+"""
+
+
+def test_a_fault_that_stood_there_before_hinders_no_sound_addition() -> None:
+    """The line put in above moves the line numbers that the old faults name."""
+    assert {fault.line for fault in parse(FAULTY).faults} == {9, 10}
+    text = apply(parse(FAULTY), [add(parse(FAULTY), "Third", WHY)])
+    assert "- H-7 [0.35] Third {status: candidate}\n" in text
+    assert {fault.line for fault in parse(text).faults} == {10, 11}
+
+
+def test_an_addition_that_makes_a_fault_is_still_refused_beside_old_faults() -> None:
+    with pytest.raises(NotPermitted, match="already claimed"):
+        apply(
+            parse(FAULTY),
+            [_raw(op="add", heuristic="H-7", old=None, new="- H-7 [0.35] New {tags: t; status: candidate}")],
+        )

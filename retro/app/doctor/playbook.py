@@ -12,6 +12,7 @@ from retro.errors import ConfigError
 from retro.forge.api import Forge, ForgeError
 from retro.forge.git import Git, GitError, git_version
 from retro.secret import FORGE_TOKEN, find_secret
+from retro.store import proposals as stored_proposals
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from retro.app.doctor.check import Check, Installation
     from retro.secret import Secret
 
-__all__ = ["CHECKS", "requests"]
+__all__ = ["CHECKS", "proposals", "requests"]
 
 _PATIENCE_S: Final = 10.0
 _SHOWN: Final = 5
@@ -100,5 +101,19 @@ def _repository(house: Installation, token: Secret | None) -> Iterator[Check]:
         yield ok("repository", f"{tips.base_branch}: {table.file}, {len(book.heuristics)} heuristics")
 
 
-CHECKS: Final = (Examination("requests", requests),)
+def proposals(house: Installation) -> Iterator[Check]:
+    """Proposals that cannot be read any more: the rest is read without them."""
+    if house.store is None:
+        return
+    with house.store.read() as conn:
+        damaged = stored_proposals.damaged(conn)
+    for proposal in damaged:
+        yield broken(
+            "proposal",
+            f"{proposal.id} of {proposal.agent} ({proposal.state}) cannot be read: {proposal.reason}; the others"
+            " are; it is not asked again. Put the row back from a backup",
+        )
+
+
+CHECKS: Final = (Examination("requests", requests), Examination("proposals", proposals))
 """In the order in which they are told."""

@@ -56,7 +56,7 @@ def propose(store: Store, agent: Agent, settings: AgentSettings) -> tuple[Playbo
     evidence = evidence_of_life(store, agent, settings, book)
     with store.read() as conn:
         standing = with_adopted(proposals.stored(conn, agent.name), book)
-    return book, justified(book, evidence, standing)
+        return book, proposals.unless_damaged(conn, agent.name, justified(book, evidence, standing))
 
 
 def proposed_by(
@@ -74,7 +74,9 @@ def proposed_by(
     book = _book(settings)
     made_at = parse_instant(report.generated_at)
     standing = with_adopted(proposals.stored(conn, report.agent, as_of=made_at), book)
-    return allowed(justified(book, evidence, standing), standing)
+    return proposals.unless_damaged(
+        conn, report.agent, allowed(justified(book, evidence, standing), standing)
+    )
 
 
 def with_adopted(ledger: Iterable[Proposal], book: Playbook) -> list[Proposal]:

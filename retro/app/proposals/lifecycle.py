@@ -61,7 +61,7 @@ def suggest(
 ) -> None:
     """Bring the proposals nobody was asked about up to what the newest review says; `entries` as its report has them."""
     ledger = proposals.stored(conn, agent.name)
-    amendments = _unanswered(_readable(entries), ledger)
+    amendments = proposals.unless_damaged(conn, agent.name, _unanswered(_readable(entries), ledger))
     wanted = {amendment.id for amendment in amendments}
     prompts = {prompt for amendment in amendments if (prompt := prompt_of(amendment))}
     for proposal in ledger:

@@ -113,10 +113,13 @@ def _wanted(
     evidence = evidence_of_life(store, agent, settings, book)
     with store.read() as conn:
         ledger = proposals.stored(conn, agent.name)
+        wanted = proposals.unless_damaged(
+            conn, agent.name, justified(book, evidence, with_adopted(ledger, book))
+        )
     if due := verdicts(ledger, evidence.items):
         with store.write() as conn:
             record_verdicts(conn, agent.name, due, now)
-    return (*justified(book, evidence, with_adopted(ledger, book)), *_worded(ledger))
+    return (*wanted, *_worded(ledger))
 
 
 def _worded(ledger: Sequence[Proposal]) -> Iterator[Amendment]:

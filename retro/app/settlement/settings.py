@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal
 
+from playbook.citation import claims
 from retro.accounting.prices import DOLLARS
 from retro.evaluate.audit.citations import AuditRules, Rule
 from retro.evaluate.report import Options
@@ -54,12 +55,20 @@ class AgentSettings:
 
 
 def rules_of(book: Playbook | None, tz: ZoneInfo) -> dict[str, Rule]:
-    """The heuristics of a playbook as the audit reads them."""
+    """The heuristics of a playbook as the audit reads them: each with the labels that citing it may go by.
+
+    Which of several claims a label is `playbook.claims`' to say, so that a retired rule takes none back.
+    """
+    heuristics = () if book is None else book.heuristics
+    labels: dict[str, list[str]] = {}
+    for label, claimant in claims(heuristics).items():
+        labels.setdefault(claimant, []).append(label)
     rules: dict[str, Rule] = {}
-    for heuristic in book.heuristics if book is not None else ():
+    for heuristic in heuristics:
         since = None if heuristic.since is None else midnight(heuristic.since, tz)
         watched = heuristic.status in {"active", "candidate"}
-        rules.setdefault(heuristic.id, Rule(heuristic.id, heuristic.text, heuristic.tags, since, watched))
+        tags = tuple(labels.get(heuristic.id, ()))
+        rules.setdefault(heuristic.id, Rule(heuristic.id, heuristic.text, tags, since, watched))
     return rules
 
 

@@ -56,7 +56,7 @@ class AuditRules:
 
     @property
     def claims(self) -> dict[str, str]:
-        """Tag -> the heuristic that claims it."""
+        """Tag -> the heuristic that claims it; `rules` name each tag once."""
         return {tag: rule.id for rule in self.rules.values() for tag in rule.tags}
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from retro.surface.cli.context import call
+from retro.surface.cli.context import call, complain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -112,9 +112,13 @@ def status(
 
     Example: retro playbook status --json
     """
-    from retro.app.questions.proposals import proposal_document, proposals
+    from retro.app.questions.proposals import damaged_proposals, proposal_document, proposals
 
-    rows = proposals(call.store, None if agent is None else call.agent(agent).name)
+    name = None if agent is None else call.agent(agent).name
+    rows = proposals(call.store, name)
+    for damaged in damaged_proposals(call.store, name):
+        complain(f"retro: proposal {damaged.id} of {damaged.agent} cannot be read: {damaged.reason}")
+        call.code = 1
     if call.json:
         call.out_json([proposal_document(proposal) for proposal in rows])
     elif not rows:

@@ -173,3 +173,48 @@ def test_a_patch_applied_by_hand_is_seen_by_the_next_knock(tmp_path: Path, lived
         bench = bench_of(house.store, configuration, {}, clock=lambda: 1, owner="w", host="h")
         bench.look_back()
         assert lives.states(house) == {"demote": "merged"}
+
+
+def damaged(house: House, proposal: str) -> None:
+    """A row of the ledger as a broken disk leaves it."""
+    table = proposals.proposals
+    with house.store.write() as conn:
+        conn.execute(table.update().where(table.c.id == proposal).values(body="{bad"))
+
+
+def test_a_proposal_that_cannot_be_read_is_named_and_hides_no_other(
+    placed: tuple[House, FakeForge],
+) -> None:
+    house, _ = placed
+    (first,) = reviewed(house).playbook_proposals
+    other = first | {
+        "heuristic": "H-9",
+        "old": None,
+        "op": "add",
+        "new": "- H-9 [0.35] Else {status: candidate}",
+    }
+    suggested(house, [first, playbook.to_json(playbook.from_json(other))])
+    damaged(house, first["id"])
+    assert [proposal.amendment.heuristic for proposal in stored(house)] == ["H-9"]
+    with house.store.read() as conn:
+        (lost,) = proposals.damaged(conn)
+    assert (lost.agent, lost.id, lost.state) == ("bot", first["id"], "proposed")
+    assert reviewed(house).playbook_proposals == [first]
+    suggested(house, [first])  # nobody was asked about it: told again, it is whole again
+    with house.store.read() as conn:
+        assert proposals.damaged(conn) == []
+
+
+def test_a_no_that_cannot_be_read_stays_a_no(placed: tuple[House, FakeForge]) -> None:
+    house, _ = placed
+    (first,) = reviewed(house).playbook_proposals
+    suggested(house, [first])
+    table = proposals.proposals
+    with house.store.write() as conn:
+        conn.execute(table.update().values(state="rejected"))
+    damaged(house, first["id"])
+    assert reviewed(house).playbook_proposals == []
+    assert propose(house.store, house.agent, house.settings)[1] == []
+    suggested(house, [first])
+    with house.store.read() as conn:
+        assert [proposal.state for proposal in proposals.damaged(conn)] == ["rejected"]
