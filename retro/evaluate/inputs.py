@@ -65,4 +65,5 @@ class Inputs:
     digest: str
     seed: int
     version: str
+    definitions: int
     options: Options

@@ -228,7 +228,12 @@ def build(inputs: Inputs) -> RetrospectiveReport:
         resolved_decisions=resolved,
         narrative=Narrative(source="plain"),
         data_quality=_quality(inputs, pnl, tracks),
-        provenance=Provenance(code_version=inputs.version, data_digest=inputs.digest, seed=inputs.seed),
+        provenance=Provenance(
+            code_version=inputs.version,
+            data_digest=inputs.digest,
+            seed=inputs.seed,
+            definitions=inputs.definitions,
+        ),
         reasons=_reasons(inputs, pnl),
     )
 

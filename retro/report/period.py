@@ -105,6 +105,9 @@ class Provenance(Document):
     code_version: str
     data_digest: str
     seed: int
+    definitions: int = Field(
+        default=3, description="which state of docs/numbers.md the figures follow; absent: that of 0.1.0"
+    )
 
 
 class RetrospectiveReport(Document):

@@ -123,6 +123,20 @@ def test_the_days_after_are_reviewed_and_the_old_reviews_stay_as_they_were(relea
     assert release.stored_reviews() == stored
 
 
+def test_the_next_revision_says_once_that_its_figures_follow_newer_definitions(release: Release) -> None:
+    """A late cost makes a second revision of the week, another one the third: only the second has something to say."""
+    week, said = "sample.weekly.2026-W03", []
+    for number in (1, 2):
+        late = {"type": "cost", "id": f"late-{number}", "agent": "sample", "at": "2026-01-13T10:00:00Z"}
+        Path("late.jsonl").write_text(json.dumps({**late, "kind": "gas", "amount": number}) + "\n")
+        assert release.run("ingest", "journal", "late.jsonl").code == 0
+        assert release.run("run", "--once").code == 0
+        quality = release.run("show", week, "--format", "json").data["data_quality"]
+        said.append([warning for warning in quality["warnings"] if "definitions" in warning])
+    assert [len(lines) for lines in said] == [1, 0]
+    assert "docs/numbers.md" in said[0][0]
+
+
 def test_a_released_database_gets_the_tables_of_a_new_one(release: Release) -> None:
     brought_up_to_date = shape(release.database)
     empty(release.database)

@@ -32,7 +32,7 @@ from retro.model import Cost, Decision, Position
 from retro.store.books import positions
 from retro.store.facts import events, faults
 from retro.store.facts.last_told import last_told
-from retro.version import __version__
+from retro.version import DEFINITIONS, __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -126,6 +126,7 @@ def inputs_of(book: SettledBook, window: Window, names: Iterable[str], *, at_mar
         ),
         seed=seed_of(name, period),
         version=__version__,
+        definitions=DEFINITIONS,
         options=settings.options,
     )
 

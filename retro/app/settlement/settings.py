@@ -14,6 +14,7 @@ from retro.evaluate.audit.citations import AuditRules, Rule
 from retro.evaluate.report import Options
 from retro.kernels.audit import Thresholds
 from retro.periods import HOUR, midnight, parse_duration, zone
+from retro.version import DEFINITIONS
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
@@ -49,7 +50,7 @@ class AgentSettings:
             self.zone.key,
             rules.entry_outcome,
             claims,
-            4,
+            DEFINITIONS,
         ]
         return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:16]
 
