@@ -75,6 +75,9 @@ class Holdings(Protocol):
     def untold(self, at: int) -> list[Amount]:
         """What the exit reveals was earned without being told."""
 
+    def inside(self, at: int) -> dict[str, float]:
+        """Principal by asset, at the marks of `at` where a pool's formula gives it."""
+
     def view(self) -> View:
         """What a knot needs: principal, claims, bundle, pool, basis."""
 

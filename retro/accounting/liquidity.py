@@ -189,6 +189,10 @@ class LiquidityBook:
         """Nothing: an LP's surplus shows as a smaller loss against its bundle."""
         return []
 
+    def inside(self, at: int) -> dict[str, float]:
+        """The tokens of the pool position."""
+        return self._principal(at)
+
     def view(self) -> View:
         """The bundle beside the principal, by formula or as held."""
         if not self.liquidity >= 0:

@@ -167,6 +167,10 @@ class LoanBook:
                 value += worth
         return Removal(value, realized, 0.0, emptied=True) if value or realized else None
 
+    def inside(self, at: int) -> dict[str, float]:  # noqa: ARG002  # as for LPs
+        """Principal by asset, what is owed below 0."""
+        return self.principal.view()
+
     def view(self) -> View:
         """Principal and claims; no bundle, no pool."""
         return self.principal.view(), self.claims.view(), None, None, self.principal.basis + self.claims.basis

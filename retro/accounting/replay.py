@@ -11,9 +11,10 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from retro.accounting.funding import entry_shares, given_up
-from retro.accounting.holdings import Holdings, LotMethod, realised
+from retro.accounting.holdings import ZERO, Holdings, LotMethod, realised
 from retro.accounting.liquidity import LiquidityBook
 from retro.accounting.loans import LoanBook
+from retro.accounting.openings import ImpliedDeposits, implied_deposits
 from retro.accounting.order import natural_key, opening_side, order_key
 from retro.accounting.prices import Prices, base_and_quote
 from retro.accounting.track import (
@@ -29,7 +30,7 @@ from retro.kernels.lots import LotBook
 from retro.model import Cost, Decision, Exit, Fill, Flow, Position, Snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from decimal import Decimal
 
     from retro.model import Fact
@@ -74,6 +75,7 @@ class _Replay:
         self.exited = False
         self.marked_exit: _MarkedExit | None = None
         self.shares: dict[int, float] = {}
+        self.implied = ImpliedDeposits(position, ())
         self.holdings: Holdings = (
             LiquidityBook(position, prices, method)
             if position.kind == "lp"
@@ -81,8 +83,9 @@ class _Replay:
         )
 
     def run(self, ordered: list[Fact]) -> PositionHistory:
-        missing = self._opening_deposits(ordered)
-        if missing:
+        if not self.track.is_fill_based:
+            missing = implied_deposits(self.position, self.holdings, ordered)
+            self.implied = ImpliedDeposits(self.position, missing)
             ordered = sorted([*missing, *ordered], key=lambda fact: order_key(fact, self.side))
         opened = next(
             (
@@ -99,6 +102,7 @@ class _Replay:
         for at, group in groupby(ordered, key=lambda fact: fact.at):
             self._instant(at, list(group))
         self._close_by_fills()
+        self.track.undecided = self.implied.undecided
         if self.marked_exit is not None and self.marked_exit.lots.quantity:
             self.track.warnings.append("closed with a quantity left; the rest is valued at its mark")
         elif self.marked_exit is not None and abs(self.marked_exit.cash) > 1e-6 * max(
@@ -106,30 +110,6 @@ class _Replay:
         ):
             self.track.warnings.append("closed with assets left inside; they are valued at their marks")
         return self.track
-
-    def _opening_deposits(self, ordered: list[Fact]) -> list[Fact]:
-        """A position told only by its liquidity or its snapshots was put in at its first state."""
-        flows = [fact for fact in ordered if isinstance(fact, Flow) and fact.kind == "deposit"]
-        if self.track.is_fill_based or flows:
-            return []
-        at = self.position.at
-        holdings = self.holdings.first_state(at)
-        snapshot = next((fact for fact in ordered if isinstance(fact, Snapshot)), None)
-        if not holdings and snapshot is not None:
-            at, holdings = snapshot.at, dict(snapshot.holdings)
-        return [
-            Flow(
-                id=f"{self.position.id}~{asset}",
-                agent=self.position.agent,
-                at=at,
-                kind="deposit",
-                asset=asset,
-                quantity=quantity,
-                position=self.position.position,
-            )
-            for asset, quantity in sorted(holdings.items())
-            if quantity > 0
-        ]
 
     # -- one instant ---------------------------------------------------------------------------------------------
 
@@ -149,8 +129,7 @@ class _Replay:
             elif isinstance(fact, Cost):
                 self._cost(fact)
             elif isinstance(fact, Snapshot) and not self.closed and not self.exited:
-                self.track.snapshots.append(fact)
-                self._book(at, self.holdings.snapshot(fact))
+                self._snapshot(fact)
             elif isinstance(fact, Decision):
                 self.track.decisions.append(fact)
             elif isinstance(fact, Flow) and fact.kind not in {"deposit", "withdrawal"}:
@@ -171,6 +150,19 @@ class _Replay:
         ):  # told after its exit: it is closed again, with what is left now at its marks
             self._exit(at, "")
         self._knot(at)
+
+    def _snapshot(self, snapshot: Snapshot) -> None:
+        if self.implied.undecided:
+            self._put_in_after_all(snapshot.at, snapshot.holdings, decides=True)
+            self.track.deposits.add(snapshot.at)  # what it shows is not what was there just before
+        self.track.snapshots.append(snapshot)
+        self._book(snapshot.at, self.holdings.snapshot(snapshot))
+
+    def _put_in_after_all(self, at: int, shown: Mapping[str, Decimal], *, decides: bool) -> None:
+        """A state shows whether a deposit that was taken for a name of what was there has added something."""
+        added = self.implied.seen(at, self.holdings.inside(at), shown, decides=decides)
+        if added:
+            self._deposit(at, added, funded=False)
 
     def _reopen(self, at: int, group: list[Fact]) -> None:
         """More is told of a closed position: what left at its marks comes back first, as if it had stayed."""
@@ -239,14 +231,14 @@ class _Replay:
         self._note_trade(fill, price, fee, done.opened_qty, done.closed_qty, done.pnl)
         self.track.fills.append(fill)
         proceeds = gross if fill.side == "sell" else -gross
+        in_cash = self._fee_in_cash(fill, quote)
+        if not in_cash:
+            # the fee left the wallet as its own asset (`_fee`): here it only counts against the position
+            self.cash -= fee
+            fee = 0.0
         if funded:
             return fee - proceeds
-        if self._fee_in_cash(fill, quote):
-            self._pay(fill.at, proceeds - fee)
-        else:
-            # the fee left the wallet as its own asset (`_fee`): here it only counts against the position
-            self._pay(fill.at, proceeds)
-            self.cash -= fee
+        self._pay(fill.at, proceeds - fee)
         return 0.0
 
     def _fee_in_cash(self, fill: Fill, quote: str | None) -> bool:
@@ -280,6 +272,8 @@ class _Replay:
     # -- flows, costs, exit --------------------------------------------------------------------------------------
 
     def _deposit(self, at: int, deposits: list[Flow], *, funded: bool) -> float:
+        if self.implied.names(deposits):
+            return 0.0
         self.track.flows.extend(deposits)
         self.track.deposits.add(at)
         value, realized = self.holdings.deposit(at, deposits)
@@ -317,6 +311,12 @@ class _Replay:
 
     def _withdraw(self, at: int, withdrawals: list[Flow], *, final: bool) -> None:
         self.track.flows.extend(withdrawals)
+        if self.implied.undecided:
+            leaving: dict[str, Decimal] = {}
+            for flow in withdrawals:
+                leaving[flow.asset] = leaving.get(flow.asset, ZERO) + flow.quantity
+            self._put_in_after_all(at, leaving, decides=final)
+        self.implied.close()
         removal = self.holdings.withdraw(at, withdrawals, final=final)
         self._removal(at, removal.value, removal.realized, removal.il)
         if removal.emptied and not self.closed:

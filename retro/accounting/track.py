@@ -118,6 +118,11 @@ class StatePoint:
     cash: float
     gas: float
 
+    @property
+    def holds_anything(self) -> bool:
+        """Whether anything is inside."""
+        return bool(self.principal or self.claims or self.bundle or self.pool)
+
 
 class Valuation(NamedTuple):
     """A valuation: worth of everything held, unrealised price move against basis, impermanent loss."""
@@ -156,6 +161,7 @@ class PositionHistory:
     cash_in: float = 0.0
     warnings: list[str] = field(default_factory=list)
     unreliable: set[str] = field(default_factory=set)
+    undecided: bool = False
     _starts: list[int] = field(default_factory=list)
 
     @property
@@ -179,9 +185,12 @@ class PositionHistory:
         return -1.0 if self.position.side == "short" else 1.0
 
     def note_boundary(self, facts: Iterable[Fact]) -> None:
-        """Facts at the instant a replay ended: of these only a snapshot speaks, of the principal at that boundary."""
+        """Facts at the instant a replay ended: of these only a snapshot speaks, of the principal at that boundary.
+
+        Not where it is to decide what a deposit was (`undecided`): that belongs to its own side of the boundary.
+        """
         facts = list(facts)
-        if not any(getattr(fact, "kind", "") == "deposit" for fact in facts):
+        if not self.undecided and not any(getattr(fact, "kind", "") == "deposit" for fact in facts):
             self.snapshots += [fact for fact in facts if isinstance(fact, Snapshot)]
 
     def knot_before(self, boundary: int) -> StatePoint | None:
@@ -210,7 +219,8 @@ class PositionHistory:
         return Valuation(value, unrealized, il, value + knot.cash - knot.gas)
 
     def _principal(self, knot: StatePoint, boundary: int, at: int, prices: Prices) -> float:
-        if self.snapshots and boundary not in self.deposits:
+        # where nothing was inside, a snapshot at the boundary opens the position, and does so after the boundary
+        if self.snapshots and boundary not in self.deposits and knot.holds_anything:
             exact = [snap for snap in self.snapshots if snap.at == boundary]
             if exact and (self.closed_at is None or boundary <= self.closed_at):
                 holdings = {asset: float(quantity) for asset, quantity in exact[-1].holdings.items()}

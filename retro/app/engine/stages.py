@@ -95,7 +95,9 @@ def _figures(bench: WorkContext, staged: StagedReview) -> StagedReview:
         # something arrived and no figure moved: a revision that says nothing new would only cost mails and words
         return replace(staged, facts=facts)
     revision = review.revision + again
-    before = read(stored.document) if stored is not None and stored.document is not None else None
+    before = (
+        read(stored.document, review.kind) if stored is not None and stored.document is not None else None
+    )
     document = with_revision(document, revision, before)
     bench.beat()
     if review.backfill and not again:

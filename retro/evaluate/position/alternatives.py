@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import fsum
 from typing import TYPE_CHECKING, NamedTuple
 
 from retro.evaluate.position.life import Lookahead, sizes
@@ -43,24 +44,32 @@ def inaction(
 
 
 def vs_hold(life: PositionPath) -> float | None:
-    """final_pnl less what the bundle right after entry would have made; None for spot and perp."""
+    """final_pnl less what was put in would have made, each part since it was put in; None for spot and perp.
+
+    The bundle right after the entry counts from there to the exit, a later deposit from its own instant: adding to a
+    position is no gain. Marks at both ends.
+    """
     if life.track.is_fill_based:
         return None
-    knot = next((k for k in life.track.knots if k.at >= life.track.opened_at), None)
+    entry = life.track.opened_at
+    knot = next((k for k in life.track.knots if k.at >= entry), None)
     if knot is None:
         life.reasons["vs_hold"] = "nothing was put in"
         return None
-    moved = 0.0
-    for asset, quantity in sorted((knot.bundle if knot.bundle is not None else knot.principal).items()):
-        entry_quote, exit_quote = (
-            life.prices.quote(asset, life.track.opened_at),
-            life.prices.quote(asset, life.exit_at),
-        )
-        if entry_quote is None or exit_quote is None:
+    parts = [(entry, *part) for part in (knot.bundle if knot.bundle is not None else knot.principal).items()]
+    parts += [
+        (flow.at, flow.asset, float(flow.quantity))
+        for flow in life.track.flows
+        if flow.kind == "deposit" and knot.at < flow.at < min(life.exit_at + 1, life.horizon.end)
+    ]
+    moved = []
+    for at, asset, quantity in sorted(parts):
+        start, end = life.prices.quote(asset, at), life.prices.quote(asset, life.exit_at)
+        if start is None or end is None:
             life.reasons["vs_hold"] = f"no mark of {asset}"
             return None
-        moved += quantity * (exit_quote.price - entry_quote.price)
-    return life.final - moved
+        moved.append(quantity * (end.price - start.price))
+    return life.final - fsum(moved)
 
 
 def holding_on(life: PositionPath, mae: float) -> kernel.AfterExit:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import fsum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from retro.accounting.holdings import ACCRUALS
 from retro.kernels.lots import unrounded
 from retro.kernels.series import median_gap
 from retro.periods import DAY
+from retro.report.lines import SIGNS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from retro.accounting.track import PositionHistory, StatePoint, Valuation
 
 __all__ = ["Lookahead", "PositionPath", "Sizes", "sizes", "symbols_of"]
+
+_ACCRUING: Final = frozenset({"funding", *ACCRUALS.values()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,11 +202,19 @@ class PositionPath:
         return self.track.state(at + 1, at, self.prices).pnl
 
     def gross_if_held(self, times: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Gross pnl had the last close not happened: what was held just before it, kept."""
+        """Gross pnl had the last close not happened: what was held just before it, kept.
+
+        Funding and interest that settled at the exit, or were posted after it, would have come all the same.
+        """
         knot = self.track.knot_before(self.exit_at)
         if knot is None:
             return np.zeros(len(times))
-        total = np.full(len(times), knot.cash - knot.gas)
+        settled = fsum(
+            SIGNS[booking.component] * booking.amount
+            for booking in self.track.bookings
+            if self.exit_at <= booking.at < self.horizon.end and booking.component in _ACCRUING
+        )
+        total = np.full(len(times), knot.cash - knot.gas + settled)
         for symbol, quantity in (*knot.principal.items(), *knot.claims.items()):
             total += quantity * self.prices.at_many(symbol, times)
         return total

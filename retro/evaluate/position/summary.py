@@ -106,7 +106,9 @@ def flag_implausible(track: PositionHistory, prices: Prices) -> None:
         return
     line = prices.line(track.position.instrument)
     has_marks = False
-    fills = [(o.at, o.price) for o in track.openings] + [(c.at, c.price) for c in track.closings]
+    fills = [(o.at, o.price) for o in track.openings] + [
+        (c.at, c.price) for c in track.closings if c.quantity
+    ]
     for at, price in sorted(fills):
         band = _band(line, at)
         if band is None:
@@ -127,6 +129,8 @@ def flag_implausible(track: PositionHistory, prices: Prices) -> None:
         track.flagged_why = f"no mark or fill says what the quote of {track.position.instrument} was worth"
         return
     for fill in track.closings:
+        if not fill.quantity:  # interest that left at the close is no fill
+            continue
         if bought <= 0 or not 0.1 <= fill.price / bought <= 10:
             track.flagged_at = fill.at
             track.flagged_why = (
