@@ -107,13 +107,17 @@ class Fill(Fact, frozen=True, kw_only=True, tag="fill"):
 
 
 class Flow(Fact, frozen=True, kw_only=True, tag="flow"):
-    """Anything else that moves value in or out of a position, or of the wallet when `position` is absent."""
+    """Anything else that moves value in or out of a position, or of the wallet when `position` is absent.
+
+    `kept`, of a withdrawal: the asset itself stays in the wallet (True) or was sold at once (False); None: not told.
+    """
 
     kind: FlowKind
     asset: str
     quantity: Decimal
     position: str | None = None
     value: Decimal | None = None
+    kept: bool | None = None
 
 
 class Snapshot(Fact, frozen=True, kw_only=True, tag="snapshot"):

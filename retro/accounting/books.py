@@ -1,7 +1,7 @@
 """The books of a stretch of time on the day grid: equity, owner's flows and every component, day by day.
 
-Longer periods are sums of their days, exactly. Components are kept per position too, so that positions, wallet and
-costs without a position add up to the total.
+Longer periods are sums of their days, exactly. Components are kept per position too, so that positions, what
+the wallet's coins made (`wallet_pnl`), and costs and income without a position add up to the total.
 
 Two ways lead to a day's result: what was booked to its components, and what equity has changed by. `keep_books` goes
 both and refuses a day on which they differ: no figure of a report can be wrong in silence that is a sum of these.
@@ -28,9 +28,10 @@ from retro.accounting.worth import (
     unbelieved_levels,
 )
 from retro.invariant import invariant
+from retro.model import Equity, External
 from retro.periods import format_instant
 from retro.report import PnlAttribution
-from retro.report.lines import COMPONENTS, IMPLAUSIBLE, SIGNS
+from retro.report.lines import COMPONENTS, IMPLAUSIBLE, SIGNS, WALLET
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -157,10 +158,7 @@ def keep_books(
             for i in range(len(grid))
         ],
         plausible_pnl=_without(days, unbelieved),
-        unrealized=[
-            fsum([moved.unrealized[i], *_levels(tracks, states, i, boundary)])
-            for i, boundary in enumerate(grid)
-        ],
+        unrealized=[fsum(_levels(tracks, states, i, boundary)) for i, boundary in enumerate(grid)],
         states=states,
         wallet=wallet,
         unbelieved=unbelieved,
@@ -192,7 +190,7 @@ def _components(
     days, wallet_days = [], []
     for i in range(len(grid) - 1):
         own = _amounts(of_wallet[i])
-        own["unrealized_pnl"].append(wallet_unrealized[i + 1] - wallet_unrealized[i])
+        own[WALLET].append(wallet_unrealized[i + 1] - wallet_unrealized[i])
         both: dict[str, list[float]] = defaultdict(list, {name: list(parts) for name, parts in own.items()})
         for name, track in tracks.items():
             believed = track.flagged_at is None or grid[i + 1] <= track.flagged_at
@@ -330,11 +328,17 @@ def steps(
         for name, effect in effects
         if start <= effect.at < end
     ]
-    keyed += [(fact.at, 0, "", fact.id, fact) for fact in facts if start <= fact.at < end]
+    keyed += [(fact.at, *_rank(fact), fact) for fact in facts if start <= fact.at < end]
     # receipts first: what one position hands over at an instant pays for another's entry at the same instant, and the
     # wallet never buys what it is about to be given; asset and name make the order the same for any order of telling
     keyed.sort(key=lambda row: row[:4])
     return [(row[0], row[4]) for row in keyed]
+
+
+def _rank(fact: Fact) -> tuple[int, str, str]:
+    """The opening of the wallet (it has no id) comes first of its instant, then what is stated of the state before it."""
+    opens = isinstance(fact, External) and not fact.id
+    return (-1 if opens or isinstance(fact, Equity) else 0, "", fact.id)
 
 
 def step(wallet: Wallet, event: Effect | Fact, prices: Prices) -> tuple[list[Booking], ExternalFlow | None]:

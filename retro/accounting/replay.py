@@ -10,13 +10,13 @@ import copy
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from retro.accounting.fills import terms_of
 from retro.accounting.funding import entry_shares, given_up
 from retro.accounting.holdings import ZERO, Holdings, LotMethod, realised
 from retro.accounting.liquidity import LiquidityBook
 from retro.accounting.loans import LoanBook
 from retro.accounting.openings import ImpliedDeposits, implied_deposits
 from retro.accounting.order import natural_key, opening_side, order_key
-from retro.accounting.prices import Prices, base_and_quote
 from retro.accounting.track import (
     Booking,
     Closing,
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from decimal import Decimal
 
+    from retro.accounting.prices import Prices
     from retro.model import Fact
 
 __all__ = ["natural_key", "replay"]
@@ -208,51 +209,26 @@ class _Replay:
 
     def _fill(self, fill: Fill, *, funded: bool) -> float:
         """Trade; gives the cost when `funded_with` pays for it, else settles with the wallet."""
-        instrument = fill.instrument or self.position.instrument
-        base, quote = base_and_quote(instrument)
-        rate = self.prices.rate(instrument, fill.at)
-        price, quantity, fee = float(fill.price) * rate, fill.quantity, 0.0
-        gross = float(quantity) * price
-        fill_price = price
-        if fill.fee and fill.fee_asset == base and fill.side == "buy":
-            # a fee in the asset bought is quantity that never arrived: the rest has cost all of the money
-            quantity -= fill.fee
-            price = gross / float(quantity) if quantity else price
-        elif fill.fee:
-            fee = self._fee(fill, quote, rate)
-        signed = quantity if fill.side == "buy" else -quantity
-        paid = fee or float(fill.quantity - quantity) * fill_price
-        requested = None if fill.requested is None else float(fill.requested) * rate
-        self.track.trades.append(SignedFill(fill.at, float(signed), fill_price, paid, requested))
-        done = self.lots.trade(signed, price, fee, len(self.track.fills))
+        terms = terms_of(fill, fill.instrument or self.position.instrument, self.prices)
+        self.track.trades.append(
+            SignedFill(fill.at, float(terms.quantity), terms.told_price, terms.paid, terms.requested)
+        )
+        done = self.lots.trade(terms.quantity, terms.price, terms.fee, len(self.track.fills))
         for match in done.matched:
             pnl = match.proceeds - match.entry_cost
             self.track.lots[match.tag] = self.track.lots.get(match.tag, 0.0) + pnl
-        self._note_trade(fill, price, fee, done.opened_qty, done.closed_qty, done.pnl)
+        self._note_trade(fill, terms.price, terms.fee, done.opened_qty, done.closed_qty, done.pnl)
         self.track.fills.append(fill)
-        proceeds = gross if fill.side == "sell" else -gross
-        in_cash = self._fee_in_cash(fill, quote)
-        if not in_cash:
-            # the fee left the wallet as its own asset (`_fee`): here it only counts against the position
+        fee = terms.fee
+        if terms.fee_asset is not None:
+            # it leaves the wallet as that asset and counts against the position, whatever pays for the entry
+            self.track.effects.append(Effect(fill.at, terms.fee_asset, -float(fill.fee or 0), -fee))
             self.cash -= fee
             fee = 0.0
         if funded:
-            return fee - proceeds
-        self._pay(fill.at, proceeds - fee)
+            return fee - terms.proceeds
+        self._pay(fill.at, terms.proceeds - fee)
         return 0.0
-
-    def _fee_in_cash(self, fill: Fill, quote: str | None) -> bool:
-        return fill.fee_asset in {None, quote, self.prices.base_currency}
-
-    def _fee(self, fill: Fill, quote: str | None, rate: float) -> float:
-        """The fee in base currency; one paid in another asset also leaves the wallet as that asset."""
-        if self._fee_in_cash(fill, quote):
-            fee = float(fill.fee) * (1.0 if fill.fee_asset == self.prices.base_currency else rate)
-        else:
-            asset = str(fill.fee_asset)
-            fee = float(fill.fee) * self.prices.price(asset, fill.at)
-            self.track.effects.append(Effect(fill.at, asset, -float(fill.fee), -fee))
-        return fee
 
     def _note_trade(
         self, fill: Fill, price: float, fee: float, opened: Decimal, closed: Decimal, pnl: float
@@ -276,6 +252,8 @@ class _Replay:
             return 0.0
         self.track.flows.extend(deposits)
         self.track.deposits.add(at)
+        for flow in deposits:
+            self._note_sold(flow, -float(flow.quantity))
         value, realized = self.holdings.deposit(at, deposits)
         for pnl in realized:
             self._realise(at, pnl)
@@ -318,10 +296,26 @@ class _Replay:
             self._put_in_after_all(at, leaving, decides=final)
         self.implied.close()
         removal = self.holdings.withdraw(at, withdrawals, final=final)
-        self._removal(at, removal.value, removal.realized, removal.il)
+        self._removal(at, removal.value - self._keep(at, withdrawals), removal.realized, removal.il)
         if removal.emptied and not self.closed:
             self.closed = True
             self.track.closed_at = at
+
+    def _keep(self, at: int, withdrawals: list[Flow]) -> float:
+        """Hand the wallet what stays as it is; gives its worth, which is no cash. Of the others it is told what was sold."""
+        in_kind = 0.0
+        for flow in withdrawals:
+            if flow.kept:
+                in_kind += (worth := self._value_of(flow))
+                self.track.effects.append(Effect(at, flow.asset, float(flow.quantity), worth))
+            elif flow.kept is None:
+                self._note_sold(flow, float(flow.quantity))
+        self.cash += in_kind
+        return in_kind
+
+    def _note_sold(self, flow: Flow, quantity: float) -> None:
+        if flow.asset != self.prices.base_currency:
+            self.track.effects.append(Effect(flow.at, flow.asset, quantity, 0.0, sold=True))
 
     def _removal(self, at: int, value: float, realized: float, il: float) -> None:
         self._pay(at, value)

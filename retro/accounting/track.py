@@ -45,12 +45,17 @@ class Booking(NamedTuple):
 
 
 class Effect(NamedTuple):
-    """What an event did to the wallet: `quantity` of `asset` received (> 0) or given (< 0), worth `value`."""
+    """What an event did to the wallet: `quantity` of `asset` received (> 0) or given (< 0), worth `value`.
+
+    `sold`: it came out of a position (> 0; < 0: went into one) and was taken as sold, which an effect of its own settles;
+    the wallet only remembers that it may have stayed. Its `value` is 0.
+    """
 
     at: int
     asset: str
     quantity: float
     value: float
+    sold: bool = False
 
 
 class SignedFill(NamedTuple):

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
+from math import fsum
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from retro.accounting.track import Booking
 from retro.invariant import invariant
 from retro.kernels.lots import LotBook
 from retro.model import Cost, Equity, External, Flow
+from retro.report.lines import WALLET
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from retro.accounting.prices import Prices
     from retro.accounting.track import Effect
@@ -45,28 +47,39 @@ class Statement(NamedTuple):
 
     at: int
     value: float
+    by_balances: bool = False
 
 
 class Wallet:
-    """What is in the wallet, moved forward event by event. Assets never go short: what is not held is bought."""
+    """What is in the wallet, moved forward event by event. Assets never go short: what is not held is bought.
+
+    `sold` is what came out of positions in kind since the last stated balances and was taken as sold.
+    """
 
     def __init__(self, base_currency: str, method: Literal["fifo", "average"]) -> None:
         self.base_currency = base_currency
         self.method = method
         self.cash = 0.0
         self.assets: dict[str, LotBook] = {}
+        self.sold: dict[str, Decimal] = {}
 
     def copy(self) -> Wallet:
         """A wallet that can move on by itself."""
         other = Wallet(self.base_currency, self.method)
         other.cash = self.cash
         other.assets = {asset: book.copy() for asset, book in self.assets.items()}
+        other.sold = dict(self.sold)
         return other
 
     def to_json(self) -> dict[str, Any]:
         """Plain data from which `from_json` makes the same wallet."""
         self.check()
-        return {"cash": self.cash, "assets": {a: book.to_json() for a, book in sorted(self.assets.items())}}
+        sold = {asset: str(quantity) for asset, quantity in sorted(self.sold.items()) if quantity > 0}
+        return {
+            "cash": self.cash,
+            "assets": {a: book.to_json() for a, book in sorted(self.assets.items())},
+            **({"sold": sold} if sold else {}),
+        }
 
     @classmethod
     def from_json(
@@ -76,6 +89,7 @@ class Wallet:
         wallet = cls(base_currency, method)
         wallet.cash = data["cash"]
         wallet.assets = {asset: LotBook.from_json(method, book) for asset, book in data["assets"].items()}
+        wallet.sold = {asset: Decimal(quantity) for asset, quantity in data.get("sold", {}).items()}
         return wallet
 
     def check(self) -> None:
@@ -87,15 +101,16 @@ class Wallet:
 
     def value(self, at: int, prices: Prices) -> float:
         """Worth in base currency."""
-        return self.cash + sum(
+        held = [
             float(book.quantity) * prices.price(asset, at)
             for asset, book in self.assets.items()
             if book.quantity
-        )
+        ]
+        return fsum([self.cash, *held])
 
     def unrealized(self, at: int, prices: Prices) -> float:
         """Worth of the other assets above what they cost."""
-        return sum(
+        return fsum(
             float(book.quantity) * prices.price(asset, at) - book.basis
             for asset, book in self.assets.items()
             if book.quantity
@@ -125,11 +140,7 @@ class Wallet:
         if not quantity:
             return []
         pnl = book.trade(-quantity, price, 0.0, 0).pnl
-        return (
-            [Booking(at, "trading_gains", pnl) if pnl > 0 else Booking(at, "trading_losses", -pnl)]
-            if pnl
-            else []
-        )
+        return [Booking(at, WALLET, pnl)] if pnl else []
 
     def apply(self, effect: Effect) -> list[Booking]:
         """What a position's event did to the wallet."""
@@ -137,13 +148,16 @@ class Wallet:
             self.cash += effect.quantity
             return []
         quantity = Decimal(repr(effect.quantity))
+        if effect.sold:
+            self.sold[effect.asset] = max(Decimal(0), self.sold.get(effect.asset, Decimal(0)) + quantity)
+            return []
         if quantity < 0:
             return self.give(effect.at, effect.asset, -quantity, -effect.value)
         self.receive(effect.asset, quantity, effect.value)
         return []
 
     def tell(self, fact: Fact, prices: Prices) -> tuple[list[Booking], ExternalFlow | None]:
-        """A fact without a position: a flow, a cost, the owner's money."""
+        """A fact without a position: a flow, a cost, the owner's money, a statement of equity."""
         match fact:
             case Flow():
                 return self._flow(fact, prices), None
@@ -151,8 +165,30 @@ class Wallet:
                 return self._cost(fact, prices), None
             case External():
                 return self._external(fact, prices)
+            case Equity():
+                self._show(fact, prices)
+                return [], None
             case _:
                 return [], None
+
+    def _show(self, fact: Equity, prices: Prices) -> None:
+        """Stated balances show which tokens that came out of positions stayed: the wallet takes them back at their mark.
+
+        What they do not show was sold; until the next withdrawal nothing is open.
+        """
+        if fact.balances is None:
+            return
+        for asset, quantity in sorted(self.sold.items()):
+            book = self.assets.get(asset)
+            beyond = fact.balances.get(asset, Decimal(0)) - (
+                book.quantity if book is not None else Decimal(0)
+            )
+            stayed = min(quantity, beyond)
+            if stayed > 0 and (quote := prices.quote(asset, fact.at)) is not None:
+                worth = float(stayed) * quote.price
+                self.receive(asset, stayed, worth)
+                self.cash -= worth
+        self.sold.clear()
 
     def _flow(self, flow: Flow, prices: Prices) -> list[Booking]:
         value = (
@@ -197,7 +233,27 @@ class Wallet:
         return self.give(fact.at, asset, size, value), ExternalFlow(fact.at, -value)
 
 
-def statements(facts: Iterable[Fact]) -> list[Statement]:
-    """The equity statements among facts, in time order."""
-    equity = [Statement(f.at, float(f.value)) for f in facts if isinstance(f, Equity) and f.value is not None]
-    return sorted(equity)
+def statements(facts: Iterable[Fact], prices: Prices) -> list[Statement]:
+    """What the agent stated to be worth, one statement an instant, in time order.
+
+    A `value` speaks for itself, `balances` alone at the marks of their instant. Balances of which one has no price are
+    no statement of a worth.
+    """
+    stated: dict[int, Statement] = {}
+    equity = [fact for fact in facts if isinstance(fact, Equity)]
+    # a value of an instant before balances of it, and of several the largest: whatever order they are told in
+    for fact in sorted(equity, key=lambda fact: (fact.at, fact.value is not None, fact.value or 0, fact.id)):
+        if fact.value is not None:
+            stated[fact.at] = Statement(fact.at, float(fact.value))
+        elif fact.balances is not None and (worth := _worth(fact.balances, fact.at, prices)) is not None:
+            stated[fact.at] = Statement(fact.at, worth, by_balances=True)
+    return [stated[at] for at in sorted(stated)]
+
+
+def _worth(balances: Mapping[str, Decimal], at: int, prices: Prices) -> float | None:
+    parts = []
+    for asset, quantity in balances.items():
+        if quantity and prices.quote(asset, at) is None:
+            return None
+        parts.append(float(quantity) * prices.price(asset, at) if quantity else 0.0)
+    return fsum(parts)

@@ -47,6 +47,7 @@ _OWN: Final[_Table] = {
         "asset": "name",
         "quantity": "positive",
         "value": "amount",
+        "kept": "flag",
     },
     "snapshot": {
         "position": "name",

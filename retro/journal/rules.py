@@ -42,6 +42,8 @@ def _position_rule(event: Any) -> str | None:
 def _flow_rule(event: Any) -> str | None:
     if event.kind in {"deposit", "withdrawal"} and _absent(event.position):
         return f"position: is missing; a {event.kind} goes into or out of one (the owner's are external)"
+    if event.kind != "withdrawal" and not _absent(event.kept):
+        return f"kept: is said of a {event.kind}; only a withdrawal can be kept in the wallet"
     return None
 
 

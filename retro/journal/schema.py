@@ -74,7 +74,12 @@ def _when(name: str, *words: str) -> _Schema:
 
 _TOGETHER: Final[dict[str, _Schema]] = {
     "position": {"if": _when("kind", "lp"), "then": _all_present("token0", "token1")},
-    "flow": {"if": _when("kind", "deposit", "withdrawal"), "then": _all_present("position")},
+    "flow": {
+        "allOf": [
+            {"if": _when("kind", "deposit", "withdrawal"), "then": _all_present("position")},
+            {"if": _all_present("kept"), "then": _when("kind", "withdrawal")},
+        ]
+    },
     "mark": {"oneOf": [_all_present("instrument"), _all_present("asset")]},
     "cost": {
         "oneOf": [

@@ -165,9 +165,13 @@ class Journal:
         quantity: Quantity,
         position: str | None = None,
         value: Quantity | None = None,
+        kept: bool | None = None,
         **common: Unpack[Common],
     ) -> str:
-        """Anything else that moves value in or out of a position, or of the wallet: deposit, lp_fee, interest, ..."""
+        """Anything else that moves value in or out of a position, or of the wallet: deposit, lp_fee, interest, ...
+
+        `kept`, of a withdrawal: the asset stays in the wallet as it is (True), or is sold at once (False).
+        """
         return self._tell("flow", locals())
 
     def snapshot(

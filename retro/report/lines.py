@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from retro.report.money import PnlAttribution
 
-__all__ = ["COMPONENTS", "IMPLAUSIBLE", "LINES", "SIGNS", "AttributionLine", "SignedLine", "signed_lines"]
+__all__ = [
+    "COMPONENTS",
+    "IMPLAUSIBLE",
+    "LINES",
+    "SIGNS",
+    "WALLET",
+    "AttributionLine",
+    "SignedLine",
+    "signed_lines",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +44,9 @@ class AttributionLine:
 IMPLAUSIBLE: Final = "implausible_pnl"
 """The line of what is not believed: it closes the attribution and enters no headline."""
 
+WALLET: Final = "wallet_pnl"
+"""The line of the coins that lie in the wallet: what no position made and no cost took."""
+
 LINES: Final = (
     AttributionLine("lp_fees_earned", 1, "LP fees earned", "LP fees"),
     AttributionLine("lending_interest_earned", 1, "Lending interest earned", "lending interest"),
@@ -45,6 +57,7 @@ LINES: Final = (
     AttributionLine("trading_losses", -1, "Trading losses", "trading losses"),
     AttributionLine("impermanent_loss", -1, "Impermanent loss", "impermanent loss"),
     AttributionLine("unrealized_pnl", 1, "Unrealised change", "the change of unrealised PnL", two_sided=True),
+    AttributionLine(WALLET, 1, "Coins in the wallet", "the wallet's coins", two_sided=True),
     AttributionLine("gas_costs", -1, "Gas costs", "gas"),
     AttributionLine("inference_costs", -1, "Inference costs", "inference"),
     AttributionLine("data_costs", -1, "Data costs", "data"),

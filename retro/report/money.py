@@ -29,6 +29,9 @@ class PnlAttribution(Document):
     unrealized_pnl: float = Field(default=0.0, description="change over the period")
     unrealized_pnl_start: float = Field(default=0.0, description="level, not added")
     unrealized_pnl_end: float = Field(default=0.0, description="level, not added")
+    wallet_pnl: float = Field(
+        default=0.0, description="of the coins in the wallet, sold and kept; signed, 0 for a position"
+    )
     implausible_pnl: float = 0.0
     unbelieved_pnl: float = Field(
         default=0.0,

@@ -22,8 +22,8 @@ def test_balances_at_the_first_event_open_the_wallet(life: Life) -> None:
     life.tell(1, "equity", balances={"ETH": 2, "USDC": 100}, value=2100)
     life.until(48)
     first, second = life.day(0), life.day(1)
-    assert components(first.pnl) == approx({"unrealized_pnl": 20})
-    assert components(second.pnl) == approx({"unrealized_pnl": -40})
+    assert components(first.pnl) == approx({"wallet_pnl": 20})
+    assert components(second.pnl) == approx({"wallet_pnl": -40})
     assert [e.equity for e in first.equity][-1] == approx(2120)
     assert [e.flow for e in first.equity][-1] == approx(2100)
     assert first.pnl.unattributed == 0

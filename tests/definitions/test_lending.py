@@ -310,9 +310,7 @@ def test_gas_in_a_coin_held_is_a_cost_and_a_disposal(life: Life) -> None:
     life.tell(10, "cost", kind="gas", asset="ETH", quantity="0.01")
     life.until(30)
     first = life.day(0)
-    assert components(first.pnl) == approx(
-        {"gas_costs": 21, "trading_gains": 1, "unrealized_pnl": 1.99 * 100}
-    )
+    assert components(first.pnl) == approx({"gas_costs": 21, "wallet_pnl": 1 + 1.99 * 100})
     assert first.equity[-1].equity == approx(1.99 * 2100 + 100)
 
 
@@ -322,7 +320,7 @@ def test_gas_in_a_coin_not_held_is_bought_at_its_mark(life: Life) -> None:
     life.tell(10, "cost", kind="gas", asset="ETH", quantity="0.01")
     life.until(30)
     first = life.day(0)
-    assert components(first.pnl) == approx({"gas_costs": 21, "trading_gains": 0.4})
+    assert components(first.pnl) == approx({"gas_costs": 21, "wallet_pnl": 0.4})
     assert first.equity[-1].equity == approx(100 - 0.006 * 2100)
 
 
@@ -347,7 +345,7 @@ def test_rewards_to_the_wallet_are_income_at_their_mark_which_is_their_basis(lif
     life.tell(0, "equity", balances={"USDC": 100}, value=100)
     life.flow(10, None, "reward", "ARB", 10)
     life.until(30)
-    assert components(life.day(0).pnl) == approx({"staking_rewards": 20, "unrealized_pnl": 10})
+    assert components(life.day(0).pnl) == approx({"staking_rewards": 20, "wallet_pnl": 10})
     assert life.day(0).equity[-1].equity == approx(130)
 
 

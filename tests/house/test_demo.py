@@ -104,7 +104,7 @@ def test_the_life_has_a_bit_of_everything(demo: Demo) -> None:
     signs = {
         "lp_fees_earned": 1, "lending_interest_earned": 1, "borrow_interest": -1, "staking_rewards": 1, "funding": 1,
         "trading_gains": 1, "trading_losses": -1, "impermanent_loss": -1, "gas_costs": -1, "inference_costs": -1,
-        "data_costs": -1, "unrealized_pnl": 1, "implausible_pnl": 1, "unattributed": 1,
+        "data_costs": -1, "unrealized_pnl": 1, "wallet_pnl": 1, "implausible_pnl": 1, "unattributed": 1,
     }  # fmt: skip
     assert sum(sign * (pnl[name] or 0) for name, sign in signs.items()) == pytest.approx(
         pnl["total"], abs=1e-9

@@ -45,6 +45,7 @@ ADDED = (
     "funding",
     "trading_gains",
     "unrealized_pnl",
+    "wallet_pnl",
     "implausible_pnl",
 )
 TAKEN = (

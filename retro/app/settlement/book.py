@@ -46,13 +46,15 @@ class WalletOpening(msgspec.Struct, frozen=True):
     """How an agent's wallet began, at its first event.
 
     `given` are assets and quantities (decimal text) that opened it: the first stated balances, a configured capital,
-    or what the first equity statement shows beyond the events. `baseline` is the first statement's discrepancy.
+    or what the first equity statement shows beyond the events. `baseline` is the first statement's discrepancy;
+    `told_at` when the balances were stated that opened it.
     """
 
     birth: int
     capital_known: bool
     given: list[tuple[str, str]]
     baseline: float
+    told_at: int | None = None
 
     def facts(self, agent: str) -> list[Fact]:
         """The opening as money from the owner, before everything else of that instant."""

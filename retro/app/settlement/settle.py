@@ -7,7 +7,6 @@ from bisect import bisect_right
 from collections import deque
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
-from math import fsum
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -20,6 +19,13 @@ from retro.app.settlement.book import (
     WalletOpening,
     is_stale,
     known_until,
+)
+from retro.app.settlement.capital import (
+    discrepancies,
+    gaps_of,
+    opening_told,
+    with_baseline,
+    with_capital,
 )
 from retro.app.settlement.tracks import (
     Extent,
@@ -36,7 +42,7 @@ from retro.model import Equity, External, Flow
 from retro.periods import DAY, FOREVER
 from retro.store.books import positions
 from retro.store.books.outcomes import forget_outcomes, replace_outcomes
-from retro.store.books.positions import Discrepancy, WalletDay
+from retro.store.books.positions import WalletDay
 from retro.store.facts import agents, events
 from retro.store.schema import ingest_alone, name_of
 
@@ -83,7 +89,7 @@ class _Positions:
     `orphan_costs`: what the wallet paid for positions that never came into being.
     """
 
-    worth: list[float]
+    worth: dict[int, list[float]]
     effects: list[tuple[str, Effect]] = field(default_factory=list)
     orphan_costs: list[Fact] = field(default_factory=list)
 
@@ -97,27 +103,33 @@ def settle(conn: Connection, agent: Agent, settings: AgentSettings) -> None:
         return
     start = _start(conn, agent, settings, book)
     facts = events.between(conn, name, start.at, FOREVER, types=WALLET_TYPES, wallet=True)
-    stated = statements(facts)
     settled = _settle_positions(conn, agent, settings, start, facts)
     facts = [*facts, *settled.orphan_costs]
     # only now is it known which assets positions left in the wallet, and so which prices its worth rests on
     prices = _wallet_prices(conn, name, settings, start, facts, settled.effects)
-    birth = events.first_instant(conn, name) or start.since
-    opening = _opening(birth, facts, settings) if start.opening is None else start.opening
-    moves = steps(settled.effects, [*opening.facts(name), *facts], start.at, FOREVER)
-    days, worth = _walk(start, moves, [statement.at for statement in stated], prices)
-    gaps = [
-        statement.value - fsum([inside, outside])
-        for statement, inside, outside in zip(stated, settled.worth, worth, strict=True)
+    movements = [
+        *(effect.at for _, effect in settled.effects),
+        *(fact.at for fact in facts if not isinstance(fact, Equity)),
     ]
-    if start.opening is None and gaps:
-        first = gaps[0]
-        opening, days = _after_first_statement(opening, first, days, settings.base_currency)
-        gaps = [gap - first for gap in gaps]
-    else:
-        gaps = [gap - opening.baseline for gap in gaps]
-    by_instant = {statement.at: gap for statement, gap in zip(stated, gaps, strict=True)}
-    positions.save_days(conn, name, days, [Discrepancy(at, gap) for at, gap in sorted(by_instant.items())])
+    birth = events.first_instant(conn, name) or start.since
+    opening = start.opening or opening_told(birth, facts, movements, settings)
+    stated = statements(facts, prices)
+    inside = [settled.worth.get(statement.at, ()) for statement in stated]
+
+    def walked(opening: WalletOpening) -> tuple[list[WalletDay], list[float]]:
+        """The wallet moved through everything since its start; its days, and the gap at each statement."""
+        ordered = steps(settled.effects, [*opening.facts(name), *facts], start.at, FOREVER)
+        days, outside = _walk(start, ordered, [statement.at for statement in stated], prices)
+        return days, gaps_of(stated, inside, outside)
+
+    days, gaps = walked(opening)
+    if start.opening is None and stated:
+        if not opening.capital_known:
+            # walked again, not shifted: so the last digit is the same as when later facts are settled by themselves
+            opening = with_capital(opening, gaps[0], settings.base_currency)
+            days, gaps = walked(opening)
+        opening = with_baseline(opening, stated[0], gaps[0])
+    positions.save_days(conn, name, days, discrepancies(opening, stated, gaps))
     positions.state(conn, name, settings.fingerprint, msgspec.to_builtins(opening))
 
 
@@ -150,13 +162,13 @@ def _settle_positions(
     """
     name, rules = agent.name, settings.options.rules
     names = _names_to_settle(conn, name, start)
-    times = [statement.at for statement in statements(facts)]
+    times = sorted({fact.at for fact in facts if isinstance(fact, Equity)})
     # a flow with a stated value may price an asset that has neither mark nor fill
     valued = [fact for fact in facts if isinstance(fact, Flow | External) and fact.value is not None]
     # outcomes lie in blocks of entry days: the days before, too, as a corrected fact may have moved an entry
     entry_days = {entry_day(at, rules) for at in positions.opened(conn, name, names)}
     resolved: list[History] = []
-    settled = _Positions([0.0] * len(times))
+    settled = _Positions({at: [] for at in times})
     for i in range(0, len(names), _CHUNK):  # a life of many positions is not held in memory at once
         chunk = names[i : i + _CHUNK]
         loaded = load_tracks(conn, name, settings, chunk, Extent(), PriceDemand(valued))
@@ -179,11 +191,13 @@ def _names_to_settle(conn: Connection, agent: str, start: _Start) -> list[str]:
     return sorted({*touched, *alive})
 
 
-def _add_worth(worth: list[float], track: PositionHistory, times: Sequence[int], prices: Prices) -> None:
+def _add_worth(
+    worth: dict[int, list[float]], track: PositionHistory, times: Sequence[int], prices: Prices
+) -> None:
     """Add what a position was worth to each statement made while it was open, after its opening and up to its close."""
     last = len(times) if track.closed_at is None else bisect_right(times, track.closed_at)
     for k in range(bisect_right(times, track.opened_at), last):
-        worth[k] += track.state(times[k], times[k], prices).value
+        worth[times[k]].append(track.state(times[k], times[k], prices).value)
 
 
 def _wallet_prices(
@@ -202,40 +216,6 @@ def _wallet_prices(
     return prices
 
 
-def _opening(birth: int, facts: Iterable[Fact], settings: AgentSettings) -> WalletOpening:
-    """How the wallet began: balances stated at birth, else the configured capital, else nothing that anybody told."""
-    balances = [
-        fact.balances
-        for fact in facts
-        if isinstance(fact, Equity) and fact.at == birth and fact.balances is not None
-    ]
-    if balances:
-        given = [(asset, str(quantity)) for asset, quantity in sorted(balances[0].items())]
-        return WalletOpening(birth, capital_known=True, given=given, baseline=0.0)
-    if settings.capital is not None:
-        return WalletOpening(birth, True, [(settings.base_currency, str(settings.capital))], 0.0)
-    return WalletOpening(birth, capital_known=False, given=[], baseline=0.0)
-
-
-def _after_first_statement(
-    opening: WalletOpening, gap: float, days: list[WalletDay], base_currency: str
-) -> tuple[WalletOpening, list[WalletDay]]:
-    """The first statement: a baseline where the opening is known, else it tells the opening capital.
-
-    That capital was there from birth on, so it is in every stored day after it; the walk did not know it yet.
-    """
-    if opening.capital_known:
-        return msgspec.structs.replace(opening, baseline=gap), days
-    opening = WalletOpening(
-        opening.birth, capital_known=True, given=[(base_currency, repr(gap))], baseline=0.0
-    )
-    moved = [
-        WalletDay(day.at, {**day.wallet, "cash": day.wallet["cash"] + gap}) if day.at > opening.birth else day
-        for day in days
-    ]
-    return opening, moved
-
-
 def _walk(
     start: _Start, moves: Sequence[tuple[int, Effect | Fact]], stops: Sequence[int], prices: Prices
 ) -> tuple[list[WalletDay], list[float]]:
@@ -243,7 +223,7 @@ def _walk(
 
     A stop comes before the events of its own instant (a statement is of the state they found), but after the opening.
     """
-    wallet = start.wallet
+    wallet = start.wallet.copy()
     days = [WalletDay(start.at, wallet.to_json())]
     changed: int | None = None  # the day of the last change: its end has yet to be stored
     worth: dict[int, float] = {}

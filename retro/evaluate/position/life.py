@@ -195,9 +195,7 @@ class PositionPath:
         # a snapshot tells the state before what was withdrawn at the same instant; the knot after it has that cash
         # already, so it is taken off again
         if snap.value is not None:
-            out = fsum(
-                effect.quantity for effect in self.track.effects if effect.at == at and effect.quantity > 0
-            )
+            out = fsum(effect.value for effect in self.track.effects if effect.at == at and effect.value > 0)
             return float(snap.value) + knot.cash - out - knot.gas
         return self.track.state(at + 1, at, self.prices).pnl
 
