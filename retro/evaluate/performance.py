@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from retro.accounting.books import YIELD_KINDS, attribution, signed_sum
+from retro.accounting.attribution import YIELD_KINDS, attribution, signed_sum
 from retro.evaluate.actions import in_period
 from retro.evaluate.position.costs import fees_between, slippage
 from retro.invariant import invariant

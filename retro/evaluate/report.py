@@ -6,7 +6,7 @@ from math import fsum
 from typing import TYPE_CHECKING, Final
 
 from playbook.citation import resolve
-from retro.accounting.books import attribution
+from retro.accounting.attribution import attribution
 from retro.evaluate.actions import actions, closed_in, in_period
 from retro.evaluate.audit.audit import audit_period
 from retro.evaluate.audit.citations import Role, items_of

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from retro.accounting.books import DailyBooks, attribution, keep_books
+from retro.accounting.attribution import attribution
+from retro.accounting.books import DailyBooks, keep_books
 from retro.accounting.liquidity import LiquidityBook
 from retro.accounting.prices import Prices
 from retro.accounting.replay import replay

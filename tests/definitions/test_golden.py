@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from retro.accounting.books import signed_sum
+from retro.accounting.attribution import signed_sum
 from retro.kernels.returns import chained, stretches
 from retro.report.lines import COMPONENTS
 from tests.worlds.oracle import DAY, WEEK, Life, approx, components, life, row_of

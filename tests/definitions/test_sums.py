@@ -6,22 +6,16 @@ Each is worked by hand. Hours count from a Monday, 2026-01-05.
 from __future__ import annotations
 
 from math import fsum
+from typing import Any
 
 import pytest
 
-from tests.worlds.oracle import DAY, WEEK, Life, components, life_of, row_of
+from tests.worlds.oracle import DAY, WEEK, Life, approx, components, life, life_of, row_of
+
+__all__ = ["life"]
 
 
-@pytest.fixture
-def life(tmp_path):
-    return Life(tmp_path)
-
-
-def approx(value):
-    return pytest.approx(value, abs=1e-9, rel=1e-12)
-
-
-def days_and_week(life, days=4):
+def days_and_week(life: Any, days: Any = 4) -> Any:
     return [life.day(d) for d in range(days)], life.week()
 
 
@@ -29,7 +23,7 @@ def days_and_week(life, days=4):
 
 
 @pytest.mark.parametrize("first", [24, 24 + 1 / 60, 23])
-def test_what_a_first_snapshot_opens_leaves_the_wallet_at_the_same_instant(life, first):
+def test_what_a_first_snapshot_opens_leaves_the_wallet_at_the_same_instant(life: Life, first: float) -> None:
     """0.1 BTC at 60,000, lent on Monday evening, told by snapshots alone; the first exactly at midnight, or near it."""
     life.marks("BTC", [60000] * 97)
     life.tell(0, "equity", balances={"USDC": 10000})
@@ -44,7 +38,7 @@ def test_what_a_first_snapshot_opens_leaves_the_wallet_at_the_same_instant(life,
     assert life.position("p").final_pnl == 0
 
 
-def test_a_first_snapshot_of_a_pool_at_midnight_is_the_next_days_entry(life):
+def test_a_first_snapshot_of_a_pool_at_midnight_is_the_next_days_entry(life: Life) -> None:
     life.marks("ETH", [2000] * 97)
     life.tell(0, "equity", balances={"USDC": 10000})
     life.open(20, "p", "lp", instrument="ETH/USDC", token0="ETH", token1="USDC", lower=1000, upper=4000)
@@ -57,7 +51,7 @@ def test_a_first_snapshot_of_a_pool_at_midnight_is_the_next_days_entry(life):
     assert week.pnl.total == approx(7)
 
 
-def test_a_deposit_told_after_the_snapshots_is_no_profit_of_the_first(life):
+def test_a_deposit_told_after_the_snapshots_is_no_profit_of_the_first(life: Life) -> None:
     """0.1 BTC by snapshots from Monday on, 0.01 more told on Thursday: nothing was earned."""
     life.marks("BTC", [60000] * 97)
     life.tell(0, "equity", balances={"USDC": 10000})
@@ -75,7 +69,9 @@ def test_a_deposit_told_after_the_snapshots_is_no_profit_of_the_first(life):
 
 
 @pytest.mark.parametrize("held", ["0.1", "0.1002", "0.2"])
-def test_a_deposit_of_what_the_snapshots_showed_already_names_it_and_adds_nothing(life, held):
+def test_a_deposit_of_what_the_snapshots_showed_already_names_it_and_adds_nothing(
+    life: Life, held: str
+) -> None:
     """0.1 BTC by a snapshot, then the deposit of 0.1 is told: there are 0.1 inside (or 0.1002: 12 of interest).
 
     Where the next snapshot shows 0.2 it was a second one after all, put in when it was seen.
@@ -98,7 +94,9 @@ def test_a_deposit_of_what_the_snapshots_showed_already_names_it_and_adds_nothin
 
 
 @pytest.mark.parametrize("funded", [{}, {"funded_with": {"USDC": "2000"}}])
-def test_a_fee_in_a_third_asset_is_a_cost_whatever_pays_for_the_entry(life, funded):
+def test_a_fee_in_a_third_asset_is_a_cost_whatever_pays_for_the_entry(
+    life: Life, funded: dict[str, Any]
+) -> None:
     """In and out at 2,000, 0.02 BNB at 500 each time: -20, all of it the position's."""
     life.marks("ETH", [2000] * 97)
     life.marks("BNB", [500] * 97)
@@ -114,7 +112,7 @@ def test_a_fee_in_a_third_asset_is_a_cost_whatever_pays_for_the_entry(life, fund
     assert [life.day(d).pnl.total for d in range(2)] == approx([-10, -10])
 
 
-def test_a_rebate_in_a_third_asset_of_a_funded_entry_is_a_gain(life):
+def test_a_rebate_in_a_third_asset_of_a_funded_entry_is_a_gain(life: Life) -> None:
     life.marks("ETH", [2000] * 48)
     life.marks("BNB", [500] * 48)
     life.tell(0, "equity", balances={"USDC": 10000, "BNB": 10})
@@ -140,8 +138,8 @@ def test_a_rebate_in_a_third_asset_of_a_funded_entry_is_a_gain(life):
 )
 @pytest.mark.parametrize("traded", ["spot", "perp"])
 def test_interest_on_a_trade_is_its_income_or_cost_and_makes_it_no_less_believable(
-    life, kind, quantity, line, pnl, traded
-):
+    life: Life, kind: str, quantity: str, line: str, pnl: float, traded: str
+) -> None:
     """Sold short at 1,995, bought back at 1,960: 35, and what its margin earned or cost on the way."""
     life.market("ETH/USDC", {h: 2000 - h for h in range(97)})
     life.tell(0, "equity", balances={"USDC": 10000})
@@ -160,7 +158,7 @@ def test_interest_on_a_trade_is_its_income_or_cost_and_makes_it_no_less_believab
     assert week.pnl.total == approx(pnl)
 
 
-def test_interest_without_marks_makes_a_trade_no_less_believable(life):
+def test_interest_without_marks_makes_a_trade_no_less_believable(life: Life) -> None:
     life.open(5, "p", side="short")
     life.fill(5, "p", "sell", 1, 1995)
     life.flow(20, "p", "borrow_interest", "USDC", "0.5")
@@ -175,7 +173,7 @@ def test_interest_without_marks_makes_a_trade_no_less_believable(life):
 
 
 @pytest.mark.parametrize("kind", ["staking", "lending"])
-def test_adding_to_a_position_is_no_gain_over_holding(life, kind):
+def test_adding_to_a_position_is_no_gain_over_holding(life: Life, kind: str) -> None:
     """0.1 ETH at 2,000, 10 more at 2,000, 2 more at 2,100, all at 2,200 in the end; 0.5 ETH of rewards on top."""
     life.marks("ETH", {0: 2000, 20: 2000, 40: 2100, 60: 2200, 96: 2200})
     life.open(1, "p", kind, instrument="ETH")
@@ -191,7 +189,7 @@ def test_adding_to_a_position_is_no_gain_over_holding(life, kind):
     assert p.vs_hold == approx(0.5 * 2200)
 
 
-def test_adding_to_a_pool_is_no_gain_over_holding(life):
+def test_adding_to_a_pool_is_no_gain_over_holding(life: Life) -> None:
     """1 ETH and 2,000 USDC by snapshots, then as much again; the pool keeps its tokens, so nothing beats holding them."""
     life.marks("ETH", {0: 2000, 20: 2100, 40: 2200, 96: 2200})
     life.open(1, "p", "lp", instrument="ETH/USDC", token0="ETH", token1="USDC", lower=1000, upper=4000)
@@ -212,7 +210,9 @@ def test_adding_to_a_pool_is_no_gain_over_holding(life):
 
 @pytest.mark.parametrize("hours", [30, 20, 30.5])
 @pytest.mark.parametrize(("kind", "signed"), [("funding_received", 5), ("funding_paid", -5)])
-def test_funding_belongs_to_what_holding_on_would_have_made(life, hours, kind, signed):
+def test_funding_belongs_to_what_holding_on_would_have_made(
+    life: Life, hours: float, kind: str, signed: int
+) -> None:
     """The price never moves; funding of 5 comes at the exit, before it, or is posted half an hour after."""
     life.market("ETH/USDC:USDC", [2000] * 97)
     life.open(5, "p", "perp")
@@ -227,7 +227,7 @@ def test_funding_belongs_to_what_holding_on_would_have_made(life, hours, kind, s
 
 
 @pytest.mark.parametrize("kind", ["interest", "borrow_interest"])
-def test_interest_that_accrues_at_the_exit_would_have_come_all_the_same(life, kind):
+def test_interest_that_accrues_at_the_exit_would_have_come_all_the_same(life: Life, kind: str) -> None:
     life.market("ETH/USDC", {h: 2000 + max(0, h - 30) for h in range(97)})
     life.open(5, "p")
     life.fill(5, "p", "buy", 1, 2000)
@@ -239,7 +239,7 @@ def test_interest_that_accrues_at_the_exit_would_have_come_all_the_same(life, ki
     assert (p.hold_on, p.left_on_table) == approx((25, 25))
 
 
-def test_the_page_and_the_audit_agree_about_an_exit_with_funding(life):
+def test_the_page_and_the_audit_agree_about_an_exit_with_funding(life: Life) -> None:
     life.market("ETH/USDC:USDC", {h: 2000 + h for h in range(97)})
     life.open(5, "p", "perp")
     life.fill(5, "p", "buy", 2, 2005)
@@ -252,7 +252,7 @@ def test_the_page_and_the_audit_agree_about_an_exit_with_funding(life):
     assert row_of(document, "H-9", "exit").associated_pnl == approx(-50)
 
 
-def test_days_add_up_to_their_week_in_every_case_above(life):
+def test_days_add_up_to_their_week_in_every_case_above(life: Life) -> None:
     """All of them in one life."""
     life.market("ETH/USDC", {h: 2000 + (h * 37 % 23) for h in range(WEEK + 1)})
     life.market("BNB/USDC", {h: 500 + (h * 17 % 11) for h in range(WEEK + 1)})

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from itertools import pairwise
 from math import fsum
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,16 +15,9 @@ from hypothesis import strategies as st
 from retro.report import dump
 from retro.store.database import open_store
 from tests.worlds.lives import live, position, report
-from tests.worlds.oracle import DAY, WEEK, Life, clock, closes, components, instant, life_of
+from tests.worlds.oracle import DAY, WEEK, Life, approx, clock, closes, components, instant, life, life_of
 
-
-@pytest.fixture
-def life(tmp_path):
-    return Life(tmp_path)
-
-
-def approx(value):
-    return pytest.approx(value, abs=1e-9, rel=1e-12)
+__all__ = ["life"]
 
 
 # stated and computed
@@ -32,7 +27,9 @@ def approx(value):
 @pytest.mark.parametrize(
     "first", [{"value": 1000}, {"balances": {"USDC": 1000}}, {"value": 1000, "balances": {"USDC": 1000}}]
 )
-def test_a_later_statement_is_held_against_the_events_whichever_way_either_was_told(life, first, later):
+def test_a_later_statement_is_held_against_the_events_whichever_way_either_was_told(
+    life: Life, first: dict[str, Any], later: dict[str, Any]
+) -> None:
     """1,000 in the beginning, 400 on the second day, and nothing told in between."""
     life.tell(0, "equity", **first)
     life.tell(30, "equity", **later)
@@ -43,7 +40,7 @@ def test_a_later_statement_is_held_against_the_events_whichever_way_either_was_t
     assert closes(week.pnl) == approx(0)
 
 
-def test_balances_are_worth_what_their_marks_say_at_their_instant(life):
+def test_balances_are_worth_what_their_marks_say_at_their_instant(life: Life) -> None:
     """1 ETH and 100 USDC; at noon of the second day 1 ETH and 130: 30 that no event explains, the ETH moved as it did."""
     life.market("ETH/USDC", {0: 1000, 24: 1100, 36: 1200, 48: 1150})
     life.tell(0, "equity", balances={"ETH": 1, "USDC": 100})
@@ -54,14 +51,14 @@ def test_balances_are_worth_what_their_marks_say_at_their_instant(life):
     assert (first.wallet_pnl, second.wallet_pnl, second.total) == approx((100, 50, 80))
 
 
-def test_balances_that_nothing_prices_state_no_worth(life):
+def test_balances_that_nothing_prices_state_no_worth(life: Life) -> None:
     life.tell(0, "equity", balances={"USDC": 100})
     life.tell(30, "equity", balances={"USDC": 100, "DUST": 5})
     life.until(48)
     assert life.week().pnl.unattributed is None
 
 
-def test_balances_before_anything_moved_open_the_wallet_though_a_word_came_first(life):
+def test_balances_before_anything_moved_open_the_wallet_though_a_word_came_first(life: Life) -> None:
     """A decision at 0, the balances at 2: 1 ETH of the wallet moves with its market."""
     life.market("ETH/USDC", {0: 1000, 24: 1100})
     life.tell(0, "decision", action="hold", reasoning="hello")
@@ -71,7 +68,7 @@ def test_balances_before_anything_moved_open_the_wallet_though_a_word_came_first
     assert (components(day.pnl), day.equity[-1].equity) == (approx({"wallet_pnl": 100}), approx(1150))
 
 
-def test_the_first_statement_is_the_first_however_the_journal_is_cut(tmp_path):
+def test_the_first_statement_is_the_first_however_the_journal_is_cut(tmp_path: Path) -> None:
     """10,000 by balances and a gain of 10; 9,500 stated in a second reading: -510 that nothing explains, both ways."""
     events = Life(tmp_path)
     events.market("ETH/USDC", dict.fromkeys(range(97), 2000))
@@ -87,7 +84,7 @@ def test_the_first_statement_is_the_first_however_the_journal_is_cut(tmp_path):
     assert (pnl.total, pnl.unattributed) == approx((-500, -510))
 
 
-def told(path, name, *parts):
+def told(path: Any, name: Any, *parts: Any) -> Any:
     store = open_store(str(path / f"{name}.db"))
     for i, part in enumerate(parts):
         lines = b"".join(json.dumps(event).encode() + b"\n" for event in part)
@@ -96,7 +93,7 @@ def told(path, name, *parts):
     return store
 
 
-def documents(store, days=4):
+def documents(store: Any, days: Any = 4) -> Any:
     """Every review, as the bytes it prints."""
     spans = [(DAY * d, DAY * (d + 1)) for d in range(days)] + [(0, DAY * days)]
     return [dump(report(store, "a", span=(instant(a), instant(b)))) for a, b in spans]
@@ -108,7 +105,9 @@ AMOUNTS = st.integers(1, 10**7).map(lambda n: n / 1000)
 
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_statements_of_any_kind_give_the_same_bytes_in_any_split(tmp_path_factory, data):
+def test_statements_of_any_kind_give_the_same_bytes_in_any_split(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
     """Costs, owner's coins and statements at random; told at once, or in pieces with reviews in between."""
     path = tmp_path_factory.mktemp("w")
     life = Life(path)
@@ -139,7 +138,7 @@ def test_statements_of_any_kind_give_the_same_bytes_in_any_split(tmp_path_factor
 # what the wallet's coins made
 
 
-def test_positions_wallet_and_costs_add_up_and_the_wallet_has_its_line(life):
+def test_positions_wallet_and_costs_add_up_and_the_wallet_has_its_line(life: Life) -> None:
     """0.9 ETH lie in the wallet, 0.1 was burnt as gas at 2,100, a trade made 30, data cost 4."""
     life.market("ETH/USDC", {h: 2000 + 10 * h for h in range(WEEK + 1)})
     life.tell(0, "equity", balances={"USDC": 5000, "ETH": 1})
@@ -159,7 +158,7 @@ def test_positions_wallet_and_costs_add_up_and_the_wallet_has_its_line(life):
         assert closes(document.pnl) == approx(0)
 
 
-def test_coins_given_up_for_a_position_realise_what_they_made_in_the_wallet(life):
+def test_coins_given_up_for_a_position_realise_what_they_made_in_the_wallet(life: Life) -> None:
     """1 ETH opened at 2,000 and given up at 2,200 for a loan of it: 200 is the wallet's, what follows the position's."""
     life.market("ETH/USDC", {0: 2000, 10: 2200, 20: 2300, 48: 2300})
     life.tell(0, "equity", balances={"USDC": 100, "ETH": 1})
@@ -172,7 +171,7 @@ def test_coins_given_up_for_a_position_realise_what_they_made_in_the_wallet(life
     assert document.pnl.total == approx(300)
 
 
-def test_income_told_without_a_position_keeps_its_name_and_the_coins_move_in_the_wallet(life):
+def test_income_told_without_a_position_keeps_its_name_and_the_coins_move_in_the_wallet(life: Life) -> None:
     life.marks("ARB", {0: 1, 10: 2, 24: 3, 48: 3})
     life.tell(0, "equity", balances={"USDC": 100})
     life.flow(10, None, "reward", "ARB", 10)
@@ -183,7 +182,7 @@ def test_income_told_without_a_position_keeps_its_name_and_the_coins_move_in_the
 # tokens that come out of a pool and stay
 
 
-def pool(life, **withdrawn):
+def pool(life: Any, **withdrawn: Any) -> None:
     """1 ETH and 2,000 USDC into a pool at 2,000; out again at 2,100, 0.9 ETH of it; ETH ends at 2,400."""
     life.market("ETH/USDC", {0: 2000, 10: 2000, 29: 2100, 40: 2100, 50: 2400, WEEK: 2400})
     life.tell(0, "equity", balances={"USDC": 10000})
@@ -199,7 +198,7 @@ def pool(life, **withdrawn):
 
 
 @pytest.mark.parametrize("how", ["kept", "balances", "sold", "neither"])
-def test_tokens_withdrawn_in_kind_stay_where_the_agent_says_so(life, how):
+def test_tokens_withdrawn_in_kind_stay_where_the_agent_says_so(life: Life, how: str) -> None:
     """The pool made 0.9 x 2,100 + 2,200 - 4,000 = 90; 0.9 ETH that stayed make 0.9 x 300 = 270 more, in the wallet."""
     pool(life, **{"kept": {"kept": True}, "sold": {"kept": False}}.get(how, {}))
     shown = {"ETH": "0.9", "USDC": 8200}
@@ -218,7 +217,7 @@ def test_tokens_withdrawn_in_kind_stay_where_the_agent_says_so(life, how):
         assert getattr(week.pnl, name) == fsum(getattr(day, name) for day in days), name
 
 
-def test_tokens_that_stayed_are_in_every_later_statement(life):
+def test_tokens_that_stayed_are_in_every_later_statement(life: Life) -> None:
     """Kept 0.9 ETH: what the agent says it is worth at 2,400 agrees with its events."""
     pool(life, kept=True)
     life.tell(60, "equity", value=2200 + 6000 + 0.9 * 2400)
@@ -226,7 +225,7 @@ def test_tokens_that_stayed_are_in_every_later_statement(life):
     assert life.week().pnl.unattributed == approx(0)
 
 
-def test_balances_show_what_stayed_from_then_on_and_the_move_before_is_unattributed(life):
+def test_balances_show_what_stayed_from_then_on_and_the_move_before_is_unattributed(life: Life) -> None:
     """Shown at 55, when ETH has risen to 2,400 already: the 270 of the time between are what no event explains."""
     pool(life)
     life.tell(55, "equity", balances={"ETH": "0.9", "USDC": 8200})
@@ -236,7 +235,7 @@ def test_balances_show_what_stayed_from_then_on_and_the_move_before_is_unattribu
     assert (pnl.unattributed, pnl.wallet_pnl) == approx((270, 0))
 
 
-def test_what_was_put_into_the_next_pool_did_not_stay(life):
+def test_what_was_put_into_the_next_pool_did_not_stay(life: Life) -> None:
     """0.9 ETH out of one pool and into another; the balances count the pool's: nothing lies in the wallet."""
     pool(life)
     life.open(31, "q", "lending", instrument="ETH")
@@ -248,7 +247,7 @@ def test_what_was_put_into_the_next_pool_did_not_stay(life):
     assert life_of(week, "q").period_pnl == approx(270)
 
 
-def test_a_wallet_day_remembers_what_may_have_stayed(tmp_path):
+def test_a_wallet_day_remembers_what_may_have_stayed(tmp_path: Path) -> None:
     """The withdrawal on one day, the balances on the next, told in two readings or in one."""
     life = Life(tmp_path)
     pool(life)

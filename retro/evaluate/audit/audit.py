@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from playbook.citation import resolve
-from retro.accounting.books import agree
+from retro.accounting.attribution import agree
 from retro.evaluate.audit.history import RECORD, History, identity
 from retro.invariant import invariant
 from retro.kernels import audit as kernel

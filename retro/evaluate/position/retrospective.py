@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import fsum
 from typing import TYPE_CHECKING, Any, Final
 
-from retro.accounting.books import YIELD_KINDS, agree, attribution, signed_sum
+from retro.accounting.attribution import YIELD_KINDS, agree, attribution, signed_sum
 from retro.evaluate.position.alternatives import holding_on, inaction, vs_hold
 from retro.evaluate.position.checkpoints import drawn, post_exit, trajectory
 from retro.evaluate.position.costs import NO_SLIPPAGE, fees_between, slippage
