@@ -305,7 +305,7 @@ class Conflict:
 class MarkSeries:
     """Marks of one instrument; `agent` None means shared by all agents.
 
-    `t` int64 milliseconds, ascending, unique; `price` float64; `low` and `high` float64 or None when unknown.
+    `t` int64 microseconds, ascending, unique; `price` float64; `low` and `high` float64 or None when unknown.
     Prices of a shared series are in the instrument's own quote, an agent's in its base currency.
     """
 

@@ -96,7 +96,7 @@ def _line(series: MarkSeries) -> PriceLine:
     price = series.price
     low = price if series.low is None else np.where(np.isnan(series.low), price, series.low)
     high = price if series.high is None else np.where(np.isnan(series.high), price, series.high)
-    return PriceLine(series.t * 1000, price, low, high)
+    return PriceLine(series.t, price, low, high)
 
 
 def _prefer(first: PriceLine, second: PriceLine) -> PriceLine:

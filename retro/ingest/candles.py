@@ -58,8 +58,8 @@ def candles_series(
     for part in read_tables(path, _SAMPLE):
         if not part.candles:
             raise InputError(f"{path} holds no candles; its columns must be date, open, high, low, close")
-        stamp = part.t + timeframe_us // 1000
-        inside = _rows(part, (stamp >= -(-start // 1000)) & (stamp <= end // 1000))
+        stamp = part.t + timeframe_us
+        inside = _rows(part, (stamp >= start) & (stamp <= end))
         series, bad = from_candles(path, instrument, inside, timeframe_us)
         parts.extend(series)
         if faults is not None:
@@ -90,9 +90,8 @@ def from_candles(
     bad = np.flatnonzero(reason)
     faults = [Fault(where, int(table.line[row]), texts[reason[row]]) for row in bad]
     usable = _rows(table, reason == 0)
-    return series_of(
-        None, instrument, usable.t + timeframe_us // 1000, usable.price, usable.low, usable.high
-    ), faults
+    marks = series_of(None, instrument, usable.t + timeframe_us, usable.price, usable.low, usable.high)
+    return marks, faults
 
 
 def series_of(
@@ -103,7 +102,7 @@ def series_of(
     low: NDArray[np.float64] | None = None,
     high: NDArray[np.float64] | None = None,
 ) -> list[MarkSeries]:
-    """Marks in any order as series with ascending, unique `t` (milliseconds); none of nothing.
+    """Marks in any order as series with ascending, unique `t` (microseconds); none of nothing.
 
     Identical duplicates fall together. A second price for an instant goes into a second series, for the store to
     report as a conflict: the one that came first stands.
@@ -150,12 +149,12 @@ def _median_gap(path: str, table: PriceTable) -> int:
         raise InputError(f"{path} has too few candles to tell their length; {ask}")
     if len(table.t) >= _SAMPLE // 2 and bool(np.any(np.diff(table.t) < 0)):
         raise InputError(f"{path} is not in order of time, so the candles' length is not known; {ask}")
-    return int(np.median(np.diff(opens))) * 1000
+    return int(np.median(np.diff(opens)))
 
 
 def _batch(path: str, instrument: str, table: PriceTable, length: int, now: int) -> Batch:
     step = length if table.candles else 0
-    late = table.t > (now + DAY) // 1000
+    late = table.t > now + DAY
     early = table.t < 0
     faults = [
         *(Fault(path, int(row), "time: is more than a day ahead of the clock") for row in table.line[late]),
@@ -163,7 +162,7 @@ def _batch(path: str, instrument: str, table: PriceTable, length: int, now: int)
     ]
     complete = ~(late | early)
     if table.candles:
-        complete &= table.t + step // 1000 <= now // 1000
+        complete &= table.t + step <= now
     series, bad = from_candles(path, instrument, _rows(table, complete), step)
     every = sorted([*table.faults, *faults, *bad], key=lambda fault: fault.line or 0)
     return Batch(marks=series, faults=every, events=int(complete.sum()) - len(bad))

@@ -31,6 +31,7 @@ __all__ = ["PriceTable", "read_tables"]
 
 _TIME_NAMES: Final = ("open_time", "timestamp", "date", "datetime", "time")
 _NO_TIME: Final = np.iinfo(np.int64).min
+_LAST: Final = np.iinfo(np.int64).max
 _NAIVE: Final = re.compile(r"\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?)?$", re.ASCII)
 _EPOCH: Final = re.compile(r"\d{1,19}(\.\d*)?$", re.ASCII)
 _NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$", re.ASCII)
@@ -38,7 +39,7 @@ _NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class PriceTable:
-    """Rows of a price file: `line` counts from 1, `t` is int64 milliseconds UTC, prices are float64.
+    """Rows of a price file: `line` counts from 1, `t` is int64 microseconds UTC, prices are float64.
 
     `candles` tells whether `t` is a candle's open. A price that could not be read is NaN and has its fault already
     in `faults`, whose rows are not among the others.
@@ -171,30 +172,30 @@ def _number_of(name: str, text: str) -> float:
 
 
 def _time_of(text: str, *, naive: bool) -> int:
-    """Milliseconds of a cell: RFC 3339 or an epoch; `naive`: a time without offset is UTC, as exchanges dump it."""
+    """Microseconds of a cell: RFC 3339 or an epoch; `naive`: a time without offset is UTC, as exchanges dump it."""
     if _EPOCH.match(text):
         whole, _, fraction = text.partition(".")
         t = int(whole)
         if t < 10**11:
-            return t * 1000 + int(fraction[:3].ljust(3, "0"))
-        return t if t < 10**14 else t // 1000 if t < 10**17 else t // 1_000_000
+            return t * 1_000_000 + int(fraction[:6].ljust(6, "0"))
+        return t * 1000 if t < 10**14 else t if t < 10**17 else t // 1000
     try:
         if naive and (match := _NAIVE.match(text)):
-            return parse_instant(text + ("Z" if match[1] else "T00:00Z")) // 1000
-        return parse_instant(text) // 1000
+            return parse_instant(text + ("Z" if match[1] else "T00:00Z"))
+        return parse_instant(text)
     except ValueError as error:
         raise ValueError(f"time: {why_no_instant(text, error)}") from None
 
 
-def _epoch_ms(values: NDArray[Any]) -> NDArray[np.int64]:
+def _epoch_us(values: NDArray[Any]) -> NDArray[np.int64]:
     """Epochs in s, ms, us or ns, told apart by their size (each unit covers 1973 to 5138)."""
     whole = np.asarray(values, np.float64)
     seconds, millis, micros = whole < 1e11, whole < 1e14, whole < 1e17
     integers = values.astype(np.int64)
     result: NDArray[np.int64] = np.where(
         seconds,
-        integers * 1000,
-        np.where(millis, integers, np.where(micros, integers // 1000, integers // 1_000_000)),
+        integers * 1_000_000,
+        np.where(millis, integers * 1000, np.where(micros, integers, integers // 1000)),
     )
     return result
 
@@ -302,17 +303,17 @@ def _arrow_times(path: str, column: Any, *, naive: bool) -> NDArray[np.int64]:
         kind = column.type
     if pa.types.is_timestamp(kind):
         ticks = column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
-        per_ms = {"s": 0, "ms": 1, "us": 1000, "ns": 1_000_000}[kind.unit]
-        t = ticks // per_ms if per_ms else ticks * 1000
+        each = {"s": 1_000_000, "ms": 1000, "us": 1, "ns": 1}[kind.unit]
+        t = ticks // 1000 if kind.unit == "ns" else np.clip(ticks, -_LAST // each, _LAST // each) * each
     elif pa.types.is_integer(kind) or pa.types.is_floating(kind):
         values = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         missing |= ~np.isfinite(values) | (values < 0) | (values >= 2**63)
         if pa.types.is_integer(kind):
             values = column.fill_null(0).to_numpy(zero_copy_only=False)
-            t = _epoch_ms(np.where(missing, 0, values))
+            t = _epoch_us(np.where(missing, 0, values))
         else:
             values = np.where(missing, 0.0, values)
-            t = np.where(values < 1e11, np.floor(values * 1000).astype(np.int64), _epoch_ms(values))
+            t = np.where(values < 1e11, np.rint(values * 1e6).astype(np.int64), _epoch_us(values))
     else:
         raise InputError(f"{path}: its time column holds {kind}; write timestamps")
     return np.where(missing, _NO_TIME, t).astype(np.int64)

@@ -53,6 +53,7 @@ __all__ = [
     "name_of",
     "schema_version",
     "series",
+    "source_agents",
     "within",
 ]
 
@@ -149,8 +150,12 @@ mark_blocks: Final = Table(
     Column("price", LargeBinary, nullable=False),
     Column("low", LargeBinary),
     Column("high", LargeBinary),
+    Column("micros", LargeBinary),
 )
-"""The marks of one UTC day (counted from the epoch), little-endian: `at_ms` int64 milliseconds, the rest float64."""
+"""The marks of one UTC day (counted from the epoch), little-endian: `at_ms` int64 whole milliseconds, prices float64.
+
+`micros` uint16: the microseconds beyond them; null where all are 0, as of candles, and in blocks of old databases.
+"""
 
 mark_corrections: Final = Table(
     "mark_corrections",
@@ -163,8 +168,9 @@ mark_corrections: Final = Table(
     Column("high", Double),
     Column("place", Text, nullable=False),
     Column("reason", Text, nullable=False),
+    Column("micros", BigInteger, nullable=False, server_default="0"),
 )
-"""What a mark was before it was replaced."""
+"""What a mark was before it was replaced; its instant is `at_ms` milliseconds and `micros` microseconds."""
 
 faults: Final = Table(
     "faults",
@@ -175,8 +181,20 @@ faults: Final = Table(
     Column("place", Text, nullable=False),
     Column("line", BigInteger),
     Column("reason", Text, nullable=False),
+    Column("agent", Text),
 )
-"""Foreign data that could not be used; `key` is a digest, so that the same fault is kept once."""
+"""Foreign data that could not be used; `key` is a digest, so that the same fault is kept once.
+
+`agent`: whom the line named; null where it named nobody, and then the fault is of all agents of its source.
+"""
+
+source_agents: Final = Table(
+    "source_agents",
+    metadata,
+    Column("agent", BigInteger, ForeignKey("agents.key"), primary_key=True, autoincrement=False),
+    Column("source", Text, primary_key=True),
+)
+"""Of which agents a source has told."""
 
 _LONGEST_NAME: Final = 500
 _INGEST_LOCK: Final = 0x52455452_01

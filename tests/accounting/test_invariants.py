@@ -26,7 +26,7 @@ GRID = [T0, T0 + DAY, T0 + 2 * DAY, T0 + 3 * DAY]
 
 def prices() -> Prices:
     t = np.arange(T0, T0 + 3 * DAY, DAY // 4)
-    marks = MarkSeries("bot", "ETH/USDC", t // 1000, 2000 + np.arange(len(t), dtype=np.float64) * 1.5)
+    marks = MarkSeries("bot", "ETH/USDC", t, 2000 + np.arange(len(t), dtype=np.float64) * 1.5)
     return Prices("USDC", {"ETH/USDC": marks}, {})
 
 

@@ -276,8 +276,8 @@ def marks(batches: list[Batch]) -> dict[str, tuple[int, int, int]]:
     assert all(mark_series.agent is None for mark_series in series)
     return {
         mark_series.instrument: (
-            int(mark_series.t[0]) * 1000,
-            int(mark_series.t[-1]) * 1000,
+            int(mark_series.t[0]),
+            int(mark_series.t[-1]),
             len(mark_series.t),
         )
         for mark_series in series
@@ -312,7 +312,7 @@ def test_the_older_json_candles_give_marks_too(tmp_path: Path, name: str, opener
     path = write(tmp_path / "t.sqlite", [simple(timeframe=60)])
     batches = list(read(path, candles=tmp_path, now=NOW))
     (series,) = [series for batch in batches for series in batch.marks]
-    assert (series.t * 1000 - start).tolist() == [2 * HOUR, 3 * HOUR, 5 * HOUR]
+    assert (series.t - start).tolist() == [2 * HOUR, 3 * HOUR, 5 * HOUR]
     assert series.price.tolist() == [3.0, 4.0, 6.0]
     assert [fault.line for batch in batches for fault in batch.faults] == [4]
     (tmp_path / name).write_bytes(b"[[1, 2], [3]]")

@@ -146,9 +146,9 @@ def test_marks_become_series_of_their_agent() -> None:
     assert batch.events == 7
     assert [row.type for row in batch.rows] == ["death"]
     series = {(m.agent, m.instrument, tuple(m.t.tolist()), tuple(m.price.tolist())) for m in batch.marks}
-    t = at // 1000
+    t = at // 1000 * 1000
     assert series == {
-        ("alpha", "ETH/USDC", (t, t + 60_000), (3000.0, 3001.5)),
+        ("alpha", "ETH/USDC", (t, t + 60_000_000), (3000.0, 3001.5)),
         ("alpha", "ETH/USDC", (t,), (3999.0,)),  # the second price for an instant, for the store to refuse
         ("alpha", "ETH", (t,), (2990.0,)),
         ("beta", "ETH/USDC", (t,), (1.0,)),

@@ -43,7 +43,8 @@ def whole(path: Path, timeframe: str | None = None, *, now: int = NOW) -> Batch:
 
 
 def rows(series: MarkSeries) -> list[tuple[Any, ...]]:
-    columns = [series.t, series.price, *(c for c in (series.low, series.high) if c is not None)]
+    """Instants in milliseconds, as the files of these tests have them."""
+    columns = [series.t // 1000, series.price, *(c for c in (series.low, series.high) if c is not None)]
     return list(zip(*(c.tolist() for c in columns), strict=True))
 
 
@@ -61,6 +62,18 @@ def test_a_price_is_a_mark_at_its_instant(tmp_path: Path) -> None:
     assert rows(series) == [(NOON, 3000.5), (NOON + 60_000, 3001.0)]
     assert (batch.events, batch.faults) == (2, [])
     assert rows(whole(path, "1h").marks[0]) == rows(series), "a timeframe says nothing about prices"
+
+
+@pytest.mark.parametrize("stamp", ["2026-03-01T12:00:00.123456Z", f"{NOON * 1000 + 123456}", f"{NOON // 1000}.123456"])
+def test_a_price_keeps_the_microseconds_it_was_told_with(tmp_path: Path, stamp: str) -> None:
+    (series,) = whole(csv(tmp_path, f"timestamp,price\n{stamp},3000\n")).marks
+    assert series.t.tolist() == [NOON * 1000 + 123456]
+    for kind in ("us", "ns"):
+        path = tmp_path / f"{kind}.parquet"
+        date = pa.array([NOON * 1000 + 123456], pa.timestamp("us", "UTC")).cast(pa.timestamp(kind, "UTC"))
+        write(path, pa.table({"date": date, "close": [1.0]}))
+        (series,) = whole(path, "1m", now=NOW).marks
+        assert series.t.tolist() == [NOON * 1000 + 123456 + 60_000_000]
 
 
 @pytest.mark.parametrize(
@@ -137,7 +150,7 @@ def test_a_candle_not_complete_is_left_out_without_a_fault(tmp_path: Path) -> No
     for now, complete in ((NOON + 3 * H, 3), (NOON + 3 * H - 1, 2), (NOON + H, 1)):
         batch = whole(path, "1h", now=now * 1000)
         assert (batch.events, batch.faults) == (complete, [])
-        assert [m.t.tolist()[-1] for m in batch.marks] == [NOON + complete * H]
+        assert [m.t.tolist()[-1] for m in batch.marks] == [(NOON + complete * H) * 1000]
 
 
 def test_order_and_duplicates_do_not_matter_and_a_second_price_is_left_to_the_store(tmp_path: Path) -> None:
@@ -312,7 +325,7 @@ def test_a_file_read_in_parts_is_the_file_read_at_once(tmp_path: Path) -> None:
 )
 def test_series_lose_no_price_and_each_is_in_order(marks: list[tuple[int, float, float]]) -> None:
     t, price, low = (np.array([m[i] for m in marks]) for i in range(3))
-    layers = series_of("alpha", "X", t.astype(np.int64), price.astype(float), low.astype(float))
+    layers = series_of("alpha", "X", t.astype(np.int64) * 1000, price.astype(float), low.astype(float))
     assert {row for layer in layers for row in rows(layer)} == set(marks)
     firsts: dict[Any, Any] = {}
     for mark in marks:

@@ -32,7 +32,7 @@ def series(
     points: dict[int, Any], agent: str | None = None, instrument: str = "ETH/USDC", **columns: Any
 ) -> MarkSeries:
     """Marks at instants in microseconds; `low` and `high` where they are given."""
-    t = np.array([at // MS for at in points], np.int64)
+    t = np.array(list(points), np.int64)
     bounds = {name: np.array(values, float) for name, values in columns.items()}
     return MarkSeries(agent, instrument, t, np.array(list(points.values()), float), **bounds)
 
@@ -53,7 +53,7 @@ def points(mark_series: MarkSeries | None) -> dict[int, float]:
     return (
         {}
         if mark_series is None
-        else dict(zip((mark_series.t * MS).tolist(), mark_series.price.tolist(), strict=True))
+        else dict(zip(mark_series.t.tolist(), mark_series.price.tolist(), strict=True))
     )
 
 
@@ -111,7 +111,7 @@ def test_a_second_price_for_an_instant_is_a_conflict_and_is_kept_back(store: Sto
 
 
 def test_a_series_may_tell_an_instant_twice_and_out_of_order(store: Store) -> None:
-    t = np.array([T0 + HOUR, T0, T0, T0 + HOUR, T0], np.int64) // MS
+    t = np.array([T0 + HOUR, T0, T0, T0 + HOUR, T0], np.int64)
     mark_series = MarkSeries(None, "ETH/USDC", t, np.array([2.0, 1.0, 1.0, 5.0, 7.0]))
     added = add(store, mark_series, lines=[1, 2, 3, 4, 5])
     assert outcome(added) == {"stored": 2, "unchanged": 1, "conflicts": 2}
@@ -184,8 +184,8 @@ def test_an_empty_series_is_nothing(store: Store) -> None:
 
 def test_many_candles_in_one_go(store: Store) -> None:
     """35,000 candles of five minutes, then the same with one more: 122 blocks and then one."""
-    t = T0 // MS + 300_000 * np.arange(35_000)
-    price = 3000 + np.sin(t / 1e7)
+    t = T0 + 300_000_000 * np.arange(35_000)
+    price = 3000 + np.sin(t / 1e10)
     candles = MarkSeries(None, "ETH/USDC", t, price, price - 1, price + 1)
     assert outcome(add(store, candles)) == {"stored": 35_000}
     with store.read() as conn:
@@ -329,7 +329,7 @@ def test_add_agrees_with_a_dictionary(store: Store, batches: list[list[tuple[int
             mark_series = MarkSeries(
                 None,
                 name,
-                np.array([(T0 + slot * 7 * HOUR) // MS for slot, *_ in batch], np.int64),
+                np.array([T0 + slot * 7 * HOUR for slot, *_ in batch], np.int64),
                 np.array([price for _, price, _ in batch], float),
                 low=np.array([0.5 if low else np.nan for *_, low in batch], float),
             )

@@ -31,6 +31,7 @@ RELEASED = {
     "retro/store/migrations/steps/0004_spend.sql": "6eddd9ce1d444586e2d76738a1b7bbc55a3e2dd5d058b93d580073adf596bee6",
     "retro/store/migrations/steps/0005_proposals.sql": "bc3dada530762718b129ee65a4b764f0ae8d2c8d42f69f408d3329014d362e11",
     "retro/store/migrations/steps/0006_origin.sql": "e601d3f8561c6fc51657ae96115058f3a372691130799729dbc207153ee67dc0",
+    "retro/store/migrations/steps/0007_marks.sql": "cd9e3350a5f98edff89ca51060b891c7e3a6241f9fa79d483ccad638aac94716",
 }
 """Every step's file -> the SHA-256 of its bytes."""
 

@@ -106,7 +106,7 @@ class Life:
             np.array([ranges[h][side] for h in hours], float) if ranges is not None else None
             for side in (0, 1)
         )
-        t = np.array([instant(h) // 1000 for h in hours], np.int64)
+        t = np.array([instant(h) for h in hours], np.int64)
         price = np.array([price_at[h] for h in hours], float)
         self.shared.append(MarkSeries(None, instrument, t, price, low, high))
 

@@ -286,5 +286,5 @@ def _count_marks(conn: Connection, series: MarkSeries, added: marks.AddedMarks, 
     owner = series.agent
     done.stored += added.stored + added.replaced + added.completed
     if added.first_at is not None:
-        invalidate_for_marks(conn, owner, added.first_at, int(series.t.max()) * 1000)
+        invalidate_for_marks(conn, owner, added.first_at, int(series.t.max()))
         done.agents |= {owner} if owner is not None else set()

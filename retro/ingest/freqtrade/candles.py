@@ -90,10 +90,10 @@ def series(path: Path, pair: str, timeframe: int, start: int, end: int, faults: 
     if not path.name.endswith((".json", ".json.gz")):
         return candles_series(str(path), pair, timeframe, start, end, faults)
     rows = _json_rows(path)
-    stamp = rows[:, 0] + timeframe // 1000
-    inside = np.flatnonzero((stamp >= -(-start // 1000)) & (stamp <= end // 1000))
+    stamp = rows[:, 0] * 1000 + timeframe
+    inside = np.flatnonzero((stamp >= start) & (stamp <= end))
     opens, _, high, low, close = (rows[inside, column] for column in range(5))
-    table = PriceTable(True, inside + 1, opens.astype(np.int64), close, low, high)
+    table = PriceTable(True, inside + 1, opens.astype(np.int64) * 1000, close, low, high)
     marks, bad = from_candles(str(path), pair, table, timeframe)
     faults.extend(bad)
     return marks[0] if marks else MarkSeries(None, pair, np.empty(0, np.int64), np.empty(0))

@@ -100,7 +100,7 @@ class _Collected:
     def _mark(self, row: EventRow) -> None:
         mark = cast("Mark", decode(row.body, row.at))
         key = (row.agent, mark.instrument or mark.asset or "")
-        self._marks.setdefault(key, []).append((row.at // 1000, float(mark.price)))
+        self._marks.setdefault(key, []).append((row.at, float(mark.price)))
         self._marked += 1
 
     def batch(self, reader: EventReader) -> Batch:

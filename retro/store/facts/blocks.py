@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from retro.periods import DAY
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -14,12 +16,13 @@ if TYPE_CHECKING:
     from retro.model import MarkSeries
 
 __all__ = [
-    "DAY_MS",
     "MarkColumns",
     "Meeting",
     "Packed",
     "ascending",
     "day_blocks",
+    "finer",
+    "instants",
     "joined",
     "meet",
     "pack",
@@ -27,14 +30,14 @@ __all__ = [
     "unpack",
 ]
 
-DAY_MS: Final = 86_400_000
+Packed = tuple[bytes, bytes, bytes | None, bytes | None, bytes | None]
+"""A day as it is stored: whole milliseconds, price, low, high, the microseconds beyond the milliseconds."""
 
-Packed = tuple[bytes, bytes, bytes | None, bytes | None]
-"""A day as it is stored: t, price, low, high."""
+_MS: Final = 1000
 
 
 class MarkColumns(NamedTuple):
-    """Marks in ascending order of `t` (int64 ms); `low` and `high` are float64, NaN where unknown."""
+    """Marks in ascending order of `t` (int64 us); `low` and `high` are float64, NaN where unknown."""
 
     t: NDArray[np.int64]
     price: NDArray[np.float64]
@@ -71,8 +74,8 @@ def ascending(series: MarkSeries) -> tuple[MarkColumns, NDArray[np.int64]]:
 
 
 def stretches(t: NDArray[np.int64], days: int) -> Iterator[slice]:
-    """Slices of ascending instants (ms) that touch at most so many UTC days each."""
-    day = t // DAY_MS
+    """Slices of ascending instants (us) that touch at most so many UTC days each."""
+    day = t // DAY
     starts = np.flatnonzero(np.diff(day, prepend=day[:1] - 1))[::days]
     return (slice(start, end) for start, end in zip(starts, [*starts[1:], len(t)], strict=True))
 
@@ -100,40 +103,68 @@ def joined(old: MarkColumns, new: MarkColumns) -> MarkColumns:
     return both.at(np.argsort(both.t, kind="stable"))
 
 
+def finer(columns: MarkColumns) -> NDArray[np.bool_]:
+    """Which marks of whole milliseconds were told again, of the same price, with microseconds: those say it better.
+
+    Marks were once kept in milliseconds; whoever tells them again as he wrote them must not have each of them twice.
+    """
+    coarse = (columns.t % _MS == 0) & np.isnan(columns.low) & np.isnan(columns.high)
+    again = np.zeros(len(columns.t), bool)
+    ahead = 1
+    while coarse.any():
+        near = columns.t[:-ahead] // _MS == columns.t[ahead:] // _MS
+        if not near.any():
+            break
+        again[:-ahead] |= coarse[:-ahead] & near & (columns.price[:-ahead] == columns.price[ahead:])
+        ahead += 1
+    return again
+
+
 def day_blocks(columns: MarkColumns, days: NDArray[np.int64]) -> Iterator[tuple[int, Packed]]:
     """The marks of each of these UTC days, packed."""
-    starts = np.searchsorted(columns.t, days * DAY_MS)
-    ends = np.searchsorted(columns.t, (days + 1) * DAY_MS)
+    starts = np.searchsorted(columns.t, days * DAY)
+    ends = np.searchsorted(columns.t, (days + 1) * DAY)
     for day, start, end in zip(days.tolist(), starts.tolist(), ends.tolist(), strict=True):
         yield day, pack(columns.at(slice(start, end)))
 
 
 def pack(columns: MarkColumns) -> Packed:
-    """Little-endian bytes of each column; None for a low or high that is unknown throughout."""
+    """Little-endian bytes of each column; None for a low or high that is unknown throughout, and for no microseconds."""
     low, high = (
         None if np.isnan(column).all() else column.astype("<f8", copy=False).tobytes()
         for column in (columns.low, columns.high)
     )
+    millis = columns.t // _MS
+    beyond = columns.t - millis * _MS
     return (
-        columns.t.astype("<i8", copy=False).tobytes(),
+        millis.astype("<i8", copy=False).tobytes(),
         columns.price.astype("<f8", copy=False).tobytes(),
         low,
         high,
+        beyond.astype("<u2").tobytes() if beyond.any() else None,
     )
 
 
+def instants(at_ms: bytes, micros: bytes | None) -> NDArray[np.int64]:
+    """The instants of a block (us, ascending)."""
+    t = np.frombuffer(at_ms, "<i8").astype(np.int64, copy=False) * _MS
+    return t if micros is None else t + np.frombuffer(micros, "<u2")
+
+
 def unpack(blocks: Sequence[Packed]) -> MarkColumns:
-    """The marks of blocks in order of day."""
+    """The marks of blocks in order of day; `ValueError` where a block is damaged."""
     t, price, low, high = [], [], [], []
     for packed in blocks:
-        t.append(np.frombuffer(packed[0], "<i8"))
+        t.append(instants(packed[0], packed[4]))
         price.append(np.frombuffer(packed[1], "<f8"))
         unknown = np.full(len(t[-1]), np.nan)
         low.append(unknown if packed[2] is None else np.frombuffer(packed[2], "<f8"))
         high.append(unknown if packed[3] is None else np.frombuffer(packed[3], "<f8"))
+        if not len(t[-1]) == len(price[-1]) == len(low[-1]) == len(high[-1]):
+            raise ValueError("its columns differ in length")
     if not t:
         return MarkColumns(np.empty(0, np.int64), np.empty(0), np.empty(0), np.empty(0))
     return MarkColumns(
-        np.concatenate(t).astype(np.int64, copy=False),
+        np.concatenate(t),
         *(np.concatenate(column).astype(np.float64, copy=False) for column in (price, low, high)),
     )

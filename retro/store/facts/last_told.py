@@ -9,7 +9,8 @@ from sqlalchemy import func, select
 
 from retro.model import FACT_TYPES
 from retro.store.facts.agents import key_query
-from retro.store.facts.blocks import DAY_MS
+from retro.periods import DAY
+from retro.store.facts.blocks import instants as instants_of
 from retro.store.schema import events, mark_blocks, name_of
 from retro.store.schema import series as mark_series
 
@@ -36,16 +37,16 @@ def last_told(conn: Connection, agent: Agent, until: int) -> int:
     columns = mark_series.c
     series = select(columns.key).where(columns.owner == name_of(agent.name), columns.first_at <= until)
     for key in conn.execute(series).scalars():
-        instants += _last_mark(conn, key, until // 1000)
+        instants += _last_mark(conn, key, until)
     return max(instants, default=0)
 
 
-def _last_mark(conn: Connection, series: int, until_ms: int) -> list[int]:
+def _last_mark(conn: Connection, series: int, until: int) -> list[int]:
     """The last mark of a series at or before an instant, of its last two days that began by then; else nothing."""
     blocks = mark_blocks.c
-    days = select(blocks.at_ms).where(blocks.series == series, blocks.day <= until_ms // DAY_MS)
-    for packed in conn.execute(days.order_by(blocks.day.desc()).limit(2)).scalars():
-        stamps = np.frombuffer(packed, "<i8")
-        if inside := int(np.searchsorted(stamps, until_ms, "right")):
-            return [int(stamps[inside - 1]) * 1000]
+    days = select(blocks.at_ms, blocks.micros).where(blocks.series == series, blocks.day <= until // DAY)
+    for packed in conn.execute(days.order_by(blocks.day.desc()).limit(2)):
+        stamps = instants_of(*packed)
+        if inside := int(np.searchsorted(stamps, until, "right")):
+            return [int(stamps[inside - 1])]
     return []

@@ -1,6 +1,6 @@
 """Marks as column blocks: one row per owner, instrument and UTC day, so that a window reads only its own days.
 
-Append-only and one price an instant. Instants of callers are microseconds, those of a series milliseconds.
+Append-only and one price an instant. Instants are microseconds.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import numpy as np
 from sqlalchemy import Select, insert, select, update
 
 from retro.model import Conflict, MarkSeries
-from retro.periods import format_instant
+from retro.periods import DAY, format_instant
 from retro.store.facts.agents import extend_life, key_of
 from retro.store.facts.blocks import (
-    DAY_MS,
     MarkColumns,
     Packed,
     ascending,
     day_blocks,
+    finer,
     joined,
     meet,
     stretches,
@@ -38,17 +38,18 @@ if TYPE_CHECKING:
 __all__ = ["AddedMarks", "add", "first_after", "instruments", "last_at_or_before", "load"]
 
 _DAYS_AT_ONCE: Final = 64
-_VALUES: Final = {"sqlite": "?, ?, ?, ?, ?, ?", "postgresql": "%s, %s, %s, %s, %s, %s"}
+_VALUES: Final = {"sqlite": ", ".join("?" * 7), "postgresql": ", ".join(["%s"] * 7)}
 _UPSERT: Final = (
-    "INSERT INTO mark_blocks (series, day, at_ms, price, low, high) VALUES ({})"
+    "INSERT INTO mark_blocks (series, day, at_ms, price, low, high, micros) VALUES ({})"
     " ON CONFLICT (series, day) DO UPDATE"
-    " SET at_ms = excluded.at_ms, price = excluded.price, low = excluded.low, high = excluded.high"
+    " SET at_ms = excluded.at_ms, price = excluded.price, low = excluded.low, high = excluded.high,"
+    " micros = excluded.micros"
 )
 
 
 @dataclass(slots=True)
 class AddedMarks:
-    """What became of the marks: `stored` anew, `completed` by a low or high, `replaced`, `unchanged`, or `conflicts`.
+    """What became of the marks: `stored` anew, `completed` by a low, a high or microseconds, `replaced`, `unchanged`, or `conflicts`.
 
     `first_at`: the earliest instant at which anything changed; None when nothing did.
     """
@@ -101,16 +102,16 @@ def add(
             which = remaining[first[part]]
             _merge(conn, provenance, added, given.at(which), None if numbers is None else numbers[which])
         remaining = np.delete(remaining, first)
-    if series.agent is not None and added.stored:
+    if series.agent is not None and (added.stored or added.completed):
         agent = key_of(conn, series.agent)
-        extend_life(conn, agent, int(given.t[0]) * 1000, int(given.t[-1]) * 1000, added.stored)
+        extend_life(conn, agent, int(given.t[0]), int(given.t[-1]), added.stored)
     return added
 
 
 def _series_key(conn: Connection, series: MarkSeries, given: MarkColumns) -> int:
     """The key of the series, made when there is none and widened to the given instants."""
     owner, instrument = _owner(series.agent), name_of(series.instrument)
-    first, last = int(given.t[0]) * 1000, int(given.t[-1]) * 1000
+    first, last = int(given.t[0]), int(given.t[-1])
     columns = mark_series.c
     row = conn.execute(
         select(columns.key, columns.first_at, columns.last_at).where(
@@ -135,7 +136,7 @@ def _merge(
     lines: NDArray[np.int64] | None,
 ) -> None:
     """Bring new marks (unique instants) into the blocks of their days and count what became of them."""
-    days = mark_blocks.c.day.between(int(new.t[0]) // DAY_MS, int(new.t[-1]) // DAY_MS)
+    days = mark_blocks.c.day.between(int(new.t[0]) // DAY, int(new.t[-1]) // DAY)
     old = _columns(conn, _blocks(mark_blocks.c.series == provenance.key, days))
     place, matched, clash, fills = meet(old, new)
     then = old.at(place[fills])
@@ -149,14 +150,23 @@ def _merge(
         _keep_corrected(conn, provenance, old.at(place[clash]))
         changes.append(new.at(clash))
         added.replaced += int(clash.sum())
+    change = MarkColumns(*(np.concatenate(columns) for columns in zip(*changes, strict=True)))
+    both = joined(old, change)
+    again = finer(both)
     added.stored += int((~matched).sum())
     added.completed += int(fills.sum())
     added.unchanged += int((matched & ~clash & ~fills).sum())
-    change = MarkColumns(*(np.concatenate(columns) for columns in zip(*changes, strict=True)))
+    if again.any():
+        dropped = both.t[again]
+        of_old = int(np.isin(dropped, old.t, assume_unique=True).sum())
+        added.stored -= len(dropped)
+        added.completed += of_old
+        added.unchanged += len(dropped) - of_old
+        change = change.at(~np.isin(change.t, dropped, assume_unique=True))
     if len(change.t):
-        earliest = int(change.t.min()) * 1000
+        earliest = int(change.t.min())
         added.first_at = earliest if added.first_at is None else min(earliest, added.first_at)
-        _write(conn, provenance.key, joined(old, change), np.unique(change.t // DAY_MS))
+        _write(conn, provenance.key, both.at(~again), np.unique(change.t // DAY))
 
 
 def _write(conn: Connection, key: int, columns: MarkColumns, days: NDArray[np.int64]) -> None:
@@ -175,7 +185,7 @@ def _conflicts(
             for name, was, now in zip(MarkColumns._fields[1:], old[1:], new[1:], strict=True)
             if not isnan(was[i]) and not isnan(now[i]) and was[i] != now[i]
         )
-        at = format_instant(int(new.t[i]) * 1000)
+        at = format_instant(int(new.t[i]))
         reason = f"{name} of {provenance.instrument} at {at} is known as {before:.12g}, not {again:.12g}"
         conflicts.append(Conflict(provenance.where, line, reason))
     return conflicts
@@ -185,7 +195,8 @@ def _keep_corrected(conn: Connection, provenance: _Provenance, old: MarkColumns)
     rows = [
         {
             "series": provenance.key,
-            "at_ms": t,
+            "at_ms": t // 1000,
+            "micros": t % 1000,
             "price": price,
             "low": None if isnan(low) else low,
             "high": None if isnan(high) else high,
@@ -207,9 +218,9 @@ def load(conn: Connection, agent: str | None, instrument: str, start: int, end: 
     `low` and `high` are None when unknown throughout; where one is unknown among known ones it is the price itself,
     which adds nothing to an extreme.
     """
-    days = mark_blocks.c.day.between(start // 1000 // DAY_MS, end // 1000 // DAY_MS)
+    days = mark_blocks.c.day.between(start // DAY, end // DAY)
     columns = _columns(conn, _blocks(_own(agent, instrument), days))
-    inside = columns.at(slice(*np.searchsorted(columns.t, (-(-start // 1000), end // 1000 + 1))))
+    inside = columns.at(slice(*np.searchsorted(columns.t, (start, end + 1))))
     if not len(inside.t):
         return None
     low, high = (
@@ -223,17 +234,17 @@ def last_at_or_before(
     conn: Connection, agent: str | None, instrument: str, at: int
 ) -> tuple[int, float] | None:
     """The instant and price of the last mark at or before an instant."""
-    upto = mark_blocks.c.day <= at // 1000 // DAY_MS
+    upto = mark_blocks.c.day <= at // DAY
     query = _blocks(_own(agent, instrument), upto).order_by(None).order_by(mark_blocks.c.day.desc()).limit(2)
     columns = _columns(conn, query, newest_first=True)
-    return _mark(columns, int(np.searchsorted(columns.t, at // 1000, "right")) - 1)
+    return _mark(columns, int(np.searchsorted(columns.t, at, "right")) - 1)
 
 
 def first_after(conn: Connection, agent: str | None, instrument: str, at: int) -> tuple[int, float] | None:
     """The instant and price of the first mark after an instant."""
-    since = mark_blocks.c.day >= at // 1000 // DAY_MS
+    since = mark_blocks.c.day >= at // DAY
     columns = _columns(conn, _blocks(_own(agent, instrument), since).limit(2))
-    return _mark(columns, int(np.searchsorted(columns.t, at // 1000, "right")))
+    return _mark(columns, int(np.searchsorted(columns.t, at, "right")))
 
 
 def instruments(conn: Connection, agent: str | None) -> list[str]:
@@ -254,7 +265,7 @@ def _own(agent: str | None, instrument: str) -> ColumnElement[bool]:
 
 def _blocks(*conditions: ColumnElement[bool]) -> Select[*Packed]:
     columns = mark_blocks.c
-    query = select(columns.at_ms, columns.price, columns.low, columns.high)
+    query = select(columns.at_ms, columns.price, columns.low, columns.high, columns.micros)
     return query.where(*conditions).order_by(columns.day)
 
 
@@ -271,4 +282,4 @@ def _columns(
 def _mark(columns: MarkColumns, place: int) -> tuple[int, float] | None:
     if not 0 <= place < len(columns.t):
         return None
-    return int(columns.t[place]) * 1000, float(columns.price[place])
+    return int(columns.t[place]), float(columns.price[place])

@@ -79,6 +79,7 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
     _step("0004_spend"),
     _step("0005_proposals"),
     _step("0006_origin"),
+    _step("0007_marks"),
 )
 """The steps of the component `retro`."""
 
