@@ -1,7 +1,7 @@
 """What a thing was worth: one line of marks per instrument or asset, looked up as-of, never interpolated.
 
-The agent's own marks come first; where it has none, or none younger than a day, shared marks fill in. Prices are in
-the agent's base currency. A missing mark is the last one at or before the instant (provisional when older than
+The freshest mark wins, whoever told it; at one instant the agent's own comes first. An own mark far from the shared ones
+of its time is used for nothing. Prices are in the agent's base currency. A missing mark is the last one at or before the instant (provisional when older than
 24 h), else the last fill price (provisional).
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -23,9 +24,21 @@ if TYPE_CHECKING:
 
     from retro.model import MarkSeries
 
-__all__ = ["DOLLARS", "MAX_AGE", "PriceLine", "PriceQuote", "Prices", "base_and_quote", "related_symbols"]
+__all__ = [
+    "DOLLARS",
+    "MAX_AGE",
+    "NEAR",
+    "PriceLine",
+    "PriceQuote",
+    "Prices",
+    "base_and_quote",
+    "related_symbols",
+]
 
 MAX_AGE: Final = DAY
+NEAR: Final = DAY // 288
+"""Five minutes: marks no farther apart speak of the same time."""
+_CONTRADICTS: Final = 0.02
 DOLLARS: Final = frozenset(
     {
         "USD",
@@ -73,6 +86,10 @@ class PriceLine:
         """Where the last mark at or before `at` stands, -1 when there is none."""
         return int(np.searchsorted(self.t, at, side="right")) - 1
 
+    def at(self, which: NDArray[np.bool_]) -> PriceLine:
+        """The marks that a mask picks."""
+        return PriceLine(self.t[which], self.price[which], self.low[which], self.high[which])
+
 
 _NO_MARKS: Final = PriceLine(_EMPTY_T, _EMPTY_X, _EMPTY_X, _EMPTY_X)
 
@@ -99,22 +116,57 @@ def _line(series: MarkSeries) -> PriceLine:
     return PriceLine(series.t, price, low, high)
 
 
-def _prefer(first: PriceLine, second: PriceLine) -> PriceLine:
-    """The first line's marks, and the second's only where the first has none or its last is older than a day."""
+def _freshest(first: PriceLine, second: PriceLine) -> PriceLine:
+    """The marks of both lines, in order of time; where both have one at an instant, the first line's price."""
     if not len(first.t):
         return second
     if not len(second.t):
         return first
+    t = np.concatenate([first.t, second.t])
+    order = np.argsort(t, kind="stable")  # at one instant the first line's mark comes first
+    price, low, high = (
+        np.concatenate(columns)[order]
+        for columns in ((first.price, second.price), (first.low, second.low), (first.high, second.high))
+    )
+    t = t[order]
+    stands = np.flatnonzero(np.diff(t, prepend=t[0] - 1))
+    return PriceLine(
+        t[stands], price[stands], np.minimum.reduceat(low, stands), np.maximum.reduceat(high, stands)
+    )
+
+
+def _prefer(first: PriceLine, second: PriceLine) -> PriceLine:
+    """The first line's marks, and the second's only where the first has none or its last is older than a day."""
+    if not len(first.t) or not len(second.t):
+        return _freshest(first, second)
     at = np.searchsorted(first.t, second.t, side="right") - 1
     age = np.where(at >= 0, second.t - first.t[np.maximum(at, 0)], MAX_AGE + 1)
-    keep = age > MAX_AGE
-    t = np.concatenate([first.t, second.t[keep]])
-    order = np.argsort(t, kind="stable")
-    price, low, high = (
-        np.concatenate([a, b[keep]])[order]
-        for a, b in ((first.price, second.price), (first.low, second.low), (first.high, second.high))
-    )
-    return PriceLine(t[order], price, low, high)
+    return _freshest(first, second.at(age > MAX_AGE))
+
+
+def _disbelieved(own: PriceLine, shared: PriceLine) -> NDArray[np.bool_]:
+    """Which of the agent's own marks lie more than 2 % outside what shared marks say of the same time.
+
+    Those are the low and high of the candle an own mark lies in, and the prices within 5 minutes of it; where there is
+    neither, nothing contradicts it.
+    """
+    if not len(own.t) or not len(shared.t):
+        return np.zeros(len(own.t), bool)
+    low, high = np.full(len(own.t), np.inf), np.full(len(own.t), -np.inf)
+    ranged = np.flatnonzero(shared.high > shared.low)
+    if len(ranged):
+        after = np.searchsorted(shared.t[ranged], own.t)
+        candle = ranged[np.minimum(after, len(ranged) - 1)]
+        inside = (after < len(ranged)) & (shared.t[candle] - own.t <= MAX_AGE)
+        low[inside], high[inside] = shared.low[candle][inside], shared.high[candle][inside]
+    first = np.searchsorted(shared.t, own.t - NEAR, side="left")
+    last = np.searchsorted(shared.t, own.t + NEAR, side="right")
+    near, around = last > first, np.column_stack([first, last]).ravel()
+    lowest = np.minimum.reduceat(np.append(shared.price, np.inf), around)[::2]
+    highest = np.maximum.reduceat(np.append(shared.price, -np.inf), around)[::2]
+    low, high = np.where(near, np.minimum(low, lowest), low), np.where(near, np.maximum(high, highest), high)
+    judged = low <= high
+    return judged & ((own.price < low * (1 - _CONTRADICTS)) | (own.price > high * (1 + _CONTRADICTS)))
 
 
 def _times(line: PriceLine, rate: PriceLine) -> PriceLine:
@@ -143,6 +195,7 @@ class Prices:
         self._lines: dict[str, PriceLine] = {}
         self._fills: dict[str, list[tuple[int, float]]] = {}
         self.unreliable: dict[str, str] = {}
+        self.disbelieved: dict[str, PriceLine] = {}
         self._watchers: list[set[str]] = []
 
     @contextmanager
@@ -182,23 +235,33 @@ class Prices:
         return self._lines[symbol]
 
     def _resolve(self, symbol: str) -> PriceLine:
-        """Marks in order of preference: the agent's own of this instrument, of its asset, then shared ones."""
+        """The marks of this instrument, else of its asset: the agent's own and the shared ones, the freshest first."""
         base, quote = base_and_quote(symbol)
-        names = [symbol]
+        groups = [[symbol]]
         if quote is None or quote == self.base_currency:
-            names = list(dict.fromkeys((symbol, f"{base}/{self.base_currency}", base)))
-        lines = [_line(self._own[name]) for name in names if name in self._own]
-        for name in names:
-            if name in self._shared:
-                line = _line(self._shared[name])
-                _, priced_in = base_and_quote(name)
-                if priced_in not in {None, self.base_currency} and not self.at_par(str(priced_in)):
-                    line = _times(line, self.line(str(priced_in)))
-                lines.append(line)
-        merged = _NO_MARKS
-        for line in lines:
-            merged = _prefer(merged, line)
+            asset = [f"{base}/{self.base_currency}", base]  # two names of one price
+            groups = [sorted(asset, key=symbol.__ne__)] if symbol in asset else [[symbol], asset]
+        own = shared = _NO_MARKS
+        for names in groups:
+            own = _prefer(
+                own, reduce(_freshest, [_line(self._own[n]) for n in names if n in self._own], _NO_MARKS)
+            )
+            shared = _prefer(
+                shared, reduce(_freshest, [self._market(n) for n in names if n in self._shared], _NO_MARKS)
+            )
+        wrong = _disbelieved(own, shared)
+        if wrong.any():
+            self.disbelieved[symbol] = own.at(wrong)
+            own = own.at(~wrong)
+        merged = _freshest(own, shared)
         return merged if len(merged.t) or quote is None else self.line(base)
+
+    def _market(self, name: str) -> PriceLine:
+        """Shared marks of one name, in base currency."""
+        line, (_, priced_in) = _line(self._shared[name]), base_and_quote(name)
+        if priced_in in {None, self.base_currency} or self.at_par(str(priced_in)):
+            return line
+        return _times(line, self.line(str(priced_in)))
 
     def quote(self, symbol: str, at: int) -> PriceQuote | None:
         """The price of a symbol at an instant by the rule of missing marks; None when nothing ever priced it."""

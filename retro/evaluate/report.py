@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import fsum
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from playbook.citation import resolve
 from retro.accounting.attribution import attribution
 from retro.evaluate.actions import actions, closed_in, in_period
@@ -122,6 +124,7 @@ def _quality(inputs: Inputs, pnl: PnlAttribution, tracks: Sequence[PositionHisto
         )
     by_name = sorted((track.position.position, track) for track in tracks)
     warnings += [f"{name}: {warning}" for name, track in by_name for warning in track.warnings]
+    warnings += _disbelieved_marks(inputs)
     warnings += _outside_their_lives(inputs, {name for name, _ in by_name})
     flagged = [
         Implausible(
@@ -140,6 +143,20 @@ def _quality(inputs: Inputs, pnl: PnlAttribution, tracks: Sequence[PositionHisto
         missing_marks=missing,
         provisional=bool(missing),
     )
+
+
+def _disbelieved_marks(inputs: Inputs) -> list[str]:
+    """The agent's own marks of the period that shared ones contradict, by instrument."""
+    out = []
+    for symbol, line in sorted(inputs.prices.disbelieved.items()):
+        i, j = np.searchsorted(line.t, [inputs.period.start, inputs.period.end])
+        if count := int(j - i):
+            many = f"{count} marks" if count > 1 else "a mark"
+            out.append(
+                f"{symbol}: {many} of the agent's own, more than 2 % from the market, used for nothing (the first:"
+                f" {line.price[i]:.10g} at {format_instant(int(line.t[i]))})"
+            )
+    return out
 
 
 def _outside_their_lives(inputs: Inputs, reported_names: set[str]) -> list[str]:

@@ -64,7 +64,9 @@ def test_a_price_is_a_mark_at_its_instant(tmp_path: Path) -> None:
     assert rows(whole(path, "1h").marks[0]) == rows(series), "a timeframe says nothing about prices"
 
 
-@pytest.mark.parametrize("stamp", ["2026-03-01T12:00:00.123456Z", f"{NOON * 1000 + 123456}", f"{NOON // 1000}.123456"])
+@pytest.mark.parametrize(
+    "stamp", ["2026-03-01T12:00:00.123456Z", f"{NOON * 1000 + 123456}", f"{NOON // 1000}.123456"]
+)
 def test_a_price_keeps_the_microseconds_it_was_told_with(tmp_path: Path, stamp: str) -> None:
     (series,) = whole(csv(tmp_path, f"timestamp,price\n{stamp},3000\n")).marks
     assert series.t.tolist() == [NOON * 1000 + 123456]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -22,11 +23,11 @@ T0 = 1_772_323_200_000_000  # 2026-03-01T00:00:00Z
 Told = Sequence[tuple[int, float]]
 
 
-def add(store: Store, told: Told, agent: str | None = "ada", **options: str) -> marks.AddedMarks:
+def add(store: Store, told: Told, agent: str | None = "ada", replace: str | None = None) -> marks.AddedMarks:
     t, price = zip(*told, strict=True)
     mark_series = MarkSeries(agent, "ETH/USDC", np.array(t, np.int64), np.array(price, float))
     with store.write() as conn:
-        return marks.add(conn, mark_series, where="j.jsonl", **options)
+        return marks.add(conn, mark_series, where="j.jsonl", replace=replace)
 
 
 def stored(store: Store, agent: str | None = "ada") -> list[tuple[int, float]]:
@@ -91,7 +92,7 @@ def test_in_any_order_and_split_the_same_marks_are_stored(
         (t, p) for t, p in sorted(told) if t % 1000 or not any(0 < other - t < 1000 for other, _ in told)
     ]
     edges = sorted({0, len(told), *(min(cut, len(told)) for cut in cuts)})
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in pairwise(edges):
         add(store, told[start:end], agent=agent)
     assert stored(store, agent) == expected
 

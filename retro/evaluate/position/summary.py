@@ -14,6 +14,7 @@ import numpy as np
 
 from playbook.ids import ids_cited_in
 from retro.accounting.order import natural_key
+from retro.accounting.prices import NEAR
 from retro.evaluate.position.alternatives import outcome_of
 from retro.invariant import invariant
 from retro.kernels.lots import unrounded
@@ -39,8 +40,6 @@ __all__ = [
 ENTRY_ACTIONS: Final = frozenset({"enter", "increase", "hold", "skip"})
 EXIT_ACTIONS: Final = frozenset({"exit", "reduce"})
 _LONGEST_HORIZON: Final = 7 * DAY
-_NEAR: Final = DAY // 288
-"""Five minutes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +140,7 @@ def flag_implausible(track: PositionHistory, prices: Prices) -> None:
 
 def _traded(line: PriceLine, at: int, price: float) -> bool:
     """Whether a price lies between the low and high of its candle, or of the marks within 5 minutes."""
-    first, last = np.searchsorted(line.t, [at - _NEAR, at + _NEAR + 1])
+    first, last = np.searchsorted(line.t, [at - NEAR, at + NEAR + 1])
     ranged = np.flatnonzero(line.high[last:] > line.low[last:])[:1] + last
     candle = ranged[line.t[ranged] - at <= DAY]  # marks that are no candles may lie before its close
     for around in (slice(first, last), candle):

@@ -8,8 +8,8 @@ import numpy as np
 from sqlalchemy import func, select
 
 from retro.model import FACT_TYPES
-from retro.store.facts.agents import key_query
 from retro.periods import DAY
+from retro.store.facts.agents import key_query
 from retro.store.facts.blocks import instants as instants_of
 from retro.store.schema import events, mark_blocks, name_of
 from retro.store.schema import series as mark_series

@@ -152,12 +152,12 @@ def _merge(
         added.replaced += int(clash.sum())
     change = MarkColumns(*(np.concatenate(columns) for columns in zip(*changes, strict=True)))
     both = joined(old, change)
-    again = finer(both)
+    coarse = finer(both)
     added.stored += int((~matched).sum())
     added.completed += int(fills.sum())
     added.unchanged += int((matched & ~clash & ~fills).sum())
-    if again.any():
-        dropped = both.t[again]
+    if coarse.any():
+        dropped = both.t[coarse]
         of_old = int(np.isin(dropped, old.t, assume_unique=True).sum())
         added.stored -= len(dropped)
         added.completed += of_old
@@ -166,7 +166,7 @@ def _merge(
     if len(change.t):
         earliest = int(change.t.min())
         added.first_at = earliest if added.first_at is None else min(earliest, added.first_at)
-        _write(conn, provenance.key, both.at(~again), np.unique(change.t // DAY))
+        _write(conn, provenance.key, both.at(~coarse), np.unique(change.t // DAY))
 
 
 def _write(conn: Connection, key: int, columns: MarkColumns, days: NDArray[np.int64]) -> None:
