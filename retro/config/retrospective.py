@@ -41,7 +41,7 @@ class RetrospectiveTable(ConfigTable):
     weekly_review_enabled: bool = Field(default=True, description="every ISO week")
     epoch_review_enabled: bool = Field(default=True, description="every epoch")
     epoch_interval_days: Annotated[int, Field(ge=1, le=366)] = Field(
-        default=30, description="days of an epoch"
+        default=30, description="days of an epoch, of new agents"
     )
     position_close_review: bool = Field(default=True, description="every position, when it closes")
     loss_review_threshold_pct: shapes.Positive = Field(

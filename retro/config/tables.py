@@ -38,7 +38,7 @@ class OwnerTable(ConfigTable):
 
     name: Annotated[str, Field(max_length=100)] = Field(default="", description="greeted by this name")
     time_zone: shapes.TimeZone = Field(
-        default="UTC", description="days and weeks begin at midnight of this zone"
+        default="UTC", description="days and weeks of new agents begin at midnight of this zone"
     )
     base_currency: shapes.Currency = Field(
         default="USDC", description="what money is counted in; an agent's own wins"

@@ -99,8 +99,17 @@ agents: Final = Table(
     Column("base_currency", Text),
     Column("events", BigInteger, nullable=False),
     Column("origin", Text),
+    Column("time_zone", Text),
+    Column("epoch_days", BigInteger),
+    Column("day_grid", BigInteger, nullable=False),
+    Column("epoch_grid", BigInteger, nullable=False),
+    Column("grid_since", BigInteger),
 )
-"""Whose lives are told here. `first_at`, `last_at` and `events` are kept as facts and own marks arrive."""
+"""Whose lives are told here. `first_at`, `last_at` and `events` are kept as facts and own marks arrive.
+
+`time_zone` and `epoch_days` are the grid of an agent's reviews, NULL until the first is owed; `day_grid` and
+`epoch_grid` count the grids that its days and weeks, and its epochs, have had; `grid_since`: when the last was chosen.
+"""
 
 events: Final = Table(
     "events",

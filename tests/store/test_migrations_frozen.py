@@ -32,6 +32,7 @@ RELEASED = {
     "retro/store/migrations/steps/0005_proposals.sql": "bc3dada530762718b129ee65a4b764f0ae8d2c8d42f69f408d3329014d362e11",
     "retro/store/migrations/steps/0006_origin.sql": "e601d3f8561c6fc51657ae96115058f3a372691130799729dbc207153ee67dc0",
     "retro/store/migrations/steps/0007_marks.sql": "cd9e3350a5f98edff89ca51060b891c7e3a6241f9fa79d483ccad638aac94716",
+    "retro/store/migrations/steps/0008_grid.sql": "85ea13657530af62f125e182da5f371322e92c1a32dda9b4faf18be12f98aeeb",
 }
 """Every step's file -> the SHA-256 of its bytes."""
 
@@ -81,10 +82,11 @@ def test_a_released_spelling_never_changes(runner: Any) -> None:
         assert words.items() <= runner.SPELLINGS[dialect].items(), "add a new word instead"
 
 
-def test_steps_are_numbered_without_gaps_and_each_is_applied() -> None:
+def test_no_two_steps_have_one_number_and_each_is_applied() -> None:
+    """The order is that of the runner's list: a step that was reserved a number may come after a later one."""
     for folder, steps in (("retro", of_retro.MIGRATIONS), ("memory", of_memory.MIGRATIONS)):
-        numbers = sorted(name.split("/")[-1][:4] for name in step_files() if name.startswith(folder))
-        assert numbers == [f"{number:04}" for number in range(1, len(steps) + 1)]
+        numbers = [name.split("/")[-1][:4] for name in step_files() if name.startswith(folder)]
+        assert len(set(numbers)) == len(numbers) == len(steps)
 
 
 def test_a_database_that_is_up_to_date_is_opened_without_reading_a_step(tmp_path: Path) -> None:

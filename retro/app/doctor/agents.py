@@ -9,6 +9,7 @@ from retro.accounting.prices import MAX_AGE, base_and_quote
 from retro.app.doctor.check import Examination, note, ok
 from retro.app.proposals.files import read_playbook
 from retro.app.settlement.book import is_stale, known_until, read_rows
+from retro.app.settlement.grid import grid_differs
 from retro.app.settlement.settings import settings_of
 from retro.errors import InputError
 from retro.periods import FOREVER, format_instant
@@ -37,6 +38,8 @@ def agents(house: Installation) -> Iterator[Check]:
     with house.store.read() as conn:
         for agent in stored_agents.agents(conn):
             yield from _agent(conn, agent, _settings(house, agent))
+            if difference := grid_differs(agent, house.config):
+                yield note("grid", difference)
 
 
 def _settings(house: Installation, agent: Agent) -> AgentSettings:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
     from retro.app.doctor.check import Check, Installation
+    from retro.store.facts.agents import Agent
 
 __all__ = ["CHECKS", "clock", "letters", "lock", "mail", "owed", "schedule", "time_zone"]
 
@@ -102,21 +103,29 @@ def _holder(path: Path) -> str | None:
 
 
 def schedule(house: Installation) -> Iterator[Check]:
-    """When the next reviews fall due: each at the end of its period, or a little later when its data have settled."""
-    tz = zone(house.config.owner.time_zone)
-    births = []
+    """When the next reviews fall due: each at the end of its period, or a little later when its data have settled.
+
+    Agents go by the grid of their reviews; before the first agent the configuration's is told.
+    """
+    tz, days = zone(house.config.owner.time_zone), house.config.retrospective.epoch_interval_days
+    grids: list[tuple[int | None, ZoneInfo, int]] = [(None, tz, days)]
     if house.store is not None:
         with house.store.read() as conn:
-            births = [agent.first_at for agent in agents.agents(conn) if agent.first_at is not None]
-    days = house.config.retrospective.epoch_interval_days
+            known = [agent for agent in agents.agents(conn) if agent.first_at is not None]
+        grids = [(agent.first_at, *_grid(agent, tz, days)) for agent in known] or grids
     for kind in policy_of(house.config).periods:
         ends = [
-            period_at(kind, house.now, tz, birth=birth, epoch_days=days).end
-            for birth in (births if KINDS[kind].from_birth else [0])
-            if birth <= house.now
+            (period_at(kind, house.now, own, birth=birth or 0, epoch_days=length).end, own)
+            for birth, own, length in grids
+            if (birth is not None or not KINDS[kind].from_birth) and (birth or 0) <= house.now
         ]
         if ends:
-            yield ok("schedule", f"next {kind} review: {_moment(min(ends), tz)} {tz.key}")
+            end, own = min(ends, key=lambda pair: pair[0])
+            yield ok("schedule", f"next {kind} review: {_moment(end, own)} {own.key}")
+
+
+def _grid(agent: Agent, tz: ZoneInfo, days: int) -> tuple[ZoneInfo, int]:
+    return (tz, days) if agent.grid is None else (zone(agent.grid.time_zone), agent.grid.epoch_days)
 
 
 def owed(house: Installation) -> Iterator[Check]:

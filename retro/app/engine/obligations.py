@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from retro.app.engine.losses import losses
+from retro.app.settlement.grid import fix_grid
 from retro.app.settlement.settle import settled_book
 from retro.errors import InvariantError
 from retro.invariant import invariant
@@ -17,6 +18,7 @@ from retro.model import Death
 from retro.periods import DAY, SECOND, WEEK, day_of, format_instant, midnight, period_at
 from retro.store.facts import agents, events
 from retro.store.jobs import enrolments, reviews
+from retro.store.jobs.grids import mark_of, spans
 from retro.store.jobs.reviews import NEVER, Obligation
 
 if TYPE_CHECKING:
@@ -70,7 +72,9 @@ def enqueue_due(
     broken = []
     for agent in chosen:
         try:
-            _bring_up_to_date(store, agent.name, settings_for(agent), terms, now)
+            _bring_up_to_date(
+                store, agent.name, settings_for(_on_its_grid(store, agent, settings_for)), terms, now
+            )
         except InvariantError as error:  # nothing was written for this agent; the others must not wait for it
             broken.append(error)
     with store.read() as conn:
@@ -90,7 +94,7 @@ def _bring_up_to_date(
     with settled_book(store, name, settings) as book:
         conn, life = book.conn, _life_of(book.conn, book.agent)
         owed = [
-            *_periods(conn, name, settings, terms, life, now, enrolment.enrolled_at),
+            *_periods(book, terms, life, now, enrolment.enrolled_at),
             *_losses(book, terms, enrolment, now),
         ]
         obligations = _death(life, terms, settings, enrolment.enrolled_at)
@@ -113,6 +117,15 @@ def _bring_up_to_date(
         if terms.catch_up == "latest":
             reviews.skip_superseded(conn, name, now, "passed over: catch_up = latest")
         enrolments.looked(conn, name, enrolment, next_end(settings, terms, life, now))
+
+
+def _on_its_grid(store: Store, agent: Agent, settings_for: Callable[[Agent], AgentSettings]) -> Agent:
+    """The agent with the grid its reviews keep: the first look at it fixes that."""
+    if agent.grid is not None:
+        return agent
+    with store.write() as conn:
+        fix_grid(conn, agents.existing_agent(conn, agent.name), settings_for(agent))
+        return agents.existing_agent(conn, agent.name)
 
 
 def _enrolment(store: Store, agent: str, now: int) -> enrolments.Enrolment:
@@ -173,30 +186,30 @@ def next_end(settings: AgentSettings, terms: ReviewPolicy, life: Lifespan, now: 
 
 
 def _periods(
-    conn: Connection,
-    agent: str,
-    settings: AgentSettings,
-    terms: ReviewPolicy,
-    life: Lifespan,
-    now: int,
-    enrolled_at: int,
+    book: SettledBook, terms: ReviewPolicy, life: Lifespan, now: int, enrolled_at: int
 ) -> list[Obligation]:
-    """What the calendar owes and the ledger may not have. What fills a hole behind its newest row is quiet."""
-    spans = reviews.spans(conn, agent, terms.periods)
+    """What the calendar owes and the ledger may not have. What fills a hole behind its newest row is quiet.
+
+    So is what ended before the agent came onto its grid: it was told of on the one before.
+    """
+    settings, grid = book.settings, book.agent.grid
+    marks: dict[str, str] = {kind: mark_of(grid, kind) for kind in terms.periods}
+    rows = spans(book.conn, book.name, marks)
+    past = enrolled_at if grid is None or grid.since is None else max(enrolled_at, grid.since)
     owed = []
     for kind in terms.periods:
-        span = spans.get(kind)
+        span, mark = rows.get(kind), marks[kind]
         newest = -NEVER if span is None else span[2]
         after = None if span is None else _contiguous(kind, settings, life, *span)
         owed += [
             Obligation(
                 kind=kind,
-                subject="",
-                key=period.key,
+                subject=mark,
+                key=f"{period.key}.{mark}" if mark else period.key,
                 start=period.start,
                 end=period.end,
                 due_at=period.end + terms.lag,
-                backfill=period.end <= enrolled_at or period.start < newest,
+                backfill=period.end <= past or period.start < newest,
             )
             for period in tiling(
                 owed_periods(kind, settings, life, now, after=after), life.birth if after is None else after
@@ -242,7 +255,10 @@ def _losses(
     if enrolment.losses_from is None:
         return
     zone = book.settings.zone
+    reviewed = reviews.subjects(book.conn, book.name, LOSS.name)  # whatever grid its day was cut on
     for loss in losses(book, enrolment.losses_from, now + DAY, terms.loss_pct):
+        if loss.name in reviewed:
+            continue
         end = (loss.end // SECOND + 1) * SECOND
         yield Obligation(
             kind=LOSS.name,

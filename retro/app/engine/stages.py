@@ -144,7 +144,7 @@ def commit(conn: Connection, bench: WorkContext, staged: StagedReview, now: int)
         )
     claims.keep_document(conn, review, dump(document))
     claims.finish(conn, review, now)
-    for consequence in consequences_of(bench, now):
+    for consequence in consequences_of(bench, now)[: 1 if review.repeats_history else None]:
         consequence.draw(conn, review, document)
 
 
@@ -173,6 +173,8 @@ def _owe_deliveries(conn: Connection, bench: WorkContext, review: Review, now: i
 
 def _goes(bench: WorkContext, channel: str, review: Review, *, overtaken: bool) -> bool:
     """Whether people are told: of the kinds they chose, and of history only by its newest week."""
+    if review.repeats_history:
+        return channel == "file"
     if channel == "records":
         return KINDS[review.kind].records
     quiet = review.backfill and (overtaken or not KINDS[review.kind].tells_history)

@@ -13,10 +13,12 @@ from retro.app.engine.leases import renewing_leases
 from retro.app.engine.obligations import enqueue_due
 from retro.app.engine.stages import StagedReview, StoppedError, commit, compute
 from retro.app.intake import sources
+from retro.app.settlement.grid import grid_differs
 from retro.errors import InvariantError, LostClaimError, StoreError
 from retro.periods import DAY, SECOND, format_instant
 from retro.safe import plain_text
 from retro.secret import redact
+from retro.store.facts import agents
 from retro.store.jobs import claims, enrolments, outbox, reviews
 
 if TYPE_CHECKING:
@@ -50,11 +52,22 @@ def run_pass(bench: WorkContext, *, all_agents: bool = False) -> PassSummary:
 
 
 def _enqueue(bench: WorkContext, tally: PassSummary, *, all_agents: bool) -> None:
+    if all_agents:
+        _say_grids(bench)
     try:
         enqueue_due(bench.store, bench.settings_for, bench.terms, bench.clock(), all_agents=all_agents)
     except InvariantError as error:  # one agent's reviews are withheld; what is owed already can be made
         tally.failed += 1
         bench.log("obligations_withheld", level="error", reason=str(error))
+
+
+def _say_grids(bench: WorkContext) -> None:
+    """Say of whom the configuration names another grid: it changes nothing by itself."""
+    with bench.store.read() as conn:
+        known_agents = agents.agents(conn)
+    for agent in known_agents:
+        if difference := grid_differs(agent, bench.config):
+            bench.log("grid_kept", level="warning", agent=agent.name, reason=difference)
 
 
 def run_once(bench: WorkContext, sleep: Callable[[float], None]) -> PassSummary:

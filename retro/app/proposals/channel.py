@@ -68,7 +68,7 @@ class PullRequests:
                 self._settings_for(agent),
                 remote_from(self._store, self._config, self._env),
                 now=self._clock(),
-                week=message.period_key,
+                week=message.period_key.partition(".")[0],  # without the mark of its grid
                 reviews=(message.review_id,),
             )
         except ForgeError as error:

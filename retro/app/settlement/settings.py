@@ -80,19 +80,22 @@ def base_currency_of(config: Config, agent: Agent) -> str:
 
 
 def settings_of(config: Config, agent: Agent, book: Playbook | None) -> AgentSettings:
-    """Settings of one agent: its own table first, then what its source told, then the owner's."""
+    """Settings of one agent: its own table first, then what its source told, then the owner's.
+
+    The grid is that of the agent's stored reviews, where it has any: only `retro agents regrid` changes it.
+    """
     own = config.agent.get(agent.name)
     base = base_currency_of(config, agent)
     capital = own.capital if own is not None and own.capital is not None else agent.capital
     review = config.retrospective
-    tz = zone(config.owner.time_zone)
+    tz = zone(config.owner.time_zone if agent.grid is None else agent.grid.time_zone)
     unit = review.heuristic_threshold_unit or ("usd" if base.upper() in DOLLARS else "bps")
     return AgentSettings(
         base_currency=base,
         zone=tz,
         capital=None if capital is None else Decimal(str(capital)),
         lot_method=review.lot_method,
-        epoch_days=review.epoch_interval_days,
+        epoch_days=review.epoch_interval_days if agent.grid is None else agent.grid.epoch_days,
         playbook=book,
         options=Options(
             offsets=tuple((name, parse_duration(name)) for name in review.trajectory_checkpoint_intervals),

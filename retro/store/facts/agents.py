@@ -14,12 +14,14 @@ from retro.store.schema import ingest_alone, name_of
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Row
 
 __all__ = [
     "Agent",
+    "Grid",
     "agent",
     "agents",
+    "choose_grid",
     "existing_agent",
     "extend_life",
     "key_of",
@@ -31,11 +33,32 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
+class Grid:
+    """The calendar that an agent's reviews follow: a zone of IANA's and the length of its epochs in days.
+
+    `days` and `epochs` count from 1 the grids that days and weeks, and epochs, have had: a later one ends their ids, so
+    that no id ever names two periods. `since`: when it was chosen in place of another (microseconds); None: the first.
+    """
+
+    time_zone: str
+    epoch_days: int
+    days: int = 1
+    epochs: int = 1
+    since: int | None = None
+
+    def mark(self, *, epochs: bool) -> str:
+        """What ends the ids of epochs, or of days and weeks, on this grid: nothing on the first, then `g2`, `g3`."""
+        number = self.epochs if epochs else self.days
+        return "" if number == 1 else f"g{number}"
+
+
+@dataclass(frozen=True, slots=True)
 class Agent:
     """One agent. `first_at` and `last_at` span its facts and its own marks (never shared ones), `events` counts both.
 
     `as_of`, `capital` and `base_currency` are what a source told of it; None when none did. `origin` says which source
-    its `ft-` facts come from: that of a freqtrade bot; None for an agent that tells its own journal.
+    its `ft-` facts come from: that of a freqtrade bot; None for an agent that tells its own journal. `grid` is None until
+    the first review is owed: until then the configuration's holds.
     """
 
     name: str
@@ -46,12 +69,13 @@ class Agent:
     base_currency: str | None
     events: int
     origin: str | None = None
+    grid: Grid | None = None
 
 
 def agents(conn: Connection) -> list[Agent]:
     """Every agent, in order of name."""
     rows = conn.execute(_rows())
-    return sorted((Agent(*row) for row in rows), key=lambda row: row.name)  # no database's collation
+    return sorted((_agent_of(row) for row in rows), key=lambda row: row.name)  # no database's collation
 
 
 def agent(conn: Connection, name: str) -> Agent | None:
@@ -61,7 +85,7 @@ def agent(conn: Connection, name: str) -> Agent | None:
             None  # half a surrogate pair, from a terminal or a JSON escape: no driver would take it as a key
         )
     row = conn.execute(_rows().where(tables.agents.c.name == name_of(name))).one_or_none()
-    return None if row is None else Agent(*row)
+    return None if row is None else _agent_of(row)
 
 
 def existing_agent(conn: Connection, name: str) -> Agent:
@@ -83,6 +107,34 @@ def _rows() -> Select[Any]:
         columns.base_currency,
         columns.events,
         columns.origin,
+        columns.time_zone,
+        columns.epoch_days,
+        columns.day_grid,
+        columns.epoch_grid,
+        columns.grid_since,
+    )
+
+
+def _agent_of(row: Row[Any]) -> Agent:
+    values = list(row)
+    grid = values[-5:]
+    values[-5:] = [None if grid[0] is None else Grid(*grid)]
+    return Agent(*values)
+
+
+def choose_grid(conn: Connection, agent: str, grid: Grid) -> None:
+    """Let an agent's reviews follow a grid from now on."""
+    table = tables.agents
+    conn.execute(
+        update(table)
+        .where(table.c.name == name_of(agent))
+        .values(
+            time_zone=grid.time_zone,
+            epoch_days=grid.epoch_days,
+            day_grid=grid.days,
+            epoch_grid=grid.epochs,
+            grid_since=grid.since,
+        )
     )
 
 

@@ -21,6 +21,7 @@ __all__ = [
     "anything_to_do",
     "enrol",
     "enrolment",
+    "look_again",
     "looked",
     "next_end",
     "note_actions",
@@ -60,6 +61,11 @@ def note_actions(conn: Connection, agent: str | None, since: int) -> None:
     later = or_(enrolments.c.losses_from.is_(None), enrolments.c.losses_from > since)
     chosen = enrolments.c.agent == key_query(agent) if agent is not None else enrolments.c.agent.is_not(None)
     conn.execute(update(enrolments).where(chosen, later).values(losses_from=since))
+
+
+def look_again(conn: Connection, agent: str) -> None:
+    """What is owed to an agent has changed by hand: the next knock looks, whatever it is waiting for."""
+    conn.execute(update(enrolments).where(enrolments.c.agent == key_query(agent)).values(next_at=None))
 
 
 def looked(conn: Connection, agent: str, before: Enrolment, next_at: int) -> None:

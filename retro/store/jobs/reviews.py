@@ -1,7 +1,8 @@
 """The ledger of reviews: every one that is owed has a row, from the moment its period ended.
 
 States: `waiting` (its data are not settled yet), `due`, `running` (somebody holds it), `done`, `parked` (it failed too
-often and needs a person), `skipped` (passed over, with the reason). Who works on a row and how is in `claims.py`.
+often and needs a person), `skipped` (passed over, with the reason), `superseded` (done, on a grid that the agent has
+left: it stays as it was written). Who works on a row and how is in `claims.py`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from retro.store.jobs.tables import documents, reviews
 from retro.store.schema import agents, events, insert_into, name_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from sqlalchemy import Connection, Row
 
@@ -53,7 +54,6 @@ __all__ = [
     "revision_of",
     "skip",
     "skip_superseded",
-    "spans",
     "subjects",
     "unreviewed_positions",
 ]
@@ -69,7 +69,7 @@ IS_LATE: Final = text("reviews.late <> 0")
 
 @dataclass(frozen=True, slots=True)
 class Obligation:
-    """A review that has to be made. `subject` is empty for those of a period; `key` ends its id."""
+    """A review that has to be made: its subject is a position, a loss or a period's grid (`""`: the first); `key` ends its id."""
 
     kind: str
     subject: str
@@ -105,6 +105,11 @@ class Review(NamedTuple):
     facts: str | None
     reason: str | None
     done_at: int | None
+
+    @property
+    def repeats_history(self) -> bool:
+        """Whether it tells on another grid of a time that earlier reviews have told of: it is stored, and no more."""
+        return self.backfill and bool(self.subject) and self.kind in CALENDAR
 
     @property
     def period_key(self) -> str:
@@ -162,17 +167,6 @@ def insert(conn: Connection, agent: str, obligations: Iterable[Obligation]) -> N
     ]
     if rows:
         conn.execute(insert_into(conn, reviews).on_conflict_do_nothing(), rows)
-
-
-def spans(conn: Connection, agent: str, kinds: Sequence[str]) -> dict[str, tuple[int, int, int]]:
-    """Kind -> (rows, start of the first, start of the last) of an agent's reviews of these kinds."""
-    starts = reviews.c.period_start
-    query = (
-        select(reviews.c.kind, func.count(), func.min(starts), func.max(starts))
-        .where(reviews.c.agent == key_query(agent), reviews.c.kind.in_(kinds))
-        .group_by(reviews.c.kind)
-    )
-    return {kind: (count, first, last) for kind, count, first, last in conn.execute(query)}
 
 
 def unreviewed_positions(conn: Connection, agent: str) -> list[tuple[str, str, int, int]]:
@@ -249,6 +243,7 @@ def skip_superseded(conn: Connection, agent: str, now: int, reason: str) -> int:
         .where(
             later.c.agent == reviews.c.agent,
             later.c.kind == reviews.c.kind,
+            later.c.subject == reviews.c.subject,
             later.c.period_start > reviews.c.period_start,
             later.c.due_at <= now,
         )
@@ -267,7 +262,7 @@ def newer_than(conn: Connection, review: Review, now: int) -> bool:
         reviews.c.kind == review.kind,
         reviews.c.period_end > review.period_end,
         reviews.c.due_at <= now,
-        reviews.c.state != "skipped",
+        reviews.c.state.not_in(("skipped", "superseded")),
     )
     return conn.execute(query.limit(1)).one_or_none() is not None
 

@@ -80,6 +80,7 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
     _step("0005_proposals"),
     _step("0006_origin"),
     _step("0007_marks"),
+    _step("0008_grid"),
 )
 """The steps of the component `retro`."""
 

@@ -16,6 +16,7 @@ from retro.errors import RetroError, UnknownError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from zoneinfo import ZoneInfo
 
     from playbook import Playbook
     from retro.app.settlement.settings import AgentSettings
@@ -210,13 +211,13 @@ def split_globals(argv: Sequence[str]) -> list[str]:
     return remainder
 
 
-def instant(text: str, option: str) -> int:
-    """An RFC 3339 instant with offset, or a date (its midnight in the owner's time zone), in microseconds."""
+def instant(text: str, option: str, tz: ZoneInfo | None = None) -> int:
+    """An RFC 3339 instant with offset, or a date, in microseconds: its midnight in `tz`, else in the owner's zone."""
     from retro.periods import midnight, parse_instant, zone
 
     try:
         if re.fullmatch(r"\d{4}-\d\d-\d\d", text):
-            return midnight(date.fromisoformat(text), zone(call.config.owner.time_zone))
+            return midnight(date.fromisoformat(text), tz or zone(call.config.owner.time_zone))
         return parse_instant(text)
     except ValueError as error:
         raise UsageError(f"{option}: {error}; a date such as 2026-03-01 will do") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -36,18 +37,59 @@ _FIELDS = (
 """The columns of `--format csv`."""
 
 
+agents_app = typer.Typer(
+    invoke_without_command=True,
+    rich_markup_mode=None,
+    help="List the agents and what is known of them.",
+    epilog="Example: retro agents --json",
+)
+
+
 def add_to(parent: typer.Typer) -> None:
     """Hang the commands into the tree."""
-    parent.command("agents")(agents)
+    parent.add_typer(agents_app, name="agents")
     parent.command("positions")(positions)
     parent.command("faults")(faults)
 
 
-def agents() -> None:
+@agents_app.callback()
+def agents(context: typer.Context) -> None:
     """List the agents and what is known of them.
 
     Example: retro agents --json
     """
+    if context.invoked_subcommand is None:
+        _list_agents()
+
+
+@agents_app.command("regrid")
+def regrid(agent: Annotated[str, typer.Argument(metavar="NAME")]) -> None:
+    """Put an agent's days, weeks and epochs on the configured time zone and length.
+
+    Without it an agent keeps the grid of its first review. The reviews of the old grid stay under their ids; the new
+    ones are made from the first event on, at the next knock, under ids that end in .g2.
+
+    Example: retro agents regrid my-agent
+    """
+    from retro.app.settlement.grid import regrid as put_on_grid
+
+    record = call.agent(agent)
+    with call.store.write() as conn:
+        sentence = put_on_grid(conn, record, call.config, time.time_ns() // 1000)
+    if call.json:
+        grid = call.agent(agent).grid
+        call.out_json(
+            {
+                "agent": agent,
+                "time_zone": grid and grid.time_zone,
+                "epoch_interval_days": grid and grid.epoch_days,
+            }
+        )
+    else:
+        call.out(sentence)
+
+
+def _list_agents() -> None:
     from retro.app.questions import agents as subject
 
     rows = subject.agents(call.store, call.settings)

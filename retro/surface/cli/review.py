@@ -101,13 +101,14 @@ def _period(
         raise UsageError("--at and --from/--to exclude each other")
     agent_record = call.agent(agent)
     settings = call.settings(agent_record)
-    until = None if as_of is None else instant(as_of, "--as-of")
-    span = None if start is None or end is None else (instant(start, "--from"), instant(end, "--to"))
+    tz = settings.zone
+    until = None if as_of is None else instant(as_of, "--as-of", tz)
+    span = None if start is None or end is None else (instant(start, "--from", tz), instant(end, "--to", tz))
     period = choose_period(
         agent_record,
         settings,
         horizon,
-        at=None if at is None else instant(at, "--at"),
+        at=None if at is None else instant(at, "--at", tz),
         span=span,
         as_of=until,
     )

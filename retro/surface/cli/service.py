@@ -27,7 +27,7 @@ reviews_app = typer.Typer(
     epilog="Example: retro reviews --state parked",
 )
 
-_STATES = ("waiting", "due", "running", "done", "parked", "skipped")
+_STATES = ("waiting", "due", "running", "done", "parked", "skipped", "superseded")
 
 AgentName = Annotated[str | None, typer.Option("--agent", metavar="A", help="only this agent's")]
 Output = Annotated[
