@@ -138,6 +138,13 @@ class Exit(Fact, frozen=True, kw_only=True, tag="exit"):
     high: Decimal | None = None
     low: Decimal | None = None
 
+    @property
+    def extremes(self) -> tuple[float, float] | None:
+        """The lowest and the highest price; None unless both were told and are prices."""
+        if self.low is None or self.high is None or not 0 < self.low <= self.high:
+            return None
+        return float(self.low), float(self.high)
+
 
 class Mark(Fact, frozen=True, kw_only=True, tag="mark"):
     """A price in the agent's base currency, of an instrument or of an asset."""

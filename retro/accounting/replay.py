@@ -145,6 +145,7 @@ class _Replay:
             # the rest of an LP may follow in another transaction after the exit
             self._withdraw(at, withdrawals, final=bool(exits) or (self.exited and self.position.kind != "lp"))
         if exits:
+            self.track.extremes = exits[-1].extremes
             self._exit(at, exits[-1].reason)
         elif (
             settles and self.exited

@@ -163,6 +163,8 @@ class PositionHistory:
     deposits: set[int] = field(default_factory=set)
     decisions: list[Decision] = field(default_factory=list)
     exit_reason: str | None = None
+    extremes: tuple[float, float] | None = None
+    """The lowest and highest price, in the instrument's quote, that the agent saw while it was open."""
     cash_in: float = 0.0
     warnings: list[str] = field(default_factory=list)
     unreliable: set[str] = field(default_factory=set)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import fsum
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,6 +10,7 @@ from retro.accounting.attribution import YIELD_KINDS, agree, attribution, signed
 from retro.evaluate.position.alternatives import holding_on, inaction, vs_hold
 from retro.evaluate.position.checkpoints import drawn, post_exit, trajectory
 from retro.evaluate.position.costs import NO_SLIPPAGE, fees_between, slippage
+from retro.evaluate.position.excursions import FROM_THE_BOT, excursions_seen
 from retro.evaluate.position.life import PositionPath
 from retro.invariant import invariant
 from retro.kernels import regret as kernel
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from retro.accounting.prices import Prices
     from retro.accounting.track import PositionHistory
+    from retro.evaluate.position.excursions import Excursions
     from retro.evaluate.position.life import Lookahead
 
 __all__ = ["AgentWords", "position_attribution", "retrospect"]
@@ -73,11 +75,14 @@ def retrospect(
     regret = kernel.regret(candidates, share)
     life.reasons |= regret.reasons
     flags = _flags(life, insufficient=regret.regret is None)
+    seen = excursions_seen(life) if regret.regret is None else None
+    if seen is not None:  # nothing inside its life says more, and nothing says when
+        regret = replace(regret, mfe=max(regret.mfe, seen.best), mae=min(regret.mae, seen.worst))
+        flags.append(FROM_THE_BOT)
     after = holding_on(life, regret.mae)
-    idle = inaction(track, life.final, life.exit_at, prices, life.reasons)
-    hold_difference = vs_hold(life)
+    idle, hold_difference = inaction(track, life.final, life.exit_at, prices, life.reasons), vs_hold(life)
     points, later = trajectory(life), post_exit(life)
-    own, timing = position_attribution(life), _timing(life, regret)
+    own, timing = position_attribution(life), _timing(life, regret, seen)
     _size_reasons(life)
     return PositionRetrospective(
         **_identity(life, agent),
@@ -129,13 +134,17 @@ def _identity(life: PositionPath, agent: str) -> dict[str, Any]:
     }
 
 
-def _timing(life: PositionPath, regret: kernel.Regret) -> dict[str, Any]:
+def _timing(life: PositionPath, regret: kernel.Regret, seen: Excursions | None) -> dict[str, Any]:
     """How good and how bad it was on the way, and how far from the best exit it left."""
     risk, best = life.risk, regret.optimal_exit_at
     prices = {
         "mfe_price": _price_at(life, regret.mfe_at, best=True),
         "mae_price": _price_at(life, regret.mae_at, best=False),
     }
+    if seen is not None and regret.mfe == seen.best:
+        prices["mfe_price"] = seen.best_price
+    if seen is not None and regret.mae == seen.worst:
+        prices["mae_price"] = seen.worst_price
     unpriced = [name for name, price in prices.items() if price is None]
     life.reasons |= dict.fromkeys(unpriced, "no mark of the instrument itself")
     return {

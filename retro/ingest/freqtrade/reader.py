@@ -14,7 +14,7 @@ from retro.ingest.freqtrade import tables as freqtrade_tables
 from retro.ingest.freqtrade.candles import CandleFile, candle_files, choose, series
 from retro.ingest.freqtrade.facts import equity_fact, facts_of
 from retro.ingest.freqtrade.legs import settled
-from retro.ingest.freqtrade.missing import download_command, missing_candles, never_filled, no_candles
+from retro.ingest.freqtrade.omissions import download_command, missing_candles, never_filled, no_candles
 from retro.ingest.freqtrade.trades import ZERO, Trade, instant_of, number_of, owner_of, positive_of, trade_of
 from retro.ingest.source import SQLITE
 from retro.journal.values import AGENT_NAME

@@ -161,7 +161,7 @@ def trade_of(raw: RawTrade, *, latest: int) -> Trade:
         amount=positive_of(row, "amount"),
         fee_open=fee if fee_open is None else fee_open,
         fee_close=fee if fee_close is None else fee_close,
-        stop=positive_of(row, "initial_stop_loss"),
+        stop=_sound(row, "initial_stop_loss"),
         profit=None if is_open else number_of(row, "close_profit_abs"),
         realized=None if is_open else number_of(row, "realized_profit"),
         funding=number_of(row, "funding_fees") or ZERO,

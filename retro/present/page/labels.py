@@ -59,6 +59,7 @@ FLAGS: Final = {
     "open": "still open",
     "implausible": "implausible: its gain is kept out of every rate, return and audit; a loss stays",
     "insufficient_marks": "too few marks to judge the exit",
+    "from the bot's extremes": "peak and deepest loss are from the bot's extremes, which carry no times",
     "provisional": "valued at an old mark: may still change",
 }
 
