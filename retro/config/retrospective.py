@@ -84,7 +84,7 @@ class RetrospectiveTable(ConfigTable):
     heuristic_threshold_unit: Literal["usd", "r", "bps"] | None = Field(
         default=None,
         examples=["r"],
-        description="Unit of both: usd, r or bps (of notional), also for re-tagging; default: usd where money is dollars, else bps",
+        description="Unit of both: usd, r or bps (of notional), also for re-tagging; default: of a bot r where the risk of most positions is known, else bps; of others usd where money is dollars, else bps",
     )
     attribution_decay: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = Field(
         default=0.995, description="decay factor per tick"

@@ -27,6 +27,7 @@ from retro.app.experience.episodes import (
     plan_context,
 )
 from retro.app.experience.settings import capital_of, memory_settings
+from retro.app.settlement.book import measured_settings
 from retro.kinds import KINDS
 from retro.model import Decision
 from retro.periods import parse_instant
@@ -69,7 +70,7 @@ def write_review(
         known_at = parse_instant(document.exit_at or document.entry_at) + settings.options.settle_lag
     else:
         known_at = parse_instant(document.generated_at)
-    rules = settings.options.rules
+    rules = measured_settings(conn, review.agent, settings).options.rules
     terms = memory_settings(config, capital_of(conn, review.agent, config))
     scribe = _MemoryWriter(conn, review, terms, rules.unit, known_at)
     if isinstance(document, PositionRetrospective):

@@ -31,6 +31,7 @@ __all__ = [
     "history_of",
     "is_stale",
     "known_until",
+    "measured_settings",
     "opening_of",
     "read_rows",
 ]
@@ -99,6 +100,11 @@ class SettledBook:
     def history(self, before: int = FOREVER) -> History:
         """Every outcome that resolved before an instant, for the cumulative side of the audit."""
         return history_of(self.conn, self.name, self.settings, before)
+
+
+def measured_settings(conn: Connection, agent: str, settings: AgentSettings) -> AgentSettings:
+    """The settings with the unit of verdicts that the agent's settled positions call for."""
+    return settings.measured(*positions.counts(conn, agent)) if settings.unit_by_risk else settings
 
 
 def known_until(agent: Agent) -> int:

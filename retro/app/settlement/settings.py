@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal
 
@@ -36,6 +36,8 @@ class AgentSettings:
     lot_method: Literal["fifo", "average"]
     epoch_days: int
     options: Options
+    unit_by_risk: bool = False
+    """A bot's verdicts: in R where the risk of most positions is known, whatever `options` say."""
     playbook: Playbook | None = field(default=None, compare=False)
 
     @property
@@ -53,6 +55,13 @@ class AgentSettings:
             DEFINITIONS,
         ]
         return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:16]
+
+    def measured(self, positions: int, with_risk: int) -> AgentSettings:
+        """These settings where so many positions, and so many that know their risk, are in the book."""
+        if not self.unit_by_risk or 2 * with_risk <= positions:
+            return self
+        rules = replace(self.options.rules, unit="r")
+        return replace(self, options=replace(self.options, rules=rules))
 
 
 def rules_of(book: Playbook | None, tz: ZoneInfo) -> dict[str, Rule]:
@@ -83,13 +92,15 @@ def settings_of(config: Config, agent: Agent, book: Playbook | None) -> AgentSet
     """Settings of one agent: its own table first, then what its source told, then the owner's.
 
     The grid is that of the agent's stored reviews, where it has any: only `retro agents regrid` changes it.
+    Verdicts on a bot are in basis points until its book says whether its risk is known (`AgentSettings.measured`).
     """
     own = config.agent.get(agent.name)
     base = base_currency_of(config, agent)
     capital = own.capital if own is not None and own.capital is not None else agent.capital
     review = config.retrospective
     tz = zone(config.owner.time_zone if agent.grid is None else agent.grid.time_zone)
-    unit = review.heuristic_threshold_unit or ("usd" if base.upper() in DOLLARS else "bps")
+    is_bot = agent.origin is not None
+    unit = review.heuristic_threshold_unit or ("usd" if base.upper() in DOLLARS and not is_bot else "bps")
     return AgentSettings(
         base_currency=base,
         zone=tz,
@@ -97,6 +108,7 @@ def settings_of(config: Config, agent: Agent, book: Playbook | None) -> AgentSet
         lot_method=review.lot_method,
         epoch_days=review.epoch_interval_days if agent.grid is None else agent.grid.epoch_days,
         playbook=book,
+        unit_by_risk=is_bot and review.heuristic_threshold_unit is None,
         options=Options(
             offsets=tuple((name, parse_duration(name)) for name in review.trajectory_checkpoint_intervals),
             settle_lag=round(review.settle_lag_hours * HOUR),

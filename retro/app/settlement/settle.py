@@ -6,7 +6,7 @@ import json
 from bisect import bisect_right
 from collections import deque
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -19,6 +19,7 @@ from retro.app.settlement.book import (
     WalletOpening,
     is_stale,
     known_until,
+    measured_settings,
 )
 from retro.app.settlement.capital import (
     discrepancies,
@@ -260,7 +261,7 @@ def settled_book(store: Store, name: str, settings: AgentSettings) -> Iterator[S
     with store.read() as conn:
         book = SettledBook(conn, agents.existing_agent(conn, name), settings)
         if not is_stale(conn, book.name, settings):  # the usual case: one transaction in all
-            yield book
+            yield _measured(book)
             return
     with store.write() as conn:
         ingest_alone(conn)  # two readers at once: the second finds it done
@@ -268,4 +269,8 @@ def settled_book(store: Store, name: str, settings: AgentSettings) -> Iterator[S
             conn, agents.existing_agent(conn, name), settings
         )  # asked again: facts may have come since, and with them a later K
     with store.read() as conn:
-        yield SettledBook(conn, agents.existing_agent(conn, name), settings)
+        yield _measured(SettledBook(conn, agents.existing_agent(conn, name), settings))
+
+
+def _measured(book: SettledBook) -> SettledBook:
+    return replace(book, settings=measured_settings(book.conn, book.name, book.settings))

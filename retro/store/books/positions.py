@@ -42,6 +42,7 @@ __all__ = [
     "PositionSize",
     "WalletDay",
     "book_of",
+    "counts",
     "day_before",
     "discrepancies",
     "forget_after",
@@ -267,6 +268,14 @@ def sizes(conn: Connection, agent: str, before: int) -> list[PositionSize]:
     query = select(c.position, c.notional, c.risk)
     closed = and_(c.closed_at < before, c.flagged_at.is_(None))
     return [PositionSize(*row) for row in conn.execute(query.where(c.agent == key_query(agent), closed))]
+
+
+def counts(conn: Connection, agent: str) -> tuple[int, int]:
+    """How many positions an agent has, and how many of them know their risk."""
+    c = book_positions.c
+    query = select(func.count(), func.count(c.risk)).where(c.agent == key_query(agent))
+    every, with_risk = conn.execute(query).one()
+    return int(every), int(with_risk)
 
 
 def implausible(conn: Connection, agent: str, before: int) -> dict[str, float]:

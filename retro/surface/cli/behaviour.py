@@ -163,10 +163,24 @@ def markers(
     elif not documents:
         call.say(f"{name} has no markers: no review found a decision that felt better than it was")
     else:
-        _print_markers(documents, _currency(name))
+        _print_markers(documents, _unit(name))
 
 
-def _print_markers(documents: Sequence[dict[str, Any]], currency: str) -> None:
+def _unit(name: str) -> str:
+    """What a marker's size is measured in: that of the verdicts on the agent."""
+    from retro.app.settlement.book import measured_settings
+    from retro.store.facts import agents
+
+    with call.store.read() as conn:
+        agent = agents.agent(conn, name)
+        if agent is None:
+            return call.config.owner.base_currency
+        settings = measured_settings(conn, name, call.settings(agent))
+    units = {"usd": settings.base_currency, "r": "R", "bps": "bps of notional"}
+    return units[settings.options.rules.unit]
+
+
+def _print_markers(documents: Sequence[dict[str, Any]], unit: str) -> None:
     call.out("Marker      Sure  Judged      Decision, and the situation it was made in")
     for marker in documents:
         where = ", ".join(f"{field} {value}" for field, value in marker["context"].items())
@@ -174,9 +188,7 @@ def _print_markers(documents: Sequence[dict[str, Any]], currency: str) -> None:
         call.out(
             _plain(f"{sure}  {marker['at'][:10]}  {marker['episode']}  {where or 'no situation was stated'}")
         )
-    call.say(
-        f"Regret: lost to doing nothing; MissedExit: left at the wrong moment; 100% from 10 {currency} up"
-    )
+    call.say(f"Regret: lost to doing nothing; MissedExit: left at the wrong moment; 100% from 10 {unit} up")
 
 
 def plans(
