@@ -19,6 +19,7 @@ from retro.daemon.setup import clock, configured, log_of, opened, private, workb
 from retro.daemon.stop import Interrupted, Signals, deferred
 from retro.errors import ConfigError, StoreError
 from retro.store.jobs.enrolments import next_end
+from retro.store.jobs.outbox import wake_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -187,7 +188,16 @@ class _Loop:
             )
             self.ping = Ping(self.needs.service.ping_url, self.log)
             self.log("configuration_read")
+            self._wake_letters()
         self.notifier.ready()
+
+    def _wake_letters(self) -> None:
+        """What waits for a channel to be mended is tried at once: the configuration may have mended it."""
+        try:
+            with self.store.write() as conn:
+                wake_all(conn, clock())
+        except StoreError as error:
+            self.log("store_failed", level="error", reason=str(error))
 
     def _watch_the_clock(self) -> None:
         """The wall clock against one that nobody sets: the ledger heals either way, but a person should know."""

@@ -1,10 +1,14 @@
 """Sending what is written: a letter is taken, its transaction ended, and only then handed to its channel.
 
 A crash between the channel's word and our note can repeat one message, under the same identity; nothing else can.
+
+A channel that cannot be reached is asked at every knock with one letter while the others wait longer and longer; the
+first that it takes wakes them, so that after an outage they go at the next knock and not an hour later.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from retro.app.context import LONGEST_WAIT, backoff
@@ -33,6 +37,26 @@ _GIVEN_UP_AFTER: Final = 3 * DAY
 _TRIED: Final = 10
 """A letter is given up after three days and ten tries, so that a long sleep of ours is nobody's fault."""
 _LONGEST_REASON: Final = 500
+
+
+@dataclass(slots=True)
+class _Pass:
+    """What one pass has seen of its channels. `sent_leases`: what it handed over; `tried` and `woken`: doors."""
+
+    sent_leases: set[_Lease] = field(default_factory=set)
+    tried: set[_Door] = field(default_factory=set)
+    woken: set[_Door] = field(default_factory=set)
+
+
+class _Door(NamedTuple):
+    """What is open or shut as a whole: a mail server for all recipients, any other channel for each."""
+
+    channel: str
+    recipient: str | None
+
+
+def _door_of(letter: Delivery) -> _Door:
+    return _Door(letter.channel, None if letter.channel == "mail" else letter.recipient)
 
 
 class _Lease(NamedTuple):
@@ -64,7 +88,7 @@ def send_all(bench: WorkContext, tally: PassSummary) -> None:
     """Send what can be sent now: what stands alone first, then what was gathered, one message a recipient."""
     if not _fail_unroutable(bench, tally):
         return
-    sent_leases: set[_Lease] = set()
+    seen = _Pass()
     for digest in (False, True):
         while not bench.stopping():
             bench.beat()
@@ -72,8 +96,8 @@ def send_all(bench: WorkContext, tally: PassSummary) -> None:
             if not letters:
                 break
             messages = [letters] if digest else [[letter] for letter in letters]
-            outcomes = [(message, _send(bench, message, sent_leases)) for message in messages]
-            _record_outcomes(bench, outcomes, tally)
+            outcomes = [(message, _send(bench, message, seen.sent_leases)) for message in messages]
+            _record_outcomes(bench, outcomes, tally, seen)
 
 
 def _take(bench: WorkContext, *, digest: bool) -> list[Delivery]:
@@ -120,13 +144,21 @@ def _send(bench: WorkContext, letters: list[Delivery], sent_leases: set[_Lease])
 
 
 def _record_outcomes(
-    bench: WorkContext, sent: Sequence[tuple[list[Delivery], Outcome]], tally: PassSummary
+    bench: WorkContext,
+    sent: Sequence[tuple[list[Delivery], Outcome]],
+    tally: PassSummary,
+    seen: _Pass,
 ) -> None:
     """Record what became of messages, in one transaction unless one of them is not ours any more, and say it."""
     now = bench.clock()
-    fates = [(letters, *_next_state(bench, letters, outcome, now)) for letters, outcome in sent]
+    fates = [(letters, *_next_state(bench, letters, outcome, now, seen)) for letters, outcome in sent]
+    open_doors = {_door_of(letters[-1]) for letters, state, _, _ in fates if state == "sent"} - seen.woken
+    seen.woken |= open_doors
+    tried = {lease.key for lease in seen.sent_leases} if open_doors else ()
     try:
         with bench.store.write() as conn:
+            for door in sorted(open_doors):
+                outbox.wake(conn, now, *door, without=tried)
             for letters, state, _, values in sorted(fates, key=lambda fate: fate[0][0].key):
                 outbox.record(conn, letters, state, **values)
     except LostClaimError as error:
@@ -134,7 +166,7 @@ def _record_outcomes(
             bench.log("letter_lost", level="warning", review=sent[0][0][-1].review_id, reason=str(error))
             return
         for message in sent:
-            _record_outcomes(bench, [message], tally)
+            _record_outcomes(bench, [message], tally, seen)
         return
     for letters, state, level, values in fates:
         tally.sent += len(letters) * (state == "sent")
@@ -147,7 +179,7 @@ def _record_outcomes(
 
 
 def _next_state(
-    bench: WorkContext, letters: Sequence[Delivery], outcome: Outcome, now: int
+    bench: WorkContext, letters: Sequence[Delivery], outcome: Outcome, now: int, seen: _Pass
 ) -> tuple[str, str, dict[str, object]]:
     """The state of letters after an outcome, how loudly that is said, and what is noted with it."""
     head = letters[-1]
@@ -158,9 +190,14 @@ def _next_state(
     if isinstance(outcome, Rejected) or (waited >= _GIVEN_UP_AFTER and head.attempts >= _TRIED):
         return "failed", "error", {"reason": reason}
     wait = backoff(head.attempts, bench.rng)
+    if _door_of(head) not in seen.tried:  # the one that asks whether the channel is there again
+        wait = min(wait, round(bench.config.service.knock_seconds * SECOND / 2))
+    seen.tried.add(_door_of(head))
+    asked_until = None
     if outcome.after_s is not None:
         wait = max(wait, min(round(outcome.after_s * SECOND), 6 * LONGEST_WAIT))
-    return "pending", "warning", {"reason": reason, "not_before": now + wait}
+        asked_until = now + wait
+    return "pending", "warning", {"reason": reason, "not_before": now + wait, "asked_until": asked_until}
 
 
 def _fail_unroutable(bench: WorkContext, tally: PassSummary) -> bool:

@@ -36,6 +36,8 @@ __all__ = [
     "resend",
     "ripe",
     "ripe_channels",
+    "wake",
+    "wake_all",
     "write",
 ]
 
@@ -216,6 +218,28 @@ def rescue(conn: Connection, now: int, *, alone: bool) -> int:
         "reason": _UNCERTAIN,
     }
     return conn.execute(update(outbox).where(outbox.c.key.in_(free)).values(values)).rowcount
+
+
+def wake(
+    conn: Connection, now: int, channel: str, recipient: str | None = None, *, without: Iterable[int] = ()
+) -> None:
+    """A channel is open: what waits for another try there goes at once, but for some keys and where a time was named."""
+    waiting = [
+        outbox.c.state == "pending",
+        outbox.c.not_before > now,
+        func.coalesce(outbox.c.asked_until, 0) <= now,
+        outbox.c.channel == channel,
+        outbox.c.key.not_in(list(without)),
+    ]
+    if recipient is not None:
+        waiting.append(outbox.c.recipient == recipient)
+    conn.execute(update(outbox).where(_IS_OPEN, *waiting).values(not_before=now))
+
+
+def wake_all(conn: Connection, now: int) -> None:
+    """The owner has changed something: whatever waits for another try goes at once."""
+    waiting = and_(outbox.c.state == "pending", outbox.c.not_before > now)
+    conn.execute(update(outbox).where(_IS_OPEN, waiting).values(not_before=now, asked_until=None))
 
 
 def ripe(conn: Connection, now: int) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, and_, func, or_, select, text, update
 
-from retro.errors import UnknownError, UsageError
+from retro.errors import UnknownError
 from retro.kinds import CALENDAR, KINDS, POSITION
 from retro.periods import FOREVER
 from retro.store.books.positions import book_positions
@@ -49,10 +49,8 @@ __all__ = [
     "newer_than",
     "newest_done",
     "reschedule",
-    "retry",
     "review_of",
     "revision_of",
-    "skip",
     "skip_superseded",
     "subjects",
     "unreviewed_positions",
@@ -302,7 +300,7 @@ def facts_digest(conn: Connection, review: Review) -> str:
     return digest.hexdigest()
 
 
-# by hand, and for people
+# for people
 
 
 def by_id(conn: Connection, id: str) -> Review:  # noqa: A002  the field's name
@@ -356,38 +354,3 @@ def newest_done(conn: Connection) -> int | None:
     """When the review that was finished last was finished."""
     done_at: int | None = conn.execute(select(func.max(reviews.c.done_at))).scalar_one()
     return done_at
-
-
-def retry(conn: Connection, id: str, now: int) -> Review:  # noqa: A002  the field's name
-    """Let a parked or skipped review be made after all; `UsageError` when it is neither."""
-    review = by_id(conn, id)
-    changed = conn.execute(
-        update(reviews)
-        .where(
-            reviews.c.key == review.key,
-            or_(reviews.c.state.in_(("parked", "skipped")), reviews.c.not_before > now),
-        )
-        .where(reviews.c.state.in_(("parked", "skipped", "due")))
-        .values(state="waiting", attempts=0, not_before=0, reason=None)
-    ).rowcount
-    if not changed:
-        raise UsageError(
-            f"{review.id} is {review.state}; only a parked, skipped or delayed review can be retried"
-        )
-    mark_due(conn, now)
-    return by_id(conn, id)
-
-
-def skip(conn: Connection, id: str, why: str) -> Review:  # noqa: A002  the field's name
-    """Pass a review over for good; `UsageError` when it is done or somebody is at it."""
-    review = by_id(conn, id)
-    changed = conn.execute(
-        update(reviews)
-        .where(reviews.c.key == review.key, reviews.c.state.in_(("waiting", "due", "parked")))
-        .values(state="skipped", reason=why)
-    ).rowcount
-    if not changed:
-        raise UsageError(
-            f"{review.id} is {review.state}; only one that waits, is due or parked can be skipped"
-        )
-    return by_id(conn, id)

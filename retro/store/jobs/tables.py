@@ -92,5 +92,9 @@ outbox: Final = Table(
     Column("written_at", BigInteger, nullable=False),
     Column("sent_at", BigInteger),
     Column("reason", Text),
+    Column("asked_until", BigInteger),
 )
-"""One row a message: a revision of a review on its way to one recipient through one channel."""
+"""One row a message: a revision of a review on its way to one recipient through one channel.
+
+`asked_until`: before then its channel asked not to be tried again; NULL where it named no time.
+"""

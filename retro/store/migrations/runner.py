@@ -81,6 +81,7 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
     _step("0006_origin"),
     _step("0007_marks"),
     _step("0008_grid"),
+    _step("0012_asked_until"),
 )
 """The steps of the component `retro`."""
 

@@ -137,7 +137,7 @@ def retry(review: Annotated[str, typer.Argument(metavar="ID")]) -> None:
 
     Example: retro reviews retry my-agent.weekly.2026-W47
     """
-    from retro.store.jobs.reviews import retry as retry_review
+    from retro.store.jobs.interventions import retry as retry_review
 
     with call.store.write() as conn:
         record = retry_review(conn, review, time.time_ns() // 1000)
@@ -153,11 +153,46 @@ def skip(
 
     Example: retro reviews skip my-agent.weekly.2026-W47 --why "the bot was being moved"
     """
-    from retro.store.jobs.reviews import skip as skip_review
+    from retro.store.jobs.interventions import skip as skip_review
 
     with call.store.write() as conn:
         record = skip_review(conn, review, why)
     _changed(record.id, record.state)
+
+
+@reviews_app.command("remake")
+def remake(
+    review: Annotated[str | None, typer.Argument(metavar="[ID]")] = None,
+    since: Annotated[
+        str | None, typer.Option("--since", metavar="T", help="every one whose period ends after this")
+    ] = None,
+    agent: AgentName = None,
+) -> None:
+    """Make reviews that are done again, at the next knock: after changed thresholds or a mended fault.
+
+    The one that is named gets a new revision; of those since T each of which a figure has changed. What was written
+    stays as it was.
+
+    Example: retro reviews remake my-agent.weekly.2026-W47
+    """
+    from retro.figures import count
+    from retro.store.jobs import interventions
+    from retro.surface.cli.context import instant
+
+    if (review is None) == (since is None):
+        raise UsageError("name one review, or say --since T for all that end after it")
+    if review is not None:
+        with call.store.write() as conn:
+            record = interventions.remake(conn, review)
+        call.out(f"{record.id} is made again at the next knock")
+        return
+    at = instant(since or "", "--since")
+    name = None if agent is None else call.agent(agent).name
+    with call.store.write() as conn:
+        number = interventions.remake_since(conn, at, name)
+    call.out(
+        f"{count(number, 'review')} looked at again at the next knock; what has changed is a new revision"
+    )
 
 
 def _changed(review: str, state: str) -> None:
@@ -237,7 +272,7 @@ def _say_what_changed(stored_review: Stored) -> None:
         for c in compare(before, stored_review, _currency(stored_review))[:5]
     )
     call.say(
-        f"revision {stored_review.revision}: facts came in late; {changes or 'no figure that is shown has changed'}"
+        f"revision {stored_review.revision}: made again; {changes or 'no figure that is shown has changed'}"
     )
 
 

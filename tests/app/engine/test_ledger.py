@@ -14,7 +14,7 @@ from retro.app.narration.narrators import plain_words
 from retro.errors import LostClaimError, UnknownError, UsageError
 from retro.periods import DAY, HOUR, SECOND
 from retro.store.database import Store
-from retro.store.jobs import claims, reviews
+from retro.store.jobs import claims, interventions, reviews
 from tests.worlds.service_world import MONDAY, Recorder, World, life, line, trade
 
 LEASE = 90 * SECOND
@@ -367,8 +367,8 @@ def test_a_parked_review_can_be_retried_and_a_due_one_skipped(world: World) -> N
         world.knock(words=words)
         world.clock.advance(2 * 3600)
     with world.store.write() as conn:
-        retried = reviews.retry(conn, "bot.daily.2026-03-02", world.clock())
-        skipped = reviews.skip(conn, "bot.daily.2026-03-03", "the bot was being moved")
+        retried = interventions.retry(conn, "bot.daily.2026-03-02", world.clock())
+        skipped = interventions.skip(conn, "bot.daily.2026-03-03", "the bot was being moved")
     assert (retried.state, retried.attempts, retried.reason) == ("due", 0, None)
     assert (skipped.state, skipped.reason) == ("skipped", "the bot was being moved")
     world.knock()
@@ -377,7 +377,7 @@ def test_a_parked_review_can_be_retried_and_a_due_one_skipped(world: World) -> N
 
 
 @pytest.mark.parametrize(
-    "change", [lambda c, n: reviews.retry(c, n, 0), lambda c, n: reviews.skip(c, n, "why")]
+    "change", [lambda c, n: interventions.retry(c, n, 0), lambda c, n: interventions.skip(c, n, "why")]
 )
 def test_what_is_done_is_neither_retried_nor_skipped(world: World, change: Any) -> None:
     world.knock()

@@ -1,0 +1,1 @@
+ALTER TABLE outbox ADD COLUMN asked_until BIGINT;
