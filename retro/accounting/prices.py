@@ -1,8 +1,9 @@
 """What a thing was worth: one line of marks per instrument or asset, looked up as-of, never interpolated.
 
 The freshest mark wins, whoever told it; at one instant the agent's own comes first. An own mark far from the shared ones
-of its time is used for nothing. Prices are in the agent's base currency. A missing mark is the last one at or before the instant (provisional when older than
-24 h), else the last fill price (provisional).
+of its time is used for nothing. Prices are in the agent's base currency. A missing mark is the last one at or before the
+instant (provisional when older than 24 h), else the last fill price, else the first mark after it that is known
+(provisional both).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from retro.periods import DAY
+from retro.periods import DAY, FOREVER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -181,21 +182,29 @@ def _times(line: PriceLine, rate: PriceLine) -> PriceLine:
 
 
 class Prices:
-    """The price lines an agent's facts need, resolved once each."""
+    """The price lines an agent's facts need, resolved once each.
+
+    `known_until`: the last instant of a mark that may price what came before it. `unreliable` says why a symbol's price
+    could not be relied on; `unmarked` since when it was asked for without any mark at or before.
+    """
 
     def __init__(
         self,
         base_currency: str,
         own: Mapping[str, MarkSeries],
         shared: Mapping[str, MarkSeries],
+        *,
+        known_until: int = FOREVER,
     ) -> None:
         self.base_currency = base_currency
+        self._known_until = known_until
         self._own = own
         self._shared = shared
         self._lines: dict[str, PriceLine] = {}
         self._fills: dict[str, list[tuple[int, float]]] = {}
         self.unreliable: dict[str, str] = {}
         self.disbelieved: dict[str, PriceLine] = {}
+        self.unmarked: dict[str, int] = {}
         self._watchers: list[set[str]] = []
 
     @contextmanager
@@ -278,7 +287,7 @@ class Prices:
         filled = bisect_right(fills, at, key=lambda fill: fill[0])
         if filled:
             return PriceQuote(fills[filled - 1][1], None, provisional=True)
-        if len(line.t):
+        if len(line.t) and line.t[0] <= self._known_until:
             return PriceQuote(float(line.price[0]), int(line.t[0]), provisional=True)
         return PriceQuote(fills[0][1], None, provisional=True) if fills else None
 
@@ -289,6 +298,8 @@ class Prices:
             return quote.price
         for symbols in self._watchers:
             symbols.add(symbol)
+        if quote is None or quote.at is None or quote.at > at:
+            self.unmarked[symbol] = min(at, self.unmarked.get(symbol, at))
         if quote is None:
             self.unreliable[symbol] = "no mark and no fill price"
             return 0.0

@@ -179,7 +179,7 @@ def test_a_mark_that_is_not_finite_is_refused(store: Store, column: str, value: 
 def test_an_empty_series_is_nothing(store: Store) -> None:
     assert outcome(add(store, series({}))) == {}
     with store.read() as conn:
-        assert marks.instruments(conn, None) == []
+        assert marks.instruments(conn, None) == {}
 
 
 def test_many_candles_in_one_go(store: Store) -> None:
@@ -226,9 +226,9 @@ def test_instruments_are_listed_by_owner(store: Store) -> None:
     for agent, name in ((None, "ETH/USDC"), (None, "BTC/USDC"), ("bot", "ETH")):
         add(store, series({T0: 1.0}, agent, name))
     with store.read() as conn:
-        assert marks.instruments(conn, None) == ["BTC/USDC", "ETH/USDC"]
-        assert marks.instruments(conn, "bot") == ["ETH"]
-        assert marks.instruments(conn, "other") == []
+        assert list(marks.instruments(conn, None)) == ["BTC/USDC", "ETH/USDC"]
+        assert list(marks.instruments(conn, "bot")) == ["ETH"]
+        assert marks.instruments(conn, "other") == {}
 
 
 # reading

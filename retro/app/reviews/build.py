@@ -187,7 +187,7 @@ def review_position(
     facts = events.of_positions(conn, name, [position])
     if not any(isinstance(fact, Position) for fact in facts):
         raise UnknownError(f"agent {name} has no position {position!r}; `retro positions` lists them")
-    loaded = load_tracks(conn, name, book.settings, [position], Extent(now + 1, now))
+    loaded = load_tracks(conn, name, book.settings, [position], Extent(now, now + 1, now))
     start = min(fact.at for fact in facts)
     prediction_set = load_predictions(conn, name, loaded.facts, start, now + 1)
     return retrospective_of(

@@ -86,7 +86,7 @@ def _quotes(conn: Connection, agent: str, base: str) -> list[_Quote]:
     dollars = sorted(DOLLARS, key=lambda name: (len(name), name))
     quotes = []
     for owner in (agent, None):
-        instruments = set(marks.instruments(conn, owner))
+        instruments = marks.instruments(conn, owner)
         for dollar in dollars:
             names = ((f"{dollar}/{base}", False), (dollar, False), (f"{base}/{dollar}", True))
             quotes += [_Quote(owner, name, inverse) for name, inverse in names if name in instruments]

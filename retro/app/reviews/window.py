@@ -133,7 +133,7 @@ def money_of(book: SettledBook, window: Window, names: Iterable[str], costs: Seq
         agent,
         settings,
         sorted({*names, *events.positions_touched(conn, agent, since, until)}),
-        Extent(until, window.known_until, window.marks_until),
+        Extent(min(window.known_until, book.known_until), until, window.known_until, window.marks_until),
         PriceDemand([*moved, *costs], wallet.assets, start),
     )
     moved += loaded.costs_of_orphans(since)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from retro.app.settlement.first_marks import Unmarked  # noqa: TC001  msgspec reads it at run time
 from retro.evaluate.audit.citations import entry_day
 from retro.evaluate.position.summary import Cited, PositionSummary
 from retro.model import Cost, Equity, External, Flow
@@ -48,7 +49,8 @@ class WalletOpening(msgspec.Struct, frozen=True):
 
     `given` are assets and quantities (decimal text) that opened it: the first stated balances, a configured capital,
     or what the first equity statement shows beyond the events. `baseline` is the first statement's discrepancy;
-    `told_at` when the balances were stated that opened it.
+    `told_at` when the balances were stated that opened it. `unmarked` are the symbols that had no mark yet when
+    something of the life was priced by them.
     """
 
     birth: int
@@ -56,6 +58,7 @@ class WalletOpening(msgspec.Struct, frozen=True):
     given: list[tuple[str, str]]
     baseline: float
     told_at: int | None = None
+    unmarked: dict[str, Unmarked] = {}
 
     def facts(self, agent: str) -> list[Fact]:
         """The opening as money from the owner, before everything else of that instant."""

@@ -28,8 +28,10 @@ from retro.app.settlement.capital import (
     with_baseline,
     with_capital,
 )
+from retro.app.settlement.first_marks import FirstMarks
 from retro.app.settlement.tracks import (
     Extent,
+    MarkReach,
     PriceDemand,
     load_prices,
     load_tracks,
@@ -45,6 +47,8 @@ from retro.store.books import positions
 from retro.store.books.outcomes import forget_outcomes, replace_outcomes
 from retro.store.books.positions import WalletDay
 from retro.store.facts import agents, events
+from retro.store.jobs import reviews
+from retro.store.jobs.staleness import Staleness
 from retro.store.schema import ingest_alone, name_of
 
 if TYPE_CHECKING:
@@ -87,10 +91,11 @@ class _Start:
 class _Positions:
     """What settled positions did to the wallet since the start, and their worth at each equity statement.
 
-    `orphan_costs`: what the wallet paid for positions that never came into being.
+    `orphan_costs`: what the wallet paid for positions that never came into being. `prices` they were settled with.
     """
 
     worth: dict[int, list[float]]
+    prices: list[Prices] = field(default_factory=list)
     effects: list[tuple[str, Effect]] = field(default_factory=list)
     orphan_costs: list[Fact] = field(default_factory=list)
 
@@ -102,12 +107,13 @@ def settle(conn: Connection, agent: Agent, settings: AgentSettings) -> None:
     name, book = agent.name, positions.book_of(conn, agent.name)
     if book is not None and book.speaks_for(settings.fingerprint):
         return
-    start = _start(conn, agent, settings, book)
+    first_marks = FirstMarks(conn, name, settings.base_currency, known_until(agent))
+    start = _start(conn, agent, settings, book, first_marks)
     facts = events.between(conn, name, start.at, FOREVER, types=WALLET_TYPES, wallet=True)
     settled = _settle_positions(conn, agent, settings, start, facts)
     facts = [*facts, *settled.orphan_costs]
     # only now is it known which assets positions left in the wallet, and so which prices its worth rests on
-    prices = _wallet_prices(conn, name, settings, start, facts, settled.effects)
+    prices = _wallet_prices(conn, agent, settings, start, facts, settled.effects)
     movements = [
         *(effect.at for _, effect in settled.effects),
         *(fact.at for fact in facts if not isinstance(fact, Equity)),
@@ -130,16 +136,29 @@ def settle(conn: Connection, agent: Agent, settings: AgentSettings) -> None:
             opening = with_capital(opening, gaps[0], settings.base_currency)
             days, gaps = walked(opening)
         opening = with_baseline(opening, stated[0], gaps[0])
+    unmarked = first_marks.unmarked(opening.unmarked, start.since, [*settled.prices, prices])
+    opening = msgspec.structs.replace(opening, unmarked=unmarked)
     positions.save_days(conn, name, days, discrepancies(opening, stated, gaps))
     positions.state(conn, name, settings.fingerprint, msgspec.to_builtins(opening))
 
 
-def _start(conn: Connection, agent: Agent, settings: AgentSettings, book: BookState | None) -> _Start:
+def _start(
+    conn: Connection,
+    agent: Agent,
+    settings: AgentSettings,
+    book: BookState | None,
+    first_marks: FirstMarks,
+) -> _Start:
     """Forget what is stale of the book, and where to go on from: the last wallet day before it, or the very beginning."""
     name, birth = agent.name, agent.first_at or 0
     wallet = Wallet(settings.base_currency, settings.lot_method)
     if book is not None and book.settings == settings.fingerprint:
+        opening = msgspec.convert(book.opening, WalletOpening)
         since = birth if book.dirty_from is None else max(book.dirty_from, birth)
+        unmarked_since = first_marks.stale_since(opening.unmarked)
+        if unmarked_since is not None and unmarked_since < since:
+            since = max(unmarked_since, birth)
+            reviews.mark_stale(conn, name, since, FOREVER, Staleness(marks=True))
         first = events.first_of(conn, name, Equity)
         # the first statement tells the opening capital or the baseline of all later ones: what comes before it
         # changes every row of the wallet
@@ -147,7 +166,7 @@ def _start(conn: Connection, agent: Agent, settings: AgentSettings, book: BookSt
         if day is not None:
             positions.forget_after(conn, name, day.at)
             wallet = Wallet.from_json(settings.base_currency, settings.lot_method, day.wallet)
-            return _Start(since, day.at, wallet, msgspec.convert(book.opening, WalletOpening))
+            return _Start(since, day.at, wallet, opening)
     positions.forget_after(conn, name, -FOREVER)
     positions.forget_positions(conn, name)
     forget_outcomes(conn, name)
@@ -172,10 +191,11 @@ def _settle_positions(
     settled = _Positions({at: [] for at in times})
     for i in range(0, len(names), _CHUNK):  # a life of many positions is not held in memory at once
         chunk = names[i : i + _CHUNK]
-        loaded = load_tracks(conn, name, settings, chunk, Extent(), PriceDemand(valued))
+        loaded = load_tracks(conn, name, settings, chunk, Extent(known_until(agent)), PriceDemand(valued))
         rows = [book_row(track, loaded.prices, known_until(agent)) for track in loaded.tracks.values()]
         positions.save_positions(conn, name, [_plain(row) for row in rows])
         resolved.append(history_from(rows, rules))
+        settled.prices.append(loaded.prices)
         settled.orphan_costs += loaded.costs_of_orphans(start.at)
         for position, track in loaded.tracks.items():
             settled.effects += [(position, effect) for effect in track.effects if effect.at >= start.at]
@@ -203,7 +223,7 @@ def _add_worth(
 
 def _wallet_prices(
     conn: Connection,
-    agent: str,
+    agent: Agent,
     settings: AgentSettings,
     start: _Start,
     facts: Sequence[Fact],
@@ -212,8 +232,9 @@ def _wallet_prices(
     """The prices of everything that was in the wallet at the start or came into it since."""
     held = start.wallet.assets
     assets = {*symbols_of(facts), *held, *(effect.asset for _, effect in effects)}
-    prices = load_prices(conn, agent, settings, assets, start.at, FOREVER)
-    price_by_fills(conn, agent, prices, assets, PriceDemand(facts, held, start.at), FOREVER)
+    reach = MarkReach(start.at, FOREVER, known_until(agent))
+    prices = load_prices(conn, agent.name, settings, assets, reach)
+    price_by_fills(conn, agent.name, prices, assets, PriceDemand(facts, held, start.at), FOREVER)
     return prices
 
 

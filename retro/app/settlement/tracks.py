@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from retro.accounting.order import natural_key
 from retro.accounting.prices import Prices, related_symbols
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Extent",
     "Loaded",
+    "MarkReach",
     "PriceDemand",
     "by_position",
     "load_prices",
@@ -61,24 +62,28 @@ def symbols_of(facts: Iterable[Fact]) -> set[str]:
 
 
 def load_prices(
-    conn: Connection, agent: str, settings: AgentSettings, symbols: Iterable[str], start: int, end: int
+    conn: Connection, agent: str, settings: AgentSettings, symbols: Iterable[str], reach: MarkReach
 ) -> Prices:
-    """The marks of these symbols with start <= t <= end, the agent's own and the shared ones.
+    """The marks of these symbols that lie in `reach`, the agent's own and the shared ones.
 
-    Where a series starts later, the last mark before `start` is brought along, so that as-of look-ups have one.
+    As-of look-ups need what stood before: where a series starts later, its last mark before the reach is brought along,
+    and where there is none, its first mark after it, so that a short reach prices as a long one does.
     """
     wanted = {name for symbol in symbols for name in related_symbols(symbol, settings.base_currency)}
     series: list[dict[str, MarkSeries]] = []
     for owner in (agent, None):
-        instruments = wanted & set(marks.instruments(conn, owner))
+        instruments = wanted & marks.instruments(conn, owner).keys()
         loaded = {}
         for name in sorted(instruments):
-            before = marks.last_at_or_before(conn, owner, name, start)
-            mark_series = marks.load(conn, owner, name, start if before is None else before[0], end)
+            before = marks.last_at_or_before(conn, owner, name, reach.start)
+            start = reach.start if before is None else before[0]
+            mark_series = marks.load(conn, owner, name, start, reach.end)
+            if mark_series is None and (first := marks.first_after(conn, owner, name, reach.end)) is not None:
+                mark_series = marks.load(conn, owner, name, first[0], first[0])
             if mark_series is not None:
                 loaded[name] = mark_series
         series.append(loaded)
-    return Prices(settings.base_currency, *series)
+    return Prices(settings.base_currency, *series, known_until=reach.known_until)
 
 
 def by_position(facts: Iterable[Fact]) -> dict[str, list[Fact]]:
@@ -113,10 +118,22 @@ class Loaded:
         ]
 
 
+class MarkReach(NamedTuple):
+    """Marks with start <= t <= end; those up to `known_until` may price what came before the first of them."""
+
+    start: int
+    end: int
+    known_until: int
+
+
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How far positions are replayed: facts before `until`, of those known by `known_until`; marks to `marks_until`."""
+    """How far positions are replayed: facts before `until`, of those known by `known_until`; marks to `marks_until`.
 
+    What had no mark yet is priced by the first one up to `first_mark_until`.
+    """
+
+    first_mark_until: int
     until: int = FOREVER
     known_until: int = FOREVER
     marks_until: int = FOREVER
@@ -160,7 +177,8 @@ def load_tracks(
         *demand.assets,
         *symbols_of(fact for group in boundary.values() for fact in group),
     }
-    prices = load_prices(conn, agent, settings, symbols, start, extent.marks_until)
+    reach = MarkReach(start, extent.marks_until, extent.first_mark_until)
+    prices = load_prices(conn, agent, settings, symbols, reach)
     # with a wallet, fills of other positions matter from its valuation on; a position's own facts are there anyway
     instants = needed if demand.since is None else [demand.since, *(fact.at for fact in demand.facts)]
     first = min(instants, default=until)
@@ -187,12 +205,12 @@ def price_by_fills(
 ) -> None:
     """Let fills price what has no mark, whatever position they belong to; without any fill, what flows were said to be worth.
 
-    Fills of the demand's facts; for symbols without any mark also all others from `since` on (or from the first of these
-    facts that asks for such a price), and the last before; and where there is nothing at all, what the units that the
-    wallet last received came in at.
+    Fills of the demand's facts; for symbols without a mark when it is asked for also all others from `since` on (or from
+    the first of these facts that asks for such a price), and the last before; and where there is nothing at all, what
+    the units that the wallet last received came in at.
     """
     facts, since = demand.facts, until if demand.since is None else demand.since
-    unmarked = {name for name in symbols if name != prices.base_currency and not len(prices.line(name).t)}
+    unmarked = _unmarked(prices, symbols, demand, until)
     if unmarked:
         since = min([since, *(fact.at for fact in facts if unmarked & _priced_by(fact))])
     dealt = positions.traded(conn, agent, sorted(unmarked), since) if unmarked else set()
@@ -213,6 +231,17 @@ def price_by_fills(
     for asset in sorted(unmarked & demand.assets.keys()):
         if (paid := demand.assets[asset].last_price) and not (prices.dealt(asset) or prices.at_par(asset)):
             prices.note_fill(asset, since, paid)
+
+
+def _unmarked(prices: Prices, symbols: Iterable[str], demand: PriceDemand, until: int) -> set[str]:
+    """The symbols that have no mark yet when they are first asked for: by a fact that names them, or by the wallet."""
+    begins = {name: prices.line(name).t[:1] for name in symbols if name != prices.base_currency}
+    never = {name for name, first in begins.items() if not len(first)}
+    asked = [(until if demand.since is None else demand.since, {*demand.assets})]
+    earliest = min((fact.at for fact in demand.facts), default=until)
+    late = {name for name, first in begins.items() if len(first) and first[0] > min(earliest, asked[0][0])}
+    asked += [(fact.at, symbols_of([fact])) for fact in demand.facts if late]
+    return never | {name for at, names in asked for name in names & late if begins[name][0] > at}
 
 
 def _priced_by(fact: Fact) -> set[str]:

@@ -247,10 +247,12 @@ def first_after(conn: Connection, agent: str | None, instrument: str, at: int) -
     return _mark(columns, int(np.searchsorted(columns.t, at, "right")))
 
 
-def instruments(conn: Connection, agent: str | None) -> list[str]:
-    """The instruments of one owner (None: shared) that have a mark, sorted."""
-    query = select(mark_series.c.instrument).where(mark_series.c.owner == _owner(agent))
-    return sorted(conn.execute(query).scalars())
+def instruments(conn: Connection, agent: str | None) -> dict[str, int]:
+    """The instruments of one owner (None: shared) that have a mark, and the instant of their first one, by name."""
+    query = select(mark_series.c.instrument, mark_series.c.first_at).where(
+        mark_series.c.owner == _owner(agent)
+    )
+    return dict(sorted((name, first_at) for name, first_at in conn.execute(query)))
 
 
 def _owner(agent: str | None) -> str:

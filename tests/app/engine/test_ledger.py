@@ -347,6 +347,18 @@ def test_facts_that_come_while_a_review_is_made_are_seen_as_late(world: World) -
     assert world.document("bot.daily.2026-03-03", 1).pnl.gas_costs == 0
 
 
+def test_a_first_mark_reaches_back_to_the_reviews_that_had_no_price(world: World) -> None:
+    """Gas in BNB on Monday, its first mark on Wednesday, after Monday and Tuesday were reviewed."""
+    world.tell([*life(1), line("cost", "c", MONDAY + HOUR, kind="gas", asset="BNB", quantity="0.01")])
+    world.clock.set(MONDAY + 2 * DAY + 2 * HOUR)
+    world.knock()
+    assert world.document("bot.daily.2026-03-02").pnl.gas_costs == 0
+    world.tell([line("mark", "bnb", MONDAY + 2 * DAY + HOUR, asset="BNB", price=500)])
+    world.knock()
+    assert world.document("bot.daily.2026-03-02").revision == 2
+    assert world.document("bot.daily.2026-03-02").pnl.gas_costs == 5
+
+
 def test_a_correction_of_a_known_fact_makes_a_new_revision(alive: World) -> None:
     corrected = [{**event, "price": 2004} for event in life(8, every=3) if event["id"] == "p0-s"]
     assert len(alive.tell(corrected).conflicts) == 1

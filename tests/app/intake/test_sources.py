@@ -241,7 +241,7 @@ def test_a_folder_of_candles_is_read_file_by_file_as_they_change(world: World) -
     with world.store.read() as conn:
         from retro.store.facts import marks
 
-        assert marks.instruments(conn, None) == ["BTC/USDC:USDC", "ETH/USDC"]
+        assert list(marks.instruments(conn, None)) == ["BTC/USDC:USDC", "ETH/USDC"]
         assert marks.last_at_or_before(conn, None, "ETH/USDC", MONDAY + DAY) == (MONDAY + 3 * HOUR, 100.0)
     candles(folder / "ETH_USDC-1h.csv", [MONDAY + n * HOUR for n in range(5)])
     assert due(world)
