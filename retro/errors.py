@@ -9,6 +9,7 @@
     |   `-- NewerSchemaError     it was written by a newer version; nothing is touched
     |-- BusyError                another process runs on the same database; exit 75
     |-- LostClaimError           another process has taken over what this one was working on
+    |-- ModelAwayError           the model that words reviews is away or overloaded; the same question may be asked later
     |-- UnknownError             an agent, position or review that is not there
     |-- InvariantError           our own figures contradict each other (`retro.invariant`): refused rather than printed
     |-- JournalError             a line that may not go into a journal (`retro.journal`)
@@ -27,6 +28,7 @@ __all__ = [
     "InputError",
     "InvariantError",
     "LostClaimError",
+    "ModelAwayError",
     "NewerSchemaError",
     "OtherBotError",
     "RetroError",
@@ -81,6 +83,10 @@ class BusyError(RetroError):
 
 class LostClaimError(RetroError):
     """Another process has taken over what this one was working on; it goes on with something else."""
+
+
+class ModelAwayError(RetroError):
+    """The model cannot be asked just now; a little later it may answer."""
 
 
 class UnknownError(RetroError):

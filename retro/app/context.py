@@ -41,7 +41,10 @@ LONGEST_WAIT: Final = 3600 * SECOND
 _FIRST_WAIT: Final = 30 * SECOND
 
 Words = Callable[[Review, Document, "AgentSettings"], tuple[Document, bool]]
-"""Puts words to a document without touching a figure, and says whether a model was paid for them."""
+"""Puts words to a document without touching a figure, and says whether a model was paid for them.
+
+`ModelAwayError`: there may be better ones at the next knock, and the review waits for them.
+"""
 
 
 class Consequence(NamedTuple):
@@ -88,7 +91,7 @@ class WorkContext:
 
 @dataclass(slots=True)
 class PassSummary:
-    """What a knock came to."""
+    """What a knock came to. `unworded`: reviews whose model was away, to be tried again at the next."""
 
     done: int = 0
     unchanged: int = 0
@@ -99,6 +102,7 @@ class PassSummary:
     refused: int = 0
     sources_failed: int = 0
     amiss: int = 0
+    unworded: int = 0
 
     def __add__(self, other: PassSummary) -> PassSummary:
         """What two knocks came to."""

@@ -48,6 +48,8 @@ _STATUS: Final = {
     504: "504 (too slow)",
     529: "529 (overloaded)",
 }
+_PASSING: Final = frozenset({408, 429, 500, 502, 503, 504, 529})
+"""Answers that another time may not be given; the others stay until a person changes something."""
 _STOPPED: Final = {
     "refusal": "the model declined to answer",
     "max_tokens": "the answer did not fit into its limit",
@@ -92,7 +94,8 @@ class ModelSession:
 class NarrationResult:
     """Grounded words, or why there are none; `cost` in US dollars is None when nothing was spent.
 
-    `prompt` is the version of what was asked, None while nobody was.
+    `prompt` is the version of what was asked, None while nobody was. `passing`: the service was away or overloaded, and
+    the same question may be answered a little later.
     """
 
     model: str
@@ -100,6 +103,7 @@ class NarrationResult:
     cost: Decimal | None = None
     why: str | None = None
     prompt: str | None = None
+    passing: bool = False
 
 
 def write(subject: Subject, review: str, desk: ModelSession) -> NarrationResult:
@@ -118,8 +122,8 @@ def write(subject: Subject, review: str, desk: ModelSession) -> NarrationResult:
         done = replace(done, cost=spent, prompt=prompt)
         reading = _read(subject, reply)
         if not isinstance(reading, _Refusal):
-            return replace(done, words=reading, why=None)
-        done = replace(done, why=reading.why)
+            return replace(done, words=reading, why=None, passing=False)
+        done = replace(done, why=reading.why, passing=reading.passing)
         if reading.again is None:
             break
         request = reading.again(request)
@@ -181,10 +185,11 @@ def _outcome(reply: Reply) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Refusal:
-    """Why an answer was not taken, and the request to make instead, if another one is worth it."""
+    """Why an answer was not taken, and the request to make instead, if another one is worth it; `passing` as above."""
 
     why: str
     again: _Again | None = None
+    passing: bool = False
 
 
 class _Again(Protocol):
@@ -196,8 +201,10 @@ def _answer(reply: Reply) -> str | _Refusal:
     if reply.failure is not None:
         if reply.failure == "refused by the service":
             code = _STATUS.get(reply.status or 0, "an error")
-            return _Refusal(f"the model's service answered {code}")
-        return _Refusal(_FAILED[reply.failure])
+            return _Refusal(f"the model's service answered {code}", passing=reply.status in _PASSING)
+        return _Refusal(
+            _FAILED[reply.failure], passing=reply.failure in {"timeout", "unreachable", "cut off"}
+        )
     stopped = reply.message.get("stop_reason")
     if stopped == "max_tokens":
         return _Refusal(

@@ -5,6 +5,7 @@ The same code serves the daemon, `retro run --once` and cron.
 
 from __future__ import annotations
 
+from math import ceil
 from typing import TYPE_CHECKING, Final
 
 from retro.app.context import PassSummary, backoff
@@ -14,7 +15,7 @@ from retro.app.engine.obligations import enqueue_due
 from retro.app.engine.stages import StagedReview, StoppedError, commit, compute
 from retro.app.intake import sources
 from retro.app.settlement.grid import grid_differs
-from retro.errors import InvariantError, LostClaimError, StoreError
+from retro.errors import InvariantError, LostClaimError, ModelAwayError, StoreError
 from retro.periods import DAY, SECOND, format_instant
 from retro.safe import plain_text
 from retro.secret import redact
@@ -71,8 +72,19 @@ def _say_grids(bench: WorkContext) -> None:
 
 
 def run_once(bench: WorkContext, sleep: Callable[[float], None]) -> PassSummary:
-    """A knock, and another after what a dead predecessor held has become free: its lease ends unless it is renewed."""
+    """A knock, and another after what a dead predecessor held has become free: its lease ends unless it is renewed.
+
+    Where a model was away there are two more, half a knock apart: who runs from a timer comes back too late to ask again.
+    """
     tally = run_pass(bench, all_agents=True)
+    away = tally.unworded
+    while away and not bench.stopping():
+        for _ in range(ceil(_between_tries(bench) / SECOND) + 1):
+            sleep(1.0)
+            bench.beat()
+        following = run_pass(bench)
+        away = following.unworded
+        tally += following
     until = bench.clock() + bench.lease + 5 * SECOND
     leases = _foreign_leases(bench)
     while leases and bench.clock() < until and not bench.stopping():
@@ -175,6 +187,9 @@ def _make_all(bench: WorkContext, claimed: Sequence[Review], tally: PassSummary)
             except LostClaimError as error:
                 waiting.remove(review)  # somebody else makes it now: it is not ours to release
                 bench.log("claim_lost", level="warning", review=review.id, reason=str(error))
+            except ModelAwayError as error:
+                waiting.remove(review)
+                _wait_for_words(bench, review, error, tally)
             except Exception as error:  # noqa: BLE001  one review must not stop the others
                 waiting.remove(review)
                 _failed(bench, review, error, tally)
@@ -224,6 +239,24 @@ def _finish(bench: WorkContext, staged_reviews: Sequence[StagedReview], tally: P
         tally.unchanged += staged.document is None
         if staged.document is not None:
             _tell(bench, "review_done", staged.review._replace(state="done"))
+
+
+def _wait_for_words(bench: WorkContext, review: Review, error: ModelAwayError, tally: PassSummary) -> None:
+    """Its figures are stored; the next knock asks for its words again. The attempt counts: the last one takes what comes."""
+    reason = plain_text(str(redact(str(error), bench.secrets)))[:_LONGEST_REASON]
+    later = bench.clock() + _between_tries(bench)
+    try:
+        with bench.store.write() as conn:
+            claims.fail(conn, review, reason, not_before=later)
+    except LostClaimError:  # as below
+        return
+    tally.unworded += 1
+    bench.log("words_postponed", level="warning", review=review.id, attempt=review.attempts, reason=reason)
+
+
+def _between_tries(bench: WorkContext) -> int:
+    """Half the time to the next knock, so that that one finds it due."""
+    return round(bench.config.service.knock_seconds * SECOND / 2)
 
 
 def _failed(bench: WorkContext, review: Review, error: Exception, tally: PassSummary) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from playbook import to_json
 from retro.app.proposals.selection import allowed
-from retro.errors import ConfigError, StoreError
+from retro.errors import ConfigError, ModelAwayError, StoreError
 from retro.kinds import KINDS, POSITION
 from retro.narrate import plain
 from retro.narrate.candidates import candidates
@@ -58,15 +58,18 @@ def narrated(
     *,
     playbook: Playbook | None = None,
     resume: bool = False,
+    patient: bool = False,
     beat: Callable[[], None] = lambda: None,
 ) -> RetrospectiveReport:
     """The report with a model's words, or with the plain ones and why. `now` is when it is asked.
 
     `resume` uses an answer that was paid for and not stored, so that a review taken up again is not paid twice.
+    `patient`: `ModelAwayError` instead of plain words where the model may answer a little later.
     """
     plain_report = plain.words(report)
     case = _NarrationJob(store, report.agent, report.id, report.revision, now, resume, beat)
     written = _asked(config, env, case, tier_of(config, report.horizon), lambda: report_subject(plain_report))
+    _wait_for_model(written, patient=patient)
     if written.words is None:
         return plain_report.model_copy(update={"narrative": _narrative(written)})
     words = written.words
@@ -107,11 +110,12 @@ def narrated_position(
     review: str | None = None,
     revision: int = 1,
     resume: bool = False,
+    patient: bool = False,
     beat: Callable[[], None] = lambda: None,
 ) -> tuple[PositionRetrospective, Narrative]:
     """The position with a model's words, or with the plain ones; and who wrote them, for which it has no field.
 
-    `review` is the id its exchanges are kept under.
+    `review` is the id its exchanges are kept under; `resume` and `patient` as of `narrated`.
     """
     worded_position = plain.position_words(position, currency=currency)
     review = review or f"{position.agent}.position.{position.position_id}"
@@ -124,9 +128,15 @@ def narrated_position(
         tier_of(config, POSITION.name),
         lambda: position_subject(worded_position, currency, zone_name),
     )
+    _wait_for_model(written, patient=patient)
     if written.words is not None:
         worded_position = worded_position.model_copy(update=dict(written.words.fields))
     return worded_position, _narrative(written)
+
+
+def _wait_for_model(written: NarrationResult, *, patient: bool) -> None:
+    if patient and written.words is None and written.passing:
+        raise ModelAwayError(written.why)
 
 
 def model_exchanges(store: Store, review: str, revision: int | None = None) -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from retro.app.narration.narrate import narrated, narrated_position, tier_of
 from retro.errors import ConfigError
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["plain_words", "words_of"]
 
+_TRIES: Final = 3
+_LONGEST_WAIT_S: Final = 3600.0
+
 
 def plain_words(review: Review, document: Document, settings: AgentSettings) -> tuple[Document, bool]:
     """The words that code writes; no model was asked."""
@@ -36,12 +39,17 @@ def plain_words(review: Review, document: Document, settings: AgentSettings) -> 
 def words_of(
     store: Store, config: Config, env: Mapping[str, str], clock: Callable[[], int], beat: Callable[[], None]
 ) -> Words:
-    """How this configuration words reviews. An answer that was paid for before a crash is used, not asked again."""
+    """How this configuration words reviews. An answer that was paid for before a crash is used, not asked again.
+
+    A model that is away is asked at three knocks, `ModelAwayError` at each but the last, unless two knocks take more
+    than an hour: then the plain words stand at once, so that no letter is later than its figures by more.
+    """
+    prompt_service = 2 * config.service.knock_seconds <= _LONGEST_WAIT_S
 
     def worded(review: Review, document: Document, settings: AgentSettings) -> tuple[Document, bool]:
         if review.backfill or not _wanted(config, env, review.kind):
             return plain_words(review, document, settings)
-        now = clock()
+        now, patient = clock(), prompt_service and review.attempts < _TRIES
         if not isinstance(document, RetrospectiveReport):
             position, narrative = narrated_position(
                 store,
@@ -53,11 +61,20 @@ def words_of(
                 review=review.id,
                 revision=review.revision,
                 resume=True,
+                patient=patient,
                 beat=beat,
             )
             return position, narrative.source == "model"
         report = narrated(
-            store, config, env, document, now, playbook=settings.playbook, resume=True, beat=beat
+            store,
+            config,
+            env,
+            document,
+            now,
+            playbook=settings.playbook,
+            resume=True,
+            patient=patient,
+            beat=beat,
         )
         report = testament(report) if KINDS[review.kind].scope == "life" else report
         return report, report.narrative.source == "model"

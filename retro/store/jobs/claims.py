@@ -68,7 +68,8 @@ def claim(conn: Connection, owner: str, now: int, lease: int, *, limit: int = 1)
         reviews.c.late,
         # to look again is work of its own: it gets all its attempts, not those its first making left
         attempts=case((reviews.c.state == "done", 1), else_=reviews.c.attempts + 1),
-        late=checking(reviews.c.late),
+        # of one that goes on from a checkpoint what arrived since is not read now: it stays, and brings the review back
+        late=case((reviews.c.state == "done", checking(reviews.c.late)), else_=reviews.c.late),
     )
     return [
         review._replace(

@@ -276,7 +276,10 @@ def mark_stale(conn: Connection, agent: str | None, first: int, last: int, arriv
     touched = [reviews.c.period_start <= last, reviews.c.period_end >= first]
     if agent is not None:
         touched.append(reviews.c.agent == key_query(agent))
-    begun = select(reviews.c.key).where(reviews.c.state.in_(("running", "done", "parked")), *touched)
+    # one that waits for another try may have its figures already
+    tried = and_(reviews.c.state == "due", reviews.c.attempts > 0)
+    is_begun = or_(reviews.c.state.in_(("running", "done", "parked")), tried)
+    begun = select(reviews.c.key).where(is_begun, *touched)
     in_order = begun.order_by(
         reviews.c.key
     ).with_for_update()  # as those do that finish many: nobody deadlocks

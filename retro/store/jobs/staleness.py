@@ -8,7 +8,8 @@ Each reason is noted twice. `facts` and `marks`: something arrived, and nobody h
 * If finishing it cleared them, what arrived between the reading of the facts and the finish would be cleared unseen.
 
 So to take moves the first pair into the second (beside what a worker that died was checking), and to finish clears the
-second alone: whatever arrived meanwhile stands in the first, and the review is looked at once more.
+second alone: whatever arrived meanwhile stands in the first, and the review is looked at once more. A review that goes
+on from a checkpoint reads nothing anew: what arrived since it was made stays in the first, too.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from retro.app.engine.worker import run_once
 from retro.app.narration.narrate import model_exchanges
 from retro.app.narration.narrators import words_of
 from retro.periods import DAY, HOUR, format_instant
@@ -17,7 +18,7 @@ from retro.store import spend
 from retro.store.database import Store, open_store
 from retro.testing.model import Answer, FakeModel, overloaded, said
 from tests.worlds.narrations import KEY, house
-from tests.worlds.service_world import MONDAY, World, life
+from tests.worlds.service_world import MONDAY, Recorder, World, life, trade
 
 __all__ = ["house"]  # a fixture
 
@@ -112,12 +113,88 @@ def test_fault_17_without_an_answer_every_review_is_done_on_time_in_plain_words(
 ) -> None:
     with FakeModel(script) as model:
         world = home(house, tmp_path, model.url, **llm)
-        tally = world.knock(**world.service())
-    assert tally.failed == tally.parked == 0
+        for _ in range(3):  # a model that is away is asked at three knocks
+            tally = world.knock(**world.service())
+            world.clock.advance(60)
+    assert tally.failed == tally.parked == tally.unworded == 0
     assert {review.state for review in world.reviews()} <= {"done", "waiting"}
     document = world.document(WEEK)
     assert document.narrative.source == "plain"
     assert why in document.narrative.why
+
+
+def test_words_are_tried_again_at_the_next_knock_and_the_letter_waits_for_them(
+    store: Store, tmp_path: Path
+) -> None:
+    away = [True]
+
+    def script(request: dict[str, Any]) -> Answer:
+        return overloaded() if away else answers(request)
+
+    with FakeModel(script) as model:
+        world = home(store, tmp_path, model.url)
+        world.mail = Recorder()
+        tally = world.knock(**world.service())
+        assert tally.unworded > 2
+        assert tally.failed == tally.parked == 0
+        assert (world.review(WEEK).state, world.review(WEEK).reason) == (
+            "due",
+            "the model's service answered 529 (overloaded)",
+        )
+        assert world.mail.got == []
+        assert world.knock(**world.service()).unworded == 0, "not before the next knock"
+        away.clear()
+        world.clock.advance(60)
+        assert world.knock(**world.service()).unworded == 0
+        assert world.document(WEEK).narrative.source == "model"
+        assert world.review(WEEK).revision == 1
+        [letter] = [message for message in world.mail.got if message.review_id == WEEK]
+        assert letter.document == world.document(WEEK)
+
+
+def test_after_three_tries_the_plain_words_stand_and_the_letter_goes(store: Store, tmp_path: Path) -> None:
+    with FakeModel(overloaded()) as model:
+        world = home(store, tmp_path, model.url)
+        world.mail = Recorder()
+        for knock in range(1, 5):
+            world.knock(**world.service())
+            assert (world.review(WEEK).state == "done") == (knock >= 3)
+            calls = len(model.calls)
+            world.clock.advance(60)
+    assert world.document(WEEK).narrative.source == "plain"
+    assert [message.review_id for message in world.mail.got].count(WEEK) == 1
+    assert calls == 3 * len([review for review in world.reviews() if review.state == "done"])
+
+
+def test_a_service_that_knocks_once_an_hour_does_not_keep_a_letter_for_words(
+    store: Store, tmp_path: Path
+) -> None:
+    with FakeModel(overloaded()) as model:
+        world = home(store, tmp_path, model.url)
+        world.configuration["service"] = {"knock_seconds": 3600}
+        assert world.knock(**world.service()).unworded == 0
+    assert world.document(WEEK).narrative.source == "plain"
+
+
+def test_from_a_timer_the_three_tries_are_made_before_it_ends(store: Store, tmp_path: Path) -> None:
+    def sleep(seconds: float) -> None:
+        world.clock.advance(seconds)
+
+    with FakeModel(overloaded()) as model:
+        world = home(store, tmp_path, model.url)
+        run_once(world.bench(**world.service()), sleep)
+    assert (world.review(WEEK).state, world.document(WEEK).narrative.source) == ("done", "plain")
+
+
+def test_what_arrives_while_a_review_waits_for_words_is_not_lost(store: Store, tmp_path: Path) -> None:
+    with FakeModel(overloaded()) as model:
+        world = home(store, tmp_path, model.url)
+        world.knock(**world.service())
+        world.tell(trade("late", MONDAY + DAY + HOUR, MONDAY + DAY + 2 * HOUR, 2000, 2050))
+        for _ in range(9):
+            world.clock.advance(60)
+            world.knock(**world.service())
+    assert "late" in {position.position_id for position in world.document(WEEK).positions}
 
 
 def test_a_process_killed_while_the_model_answers_leaves_its_reservation_spent_and_the_review_is_made(
