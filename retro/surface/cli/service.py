@@ -272,8 +272,16 @@ def _say_what_changed(stored_review: Stored) -> None:
         for c in compare(before, stored_review, _currency(stored_review))[:5]
     )
     call.say(
-        f"revision {stored_review.revision}: made again; {changes or 'no figure that is shown has changed'}"
+        f"revision {stored_review.revision}: {_cause(before, stored_review)}; {changes or 'no figure that is shown has changed'}"
     )
+
+
+def _cause(before: Stored, after: Stored) -> str:
+    """Why there is a revision: on the same facts it was asked for, or definitions have changed."""
+    digests = {
+        getattr(getattr(one.document, "provenance", None), "data_digest", one) for one in (before, after)
+    }
+    return "made again on the same facts" if len(digests) == 1 else "facts came in late"
 
 
 def diff(
