@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from retro.kernels.liquidity import amounts
-from retro.model import Snapshot
+from retro.model import Position, Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from retro.accounting.prices import Prices
-    from retro.model import Decision, Fact, Fill, Flow, Position
+    from retro.model import Decision, Fact, Fill, Flow
 
 __all__ = [
     "Booking",
@@ -30,6 +30,7 @@ __all__ = [
     "OpeningFill",
     "Pool",
     "PositionHistory",
+    "Retelling",
     "SignedFill",
     "StatePoint",
     "Valuation",
@@ -89,6 +90,13 @@ class Closing(NamedTuple):
     sign: float = 1.0
 
 
+class Retelling(NamedTuple):
+    """What a decision or a position said before its agent corrected it, and the clock by which the correction came."""
+
+    told_at: int
+    fact: Decision | Position
+
+
 @dataclass(frozen=True, slots=True)
 class Pool:
     """Liquidity in a price range, token0 in token1; the full range is 0 to infinity."""
@@ -140,7 +148,10 @@ class Valuation(NamedTuple):
 
 @dataclass(slots=True)
 class PositionHistory:
-    """A replayed position."""
+    """A replayed position.
+
+    `retold` is what its own event and its decisions said before corrections, oldest first.
+    """
 
     position: Position
     opened_at: int
@@ -162,6 +173,7 @@ class PositionHistory:
     snapshots: list[Snapshot] = field(default_factory=list)
     deposits: set[int] = field(default_factory=set)
     decisions: list[Decision] = field(default_factory=list)
+    retold: list[Retelling] = field(default_factory=list)
     exit_reason: str | None = None
     extremes: tuple[float, float] | None = None
     """The lowest and highest price, in the instrument's quote, that the agent saw while it was open."""
@@ -175,6 +187,17 @@ class PositionHistory:
     def is_fill_based(self) -> bool:
         """Whether the position lives by fills of one instrument (spot, perp) and not by deposits."""
         return self.position.kind in {"spot", "perp"}
+
+    @property
+    def risk(self) -> float | None:
+        """The risk as it was stated by the entry: not one stated or corrected after it, which knows more."""
+        before = (
+            retelling.fact
+            for retelling in self.retold
+            if isinstance(retelling.fact, Position) and retelling.told_at >= self.opened_at
+        )
+        stated = next(before, self.position)
+        return float(stated.risk) if stated.risk and stated.at <= self.opened_at else None
 
     @property
     def symbols(self) -> set[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from playbook.citation import resolve
 from retro.accounting.order import natural_key
-from retro.evaluate.position.summary import ENTRY_ACTIONS, EXIT_ACTIONS, cites_of
+from retro.evaluate.position.foresight import ENTRY_ACTIONS, EXIT_ACTIONS, cites_of
 from retro.periods import format_instant
 from retro.report import Action
 

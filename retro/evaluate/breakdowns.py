@@ -7,7 +7,7 @@ from math import fsum
 from typing import TYPE_CHECKING, Final
 
 from retro.evaluate.columns import column
-from retro.evaluate.position.summary import ENTRY_ACTIONS
+from retro.evaluate.position.foresight import ENTRY_ACTIONS
 from retro.kernels import breakdowns as kernel
 from retro.periods import day_of, parse_instant
 from retro.report import Breakdowns, Bucket, CalendarDay, PositionRetrospective

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import fsum
 from typing import TYPE_CHECKING
 
-from retro.evaluate.position.summary import ENTRY_ACTIONS, EXIT_ACTIONS
+from retro.evaluate.position.foresight import ENTRY_ACTIONS, EXIT_ACTIONS
 from retro.kernels import effectiveness as kernel
 from retro.report import Effectiveness
 
@@ -25,11 +25,11 @@ def resolved_decisions(rows: Iterable[PositionSummary], period: Period) -> int:
     for row in rows:
         final = row.final_pnl if row.final_pnl is not None else 0.0
         if row.closed_at is not None and period.start <= row.closed_at < period.end and row.counts(final):
-            count += max(1, sum(c.action in ENTRY_ACTIONS for c in row.decisions))
+            count += max(1, sum(c.action in ENTRY_ACTIONS and not c.after_the_fact for c in row.decisions))
         judged = row.exit_outcome is not None and row.counts(row.exit_outcome)
         if judged and row.exit_resolved_at is not None:
             count += (period.start <= row.exit_resolved_at < period.end) * sum(
-                c.action in EXIT_ACTIONS for c in row.decisions
+                c.action in EXIT_ACTIONS and not c.after_the_fact for c in row.decisions
             )
     return count
 

@@ -8,9 +8,9 @@ from playbook.citation import resolve
 from retro.accounting.order import natural_key
 from retro.evaluate.columns import column
 from retro.evaluate.position.retrospective import AgentWords
-from retro.evaluate.position.summary import ENTRY_ACTIONS, EXIT_ACTIONS, cites_of
+from retro.evaluate.position.foresight import ENTRY_ACTIONS, EXIT_ACTIONS, cites_of
 from retro.kernels import accuracy as kernel
-from retro.periods import format_instant
+from retro.periods import format_instant, parse_instant
 from retro.report import Accuracy, EntryPrediction
 
 if TYPE_CHECKING:
@@ -68,6 +68,16 @@ def _hit(prediction: Prediction, outcome: Resolution) -> bool | None:
     return judged.hits == 1 if judged.judged else None
 
 
+def _is_late(prediction: Prediction, outcome: Resolution) -> bool:
+    """Whether a prediction is dated after what it speaks of, or after the outcome it is held against."""
+    target = prediction.target_at
+    if isinstance(target, str):
+        target = parse_instant(target)
+    elif target is not None:
+        target *= 1000
+    return prediction.at > outcome.at or (target is not None and prediction.at > target)
+
+
 def accuracy(predictions: Mapping[str, Prediction], resolutions: Sequence[Resolution]) -> Accuracy:
     """The predictions resolved in the period."""
     pairs = [(predictions[r.prediction], r) for r in resolutions if r.prediction in predictions]
@@ -76,13 +86,17 @@ def accuracy(predictions: Mapping[str, Prediction], resolutions: Sequence[Resolu
 
 
 def _accuracy_of(pairs: Sequence[tuple[Prediction, Resolution]]) -> Accuracy:
-    """Accuracy over pairs of prediction and resolution."""
+    """Accuracy over pairs of prediction and resolution; one made after the fact is counted and not judged."""
+    early = [not _is_late(p, r) for p, r in pairs]
     resolved = kernel.Resolved(
         predicted=column(p.predicted for p, _ in pairs),
         low=column(p.low for p, _ in pairs),
         high=column(p.high for p, _ in pairs),
-        actual=column(r.actual for _, r in pairs),
-        correct=column(None if r.correct is None else float(r.correct) for _, r in pairs),
+        actual=column(r.actual if ok else None for ok, (_, r) in zip(early, pairs, strict=True)),
+        correct=column(
+            float(r.correct) if ok and r.correct is not None else None
+            for ok, (_, r) in zip(early, pairs, strict=True)
+        ),
     )
     overall = kernel.accuracy(resolved)
     by_category = kernel.accuracy_by([p.category or "uncategorised" for p, _ in pairs], resolved)
@@ -99,11 +113,12 @@ def _accuracy_of(pairs: Sequence[tuple[Prediction, Resolution]]) -> Accuracy:
         total=overall.total,
         hits=overall.hits,
         judged=overall.judged,
+        after_the_fact=len(early) - sum(early),
         hit_rate=overall.hit_rate,
         mean_residual=overall.mean_residual,
         mean_abs_residual=overall.mean_absolute_residual,
         interval_coverage=overall.interval_coverage,
-        sample_sufficient=overall.sample_sufficient,
+        sample_sufficient=sum(early) >= kernel.SUFFICIENT_FROM,
         by_category={
             name: {"total": row.total, "hits": row.hits, "hit_rate": row.hit_rate}
             for name, row in by_category.items()

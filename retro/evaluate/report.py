@@ -19,7 +19,7 @@ from retro.evaluate.performance import equity_curve, period_attribution, returns
 from retro.evaluate.position.costs import NO_SLIPPAGE, costs
 from retro.evaluate.position.life import Lookahead
 from retro.evaluate.position.retrospective import retrospect
-from retro.evaluate.position.summary import ENTRY_ACTIONS, EXIT_ACTIONS, cites_of
+from retro.evaluate.position.foresight import ENTRY_ACTIONS, EXIT_ACTIONS, cites_of
 from retro.evaluate.predictions import accuracy, words_of
 from retro.kernels import effectiveness as kernel
 from retro.periods import format_instant

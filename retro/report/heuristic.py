@@ -37,6 +37,10 @@ class HeuristicReport(Document):
     role: Literal["entry", "exit"]
     citation_count: int
     evaluated_count: int
+    after_the_fact_count: int = Field(
+        default=0, description="citations dated or corrected after the fact: of citation_count, and no evidence"
+    )
+    after_the_fact_pnl: float | None = Field(default=None, description="what those would have added")
     associated_pnl: float | None = Field(description="full credit: double counts when decisions cite several")
     shared_pnl: float | None = Field(description="outcome / number cited: adds up to the outcomes")
     win_rate: float | None
@@ -48,6 +52,9 @@ class HeuristicReport(Document):
     evidence_n: int
     evidence_days: int
     evidence_since: str | None
+    told_late: float | None = Field(
+        default=None, description="share of its outcomes whose citation was first told when they were known already"
+    )
     interval: list[float] | None = Field(description="95 % of the mean outcome, clustered by entry day")
     interval_method: Literal["t", "bca"] | None
     p_value: float | None

@@ -42,6 +42,9 @@ class Accuracy(Document):
     total: int
     hits: int
     judged: int = Field(description="predictions that could be judged right or wrong")
+    after_the_fact: int = Field(
+        default=0, description="of the total: dated after their target or their outcome, and so not judged"
+    )
     hit_rate: float | None
     mean_residual: float | None
     mean_abs_residual: float | None

@@ -121,8 +121,12 @@ events: Final = Table(
     Column("at", BigInteger, nullable=False),
     Column("position", Text),
     Column("body", Text, nullable=False),
+    Column("told_at", BigInteger),
 )
-"""The facts: append-only, unique on (agent, type, id), `body` the line as written, `seq` the order of arrival."""
+"""The facts: append-only, unique on (agent, type, id), `body` the line as written, `seq` the order of arrival.
+
+`told_at`, of decisions: the clock by which they were taken in first; null where nobody looked at one.
+"""
 
 corrections: Final = Table(
     "corrections",
@@ -136,8 +140,12 @@ corrections: Final = Table(
     Column("body", Text, nullable=False),
     Column("place", Text, nullable=False),
     Column("reason", Text, nullable=False),
+    Column("told_at", BigInteger),
 )
-"""What an event said before it was replaced, why, and where the replacement came from."""
+"""What an event said before it was replaced, why, and where the replacement came from.
+
+`told_at` is the clock by which the agent's own correction was taken in; null for what a bot's database says anew of itself.
+"""
 
 series: Final = Table(
     "mark_series",

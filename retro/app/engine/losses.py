@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from retro.accounting.replay import natural_key
 from retro.app.reviews.build import inputs_of
 from retro.app.reviews.window import Window
-from retro.evaluate.position.summary import EXIT_ACTIONS
+from retro.evaluate.position.foresight import EXIT_ACTIONS
 from retro.periods import DAY, Period
 from retro.store.books import positions
 

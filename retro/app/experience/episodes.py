@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from retro.evaluate.position.summary import cites_of
+from retro.evaluate.position.foresight import cites_of
 from retro.model import Decision, Position
 from retro.periods import SECOND, format_instant, parse_instant
 

@@ -231,7 +231,7 @@ def _take(conn: Connection, batch: Batch, done: Ingested, replace: str | None) -
         if name in done.unknown or len(done.unknown) < _NAMES:
             done.unknown[name] = done.unknown.get(name, 0) + count
     if batch.rows:
-        added = events.add(conn, batch.rows, where=done.source, lines=batch.lines or None, replace=replace)
+        added = events.add(conn, batch.rows, where=done.source, lines=batch.lines or None, replace=replace, now=done.now)
         done.unchanged += added.unchanged
         done.conflicts += added.conflicts
         _count(conn, added, batch.rows, done)
@@ -262,7 +262,9 @@ def _correct(
     for batch in differing:
         rows = [row for row in batch.rows if row.agent not in older]
         if rows:
-            added = events.add(conn, rows, where=done.source, lines=None, replace=replace)
+            added = events.add(
+                conn, rows, where=done.source, lines=None, replace=replace, now=done.now, dated=True
+            )
             done.unchanged -= added.replaced
             _count(conn, added, rows, done)
         for series in () if older else batch.marks:

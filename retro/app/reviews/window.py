@@ -200,6 +200,7 @@ def _as_known(row: PositionSummary, known_until: int) -> PositionSummary:
         return row
     return replace(
         row,
+        decisions=tuple(replace(cited, after_the_fact=False) for cited in decisions),
         closed_at=None,
         final_pnl=None,
         vs_inaction=None,

@@ -10,7 +10,8 @@ import msgspec
 
 from retro.app.settlement.first_marks import Unmarked  # noqa: TC001  msgspec reads it at run time
 from retro.evaluate.audit.citations import entry_day
-from retro.evaluate.position.summary import Cited, PositionSummary
+from retro.evaluate.position.foresight import Cited
+from retro.evaluate.position.summary import PositionSummary
 from retro.model import Cost, Equity, External, Flow
 from retro.periods import FOREVER
 from retro.store.books import positions
@@ -157,7 +158,7 @@ def read_rows(
                 exit_outcome=row.exit_outcome,
                 exit_resolved_at=row.exit_resolved_at,
                 implausible_pnl=row.implausible_pnl,
-                decisions=tuple(Cited(c[0], c[1], c[2], tuple(c[3])) for c in citations["decisions"]),
+                decisions=tuple(Cited(c[0], c[1], c[2], tuple(c[3]), *c[4:]) for c in citations["decisions"]),
                 increases=tuple((tuple(cites), pnl) for cites, pnl in citations["increases"]),
             )
         )

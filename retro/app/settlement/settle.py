@@ -49,6 +49,7 @@ from retro.store.books.positions import WalletDay
 from retro.store.facts import agents, events
 from retro.store.jobs import reviews
 from retro.store.jobs.staleness import Staleness
+from retro.store.facts.tellings import told_first
 from retro.store.schema import ingest_alone, name_of
 
 if TYPE_CHECKING:
@@ -191,8 +192,10 @@ def _settle_positions(
     settled = _Positions({at: [] for at in times})
     for i in range(0, len(names), _CHUNK):  # a life of many positions is not held in memory at once
         chunk = names[i : i + _CHUNK]
-        loaded = load_tracks(conn, name, settings, chunk, Extent(known_until(agent)), PriceDemand(valued))
-        rows = [book_row(track, loaded.prices, known_until(agent)) for track in loaded.tracks.values()]
+        until = known_until(agent)
+        loaded = load_tracks(conn, name, settings, chunk, Extent(until), PriceDemand(valued))
+        told_at = told_first(conn, name, chunk)
+        rows = [book_row(track, loaded.prices, until, told_at) for track in loaded.tracks.values()]
         positions.save_positions(conn, name, [_plain(row) for row in rows])
         resolved.append(history_from(rows, rules))
         settled.prices.append(loaded.prices)

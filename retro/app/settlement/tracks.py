@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from retro.accounting.order import natural_key
 from retro.accounting.prices import Prices, related_symbols
 from retro.accounting.replay import replay
+from retro.evaluate.position.foresight import retold_of
 from retro.evaluate.position.summary import flag_implausible
 from retro.model import Cost, Equity, External, Fill, Flow, Position, Snapshot
 from retro.periods import DAY, FOREVER, day_of, midnight
 from retro.store.books import positions
 from retro.store.facts import events, marks
+from retro.store.facts.tellings import retellings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -183,6 +185,7 @@ def load_tracks(
     instants = needed if demand.since is None else [demand.since, *(fact.at for fact in demand.facts)]
     first = min(instants, default=until)
     price_by_fills(conn, agent, prices, symbols, PriceDemand(every, demand.assets, first), until)
+    retold = retellings(conn, agent, names, facts) if names else []
     tracks: dict[str, PositionHistory] = {}
     orphans: dict[str, list[Fact]] = {}
     for name, group in sorted(by_position(facts).items()):
@@ -192,6 +195,7 @@ def load_tracks(
             orphans[name] = group
             continue
         track.unreliable = unreliable
+        track.retold = retold_of(track, retold)
         track.note_boundary(boundary.get(name, ()))
         flag_implausible(track, prices)
         if track.flagged_at is not None:

@@ -34,11 +34,16 @@ _UNIT_WORD: Final = {"usd": "", "r": " R", "bps": " bps of notional"}
 
 @dataclass(slots=True)
 class _Tally:
-    """Everything about one (heuristic, role); `ever` are records of its history."""
+    """Everything about one (heuristic, role); `ever` are records of its history.
+
+    `hindsight` are decisions that cite it after the fact, `left_out` the outcomes that only such decisions cite it for.
+    """
 
     period: list[CreditItem] = field(default_factory=list)
     ever: NDArray[Any] = field(default_factory=lambda: np.empty(0, RECORD))
     decisions: set[str] = field(default_factory=set)
+    hindsight: set[str] = field(default_factory=set)
+    left_out: list[CreditItem] = field(default_factory=list)
 
 
 def _tally(
@@ -54,10 +59,15 @@ def _tally(
         if inside:
             for heuristic in item.cites:
                 table[heuristic, item.role].period.append(item)
+            for heuristic in item.left_out:
+                table[heuristic, item.role].left_out.append(item)
         for decision in item.decisions:
             if inside or start <= decision.at < end:
                 for heuristic in resolve(decision.cites, claims):
-                    table[heuristic, item.role].decisions.add(decision.id)
+                    row = table[heuristic, item.role]
+                    row.decisions.add(decision.id)
+                    if decision.after_the_fact:
+                        row.hindsight.add(decision.id)
     return table
 
 
@@ -190,7 +200,7 @@ def _report(
     heuristic, role = key
     rule = rules.rules.get(heuristic)
     reasons: dict[str, str] = {}
-    period = _of_the_period(row, rules, reasons)
+    period = _of_the_period(heuristic, row, rules, reasons)
     evidence = _evidence(row, rule, facts, rng, reasons)
     return HeuristicReport(
         heuristic_id=heuristic,
@@ -199,13 +209,16 @@ def _report(
         threshold_unit=rules.unit,
         inseparable_from=sorted(facts.partners, key=lambda partner: partner.heuristic_id),
         **period,
+        **_left_out(row, reasons),
         **evidence,
         **_compared(row, facts.uncited_items, rng, reasons),
         reasons=reasons,
     )
 
 
-def _of_the_period(row: _Tally, rules: AuditRules, reasons: dict[str, str]) -> dict[str, Any]:
+def _of_the_period(
+    heuristic: str, row: _Tally, rules: AuditRules, reasons: dict[str, str]
+) -> dict[str, Any]:
     """Counts, pnl, win rate and recommendation."""
     values = [value for _, value in _by_position(row.period)]
     in_unit = [value for _, value in _by_position(row.period, rules.unit)]
@@ -222,6 +235,7 @@ def _of_the_period(row: _Tally, rules: AuditRules, reasons: dict[str, str]) -> d
     if largest is not None and largest.share is None:
         reasons["largest_share"] = "all outcomes are 0"
     shared = [item.value / len(item.cites) for item in row.period if item.value is not None]
+    why = _why(kind, n, average, len(row.decisions), rules) + _told_in_time(heuristic, row, rules, kind)
     return {
         "citation_count": max(len(row.decisions), n),
         "evaluated_count": n,
@@ -230,10 +244,35 @@ def _of_the_period(row: _Tally, rules: AuditRules, reasons: dict[str, str]) -> d
         "win_rate": wins / n if n else None,
         "avg_pnl_per_citation": total / n if n else None,
         "avg_in_unit": average,
-        "recommendation": Recommendation(kind=kind, reason=_why(kind, n, average, len(row.decisions), rules)),
+        "recommendation": Recommendation(kind=kind, reason=why),
         "win_rate_interval": list(uncertainty.jeffreys_interval(wins, n) or ()) or None if n else None,
         "largest_share": None if largest is None else largest.share,
         "recommendation_without_largest": None if largest is None else largest.recommendation_without,
+    }
+
+
+def _told_in_time(heuristic: str, row: _Tally, rules: AuditRules, kind: str) -> str:
+    """What those outcomes recommend that were cited before they were known, where the others change it."""
+    claims, limits = rules.claims, rules.thresholds
+    early = [item for item in row.period if not item.told_late(heuristic, claims)]
+    values = [value for _, value in _by_position(early, rules.unit)]
+    if len(early) == len(row.period) or len(values) < limits.min_citations:
+        return ""
+    before = kernel.recommend(len(values), fsum(values) / len(values), limits)
+    return "" if before == kind else f"; {before} by the {len(values)} cited before they were known"
+
+
+def _left_out(row: _Tally, reasons: dict[str, str]) -> dict[str, Any]:
+    """What is cited for it after the fact, in which it has no part; and how much of its evidence was told late."""
+    values = [value for _, value in _by_position(row.left_out)]
+    if not values:
+        reasons["after_the_fact_pnl"] = "no outcome was left out"
+    if not len(row.ever):
+        reasons["told_late"] = "no outcome resolved since the heuristic's text stands"
+    return {
+        "after_the_fact_count": len(row.hindsight),
+        "after_the_fact_pnl": fsum(values) if values else None,
+        "told_late": float(row.ever["late"].mean()) if len(row.ever) else None,
     }
 
 

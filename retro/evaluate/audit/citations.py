@@ -7,7 +7,7 @@ from math import fsum
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from playbook.citation import resolve
-from retro.evaluate.position.summary import ENTRY_ACTIONS, EXIT_ACTIONS
+from retro.evaluate.position.foresight import ENTRY_ACTIONS, EXIT_ACTIONS
 from retro.kernels import audit
 from retro.periods import DAY, day_of
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from zoneinfo import ZoneInfo
 
-    from retro.evaluate.position.summary import Cited, PositionSummary
+    from retro.evaluate.position.foresight import Cited
+    from retro.evaluate.position.summary import PositionSummary
 
 __all__ = [
     "AuditRules",
@@ -62,7 +63,10 @@ class AuditRules:
 
 @dataclass(frozen=True, slots=True)
 class CreditItem:
-    """One outcome to be credited: the heuristics cited for it, in one role of one position."""
+    """One outcome to be credited: the heuristics cited for it, in one role of one position.
+
+    `left_out` are heuristics that only decisions after the fact cite for it: they get no credit.
+    """
 
     role: Role
     position: str
@@ -73,6 +77,17 @@ class CreditItem:
     notional: float | None
     risk: float | None
     decisions: tuple[Cited, ...]
+    left_out: tuple[str, ...] = ()
+
+    def told_late(self, heuristic: str, claims: Mapping[str, str]) -> bool:
+        """Whether a heuristic was first cited for it when the outcome was known already, or nobody knows when."""
+        clocks = [
+            cited.told_at
+            for cited in self.decisions
+            if not cited.after_the_fact and heuristic in resolve(cited.cites, claims)
+        ]
+        known_at = self.resolved_at or 0
+        return all(clock is None or clock >= known_at for clock in clocks)
 
     def in_unit(self, unit: Unit) -> float | None:
         """The outcome in the unit of the thresholds; None where the position does not know its size in it."""
@@ -83,7 +98,10 @@ class CreditItem:
 
 
 class Outcome(NamedTuple):
-    """A resolved outcome credited to one heuristic, as the book keeps it. `day` is the entry's, `told_at` the citation's."""
+    """A resolved outcome credited to one heuristic, as the book keeps it. `day` is the entry's, `told_at` the citation's.
+
+    `late`: the citation was first told when the outcome was known already.
+    """
 
     heuristic: str
     role: Role
@@ -92,13 +110,16 @@ class Outcome(NamedTuple):
     value: float
     resolved_at: int
     told_at: int
+    late: bool
 
 
 def outcomes_of(items: Iterable[CreditItem], claims: Mapping[str, str]) -> list[Outcome]:
     """One outcome per heuristic, role and position: several of one heuristic are added."""
 
     def told_at(heuristic: str, item: CreditItem) -> int:
-        citing = (c.at for c in item.decisions if heuristic in resolve(c.cites, claims))
+        citing = (
+            c.at for c in item.decisions if not c.after_the_fact and heuristic in resolve(c.cites, claims)
+        )
         return min(citing, default=item.resolved_at or 0)
 
     sums: dict[tuple[str, Role, str], tuple[CreditItem, list[float]]] = {}
@@ -115,6 +136,7 @@ def outcomes_of(items: Iterable[CreditItem], claims: Mapping[str, str]) -> list[
             fsum(values),
             item.resolved_at or 0,
             told_at(heuristic, item),
+            item.told_late(heuristic, claims),
         )
         for (heuristic, role, position), (item, values) in sums.items()
     ]
@@ -134,6 +156,7 @@ def items_of(row: PositionSummary, rules: AuditRules, claims: Mapping[str, str])
         role: Role, cites: tuple[str, ...], value: float | None, at: int | None, decisions: tuple[Cited, ...]
     ) -> CreditItem:
         resolved = value is not None and at is not None
+        late = resolve((x for c in decisions if c.after_the_fact for x in c.cites), claims)
         return CreditItem(
             role,
             row.position,
@@ -144,34 +167,31 @@ def items_of(row: PositionSummary, rules: AuditRules, claims: Mapping[str, str])
             row.notional,
             row.risk,
             decisions,
+            tuple(heuristic for heuristic in late if heuristic not in cites),
         )
 
     entries = tuple(c for c in row.decisions if c.action in ENTRY_ACTIONS)
-    main = tuple(c for c in entries if c.action != "increase")
+    main = _cited_in(c for c in entries if c.action != "increase")
     exits = tuple(c for c in row.decisions if c.action in EXIT_ACTIONS)
-    items = [
-        item("entry", resolve((x for c in main for x in c.cites), claims), outcome, row.closed_at, entries)
-    ]
+    items = [item("entry", resolve(main, claims), outcome, row.closed_at, entries)]
     beaten = set(items[0].cites)
+    increases = tuple(c for c in entries if c.action == "increase" and not c.after_the_fact)
     for cites, pnl in row.increases:
         own = tuple(cite for cite in resolve(cites, claims) if cite not in beaten)
-        increases = tuple(c for c in entries if c.action == "increase")
         if own:
             items.append(item("entry", own, pnl, row.closed_at, increases))
     if not row.increases and row.closed_at is None:
-        waiting = tuple(c for c in entries if c.action == "increase")
-        own = tuple(x for x in resolve((x for c in waiting for x in c.cites), claims) if x not in beaten)
+        own = tuple(x for x in resolve(_cited_in(increases), claims) if x not in beaten)
         if own:
-            items.append(item("entry", own, None, None, waiting))
+            items.append(item("entry", own, None, None, increases))
     items.append(
-        item(
-            "exit",
-            resolve((x for c in exits for x in c.cites), claims),
-            row.exit_outcome,
-            row.exit_resolved_at,
-            exits,
-        )
+        item("exit", resolve(_cited_in(exits), claims), row.exit_outcome, row.exit_resolved_at, exits)
     )
     if row.flagged_at is not None:
         return [found for found in items if found.value is not None and found.value < 0]
     return items
+
+
+def _cited_in(decisions: Iterable[Cited]) -> tuple[str, ...]:
+    """What decisions cite that came before what they explain."""
+    return tuple(cite for cited in decisions if not cited.after_the_fact for cite in cited.cites)

@@ -30,6 +30,7 @@ RECORD: Final = np.dtype(
         ("value", "<f8"),
         ("resolved_at", "<i8"),
         ("told_at", "<i8"),
+        ("late", "?"),
     ]
 )
 """One resolved outcome credited to one heuristic: fields as in `Outcome`, `name` an index, `position` its `identity`."""
@@ -94,7 +95,7 @@ def history_from(rows: Iterable[PositionSummary], rules: AuditRules) -> History:
     index = {name: i for i, name in enumerate(names)}
     records = np.array(
         [
-            (index[o.heuristic], o.role == "exit", identity(o.position), o.day, o.value, o.resolved_at, o.told_at)
+            (index[o.heuristic], o.role == "exit", identity(o.position), o.day, o.value, o.resolved_at, o.told_at, o.late)
             for o in outcomes
         ],
         RECORD,
@@ -127,7 +128,7 @@ def _of_all(row: PositionSummary, rules: AuditRules) -> list[Outcome]:
         ("exit", row.exit_outcome, row.exit_resolved_at),
     ]
     return [
-        Outcome(_ALL, role, row.position, day, value, at, at)
+        Outcome(_ALL, role, row.position, day, value, at, at, late=False)
         for role, value, at in results
         if value is not None and at is not None and row.counts(value)
     ]

@@ -115,7 +115,7 @@ class PositionPath:
         self.provisional = bool(track.unreliable or unreliable)
         self.sizes = sizes(track, horizon, prices)
         self.final = unrounded(self.state.pnl, self.sizes.notional or 0.0)
-        self.risk = float(track.position.risk) if track.position.risk else None
+        self.risk = track.risk
         self.reasons: dict[str, str] = {}
         self.line: PriceLine = prices.line(track.position.instrument)
         self.marks = self._marks()

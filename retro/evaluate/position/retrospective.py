@@ -226,7 +226,11 @@ def _size_reasons(life: PositionPath) -> None:
         life.reasons["notional"] = "nothing was put in"
     if life.risk is None:
         for name in ("pnl_r", "mfe_r", "mae_r"):
-            life.reasons[name] = "the amount at risk (R) is not known"
+            life.reasons[name] = (
+                "the amount at risk (R) is not known: it was stated after the entry"
+                if life.track.position.risk
+                else "the amount at risk (R) is not known"
+            )
     if life.track.is_fill_based:
         life.reasons["vs_hold"] = "for spot and perp, holding what was entered is the position itself"
 

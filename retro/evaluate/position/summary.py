@@ -12,44 +12,32 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from playbook.ids import ids_cited_in
-from retro.accounting.order import natural_key
 from retro.accounting.prices import NEAR
 from retro.evaluate.position.alternatives import outcome_of
+from retro.evaluate.position.foresight import citations_in, cites_of, foreseen
 from retro.invariant import invariant
 from retro.kernels.lots import unrounded
 from retro.kernels.series import median_gap
 from retro.periods import DAY
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from retro.accounting.prices import PriceLine, Prices
     from retro.accounting.track import PositionHistory
+    from retro.evaluate.position.foresight import Cited
     from retro.model import Decision
 
 __all__ = [
-    "ENTRY_ACTIONS",
-    "EXIT_ACTIONS",
-    "Cited",
     "PositionSummary",
     "book_row",
-    "cites_of",
     "exit_horizon",
     "flag_implausible",
 ]
 
-ENTRY_ACTIONS: Final = frozenset({"enter", "increase", "hold", "skip"})
-EXIT_ACTIONS: Final = frozenset({"exit", "reduce"})
 _LONGEST_HORIZON: Final = 7 * DAY
-
-
-@dataclass(frozen=True, slots=True)
-class Cited:
-    """One decision's citations, as the agent wrote them."""
-
-    id: str
-    at: int
-    action: str
-    cites: tuple[str, ...]
+_DUST: Final = 1e-6
+"""Of what was put into a position: a fill smaller than that says nothing of the position."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,30 +72,27 @@ class PositionSummary:
     def to_json(self) -> dict[str, Any]:
         """Plain data for the store."""
         return {
-            "decisions": [[c.id, c.at, c.action, list(c.cites)] for c in self.decisions],
+            "decisions": [
+                [c.id, c.at, c.action, list(c.cites), c.after_the_fact, c.told_at] for c in self.decisions
+            ],
             "increases": [[list(cites), pnl] for cites, pnl in self.increases],
         }
-
-
-def cites_of(decision: Decision) -> tuple[str, ...]:
-    """What a decision cites, each once in order: its list, else the ids of the form H-7 in its reasoning."""
-    cites = decision.cites if decision.cites is not None else ids_cited_in(decision.reasoning)
-    return tuple(dict.fromkeys(cite for cite in cites if cite))
 
 
 def flag_implausible(track: PositionHistory, prices: Prices) -> None:
     """Flag a position whose fills cannot be believed, from the first such fill on.
 
     A fill outside [low / 1.2, high x 1.2] of its candle and both neighbours, unless it lies between the low and high of
-    marks within 5 minutes; without marks near it, an exit price outside [0.1, 10] times the entry price.
+    marks within 5 minutes; without marks near it, an exit price outside [0.1, 10] times the entry price. A fill below a
+    millionth of the position flags nothing: else anybody could take a loss out of the audit for next to no money.
     """
     if not track.is_fill_based:
         return
     line = prices.line(track.position.instrument)
     has_marks = False
-    fills = [(o.at, o.price) for o in track.openings] + [
-        (c.at, c.price) for c in track.closings if c.quantity
-    ]
+    dust = _DUST * fsum(opening.quantity for opening in track.openings)
+    closings = [fill for fill in track.closings if fill.quantity > dust]  # interest that left at the close is no fill
+    fills = [(o.at, o.price) for o in track.openings if o.quantity > dust] + [(c.at, c.price) for c in closings]
     for at, price in sorted(fills):
         band = _band(line, at)
         if band is None:
@@ -127,9 +112,7 @@ def flag_implausible(track: PositionHistory, prices: Prices) -> None:
         track.flagged_at = track.openings[0].at
         track.flagged_why = f"no mark or fill says what the quote of {track.position.instrument} was worth"
         return
-    for fill in track.closings:
-        if not fill.quantity:  # interest that left at the close is no fill
-            continue
+    for fill in closings:
         if bought <= 0 or not 0.1 <= fill.price / bought <= 10:
             track.flagged_at = fill.at
             track.flagged_why = (
@@ -207,12 +190,13 @@ def _increases(
     return tuple(out)
 
 
-def book_row(track: PositionHistory, prices: Prices, known_until: int) -> PositionSummary:
-    """The row of one replayed position."""
+def book_row(
+    track: PositionHistory, prices: Prices, known_until: int, told_at: Mapping[str, int] | None = None
+) -> PositionSummary:
+    """The row of one replayed position; `told_at` says by which clock its decisions were told first."""
     closed = track.closed_at is not None
     outcome = outcome_of(track, prices, known_until)
     exit_outcome, resolved = _exit_outcome(track, prices, known_until)
-    decisions = sorted(track.decisions, key=lambda d: (d.at, natural_key(d.id)))
     position = track.position
     implausible = 0.0
     if track.flagged_day is not None:
@@ -229,12 +213,12 @@ def book_row(track: PositionHistory, prices: Prices, known_until: int) -> Positi
         final_pnl=outcome.final_pnl if closed else None,
         vs_inaction=outcome.vs_inaction if closed else None,
         notional=outcome.notional,
-        risk=float(position.risk) if position.risk else None,
+        risk=track.risk,
         exit_outcome=exit_outcome,
         exit_resolved_at=resolved,
         implausible_pnl=implausible,
-        decisions=tuple(Cited(d.id, d.at, d.action, cites) for d in decisions if (cites := cites_of(d))),
-        increases=_increases(track, decisions) if closed else (),
+        decisions=citations_in(track, told_at or {}),
+        increases=_increases(track, foreseen(track)) if closed else (),
     )
     _check_finite(summary)
     return summary

@@ -103,6 +103,8 @@ def _figures(row: HeuristicReport, money: MoneyStyle, zone: str) -> list[str]:
             text += f", q {ratio(row.q_value)}"
         if row.shrunk_mean is not None:
             text += f", shrunk mean {money.signed(row.shrunk_mean)}"
+        if row.told_late is not None:
+            text += f", {percent(row.told_late)} told late"
         lines.append(text)
     return lines + _cautions(row, money)
 
@@ -110,6 +112,13 @@ def _figures(row: HeuristicReport, money: MoneyStyle, zone: str) -> list[str]:
 def _cautions(row: HeuristicReport, money: MoneyStyle) -> list[str]:
     """What else to know before acting on it."""
     lines = []
+    if row.after_the_fact_count:
+        late = count(row.after_the_fact_count, "citation")
+        text = f"{late} left out: dated, or changed, after the fact"
+        if row.after_the_fact_pnl is not None:
+            verb = "would have helped it by" if row.after_the_fact_pnl >= 0 else "would have cost it"
+            text += f"; {verb} {money.signed(abs(row.after_the_fact_pnl))}"
+        lines.append(text)
     without = row.recommendation_without_largest
     if without is not None and without != row.recommendation.kind and row.largest_share is not None:
         word = VERDICTS.get(without, without)
@@ -144,6 +153,8 @@ def _accuracy_figures(accuracy: Accuracy) -> Iterator[Figure]:
         return DASH if value is None else f"{value:{sign}.4g}"
 
     right = f"{accuracy.hits:,} of {accuracy.judged:,} that can be judged were right"
+    if accuracy.after_the_fact:
+        right += f"; {accuracy.after_the_fact:,} made after the fact left out"
     yield figure("Prediction accuracy", "hit_rate", percent(accuracy.hit_rate, 1), right)
     text, note = residual(accuracy.mean_residual, "+"), "actual less predicted, in the predictions' own units"
     yield figure("Mean residual", "mean_residual", text, note)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar, cast
 from sqlalchemy import ColumnElement, func, insert, select, update
 
 from retro.model import FACT_TYPES, Conflict, EventRow, Fact, decode
+from retro.periods import FOREVER
 from retro.store.facts.agents import Agent, agents, extend_life, key_of, key_query, note_agent, remeasure_life
 from retro.store.facts.codec import differences
 from retro.store.schema import corrections, events, name_of, within
@@ -42,10 +43,10 @@ __all__ = [
 FactT = TypeVar("FactT", bound=Fact)
 
 _INSERT: Final = {
-    "sqlite": "INSERT INTO events (agent, type, id, at, position, body) VALUES (?, ?, ?, ?, ?, ?)"
+    "sqlite": "INSERT INTO events (agent, type, id, at, position, body, told_at) VALUES (?, ?, ?, ?, ?, ?, ?)"
     " ON CONFLICT DO NOTHING",
-    "postgresql": "INSERT INTO events (agent, type, id, at, position, body)"
-    " SELECT * FROM unnest(%b::bigint[], %b::text[], %b::text[], %b::bigint[], %b::text[], %b::text[])"
+    "postgresql": "INSERT INTO events (agent, type, id, at, position, body, told_at) SELECT * FROM unnest("
+    "%b::bigint[], %b::text[], %b::text[], %b::bigint[], %b::text[], %b::text[], %b::bigint[])"
     " ON CONFLICT DO NOTHING",
 }
 _LAST_SEQ: Final = {
@@ -56,6 +57,7 @@ TYPES: Final[tuple[type[Fact], ...]] = tuple(kind for name, kind in FACT_TYPES.i
 """Every type of fact that is a row here; marks lie in blocks of their own."""
 _TYPES: Final = tuple(name for name in FACT_TYPES if name != "mark")
 _NAME_OF: Final = {kind: name for name, kind in FACT_TYPES.items()}
+_DECISION: Final = "decision"
 _NUMBER: Final = re.compile(r"([0-9]+)")
 _SHOWN_ID: Final = 80
 
@@ -75,8 +77,8 @@ class Added:
 
 
 _Identity = tuple[int, str, str]
-_Entry = tuple[int, str, str, int, str | None, str]
-"""A row as the table takes it: agent key, type, id, at, position, body."""
+_Entry = tuple[int, str, str, int, str | None, str, int | None]
+"""A row as the table takes it: agent key, type, id, at, position, body, told_at."""
 
 
 class _Stored(NamedTuple):
@@ -87,11 +89,12 @@ class _Stored(NamedTuple):
 
 
 class _Provenance(NamedTuple):
-    """Where rows come from, their line numbers, and the reason to replace what is known otherwise."""
+    """Where rows come from, their line numbers, the reason to replace what is known otherwise, and the clock of that."""
 
     where: str
     lines: Sequence[int] | None
     replace: str | None
+    told_at: int | None
 
     def conflict(self, number: int, row: EventRow, fields: list[str]) -> Conflict:
         short_id = row.id if len(row.id) <= _SHOWN_ID else row.id[:_SHOWN_ID] + "..."
@@ -109,11 +112,14 @@ def add(
     where: str,
     lines: Sequence[int] | None,
     replace: str | None = None,
+    now: int | None = None,
+    dated: bool = False,
 ) -> Added:
     """Store the rows that are new; `lines` (beside `rows`) number them in `where`, for the conflicts.
 
     An event already told with other content is a conflict and kept back, or, with `replace` (the reason), corrected:
-    what it said before is kept among the corrections.
+    what it said before is kept among the corrections. `now` is the clock by which they are taken in; of a `dated` source
+    (it says anew what it said before) it is not kept with corrections.
     """
     added = Added()
     instants: dict[str, list[int]] = defaultdict(list)
@@ -122,11 +128,20 @@ def add(
     keys = {agent: key_of(conn, agent) for agent in sorted(instants)}
     before = conn.exec_driver_sql(_LAST_SEQ[conn.dialect.name]).scalar_one()
     entries: list[_Entry] = [
-        (keys[agent], kind, name_of(id_), at, position and name_of(position), body)
+        (
+            keys[agent],
+            kind,
+            name_of(id_),
+            at,
+            position and name_of(position),
+            body,
+            now if kind == _DECISION else None,
+        )
         for agent, kind, id_, at, position, body in rows
     ]
+    told_at = None if dated else FOREVER if now is None else now
     if entries and _insert(conn, entries) < len(entries):
-        instants = _reconcile(conn, added, rows, entries, before, _Provenance(where, lines, replace))
+        instants = _reconcile(conn, added, rows, entries, before, _Provenance(where, lines, replace, told_at))
     for agent, stored in instants.items():
         added.stored += len(stored)
         added.first_at[agent] = min(*stored, added.first_at.get(agent, stored[0]))
@@ -193,7 +208,7 @@ def _existing(conn: Connection, entries: list[_Entry]) -> dict[_Identity, _Store
 
 
 def _correct(conn: Connection, entry: _Entry, old: _Stored, provenance: _Provenance) -> None:
-    agent, kind, id_, at, position, body = entry
+    agent, kind, id_, at, position, body, _ = entry
     conn.execute(
         insert(corrections).values(
             agent=agent,
@@ -204,6 +219,7 @@ def _correct(conn: Connection, entry: _Entry, old: _Stored, provenance: _Provena
             body=old.body,
             place=provenance.where,
             reason=provenance.replace,
+            told_at=provenance.told_at,
         )
     )
     conn.execute(

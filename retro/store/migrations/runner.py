@@ -82,6 +82,7 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
     _step("0007_marks"),
     _step("0008_grid"),
     _step("0012_asked_until"),
+    _step("0010_audit"),
 )
 """The steps of the component `retro`."""
 
