@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from playbook.citation import resolve
 from retro.accounting.order import natural_key
 from retro.evaluate.columns import column
-from retro.evaluate.position.retrospective import AgentWords
 from retro.evaluate.position.foresight import ENTRY_ACTIONS, EXIT_ACTIONS, cites_of
+from retro.evaluate.position.retrospective import AgentWords
 from retro.kernels import accuracy as kernel
 from retro.periods import format_instant, parse_instant
 from retro.report import Accuracy, EntryPrediction

@@ -17,9 +17,9 @@ from retro.evaluate.effectiveness import effectiveness_of, resolved_decisions, w
 from retro.evaluate.inputs import Inputs, Options
 from retro.evaluate.performance import equity_curve, period_attribution, returns, risk_of, yielding
 from retro.evaluate.position.costs import NO_SLIPPAGE, costs
+from retro.evaluate.position.foresight import ENTRY_ACTIONS, EXIT_ACTIONS, cites_of
 from retro.evaluate.position.life import Lookahead
 from retro.evaluate.position.retrospective import retrospect
-from retro.evaluate.position.foresight import ENTRY_ACTIONS, EXIT_ACTIONS, cites_of
 from retro.evaluate.predictions import accuracy, words_of
 from retro.kernels import effectiveness as kernel
 from retro.periods import format_instant

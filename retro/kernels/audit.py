@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from retro.kernels.uncertainty import (
-    BOOTSTRAP_FROM,
     DaySums,
     Floats,
     MeanEstimate,
+    Spread,
     benjamini_hochberg,
     mean_estimate,
 )
@@ -31,6 +31,7 @@ Kind = Literal["keep", "demote", "investigate", "insufficient_data"]
 Grade = Literal["none", "weak", "suggestive", "supported"]
 
 GRADED_FROM = 3  # days with an outcome, below which there is no evidence at all
+SUPPORTED_FROM = 10
 FALSE_DISCOVERY_RATE = 0.10
 INSEPARABLE_ABOVE = 0.8
 EXACTLY = 1e-9  # an average this near a threshold is the threshold, rounded
@@ -127,16 +128,14 @@ def credit(outcomes: ArrayLike, heuristic: ArrayLike, outcome: ArrayLike, heuris
     )
 
 
-def weigh(samples: Sequence[DaySums], rng: np.random.Generator, confidence: float = 0.95) -> list[Evidence]:
-    """Weigh the outcomes of each heuristic, one `DaySums` a row, as one family of tests.
+def weigh(
+    samples: Sequence[DaySums], pooled: Spread | None = None, confidence: float = 0.95
+) -> list[Evidence]:
+    """Weigh the outcomes of each heuristic, one `DaySums` a row, as one family of tests; `pooled` is their role's spread.
 
-    Each row draws from its own child of `rng`. Rows without a p (fewer than 2 days, or nothing but 0) have no
-    q-value and do not enlarge the family.
+    Rows without a p (fewer than 2 days, or nothing but 0) have no q-value and do not enlarge the family.
     """
-    estimates = [
-        mean_estimate(sample, child, confidence)
-        for sample, child in zip(samples, rng.spawn(len(samples)), strict=True)
-    ]
+    estimates = [mean_estimate(sample, pooled, confidence) for sample in samples]
     tested = [row for row, estimate in enumerate(estimates) if estimate.p is not None]
     adjusted = benjamini_hochberg([estimates[row].p or 0.0 for row in tested]).tolist()
     q_values = dict(zip(tested, adjusted, strict=True))
@@ -154,7 +153,7 @@ def grade(days: int, interval: tuple[float, float] | None, q: float | None) -> G
     """
     if days < GRADED_FROM:
         return "none"
-    if q is not None and q <= FALSE_DISCOVERY_RATE and days >= BOOTSTRAP_FROM:
+    if q is not None and q <= FALSE_DISCOVERY_RATE and days >= SUPPORTED_FROM:
         return "supported"
     if interval is not None and (interval[0] > 0 or interval[1] < 0):
         return "suggestive"

@@ -7,7 +7,7 @@ a mean works on `DaySums` and costs the same however many outcomes a day had. Ra
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -17,9 +17,11 @@ from retro.kernels.special import beta_quantile, normal_cdf, normal_quantile, t_
 
 Floats = NDArray[np.float64]
 
-BOOTSTRAP_FROM = 10  # days; below, resampling has too few distinct samples and the t interval covers better
+POOLED_BELOW = (
+    15  # days; below, a sample's own spread is too often much too small, and the role's stands beside it
+)
 NO_SPREAD = 1e-12  # a standard error below this is rounding, not spread
-_MOST_CELLS = 500_000  # numbers drawn for one bootstrap or permutation
+_MOST_CELLS = 500_000  # numbers drawn for one permutation
 _MOST_SIGNS = 20  # outcomes whose 2^n signs are still enumerated
 _MOST_SPLITS = 20_000  # regroupings that are still enumerated
 _LARGE_POOL, _LARGE_GROUP = 1_000, 200  # outcomes beyond which regroupings are not permuted one by one
@@ -58,8 +60,21 @@ class MeanEstimate:
     standard_error: float | None = None
     p: float | None = None
     interval: tuple[float, float] | None = None
-    method: Literal["t", "bca"] | None = None
+    method: Literal["t"] | None = None
     reason: Literal["too_few_days", "no_spread"] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How outcomes of one sort scatter: their standard deviation (> 0) and, from 0 to 1, how alike those of a day are."""
+
+    deviation: float
+    alike: float
+
+    def error(self, counts: Floats) -> float:
+        """Standard error of the mean of outcomes with so many on each day: their design effect stands in it."""
+        n = float(counts.sum())
+        return self.deviation * math.sqrt((1 + self.alike * (float((counts * counts).sum()) / n - 1)) / n)
 
 
 def by_day(values: ArrayLike, days: ArrayLike) -> DaySums:
@@ -76,89 +91,66 @@ def by_day(values: ArrayLike, days: ArrayLike) -> DaySums:
     return DaySums(np.add.reduceat(value[order], first), counts)
 
 
-def mean_estimate(sample: DaySums, rng: np.random.Generator, confidence: float = 0.95) -> MeanEstimate:
-    """Mean of a sample with the interval its number of days deserves: t below 10 days, BCa from there.
+def spread_of(values: ArrayLike, days: ArrayLike) -> Spread | None:
+    """Measure how `values` (n,) scatter, with their entry `days` (n,); None for fewer than 2, or where they do not.
 
-    p is always the clustered t's. Fewer than 2 days: neither interval nor p. All days alike: the interval is the
-    mean itself and p is 0, or both are absent when that mean is 0.
+    The likeness within a day is the intraclass correlation that makes the day-clustered variance of the mean what it
+    is: (clustered variance / ordinary variance - 1) / (mean size of an outcome's day - 1), cut to 0..1.
     """
-    estimate = clustered_t(sample, confidence)
-    if estimate.interval is None or estimate.days < BOOTSTRAP_FROM:
-        return estimate
-    return replace(estimate, interval=bca_interval(sample, rng, confidence), method="bca")
+    value = np.sort(np.asarray(values, dtype=np.float64))
+    if len(value) < 2:
+        return None
+    deviation = float(value.std(ddof=1))
+    sample = by_day(values, days)
+    error, mean = _clustered_error(sample), sample.mean
+    if mean is None or deviation <= NO_SPREAD * max(1.0, abs(mean)):
+        return None
+    size = float((sample.counts * sample.counts).sum()) / sample.n
+    if error is None:
+        return Spread(deviation, 1.0)
+    if size <= 1:
+        return Spread(deviation, 0.0)
+    effect = error * error * sample.n / (deviation * deviation)
+    return Spread(deviation, min(1.0, max(0.0, (effect - 1) / (size - 1))))
 
 
-def clustered_t(sample: DaySums, confidence: float = 0.95) -> MeanEstimate:
-    """Day-clustered t interval and p: Var(mean) = G/(G-1) * sum of squared day residual sums / n^2, G-1 degrees.
+def mean_estimate(sample: DaySums, pooled: Spread | None = None, confidence: float = 0.95) -> MeanEstimate:
+    """Mean of a sample with its day-clustered t interval and p, as sure as so few days can be.
 
-    With one outcome a day it is the ordinary t interval. Too few days or no spread: as `mean_estimate` says.
+    Below 15 days the standard error is the larger of its own and of what the role's outcomes (`pooled`) say of so many
+    on such days: a few outcomes are too often alike by luck (stops, targets), and their own spread is then far too small.
+    Fewer than 2 days: neither interval nor p. All outcomes alike and no other spread known: no interval, and p is that
+    of the days' signs, 2 / 2^days; nor that when they are 0.
     """
     n, days, mean = sample.n, sample.days, sample.mean
-    if mean is None or days < 2:
+    error = _clustered_error(sample)
+    if mean is None or error is None:
         return MeanEstimate(n, days, mean, reason="too_few_days")
-    residuals = sample.sums - sample.counts * mean
-    error = math.sqrt(days / (days - 1) * math.fsum((residuals * residuals).tolist())) / n
+    if pooled is not None and days < POOLED_BELOW:
+        error = max(error, pooled.error(sample.counts))
     if error <= NO_SPREAD * max(1.0, abs(mean)):
-        if abs(mean) <= NO_SPREAD:
-            return MeanEstimate(n, days, mean, 0.0, reason="no_spread")
-        return MeanEstimate(n, days, mean, 0.0, 0.0, (mean, mean), "t")
+        p = None if abs(mean) <= NO_SPREAD else 2.0 ** (1 - days)
+        return MeanEstimate(n, days, mean, 0.0, p, reason="no_spread")
     reach = t_quantile((1 + confidence) / 2, days - 1) * error
     p = t_two_sided(mean / error, days - 1)
     return MeanEstimate(n, days, mean, error, p, (mean - reach, mean + reach), "t")
 
 
-def bca_interval(
-    sample: DaySums, rng: np.random.Generator, confidence: float = 0.95
-) -> tuple[float, float] | None:
-    """Bias-corrected and accelerated bootstrap interval of the mean, resampling whole days (Efron 1987).
-
-    9,999 resamples, fewer beyond 50 days so that the cost stays bounded, never under 499. None below 2 days;
-    the mean itself when all resamples agree.
-    """
-    if sample.days < 2:
+def _clustered_error(sample: DaySums) -> float | None:
+    """Sqrt of G/(G-1) * sum of squared day residual sums / n^2; None below 2 days. One outcome a day: sd / sqrt(n)."""
+    mean, days = sample.mean, sample.days
+    if mean is None or days < 2:
         return None
-    means = np.sort(_resampled_means(sample, rng))
-    mean = float(sample.sums.sum()) / sample.n
-    tie = NO_SPREAD * max(1.0, float(np.abs(sample.sums).sum()) / sample.n)
-    if means[-1] - means[0] <= tie:
-        return mean, mean
-    below, upto = np.searchsorted(means, (mean - tie, mean + tie))
-    edge = 0.5 / len(means)
-    bias = normal_quantile(min(1 - edge, max(edge, (below + upto) / (2 * len(means)))))
-    acceleration = _acceleration(sample)
-    tail = normal_quantile((1 + confidence) / 2)
-    low, high = (_accelerated_level(bias, acceleration, z) for z in (-tail, tail))
-    return float(np.quantile(means, low)), float(np.quantile(means, high))
+    residuals = sample.sums - sample.counts * mean
+    return math.sqrt(days / (days - 1) * math.fsum((residuals * residuals).tolist())) / sample.n
 
 
-def _resampled_means(sample: DaySums, rng: np.random.Generator) -> Floats:
-    """Return the means of samples of days drawn with replacement, in blocks that stay in the cache."""
-    days = sample.days
-    resamples = max(499, min(9999, _MOST_CELLS // days))
-    even = bool((sample.counts == sample.counts[0]).all())
-    block = max(1, 2**18 // days)
-    means = np.empty(resamples)
-    for start in range(0, resamples, block):
-        stop = min(start + block, resamples)
-        drawn = rng.integers(days, size=(stop - start, days))
-        weight = sample.counts[0] * days if even else sample.counts[drawn].sum(axis=1)
-        means[start:stop] = sample.sums[drawn].sum(axis=1) / weight
-    return means
-
-
-def _acceleration(sample: DaySums) -> float:
-    """Return a sixth of the skewness of the leave-one-day-out means."""
-    left_out = (sample.sums.sum() - sample.sums) / (sample.counts.sum() - sample.counts)
-    gap = left_out.mean() - left_out
-    spread = float((gap * gap).sum())
-    return float((gap**3).sum()) / (6 * spread**1.5) if spread > 0 else 0.0
-
-
-def _accelerated_level(bias: float, acceleration: float, z: float) -> float:
-    shrink = 1 - acceleration * (bias + z)
-    if shrink <= 0:  # the correction has lost its meaning: take the extreme resample
-        return float(z > 0)
-    return normal_cdf(bias + (bias + z) / shrink)
+def rule_of_three(values: ArrayLike, days: ArrayLike) -> float | None:
+    """Of outcomes (n,) all of one sign, the share that may yet have the other: 3 / days (95 %), at most 1; else None."""
+    value = np.asarray(values, dtype=np.float64)
+    if len(value) == 0 or not ((value > 0).all() or (value < 0).all()):
+        return None
+    return min(1.0, 3 / len(np.unique(np.asarray(days))))
 
 
 def shrunk_mean(total: float, n: int, prior_mean: float, prior_weight: float = 5.0) -> float:
@@ -166,12 +158,29 @@ def shrunk_mean(total: float, n: int, prior_mean: float, prior_weight: float = 5
     return (total + prior_weight * prior_mean) / (n + prior_weight)
 
 
-def jeffreys_interval(wins: int, n: int, confidence: float = 0.95) -> tuple[float, float] | None:
+def jeffreys_interval(wins: float, n: float, confidence: float = 0.95) -> tuple[float, float] | None:
     """Equal-tailed Jeffreys interval of a rate, quantiles of Beta(wins + 1/2, n - wins + 1/2); None for n = 0."""
     if n == 0:
         return None
     a, b = wins + 0.5, n - wins + 0.5
     return beta_quantile((1 - confidence) / 2, a, b), beta_quantile((1 + confidence) / 2, a, b)
+
+
+def rate_interval(sample: DaySums, confidence: float = 0.95) -> tuple[float, float] | None:
+    """Jeffreys interval of a rate whose cases come in days: `sums` are wins. On n over the design effect; None for n = 0.
+
+    The design effect is the clustered variance of the rate over that of independent cases, at least 1. Where it cannot
+    be known (one day; all won, or none) a day counts as one case: n^2 / sum of squared counts are left.
+    """
+    n, wins = sample.n, float(sample.sums.sum())
+    if n == 0:
+        return None
+    error, rate = _clustered_error(sample), wins / n
+    if error is None or not 0 < rate < 1:
+        effect = float((sample.counts * sample.counts).sum()) / n
+    else:
+        effect = max(1.0, error * error * (n - 1) / (rate * (1 - rate)))
+    return jeffreys_interval(wins / effect, n / effect, confidence)
 
 
 def wilson_interval(wins: int, n: int, confidence: float = 0.95) -> tuple[float, float] | None:
@@ -226,6 +235,19 @@ def permutation_p(first: ArrayLike, second: ArrayLike, rng: np.random.Generator)
         return 2 * normal_cdf(-shift / spread) if spread > tie else 1.0
     drawn = np.abs(_random_group_sums(pool, size, rng) - expected)
     return (1 + int(np.sum(drawn >= shift - tie))) / (len(drawn) + 1)
+
+
+def permutation_of_days(first: DaySums, second: DaySums, rng: np.random.Generator) -> float | None:
+    """`permutation_p` that moves whole days, since outcomes of one day move together.
+
+    What is regrouped are each sample's days, by what they made beyond the mean of all outcomes; with one outcome a day
+    it is the ordinary test. None when a sample is empty.
+    """
+    n = first.n + second.n
+    if not (first.days and second.days):
+        return None
+    mean = math.fsum([*first.sums.tolist(), *second.sums.tolist()]) / n
+    return permutation_p(first.sums - first.counts * mean, second.sums - second.counts * mean, rng)
 
 
 def _random_group_sums(pool: Floats, size: int, rng: np.random.Generator) -> Floats:

@@ -38,7 +38,8 @@ class HeuristicReport(Document):
     citation_count: int
     evaluated_count: int
     after_the_fact_count: int = Field(
-        default=0, description="citations dated or corrected after the fact: of citation_count, and no evidence"
+        default=0,
+        description="citations dated or corrected after the fact: of citation_count, and no evidence",
     )
     after_the_fact_pnl: float | None = Field(default=None, description="what those would have added")
     associated_pnl: float | None = Field(description="full credit: double counts when decisions cite several")
@@ -53,11 +54,15 @@ class HeuristicReport(Document):
     evidence_days: int
     evidence_since: str | None
     told_late: float | None = Field(
-        default=None, description="share of its outcomes whose citation was first told when they were known already"
+        default=None,
+        description="share of its outcomes whose citation was first told when they were known already",
     )
     interval: list[float] | None = Field(description="95 % of the mean outcome, clustered by entry day")
     interval_method: Literal["t", "bca"] | None
     p_value: float | None
+    rule_of_three: float | None = Field(
+        default=None, description="all outcomes have one sign: the share that may yet have the other, 95 %"
+    )
     q_value: float | None
     shrunk_mean: float | None
     win_rate_interval: list[float] | None

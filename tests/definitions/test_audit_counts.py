@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
-from math import fsum, sqrt
+from math import fsum
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from retro.app.settlement.audit import audit_life
 from retro.app.settlement.settle import settled_book
 from retro.evaluate.audit.citations import Rule
 from tests.worlds.lives import agent_of, settings_for
-from tests.worlds.oracle import DAY, WEEK, Life, approx, instant, student_p
+from tests.worlds.oracle import DAY, WEEK, Life, approx, clustered_error, instant, role_error, student_p
 
 
 @dataclass
@@ -28,6 +28,8 @@ class Counted:
     )
     shared: dict[Any, float] = field(default_factory=lambda: defaultdict(float))
     days: dict[Any, Any] = field(default_factory=dict)
+    of_role: dict[str, list[tuple[float, int]]] = field(default_factory=lambda: defaultdict(list))
+    """Every outcome of a role with its day, cited or not."""
 
 
 def week_of_citations(life: Life, rng: random.Random) -> Counted:
@@ -68,6 +70,8 @@ def week_of_citations(life: Life, rng: random.Random) -> Counted:
         life.fill(at + 2, name, "sell", total, sold)
         credit("entry", name, sorted(main), final)
         credit("exit", name, decide(at + 2, name, "exit", "exit"), -total * (100 - sold))
+        counted.of_role["entry"].append((final, days[name]))
+        counted.of_role["exit"].append((-total * (100 - sold), days[name]))
     life.until(WEEK)
     return counted
 
@@ -90,14 +94,12 @@ def test_random_citations_against_a_slow_count(tmp_path: Path, seed: int) -> Non
         assert row.win_rate == approx(sum(v > 0 for v in values.values()) / n)
         kind = "demote" if mean < -1 else "investigate" if mean < 0.5 else "keep"
         assert row.recommendation.kind == (kind if n >= 3 else "insufficient_data")
-        groups: dict[int, list[float]] = defaultdict(list)
-        for name, value in values.items():
-            groups[days[name]].append(value - mean)
-        g = len(groups)
+        own = [(value, days[name]) for name, value in values.items()]
+        g = len({day for _, day in own})
         assert (row.evidence_n, row.evidence_days) == (n, g)
         if g > 1:
-            variance = g / (g - 1) * fsum(fsum(part) ** 2 for part in groups.values()) / n**2
-            p_values[key] = student_p(mean / sqrt(variance), g - 1)
+            error = max(clustered_error(own), role_error(counted.of_role[key[1]], [day for _, day in own]))
+            p_values[key] = student_p(mean / error, g - 1)
             assert row.p_value == pytest.approx(p_values[key], abs=1e-9)
     ranked = sorted(p_values.items(), key=lambda item: item[1])
     for k, (key, _) in enumerate(ranked):

@@ -20,18 +20,18 @@ from tests.worlds.lives import LATER, report, settings_for
 from tests.worlds.oracle import DAY, WEEK, Life, approx, clock, instant, life, life_of, row_of
 
 __all__ = ["life"]
-LOSSES = [-4.0, -6.0, -5.0, -7.0, -3.0, -5.5, -6.5, -4.5, -5.0, -6.0, -4.0, -7.0]
-"""What twelve trades by a losing rule made, one a day: average -5.29, every interval below 0."""
+LOSSES = [-4.0, -6.0, -5.0, -7.0, -3.0, -5.5, -6.5, -4.5, -5.0, -6.0, -4.0, -7.0, -5.0, -6.0, -4.5, -5.5]
+"""What sixteen trades by a losing rule made, one a day: average -5.25, every interval below 0."""
 GAINS = [20.0 + i for i in range(12)]
-"""What twelve trades without a citation made."""
+"""What twelve trades without a citation made, on the first twelve of those days."""
 
 
 def losing_rule(life: Life) -> None:
-    """Twelve losers that cite H-1, twelve winners that cite nothing; one of each a day."""
-    for day, (loss, gain) in enumerate(zip(LOSSES, GAINS, strict=True)):
-        at = day * DAY
-        life.trade(f"lost-{day}", (at + 1, 100), (at + 3, 100 + loss), cites=["H-1"])
-        life.trade(f"won-{day}", (at + 5, 100), (at + 7, 100 + gain))
+    """Sixteen losers that cite H-1, twelve winners that cite nothing; one of each a day."""
+    for day, loss in enumerate(LOSSES):
+        life.trade(f"lost-{day}", (day * DAY + 1, 100), (day * DAY + 3, 100 + loss), cites=["H-1"])
+    for day, gain in enumerate(GAINS):
+        life.trade(f"won-{day}", (day * DAY + 5, 100), (day * DAY + 7, 100 + gain))
 
 
 def told_again(life: Life, *corrections: dict[str, Any], now: int | None = None) -> None:
@@ -47,12 +47,12 @@ def test_holds_dated_after_the_winners_were_closed_move_no_evidence(life: Life) 
     losing_rule(life)
     for day in range(12):
         life.tell(day * DAY + 8, "decision", action="hold", position=f"won-{day}", cites=["H-1"])
-    life.until(2 * WEEK)
-    row = row_of(life.span(0, 2 * WEEK), "H-1")
+    life.until(3 * WEEK)
+    row = row_of(life.span(0, 3 * WEEK), "H-1")
     assert (row.recommendation.kind, row.evidence) == ("demote", "supported")
-    assert (row.evidence_n, row.evaluated_count) == (12, 12)
+    assert (row.evidence_n, row.evaluated_count) == (16, 16)
     assert row.associated_pnl == approx(fsum(LOSSES))
-    assert (row.citation_count, row.after_the_fact_count) == (24, 12)
+    assert (row.citation_count, row.after_the_fact_count) == (28, 12)
     assert row.after_the_fact_pnl == approx(fsum(GAINS))
 
 
@@ -152,25 +152,25 @@ def test_entries_told_later_and_dated_back_are_shown_as_told_late(tmp_path: Path
     """The second attack: read as it lives, the losing rule is demoted; twelve citations told at the end say otherwise."""
     life = Life(tmp_path)
     losing_rule(life)
-    life.until(2 * WEEK)
+    life.until(3 * WEEK)
     with closing(open_store(str(tmp_path / "attacked.db"))) as store:
-        for day in range(12):
+        for day in range(len(LOSSES)):
             own = [e for e in life.events if instant(day * DAY) <= instant_of(e) < instant((day + 1) * DAY)]
             at_once = [e for e in own if instant_of(e) < instant(day * DAY + 3)]
             for part, hour in ((at_once, 2), ([e for e in own if e not in at_once], 8)):
                 tell(store, part, now=instant(day * DAY + hour))
-        tell(store, life.events[-1:], now=instant(2 * WEEK))
-        honest = row_of(report(store, "a", span=(instant(0), instant(2 * WEEK))), "H-1")
+        tell(store, life.events[-1:], now=instant(3 * WEEK))
+        honest = row_of(report(store, "a", span=(instant(0), instant(3 * WEEK))), "H-1")
         assert (honest.recommendation.kind, honest.told_late) == ("demote", 0.0)
         back_dated = [
             {"type": "decision", "id": f"x{day}", "agent": "a", "action": "enter", "position": f"won-{day}",
              "at": next(e["at"] for e in life.events if e.get("position") == f"won-{day}"), "cites": ["H-1"]}
             for day in range(12)
         ]  # fmt: skip
-        tell(store, back_dated, now=instant(2 * WEEK))
-        attacked = row_of(report(store, "a", span=(instant(0), instant(2 * WEEK))), "H-1")
-        assert (attacked.evidence_n, attacked.told_late) == (24, 0.5)
-        assert "demote by the 12 cited before they were known" in attacked.recommendation.reason
+        tell(store, back_dated, now=instant(3 * WEEK))
+        attacked = row_of(report(store, "a", span=(instant(0), instant(3 * WEEK))), "H-1")
+        assert (attacked.evidence_n, attacked.told_late) == (28, approx(12 / 28))
+        assert "demote by the 16 cited before they were known" in attacked.recommendation.reason
 
 
 def instant_of(event: dict[str, Any]) -> int:
@@ -179,12 +179,14 @@ def instant_of(event: dict[str, Any]) -> int:
 
 def tell(store: Any, events: list[dict[str, Any]], now: int) -> None:
     lines = io.BytesIO(b"".join(json.dumps(event).encode() + b"\n" for event in events))
-    assert ingest(store, "live.jsonl", journal.read(lines, "live.jsonl", now=LATER), settings_for(), now=now).clean
+    assert ingest(
+        store, "live.jsonl", journal.read(lines, "live.jsonl", now=LATER), settings_for(), now=now
+    ).clean
 
 
 def test_a_dust_fill_flags_nothing(life: Life) -> None:
     """1e-12 at twice the market: the loser stays in the audit, whole."""
-    life.market("ETH/USDC", {h: 100.0 for h in range(24)})
+    life.market("ETH/USDC", dict.fromkeys(range(24), 100.0))
     life.open(1, "p")
     life.tell(1, "decision", action="enter", position="p", cites=["H-1"])
     life.fill(1, "p", "buy", 1, 100)
@@ -198,7 +200,7 @@ def test_a_dust_fill_flags_nothing(life: Life) -> None:
 
 
 def test_a_fill_that_is_no_dust_still_flags(life: Life) -> None:
-    life.market("ETH/USDC", {h: 100.0 for h in range(24)})
+    life.market("ETH/USDC", dict.fromkeys(range(24), 100.0))
     life.open(1, "p")
     life.fill(1, "p", "buy", 1, 100)
     life.fill(2, "p", "buy", "0.001", 200)
@@ -247,6 +249,6 @@ def test_the_page_says_what_was_left_out_and_whom_it_would_have_helped(life: Lif
     losing_rule(life)
     for day in range(12):
         life.tell(day * DAY + 8, "decision", action="hold", position=f"won-{day}", cites=["H-1"])
-    life.until(2 * WEEK)
-    page = repr(page_of_report(life.span(0, 2 * WEEK)))
+    life.until(3 * WEEK)
+    page = repr(page_of_report(life.span(0, 3 * WEEK)))
     assert "12 citations left out: dated, or changed, after the fact; would have helped it by" in page

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping
 from itertools import pairwise
 from math import atan, cos, exp, fsum, lgamma, pi, sqrt
-from statistics import median
+from statistics import median, stdev
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -297,6 +298,30 @@ def fifo(trades: Iterable[tuple[float, float, float]]) -> list[float]:
 def hours_of(text: str | None) -> float | None:
     """The hour of the life of a reported instant."""
     return None if text is None else (parse_instant(text) - MONDAY) / HOUR
+
+
+def clustered_error(outcomes: Sequence[tuple[float, int]]) -> float:
+    """Standard error of the mean of (value, day): sqrt of G/(G-1) * sum of squared day residual sums / n^2."""
+    mean = fsum(value for value, _ in outcomes) / len(outcomes)
+    sums: dict[int, list[float]] = {}
+    for value, day in outcomes:
+        sums.setdefault(day, []).append(value - mean)
+    g = len(sums)
+    return sqrt(g / (g - 1) * fsum(fsum(part) ** 2 for part in sums.values())) / len(outcomes)
+
+
+def role_error(role: Sequence[tuple[float, int]], days: Sequence[int]) -> float:
+    """What a role's outcomes, (value, day), say of the mean of others on these days: sd / sqrt(n / design effect)."""
+
+    def size(counts: Iterable[int]) -> float:
+        listed = list(counts)
+        return sum(c * c for c in listed) / sum(listed)
+
+    deviation, each = stdev(value for value, _ in role), Counter(day for _, day in role)
+    effect = clustered_error(role) ** 2 * len(role) / deviation**2
+    alike = min(1.0, max(0.0, (effect - 1) / (size(each.values()) - 1))) if size(each.values()) > 1 else 0.0
+    own = 1 + alike * (size(Counter(days).values()) - 1)
+    return deviation * sqrt(own / len(days))
 
 
 def student_p(t: float, df: float) -> float:

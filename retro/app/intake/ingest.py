@@ -231,7 +231,9 @@ def _take(conn: Connection, batch: Batch, done: Ingested, replace: str | None) -
         if name in done.unknown or len(done.unknown) < _NAMES:
             done.unknown[name] = done.unknown.get(name, 0) + count
     if batch.rows:
-        added = events.add(conn, batch.rows, where=done.source, lines=batch.lines or None, replace=replace, now=done.now)
+        added = events.add(
+            conn, batch.rows, where=done.source, lines=batch.lines or None, replace=replace, now=done.now
+        )
         done.unchanged += added.unchanged
         done.conflicts += added.conflicts
         _count(conn, added, batch.rows, done)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["audit_period", "audit_standing"]
 
+_ROLES: Final[tuple[Role, ...]] = ("entry", "exit")
 _IN_UNIT: Final = ("avg_in_unit", "largest_share", "recommendation_without_largest")
 _UNIT_WORD: Final = {"usd": "", "r": " R", "bps": " bps of notional"}
 
@@ -133,22 +134,39 @@ def _rows(
     rules: AuditRules,
     seed: int,
 ) -> list[HeuristicReport]:
-    samples = {key: _sample(row.ever) for key, row in table.items() if len(row.ever)}
-    p_values = {
-        key: p for key, sample in samples.items() if (p := uncertainty.clustered_t(sample).p) is not None
+    roles = {role: _role_of(history, role) for role in _ROLES}
+    estimates = {
+        key: uncertainty.mean_estimate(_sample(row.ever), roles[key[1]].spread)
+        for key, row in table.items()
+        if len(row.ever)
     }
-    adjusted = uncertainty.benjamini_hochberg(list(p_values.values())) if p_values else np.empty(0)
-    q_values = {key: float(q) for key, q in zip(p_values, adjusted.tolist(), strict=True)}
+    tested = {key: estimate.p for key, estimate in estimates.items() if estimate.p is not None}
+    adjusted = uncertainty.benjamini_hochberg(list(tested.values())) if tested else np.empty(0)
+    q_values = {key: float(q) for key, q in zip(tested, adjusted.tolist(), strict=True)}
     pairs = _partners(table)
-    means: dict[Role, float | None] = {"entry": history.mean("entry"), "exit": history.mean("exit")}
     out = []
     for key in sorted(keys, key=lambda key: (_id_key(key[0]), key[1])):
         row = table.get(key, _Tally())
         rng = np.random.default_rng(_child_seed(seed, *key))
         uncited_items = [item for item in within if item.role == key[1] and key[0] not in item.cites]
-        facts = _Facts(samples.get(key), q_values.get(key), means[key[1]], uncited_items, pairs.get(key, []))
+        mean = roles[key[1]].mean
+        facts = _Facts(estimates.get(key), q_values.get(key), mean, uncited_items, pairs.get(key, []))
         out.append(_report(key, row, rules, facts, rng))
     return out
+
+
+class _Role(NamedTuple):
+    """All outcomes of a role, cited or not: their mean, and how they scatter."""
+
+    mean: float | None
+    spread: uncertainty.Spread | None
+
+
+def _role_of(history: History, role: Role) -> _Role:
+    records = history.of_role(role)
+    values = records["value"].tolist()
+    mean = fsum(values) / len(values) if values else None
+    return _Role(mean, uncertainty.spread_of(records["value"], records["day"]))
 
 
 def _sample(records: NDArray[Any]) -> uncertainty.DaySums:
@@ -187,7 +205,7 @@ def _positions(row: _Tally) -> NDArray[np.int64]:
 class _Facts(NamedTuple):
     """What a row is judged by besides its own outcomes of the period."""
 
-    sample: uncertainty.DaySums | None
+    estimate: uncertainty.MeanEstimate | None
     q_value: float | None
     role_mean: float | None
     uncited_items: list[CreditItem]
@@ -201,7 +219,7 @@ def _report(
     rule = rules.rules.get(heuristic)
     reasons: dict[str, str] = {}
     period = _of_the_period(heuristic, row, rules, reasons)
-    evidence = _evidence(row, rule, facts, rng, reasons)
+    evidence = _evidence(row, rule, facts, reasons)
     return HeuristicReport(
         heuristic_id=heuristic,
         heuristic_text=None if rule is None else rule.text,
@@ -216,11 +234,11 @@ def _report(
     )
 
 
-def _of_the_period(
-    heuristic: str, row: _Tally, rules: AuditRules, reasons: dict[str, str]
-) -> dict[str, Any]:
+def _of_the_period(heuristic: str, row: _Tally, rules: AuditRules, reasons: dict[str, str]) -> dict[str, Any]:
     """Counts, pnl, win rate and recommendation."""
-    values = [value for _, value in _by_position(row.period)]
+    outcomes = _by_position(row.period)
+    values = [value for _, value in outcomes]
+    won = uncertainty.by_day([float(value > 0) for value in values], [item.day for item, _ in outcomes])
     in_unit = [value for _, value in _by_position(row.period, rules.unit)]
     n, total, wins = len(values), fsum(values), sum(value > 0 for value in values)
     average = fsum(in_unit) / len(in_unit) if in_unit else None
@@ -245,7 +263,7 @@ def _of_the_period(
         "avg_pnl_per_citation": total / n if n else None,
         "avg_in_unit": average,
         "recommendation": Recommendation(kind=kind, reason=why),
-        "win_rate_interval": list(uncertainty.jeffreys_interval(wins, n) or ()) or None if n else None,
+        "win_rate_interval": list(uncertainty.rate_interval(won) or ()) or None,
         "largest_share": None if largest is None else largest.share,
         "recommendation_without_largest": None if largest is None else largest.recommendation_without,
     }
@@ -276,20 +294,24 @@ def _left_out(row: _Tally, reasons: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def _evidence(
-    row: _Tally, rule: Rule | None, facts: _Facts, rng: np.random.Generator, reasons: dict[str, str]
-) -> dict[str, Any]:
+def _evidence(row: _Tally, rule: Rule | None, facts: _Facts, reasons: dict[str, str]) -> dict[str, Any]:
     """How sure that is, over everything since the heuristic's text last changed."""
-    estimate = uncertainty.mean_estimate(facts.sample, rng) if facts.sample is not None else None
-    has_interval = estimate is not None and estimate.interval is not None
-    if not has_interval:
-        names = ("interval", "interval_method", "p_value", "q_value")
-        reasons |= dict.fromkeys(names, "outcomes on fewer than 2 days, or all 0")
+    estimate = facts.estimate
+    if estimate is None or estimate.interval is None:
+        reasons |= dict.fromkeys(
+            ("interval", "interval_method"), "outcomes on fewer than 2 days, or all alike"
+        )
+    if facts.q_value is None:
+        reasons |= dict.fromkeys(("p_value", "q_value"), "outcomes on fewer than 2 days, or all 0")
+    only_sign = uncertainty.rule_of_three(row.ever["value"], row.ever["day"])
+    if only_sign is None:
+        reasons["rule_of_three"] = "the outcomes have no one sign"
     first = int(row.ever["resolved_at"].min()) if len(row.ever) else None
     since = rule.since if rule is not None and rule.since is not None else first
     fields: dict[str, Any] = {
         "evidence_since": None if since is None else format_instant(since),
         "q_value": facts.q_value,
+        "rule_of_three": only_sign,
     }
     if since is None:
         reasons["evidence_since"] = "no outcome resolved yet"
@@ -306,7 +328,7 @@ def _evidence(
         "evidence_n": estimate.n,
         "evidence_days": estimate.days,
         "interval": list(estimate.interval) if estimate.interval is not None else None,
-        "interval_method": estimate.method if has_interval else None,
+        "interval_method": estimate.method,
         "p_value": estimate.p,
         "shrunk_mean": shrunk,
     }
@@ -319,7 +341,8 @@ def _compared(
     outcomes = _by_position(row.period)
     cited = {item.position for item, _ in outcomes}
     values = [value for _, value in outcomes]
-    uncited = [value for item, value in _by_position(uncited_items) if item.position not in cited]
+    others = [(item, value) for item, value in _by_position(uncited_items) if item.position not in cited]
+    uncited = [value for _, value in others]
     mean = fsum(uncited) / len(uncited) if uncited else None
     if mean is None:
         reasons["uncited_avg"] = "no decision of this role without the citation"
@@ -335,8 +358,12 @@ def _compared(
         "uncited_avg": mean,
         "uncited_count": len(uncited),
         "uncited_difference": fsum(values) / len(values) - mean,
-        "uncited_p": uncertainty.permutation_p(values, uncited, rng),
+        "uncited_p": uncertainty.permutation_of_days(_days_of(outcomes), _days_of(others), rng),
     }
+
+
+def _days_of(outcomes: Sequence[tuple[CreditItem, float]]) -> uncertainty.DaySums:
+    return uncertainty.by_day([value for _, value in outcomes], [item.day for item, _ in outcomes])
 
 
 def _inside(item: CreditItem, start: int, end: int) -> bool:

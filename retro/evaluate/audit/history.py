@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from math import fsum
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -55,11 +54,11 @@ class History:
         gone = np.array([identity(position) for position in positions], np.int64)
         return History(self.names, self.records[~np.isin(self.records["position"], gone)])
 
-    def mean(self, role: Role) -> float | None:
-        """Mean of all outcomes of a role, cited or not; None without any."""
+    def of_role(self, role: Role) -> NDArray[Any]:
+        """The records of all outcomes of a role, cited or not, each once."""
         every = np.isin(self.records["name"], [i for i, name in enumerate(self.names) if name == _ALL])
-        values = self.records["value"][every & (self.records["exit"] == (role == "exit"))].tolist()
-        return fsum(values) / len(values) if values else None
+        chosen: NDArray[Any] = self.records[every & (self.records["exit"] == (role == "exit"))]
+        return chosen
 
     def by_heuristic(self, since: Mapping[str, int]) -> dict[tuple[str, Role], NDArray[Any]]:
         """The records of each (heuristic, role); only those cited from `since` on where it names the heuristic."""

@@ -62,7 +62,8 @@ def foreseen(track: PositionHistory) -> list[Decision]:
     """The decisions that count as evidence, as they stood when the outcome became known; in order of time."""
     decisions = _as_of_the_exit(track).values()
     return sorted(
-        (d for d in decisions if d.position == track.position.position and not _dated_late(d, track)), key=_order
+        (d for d in decisions if d.position == track.position.position and not _dated_late(d, track)),
+        key=_order,
     )
 
 

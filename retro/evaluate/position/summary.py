@@ -91,8 +91,12 @@ def flag_implausible(track: PositionHistory, prices: Prices) -> None:
     line = prices.line(track.position.instrument)
     has_marks = False
     dust = _DUST * fsum(opening.quantity for opening in track.openings)
-    closings = [fill for fill in track.closings if fill.quantity > dust]  # interest that left at the close is no fill
-    fills = [(o.at, o.price) for o in track.openings if o.quantity > dust] + [(c.at, c.price) for c in closings]
+    closings = [
+        fill for fill in track.closings if fill.quantity > dust
+    ]  # interest that left at the close is no fill
+    fills = [(o.at, o.price) for o in track.openings if o.quantity > dust] + [
+        (c.at, c.price) for c in closings
+    ]
     for at, price in sorted(fills):
         band = _band(line, at)
         if band is None:

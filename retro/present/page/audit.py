@@ -112,6 +112,8 @@ def _figures(row: HeuristicReport, money: MoneyStyle, zone: str) -> list[str]:
 def _cautions(row: HeuristicReport, money: MoneyStyle) -> list[str]:
     """What else to know before acting on it."""
     lines = []
+    if row.rule_of_three is not None and row.evidence_n:
+        lines.append(_one_sign(row))
     if row.after_the_fact_count:
         late = count(row.after_the_fact_count, "citation")
         text = f"{late} left out: dated, or changed, after the fact"
@@ -130,6 +132,16 @@ def _cautions(row: HeuristicReport, money: MoneyStyle) -> list[str]:
         text = f"{money.signed(row.uncited_difference)} against {count(row.uncited_count, 'position')} without it"
         lines.append(text + (f", p {ratio(row.uncited_p)}" if row.uncited_p is not None else ""))
     return lines
+
+
+def _one_sign(row: HeuristicReport) -> str:
+    """The rule of three, in words: no spread of signs is not certainty."""
+    gained = (row.shrunk_mean or 0.0) > 0 if row.gains is None else row.gains
+    was, other = ("gained", "lose") if gained else ("lost", "gain")
+    text = f"all {count(row.evidence_n, 'outcome')} {was}"
+    if row.rule_of_three is None or row.rule_of_three >= 1:
+        return f"{text}: on {count(row.evidence_days, 'day')} that says nothing of the next"
+    return f"{text}: up to {percent(row.rule_of_three)} of the next may {other} all the same (rule of three)"
 
 
 def predictions_section(accuracy: Accuracy) -> Section | None:
