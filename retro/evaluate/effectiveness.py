@@ -56,12 +56,17 @@ def effectiveness_of(
     week: kernel.ReturnMetrics,
     psr: float | None,
     capital_known: bool,
+    inferior_rate: float | None,
 ) -> Effectiveness:
-    """Whether the strategy as a whole works, `week` its returns of 7 days: score, inaction superiority, the two-week alarm and how lucky it may be."""
+    """Whether the strategy as a whole works, `week` its returns of 7 days: score, inaction superiority, the two-week alarm.
+
+    `inferior_rate` is the share of the life's positions that lost, by which luck alone is reckoned.
+    """
     values = [p.vs_inaction for p in counted if p.vs_inaction is not None and p.counts(p.vs_inaction)]
     rate = kernel.inaction_superiority_rate(values)
     own = kernel.InactionWeek(len(values), sum(value < 0 for value in values), fsum(values))
-    alarm = kernel.inaction_alarm(week_before, own) if week_before is not None else None
+    chance = 0.5 if inferior_rate is None else inferior_rate
+    alarm = kernel.inaction_alarm(week_before, own, chance) if week_before is not None else None
     score = kernel.effectiveness_score(values, psr, components, cap=alarm is not None and alarm.caps_score)
     reasons = {}
     if net_yield is None:
@@ -80,15 +85,15 @@ def effectiveness_of(
         reasons["inaction_superiority_rate"] = "no position was closed in the period"
         reasons["sum_vs_inaction"] = reasons["inaction_superiority_rate"]
     if alarm is None:
-        reasons["luck"] = "the alarm takes two weeks in a row"
+        reasons["luck"] = reasons["luck_in_a_year"] = "the alarm takes two weeks in a row"
     if score.value is None:
         reasons["score"] = "fewer than two of its parts are known; PSR counts from 30 days on"
     text = None
     if alarm is not None and alarm.alarmed and week_before is not None:
         text = (
             f"doing nothing was better for {own.inferior} of {own.closed} positions this week and"
-            f" {week_before.inferior} of {week_before.closed} the week before; luck alone does that in"
-            f" {alarm.luck:.1%} of such pairs of weeks"
+            f" {week_before.inferior} of {week_before.closed} the week before; an agent without any edge that loses"
+            f" {chance * 100:.0f} % of its trades, as this one does, is told so in {alarm.luck_in_a_year * 100:.0f} of 100 years"
         )
     return Effectiveness(
         net_yield_7d=net_yield,
@@ -103,5 +108,6 @@ def effectiveness_of(
         alarm=alarm is not None and alarm.alarmed,
         alarm_text=text,
         luck=None if alarm is None else alarm.luck,
+        luck_in_a_year=None if alarm is None else alarm.luck_in_a_year,
         reasons=reasons,
     )

@@ -272,4 +272,5 @@ def _effectiveness(
         week=kernel.return_metrics(days, inputs.options.annualisation_days),
         psr=None if risk.noisy else risk.psr,
         capital_known=inputs.capital_known,
+        inferior_rate=inputs.history.losing_share("entry"),
     )

@@ -37,6 +37,7 @@ SHOWN_FROM, NOISY_BELOW = 5, 30  # days
 NO_VOLATILITY = 1e-12
 ALARM_ABOVE = 0.70  # share of closed positions that inaction beat
 ALARM_POSITIONS = 3  # closed positions a week needs to count towards the alarm
+WEEKS_OF_A_YEAR = 52
 SCORE_CAP = 0.30
 _MEASURES = ("volatility", "sharpe", "sortino", "max_drawdown", "calmar", "psr")
 _INTERVALS = ("sharpe_interval", "sortino_interval", "calmar_interval")
@@ -91,12 +92,14 @@ class InactionWeek:
 class InactionAlarm:
     """Whether two weeks in a row raise the alarm, whether they cap the score, and how often luck does that.
 
-    `luck` is the chance of two such weeks when each position beats inaction by the toss of a coin.
+    `luck` is the chance of two such weeks, and `luck_in_a_year` of such a pair among 52 of them, when each position
+    loses to inaction as often as the agent's do, independently and whatever it earns.
     """
 
     alarmed: bool
     caps_score: bool
     luck: float
+    luck_in_a_year: float
 
 
 def return_metrics(returns: ArrayLike, annualisation_days: float = 365.0, *, seed: int = 0) -> ReturnMetrics:
@@ -328,11 +331,16 @@ def _positive_share(values: ArrayLike) -> float | None:
     return gains / (gains + losses) if gains + losses > 0 else None
 
 
-def inaction_alarm(earlier: InactionWeek, later: InactionWeek) -> InactionAlarm:
+def inaction_alarm(earlier: InactionWeek, later: InactionWeek, inferior_rate: float = 0.5) -> InactionAlarm:
     """Judge two consecutive weeks: alarm when inaction beat more than 70 % of at least 3 positions in both.
 
-    The score is capped when, besides, the sum of vs_inaction is negative in both.
+    The score is capped when, besides, the sum of vs_inaction is negative in both. `inferior_rate` is the share of the
+    agent's positions that lose to inaction, over its life.
     """
+    first, second = (
+        chance_of_inferior_week(week.closed, inferior_rate) if week.closed >= ALARM_POSITIONS else 0.0
+        for week in (earlier, later)
+    )
     alarmed = all(
         week.closed >= ALARM_POSITIONS and week.inferior / week.closed > ALARM_ABOVE
         for week in (earlier, later)
@@ -340,11 +348,27 @@ def inaction_alarm(earlier: InactionWeek, later: InactionWeek) -> InactionAlarm:
     return InactionAlarm(
         alarmed=alarmed,
         caps_score=alarmed and earlier.vs_inaction < 0 and later.vs_inaction < 0,
-        luck=chance_of_inferior_week(earlier.closed) * chance_of_inferior_week(later.closed),
+        luck=first * second,
+        luck_in_a_year=chance_of_two_in_a_row([first, second] * (WEEKS_OF_A_YEAR // 2)),
     )
 
 
-def chance_of_inferior_week(closed: int, above: float = ALARM_ABOVE) -> float:
-    """Chance that more than `above` of `closed` coin tosses come up tails: .3125 for 4 positions; 0 for none."""
+def chance_of_inferior_week(closed: int, rate: float = 0.5, above: float = ALARM_ABOVE) -> float:
+    """Chance that more than `above` of `closed` positions are inferior when each is so at a `rate`, independently.
+
+    Of coins .3125 for 4 positions; 0 for none.
+    """
     needed = next((k for k in range(int(above * closed), closed + 1) if closed and k / closed > above), None)
-    return binomial_tail(needed, closed) if needed is not None else 0.0
+    return binomial_tail(needed, closed, rate) if needed is not None else 0.0
+
+
+def chance_of_two_in_a_row(chances: Sequence[float]) -> float:
+    """Chance that two weeks in a row come up among weeks that do so with these chances, independently."""
+    quiet, last, done = (
+        1.0,
+        0.0,
+        0.0,
+    )  # no two in a row yet: the week before did not come up, or it did; two came
+    for chance in chances:
+        quiet, last, done = (quiet + last) * (1 - chance), quiet * chance, done + last * chance
+    return done

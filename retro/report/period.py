@@ -68,7 +68,12 @@ class Effectiveness(Document):
     score_parts: dict[str, float]
     alarm: bool
     alarm_text: str | None
-    luck: float | None = Field(description="how often luck alone raises the alarm at these counts")
+    luck: float | None = Field(
+        description="how often luck alone raises the alarm at these counts and the agent's own rate of inferior positions"
+    )
+    luck_in_a_year: float | None = Field(
+        default=None, description="in how many of 52 such weeks' years it does, whatever the agent earns"
+    )
     reasons: Reasons
 
 

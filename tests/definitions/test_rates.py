@@ -122,8 +122,21 @@ def test_two_bad_weeks_raise_the_alarm_and_cap_the_score(life: Life) -> None:
     assert first.inaction_superiority_rate == second.inaction_superiority_rate == 0.75
     assert second.alarm_text
     assert second.score <= 0.30
-    chance = sum(comb(4, k) for k in (3, 4)) / 16
+    chance = sum(comb(4, k) * 0.75**k * 0.25 ** (4 - k) for k in (3, 4))  # six of its eight positions lost
     assert second.luck == approx(chance**2)
+    assert second.luck_in_a_year == approx(a_year_of([chance] * 52))
+    assert "loses 75 % of its trades" in second.alarm_text
+
+
+def a_year_of(chances: list[float]) -> float:
+    """Chance of two in a row, counted from its end: what is left of the year after a week that came up, or did not."""
+    after_quiet = after_one = 0.0
+    for chance in reversed(chances):
+        after_quiet, after_one = (
+            chance * after_one + (1 - chance) * after_quiet,
+            chance + (1 - chance) * after_quiet,
+        )
+    return after_quiet
 
 
 def test_a_positive_sum_leaves_the_score_alone(life: Life) -> None:

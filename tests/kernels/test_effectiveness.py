@@ -272,6 +272,20 @@ def test_luck_raises_the_alarm_in_one_of_ten_pairs_of_weeks_of_four() -> None:
     assert effectiveness.chance_of_inferior_week(0) == 0.0
 
 
+def test_a_trend_follower_without_edge_is_alarmed_in_nearly_every_year() -> None:
+    """Ten trades a week, 65 % of them lost: more than seven of ten in 26 weeks of 100, twice in a row in 96 years."""
+    weeks = InactionWeek(10, 8, -1.0), InactionWeek(10, 8, -1.0)
+    got = effectiveness.inaction_alarm(*weeks, inferior_rate=0.65)
+    week = sum(math.comb(10, k) * 0.65**k * 0.35 ** (10 - k) for k in (8, 9, 10))
+    assert got.luck == pytest.approx(week**2)
+    source = np.random.default_rng(3)
+    years = source.random((20_000, 52)) < week
+    simulated = (years[:, 1:] & years[:, :-1]).any(axis=1).mean()
+    assert got.luck_in_a_year == pytest.approx(simulated, abs=0.01)
+    assert got.luck_in_a_year > 0.9
+    assert effectiveness.inaction_alarm(InactionWeek(2, 2, -1.0), weeks[1]).luck_in_a_year == 0.0
+
+
 @pytest.mark.parametrize("closed", [1, 3, 5, 10, 20, 57])
 def test_chance_of_an_inferior_week_is_a_sum_of_binomials(closed: int) -> None:
     exact = sum(math.comb(closed, k) for k in range(closed + 1) if 10 * k > 7 * closed) / 2**closed

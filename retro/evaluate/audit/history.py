@@ -60,6 +60,11 @@ class History:
         chosen: NDArray[Any] = self.records[every & (self.records["exit"] == (role == "exit"))]
         return chosen
 
+    def losing_share(self, role: Role) -> float | None:
+        """Share of the outcomes of a role that are below 0; None without any."""
+        values = self.of_role(role)["value"]
+        return float((values < 0).mean()) if len(values) else None
+
     def by_heuristic(self, since: Mapping[str, int]) -> dict[tuple[str, Role], NDArray[Any]]:
         """The records of each (heuristic, role); only those cited from `since` on where it names the heuristic."""
         kind = self.records["name"] * 2 + self.records["exit"]

@@ -162,7 +162,11 @@ def _effectiveness_figures(effectiveness: Effectiveness, closed: str, money: Mon
         note = f"annualised; standard error {error}, 95 % {_range(effectiveness.sharpe_7d_interval)}: noisy"
     yield figure("Sharpe ratio, 7 days", "sharpe_7d", text, note)
     if luck is not None:
-        note = "of such pairs of weeks raise the two-week alarm by luck"
+        note = (
+            "of such pairs of weeks raise the two-week alarm, at this agent's win rate and without any edge"
+        )
+        if effectiveness.luck_in_a_year is not None:
+            note += f"; {effectiveness.luck_in_a_year * 100:.0f} of 100 years do"
         yield Figure("Luck alone", percent(luck, 1), note)
 
 
