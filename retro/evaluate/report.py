@@ -174,11 +174,21 @@ def _outside_their_lives(inputs: Inputs, reported_names: set[str]) -> list[str]:
     return out
 
 
-def _audit(inputs: Inputs) -> list[HeuristicReport]:
+def _audit(inputs: Inputs, positions: Sequence[PositionRetrospective]) -> list[HeuristicReport]:
     period, rules = inputs.period, inputs.options.rules
     items = [item for row in inputs.rows for item in items_of(row, rules, rules.claims)]
     stray = citations_of(inputs.decisions, rules.claims)
-    return audit_period(items, inputs.history, rules, period.start, period.end, inputs.seed, stray=stray)
+    standing = {position.position_id: position.final_pnl for position in positions if position.open}
+    return audit_period(
+        items,
+        inputs.history,
+        rules,
+        period.start,
+        period.end,
+        inputs.seed,
+        stray=stray,
+        standing=standing,
+    )
 
 
 def _reasons(inputs: Inputs, pnl: PnlAttribution) -> dict[str, str]:
@@ -233,7 +243,7 @@ def build(inputs: Inputs) -> RetrospectiveReport:
         prediction_accuracy=accuracy(inputs.predictions, inputs.resolutions),
         actions_taken=actions(inputs.decisions, tracks, period, inputs.options.rules.claims),
         positions=positions,
-        heuristic_performance=_audit(inputs),
+        heuristic_performance=_audit(inputs, positions),
         costs=costs(pnl, inputs.costs, inputs.prices),
         breakdowns=breakdowns(counted, tracks, inputs.books, period, inputs.zone),
         effectiveness=_effectiveness(inputs, pnl, risk, counted),

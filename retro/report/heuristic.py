@@ -42,6 +42,12 @@ class HeuristicReport(Document):
         description="citations dated or corrected after the fact: of citation_count, and no evidence",
     )
     after_the_fact_pnl: float | None = Field(default=None, description="what those would have added")
+    open_count: int = Field(
+        default=0, description="positions it brought in that are open at the period's end"
+    )
+    open_pnl: float | None = Field(
+        default=None, description="what those that have a price stand at; in no other figure of the row"
+    )
     associated_pnl: float | None = Field(description="full credit: double counts when decisions cite several")
     shared_pnl: float | None = Field(description="outcome / number cited: adds up to the outcomes")
     win_rate: float | None

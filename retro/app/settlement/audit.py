@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
+from retro.app.settlement.tracks import Extent, load_tracks
 from retro.evaluate.audit.audit import audit_period
 from retro.evaluate.audit.citations import items_of
 from retro.evaluate.report import citations_of
@@ -33,6 +34,7 @@ def audit_life(book: SettledBook) -> list[HeuristicReport]:
     rules = book.settings.options.rules
     decided = events.between(book.conn, book.name, period.start, period.end, types=[Decision])
     items = [item for row in book.positions() for item in items_of(row, rules, rules.claims)]
+    still = [row.position for row in book.positions() if row.closed_at is None]
     # marks may reach beyond the agent's last event: an exit they can judge is judged
     return audit_period(
         items,
@@ -42,4 +44,19 @@ def audit_life(book: SettledBook) -> list[HeuristicReport]:
         FOREVER,
         seed_of(book.name, period),
         stray=citations_of(decided, rules.claims),
+        standing=_standing(book, still),
     )
+
+
+def _standing(book: SettledBook, names: list[str]) -> dict[str, float | None]:
+    """What the positions that are open now stand at; None of those whose price nobody knows."""
+    if not names:
+        return {}
+    now = max(book.known_until, book.agent.first_at or 0)
+    loaded = load_tracks(book.conn, book.name, book.settings, names, Extent(marks_until=now))
+    standing: dict[str, float | None] = {}
+    for name, track in loaded.tracks.items():
+        with loaded.prices.watching() as unreliable:
+            pnl = track.state(now + 1, now, loaded.prices).pnl
+        standing[name] = None if unreliable else pnl
+    return standing

@@ -112,6 +112,8 @@ def _figures(row: HeuristicReport, money: MoneyStyle, zone: str) -> list[str]:
 def _cautions(row: HeuristicReport, money: MoneyStyle) -> list[str]:
     """What else to know before acting on it."""
     lines = []
+    if row.open_count:
+        lines.append(f"{count(row.open_count, 'open position')} not counted, at {money.change(row.open_pnl)}")
     if row.rule_of_three is not None and row.evidence_n:
         lines.append(_one_sign(row))
     if row.after_the_fact_count:

@@ -1,0 +1,224 @@
+"""One row of the audit: what the period's outcomes recommend, how sure all of them make it, and what was left out."""
+
+from __future__ import annotations
+
+from math import fsum
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from retro.evaluate.audit.tally import by_position
+from retro.kernels import audit as kernel
+from retro.kernels import uncertainty
+from retro.periods import format_instant
+from retro.report import HeuristicReport, Partner, Recommendation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+
+    from retro.evaluate.audit.citations import AuditRules, CreditItem, Role, Rule
+    from retro.evaluate.audit.tally import Tally
+
+__all__ = ["RowFacts", "report_of"]
+
+_IN_UNIT: Final = ("avg_in_unit", "largest_share", "recommendation_without_largest")
+_UNIT_WORD: Final = {"usd": "", "r": " R", "bps": " bps of notional"}
+
+
+class RowFacts(NamedTuple):
+    """What a row is judged by besides its own outcomes of the period."""
+
+    estimate: uncertainty.MeanEstimate | None
+    q_value: float | None
+    role_mean: float | None
+    uncited_items: list[CreditItem]
+    partners: list[Partner]
+
+
+def report_of(
+    key: tuple[str, Role], row: Tally, rules: AuditRules, facts: RowFacts, rng: np.random.Generator
+) -> HeuristicReport:
+    """The row of one heuristic in one role."""
+    heuristic, role = key
+    rule = rules.rules.get(heuristic)
+    reasons: dict[str, str] = {}
+    period = _of_the_period(heuristic, row, rules, reasons)
+    evidence = _evidence(row, rule, facts, reasons)
+    return HeuristicReport(
+        heuristic_id=heuristic,
+        heuristic_text=None if rule is None else rule.text,
+        role=role,
+        threshold_unit=rules.unit,
+        inseparable_from=sorted(facts.partners, key=lambda partner: partner.heuristic_id),
+        **period,
+        **_left_out(row, reasons),
+        **_open(row, reasons),
+        **evidence,
+        **_compared(row, facts.uncited_items, rng, reasons),
+        reasons=reasons,
+    )
+
+
+def _of_the_period(heuristic: str, row: Tally, rules: AuditRules, reasons: dict[str, str]) -> dict[str, Any]:
+    """Counts, pnl, win rate and recommendation."""
+    outcomes = by_position(row.period)
+    values = [value for _, value in outcomes]
+    won = uncertainty.by_day([float(value > 0) for value in values], [item.day for item, _ in outcomes])
+    in_unit = [value for _, value in by_position(row.period, rules.unit)]
+    n, total, wins = len(values), fsum(values), sum(value > 0 for value in values)
+    average = fsum(in_unit) / len(in_unit) if in_unit else None
+    kind = kernel.recommend(len(in_unit), average, rules.thresholds)
+    if n == 0:
+        names = ("associated_pnl", "shared_pnl", "win_rate", "avg_pnl_per_citation", "win_rate_interval")
+        reasons |= dict.fromkeys((*names, *_IN_UNIT), "no outcome resolved in the period")
+    elif average is None:
+        unknown = "risk (R)" if rules.unit == "r" else "notional"
+        reasons |= dict.fromkeys(_IN_UNIT, f"the positions do not know their {unknown}")
+    largest = kernel.largest_trade(in_unit, rules.thresholds) if in_unit else None
+    if largest is not None and largest.share is None:
+        reasons["largest_share"] = "all outcomes are 0"
+    shared = [item.value / len(item.cites) for item in row.period if item.value is not None]
+    why = _why(kind, n, average, len(row.decisions), rules) + _told_in_time(heuristic, row, rules, kind)
+    why += _with_open(row, total)
+    return {
+        "citation_count": max(len(row.decisions), n),
+        "evaluated_count": n,
+        "associated_pnl": total if n else None,
+        "shared_pnl": fsum(shared) if n else None,
+        "win_rate": wins / n if n else None,
+        "avg_pnl_per_citation": total / n if n else None,
+        "avg_in_unit": average,
+        "recommendation": Recommendation(kind=kind, reason=why),
+        "win_rate_interval": list(uncertainty.rate_interval(won) or ()) or None,
+        "largest_share": None if largest is None else largest.share,
+        "recommendation_without_largest": None if largest is None else largest.recommendation_without,
+    }
+
+
+def _told_in_time(heuristic: str, row: Tally, rules: AuditRules, kind: str) -> str:
+    """What those outcomes recommend that were cited before they were known, where the others change it."""
+    claims, limits = rules.claims, rules.thresholds
+    early = [item for item in row.period if not item.told_late(heuristic, claims)]
+    values = [value for _, value in by_position(early, rules.unit)]
+    if len(early) == len(row.period) or len(values) < limits.min_citations:
+        return ""
+    before = kernel.recommend(len(values), fsum(values) / len(values), limits)
+    return "" if before == kind else f"; {before} by the {len(values)} cited before they were known"
+
+
+def _with_open(row: Tally, total: float) -> str:
+    """What the positions that are still open say, where they turn what the closed ones made into its opposite."""
+    priced = [pnl for pnl in row.standing if pnl is not None]
+    level = fsum(priced)
+    if not row.period or not priced or (total > 0) == (total + level > 0):
+        return ""
+    number = f"{len(priced)} open position{'s' if len(priced) > 1 else ''}"
+    return f"; with its {number} at {level:+.2f} the sum of {total:+.2f} is {total + level:+.2f}"
+
+
+def _open(row: Tally, reasons: dict[str, str]) -> dict[str, Any]:
+    """The open positions whose entry cites it: how many, and what those that have a price stand at."""
+    priced = [pnl for pnl in row.standing if pnl is not None]
+    if not priced:
+        reasons["open_pnl"] = "no open position" if not row.standing else "no open position has a price"
+    return {"open_count": len(row.standing), "open_pnl": fsum(priced) if priced else None}
+
+
+def _left_out(row: Tally, reasons: dict[str, str]) -> dict[str, Any]:
+    """What is cited for it after the fact, in which it has no part; and how much of its evidence was told late."""
+    values = [value for _, value in by_position(row.left_out)]
+    if not values:
+        reasons["after_the_fact_pnl"] = "no outcome was left out"
+    if not len(row.ever):
+        reasons["told_late"] = "no outcome resolved since the heuristic's text stands"
+    return {
+        "after_the_fact_count": len(row.hindsight),
+        "after_the_fact_pnl": fsum(values) if values else None,
+        "told_late": float(row.ever["late"].mean()) if len(row.ever) else None,
+    }
+
+
+def _evidence(row: Tally, rule: Rule | None, facts: RowFacts, reasons: dict[str, str]) -> dict[str, Any]:
+    """How sure that is, over everything since the heuristic's text last changed."""
+    estimate = facts.estimate
+    if estimate is None or estimate.interval is None:
+        reasons |= dict.fromkeys(
+            ("interval", "interval_method"), "outcomes on fewer than 2 days, or all alike"
+        )
+    if facts.q_value is None:
+        reasons |= dict.fromkeys(("p_value", "q_value"), "outcomes on fewer than 2 days, or all 0")
+    only_sign = uncertainty.rule_of_three(row.ever["value"], row.ever["day"])
+    if only_sign is None:
+        reasons["rule_of_three"] = "the outcomes have no one sign"
+    first = int(row.ever["resolved_at"].min()) if len(row.ever) else None
+    since = rule.since if rule is not None and rule.since is not None else first
+    fields: dict[str, Any] = {
+        "evidence_since": None if since is None else format_instant(since),
+        "q_value": facts.q_value,
+        "rule_of_three": only_sign,
+    }
+    if since is None:
+        reasons["evidence_since"] = "no outcome resolved yet"
+    if estimate is None:
+        reasons["shrunk_mean"] = "no outcome resolved since the heuristic's text stands"
+        nothing = dict.fromkeys(("interval", "interval_method", "p_value", "shrunk_mean"))
+        return {**fields, **nothing, "evidence": "none", "evidence_n": 0, "evidence_days": 0}
+    shrunk = None
+    if estimate.mean is not None and facts.role_mean is not None:
+        shrunk = uncertainty.shrunk_mean(estimate.mean * estimate.n, estimate.n, facts.role_mean)
+    return {
+        **fields,
+        "evidence": kernel.grade(estimate.days, estimate.interval, facts.q_value),
+        "evidence_n": estimate.n,
+        "evidence_days": estimate.days,
+        "interval": list(estimate.interval) if estimate.interval is not None else None,
+        "interval_method": estimate.method,
+        "p_value": estimate.p,
+        "shrunk_mean": shrunk,
+    }
+
+
+def _compared(
+    row: Tally, uncited_items: list[CreditItem], rng: np.random.Generator, reasons: dict[str, str]
+) -> dict[str, Any]:
+    """The memo: outcomes of the role in the period without the citation."""
+    outcomes = by_position(row.period)
+    cited = {item.position for item, _ in outcomes}
+    values = [value for _, value in outcomes]
+    others = [(item, value) for item, value in by_position(uncited_items) if item.position not in cited]
+    uncited = [value for _, value in others]
+    mean = fsum(uncited) / len(uncited) if uncited else None
+    if mean is None:
+        reasons["uncited_avg"] = "no decision of this role without the citation"
+    if mean is None or not values:
+        reasons |= dict.fromkeys(("uncited_difference", "uncited_p"), "nothing to compare with in the period")
+        return {
+            "uncited_avg": mean,
+            "uncited_count": len(uncited),
+            "uncited_difference": None,
+            "uncited_p": None,
+        }
+    return {
+        "uncited_avg": mean,
+        "uncited_count": len(uncited),
+        "uncited_difference": fsum(values) / len(values) - mean,
+        "uncited_p": uncertainty.permutation_of_days(_days_of(outcomes), _days_of(others), rng),
+    }
+
+
+def _days_of(outcomes: Sequence[tuple[CreditItem, float]]) -> uncertainty.DaySums:
+    return uncertainty.by_day([value for _, value in outcomes], [item.day for item, _ in outcomes])
+
+
+def _why(kind: str, n: int, average: float | None, cited: int, rules: AuditRules) -> str:
+    limits, unit = rules.thresholds, _UNIT_WORD[rules.unit]
+    if kind == "insufficient_data" or average is None:
+        if not cited and not n:
+            return "condition never triggered"
+        return f"{n} evaluated, {limits.min_citations} are needed"
+    text = f"average {average:+.2f}{unit} over {n}"
+    if kind == "demote":
+        return f"{text}, below {limits.demote:+.2f}{unit}"
+    if kind == "investigate":
+        return f"{text}, between {limits.demote:+.2f} and {limits.investigate:+.2f}{unit}"
+    return f"{text}, at or above {limits.investigate:+.2f}{unit}"

@@ -1,0 +1,103 @@
+"""What was cited in a period, gathered by heuristic and role: outcomes, decisions, positions that are still open."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from math import fsum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from playbook.citation import resolve
+from retro.evaluate.audit.history import RECORD
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from retro.evaluate.audit.citations import AuditRules, CreditItem, Role, Unit
+    from retro.evaluate.audit.history import History
+
+__all__ = ["Tally", "by_position", "inside", "tally", "tally_open"]
+
+
+@dataclass(slots=True)
+class Tally:
+    """Everything about one (heuristic, role); `ever` are records of its history.
+
+    `hindsight` are decisions that cite it after the fact, `left_out` the outcomes that only such decisions cite it for.
+    `standing` is the pnl so far of the open positions whose entry cites it, None of those that have no price.
+    """
+
+    period: list[CreditItem] = field(default_factory=list)
+    ever: NDArray[Any] = field(default_factory=lambda: np.empty(0, RECORD))
+    decisions: set[str] = field(default_factory=set)
+    hindsight: set[str] = field(default_factory=set)
+    left_out: list[CreditItem] = field(default_factory=list)
+    standing: list[float | None] = field(default_factory=list)
+
+
+def tally(
+    items: Iterable[CreditItem], history: History, rules: AuditRules, start: int, end: int
+) -> dict[tuple[str, Role], Tally]:
+    """Everything about each (heuristic, role): of the period [start, end), and of the history before its end."""
+    table: dict[tuple[str, Role], Tally] = defaultdict(Tally)
+    since = {rule.id: rule.since for rule in rules.rules.values() if rule.since is not None}
+    for key, records in history.before(end).by_heuristic(since).items():
+        table[key].ever = records
+    claims = rules.claims
+    for item in items:
+        resolved = inside(item, start, end)
+        if resolved:
+            for heuristic in item.cites:
+                table[heuristic, item.role].period.append(item)
+            for heuristic in item.left_out:
+                table[heuristic, item.role].left_out.append(item)
+        for decision in item.decisions:
+            if resolved or start <= decision.at < end:
+                for heuristic in resolve(decision.cites, claims):
+                    row = table[heuristic, item.role]
+                    row.decisions.add(decision.id)
+                    if decision.after_the_fact:
+                        row.hindsight.add(decision.id)
+    return table
+
+
+def tally_open(
+    table: dict[tuple[str, Role], Tally],
+    items: Iterable[CreditItem],
+    standing: Mapping[str, float | None],
+    rules: AuditRules,
+    end: int,
+) -> None:
+    """Note with each heuristic what the positions are worth that it brought in and that nobody has closed."""
+    claims, waiting = rules.claims, dict(standing)
+    for item in items:
+        if item.role != "entry" or item.position not in waiting:
+            continue
+        pnl = waiting.pop(item.position)  # an increase that is an item of its own comes after the entry
+        cites = (
+            cite
+            for cited in item.decisions
+            if cited.action != "increase" and not cited.after_the_fact and cited.at < end
+            for cite in cited.cites
+        )
+        for heuristic in resolve(cites, claims):
+            table[heuristic, "entry"].standing.append(pnl)
+
+
+def by_position(items: Sequence[CreditItem], unit: Unit | None = None) -> list[tuple[CreditItem, float]]:
+    """One outcome per position: several outcomes of one heuristic in one role there are added."""
+    sums: dict[str, tuple[CreditItem, list[float]]] = {}
+    for item in items:
+        value = item.value if unit is None else item.in_unit(unit)
+        if value is not None:
+            sums.setdefault(item.position, (item, []))[1].append(value)
+    return [(item, fsum(values)) for item, values in sums.values()]
+
+
+def inside(item: CreditItem, start: int, end: int) -> bool:
+    """Whether an outcome became known in [start, end)."""
+    return item.resolved_at is not None and start <= item.resolved_at < end
