@@ -53,7 +53,7 @@ def _standing(book: SettledBook, names: list[str]) -> dict[str, float | None]:
     if not names:
         return {}
     now = max(book.known_until, book.agent.first_at or 0)
-    loaded = load_tracks(book.conn, book.name, book.settings, names, Extent(marks_until=now))
+    loaded = load_tracks(book.conn, book.name, book.settings, names, Extent(now, marks_until=now))
     standing: dict[str, float | None] = {}
     for name, track in loaded.tracks.items():
         with loaded.prices.watching() as unreliable:

@@ -47,9 +47,9 @@ from retro.store.books import positions
 from retro.store.books.outcomes import forget_outcomes, replace_outcomes
 from retro.store.books.positions import WalletDay
 from retro.store.facts import agents, events
+from retro.store.facts.tellings import told_first
 from retro.store.jobs import reviews
 from retro.store.jobs.staleness import Staleness
-from retro.store.facts.tellings import told_first
 from retro.store.schema import ingest_alone, name_of
 
 if TYPE_CHECKING:
