@@ -88,13 +88,7 @@ def effectiveness_of(
         reasons["luck"] = reasons["luck_in_a_year"] = "the alarm takes two weeks in a row"
     if score.value is None:
         reasons["score"] = "fewer than two of its parts are known; PSR counts from 30 days on"
-    text = None
-    if alarm is not None and alarm.alarmed and week_before is not None:
-        text = (
-            f"doing nothing was better for {own.inferior} of {own.closed} positions this week and"
-            f" {week_before.inferior} of {week_before.closed} the week before; an agent without any edge that loses"
-            f" {chance * 100:.0f} % of its trades, as this one does, is told so in {alarm.luck_in_a_year * 100:.0f} of 100 years"
-        )
+    is_alarmed = alarm is not None and alarm.alarmed
     return Effectiveness(
         net_yield_7d=net_yield,
         sharpe_7d=week.sharpe,
@@ -105,9 +99,26 @@ def effectiveness_of(
         sum_vs_inaction=fsum(values) if values else None,
         score=score.value,
         score_parts=dict(score.parts),
-        alarm=alarm is not None and alarm.alarmed,
-        alarm_text=text,
+        alarm=is_alarmed,
+        alarm_text=_alarm_text(alarm, own, week_before, chance) if is_alarmed else None,
         luck=None if alarm is None else alarm.luck,
         luck_in_a_year=None if alarm is None else alarm.luck_in_a_year,
         reasons=reasons,
+    )
+
+
+def _alarm_text(
+    alarm: kernel.InactionAlarm | None,
+    own: kernel.InactionWeek,
+    before: kernel.InactionWeek | None,
+    inferior_rate: float,
+) -> str | None:
+    """What raised the alarm, and in how many years luck alone does."""
+    if alarm is None or before is None:
+        return None
+    return (
+        f"doing nothing was better for {own.inferior} of {own.closed} positions this week and"
+        f" {before.inferior} of {before.closed} the week before; an agent without any edge that loses"
+        f" {inferior_rate * 100:.0f} % of its trades, as this one does, is told so in"
+        f" {alarm.luck_in_a_year * 100:.0f} of 100 years"
     )
