@@ -30,6 +30,7 @@ __all__ = [
     "Count",
     "Currency",
     "DatabaseUrl",
+    "Duration",
     "Durations",
     "FilePath",
     "Host",
@@ -82,6 +83,11 @@ def _time_zone(value: str) -> str:
         zone(value)
     except UsageError as error:
         raise ValueError(str(error)) from None
+    return value
+
+
+def _duration(value: str) -> str:
+    parse_duration(value)
     return value
 
 
@@ -177,6 +183,7 @@ Currency = Annotated[
     str, AfterValidator(_matching(r"[A-Za-z0-9._-]{1,32}", "a currency such as USDC or BTC"))
 ]
 TimeZone = Annotated[str, AfterValidator(_time_zone)]
+Duration = Annotated[str, AfterValidator(_duration)]
 Durations = Annotated[tuple[str, ...], Field(strict=False), AfterValidator(_durations)]
 FilePath = Annotated[Path, BeforeValidator(_path)]
 DatabaseUrl = Annotated[str, AfterValidator(_database_url)]

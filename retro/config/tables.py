@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, PrivateAttr, ValidationInfo, field_validator
+from pydantic import BeforeValidator, Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
 from retro.config import shapes
 from retro.config.retrospective import RetrospectiveTable
@@ -64,12 +64,28 @@ class SourceTable(ConfigTable):
     kind: Literal["journal", "freqtrade", "marks"] = Field(
         description="journal, freqtrade, or marks (candles)"
     )
-    path: shapes.FilePath = Field(description="a journal, a bot's database or a folder of candles")
+    path: shapes.FilePath = Field(
+        description="a journal, a bot's database, a folder of candles, or one file of marks"
+    )
     candles: shapes.FilePath | None = Field(default=None, description="the bot's candle folder")
     agent: shapes.AgentName | None = Field(default=None, description="default: the bot's strategy")
     capital: shapes.Money | None = Field(
         default=None, description="opening capital where the source states no equity"
     )
+    instrument: shapes.Line | None = Field(
+        default=None, examples=["ETH/USDC"], description="of one file of marks, whatever its name is"
+    )
+    timeframe: shapes.Duration | None = Field(
+        default=None, examples=["1h"], description="of that file's candles; default: the median gap"
+    )
+
+    @model_validator(mode="after")
+    def _one_file_of_marks(self) -> SourceTable:
+        if self.kind != "marks" and (self.instrument or self.timeframe):
+            raise ValueError('instrument and timeframe are keys of kind = "marks"')
+        if self.timeframe and not self.instrument:
+            raise ValueError("timeframe says how long the candles of one file are; name its instrument, too")
+        return self
 
 
 class AgentTable(ConfigTable):

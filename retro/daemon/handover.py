@@ -25,6 +25,7 @@ __all__ = [
     "plain",
     "received",
     "restored",
+    "stamp_of",
 ]
 
 
@@ -37,6 +38,8 @@ class IdleSource:
     candles: Path | None
     agent: str | None
     capital: Decimal | None
+    instrument: str | None
+    timeframe: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,15 +98,25 @@ def received(handle: int) -> dict[str, Any]:
 
 
 def plain(config: Config) -> dict[str, Any]:
-    """A configuration as plain data, with the place it was read from."""
-    return {**config.model_dump(mode="json"), "_file": None if config.file is None else str(config.file)}
+    """A configuration as plain data, with the place it was read from and what shows that its file has changed."""
+    path = None if config.file is None else str(config.file)
+    return {**config.model_dump(mode="json"), "_file": path, "_stamp": stamp_of(path)}
+
+
+def stamp_of(path: str | None) -> list[int] | None:
+    """What changes when a file does; None where there is none."""
+    try:
+        status = None if path is None else os.stat(path)  # noqa: PTH116  a service that waits asks it at every knock
+    except OSError:
+        return None
+    return None if status is None else [status.st_mtime_ns, status.st_size, status.st_ino]
 
 
 def restored(configuration: dict[str, Any]) -> Config:
     """The configuration again, without a look at its file."""
     from retro.config import Config  # noqa: PLC0415  the model is heavy: only when there is work
 
-    data = {name: value for name, value in configuration.items() if name != "_file"}
+    data = {name: value for name, value in configuration.items() if name not in {"_file", "_stamp"}}
     config = Config.model_validate(data)
     config._file = None if configuration["_file"] is None else Path(configuration["_file"])  # noqa: SLF001  as `load` does
     return config

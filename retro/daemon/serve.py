@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from retro.app.engine.backlog import has_pending_work
-from retro.daemon.handover import handed_over, needs_of, plain, received, restored
+from retro.daemon.handover import handed_over, needs_of, plain, received, restored, stamp_of
 from retro.daemon.notify import Notifier
 from retro.daemon.ping import Ping
 from retro.daemon.setup import clock, configured, log_of, opened, private, workbench
@@ -95,7 +95,7 @@ class _Loop:
                 if not knocked or signals.stop:
                     continue
                 signals.wake.clear()
-                if signals.reload:
+                if signals.reload or self._is_edited():
                     signals.reload = False
                     self._reload()
                 if not self._knock(signals):
@@ -169,9 +169,15 @@ class _Loop:
         )
         self.notifier.status(f"idle{when}")
 
+    def _is_edited(self) -> bool:
+        """Whether the file of the configuration is another one than was read, or than was found broken."""
+        stamp = stamp_of(self.configuration["_file"])
+        return bool(stamp != self.configuration["_stamp"])
+
     def _reload(self) -> None:
-        """Read the configuration again; a broken one is said, and the old one kept."""
+        """Read the configuration again; a broken one is said once, and the old one kept."""
         self.notifier.reloading()
+        self.configuration["_stamp"] = stamp_of(self.configuration["_file"])
         try:
             configuration = plain(configured(self.orders))
         except ConfigError as error:

@@ -64,7 +64,7 @@ port = 99999
         "line 3: owner.nam: unknown key; did you mean name?",
         "line 6: retrospective.trajectory_checkpoint_intervals: '4x' is not a duration such as 1h, 4h, 1d or 30d",
         "line 10: retrospective.lot_method: must be 'fifo' or 'average', not \"lifo\"",
-        "line 16: source[2].path: is missing: a journal, a bot's database or a folder of candles",
+        "line 16: source[2].path: is missing: a journal, a bot's database, a folder of candles, or one file of marks",
         "line 17: source[2].kind: must be 'journal', 'freqtrade' or 'marks', not \"jurnal\"",
         "line 20: mail.port: must be less than or equal to 65535, not 99999",
     ]

@@ -44,10 +44,22 @@ class Fingerprinted(Protocol):
         """What that agent began with."""
         ...
 
+    @property
+    def instrument(self) -> str | None:
+        """Of what its marks are, where it is one file of them."""
+        ...
+
+    @property
+    def timeframe(self) -> str | None:
+        """How long its candles are."""
+        ...
+
 
 def key_of(source: Fingerprinted, host: str) -> str:
     """The identity of a source: what it is, where it lies, on which machine, and whose it is."""
     identity = [host, source.kind, str(source.path), str(source.candles), source.agent, str(source.capital)]
+    if source.instrument is not None:
+        identity += [source.instrument, source.timeframe]
     return hashlib.sha256(repr(identity).encode()).hexdigest()[:32]
 
 

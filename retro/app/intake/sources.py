@@ -202,8 +202,17 @@ def _read_whole(bench: WorkContext, source: SourceTable, state: dict[str, Any]) 
 
 
 def _read_folder(bench: WorkContext, source: SourceTable, state: dict[str, Any]) -> dict[str, Any]:
-    """The finest candles of every pair of a folder, or one file; those that have not changed are passed over."""
+    """The finest candles of every pair of a folder, or one file; those that have not changed are passed over.
+
+    A file whose name does not tell is read as the marks of the instrument that the source names.
+    """
     now, path = bench.clock(), source.path
+    if source.instrument is not None:
+        if path.is_dir():
+            raise InputError(f"{path} is a folder; instrument names what one file holds")
+        read_one = ADAPTERS[source.kind].load()(str(path), source.instrument, source.timeframe, now=now)
+        _ingest_batches(bench, source, read_one, now)
+        return {}
     files = candle_files(path if path.is_dir() else path.parent)
     chosen = {pair: min(candidates) for pair, candidates in files.items()}
     if not path.is_dir():
@@ -215,7 +224,8 @@ def _read_folder(bench: WorkContext, source: SourceTable, state: dict[str, Any])
         }
     if not chosen:
         raise InputError(
-            f"{path}: no candles; files are named by pair and timeframe, as in ETH_USDC-1h.feather"
+            f"{path}: no candles; files are named by pair and timeframe, as in ETH_USDC-1h.feather;"
+            " of one file under another name say its instrument"
         )
     before, stamps, read = state.get("files", {}), {}, ADAPTERS[source.kind].load()
     for pair, (frame, _, file) in sorted(chosen.items()):

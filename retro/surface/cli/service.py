@@ -279,7 +279,7 @@ def _say_what_changed(stored_review: Stored) -> None:
 def _cause(before: Stored, after: Stored) -> str:
     """Why there is a revision: on the same facts it was asked for, or definitions have changed."""
     digests = {
-        getattr(getattr(one.document, "provenance", None), "data_digest", one) for one in (before, after)
+        getattr(getattr(one.document, "provenance", None), "data_digest", one.text) for one in (before, after)
     }
     return "made again on the same facts" if len(digests) == 1 else "facts came in late"
 

@@ -190,6 +190,23 @@ def test_25_sighup_with_a_broken_configuration_keeps_the_old_one_and_says_so(tmp
         assert service.end() == 0
 
 
+def test_25_an_edited_configuration_is_read_at_the_next_knock_and_a_broken_one_is_said_once(
+    tmp_path: Path,
+) -> None:
+    world_of(tmp_path, life(1, start=recently(2)))
+    with running(tmp_path, "[service]\nknock_seconds = 0.5\n") as service:
+        service.wait_for("STATUS=idle")
+        service.config.write_text('[store]\nurl = "retro.db"\n[servise]\nknock = 1\n')
+        service.wait_for("configuration_kept")
+        time.sleep(2)
+        assert len([event for event in service.log if event["event"] == "configuration_kept"]) == 1
+        service.config.write_text(
+            '[store]\nurl = "retro.db"\n[service]\nknock_seconds = 0.5\nmax_attempts = 3\n'
+        )
+        service.wait_for("configuration_read")
+        assert service.end() == 0
+
+
 def test_25_a_start_with_a_broken_configuration_lists_every_fault_and_touches_nothing(tmp_path: Path) -> None:
     with running(tmp_path, "[service]\nknock_seconds = -1\ncatch_up = 3\n") as service:
         assert service.process.wait(30) == 2

@@ -15,7 +15,7 @@ from retro.config import SourceTable
 from retro.periods import DAY, HOUR, format_instant
 from retro.store.database import open_store
 from retro.store.facts import events as facts
-from retro.store.facts import faults
+from retro.store.facts import faults, marks
 from retro.store.facts.agents import agents
 from retro.store.jobs import cursors
 from tests.worlds.freqtrade_databases import Order, Trade, write
@@ -276,3 +276,29 @@ def test_nothing_new_is_nothing_to_do(world: World) -> None:
     assert not due(world)
     world.clock.set(MONDAY + DAY + HOUR)
     assert due(world)
+
+
+def test_one_file_of_marks_is_read_as_the_instrument_that_its_source_names(world: World) -> None:
+    prices = world.folder / "ether.csv"
+    prices.write_text(f"timestamp,price\n{format_instant(MONDAY)},2000\n")
+    source = {"kind": "marks", "path": str(prices), "instrument": "ETH/USDC"}
+    world.configuration = {"source": [source]}
+    assert world.knock().sources_failed == 0
+    assert not due(world)
+    prices.write_text(f"timestamp,price\n{format_instant(MONDAY)},2000\n{format_instant(MONDAY + 60)},2001\n")
+    assert due(world)
+    world.knock()
+    with world.store.read() as conn:
+        assert marks.last_at_or_before(conn, None, "ETH/USDC", MONDAY + HOUR) is not None
+
+
+@pytest.mark.parametrize(
+    ("keys", "sentence"),
+    [
+        ({"kind": "journal", "instrument": "ETH/USDC"}, "are keys of kind"),
+        ({"kind": "marks", "timeframe": "1h"}, "name its instrument"),
+    ],
+)
+def test_a_key_of_another_kind_is_refused(keys: dict[str, str], sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        SourceTable.model_validate({"path": Path("x"), **keys})
