@@ -159,7 +159,7 @@ class PositionHistory:
     flagged_at: int | None = None
     flagged_why: str = ""
     flagged_day: int | None = None
-    verdict: Literal["confirmed", "rejected"] | None = None
+    ruling: Literal["confirmed", "rejected"] | None = None
     bookings: list[Booking] = field(default_factory=list)
     portfolio: list[Booking] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
@@ -273,7 +273,7 @@ class PositionHistory:
             self.state(boundary, marks_until, prices).pnl
             - self.state(self.flagged_day, marks_until, prices).pnl
         )
-        return gained if self.verdict == "rejected" else max(0.0, gained)
+        return gained if self.ruling == "rejected" else max(0.0, gained)
 
     def pnl_path(self, times: NDArray[np.int64], prices: Prices) -> NDArray[np.float64]:
         """Pnl (value + cash - gas) at each instant of `times` (us, ascending), events strictly before each."""

@@ -109,8 +109,8 @@ class PositionRetrospective(Document):
         return self.counts(self.final_pnl)
 
     def counts(self, outcome: float) -> bool:
-        """Whether an outcome of it is believed: of an implausible position its losses are, its gains are not."""
-        return "implausible" not in self.flags or outcome < 0
+        """Whether an outcome of it is believed: of an implausible position its losses are, unless it was rejected."""
+        return "implausible" not in self.flags or (outcome < 0 and "rejected" not in self.flags)
 
     def closed_in(self, start: int, end: int) -> bool:
         """Whether it was closed in [start, end), instants in microseconds."""

@@ -213,6 +213,18 @@ source_agents: Final = Table(
 )
 """Of which agents a source has told."""
 
+position_rulings: Final = Table(
+    "position_rulings",
+    metadata,
+    Column("seq", BigInteger, primary_key=True),
+    Column("agent", BigInteger, ForeignKey("agents.key"), nullable=False),
+    Column("position", Text, nullable=False),
+    Column("ruling", Text, nullable=False),
+    Column("author", Text, nullable=False),
+    Column("at", BigInteger, nullable=False),
+)
+"""What owners said of positions that look impossible: `confirmed` or `rejected`; of several the newest counts."""
+
 _LONGEST_NAME: Final = 500
 _INGEST_LOCK: Final = 0x52455452_01
 

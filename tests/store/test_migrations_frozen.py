@@ -35,6 +35,7 @@ RELEASED = {
     "retro/store/migrations/steps/0008_grid.sql": "85ea13657530af62f125e182da5f371322e92c1a32dda9b4faf18be12f98aeeb",
     "retro/store/migrations/steps/0012_asked_until.sql": "ef9a7151cbc09a4d70502967fdb16a7753a90df880053b72327382a6c98e46ad",
     "retro/store/migrations/steps/0010_audit.sql": "e41854345473fb21e8ce9b57462c5870245fcddc31b35cd7d565d2e60db039f3",
+    "retro/store/migrations/steps/0009_rulings.sql": "e644662c247a1057422345dcb175612ee5c1129745a030656376b727552430a8",
 }
 """Every step's file -> the SHA-256 of its bytes."""
 

@@ -32,6 +32,7 @@ class PositionOverview:
     vs_inaction: float | None
     notional: float | None
     implausible: bool
+    ruling: str | None
 
     @property
     def open(self) -> bool:
@@ -40,7 +41,8 @@ class PositionOverview:
 
     def document(self) -> dict[str, Any]:
         """What `retro positions --json` prints of it; the names are the columns of its CSV, in their order."""
-        flags = (("open", self.open), ("implausible", self.implausible))
+        ruling = self.ruling or ""
+        flags = (("open", self.open), ("implausible", self.implausible), (ruling, bool(ruling)))
         return {
             "position_id": self.name,
             "agent": self.agent,
@@ -76,6 +78,7 @@ def positions(store: Store, agent: Agent, settings: AgentSettings) -> list[Posit
             vs_inaction=row.vs_inaction,
             notional=row.notional,
             implausible=row.flagged_at is not None,
+            ruling=row.ruling,
         )
         for row in rows
     ]

@@ -35,10 +35,11 @@ from retro.store.facts.last_told import last_told
 from retro.version import DEFINITIONS, __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from retro.accounting.books import DailyBooks
     from retro.accounting.prices import Prices
+    from retro.accounting.track import PositionHistory
     from retro.app.reviews.window import WindowMoney
     from retro.app.settlement.book import SettledBook
     from retro.app.settlement.tracks import Loaded
@@ -49,13 +50,14 @@ if TYPE_CHECKING:
 __all__ = ["inputs_of", "review_period", "review_position"]
 
 
-def _digest(facts: Iterable[Fact], prices: Prices, symbols: Iterable[str]) -> str:
-    """A digest of the facts and marks a report rests on, the same in every database and order."""
+def _digest(facts: Iterable[Fact], tracks: Mapping[str, PositionHistory], prices: Prices) -> str:
+    """A digest of the facts, marks and rulings a report rests on, the same in every database and order."""
     digest = hashlib.sha256()
     lines = sorted((type(fact).__name__, fact.id, _canonical(msgspec.structs.asdict(fact))) for fact in facts)
+    lines += [("Ruling", name, track.ruling) for name, track in sorted(tracks.items()) if track.ruling]
     for line in lines:
         digest.update(repr(line).encode("utf-8", "surrogatepass"))
-    for symbol in sorted(symbols):
+    for symbol in sorted({track.position.instrument for track in tracks.values()}):
         line_ = prices.line(symbol)
         digest.update(
             symbol.encode()
@@ -121,8 +123,8 @@ def inputs_of(book: SettledBook, window: Window, names: Iterable[str], *, at_mar
         quarantined=faults.count(conn),
         digest=_digest(
             {(type(f), f.id): f for f in [*facts_read, *prediction_set.predictions.values()]}.values(),
+            loaded.tracks,
             loaded.prices,
-            {t.position.instrument for t in loaded.tracks.values()},
         ),
         seed=seed_of(name, period),
         version=__version__,
@@ -149,8 +151,8 @@ def _books(
 
 def _unbelieved_before(book: SettledBook, window: Window, loaded: Loaded) -> float:
     """What flagged positions that the window does not touch had gained by its start, since the day that flagged them."""
-    amounts = positions.implausible(book.conn, book.name, window.start)
-    return fsum(max(0.0, made) for name, made in amounts.items() if name not in loaded.tracks)
+    amounts = positions.unbelieved(book.conn, book.name, window.start)
+    return fsum(made for name, made in amounts.items() if name not in loaded.tracks)
 
 
 def _warnings(orphans: Iterable[str]) -> list[str]:

@@ -160,6 +160,7 @@ def read_rows(
                 implausible_pnl=row.implausible_pnl,
                 decisions=tuple(Cited(c[0], c[1], c[2], tuple(c[3]), *c[4:]) for c in citations["decisions"]),
                 increases=tuple((tuple(cites), pnl) for cites, pnl in citations["increases"]),
+                ruling=row.ruling,
             )
         )
     return rows

@@ -12,10 +12,11 @@ from retro.accounting.replay import replay
 from retro.evaluate.position.foresight import retold_of
 from retro.evaluate.position.summary import flag_implausible
 from retro.model import Cost, Equity, External, Fill, Flow, Position, Snapshot
-from retro.periods import DAY, FOREVER, day_of, midnight
+from retro.periods import DAY, FOREVER, day_of, format_instant, midnight
 from retro.store.books import positions
-from retro.store.facts import events, marks
+from retro.store.facts import events, marks, rulings
 from retro.store.facts.tellings import retellings
+from retro.store.schema import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from retro.app.settlement.settings import AgentSettings
     from retro.kernels.lots import LotBook
     from retro.model import Fact, MarkSeries
+    from retro.store.facts.rulings import RulingRecord
 
 __all__ = [
     "Extent",
@@ -186,6 +188,7 @@ def load_tracks(
     first = min(instants, default=until)
     price_by_fills(conn, agent, prices, symbols, PriceDemand(every, demand.assets, first), until)
     retold = retellings(conn, agent, names, facts) if names else []
+    given = rulings.rulings(conn, agent)
     tracks: dict[str, PositionHistory] = {}
     orphans: dict[str, list[Fact]] = {}
     for name, group in sorted(by_position(facts).items()):
@@ -197,11 +200,21 @@ def load_tracks(
         track.unreliable = unreliable
         track.retold = retold_of(track, retold)
         track.note_boundary(boundary.get(name, ()))
-        flag_implausible(track, prices)
+        _flag(track, prices, given.get(name_of(name)))
         if track.flagged_at is not None:
             track.flagged_day = midnight(day_of(track.flagged_at, settings.zone), settings.zone)
         tracks[name] = track
     return Loaded(tracks, prices, facts, orphans)
+
+
+def _flag(track: PositionHistory, prices: Prices, given: RulingRecord | None) -> None:
+    """Flag what cannot be believed, as far as its owner has not ruled otherwise."""
+    track.ruling = None if given is None else given.ruling
+    flag_implausible(track, prices)
+    if given is not None and given.ruling == "rejected":
+        why = f"rejected by {given.author} on {format_instant(given.at)}"
+        track.flagged_why = f"{track.flagged_why}; {why}" if track.flagged_why else why
+        track.flagged_at = track.opened_at if track.flagged_at is None else track.flagged_at
 
 
 def price_by_fills(

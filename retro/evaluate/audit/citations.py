@@ -188,7 +188,7 @@ def items_of(row: PositionSummary, rules: AuditRules, claims: Mapping[str, str])
         item("exit", resolve(_cited_in(exits), claims), row.exit_outcome, row.exit_resolved_at, exits)
     )
     if row.flagged_at is not None:
-        return [found for found in items if found.value is not None and found.value < 0]
+        return [found for found in items if found.value is not None and row.counts(found.value)]
     return items
 
 

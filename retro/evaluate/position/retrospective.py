@@ -205,6 +205,8 @@ def _flags(life: PositionPath, *, insufficient: bool) -> list[str]:
     flags = [] if life.closed else ["open"]
     if life.track.flagged_at is not None:
         flags.append("implausible")
+    if life.track.ruling is not None:
+        flags.append(life.track.ruling)
     if insufficient:
         flags.append("insufficient_marks")
     if life.provisional:

@@ -64,10 +64,14 @@ class PositionSummary:
     implausible_pnl: float
     decisions: tuple[Cited, ...]
     increases: tuple[tuple[tuple[str, ...], float], ...]
+    ruling: str | None = None
 
     def counts(self, outcome: float) -> bool:
-        """Whether an outcome enters rates and the audit: of a flagged position its losses do, its gains do not."""
-        return self.flagged_at is None or outcome < 0
+        """Whether an outcome enters rates and the audit: of a flagged position its losses do, its gains do not.
+
+        Nothing does of one that its owner has rejected.
+        """
+        return self.flagged_at is None or (outcome < 0 and self.ruling != "rejected")
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for the store."""
@@ -84,9 +88,10 @@ def flag_implausible(track: PositionHistory, prices: Prices) -> None:
 
     A fill outside [low / 1.2, high x 1.2] of its candle and both neighbours, unless it lies between the low and high of
     marks within 5 minutes; without marks near it, an exit price outside [0.1, 10] times the entry price. A fill below a
-    millionth of the position flags nothing: else anybody could take a loss out of the audit for next to no money.
+    millionth of the position flags nothing: else anybody could take a loss out of the audit for next to no money. What
+    its owner has confirmed is believed.
     """
-    if not track.is_fill_based:
+    if not track.is_fill_based or track.ruling == "confirmed":
         return
     line = prices.line(track.position.instrument)
     has_marks = False
@@ -223,6 +228,7 @@ def book_row(
         implausible_pnl=implausible,
         decisions=citations_in(track, told_at or {}),
         increases=_increases(track, foreseen(track)) if closed else (),
+        ruling=track.ruling,
     )
     _check_finite(summary)
     return summary

@@ -58,6 +58,8 @@ PARTS: Final = {
 FLAGS: Final = {
     "open": "still open",
     "implausible": "implausible: its gain is kept out of every rate, return and audit; a loss stays",
+    "confirmed": "confirmed by its owner: counts as it is",
+    "rejected": "rejected by its owner: neither gain nor loss counts",
     "insufficient_marks": "too few marks to judge the exit",
     "from the bot's extremes": "peak and deepest loss are from the bot's extremes, which carry no times",
     "provisional": "valued at an old mark: may still change",

@@ -53,7 +53,10 @@ def _implausible(positions: Sequence[Implausible], money: MoneyStyle) -> Table:
         TableRow((Cell(row.position_id), Cell(row.reason), Cell(money.signed(row.pnl))))
         for row in positions[:_LISTED]
     )
-    note = "They enter no rate, audit or component; the attribution carries them as its own line."
+    note = (
+        "What they made is a line of its own in the attribution; a gain enters no rate, return or audit, a loss does. If the"
+        " fills are right, `retro positions confirm ID`; if nothing of one is, `retro positions reject ID`."
+    )
     return Table(columns, rows, omitted=len(positions) - len(rows), note=note)
 
 

@@ -48,7 +48,6 @@ __all__ = [
     "forget_after",
     "forget_book",
     "forget_positions",
-    "implausible",
     "mark_dirty",
     "opened",
     "positions",
@@ -57,6 +56,7 @@ __all__ = [
     "sizes",
     "state",
     "traded",
+    "unbelieved",
 ]
 
 
@@ -104,8 +104,9 @@ book_positions: Final = Table(
     Column("exit_resolved_at", BigInteger),
     Column("implausible_pnl", Double, nullable=False),
     Column("told", Text, nullable=False),
+    Column("ruling", Text),
 )
-"""One row a position; `told` holds its citations."""
+"""One row a position; `told` holds its citations, `ruling` what its owner said of it."""
 
 book_days: Final = Table(
     "book_days",
@@ -278,13 +279,19 @@ def counts(conn: Connection, agent: str) -> tuple[int, int]:
     return int(every), int(with_risk)
 
 
-def implausible(conn: Connection, agent: str, before: int) -> dict[str, float]:
-    """What each flagged position that was closed before an instant made since it was flagged, by name."""
+def unbelieved(conn: Connection, agent: str, before: int) -> dict[str, float]:
+    """What nobody believes of each flagged position that was closed before an instant, by name.
+
+    What it made since it was flagged; of a loss nothing, unless its owner has rejected the position.
+    """
     c = book_positions.c
-    query = select(c.position, c.implausible_pnl).where(
+    query = select(c.position, c.implausible_pnl, c.ruling).where(
         c.agent == key_query(agent), c.flagged_at.is_not(None), c.closed_at < before
     )
-    return {row.position: row.implausible_pnl for row in conn.execute(query)}
+    return {
+        row.position: row.implausible_pnl if row.ruling == "rejected" else max(0.0, row.implausible_pnl)
+        for row in conn.execute(query)
+    }
 
 
 def positions(

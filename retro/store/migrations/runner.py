@@ -83,6 +83,7 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
     _step("0008_grid"),
     _step("0012_asked_until"),
     _step("0010_audit"),
+    _step("0009_rulings"),
 )
 """The steps of the component `retro`."""
 

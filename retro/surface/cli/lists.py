@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from retro.app.questions.agents import AgentOverview
     from retro.app.questions.positions import PositionOverview
+    from retro.store.facts.rulings import Ruling
 
 __all__ = ["add_to", "show_faults"]
 
@@ -45,10 +46,21 @@ agents_app = typer.Typer(
 )
 
 
+positions_app = typer.Typer(
+    invoke_without_command=True,
+    rich_markup_mode=None,
+    help="List an agent's positions with what they made.",
+    epilog="Example: retro positions --format csv > positions.csv",
+)
+
+AgentName = Annotated[str | None, typer.Option("--agent", metavar="A", help="needed when there are several")]
+PositionName = Annotated[str, typer.Argument(metavar="ID", help="as `retro positions` lists it")]
+
+
 def add_to(parent: typer.Typer) -> None:
     """Hang the commands into the tree."""
     parent.add_typer(agents_app, name="agents")
-    parent.command("positions")(positions)
+    parent.add_typer(positions_app, name="positions")
     parent.command("faults")(faults)
 
 
@@ -130,10 +142,10 @@ def _print_agents(rows: Sequence[AgentOverview]) -> None:
     print_table(columns, cells)
 
 
+@positions_app.callback()
 def positions(
-    agent: Annotated[
-        str | None, typer.Option("--agent", metavar="A", help="needed when there are several")
-    ] = None,
+    context: typer.Context,
+    agent: AgentName = None,
     form: Annotated[str, typer.Option("--format", metavar="text|csv|json")] = "text",
 ) -> None:
     """List an agent's positions with what they made.
@@ -142,6 +154,8 @@ def positions(
     """
     from retro.app.questions import positions as subject
 
+    if context.invoked_subcommand is not None:
+        return
     form = "json" if call.json else form
     if form not in {"text", "csv", "json"}:
         raise UsageError("--format takes text, csv or json")
@@ -156,6 +170,40 @@ def positions(
         call.say(f"agent {agent_record.name} has no positions yet")
     else:
         _print_positions(rows, settings.base_currency)
+
+
+@positions_app.command("confirm")
+def confirm(position: PositionName, agent: AgentName = None) -> None:
+    """Count a position whose fills look impossible: they are right.
+
+    Example: retro positions confirm t-6
+    """
+    _rule(position, agent, "confirmed")
+
+
+@positions_app.command("reject")
+def reject(position: PositionName, agent: AgentName = None) -> None:
+    """Leave a position whose fills look impossible out of everything, its losses too.
+
+    Example: retro positions reject t-6
+    """
+    _rule(position, agent, "rejected")
+
+
+def _rule(position: str, agent: str | None, ruling: Ruling) -> None:
+    import getpass
+
+    from retro.app.settlement.rulings import rule
+    from retro.store.facts.rulings import RulingRecord
+
+    record = call.agent(agent)
+    author = call.config.owner.name or getpass.getuser()
+    given = RulingRecord(position, ruling, author, time.time_ns() // 1000)
+    sentence = rule(call.store, record.name, call.settings(record), given)
+    if call.json:
+        call.out_json({"agent": record.name, "position_id": position, "ruling": ruling, "author": author})
+    else:
+        call.out(sentence)
 
 
 def _print_positions(rows: Sequence[PositionOverview], currency: str) -> None:
