@@ -162,6 +162,65 @@ def test_intervals_beyond_the_axis_are_cut_and_the_rest_keeps_its_scale() -> Non
     assert max(widths) < WIDTH
 
 
+def test_an_interval_of_two_outcomes_flattens_no_other() -> None:
+    """A trial's page: one rule of two outcomes, its interval 509 wide on either side, beside three that matter."""
+    rows = [
+        reports.heuristic(f"H-{i}", interval=[-9.0, 3.0], avg_pnl_per_citation=-2.0, evidence_n=12)
+        for i in range(2)
+    ]
+    rows.append(reports.heuristic("H-8", interval=[-509.0, 480.0], avg_pnl_per_citation=-14.5, evidence_n=2))
+    svg = forest(verdicts_of(reports.weekly(heuristic_performance=rows)).rows)
+    alone = forest(verdicts_of(reports.weekly(heuristic_performance=rows[:2])).rows)
+    widths, lone = (
+        [float(r.get("width") or 0) for r in parse(text).iter(f"{SVG}rect")] for text in (svg, alone)
+    )
+    assert widths[:2] == pytest.approx(lone[:2])
+    texts = [t.text or "" for t in parse(svg).iter(f"{SVG}text")]
+    assert "beyond the axis" in texts
+    assert "beyond the axis" not in [t.text or "" for t in parse(alone).iter(f"{SVG}text")]
+    assert len(list(parse(svg).iter(f"{SVG}polygon"))) == 4  # both ends, the average, and what the mark means
+
+
+def corners_of(svg: str) -> list[tuple[float, float]]:
+    """The corners of the path itself: the first line that is drawn."""
+    line = next(iter(parse(svg).iter(f"{SVG}polyline"))).get("points") or ""
+    return [(float(x), float(y)) for x, y in (pair.split(",") for pair in line.split())]
+
+
+def test_a_path_goes_by_steps_and_its_checkpoints_lie_on_it() -> None:
+    svg = position_path(reports.position(), unit="USDC")
+    corners = corners_of(svg)
+    assert all(a[0] == b[0] or a[1] == b[1] for a, b in itertools.pairwise(corners))
+    diamonds = [p.get("points") or "" for p in parse(svg).iter(f"{SVG}polyline")][1:]
+    for diamond in diamonds:
+        places = [tuple(map(float, pair.split(","))) for pair in diamond.split()]
+        x, y = places[0][0], places[1][1]
+        assert any(
+            min(a[0], b[0]) - 0.1 <= x <= max(a[0], b[0]) + 0.1
+            and min(a[1], b[1]) - 0.1 <= y <= max(a[1], b[1]) + 0.1
+            for a, b in itertools.pairwise(corners)
+        )
+
+
+@pytest.mark.parametrize("last", [-4.2, -0.5, 0.0, 1.5, 2.7])
+def test_the_exits_caption_does_not_lie_on_the_line(last: float) -> None:
+    shape = reports.wave()
+    path = [*shape[:-1], shape[-1].model_copy(update={"pnl": last})]
+    svg = position_path(reports.position(path=path, final_pnl=last, pnl_trajectory=[]), unit="USDC")
+    caption = next(t for t in parse(svg).iter(f"{SVG}text") if (t.text or "").startswith("exit"))
+    right, base = float(caption.get("x") or 0), float(caption.get("y") or 0)
+    left, top, bottom = right - 6.4 * len(caption.text or ""), base - 10, base + 3
+    inside = [
+        (a, b)
+        for a, b in itertools.pairwise(corners_of(svg))
+        if max(a[0], b[0]) >= left
+        and min(a[0], b[0]) <= right
+        and max(a[1], b[1]) >= top
+        and min(a[1], b[1]) <= bottom
+    ]
+    assert inside == []
+
+
 def test_without_capital_the_curve_is_cumulative_pnl() -> None:
     equity = [day.model_copy(update={"equity": None}) for day in WEEK.equity]
     days = days_of(reports.weekly(equity=equity))

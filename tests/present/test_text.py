@@ -15,10 +15,11 @@ from retro.narrate.plain import position_words, words
 from retro.narrate.slots import report_slots
 from retro.present.formats import render
 from retro.present.page.blocks import Cell, Column, Table, TableRow
+from retro.present.path import path_points, stepwise
 from retro.present.text.drawings import diverging
 from retro.present.text.tables import table_lines
 from retro.present.widths import cells, cut, pad, wrap
-from retro.report import Narrative, PositionRetrospective, Recommendation, RetrospectiveReport
+from retro.report import Narrative, PathPoint, PositionRetrospective, Recommendation, RetrospectiveReport
 from tests.worlds.samples import reports
 from tests.worlds.samples.rows import heuristic
 
@@ -201,6 +202,38 @@ def test_names_too_long_for_their_column_stand_whole_above_their_row() -> None:
         "                  7  +1.00",
         "  breakout_48h x stop",
         "                  7  +1.00",
+    ]
+
+
+def test_one_wide_row_does_not_break_all_the_others() -> None:
+    """A bot's week: every trade was held for hours but one, which is open."""
+    columns = (Column("Position", right=False, cut=6), Column("Held"), Column("USDT"))
+    held = ["3.1 h"] * 5 + ["open 44.2 h"]
+    rows = tuple(
+        TableRow((Cell(f"ft-{n} ENJ/USDT"), Cell(text), Cell("+1.00"))) for n, text in enumerate(held)
+    )
+    lines = ["".join(text for text, _ in line).rstrip() for line in table_lines(Table(columns, rows), 30)]
+    assert lines == [
+        "  Position        Held   USDT",
+        *(f"  ft-{n} ENJ/USDT  3.1 h  +1.00" for n in range(5)),
+        "  ft-5 ENJ/USDT",
+        "           open 44.2 h  +1.00",
+    ]
+
+
+def test_a_drawn_path_holds_each_value_until_the_next() -> None:
+    path = [
+        PathPoint(at="2026-11-16T00:00:00Z", pnl=0.0),
+        PathPoint(at="2026-11-17T00:00:00Z", pnl=8.0),
+        PathPoint(at="2026-11-18T00:00:00Z", pnl=-2.0),
+    ]
+    position = reports.position(pnl_trajectory=[], path=path, optimal_exit_at=None, optimal_exit_pnl=None)
+    assert stepwise(path_points(position)) == [
+        (0.0, 0.0),
+        (86400.0, 0.0),
+        (86400.0, 8.0),
+        (172800.0, 8.0),
+        (172800.0, -2.0),
     ]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Final
 
-from retro.present.charts.svg import INLINE, Palette, circle, document, label, rect, stroke
+from retro.present.charts.svg import INLINE, Palette, circle, document, label, polygon, rect, stroke
 from retro.present.widths import cells, cut
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ WIDTH: Final = 380.0
 _ROW: Final = 26.0
 _NAMES: Final = 146.0
 _VALUES: Final = 66.0
+_FEW: Final = 3  # outcomes
+_GOES_ON: Final = "beyond the axis"
 _NAME: Final = 18  # characters of a heuristic in its chart
 
 
@@ -95,8 +97,11 @@ def forest(
         body.append(label(0, y + 4, _named(row), palette.ink))
         if row.low is not None and row.high is not None:
             body += _whisker(y, (row.low, row.high), (middle, scale, reach), colour)
-        if row.average is not None:
-            dot = middle + max(-reach, min(reach, row.average)) * scale
+        if row.average is not None and abs(row.average) > reach:
+            edge = axis_end if row.average > 0 else axis_start
+            body.append(_arrow(edge, y, colour, ahead=row.average > 0))
+        elif row.average is not None:
+            dot = middle + row.average * scale
             body.append(circle(dot, y, 4.2, colour, palette.paper, width=1.2))
         body.append(
             label(
@@ -113,6 +118,11 @@ def forest(
         label(middle, y, "0", palette.quiet, anchor="middle", size=10.5),
         label(axis_end, y, f"+{_short(reach)}", palette.quiet, anchor="end", size=10.5),
     ]
+    if any(_beyond(row, reach) for row in rows):
+        body += [
+            _arrow(0, y - 4, palette.quiet, ahead=True),
+            label(11, y, _GOES_ON, palette.quiet, size=10.5),
+        ]
     description = "; ".join(
         f"{row.name} {row.role}: {row.verdict} ({row.doubt}), {row.average_text or 'no outcome'}"
         for row in rows
@@ -128,11 +138,15 @@ def _named(row: Verdict) -> str:
 
 
 def _reach(rows: Sequence[Verdict]) -> float:
-    """How far the axis goes on either side: all averages, and intervals unless a few dwarf the rest."""
+    """How far the axis goes on either side: all averages, and intervals unless a few dwarf the rest.
+
+    Of fewer than three outcomes neither says anything yet: such a row sets no scale where another can.
+    """
+    sound = [row for row in rows if row.n >= _FEW] or rows
     ends = sorted(
-        max(abs(row.low), abs(row.high)) for row in rows if row.low is not None and row.high is not None
+        max(abs(row.low), abs(row.high)) for row in sound if row.low is not None and row.high is not None
     )
-    averages = [abs(row.average) for row in rows if row.average is not None]
+    averages = [abs(row.average) for row in sound if row.average is not None]
     most = max([*averages, *ends], default=0.0)
     usual = max([1.15 * max(averages, default=0.0), 3 * ends[len(ends) // 2] if ends else 0.0])
     return min(most * 1.05, usual) or 1.0
@@ -141,14 +155,27 @@ def _reach(rows: Sequence[Verdict]) -> float:
 def _whisker(
     y: float, interval: tuple[float, float], axis: tuple[float, float, float], colour: str
 ) -> list[str]:
-    """An interval as a bar with caps; an end beyond the axis has none."""
+    """An interval as a bar with caps; an end beyond the axis is an arrow that points there."""
     middle, scale, reach = axis
     low, high = (middle + max(-reach, min(reach, end)) * scale for end in interval)
     parts = [rect(low, y - 2.5, high - low, 5, colour, opacity=0.3, round_=1)]
     for end, x in zip(interval, (low, high), strict=True):
         if abs(end) <= reach:
             parts.append(stroke(x, y - 5, x, y + 5, colour, width=1.4))
+        else:
+            parts.append(_arrow(x, y, colour, ahead=end > 0))
     return parts
+
+
+def _arrow(x: float, y: float, colour: str, *, ahead: bool) -> str:
+    """What was cut goes on: a triangle outside the axis."""
+    tip = x + 7 if ahead else x - 7
+    return polygon([(x, y - 5), (tip, y), (x, y + 5)], colour)
+
+
+def _beyond(row: Verdict, reach: float) -> bool:
+    """Whether something of a row lies beyond the axis."""
+    return any(abs(value) > reach for value in (row.low, row.high, row.average) if value is not None)
 
 
 def _short(value: float) -> str:

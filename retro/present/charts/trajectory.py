@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from retro.figures import money_of, seconds_between
 from retro.present.charts.bars import WIDTH
 from retro.present.charts.plane import Plane, amount_axis, plane_of
 from retro.present.charts.svg import INLINE, Palette, circle, document, label, polygon, polyline, rect, stroke
+from retro.present.path import path_points, stepwise
 from retro.present.scale import time_ticks
+from retro.present.widths import cells
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["position_path"]
 
-_NEAR: Final = 0.2  # share of a life, before its exit, that the exit's label must not cover
+_LETTER: Final = 6.4  # how wide a letter of a caption is, roughly
+_FLOOR: Final = 184.0  # where the axis of time begins
+_SHIFTS: Final = (-9.0, 20.0, -22.0, 33.0, -36.0, 47.0, -52.0, 63.0, -70.0, 81.0)
+"""Where a caption may stand above or below its point, the nearest first."""
 
 
 def position_path(
@@ -28,10 +34,10 @@ def position_path(
     ident: str = "path",
     small: bool = False,
 ) -> str:
-    """A position's pnl from entry to exit, with its checkpoints, its best exit and its exit marked."""
+    """A position's pnl from entry to exit by steps, with its checkpoints, its best exit and its exit marked."""
     height, bottom = (132.0, 110.0) if small else (212.0, 184.0)
     whole = max(seconds_between(position.entry_at, position.path[-1].at), 1.0)
-    points = [(seconds_between(position.entry_at, p.at) / whole, p.pnl) for p in position.path]
+    points = stepwise([(at / whole, pnl) for at, pnl in path_points(position)])
     best = None
     if position.optimal_exit_at is not None and position.optimal_exit_pnl is not None:
         at = seconds_between(position.entry_at, position.optimal_exit_at) / whole
@@ -112,27 +118,62 @@ def _ends(
     colour = palette.of(final)
     parts = [circle(plane.x(first), plane.y(opened), 4, palette.paper, palette.ink)]
     exit_is_best = best is not None and abs(best[0] - last) < 1e-9
-    near = False
+    taken: list[_Box] = []
     if best is not None and not exit_is_best:
         bx, by = plane.x(best[0]), plane.y(best[1])
-        near = abs(bx - x) < 130 and abs(by - y) < 30
         parts.append(polygon([(bx, by - 11), (bx + 5, by - 3), (bx - 5, by - 3)], palette.up))
         anchor = "start" if bx < plane.left_edge + 60 else "end" if bx > plane.right_edge - 70 else "middle"
         caption = f"best exit {money.signed(best[1])}"
         if named:
             parts.append(label(bx, by - 14, caption, palette.up, anchor=anchor, size=11, halo=palette.paper))
+            wide = _LETTER * cells(caption)
+            left = {"start": bx, "end": bx - wide}.get(anchor, bx - wide / 2)
+            taken.append(_Box(left, by - 25, left + wide, by))
     parts.append(circle(x, y, 4.5, colour, palette.paper))
     name = "now" if position.open else "best exit, taken" if exit_is_best else "exit"
     caption = f"{name} {money.signed(final)}"
     if named:
-        before = [pnl for share, pnl in points if last - share <= _NEAR]
-        down = near or y < 24 or sum(before) / len(before) > final
-        parts.append(
-            label(
-                x - 8, y + 20 if down else y - 9, caption, colour, anchor="end", size=11, halo=palette.paper
-            )
-        )
+        line = [(plane.x(share), plane.y(pnl)) for share, pnl in points]
+        base = _baseline(_LETTER * cells(caption), (x - 8, y), line, taken)
+        parts.append(label(x - 8, base, caption, colour, anchor="end", size=11, halo=palette.paper))
     return parts
+
+
+class _Box(NamedTuple):
+    """A rectangle of the picture, y downwards."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def covered(self, start: tuple[float, float], end: tuple[float, float]) -> float:
+        """How much of a line along an axis lies inside."""
+        (x0, x1), (y0, y1) = sorted((start[0], end[0])), sorted((start[1], end[1]))
+        wide, tall = min(x1, self.right) - max(x0, self.left), min(y1, self.bottom) - max(y0, self.top)
+        return max(wide, tall) + 1e-6 if wide >= 0 and tall >= 0 else 0.0
+
+
+def _baseline(
+    wide: float, end: tuple[float, float], line: Sequence[tuple[float, float]], taken: Sequence[_Box]
+) -> float:
+    """Where a caption of that width stands that ends at a point: where it covers least of the line and of others."""
+    x, y = end
+
+    def cost(base: float) -> float:
+        box = _Box(x - wide, base - 10, x, base + 3)
+        others = sum(
+            wide
+            for other in taken
+            if box.top < other.bottom
+            and other.top < box.bottom
+            and box.left < other.right
+            and other.left < box.right
+        )
+        outside = 1e6 if box.top < 0 or box.bottom > _FLOOR else 0.0
+        return outside + others + sum(box.covered(a, b) for a, b in pairwise(line))
+
+    return min((y + shift for shift in _SHIFTS), key=cost)
 
 
 def _description(position: PositionRetrospective, unit: str) -> str:

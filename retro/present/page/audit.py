@@ -83,6 +83,7 @@ def _verdict(row: HeuristicReport, money: MoneyStyle, zone: str) -> Verdict:
         low=low,
         high=high,
         tone=verdict_tone(kind),
+        n=row.evidence_n,
     )
 
 

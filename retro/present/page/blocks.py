@@ -149,7 +149,10 @@ class Bars:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One heuristic in one role: the recommendation, how sure it is, and the figures behind both."""
+    """One heuristic in one role: the recommendation, how sure it is, and the figures behind both.
+
+    `low` and `high` are its interval, of `n` outcomes.
+    """
 
     name: str
     role: str
@@ -163,6 +166,7 @@ class Verdict:
     low: float | None
     high: float | None
     tone: Tone
+    n: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,9 +51,9 @@ def attribution_section(report: RetrospectiveReport, money: MoneyStyle) -> Secti
                 " after gas, inference and data",
             ),
             Figure(
-                "Risk-adjusted return",
+                "Risk-adjusted yield",
                 ratio(pnl.risk_adjusted_return),
-                "net yield over the standard deviation of daily PnL"
+                "the net yield alone, not the total, over the standard deviation of daily PnL"
                 if pnl.risk_adjusted_return is not None
                 else report.reasons.get("pnl.risk_adjusted_return", ""),
             ),

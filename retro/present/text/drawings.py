@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from retro.figures import money_of, seconds_between
+from retro.present.path import path_points, stepwise
 from retro.present.scale import amount_ticks, time_ticks
 from retro.present.widths import cells
 
@@ -73,7 +74,7 @@ class _Frame(NamedTuple):
 
 def drawn_path(position: PositionRetrospective, width: int, currency: str) -> list[Line]:
     """The PnL trajectory as lines of at most `width` columns: axis, path, entry, checkpoints, best exit, exit."""
-    points = [(seconds_between(position.entry_at, p.at), p.pnl) for p in position.path]
+    points = stepwise(path_points(position))
     marks = _marks(position)
     amounts = [0.0, *(pnl for _, pnl in points), *(pnl for _, pnl, _ in marks)]
     low, high = min(amounts), max(amounts)
@@ -120,7 +121,7 @@ def _marks(position: PositionRetrospective) -> list[tuple[float, float, str]]:
 
 
 def _traced(points: Sequence[tuple[float, float]], frame: _Frame) -> list[list[int]]:
-    """The path as braille bits, a cell each: straight between its points."""
+    """The path as braille bits, a cell each: straight between its corners."""
     grid = [[0] * frame.columns for _ in range(frame.rows)]
     dots = [frame.dot(seconds, pnl) for seconds, pnl in points]
     for (x0, y0), (x1, y1) in pairwise(dots):

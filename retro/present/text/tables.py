@@ -17,6 +17,7 @@ __all__ = ["table_lines"]
 
 _GAP: Final = 2
 _INDENT: Final = 2
+_FEW_OF: Final = 5  # one row in so many may take two lines for its figures
 
 
 def table_lines(table: Table, width: int) -> list[Line]:
@@ -37,9 +38,28 @@ def table_lines(table: Table, width: int) -> list[Line]:
 
 
 def _layout(table: Table, room: int) -> tuple[list[int], list[int]]:
-    """Which columns stay, and how wide each is."""
+    """Which columns stay, and how wide each is: as wide as all rows need, or all but a few whose figures are wide.
+
+    Those few take two lines, so that the names of the others keep theirs.
+    """
+    rows = [row for row in table.rows if not row.heads]
+    layout = _layout_of(table, table.rows, room)
+    broken = _broken(rows, *layout, table.columns)
+    few = max(1, len(rows) // _FEW_OF)
+    if len(broken) <= few or not _names(table.columns):
+        return layout
+    wide = sorted(rows, key=lambda row: _figures_width(row, table.columns))[-few:]
+    other = _layout_of(table, [row for row in table.rows if row not in wide], room)
+    return (
+        other
+        if len(other[0]) >= len(layout[0]) and len(_broken(rows, *other, table.columns)) < len(broken)
+        else layout
+    )
+
+
+def _layout_of(table: Table, rows: Sequence[TableRow], room: int) -> tuple[list[int], list[int]]:
     natural = [
-        min(room, max(_title_width(column), *(cells(row.cells[i].text) for row in table.rows), 1))
+        min(room, max(_title_width(column), *(cells(row.cells[i].text) for row in rows), 1))
         for i, column in enumerate(table.columns)
     ]
     column_indices = list(range(len(table.columns)))
@@ -51,6 +71,32 @@ def _layout(table: Table, room: int) -> tuple[list[int], list[int]]:
         if sum(widths) + _GAP * (len(column_indices) - 1) <= room or not table.columns[spare].spare:
             return column_indices, widths
         column_indices.remove(spare)
+
+
+def _figures_width(row: TableRow, columns: Sequence[Column]) -> int:
+    return sum(cells(cell.text) for cell, column in zip(row.cells, columns, strict=True) if not column.cut)
+
+
+def _broken(
+    rows: Sequence[TableRow], column_indices: Sequence[int], widths: Sequence[int], columns: Sequence[Column]
+) -> list[TableRow]:
+    """The rows that do not fit on one line."""
+    shown = [columns[i] for i in column_indices]
+    return [row for row in rows if _breaks([row.cells[i] for i in column_indices], shown, widths)]
+
+
+def _breaks(row_cells: Sequence[Cell], columns: Sequence[Column], widths: Sequence[int]) -> bool:
+    names = _names(columns)
+    return any(
+        cells(cell.text) > width
+        for k, (cell, column, width) in enumerate(zip(row_cells, columns, widths, strict=True))
+        if k < names or not column.cut
+    )
+
+
+def _names(columns: Sequence[Column]) -> int:
+    """How many columns at the left name a row."""
+    return next((k for k, column in enumerate(columns) if not column.cut), 0)
 
 
 def _title_width(column: Column) -> int:
@@ -99,14 +145,31 @@ def _row(
     row_cells = [row.cells[i] for i in column_indices]
     mark: Span = ("~ " if row.faint else " " * _INDENT, "faint")
     lines: list[Line] = []
-    names = next((k for k, column in enumerate(columns) if not column.cut), 0)
-    if any(cells(cell.text) > width for cell, width in zip(row_cells[:names], widths, strict=False)):
+    names = _names(columns)
+    if names and _breaks(row_cells, columns, widths):
         places = zip(row_cells[:names], widths, strict=False)
         name_text = (" " * _GAP).join(cell.text + " " * (width - cells(cell.text)) for cell, width in places)
         lines = [(mark, (cut(name_text, room - _INDENT), "faint" if row.faint else row_cells[0].tone))]
         mark, row_cells[:names] = (" " * _INDENT, "faint"), [Cell("")] * names
+        widths = _widened(row_cells, columns, widths, names)
     spans: list[Span] = [mark]
     for k, (cell, column, width) in enumerate(zip(row_cells, columns, widths, strict=True)):
         spans.append((" " * _GAP if k else "", "plain"))
         spans.append((pad(cell.text, width, right=column.right), "faint" if row.faint else cell.tone))
     return [*lines, tuple(spans)]
+
+
+def _widened(
+    row_cells: Sequence[Cell], columns: Sequence[Column], widths: Sequence[int], names: int
+) -> list[int]:
+    """The widths of a row whose names stand above it: its figures take of their room what they need."""
+    wide = [
+        width if k < names or column.cut else max(width, cells(cell.text))
+        for k, (cell, column, width) in enumerate(zip(row_cells, columns, widths, strict=True))
+    ]
+    lack = sum(wide) - sum(widths)
+    for k in range(names):
+        given = min(wide[k], lack)
+        wide[k] -= given
+        lack -= given
+    return wide
