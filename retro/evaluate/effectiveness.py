@@ -89,6 +89,7 @@ def effectiveness_of(
     if score.value is None:
         reasons["score"] = "fewer than two of its parts are known; PSR counts from 30 days on"
     is_alarmed = alarm is not None and alarm.alarmed
+    cash = " (holding cash)" if all(p.vs_inaction == p.vs_cash for p in counted) else ""
     return Effectiveness(
         net_yield_7d=net_yield,
         sharpe_7d=week.sharpe,
@@ -100,7 +101,7 @@ def effectiveness_of(
         score=score.value,
         score_parts=dict(score.parts),
         alarm=is_alarmed,
-        alarm_text=_alarm_text(alarm, own, week_before, chance) if is_alarmed else None,
+        alarm_text=_alarm_text(alarm, own, week_before, chance, cash) if is_alarmed else None,
         luck=None if alarm is None else alarm.luck,
         luck_in_a_year=None if alarm is None else alarm.luck_in_a_year,
         reasons=reasons,
@@ -112,12 +113,13 @@ def _alarm_text(
     own: kernel.InactionWeek,
     before: kernel.InactionWeek | None,
     inferior_rate: float,
+    cash: str,
 ) -> str | None:
     """What raised the alarm, and in how many years luck alone does."""
     if alarm is None or before is None:
         return None
     return (
-        f"doing nothing was better for {own.inferior} of {own.closed} positions this week and"
+        f"doing nothing{cash} was better for {own.inferior} of {own.closed} positions this week and"
         f" {before.inferior} of {before.closed} the week before; an agent without any edge that loses"
         f" {inferior_rate * 100:.0f} % of its trades, as this one does, is told so in"
         f" {alarm.luck_in_a_year * 100:.0f} of 100 years"

@@ -15,6 +15,7 @@ from retro.evaluate.audit.citations import Role, items_of
 from retro.evaluate.breakdowns import breakdowns
 from retro.evaluate.effectiveness import effectiveness_of, resolved_decisions, week_of
 from retro.evaluate.inputs import Inputs, Options
+from retro.evaluate.market import market_of
 from retro.evaluate.performance import equity_curve, period_attribution, returns, risk_of, yielding
 from retro.evaluate.position.costs import NO_SLIPPAGE, costs
 from retro.evaluate.position.foresight import ENTRY_ACTIONS, EXIT_ACTIONS, cites_of
@@ -247,6 +248,7 @@ def build(inputs: Inputs) -> RetrospectiveReport:
         costs=costs(pnl, inputs.costs, inputs.prices),
         breakdowns=breakdowns(counted, tracks, inputs.books, period, inputs.zone),
         effectiveness=_effectiveness(inputs, pnl, risk, counted),
+        market=market_of(inputs, tracks, risk.time_weighted_return),
         what_worked="",
         what_failed="",
         hindsight="",

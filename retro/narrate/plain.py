@@ -99,8 +99,10 @@ def _worked(report: RetrospectiveReport, extremes: Extremes | None, money: Money
     if effectiveness.sum_vs_inaction is not None and effectiveness.sum_vs_inaction > 0:
         closed = count(effectiveness.closed_positions, "closed position")
         sentences.append(
-            f"Acting beat doing nothing by {money.amount(effectiveness.sum_vs_inaction)} over {closed}."
+            f"Acting beat doing nothing{_cash(report)} by {money.amount(effectiveness.sum_vs_inaction)} over {closed}."
         )
+    if _over_market(report) > 0:
+        sentences.append(_market(report))
     if extremes is not None and extremes.best.period_pnl > 0:
         amount = money.change(extremes.best.period_pnl)
         sentences.append(f"The best position was {_named(extremes.best)}, {amount} in the period.")
@@ -108,6 +110,22 @@ def _worked(report: RetrospectiveReport, extremes: Extremes | None, money: Money
     keep_rows.sort(key=lambda row: (-(row.avg_pnl_per_citation or 0.0), row.heuristic_id))
     sentences += [_heuristic(row, money) for row in keep_rows[:2]]
     return sentences or ["Nothing in the period made money."]
+
+
+def _cash(report: RetrospectiveReport) -> str:
+    return ", holding cash," if report.is_in_cash else ""
+
+
+def _over_market(report: RetrospectiveReport) -> float:
+    return 0.0 if report.market is None else report.market.over_market or 0.0
+
+
+def _market(report: RetrospectiveReport) -> str:
+    """The agent's return beside that of the pairs it traded or watched."""
+    market = report.market
+    change = None if market is None else percent(market.change, 2, signed=True)
+    made = percent(report.risk.time_weighted_return, 2, signed=True)
+    return f"The agent returned {made}, the pairs it traded or watched, equally weighted, {change}."
 
 
 def _failed(report: RetrospectiveReport, extremes: Extremes | None, money: MoneyStyle) -> list[str]:
@@ -121,8 +139,10 @@ def _failed(report: RetrospectiveReport, extremes: Extremes | None, money: Money
     if effectiveness.sum_vs_inaction is not None and effectiveness.sum_vs_inaction < 0:
         closed = count(effectiveness.closed_positions, "closed position")
         sentences.append(
-            f"Doing nothing beat acting by {money.amount(-effectiveness.sum_vs_inaction)} over {closed}."
+            f"Doing nothing{_cash(report)} beat acting by {money.amount(-effectiveness.sum_vs_inaction)} over {closed}."
         )
+    if _over_market(report) < 0:
+        sentences.append(_market(report))
     if extremes is not None and extremes.worst.period_pnl < 0:
         amount = money.change(extremes.worst.period_pnl)
         sentences.append(f"The worst position was {_named(extremes.worst)}, {amount} in the period.")

@@ -19,6 +19,7 @@ __all__ = [
     "DataQuality",
     "Effectiveness",
     "Implausible",
+    "Market",
     "Narrative",
     "Provenance",
     "RetrospectiveReport",
@@ -74,6 +75,16 @@ class Effectiveness(Document):
     luck_in_a_year: float | None = Field(
         default=None, description="in how many of 52 such weeks' years it does, whatever the agent earns"
     )
+    reasons: Reasons
+
+
+class Market(Document):
+    """What the pairs that the agent traded or watched did in the period, equally weighted and left alone."""
+
+    change: float | None = Field(description="share gained or lost by the basket")
+    pairs: int = Field(description="pairs in the basket: those with a fresh mark at both ends")
+    left_out: list[str] = Field(description="pairs without one")
+    over_market: float | None = Field(description="the agent's time-weighted return less the change")
     reasons: Reasons
 
 
@@ -141,6 +152,7 @@ class RetrospectiveReport(Document):
     costs: Costs
     breakdowns: Breakdowns
     effectiveness: Effectiveness
+    market: Market | None = None
     what_worked: str
     what_failed: str
     hindsight: str
@@ -151,6 +163,12 @@ class RetrospectiveReport(Document):
     data_quality: DataQuality
     provenance: Provenance
     reasons: Reasons
+
+    @property
+    def is_in_cash(self) -> bool:
+        """Whether doing nothing meant holding cash, and so says of each closed position only what it made."""
+        closed = [p for p in self.positions if not p.open and p.vs_inaction is not None]
+        return bool(closed) and all(p.vs_inaction == p.vs_cash for p in closed)
 
     @property
     def believed_positions(self) -> list[PositionRetrospective]:

@@ -85,6 +85,7 @@ class PositionRetrospective(Document):
     vs_inaction: float | None
     vs_hold: float | None
     vs_cash: float | None
+    vs_pair: float | None = Field(default=None, description="against holding the pair from entry to exit")
     left_on_table: float | None
     left_on_table_capped: float | None
     hold_on: float | None

@@ -24,11 +24,12 @@ from retro.app.reviews.window import (
     week_before,
 )
 from retro.app.settlement.audit import seed_of
-from retro.app.settlement.tracks import Extent, load_tracks
+from retro.app.settlement.tracks import Extent, MarkReach, load_prices, load_tracks
 from retro.errors import UnknownError
 from retro.evaluate.position.life import Lookahead
 from retro.evaluate.report import Inputs, build, retrospective_of
 from retro.model import Cost, Decision, Position
+from retro.periods import DAY
 from retro.store.books import positions
 from retro.store.facts import events, faults
 from retro.store.facts.last_told import last_told
@@ -108,9 +109,11 @@ def inputs_of(book: SettledBook, window: Window, names: Iterable[str], *, at_mar
         known_until=now,
         told_until=last_told(conn, book.agent, min(period.end - 1, now)) or now,
         capital_known=book.opening().capital_known,
+        born_at=book.agent.first_at or 0,
         tracks=loaded.tracks,
         books=_books(book, window, money, reviewing.costs, at_marks=at_marks),
         prices=loaded.prices,
+        watched=_watched(book, window, loaded, decisions),
         rows=remembrance.rows,
         history=remembrance.history,
         discrepancies=positions.discrepancies(conn, name, min(period.end, now)),
@@ -131,6 +134,17 @@ def inputs_of(book: SettledBook, window: Window, names: Iterable[str], *, at_mar
         definitions=DEFINITIONS,
         options=settings.options,
     )
+
+
+def _watched(book: SettledBook, window: Window, loaded: Loaded, decisions: Iterable[Decision]) -> Prices:
+    """The prices of instruments that decisions of the period name and no position of it trades."""
+    traded = {track.position.instrument for track in loaded.tracks.values()}
+    watched = {decision.instrument for decision in decisions if decision.instrument} - traded
+    if not watched:
+        return loaded.prices
+    start, end = window.period.start - 2 * DAY, min(window.period.end, window.known_until)
+    reach = MarkReach(start, end, window.known_until)
+    return load_prices(book.conn, book.name, book.settings, watched, reach)
 
 
 def _books(

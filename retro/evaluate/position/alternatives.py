@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from retro.evaluate.position.life import Lookahead, sizes
 from retro.kernels import regret as kernel
 from retro.kernels.lots import unrounded
+from retro.kernels.market import over_holding
 from retro.periods import WEEK
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from retro.accounting.track import PositionHistory
     from retro.evaluate.position.life import PositionPath
 
-__all__ = ["ClosedResult", "holding_on", "inaction", "outcome_of", "vs_hold"]
+__all__ = ["ClosedResult", "holding_on", "inaction", "outcome_of", "vs_hold", "vs_pair"]
 
 
 class ClosedResult(NamedTuple):
@@ -70,6 +71,29 @@ def vs_hold(life: PositionPath) -> float | None:
             return None
         moved.append(quantity * (end.price - start.price))
     return life.final - fsum(moved)
+
+
+def vs_pair(life: PositionPath) -> float | None:
+    """final_pnl less what was put in, each part from when it was put in, would have made in the pair itself until the exit.
+
+    While it is open the pair is valued at its mark. None for LP, lending and staking.
+    """
+    track = life.track
+    if not track.is_fill_based:
+        life.reasons["vs_pair"] = "for LP, lending and staking, holding is vs_hold"
+        return None
+    end = life.closing_price if life.closed else _fresh(life)
+    prices = [opening.price for opening in track.openings]
+    if end is None or not prices or min(prices) <= 0:
+        life.reasons["vs_pair"] = "no price of the pair at both ends of its life"
+        return None
+    put_in = [opening.quantity * opening.price for opening in track.openings]
+    return unrounded(over_holding(life.final, put_in, prices, end), life.sizes.notional or 0.0)
+
+
+def _fresh(life: PositionPath) -> float | None:
+    quote = life.prices.quote(life.track.position.instrument, life.horizon.now)
+    return None if quote is None or quote.provisional else quote.price
 
 
 def holding_on(life: PositionPath, mae: float) -> kernel.AfterExit:

@@ -5,14 +5,16 @@ A freqtrade bot keeps the highest and lowest rate of each trade (`max_rate`, `mi
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from retro.accounting.prices import base_and_quote
 
 if TYPE_CHECKING:
     from retro.evaluate.position.life import PositionPath
+    from retro.kernels.regret import Regret
 
-__all__ = ["FROM_THE_BOT", "Excursions", "excursions_seen"]
+__all__ = ["FROM_THE_BOT", "Excursions", "excursions_seen", "widened"]
 
 FROM_THE_BOT: Final = "from the bot's extremes"
 """The flag of a position whose peak and deepest loss are of extremes that were told, not of marks."""
@@ -52,3 +54,8 @@ def excursions_seen(life: PositionPath) -> Excursions | None:
     best, worst = (high, low) if quantity > 0 else (low, high)
     cash = last.cash - last.gas
     return Excursions(cash + quantity * best, cash + quantity * worst, best, worst)
+
+
+def widened(regret: Regret, seen: Excursions) -> Regret:
+    """Excursions that reach as far as what was seen; when that was nobody knows."""
+    return replace(regret, mfe=max(regret.mfe, seen.best), mae=min(regret.mae, seen.worst))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import fsum
 from typing import TYPE_CHECKING, Any, Final
 
 from retro.accounting.attribution import YIELD_KINDS, agree, attribution, signed_sum
-from retro.evaluate.position.alternatives import holding_on, inaction, vs_hold
+from retro.evaluate.position.alternatives import holding_on, inaction, vs_hold, vs_pair
 from retro.evaluate.position.checkpoints import drawn, post_exit, trajectory
 from retro.evaluate.position.costs import NO_SLIPPAGE, fees_between, slippage
-from retro.evaluate.position.excursions import FROM_THE_BOT, excursions_seen
+from retro.evaluate.position.excursions import FROM_THE_BOT, excursions_seen, widened
 from retro.evaluate.position.life import PositionPath
 from retro.invariant import invariant
 from retro.kernels import regret as kernel
@@ -74,15 +74,13 @@ def retrospect(
     )
     regret = kernel.regret(candidates, share)
     life.reasons |= regret.reasons
-    flags = _flags(life, insufficient=regret.regret is None)
     seen = excursions_seen(life) if regret.regret is None else None
-    if seen is not None:  # nothing inside its life says more, and nothing says when
-        regret = replace(regret, mfe=max(regret.mfe, seen.best), mae=min(regret.mae, seen.worst))
-        flags.append(FROM_THE_BOT)
+    regret = regret if seen is None else widened(regret, seen)
+    flags = _flags(life, insufficient=regret.regret is None) + [FROM_THE_BOT] * (seen is not None)
     after = holding_on(life, regret.mae)
     idle, hold_difference = inaction(track, life.final, life.exit_at, prices, life.reasons), vs_hold(life)
-    points, later = trajectory(life), post_exit(life)
-    own, timing = position_attribution(life), _timing(life, regret, seen)
+    points, later, timing = trajectory(life), post_exit(life), _timing(life, regret, seen)
+    own = position_attribution(life)
     _size_reasons(life)
     return PositionRetrospective(
         **_identity(life, agent),
@@ -94,6 +92,7 @@ def retrospect(
         vs_inaction=idle,
         vs_hold=hold_difference,
         vs_cash=life.final,
+        vs_pair=vs_pair(life),
         left_on_table=after.left_on_table,
         left_on_table_capped=after.left_on_table_capped,
         hold_on=after.hold_on,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
@@ -21,6 +22,7 @@ from retro.present.page.blocks import (
     tone_of,
 )
 from retro.present.page.labels import PARTS, attribution_bars, reason_text
+from retro.present.page.market import cash_note, market_figure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -131,10 +133,15 @@ def _drawdowns(levels: list[float | None], pnl: list[float]) -> list[float | Non
     return falls
 
 
-def effectiveness_section(effectiveness: Effectiveness, money: MoneyStyle) -> Section:
-    """Whether acting beat doing nothing, and whether the strategy as a whole works."""
+def effectiveness_section(report: RetrospectiveReport, money: MoneyStyle) -> Section:
+    """Whether acting beat doing nothing and the market, and whether the strategy as a whole works."""
+    effectiveness = report.effectiveness
     closed = count(effectiveness.closed_positions, "closed position")
-    rows = tuple(_effectiveness_figures(effectiveness, closed, money))
+    nothing, *remainder = _effectiveness_figures(effectiveness, closed, money)
+    if cash := cash_note(report):
+        nothing = replace(nothing, note=f"{nothing.note}; {cash}; score and alarm count it so")
+    against_market = market_figure(report)
+    rows = (nothing, *([against_market] if against_market else []), *remainder)
     return Section("effectiveness", "Did acting beat doing nothing?", (FigureList(rows),), closed)
 
 

@@ -209,6 +209,7 @@ def _alternatives(p: PositionRetrospective, money: MoneyStyle) -> Section:
         ("vs_inaction", "Doing nothing", "what was given up at entry, kept unchanged"),
         ("vs_hold", "Holding", "the assets held right after entry, kept unchanged"),
         ("vs_cash", "Cash", "the base currency"),
+        ("vs_pair", "The pair", "all that was put in, held in the pair from entry to exit"),
     )
     rows = tuple(
         Figure(
@@ -288,7 +289,7 @@ def _caveats(p: PositionRetrospective) -> Section | None:
     """Reasons of absent figures that no line above shows."""
     shown_names = {
         *("optimal_exit_at", "optimal_exit_pnl", "mfe", "mae", "regret", "regret_ratio", "pnl_trajectory"),
-        *("vs_inaction", "vs_hold", "vs_cash", "left_on_table", "left_on_table_capped", "hold_on"),
+        *("vs_inaction", "vs_hold", "vs_cash", "vs_pair", "left_on_table", "left_on_table_capped", "hold_on"),
     }
     items = tuple(f"{name}: {reason_text(p.reasons, name)}" for name in p.reasons if name not in shown_names)
     return Section("absent", "Absent figures", (Notes(items),)) if items else None

@@ -16,6 +16,7 @@ from retro.present.page.groups import (
     positions_section,
 )
 from retro.present.page.labels import VERDICTS, short_name
+from retro.present.page.market import cash_note, market_figure
 from retro.present.page.money import (
     attribution_section,
     costs_section,
@@ -57,7 +58,7 @@ def page_of_report(report: RetrospectiveReport) -> Page:
         words_section(report),
         proposals_section(report),
         positions_section(report, money),
-        effectiveness_section(report.effectiveness, money),
+        effectiveness_section(report, money),
         risk_section(report.risk),
         days_section(report, money),
         breakdown_section(report.breakdowns, money, closed),
@@ -132,7 +133,9 @@ def _lower(label: str) -> str:
 
 
 def _first_facts(report: RetrospectiveReport, money: MoneyStyle) -> list[Figure]:
-    rows = [_acting(report, money), *_extremes(report, money)]
+    against_market = market_figure(report)
+    rows = [_acting(report, money), *([against_market] if against_market else [])]
+    rows += _extremes(report, money)
     wanted = wanting(report.heuristic_performance)
     if wanted:
         names = [
@@ -160,6 +163,8 @@ def _acting(report: RetrospectiveReport, money: MoneyStyle) -> Figure:
     note = f"acting {verb} doing nothing over {count(effectiveness.closed_positions, 'closed position')}"
     if rate is not None:
         note += f"; doing nothing was better for {percent(rate)}"
+    if cash := cash_note(report):
+        note += f"; {cash}"
     return Figure("Against doing nothing", money.change(total), note, tone_of(total))
 
 
