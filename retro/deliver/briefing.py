@@ -20,7 +20,7 @@ from retro.present.page.answers import (
     answers_of_position,
     answers_of_report,
 )
-from retro.present.page.audit import wanting
+from retro.present.page.audit import carried
 from retro.present.page.blocks import Notes, PathChart, Prose, Table, tone_of
 from retro.present.page.groups import instrument_label
 from retro.present.page.position import page_of_position
@@ -195,7 +195,7 @@ def _older(document: RetrospectiveReport | PositionRetrospective, agent: str, cu
             tone_of(document.final_pnl),
         )
     money = money_of_report(document)
-    wanted = wanting(document.heuristic_performance)
+    wanted = carried(document.heuristic_performance)
     return Older(
         document.id,
         f"{whose}{document.horizon.capitalize()} {document.id.rpartition('.')[2]}",

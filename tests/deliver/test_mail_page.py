@@ -65,6 +65,8 @@ def test_decisions_come_worst_first_with_their_doubt_and_the_rest_is_counted(lif
             update={
                 "heuristic_id": f"H-{n}",
                 "recommendation": rows[0].recommendation.model_copy(update={"kind": kind}),
+                "evidence": "supported",
+                "interval": [-9.0, -1.0],
             }
         )
         for n, kind in enumerate(kinds)
@@ -142,7 +144,13 @@ def test_a_death_tells_lessons_and_the_largest_regrets(life: Life) -> None:
     assert [line.name for line in regrets.lines] == [p.position_id for p in by_size[:3]]
     assert by_question["What would it change?"][0] == "Nothing"
     rows = [
-        row.model_copy(update={"recommendation": row.recommendation.model_copy(update={"kind": "demote"})})
+        row.model_copy(
+            update={
+                "recommendation": row.recommendation.model_copy(update={"kind": "demote"}),
+                "evidence": "suggestive",
+                "interval": [-9.0, -1.0],
+            }
+        )
         for row in rows[:2]
     ]
     sorry = life.epoch.model_copy(update={"heuristic_performance": rows})

@@ -66,7 +66,7 @@ def test_both_parts_answer_in_the_owners_order(weekly: Message) -> None:
     """Up or down and why; acting against nothing; best and worst; decisions; proposals; then the tables."""
     order = (
         "Down", "Trading losses", "Did acting beat doing nothing?", "Best position", "Worst position",
-        "Which heuristics need a decision?", "H-7", "DEMOTE", "What is proposed?", "where the money came from",
+        "Which heuristics need a decision?", "on weak evidence", "What is proposed?", "where the money came from",
     )  # fmt: skip
     plain, html = parts(eml(weekly))
     for text in (plain, RenderedMail(html).text):

@@ -75,7 +75,7 @@ def test_the_first_screen_answers_in_the_owners_order() -> None:
         "Against doing nothing +0.45 USDC acting beat doing nothing over 3 closed positions",
         "Best position +6.20 USDC BTC/USDC spot, spot-1",
         "Worst position -4.20 USDC ETH/USDC LP, aero-lp-3",
-        "Wants a decision 2 H-7 DEMOTE, H-15 INVESTIGATE",
+        "Wants a decision 1 H-15 INVESTIGATE; 1 more by the thresholds, on weak evidence",
         "HEURISTIC AUDIT",
     )
     places = [text.index(answer) for answer in answers]

@@ -42,7 +42,7 @@ def report_of(
     heuristic, role = key
     rule = rules.rules.get(heuristic)
     reasons: dict[str, str] = {}
-    period = _of_the_period(heuristic, row, rules, reasons)
+    period = _of_the_period(key, row, rules, reasons)
     evidence = _evidence(row, rule, facts, reasons)
     return HeuristicReport(
         heuristic_id=heuristic,
@@ -59,8 +59,11 @@ def report_of(
     )
 
 
-def _of_the_period(heuristic: str, row: Tally, rules: AuditRules, reasons: dict[str, str]) -> dict[str, Any]:
+def _of_the_period(
+    key: tuple[str, Role], row: Tally, rules: AuditRules, reasons: dict[str, str]
+) -> dict[str, Any]:
     """Counts, pnl, win rate and recommendation."""
+    heuristic, role = key
     outcomes = by_position(row.period)
     values = [value for _, value in outcomes]
     won = uncertainty.by_day([float(value > 0) for value in values], [item.day for item, _ in outcomes])
@@ -78,8 +81,8 @@ def _of_the_period(heuristic: str, row: Tally, rules: AuditRules, reasons: dict[
     if largest is not None and largest.share is None:
         reasons["largest_share"] = "all outcomes are 0"
     shared = [item.value / len(item.cites) for item in row.period if item.value is not None]
-    why = _why(kind, n, average, len(row.decisions), rules) + _told_in_time(heuristic, row, rules, kind)
-    why += _with_open(row, total)
+    why = _why(kind, n, average, len(row.decisions), rules, is_exit=role == "exit")
+    why += _told_in_time(heuristic, row, rules, kind) + _with_open(row, total)
     return {
         "citation_count": max(len(row.decisions), n),
         "evaluated_count": n,
@@ -210,13 +213,14 @@ def _days_of(outcomes: Sequence[tuple[CreditItem, float]]) -> uncertainty.DaySum
     return uncertainty.by_day([value for _, value in outcomes], [item.day for item, _ in outcomes])
 
 
-def _why(kind: str, n: int, average: float | None, cited: int, rules: AuditRules) -> str:
+def _why(kind: str, n: int, average: float | None, cited: int, rules: AuditRules, *, is_exit: bool) -> str:
+    """What the thresholds were applied to, in words; of exits it is what they avoided, and no result of a trade."""
     limits, unit = rules.thresholds, _UNIT_WORD[rules.unit]
     if kind == "insufficient_data" or average is None:
         if not cited and not n:
             return "condition never triggered"
         return f"{n} evaluated, {limits.min_citations} are needed"
-    text = f"average {average:+.2f}{unit} over {n}"
+    text = f"{'avoided on ' if is_exit else ''}average {average:+.2f}{unit} over {n}{' exits' if is_exit else ''}"
     if kind == "demote":
         return f"{text}, below {limits.demote:+.2f}{unit}"
     if kind == "investigate":

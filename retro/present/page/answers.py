@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from retro.figures import DASH, count, duration, moment, percent, seconds_between
 from retro.present.page.amendments import describe_change, evidence_in_words
-from retro.present.page.audit import doubt, wanting
+from retro.present.page.audit import average_in_words, carried, doubt, wanting
 from retro.present.page.blocks import tone_of
 from retro.present.page.groups import instrument_label
 from retro.present.page.labels import VERDICTS, reason_text, verdict_tone
@@ -79,6 +79,7 @@ def answers_of_life(report: RetrospectiveReport, money: MoneyStyle) -> tuple[Hea
     rows = [row for row in report.heuristic_performance if row.evidence_n or row.evaluated_count]
     retained = [row for row in rows if row.recommendation.kind == "keep"]
     demoted = [row for row in rows if row.recommendation.kind == "demote"]
+    losing = [row for row in carried(rows) if row.recommendation.kind == "demote"]
     regrets = sorted(
         (p for p in report.believed_positions if p.regret),
         key=lambda p: (-(p.regret or 0.0), p.position_id),
@@ -107,7 +108,7 @@ def answers_of_life(report: RetrospectiveReport, money: MoneyStyle) -> tuple[Hea
             ),
             omitted=max(0, len(regrets) - _LINES),
         ),
-        _would_change(report, demoted),
+        _would_change(report, losing),
     )
 
 
@@ -192,23 +193,25 @@ def _decisions(rows: Sequence[HeuristicReport], money: MoneyStyle) -> HeadlineAn
             f"{count(judged, 'heuristic')} judged, all to keep" if judged else "too few outcomes to judge any"
         )
         return HeadlineAnswer("decisions", question, "None", note if rows else "no decision cited one")
-    lines = tuple(_decision(row, money) for row in wanted[:_LINES])
+    named = carried(rows)
+    number = len(wanted) - len(named)
+    note = f"{number:,} more by the thresholds, on weak evidence" if number else ""
+    if not named:
+        return HeadlineAnswer("decisions", question, "None yet", note.replace(" more", ""))
+    lines = tuple(_decision(row, money) for row in named[:_LINES])
+    omitted = len(named) - len(lines)
     return HeadlineAnswer(
-        "decisions",
-        question,
-        f"{len(wanted)}",
-        tone="warn",
-        lines=lines,
-        omitted=len(wanted) - len(lines),
+        "decisions", question, f"{len(named)}", note, tone="warn", lines=lines, omitted=omitted
     )
 
 
 def _decision(row: HeuristicReport, money: MoneyStyle) -> AnswerLine:
     kind = row.recommendation.kind
     name = row.heuristic_id if row.role == "entry" else f"{row.heuristic_id} {row.role}"
-    average = row.avg_pnl_per_citation
-    figure = "" if average is None else f"{money.change(average)} avg"
-    return AnswerLine(name, VERDICTS[kind], doubt(row), verdict_tone(kind), row.heuristic_text or "", figure)
+    text = row.heuristic_text or ""
+    figure = average_in_words(row, money)
+    figure += " avg" if figure and row.role == "entry" else ""
+    return AnswerLine(name, VERDICTS[kind], doubt(row), verdict_tone(kind), text, figure)
 
 
 def _would_change(report: RetrospectiveReport, demoted: Sequence[HeuristicReport]) -> HeadlineAnswer:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from retro.figures import MoneyStyle
     from retro.report import Accuracy, HeuristicReport, RetrospectiveReport
 
-__all__ = ["audit_section", "doubt", "predictions_section", "wanting"]
+__all__ = ["audit_section", "average_in_words", "carried", "doubt", "predictions_section", "wanting"]
 
 _SHOWN: Final = 20
 _ORDER: Final = ("demote", "investigate", "keep", "insufficient_data")
@@ -37,6 +37,23 @@ def wanting(rows: Sequence[HeuristicReport]) -> list[HeuristicReport]:
     """The heuristics that want a decision: demote first, then investigate."""
     wanted = [row for row in rows if row.recommendation.kind in {"demote", "investigate"}]
     return sorted(wanted, key=lambda row: _ORDER.index(row.recommendation.kind))
+
+
+def carried(rows: Sequence[HeuristicReport]) -> list[HeuristicReport]:
+    """Of those that want a decision, the ones whose evidence carries it: only they are named in a headline."""
+    return [
+        row for row in wanting(rows) if row.evidence in {"suggestive", "supported"} and not row.contradicted
+    ]
+
+
+def average_in_words(row: HeuristicReport, money: MoneyStyle) -> str:
+    """The average outcome as it stands beside a verdict: of an exit it is what was avoided after it, no result."""
+    average = row.avg_pnl_per_citation
+    if average is None:
+        return ""
+    if row.role == "exit":
+        return f"{money.amount(abs(average))} {'avoided' if average >= 0 else 'missed'}"
+    return money.change(average)
 
 
 def doubt(row: HeuristicReport) -> str:
@@ -79,7 +96,7 @@ def _verdict(row: HeuristicReport, money: MoneyStyle, zone: str) -> Verdict:
         figures=tuple(_figures(row, money, zone)),
         text=row.heuristic_text or "",
         average=row.avg_pnl_per_citation,
-        average_text="" if row.avg_pnl_per_citation is None else money.change(row.avg_pnl_per_citation),
+        average_text=average_in_words(row, money),
         low=low,
         high=high,
         tone=verdict_tone(kind),
@@ -94,8 +111,12 @@ def _figures(row: HeuristicReport, money: MoneyStyle, zone: str) -> list[str]:
         lines = [f"{reason}; {DASH} {reason_text(row.reasons, 'win_rate')}"]
     else:
         shared = f" ({money.signed(row.shared_pnl)} shared)" if row.shared_pnl != row.associated_pnl else ""
-        won = f"won {percent(row.win_rate)} of {row.evaluated_count:,}"
-        lines = [f"{reason}; {won}, sum {money.change(row.associated_pnl)}{shared}"]
+        of = f"{percent(row.win_rate)} of {row.evaluated_count:,}"
+        total = f"{money.change(row.associated_pnl)}{shared}"
+        result = f"won {of}, sum {total}"
+        if row.role == "exit":
+            result = f"right {of}, {total} avoided in all, by what the price did after them"
+        lines = [f"{reason}; {result}"]
     if row.evidence_n:
         text = f"evidence: {count(row.evidence_n, 'outcome')} on {count(row.evidence_days, 'day')}"
         if row.evidence_since is not None:

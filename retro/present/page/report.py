@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from retro.figures import count, duration, money_of, percent, ratio, span
 from retro.kinds import KINDS
 from retro.present.page.amendments import describe_change
-from retro.present.page.audit import audit_section, predictions_section, wanting
+from retro.present.page.audit import audit_section, carried, predictions_section, wanting
 from retro.present.page.blocks import Figure, Headline, Page, tone_of
 from retro.present.page.groups import (
     actions_section,
@@ -136,13 +136,7 @@ def _first_facts(report: RetrospectiveReport, money: MoneyStyle) -> list[Figure]
     against_market = market_figure(report)
     rows = [_acting(report, money), *([against_market] if against_market else [])]
     rows += _extremes(report, money)
-    wanted = wanting(report.heuristic_performance)
-    if wanted:
-        names = [
-            f"{short_name(row.heuristic_id)} {VERDICTS[row.recommendation.kind]}" for row in wanted[:_NAMED]
-        ]
-        remainder = f" and {len(wanted) - _NAMED} more" if len(wanted) > _NAMED else ""
-        rows.append(Figure("Wants a decision", str(len(wanted)), ", ".join(names) + remainder, "warn"))
+    rows += _decisions(report)
     if report.playbook_proposals:
         changes = map(describe_change, report.playbook_proposals[:_NAMED])
         ops = [f"{short_name(name)}: {change}" for change, name in changes]
@@ -152,6 +146,25 @@ def _first_facts(report: RetrospectiveReport, money: MoneyStyle) -> list[Figure]
     size = count(report.resolved_decisions, "resolved decision")
     rows.append(Figure("Confidence", ratio(report.confidence), f"from {size}: n / (n + 10)"))
     return rows
+
+
+def _decisions(report: RetrospectiveReport) -> list[Figure]:
+    """Which heuristics want a decision: named are those whose evidence carries it, the others counted."""
+    wanted, named = wanting(report.heuristic_performance), carried(report.heuristic_performance)
+    if not wanted:
+        return []
+    names = [f"{short_name(row.heuristic_id)} {VERDICTS[row.recommendation.kind]}" for row in named[:_NAMED]]
+    remainder = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+    weak = len(wanted) - len(named)
+    note = ", ".join(names) + remainder
+    if weak:
+        counted = f"{weak}{' more' if named else ''} by the thresholds, on weak evidence"
+        note = f"{note}; {counted}" if note else counted
+    return [
+        Figure(
+            "Wants a decision", f"{len(named)}" if named else "None yet", note, "warn" if named else "plain"
+        )
+    ]
 
 
 def _acting(report: RetrospectiveReport, money: MoneyStyle) -> Figure:

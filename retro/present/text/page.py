@@ -196,7 +196,7 @@ def _verdicts(block: Verdicts, width: int) -> list[Line]:
 
 
 def _verdict(row: Verdict, name: int, width: int) -> list[Line]:
-    average = f"{row.average_text} avg" if row.average_text else ""
+    average = f"{row.average_text} avg" if row.average_text and row.role == "entry" else row.average_text
     head = line("▸ ", (pad(row.name, max(name, min(24, cells(row.name)))), "strong"), f" {row.role:<5} ")
     head += line((row.verdict, row.tone))
     room = width - sum(cells(text) for text, _ in head) - cells(average)
