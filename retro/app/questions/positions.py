@@ -10,10 +10,11 @@ from retro.periods import format_instant
 
 if TYPE_CHECKING:
     from retro.app.settlement.settings import AgentSettings
+    from retro.evaluate.position.summary import PositionSummary
     from retro.store.database import Store
     from retro.store.facts.agents import Agent
 
-__all__ = ["PositionOverview", "positions"]
+__all__ = ["PositionOverview", "overview_of", "positions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class PositionOverview:
         return self.closed_at is None
 
     def document(self) -> dict[str, Any]:
-        """What `retro positions --json` prints of it; the names are the columns of its CSV, in their order."""
+        """What `retro positions --json` prints of it; the first columns of its CSV."""
         ruling = self.ruling or ""
         flags = (("open", self.open), ("implausible", self.implausible), (ruling, bool(ruling)))
         return {
@@ -64,21 +65,23 @@ def positions(store: Store, agent: Agent, settings: AgentSettings) -> list[Posit
     """The agent's positions, oldest first."""
     with settled_book(store, agent.name, settings) as book:
         rows = book.positions()
-    return [
-        PositionOverview(
-            name=row.position,
-            agent=agent.name,
-            kind=row.kind,
-            instrument=row.instrument,
-            strategy=row.strategy,
-            side=row.side,
-            opened_at=row.opened_at,
-            closed_at=row.closed_at,
-            final_pnl=row.final_pnl,
-            vs_inaction=row.vs_inaction,
-            notional=row.notional,
-            implausible=row.flagged_at is not None,
-            ruling=row.ruling,
-        )
-        for row in rows
-    ]
+    return [overview_of(row, agent.name) for row in rows]
+
+
+def overview_of(row: PositionSummary, agent: str) -> PositionOverview:
+    """A row of the book as it is listed."""
+    return PositionOverview(
+        name=row.position,
+        agent=agent,
+        kind=row.kind,
+        instrument=row.instrument,
+        strategy=row.strategy,
+        side=row.side,
+        opened_at=row.opened_at,
+        closed_at=row.closed_at,
+        final_pnl=row.final_pnl,
+        vs_inaction=row.vs_inaction,
+        notional=row.notional,
+        implausible=row.flagged_at is not None,
+        ruling=row.ruling,
+    )

@@ -22,12 +22,15 @@ from retro.report.lines import COMPONENTS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from retro.accounting.prices import Prices
     from retro.accounting.track import PositionHistory
     from retro.evaluate.position.excursions import Excursions
     from retro.evaluate.position.life import Lookahead
 
-__all__ = ["AgentWords", "position_attribution", "retrospect"]
+__all__ = ["AgentWords", "hindsight", "position_attribution", "retrospect"]
 
 _NOT_A_POSITIONS: Final = {
     "unattributed": "equity is stated for the whole portfolio",
@@ -62,20 +65,7 @@ def retrospect(
     """One position's document; `period_pnl` None means the whole life is the period."""
     life = PositionPath(track, horizon, prices)
     times, gross = life.inside()
-    share = coverage(life.marks, track.opened_at, life.exit_at, life.gap)
-    candidates = kernel.ExitCandidates(
-        times,
-        gross,
-        exit_at=life.exit_at,
-        final_pnl=life.final,
-        notional=life.sizes.notional or 0.0,
-        entry_costs=life.entry_fees,
-        exit_costs=life.exit_costs,
-    )
-    regret = kernel.regret(candidates, share)
-    life.reasons |= regret.reasons
-    seen = excursions_seen(life) if regret.regret is None else None
-    regret = regret if seen is None else widened(regret, seen)
+    regret, seen = hindsight(life, times, gross)
     flags = _flags(life, insufficient=regret.regret is None) + [FROM_THE_BOT] * (seen is not None)
     after = holding_on(life, regret.mae)
     idle, hold_difference = inaction(track, life.final, life.exit_at, prices, life.reasons), vs_hold(life)
@@ -109,6 +99,26 @@ def retrospect(
         reasons=dict(sorted(life.reasons.items())),
         path=drawn(life, times, gross),
     )
+
+
+def hindsight(
+    life: PositionPath, times: NDArray[np.int64], gross: NDArray[np.float64]
+) -> tuple[kernel.Regret, Excursions | None]:
+    """Excursions and regret, of the marks inside its life; where those are too few, as far as the agent itself saw."""
+    share = coverage(life.marks, life.track.opened_at, life.exit_at, life.gap)
+    candidates = kernel.ExitCandidates(
+        times,
+        gross,
+        exit_at=life.exit_at,
+        final_pnl=life.final,
+        notional=life.sizes.notional or 0.0,
+        entry_costs=life.entry_fees,
+        exit_costs=life.exit_costs,
+    )
+    regret = kernel.regret(candidates, share)
+    life.reasons |= regret.reasons
+    seen = excursions_seen(life) if regret.regret is None else None
+    return (regret if seen is None else widened(regret, seen)), seen
 
 
 def _identity(life: PositionPath, agent: str) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,30 +12,14 @@ from retro.surface.cli.context import call
 from retro.surface.cli.screen import print_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from retro.app.questions.agents import AgentOverview
     from retro.app.questions.positions import PositionOverview
+    from retro.app.questions.spreadsheet import CellValue
     from retro.store.facts.rulings import Ruling
 
 __all__ = ["add_to", "show_faults"]
-
-_FIELDS = (
-    "position_id",
-    "agent",
-    "kind",
-    "instrument",
-    "strategy",
-    "side",
-    "entry_at",
-    "exit_at",
-    "open",
-    "final_pnl",
-    "vs_inaction",
-    "notional",
-    "flags",
-)
-"""The columns of `--format csv`."""
 
 
 agents_app = typer.Typer(
@@ -161,11 +145,14 @@ def positions(
         raise UsageError("--format takes text, csv or json")
     agent_record = call.agent(agent)
     settings = call.settings(agent_record)
+    if form == "csv":
+        from retro.app.questions.spreadsheet import COLUMNS, spreadsheet
+
+        call.out(_csv(COLUMNS, spreadsheet(call.store, agent_record, settings)))
+        return
     rows = subject.positions(call.store, agent_record, settings)
     if form == "json":
         call.out_json([row.document() for row in rows])
-    elif form == "csv":
-        call.out(_csv(rows))
     elif not rows:
         call.say(f"agent {agent_record.name} has no positions yet")
     else:
@@ -242,25 +229,28 @@ def _print_positions(rows: Sequence[PositionOverview], currency: str) -> None:
     print_table(columns, cells)
 
 
-def _csv(rows: Sequence[PositionOverview]) -> str:
+def _csv(columns: Sequence[str], rows: Iterable[Sequence[CellValue]]) -> str:
     import csv
     import io
 
-    from retro.safe import plain_text
-
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(_FIELDS)
+    writer.writerow(columns)
     for row in rows:
-        document = row.document()
-        values = (document[name] for name in _FIELDS)
-        writer.writerow([_csv_cell(plain_text(v) if isinstance(v, str) else v) for v in values])
+        writer.writerow([_csv_cell(value) for value in row])
     return out.getvalue()
 
 
-def _csv_cell(value: Any) -> Any:
-    """A spreadsheet would run a text that starts like a formula; a quote keeps it a text."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in {"=", "+", "-", "@", "\t", "\r"} else value
+def _csv_cell(value: CellValue) -> str:
+    """A flag in small letters, a number to thirteen digits, a text that no spreadsheet runs as a formula."""
+    from retro.safe import plain_text
+
+    if value is None or isinstance(value, bool):
+        return "" if value is None else str(value).lower()
+    if isinstance(value, float):
+        return f"{value + 0.0:.13g}"
+    text = plain_text(str(value))
+    return f"'{text}" if text[:1] in {"=", "+", "-", "@", "\t", "\r"} else text
 
 
 def faults() -> None:
