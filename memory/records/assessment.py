@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from memory.errors import ExperienceError
@@ -242,7 +242,7 @@ def record_assessment(
 ) -> ParsedAssessment:
     """Save an experiment with what an assessment says of it, its new hypotheses, and the known ones it settles.
 
-    Of the ids it mentions only those count that the registry holds. One that reviews audit keeps the status that its
+    Of the ids it mentions only those count that the registry holds of its agent. One that reviews audit keeps the status that its
     evidence gives: the agent's word stands in its record. Telling the same again changes nothing.
     """
     parsed = parse_assessment(output, {"context": record.context, "results": record.results}, ask=ask)
@@ -250,11 +250,17 @@ def record_assessment(
 
     def change(entries: list[Any]) -> None:
         for place, entry in enumerate(entries):
-            if isinstance(entry, dict) and entry.get("id") in parsed.tested_hypothesis_ids:
+            if not isinstance(entry, dict) or not _may_speak_of(entry, record.agent):
+                continue
+            if entry.get("id") in parsed.tested_hypothesis_ids:
                 audited = isinstance(entry.get("evidence"), dict)
                 status = None if audited else parsed.hypothesis_statuses.get(entry["id"])
                 entries[place] = tested(entry, record.id) | ({"status": status} if status else {})
-        texts = {entry.get("text") for entry in entries if isinstance(entry, dict)}
+        texts = {
+            entry.get("text")
+            for entry in entries
+            if isinstance(entry, dict) and _may_speak_of(entry, record.agent)
+        }
         for proposal in parsed.hypotheses:
             if proposal["text"] not in texts:
                 hypothesis = Hypothesis(
@@ -263,9 +269,16 @@ def record_assessment(
                     record.id,
                     "from its assessment",
                     created=record.timestamp,
+                    agent=record.agent,
                 )
-                entries.append(asdict(hypothesis))
+                entries.append(hypothesis.document())
 
     if parsed.tested_hypothesis_ids or parsed.hypotheses:
         change_registry(change, directory)
     return parsed
+
+
+def _may_speak_of(entry: Mapping[str, Any], agent: str | None) -> bool:
+    """Whether an agent's assessment bears on a hypothesis: on its own and on nobody's, not on another agent's."""
+    owner = entry.get("agent")
+    return owner is None or agent is None or owner == agent

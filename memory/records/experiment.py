@@ -28,6 +28,8 @@ MEMORY_DIR: Final = Path("memory_data")
 EXPERIMENTS_DIR: Final = "experiments"
 Verdict = Literal["strong_signal", "weak_signal", "no_signal", "overfit"]
 _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]{0,199}", re.ASCII)
+TIMED_ID: Final = re.compile(r"exp_\d{8}_\d{6}_", re.ASCII)
+"""How the ids begin that `generate_experiment_id` makes: their order is that of the instants."""
 LONG_AGO: Final = -(1 << 62)
 """What stands for the time of a record that states none."""
 
@@ -39,7 +41,7 @@ class ExperimentRecord:
     """One experiment: `context` says what was tried, `results` what happened, `assessment` what was made of it.
 
     `assessment` holds verdict (strong_signal, weak_signal, no_signal, overfit), observations, hypotheses, limitations
-    and capability_requests; `source` is `agent`, `review`, or whatever a foreign record says.
+    and capability_requests; `source` is `agent`, `review`, or whatever a foreign record says. `agent` is whose it is.
     """
 
     id: str
@@ -49,6 +51,11 @@ class ExperimentRecord:
     results: dict[str, Any] = field(default_factory=dict)
     assessment: dict[str, Any] = field(default_factory=dict)
     source: str = "agent"
+    agent: str | None = None
+
+    def document(self) -> dict[str, Any]:
+        """The record as it is written; one that names no agent has no such key."""
+        return {name: value for name, value in asdict(self).items() if name != "agent" or value is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +156,7 @@ def save_experiment(record: ExperimentRecord | Mapping[str, Any], *, directory: 
     Raises `RefusedError` for an id that is no file name or a value that is not finite, `DamagedError` when the file that is
     there cannot be read.
     """
-    document = storable(asdict(record) if isinstance(record, ExperimentRecord) else dict(record))
+    document = storable(record.document() if isinstance(record, ExperimentRecord) else dict(record))
     path = path_of(document.get("id"), directory)
     with locked(directory):
         update(path, _onto(document))

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from memory.errors import DamagedError, MissingError, RefusedError
-from memory.records.experiment import MEMORY_DIR, overlaid
+from memory.records.experiment import MEMORY_DIR, TIMED_ID, overlaid
 from memory.records.files import Trouble, locked, read_text, update
 from memory.records.splice import rewritten
 from memory.records.text import block, read, storable
@@ -36,6 +36,11 @@ class Hypothesis:
     status: str = "untested"
     tested_by: list[str] = field(default_factory=list)
     created: str = ""
+    agent: str | None = None
+
+    def document(self) -> dict[str, Any]:
+        """The entry as it is written; one that names no agent has no such key."""
+        return {name: value for name, value in asdict(self).items() if name != "agent" or value is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +126,7 @@ def save_hypothesis(hypothesis: Hypothesis | Mapping[str, Any], *, directory: Pa
 
     Raises `RefusedError` for a status that is none, or a missing text.
     """
-    document = storable(asdict(hypothesis) if isinstance(hypothesis, Hypothesis) else dict(hypothesis))
+    document = storable(hypothesis.document() if isinstance(hypothesis, Hypothesis) else dict(hypothesis))
     if document.get("status") not in STATUSES:
         raise RefusedError(f"status: must be one of {', '.join(STATUSES)}")
     if not isinstance(document.get("text"), str) or not document["text"].strip():
@@ -159,10 +164,19 @@ def update_hypothesis_status(
 
 
 def tested(entry: Mapping[str, Any], experiment: str) -> dict[str, Any]:
-    """The entry with one more experiment that tested it, each once."""
+    """The entry with one more experiment that tested it, each once, in the order of the time their ids name."""
     before = entry.get("tested_by")
     by = list(before) if isinstance(before, list) else []
-    return {**entry, "tested_by": by if experiment in by else [*by, experiment]}
+    if experiment not in by:
+        later = (place for place, name in enumerate(by) if _is_later(name, experiment))
+        by.insert(next(later, len(by)), experiment)
+    return {**entry, "tested_by": by}
+
+
+def _is_later(name: object, experiment: str) -> bool:
+    """Whether both ids name a time and the first comes after the second; ids of one time go by their digest."""
+    is_timed = isinstance(name, str) and TIMED_ID.match(name) and TIMED_ID.match(experiment)
+    return bool(is_timed) and str(name) > experiment
 
 
 def change_registry(change: Callable[[list[Any]], None], directory: Path) -> None:

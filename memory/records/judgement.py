@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from memory.records.experiment import experiment_of, moment, path_of
 from memory.records.files import locked, read_text, update
 from memory.records.hypothesis import change_registry, next_id, tested
+from memory.records.owner import REVIEW_ID
 from memory.records.splice import rewritten
 from memory.records.text import block, storable
 
@@ -186,18 +187,28 @@ def _evidence(claim: Claim, judgement: Judgement, status: str) -> dict[str, Any]
 
 
 def _tested(entry: dict[str, Any], claim: Claim, judgement: Judgement, experiment: str) -> dict[str, Any]:
-    """The entry after one more review; an older review than the last adds its experiment and no more.
+    """The entry after one more review, whichever of them was finished first.
 
-    The status is ours to change as long as it is what we set last: a person's word stands.
+    Where it came from is the earliest review's to say, its status and evidence the newest's: `inconclusive` where that
+    one finds nothing that an earlier one found. The status is ours to change as long as it is what we set last: a
+    person's word stands, and so does the wording that stood there first.
     """
     out = tested(entry, experiment) if claim.tests else dict(entry)
+    first = (moment(entry.get("created")), str(entry.get("source_experiment")))
+    if (moment(claim.created), experiment) < first:
+        out |= {"source_experiment": experiment, "created": claim.created}
+        if REVIEW_ID.search(str(entry.get("rationale"))):  # a person's reasons name no review
+            out["rationale"] = claim.rationale
     evidence = entry.get("evidence")
     evidence = evidence if isinstance(evidence, dict) else {}
-    if moment(evidence.get("at")) > moment(judgement.at):
-        return out
     before = str(evidence.get("says") or "untested")
-    status = claim.verdict or ("inconclusive" if before in ("validated", "refuted") else before)
+    newest = (moment(evidence.get("at")), str(evidence.get("review") or ""))
+    if newest > (moment(judgement.at), judgement.review):
+        status = "inconclusive" if claim.verdict and before == "untested" else before
+        out["evidence"] = evidence | {"says": status}
+    else:
+        status = claim.verdict or ("untested" if before == "untested" else "inconclusive")
+        out["evidence"] = _evidence(claim, judgement, status)
     if entry.get("status") in (before, None):
         out["status"] = status
-    out["evidence"] = _evidence(claim, judgement, status)
     return out

@@ -14,7 +14,7 @@ from typing import Any, Final
 import yaml
 
 from memory.errors import DamagedError, ExperienceError
-from memory.records.text import Loader, block, inline, read
+from memory.records.text import Loader, block, inline, read, scalar
 
 _UNCERTAIN: Final = "its layout cannot be changed with certainty; change it by hand"
 _BOM: Final = "\ufeff"
@@ -178,7 +178,7 @@ class _Splice:
             lines = block(new, column + (2 if isinstance(new, dict) else 0))
         if _is_block(node):  # its lines go, and a single value has its place behind the colon
             colon = self.text.index(":", key.end_mark.index) + 1
-            self.put(colon, colon, "" if lines else f" {inline(new)}")
+            self.put(colon, colon, "" if lines else f" {scalar(key.value, new, column)}")
             self.put(self.line_of(start), line, lines)
         elif lines:
             if not self.text[end:line].strip():  # no comment: leave no blank behind the colon
@@ -186,7 +186,7 @@ class _Splice:
             self.put(start, end, "")
             self.put(line, line, lines)
         else:
-            self.put(start, end, (" " if start == end else "") + inline(new))
+            self.put(start, end, (" " if start == end else "") + scalar(key.value, new, column))
 
     def _sequence(self, node: Any, old: list[Any], new: list[Any]) -> None:
         column = node.start_mark.column

@@ -119,6 +119,18 @@ def block(value: Any, indent: int = 0) -> str:
     return "".join(f"{' ' * indent}{line}\n" if line else "\n" for line in lines)
 
 
+def scalar(key: str, value: Any, column: int) -> str:
+    """A single value as `block` would write it behind this key, standing at this column; it may take several lines."""
+
+    def written(content: Any) -> str:
+        nested: Any = {key: content}
+        for _ in range(column // 2):  # each list moves it two columns to the right
+            nested = [nested]
+        return block(nested).removesuffix("\n")
+
+    return written(value)[len(written(0)) - 1 :]
+
+
 def inline(value: Any) -> str:
     """The value on one line, as it may stand anywhere in a YAML text."""
     text: str = yaml.dump(

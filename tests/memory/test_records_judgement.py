@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from memory.errors import DamagedError
 from memory.records import (
@@ -273,3 +276,86 @@ def test_a_folder_imported_into_itself_changes_nothing(tmp_path: Path) -> None:
     before = files(source)
     assert import_records(source, directory=source).unchanged == 2
     assert files(source) == before
+
+
+# in whatever order the reviews were finished
+
+
+def life_of(verdicts: Sequence[Any], tests: Sequence[bool]) -> list[Judgement]:
+    """The reviews of consecutive weeks: what each says of the one hypothesis, and whether it tested it."""
+    reviews = []
+    for number, (verdict, is_test) in enumerate(zip(verdicts, tests, strict=True)):
+        review = judgement(week=10 + number, verdict=verdict)
+        [claim] = review.claims
+        claim = replace(
+            claim,
+            tests=is_test,
+            rationale=f"heuristic H-7, as long as a name may be, {'so ' * 12}first audited by {review.review}",
+        )
+        reviews.append(replace(review, claims=(claim,)))
+    return reviews
+
+
+def registry(reviews: Sequence[Judgement], directory: Path) -> dict[str, Any]:
+    for review in reviews:
+        keep(review, directory=directory)
+    [hypothesis] = get_all_hypotheses(directory=directory)
+    return hypothesis
+
+
+def test_a_week_that_was_parked_and_finished_last_leaves_what_it_would_have_left_in_order(
+    tmp_path: Path,
+) -> None:
+    weeks = life_of(["validated", None, None], [True, True, True])
+    in_order = registry(weeks, tmp_path / "a")
+    assert in_order["source_experiment"] == "exp_20260310_000000_abc123"
+    assert in_order["tested_by"] == [f"exp_202603{week}_000000_abc123" for week in (10, 11, 12)]
+    assert (in_order["status"], in_order["created"]) == ("inconclusive", "2026-03-10T00:00:00Z")
+    assert in_order["rationale"] == "heuristic H-7, first audited by ada.weekly.2026-W10"
+    assert registry([weeks[1], weeks[2], weeks[0]], tmp_path / "b") == in_order
+    assert files(tmp_path / "a") == files(tmp_path / "b")
+
+
+def test_a_weekly_and_an_epoch_review_that_end_together_may_be_finished_in_any_order(tmp_path: Path) -> None:
+    week = judgement(verdict="validated")
+    [claim] = week.claims
+    epoch = replace(
+        week,
+        review="ada.epoch.2026-03-01",
+        claims=(replace(claim, verdict=None, experiment="exp_20260310_000000_fff000"),),
+    )
+    assert registry([week, epoch], tmp_path / "a") == registry([epoch, week], tmp_path / "b")
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_records_do_not_depend_on_the_order_in_which_reviews_were_finished(data: st.DataObject) -> None:
+    n = data.draw(st.integers(1, 5))
+    verdicts = data.draw(
+        st.lists(st.sampled_from([None, "validated", "refuted", "inconclusive"]), min_size=n, max_size=n)
+    )
+    tests = data.draw(st.lists(st.booleans(), min_size=n, max_size=n))
+    weeks = life_of(verdicts, tests)
+    with TemporaryDirectory() as first, TemporaryDirectory() as second:
+        in_order = registry(weeks, Path(first))
+        assert registry(data.draw(st.permutations(weeks)), Path(second)) == in_order
+        assert files(Path(first)) == files(Path(second))
+    newest = verdicts[-1]
+    expected = newest or ("inconclusive" if any(verdicts) else "untested")
+    assert in_order["status"] == expected
+    assert in_order["source_experiment"] == weeks[0].experiments[0]["id"]
+    assert in_order["tested_by"] == [
+        week.experiments[0]["id"] for week, is_test in zip(weeks, tests, strict=True) if is_test
+    ]
+
+
+def test_a_person_s_reasons_and_wording_outlive_an_earlier_review(tmp_path: Path) -> None:
+    weeks = life_of([None, None], [True, True])
+    keep(weeks[1], directory=tmp_path)
+    path = tmp_path / "hypotheses.yaml"
+    text = path.read_text().replace("Size up when right", "Size up when sure")
+    path.write_text(text.replace("heuristic H-7, first audited by ada.weekly.2026-W11", "Ada thought so"))
+    keep(weeks[0], directory=tmp_path)
+    [hypothesis] = get_all_hypotheses(directory=tmp_path)
+    assert (hypothesis["text"], hypothesis["rationale"]) == ("Size up when sure", "Ada thought so")
+    assert hypothesis["source_experiment"] == weeks[0].experiments[0]["id"]

@@ -137,6 +137,7 @@ def _review(report: RetrospectiveReport) -> dict[str, Any]:
         "id": _id(report),
         "timestamp": report.generated_at,
         "strategy_name": strategies[0] if len(strategies) == 1 else report.agent,
+        "agent": report.agent,
         "context": _known_values(
             review=report.id,
             revision=report.revision,
@@ -196,6 +197,7 @@ def _heuristic(report: RetrospectiveReport, rows: Sequence[HeuristicReport]) -> 
         "id": _id(report, name),
         "timestamp": report.generated_at,
         "strategy_name": report.agent,
+        "agent": report.agent,
         "context": _known_values(
             review=report.id,
             revision=report.revision,
