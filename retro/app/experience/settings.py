@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from retro.accounting.wallet import statements
 from retro.app.experience.door import memory
+from retro.app.settlement.settings import settings_of
+from retro.app.settlement.tracks import load_prices
 from retro.model import Equity
 from retro.store.facts import agents, events
 
@@ -20,7 +23,10 @@ __all__ = ["capital_of", "memory_settings", "registry_of"]
 
 
 def capital_of(conn: Connection, agent: str, config: Config) -> float | None:
-    """What the agent began with: as configured, as its source told, or as it first stated its equity; else None."""
+    """What the agent began with: as configured, as its source told, or as it first stated its equity; else None.
+
+    Balances are worth what reviews hold them to be worth: the marks of their instant; one without any leaves it unknown.
+    """
     own = config.agent.get(agent)
     row = agents.agent(conn, agent)
     source_capital = None if row is None else row.capital
@@ -28,8 +34,12 @@ def capital_of(conn: Connection, agent: str, config: Config) -> float | None:
     if capital is not None:
         return float(capital)
     stated = events.first_of(conn, agent, Equity)
-    value = None if stated is None else stated.value
-    return float(value) if value is not None and value > 0 else None
+    if stated is None or row is None:
+        return None
+    settings = settings_of(config, row, None)
+    prices = load_prices(conn, agent, settings, stated.balances or (), stated.at, stated.at)
+    worth = [statement.value for statement in statements([stated], prices)]
+    return worth[0] if worth and worth[0] > 0 else None
 
 
 def registry_of(config: Config) -> memory.Registry:
