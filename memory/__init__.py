@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         find_episode,
         known_episodes,
     )
+    from memory.experience.lessons import Lesson, lessons
     from memory.experience.markers import Marker, markers
     from memory.experience.remember import Disputed, Remembered, remember
     from memory.health import Health, health
@@ -81,6 +82,7 @@ _HOME: Final = {
         "find_episode",
         "known_episodes",
     ),
+    "experience.lessons": ("Lesson", "lessons"),
     "experience.markers": ("Marker", "markers"),
     "retrieval.hit": ("Filters", "Hit"),
     "instants": ("instant", "written"),
@@ -139,6 +141,7 @@ __all__ = [
     "Hit",
     "Hypothesis",
     "Kelly",
+    "Lesson",
     "Marker",
     "MissingError",
     "Performance",
@@ -175,6 +178,7 @@ __all__ = [
     "instant",
     "kelly",
     "known_episodes",
+    "lessons",
     "load_experiments",
     "markers",
     "observe_plans",

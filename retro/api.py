@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
+    from retro.app.questions.records import RecordsQuestion
     from retro.store.database import Store
 
 __all__ = ["Mirror", "open_mirror"]
@@ -272,19 +273,36 @@ class Mirror:
 
     # records
 
-    def list_hypotheses(self, status: str | None = None) -> list[dict[str, Any]]:
-        """The hypotheses on record; None: whatever their status."""
+    def list_hypotheses(self, status: str | None = None, agent: str | None = None) -> list[dict[str, Any]]:
+        """The agent's hypotheses on record; None: whatever their status."""
         from retro.app.questions.records import hypotheses  # noqa: PLC0415  YAML is loaded by who needs it
 
-        return list(hypotheses(self.experience.config.memory.directory, status).records)
+        question = self._records_question(agent)
+        return list(hypotheses(self._directory, question, status).hypotheses.records)
 
     def experiment_history(
-        self, n: int | None = 15, *, as_of: str | datetime | None = None
+        self, n: int | None = 15, *, as_of: str | datetime | None = None, agent: str | None = None
     ) -> list[dict[str, Any]]:
-        """The newest experiments on record."""
-        from retro.app.questions.records import experiments  # noqa: PLC0415  as above
+        """The agent's newest experiments on record."""
+        from retro.app.questions.records import experiment_history  # noqa: PLC0415  as above
 
-        return list(experiments(self.experience.config.memory.directory, as_of=_instant(as_of)).records[:n])
+        question = self._records_question(agent, n, _instant(as_of))
+        return list(experiment_history(self._directory, question).records)
+
+    def experiment_prompt(
+        self,
+        n: int = 15,
+        *,
+        as_of: str | datetime | None = None,
+        agent: str | None = None,
+        full: bool = False,
+    ) -> str:
+        """The section for the agent's next prompt, as `retro experiments prompt` prints it."""
+        from retro.app.questions.brief import prompt_brief  # noqa: PLC0415  as above
+        from retro.app.questions.records import experiment_history  # noqa: PLC0415  as above
+
+        history = experiment_history(self._directory, self._records_question(agent, n, _instant(as_of)))
+        return history.prompt() if full else prompt_brief(history, self.experience, as_of=_instant(as_of))
 
     def save_assessment(
         self,
@@ -295,12 +313,15 @@ class Mirror:
         experiment: str | None = None,
         context: Mapping[str, Any] | None = None,
         results: Mapping[str, Any] | None = None,
+        agent: str | None = None,
     ) -> dict[str, Any]:
         """Save an assessment in prose as a record, as `retro experiments assess` does; a model reads it if there is one."""
         from retro.app.experience.assessments import AssessmentDraft, save_assessment  # noqa: PLC0415  as above
+        from retro.app.questions.records import owner_of  # noqa: PLC0415  as above
 
         draft = AssessmentDraft(
             text=text,
+            agent=owner_of(self._directory, self._records_question(agent)),
             at=_stated(at),
             strategy=strategy,
             experiment=experiment,
@@ -313,6 +334,17 @@ class Mirror:
 
     def _agent(self, name: str | None) -> str:
         return self.experience.agent(name)
+
+    @property
+    def _directory(self) -> Path:
+        return self.experience.config.memory.directory
+
+    def _records_question(
+        self, agent: str | None, n: int | None = None, as_of: int | None = None
+    ) -> RecordsQuestion:
+        from retro.app.questions.records import RecordsQuestion  # noqa: PLC0415  as above
+
+        return RecordsQuestion(agent=agent, known=self.experience.agents(), n=n, as_of=as_of)
 
     def _question(self, agent: str | None, as_of: str | datetime | None) -> MemoryQuestion:
         return MemoryQuestion(agent=self._agent(agent), as_of=_instant(as_of))

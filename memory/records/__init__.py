@@ -14,6 +14,7 @@ from memory.records.assessment import (
     parse_assessment,
     record_assessment,
 )
+from memory.records.brief import brief
 from memory.records.experiment import (
     EXPERIMENTS_DIR,
     MEMORY_DIR,
@@ -38,6 +39,7 @@ from memory.records.hypothesis import (
 )
 from memory.records.imports import Imported, import_records
 from memory.records.judgement import Claim, Judgement, keep
+from memory.records.owner import agent_of_experiment, agent_of_hypothesis, owners_of
 from memory.records.prompt import prompt_section
 from memory.records.splice import Unwritable
 
@@ -59,6 +61,9 @@ __all__ = [
     "ParsedAssessment",
     "Trouble",
     "Unwritable",
+    "agent_of_experiment",
+    "agent_of_hypothesis",
+    "brief",
     "generate_experiment_id",
     "generate_hypothesis_id",
     "get_all_hypotheses",
@@ -66,6 +71,7 @@ __all__ = [
     "import_records",
     "keep",
     "load_experiments",
+    "owners_of",
     "parse_assessment",
     "prompt_section",
     "read_experiments",

@@ -1,20 +1,28 @@
-"""The section of an agent's next prompt: what was tried lately and what is still open.
+"""The section of an agent's next prompt in full: what was tried lately and what is still open.
 
 Every line is one line, whatever a record's author wrote into it: no text of theirs can begin a heading.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from memory.instants import DAY
 from memory.records.experiment import LONG_AGO, moment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
+Part = Mapping[str, Any]
+"""A mapping inside a record: people's YAML, whose keys nobody prescribes."""
 _SHOWN: Final = 8
 _PARTS: Final = 12
 _LONGEST: Final = 500
+_BRIEF: Final = 120
+_SHOWN_FROM: Final = 5
+"""Daily returns below which a review's page shows no ratio."""
+_NOISY_BELOW: Final = 30
 
 
 def prompt_section(
@@ -31,10 +39,10 @@ def prompt_section(
         lines += [*_experiment(record), ""]
     lines += ["## Open Hypotheses", ""]
     for hypothesis in hypotheses:
-        status = _line(hypothesis.get("status") or "untested")
+        status = printable_line(hypothesis.get("status") or "untested")
         lines += [
-            f"- **{_line(hypothesis.get('id'))}**: {_line(hypothesis.get('text'))}",
-            f"  - Source: {_line(hypothesis.get('source_experiment') or 'not stated')} | Status: {status}",
+            f"- **{printable_line(hypothesis.get('id'))}**: {printable_line(hypothesis.get('text'))}",
+            f"  - Source: {printable_line(hypothesis.get('source_experiment') or 'not stated')} | Status: {status}",
             "",
         ]
     return "\n".join(lines).rstrip("\n") + "\n"
@@ -42,31 +50,31 @@ def prompt_section(
 
 def _is_silent(record: Mapping[str, Any]) -> bool:
     """A review's record of a period without a trade and without a result."""
-    context, results = _part(record, "context"), _part(record, "results")
+    context, results = part_of(record, "context"), part_of(record, "results")
     if record.get("source") != "review" or not context.get("review") or "heuristic" in context:
         return False
     return results.get("total_trades") == 0 and not results.get("net_pnl")
 
 
 def _experiment(record: Mapping[str, Any]) -> list[str]:
-    context, results = _part(record, "context"), _part(record, "results")
-    assessment = _part(record, "assessment")
+    context, assessment = part_of(record, "context"), part_of(record, "assessment")
     lines = [
-        f"**{_line(record.get('id'))}** ({_day(record.get('timestamp'))})",
+        f"**{printable_line(record.get('id'))}** ({day_of(record.get('timestamp'))})",
         f"- Context: {_context(context) or 'not stated'}",
-        f"- Results: {_results(results) or 'not stated'}",
-        f"- Verdict: {_line(assessment.get('verdict') or 'not stated')}",
+        f"- Results: {_results(record) or 'not stated'}",
+        f"- Verdict: {_verdict(record) or 'not stated'}",
     ]
     observations = _list(assessment.get("observations"))
     if observations:
-        lines += ["- Observations:", *(f"  - {_line(text)}" for text in observations)]
+        lines += ["- Observations:", *(f"  - {printable_line(text)}" for text in observations)]
     proposed = [_hypothesis(hypothesis) for hypothesis in _list(assessment.get("hypotheses"))]
     if proposed:
         lines.append(f"- Hypotheses: {', '.join(proposed)}")
     return lines
 
 
-def _part(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def part_of(record: Mapping[str, Any], name: str) -> Part:
+    """A mapping inside a record; an empty one where there is none."""
     part = record.get(name)
     return part if isinstance(part, dict) else {}
 
@@ -77,21 +85,36 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _line(value: Any) -> str:
+def printable_line(value: Any, longest: int = _LONGEST) -> str:
     """Text on one line, without what does not print; long text is cut."""
     text = " ".join(str(value).split())
     printable = "".join(c for c in text if c.isprintable())
-    return printable if len(printable) <= _LONGEST else f"{printable[: _LONGEST - 1]}…"
+    return printable if len(printable) <= longest else f"{printable[: longest - 1]}…"
 
 
-def _day(timestamp: Any) -> str:
-    return _line(timestamp)[:10] if moment(timestamp) > LONG_AGO else "no date"
+def day_of(timestamp: Any) -> str:
+    """The day of a stated time, as it was written."""
+    return printable_line(timestamp)[:10] if moment(timestamp) > LONG_AGO else "no date"
+
+
+def brief_line(record: Mapping[str, Any]) -> str | None:
+    """An experiment in one line; None for what a review says of one rule, and of periods in which nothing was tried."""
+    context = part_of(record, "context")
+    if _is_silent(record) or (record.get("source") == "review" and "heuristic" in context):
+        return None
+    is_review = bool(context.get("review"))
+    what = _scalar(context.get("review")) if is_review else _context(context)
+    trades = _number(part_of(record, "results").get("total_trades"))
+    noise = "noisy" if is_review and trades is not None and trades < _NOISY_BELOW else None
+    parts = [what, _results(record), noise, _verdict(record)]
+    words = "; ".join(printable_line(part, _BRIEF) for part in parts if part)
+    return f"- **{printable_line(record.get('id'), 60)}** ({day_of(record.get('timestamp'))}): {words}"
 
 
 def _hypothesis(hypothesis: Any) -> str:
     if isinstance(hypothesis, dict):
-        return f'"{_line(hypothesis.get("text"))}" ({_line(hypothesis.get("status") or "untested")})'
-    return f'"{_line(hypothesis)}" (untested)'
+        return f'"{printable_line(hypothesis.get("text"))}" ({printable_line(hypothesis.get("status") or "untested")})'
+    return f'"{printable_line(hypothesis)}" (untested)'
 
 
 def _number(value: Any) -> float | None:
@@ -127,16 +150,18 @@ def _heuristic(context: Mapping[str, Any]) -> str | None:
 
 
 def _names(value: Any) -> str | None:
-    names = [_line(item) for item in _list(value) if not isinstance(item, dict | list)]
+    names = [printable_line(item) for item in _list(value) if not isinstance(item, dict | list)]
     return f"{', '.join(names[:_SHOWN])}{', ...' if len(names) > _SHOWN else ''}" if names else None
 
 
 def _scalar(value: Any) -> str | None:
-    return None if value is None or isinstance(value, dict | list) else _line(value)
+    return None if value is None or isinstance(value, dict | list) else printable_line(value)
 
 
 def _indicators(context: Mapping[str, Any]) -> str | None:
-    names = [_line(name) for name in _list(context.get("indicators")) if not isinstance(name, dict | list)]
+    names = [
+        printable_line(name) for name in _list(context.get("indicators")) if not isinstance(name, dict | list)
+    ]
     if not names:
         return None
     return f"{' + '.join(names)}{' solo' if context.get('composition') == 'solo' else ''}"
@@ -150,7 +175,7 @@ def _zigzag(context: Mapping[str, Any]) -> str | None:
 def _network(context: Mapping[str, Any]) -> str | None:
     layers = context.get("nn_architecture")
     if isinstance(layers, list) and layers:
-        return f"NN [{','.join(_line(size) for size in layers)}]"
+        return f"NN [{','.join(printable_line(size) for size in layers)}]"
     return None if not layers else f"NN {_scalar(layers) or ''}".rstrip()
 
 
@@ -160,19 +185,52 @@ def _other_values(values: Mapping[str, Any]) -> str:
     for name, value in values.items():
         if isinstance(value, list):
             if names := _names(value):
-                parts.append(f"{_line(name)} {names}")
+                parts.append(f"{printable_line(name)} {names}")
         elif value is not None and not isinstance(value, dict):
-            parts.append(f"{_line(name)} {_line(value)}")
+            parts.append(f"{printable_line(name)} {printable_line(value)}")
     return " | ".join(parts[:_PARTS])
 
 
 # what came of it
 
 
-def _results(results: Mapping[str, Any]) -> str:
-    accuracy = _accuracy(results)
-    sharpe = _number(results.get("sharpe_ratio"))
-    ratio = None if sharpe is None else f"Sharpe {sharpe:.2f}"
+def _verdict(record: Mapping[str, Any]) -> str | None:
+    """The verdict as it was given; what earlier versions of reviews called overfit rests on one trade."""
+    verdict = part_of(record, "assessment").get("verdict")
+    if record.get("source") == "review" and verdict == "overfit":
+        n = _number(
+            part_of(record, "results").get("evaluated", part_of(record, "results").get("total_trades"))
+        )
+        return "one trade carries it" if n is None else f"one trade of {n:,.0f} carries it"
+    return printable_line(verdict) if verdict else None
+
+
+def _sharpe(record: Mapping[str, Any]) -> str | None:
+    """The Sharpe ratio; a review's own only from as many days as its pages show it from, and called noisy below 30."""
+    sharpe = _number(part_of(record, "results").get("sharpe_ratio"))
+    if sharpe is None:
+        return None
+    days = _days(record)
+    if record.get("source") != "review" or days is None:
+        return f"Sharpe {sharpe:.2f}"
+    if days < _SHOWN_FROM:
+        return None
+    return f"Sharpe {sharpe:.2f} ({days:.0f} days{', noisy' if days < _NOISY_BELOW else ''})"
+
+
+def _days(record: Mapping[str, Any]) -> float | None:
+    """How many daily returns a review's ratios rest on: as it says, else as many days as its period has."""
+    stated = _number(part_of(record, "results").get("daily_returns"))
+    if stated is not None:
+        return stated
+    context = part_of(record, "context")
+    start, end = (moment(context.get(name)) for name in ("period_start", "period_end"))
+    return None if LONG_AGO in (start, end) else (end - start) / DAY
+
+
+def _results(record: Mapping[str, Any]) -> str:
+    results = part_of(record, "results")
+    accuracy, ratio = _accuracy(results), _sharpe(record)
     if accuracy:
         return " | ".join(part for part in (accuracy, ratio) if part)
     figures = [show(results[name]) for name, show in _MONEY.items() if name in results]
@@ -227,6 +285,6 @@ _MONEY: Final[dict[str, Callable[[Any], str | None]]] = {
     "evaluated": _count("outcomes"),
     "win_rate": _share("won"),
     "max_drawdown": _share("max drawdown"),
-    "evidence": lambda value: f"evidence {_line(value)}",
+    "evidence": lambda value: f"evidence {printable_line(value)}",
 }
 """Metrics of trading by the name they have in a record, in the order they are shown."""

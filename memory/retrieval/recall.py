@@ -18,7 +18,7 @@ from memory.episodic.factors import affect, boost, quality, recency, scale_at, s
 from memory.episodic.results import drawdown_state, results_of, streaks
 from memory.errors import RefusedError
 from memory.experience.hindsight import remembered, retrospectives
-from memory.experience.markers import markers_of
+from memory.experience.markers import markers_of, usual_outcome
 from memory.retrieval.candidates import belief_hits, plan_hits
 from memory.retrieval.hit import Filters, Hit
 from memory.retrieval.reasons import episode_reason
@@ -233,13 +233,15 @@ def _hits(
     episodes = {number: from_document(text) for number, text in ledger.numbered(conn, agent, numbers).items()}
     judged = bool(np.any(columns.judged[places] <= as_of))
     since = retrospectives(conn, agent, numbers, as_of) if judged else {}
-    parts = factors(columns, places, columns.until(as_of), as_of, settings)
+    known = columns.until(as_of)
+    parts = factors(columns, places, known, as_of, settings)
+    usual = usual_outcome(columns, known, settings) if since else None
     hits = []
     for i, number in enumerate(numbers):
         episode, hindsight = episodes[number], since.get(number)
         components: dict[str, Any] = {"Q": float(parts["Q"][i]), "Sim": float(scored.sim[best[i]])}
         components |= {name: float(values[i]) for name, values in parts.items() if name != "Q"}
-        marks = [] if hindsight is None else markers_of(episode, hindsight)
+        marks = [] if hindsight is None else markers_of(episode, hindsight, usual)
         hits.append(
             Hit(
                 id=episode.id,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import URL, Connection, Engine
 
-__all__ = ["Store", "open_store"]
+__all__ = ["Store", "is_there", "open_store"]
 
 _PATIENCE_S: Final = 30.0
 """How long a transaction waits for another process before it gives up, unless told otherwise."""
@@ -113,6 +113,12 @@ def open_store(
         store.close()
         raise
     return store
+
+
+def is_there(location: str) -> bool:
+    """Whether there is a database to open at a path or URL; a server counts as one, whether or not it answers."""
+    url = _url_of(location)
+    return url.drivername != "sqlite" or Path(url.database or "").expanduser().is_file()
 
 
 def _migrate(store: Store, components: Mapping[str, Sequence[Migration]]) -> None:

@@ -281,7 +281,7 @@ def test_a_folder_imported_into_itself_changes_nothing(tmp_path: Path) -> None:
 # in whatever order the reviews were finished
 
 
-def life_of(verdicts: Sequence[Any], tests: Sequence[bool]) -> list[Judgement]:
+def life_of(verdicts: Sequence[Any], tests: Sequence[bool], name: str = "H-7") -> list[Judgement]:
     """The reviews of consecutive weeks: what each says of the one hypothesis, and whether it tested it."""
     reviews = []
     for number, (verdict, is_test) in enumerate(zip(verdicts, tests, strict=True)):
@@ -290,7 +290,7 @@ def life_of(verdicts: Sequence[Any], tests: Sequence[bool]) -> list[Judgement]:
         claim = replace(
             claim,
             tests=is_test,
-            rationale=f"heuristic H-7, as long as a name may be, {'so ' * 12}first audited by {review.review}",
+            rationale=f"heuristic {name}, first audited by {review.review}",
         )
         reviews.append(replace(review, claims=(claim,)))
     return reviews
@@ -335,7 +335,9 @@ def test_records_do_not_depend_on_the_order_in_which_reviews_were_finished(data:
         st.lists(st.sampled_from([None, "validated", "refuted", "inconclusive"]), min_size=n, max_size=n)
     )
     tests = data.draw(st.lists(st.booleans(), min_size=n, max_size=n))
-    weeks = life_of(verdicts, tests)
+    weeks = life_of(
+        verdicts, tests, name="H-7 with a label as long as labels may be, longer than a line of YAML is"
+    )
     with TemporaryDirectory() as first, TemporaryDirectory() as second:
         in_order = registry(weeks, Path(first))
         assert registry(data.draw(st.permutations(weeks)), Path(second)) == in_order

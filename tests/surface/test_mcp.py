@@ -79,12 +79,14 @@ def test_over_stdio_the_tools_are_there_marked_and_answer(home: Path, retro: Ret
         assert all(tool.description and tool.annotations.open_world_hint is False for tool in listed.values())
 
         arguments = {"agent": "ada", "context": TRENDING, "k": 4, "as_of": "2026-03-05T12:00:00Z"}
-        recalled = data(await client.call_tool("recall_memories", arguments))
+        in_brief = data(await client.call_tool("recall_memories", arguments))
+        recalled = data(await client.call_tool("recall_memories", arguments | {"detail": True}))
         assert "untrusted" in recalled
         words = ("--context", json.dumps(TRENDING), "-k", "4", "--as-of", "2026-03-05T12:00:00Z", "--json")
         printed = retro("--db", home / "r.db", "recall", "--agent", "ada", *words).data
         assert recalled["memories"] == printed
         assert len(printed) == 4
+        assert [hit["id"] for hit in in_brief["memories"]] == [hit["id"] for hit in printed]
 
         assert data(await client.call_tool("get_agent_state", {}))["state"]["trades"] == 6
         assert len(data(await client.call_tool("get_behavioral_analysis", {}))["habits"]) == 1
@@ -242,7 +244,11 @@ def test_over_http_it_answers_the_same_several_askers_at_once(
 
         async def ask() -> None:
             answers.append(
-                data(await client.call_tool("recall_memories", {"agent": "ada", "context": TRENDING}))
+                data(
+                    await client.call_tool(
+                        "recall_memories", {"agent": "ada", "context": TRENDING, "detail": True}
+                    )
+                )
             )
 
         async with anyio.create_task_group() as group:

@@ -268,7 +268,7 @@ def test_records_are_imported_listed_and_made_into_a_prompt(retro: Retro) -> Non
     assert [hypothesis["id"] for hypothesis in retro("hypotheses", "--status", "refuted", "--json").data] == [
         "H_002"
     ]
-    prompt = retro("experiments", "prompt", "-n", "2").out
+    prompt = retro("experiments", "prompt", "-n", "2", "--full").out
     assert prompt.startswith(
         "## Experiment History\n\n### Recent Experiments (last 2)\n\n**exp_v15_2** (2025-12-03)\n"
     )

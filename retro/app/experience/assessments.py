@@ -38,13 +38,14 @@ __all__ = ["AssessmentDraft", "SavedAssessment", "save_assessment"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssessmentDraft:
-    """What an agent makes of an experiment, in its own words, as of an instant (`at`, microseconds).
+    """What an agent makes of an experiment, in its own words, as of an instant (`at`, microseconds); `agent` is who.
 
     `experiment` names a record that is there or is to be made; without it a new one is made, which needs `strategy`.
     """
 
     text: str
     at: int
+    agent: str | None = None
     strategy: str | None = None
     experiment: str | None = None
     context: Mapping[str, Any] = field(default_factory=dict)
@@ -109,7 +110,11 @@ def save_assessment(
             return extraction.answer
 
         parsed = record_assessment(record, draft.text, directory=where, ask=ask)
-    hypotheses = {hypothesis["id"]: hypothesis for hypothesis in read_hypotheses(where).records}
+    hypotheses = {
+        hypothesis["id"]: hypothesis
+        for hypothesis in read_hypotheses(where).records
+        if draft.agent in (None, hypothesis.get("agent") or draft.agent)
+    }
     mentioned = parsed.tested_hypothesis_ids
     return SavedAssessment(
         id=record.id,
@@ -140,4 +145,5 @@ def _record(where: Path, draft: AssessmentDraft) -> ExperimentRecord:
         context={**stored_record.get("context", {}), **draft.context},
         results={**stored_record.get("results", {}), **draft.results},
         source=str(stored_record.get("source") or "agent"),
+        agent=draft.agent,
     )

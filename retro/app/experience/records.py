@@ -10,8 +10,16 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from playbook import parse
-from retro.app.experience.signals import FEW_DECISIONS, heuristic_verdict, hypothesis_status, review_verdict
+from retro.app.experience.signals import (
+    FEW_DECISIONS,
+    heuristic_verdict,
+    hypothesis_status,
+    rests_on_one_outcome,
+    rests_on_one_trade,
+    review_verdict,
+)
 from retro.deliver.channel import Rejected, Retry, Sent
+from retro.figures import count
 from retro.kinds import KINDS
 from retro.periods import parse_instant
 from retro.report import RetrospectiveReport
@@ -155,6 +163,7 @@ def _review(report: RetrospectiveReport) -> dict[str, Any]:
             total_trades=len(closed),
             win_rate=wins / len(closed) if closed else None,
             sharpe_ratio=report.risk.sharpe,
+            daily_returns=None if report.risk.sharpe is None else report.risk.days,
             max_drawdown=report.risk.max_drawdown,
             inaction_superiority_rate=report.effectiveness.inaction_superiority_rate,
             effectiveness=report.effectiveness.score,
@@ -163,21 +172,26 @@ def _review(report: RetrospectiveReport) -> dict[str, Any]:
             "verdict": review_verdict(report),
             "observations": _words(report.what_worked, report.what_failed, report.hindsight),
             "hypotheses": [{"text": text, "status": "untested"} for text, _, _ in _proposed(report)],
-            "limitations": _limits(report),
+            "limitations": _limits(report, len(closed)),
             "capability_requests": [],
         },
         "source": "review",
     }
 
 
-def _limits(report: RetrospectiveReport) -> list[str]:
+def _limits(report: RetrospectiveReport, closed: int) -> list[str]:
     limits = []
+    if rests_on_one_trade(report):
+        limits.append(f"one of {count(closed, 'trade')} made all of its net gain")
     if report.resolved_decisions < FEW_DECISIONS:
-        limits.append(f"only {report.resolved_decisions} resolved decisions")
+        limits.append(f"only {count(report.resolved_decisions, 'resolved decision')}")
     if report.data_quality.provisional:
         limits.append("provisional: marks are missing or old")
     if report.data_quality.implausible:
-        limits.append(f"{len(report.data_quality.implausible)} positions are implausible and left out")
+        implausible = len(report.data_quality.implausible)
+        limits.append(
+            f"{count(implausible, 'position')} {'is' if implausible == 1 else 'are'} implausible; no gain of theirs counts"
+        )
     return limits
 
 
@@ -228,7 +242,15 @@ def _heuristic(report: RetrospectiveReport, rows: Sequence[HeuristicReport]) -> 
                 *(f"{role_row.role}: {role_row.recommendation.reason}" for role_row in rows)
             ),
             "hypotheses": [],
-            "limitations": [f"cited together with {partners}: not separable"] if partners else [],
+            "limitations": [
+                *([f"cited together with {partners}: not separable"] if partners else []),
+                *(
+                    f"as {role_row.role} one of {count(role_row.evaluated_count, 'outcome')} carries it:"
+                    f" {role_row.recommendation_without_largest} without it"
+                    for role_row in rows
+                    if rests_on_one_outcome(role_row)
+                ),
+            ],
             "capability_requests": [],
         },
         "source": "review",
@@ -255,6 +277,9 @@ def _claim(report: RetrospectiveReport, rows: Sequence[HeuristicReport], whole: 
             n=row.evidence_n,
             recommendation=row.recommendation.kind,
             interval=row.interval,
+            period_n=row.evaluated_count,
+            unit=report.base_currency,
+            one_outcome=True if rests_on_one_outcome(row) else None,
         ),
     )
 

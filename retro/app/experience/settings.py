@@ -54,4 +54,8 @@ def registry_of(config: Config) -> memory.Registry:
 
 def memory_settings(config: Config, capital: float | None = None) -> memory.Settings:
     """The memory as the owner configured it; `capital` is what the agent began with."""
-    return memory.Settings(registry=registry_of(config), capital=capital)
+    return memory.Settings(
+        registry=registry_of(config),
+        capital=capital,
+        usual_outcomes=config.retrospective.heuristic_threshold_unit is None,
+    )

@@ -13,7 +13,14 @@ if TYPE_CHECKING:
     from memory.records.hypothesis import Status
     from retro.report import HeuristicReport, RetrospectiveReport
 
-__all__ = ["FEW_DECISIONS", "heuristic_verdict", "hypothesis_status", "review_verdict"]
+__all__ = [
+    "FEW_DECISIONS",
+    "heuristic_verdict",
+    "hypothesis_status",
+    "rests_on_one_outcome",
+    "rests_on_one_trade",
+    "review_verdict",
+]
 
 FEW_DECISIONS: Final = 10
 """Fewer resolved decisions than this are no strong signal, whatever their figures."""
@@ -21,23 +28,32 @@ _SURE: Final = 0.95
 
 
 def review_verdict(report: RetrospectiveReport) -> Verdict:
-    """`overfit`: one trade carries it; `strong_signal`: it gained, acting beat doing nothing, and luck is unlikely."""
+    """`strong_signal`: it gained, acting beat doing nothing, and luck is unlikely; one trade that carries it is weak."""
     gained = report.pnl.total > 0 and (report.effectiveness.sum_vs_inaction or 0.0) > 0
     if not gained:
         return "no_signal"
-    if (report.breakdowns.concentration or 0.0) >= 1.0:
-        return "overfit"
     strong = (report.risk.psr or 0.0) >= _SURE and report.resolved_decisions >= FEW_DECISIONS
-    return "strong_signal" if strong else "weak_signal"
+    return "strong_signal" if strong and not rests_on_one_trade(report) else "weak_signal"
+
+
+def rests_on_one_trade(report: RetrospectiveReport) -> bool:
+    """Whether the largest gain alone is as much as the whole net gain."""
+    return (report.breakdowns.concentration or 0.0) >= 1.0
 
 
 def heuristic_verdict(row: HeuristicReport) -> Verdict:
-    """What a review's test of one heuristic showed; `overfit`: kept for one trade that carries it."""
+    """What a review's test of one heuristic showed; nothing, where it would be kept for one outcome that carries it."""
     if row.evidence == "supported" and row.gains:
         return "strong_signal"
-    if row.recommendation.kind == "keep" and row.recommendation_without_largest in ("demote", "investigate"):
-        return "overfit"
+    if rests_on_one_outcome(row):
+        return "no_signal"
     return "weak_signal" if row.evidence == "suggestive" and row.gains else "no_signal"
+
+
+def rests_on_one_outcome(row: HeuristicReport) -> bool:
+    """Whether it would be kept for one outcome alone."""
+    without = row.recommendation_without_largest
+    return row.recommendation.kind == "keep" and without in ("demote", "investigate")
 
 
 def hypothesis_status(row: HeuristicReport) -> Status | None:

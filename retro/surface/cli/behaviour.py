@@ -188,7 +188,9 @@ def _print_markers(documents: Sequence[dict[str, Any]], unit: str) -> None:
         call.out(
             _plain(f"{sure}  {marker['at'][:10]}  {marker['episode']}  {where or 'no situation was stated'}")
         )
-    call.say(f"Regret: lost to doing nothing; MissedExit: left at the wrong moment; 100% from 10 {unit} up")
+    is_in_unit = all(marker["scale"] == 1.0 for marker in documents)
+    size = f"10 {unit}" if is_in_unit else "10 usual outcomes of the agent"
+    call.say(f"Regret: lost to doing nothing; MissedExit: left at the wrong moment; 100% from {size} up")
 
 
 def plans(

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from memory.records import Trouble
+    from retro.app.questions.experience import Experience
+    from retro.app.questions.records import ExperimentHistory, RecordsQuestion
 
 __all__ = ["add_to"]
 
@@ -29,6 +31,9 @@ experiments_app = typer.Typer(
 )
 
 Count = Annotated[int, typer.Option("-n", metavar="N", min=0, help="how many of the newest")]
+Whose = Annotated[
+    str | None, typer.Option("--agent", metavar="A", help="whose; needed when there are several")
+]
 
 
 def add_to(parent: typer.Typer) -> None:
@@ -50,16 +55,15 @@ def experiments(
     n: Annotated[
         int | None, typer.Option("-n", metavar="N", min=0, help="only the newest  [default: all]")
     ] = None,
+    agent: Whose = None,
 ) -> None:
-    """List the experiments, newest first; damaged files are named.
+    """List an agent's experiments, newest first; damaged files are named.
 
-    Example: retro experiments -n 5
+    Example: retro experiments --agent ada -n 5
     """
-    from retro.app.questions.records import ExperimentsQuestion, experiment_history
-
     if context.invoked_subcommand is not None:
         return
-    history = experiment_history(call.config.memory.directory, ExperimentsQuestion(n))
+    history = _history(agent, n)
     if call.json:
         call.out_json(history.records)
     elif history.records:
@@ -67,6 +71,38 @@ def experiments(
     elif not history.troubles:
         call.say("no experiments yet; weekly and epoch reviews of `retro run` write them")
     _complain(history.troubles)
+
+
+def _experience() -> Experience | None:
+    """The memory, where there is a database: records are files, and asking for them makes none."""
+    from retro.app.questions.experience import Experience
+    from retro.store.database import is_there
+
+    return Experience(call.store, call.config) if is_there(call.config.store.url) else None
+
+
+def _question(agent: str | None, n: int | None = None) -> RecordsQuestion:
+    from retro.app.questions.records import RecordsQuestion
+
+    experience = _experience()
+    return RecordsQuestion(agent=agent, known=experience.agents() if experience else (), n=n)
+
+
+def _history(agent: str | None, n: int | None) -> ExperimentHistory:
+    from retro.app.questions.records import experiment_history
+
+    history = experiment_history(call.config.memory.directory, _question(agent, n))
+    _note_nobodys(history)
+    return history
+
+
+def _note_nobodys(history: ExperimentHistory) -> None:
+    if history.nobodys:
+        from retro.figures import count
+
+        call.say(
+            f"left out {count(history.nobodys, 'record')} that name no agent; write `agent: NAME` into them"
+        )
 
 
 def _print_experiments(records: Sequence[dict[str, Any]]) -> None:
@@ -101,18 +137,25 @@ def _about(record: dict[str, Any]) -> str:
 
 
 @experiments_app.command("prompt")
-def prompt(n: Count = 15) -> None:
-    """Print the section for an agent's next prompt: the newest experiments and the open hypotheses.
+def prompt(
+    n: Count = 15,
+    agent: Whose = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="every experiment and hypothesis, however long that gets")
+    ] = False,
+) -> None:
+    """Print the section for an agent's next prompt: rules, lessons, drawdown, what is open; at most 2,000 characters.
 
-    Example: retro experiments prompt -n 15
+    Example: retro experiments prompt --agent ada -n 15
     """
-    from retro.app.questions.records import ExperimentsQuestion, experiment_history
+    from retro.app.questions.brief import prompt_brief
 
-    history = experiment_history(call.config.memory.directory, ExperimentsQuestion(n))
+    history = _history(agent, n)
+    text = history.prompt() if full else prompt_brief(history, _experience())
     if call.json:
-        call.out_json({"prompt": history.prompt()})
+        call.out_json({"prompt": text})
     else:
-        call.out(history.prompt())
+        call.out(text)
     _complain(history.troubles)
 
 
@@ -169,16 +212,20 @@ def assess(
     results: Annotated[
         str, typer.Option("--results", metavar="JSON", help='its metrics, e.g. {"sharpe_ratio": 0.4}')
     ] = "{}",
+    agent: Whose = None,
 ) -> None:
     """Save an agent's assessment: a model reads it where there is a key, else its verdicts on H_001 and so on are read.
 
     Example: retro experiments assess notes.md --strategy breakout --results '{"win_rate": 0.54}'
     """
     from retro.app.experience.assessments import AssessmentDraft, save_assessment
+    from retro.app.questions.records import owner_of
+    from retro.figures import count
     from retro.surface.cli.memory import situation
 
     draft = AssessmentDraft(
         text=_prose(file),
+        agent=owner_of(call.config.memory.directory, _question(agent)),
         at=time.time_ns() // 1000,
         strategy=strategy,
         experiment=experiment,
@@ -190,13 +237,14 @@ def assess(
         call.out_json(saved.document())
         return
     parsed = saved.parsed
-    call.out(f"{saved.id}: {parsed.verdict or 'no verdict'}, {len(parsed.observations)} observations")
+    observations = count(len(parsed.observations), "observation")
+    call.out(f"{saved.id}: {parsed.verdict or 'no verdict'}, {observations}")
     for name, status in saved.tested.items():
         call.out(f"  {name} is {status or 'untested'}")
     for name in saved.audited:
         call.say(f"  {name} is audited by reviews: its status follows from their evidence")
     for name in saved.unknown:
-        call.say(f"  {name} is no hypothesis on record")
+        call.say(f"  {name} is no hypothesis on record of this agent")
     if parsed.why:
         call.say(f"note: {'read by the model; ' if parsed.source == 'model' else ''}{parsed.why}")
     call.say(f"next: {call.command('experiments', 'prompt')}")
@@ -224,21 +272,20 @@ def hypotheses(
         str | None,
         typer.Option("--status", metavar="S", help="only untested, validated, refuted or inconclusive ones"),
     ] = None,
+    agent: Whose = None,
 ) -> None:
-    """List the hypotheses: what is open, and what was settled by which experiments.
+    """List an agent's hypotheses: what is open, and what was settled by which experiments.
 
-    Example: retro hypotheses --status untested
+    Example: retro hypotheses --agent ada --status untested
     """
     from retro.app.questions.records import STATUSES
-    from retro.app.questions.records import experiments as read_experiments
     from retro.app.questions.records import hypotheses as read_hypotheses
 
     if status is not None and status not in STATUSES:
         raise UsageError(f"--status takes {', '.join(STATUSES)}")
-    directory = call.config.memory.directory
-    listing = read_hypotheses(directory, status)
-    troubles = (*read_experiments(directory).troubles, *listing.troubles)
-    records = listing.records
+    history = read_hypotheses(call.config.memory.directory, _question(agent), status)
+    _note_nobodys(history)
+    records, troubles = history.hypotheses.records, history.troubles
     if call.json:
         call.out_json(records)
     elif records:

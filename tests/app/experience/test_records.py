@@ -96,7 +96,7 @@ def judged(report: RetrospectiveReport, **row: Any) -> RetrospectiveReport:
                 "recommendation_without_largest": "demote",
             },
             "untested",
-            "overfit",
+            "no_signal",
         ),
     ],
 )

@@ -1,0 +1,50 @@
+"""What of one document among several is worth telling an agent; all of it is there when it asks for detail."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from retro.surface.mcp.size import brief
+
+__all__ = ["episode_in_brief", "experiment_item", "hypothesis_item", "memory_item", "review_item"]
+
+Document = dict[str, Any]
+
+_MEMORY: Final = (
+    "at", "strategy", "symbol", "direction", "pnl", "pnl_r", "retrospective_vs_inaction", "retrospective_regret", "tags",
+    "context", "reflection",
+)  # fmt: skip
+_UNTOLD: Final = ("agent", "heuristic", "rationale", "created", "tested_by")
+
+
+def memory_item(hit: Document) -> Document:
+    """A recalled memory without the components of its score."""
+    memory = hit["memory"]
+    told = {name: memory[name] for name in _MEMORY if name in memory} if hit["type"] == "episode" else memory
+    return {name: hit[name] for name in ("id", "type", "score", "reason")} | {"memory": brief(told, 5, 160)}
+
+
+def review_item(review: Document) -> Document:
+    """A review as it stands in the ledger."""
+    return {name: review[name] for name in ("id", "state", "revision", "period_end", "reason")}
+
+
+def hypothesis_item(entry: Document) -> Document:
+    """A hypothesis with the number of its tests instead of their names."""
+    tests = entry.get("tested_by")
+    told: Document = brief({name: value for name, value in entry.items() if name not in _UNTOLD}, 5, 160)
+    return told | {"tests": len(tests) if isinstance(tests, list) else 0}
+
+
+def experiment_item(record: Document) -> Document:
+    """An experiment as far as it fits among others."""
+    told: Document = brief(
+        {name: value for name, value in record.items() if name not in ("agent", "source")}, 3, 160
+    )
+    return {"id": record["id"]} | told
+
+
+def episode_in_brief(document: Document, items: int, characters: int) -> Document:
+    """An episode in brief; its list of amendments stands there even when it is empty."""
+    told: Document = brief(document, items, characters)
+    return {"amendments": []} | told
