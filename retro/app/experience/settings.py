@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from retro.accounting.wallet import statements
 from retro.app.experience.door import memory
+from retro.app.settlement.book import known_until
 from retro.app.settlement.settings import settings_of
-from retro.app.settlement.tracks import load_prices
+from retro.app.settlement.tracks import MarkReach, load_prices
 from retro.model import Equity
 from retro.store.facts import agents, events
 
@@ -37,7 +38,8 @@ def capital_of(conn: Connection, agent: str, config: Config) -> float | None:
     if stated is None or row is None:
         return None
     settings = settings_of(config, row, None)
-    prices = load_prices(conn, agent, settings, stated.balances or (), stated.at, stated.at)
+    reach = MarkReach(stated.at, stated.at, known_until(row))
+    prices = load_prices(conn, agent, settings, stated.balances or (), reach)
     worth = [statement.value for statement in statements([stated], prices)]
     return worth[0] if worth and worth[0] > 0 else None
 
