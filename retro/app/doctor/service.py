@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -95,11 +96,25 @@ def lock(house: Installation) -> Iterator[Check]:
 def _holder(path: Path) -> str | None:
     """Who holds the lock, asked of the kernel: to try the lock would be in the way of a service that starts."""
     try:
-        inode = str(path.stat().st_ino)
+        there = path.stat()
         rows = [line.split() for line in _LOCKS.read_text().splitlines()]
     except OSError:
         return None
-    return next((row[4] for row in rows if row[1] == "FLOCK" and row[5].rpartition(":")[2] == inode), None)
+    # an inode is one file of its device alone; the kernel writes MAJOR:MINOR:INODE, the device in hexadecimal
+    device = f"{os.major(there.st_dev):02x}:{os.minor(there.st_dev):02x}"
+    for row in rows:
+        place, _, inode = row[5].rpartition(":")
+        if row[1] == "FLOCK" and inode == str(there.st_ino) and (place == device or _has_open(row[4], there)):
+            return row[4]
+    return None
+
+
+def _has_open(process: str, file: os.stat_result) -> bool:
+    """Whether a process has a file open: some file systems show the kernel another device than they show us."""
+    try:
+        return any(os.path.samestat(handle.stat(), file) for handle in Path("/proc", process, "fd").iterdir())
+    except OSError:  # it has ended, or is another user's
+        return False
 
 
 def schedule(house: Installation) -> Iterator[Check]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +86,32 @@ def test_who_holds_the_database_is_told_and_not_disturbed(tmp_path: Path) -> Non
     assert lock_findings == [("ok", f"a service works on the database (process {os.getpid()})")]
     lock.release()
     assert findings(checks_service.lock(house(MONDAY, store))) == [("ok", "no service holds the database")]
+    store.close()
+
+
+def test_a_lock_on_another_device_is_not_ours_whatever_its_inode(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An inode number is unique on its device alone: a stranger's lock of the same number holds nothing here."""
+    database = tmp_path / "r.db"
+    store = open_store(str(database))
+    Instance.of(database).release()
+    there = database.with_name("r.db.lock").stat()
+    ended = subprocess.run(
+        [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True
+    )
+    shown = tmp_path / "locks"
+    monkeypatch.setattr(checks_service, "_LOCKS", shown)
+    for device, finding in (
+        ("ff:ff", "no service holds the database"),
+        (
+            f"{os.major(there.st_dev):02x}:{os.minor(there.st_dev):02x}",
+            f"a service works on the database (process {ended.stdout.decode().strip()})",
+        ),
+    ):
+        row = f"1: FLOCK  ADVISORY  WRITE {ended.stdout.decode().strip()} {device}:{there.st_ino} 0 EOF"
+        shown.write_text(f"{row}\n1: -> FLOCK  ADVISORY  WRITE 7 {device}:{there.st_ino} 0 EOF\n")
+        assert findings(checks_service.lock(house(MONDAY, store))) == [("ok", finding)]
     store.close()
 
 
