@@ -86,6 +86,13 @@ class DailyBooks:
         i, j = self.index(start), self.index(end)
         return {name: fsum(day.get(name, 0.0) for day in self.days[i:j]) for name in COMPONENTS}
 
+    def is_unpriced(self, day: int) -> bool:
+        """Whether nothing moved on a day (its place on the grid) on which an open position had no price: not known, not 0."""
+        bare = any(
+            not (column[day].is_priced and column[day + 1].is_priced) for column in self.states.values()
+        )
+        return bare and not any(self.days[day].values())
+
     def position_pnl(self, position: str, start: int, end: int) -> float:
         """What one position made in [start, end)."""
         states = self.states[position]

@@ -222,6 +222,16 @@ class Prices:
         dollars = {symbol.upper(), self.base_currency.upper()} <= DOLLARS
         return dollars and not self.dealt(symbol) and not len(self.line(symbol).t)
 
+    def has_mark(self, symbol: str) -> bool:
+        """Whether a mark prices the symbol, or it needs none; what only fills were told of has no price of its own."""
+        return symbol == self.base_currency or bool(len(self.line(symbol).t)) or self.at_par(symbol)
+
+    def miss(self, symbol: str) -> None:
+        """Note that an open position cannot be priced for want of any mark of the symbol."""
+        for symbols in self._watchers:
+            symbols.add(symbol)
+        self.unreliable.setdefault(symbol, "no mark; open positions in it are not priced")
+
     def rate(self, symbol: str, at: int) -> float:
         """What one unit of an instrument's quote is worth."""
         _, quote = base_and_quote(symbol)

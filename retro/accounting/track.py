@@ -136,14 +136,30 @@ class StatePoint:
         """Whether anything is inside."""
         return bool(self.principal or self.claims or self.bundle or self.pool)
 
+    def is_priced(self, prices: Prices) -> bool:
+        """Whether everything held has a mark; what has none is noted."""
+        held = [
+            asset for part in (self.principal, self.claims) for asset, quantity in part.items() if quantity
+        ]
+        if self.pool is not None:
+            held = [self.pool.token0, self.pool.token1, *held]
+        bare = [asset for asset in held if not prices.has_mark(asset)]
+        for asset in bare:
+            prices.miss(asset)
+        return not bare
+
 
 class Valuation(NamedTuple):
-    """A valuation: worth of everything held, unrealised price move against basis, impermanent loss."""
+    """A valuation: worth of everything held, unrealised price move against basis, impermanent loss.
+
+    `is_priced` False: something held has no mark at all. It then stands at what it cost, so that it moves no sum.
+    """
 
     value: float
     unrealized: float
     il: float
     pnl: float
+    is_priced: bool = True
 
 
 @dataclass(slots=True)
@@ -235,6 +251,8 @@ class PositionHistory:
         knot = self.knot_before(boundary)
         if knot is None:
             return Valuation(0.0, 0.0, 0.0, 0.0)
+        if not knot.is_priced(prices):
+            return Valuation(knot.basis, 0.0, 0.0, knot.basis + knot.cash - knot.gas, is_priced=False)
         at = min(boundary, marks_until)
         principal = self._principal(knot, boundary, at, prices)
         claims = _worth(knot.claims, at, prices)
@@ -294,6 +312,9 @@ class PositionHistory:
             chosen = which == i
             knot, at = self.knots[int(i)], times[chosen]
             total = np.full(len(at), knot.cash - knot.gas if with_cash else 0.0)
+            if not knot.is_priced(prices):
+                out[chosen] = total + knot.basis
+                continue
             quantities = dict(knot.claims)
             if knot.pool is not None:
                 total += _pool_worth(knot.pool, at, prices)

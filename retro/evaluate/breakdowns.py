@@ -96,6 +96,7 @@ def breakdowns(
     drag = kernel.fee_drag(table.pnl, fees, running) if closed else None
     concentration = kernel.concentration(table.pnl) if closed else None
     disposition = _disposition(closed, tracks, books, period, zone)
+    calendar = _calendar(books, period, zone)
     buckets = {
         "by_instrument": rows([p.instrument for p in closed]),
         "by_side": rows([p.side for p in closed]),
@@ -123,8 +124,8 @@ def breakdowns(
         pgr=disposition.pgr,
         plr=disposition.plr,
         longest_losing_streak=kernel.longest_losing_streak(column(p.final_pnl for p in ordered)),
-        calendar=_calendar(books, period, zone),
-        reasons=_reasons(figures, buckets),
+        calendar=calendar,
+        reasons=_reasons(figures, buckets) | _of_days(calendar),
     )
 
 
@@ -136,6 +137,12 @@ def _reasons(figures: Mapping[str, float | None], buckets: Mapping[str, Sequence
     return {name: why for name, why in (_OF_ALL | _OF_A_ROW).items() if name in nulls}
 
 
+def _of_days(calendar: Sequence[CalendarDay]) -> dict[str, str]:
+    """Why days of the calendar have no result."""
+    absent = any(day.pnl is None for day in calendar)
+    return {"calendar.pnl": "nothing moved while an open position had no price"} if absent else {}
+
+
 def _local(instant: str, zone: ZoneInfo) -> tuple[int, int]:
     local = datetime.fromtimestamp(parse_instant(instant) // 1_000_000, tz=UTC).astimezone(zone)
     return local.hour, local.weekday()
@@ -144,7 +151,10 @@ def _local(instant: str, zone: ZoneInfo) -> tuple[int, int]:
 def _calendar(books: DailyBooks, period: Period, zone: ZoneInfo) -> list[CalendarDay]:
     i, j = books.index(period.start), books.index(period.end)
     return [
-        CalendarDay(date=day_of(books.boundaries[k], zone).isoformat(), pnl=books.plausible_pnl[k])
+        CalendarDay(
+            date=day_of(books.boundaries[k], zone).isoformat(),
+            pnl=None if books.is_unpriced(k) else books.plausible_pnl[k],
+        )
         for k in range(i, j)
     ]
 
@@ -159,7 +169,7 @@ def _disposition(
     sold = {
         p.position_id: (p.final_pnl, day_of(parse_instant(p.exit_at), zone).toordinal())
         for p in closed
-        if p.exit_at
+        if p.exit_at and p.final_pnl is not None
     }
     paper, paper_day = [], []
     i, j = books.index(period.start), books.index(period.end)
@@ -170,7 +180,8 @@ def _disposition(
             still_open = track.opened_at < boundary and (
                 track.closed_at is None or track.closed_at >= boundary
             )
-            if still_open and track.flagged_at is None:
-                paper.append(books.states[track.position.position][k + 1].pnl)
+            state = books.states[track.position.position][k + 1]
+            if still_open and track.flagged_at is None and state.is_priced:
+                paper.append(state.pnl)
                 paper_day.append(day_of(books.boundaries[k], zone).toordinal())
     return kernel.disposition([v for v, _ in sold.values()], [d for _, d in sold.values()], paper, paper_day)

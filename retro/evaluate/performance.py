@@ -143,10 +143,13 @@ def returns(inputs: Inputs, start: int, end: int) -> NDArray[np.float64]:
     """Time-weighted return of each day of [start, end), NaN where it has none.
 
     It begins with the instant at which the capital is known: before it nothing is there. What only impossible fills gained
-    is left out of equity.
+    is left out of equity, and a day on which nothing moved has none while something open has no price.
     """
     levels = _levels(inputs, start, end)
-    return kernel_returns.chained(kernel_returns.stretches(levels.level, levels.flow), levels.edges)
+    daily = kernel_returns.chained(kernel_returns.stretches(levels.level, levels.flow), levels.edges)
+    first = inputs.books.index(start)
+    daily[[inputs.books.is_unpriced(first + day) for day in range(len(daily))]] = np.nan
+    return daily
 
 
 def _marked_drawdown(inputs: Inputs) -> float | None:
@@ -231,8 +234,8 @@ def _whole_period(inputs: Inputs, daily: NDArray[np.float64]) -> _Whole:
     missing = int(len(daily) - len(shown))
     if missing and len(shown):
         reasons["days"] = (
-            f"{missing} of {len(daily)} days have no return: no money was there, or a stretch between the owner's flows"
-            " began at 0 or below"
+            f"{missing} of {len(daily)} days have no return: no money was there, a stretch between the owner's flows"
+            " began at 0 or below, or nothing moved while an open position had no price"
         )
     return _Whole(figures, reasons)
 
@@ -250,7 +253,7 @@ def equity_curve(inputs: Inputs) -> list[EquityDay]:
             EquityDay(
                 at=format_instant(books.boundaries[k]),
                 equity=books.equity[k] if inputs.capital_known else None,
-                pnl=None if first else books.plausible_pnl[k - 1],
+                pnl=None if first or books.is_unpriced(k - 1) else books.plausible_pnl[k - 1],
                 flow=0.0 if first else books.flows[k - 1],
                 growth=growth if isfinite(growth) else None,
             )

@@ -35,6 +35,7 @@ from retro.report import (
     Provenance,
     RetrospectiveReport,
     Risk,
+    Unpriced,
 )
 from retro.report.form import finite_figures
 from retro.report.lines import COMPONENTS, IMPLAUSIBLE, SIGNS
@@ -51,8 +52,9 @@ __all__ = ["Inputs", "Options", "build", "citations_of", "retrospective_of"]
 
 _WITHOUT_GROWTH: Final = (
     "the first boundary ends no day; nor has a day a return before the capital is known, or where a stretch between the"
-    " owner's flows began at 0 or below"
+    " owner's flows began at 0 or below, or nothing moved while an open position had no price"
 )
+_WITHOUT_RESULT: Final = "the first boundary ends no day; and where nothing moved while an open position had no price the result is not known"
 
 
 @finite_figures()
@@ -140,10 +142,21 @@ def _quality(inputs: Inputs, pnl: PnlAttribution, tracks: Sequence[PositionHisto
     return DataQuality(
         warnings=warnings,
         implausible=flagged,
+        unpriced=_unpriced(inputs, tracks),
         quarantined=inputs.quarantined,
         missing_marks=missing,
         provisional=bool(missing),
     )
+
+
+def _unpriced(inputs: Inputs, tracks: Sequence[PositionHistory]) -> list[Unpriced]:
+    """The positions of the report that are open at its end and have no mark at all."""
+    out = []
+    for name in sorted(track.position.position for track in tracks):
+        state = inputs.books.states[name][inputs.books.index(inputs.period.end)]
+        if not state.is_priced:
+            out.append(Unpriced(position_id=name, cost=abs(state.value) or None))
+    return out
 
 
 def _disbelieved_marks(inputs: Inputs) -> list[str]:
@@ -206,7 +219,7 @@ def _reasons(inputs: Inputs, pnl: PnlAttribution) -> dict[str, str]:
         reasons["pnl.slippage"] = NO_SLIPPAGE
     if pnl.slippage_mark_age_s is None:
         reasons["pnl.slippage_mark_age_s"] = "no mark was needed"
-    reasons["equity.pnl"] = "the first boundary ends no day"
+    reasons["equity.pnl"] = _WITHOUT_RESULT
     reasons["equity.growth"] = _WITHOUT_GROWTH
     if not inputs.capital_known:
         reasons["equity"] = "the agent's capital is not known"

@@ -103,7 +103,7 @@ def _worked(report: RetrospectiveReport, extremes: Extremes | None, money: Money
         )
     if _over_market(report) > 0:
         sentences.append(_market(report))
-    if extremes is not None and extremes.best.period_pnl > 0:
+    if extremes is not None and (extremes.best.period_pnl or 0.0) > 0:
         amount = money.change(extremes.best.period_pnl)
         sentences.append(f"The best position was {_named(extremes.best)}, {amount} in the period.")
     keep_rows = [row for row in report.heuristic_performance if row.recommendation.kind == "keep"]
@@ -143,7 +143,7 @@ def _failed(report: RetrospectiveReport, extremes: Extremes | None, money: Money
         )
     if _over_market(report) < 0:
         sentences.append(_market(report))
-    if extremes is not None and extremes.worst.period_pnl < 0:
+    if extremes is not None and (extremes.worst.period_pnl or 0.0) < 0:
         amount = money.change(extremes.worst.period_pnl)
         sentences.append(f"The worst position was {_named(extremes.worst)}, {amount} in the period.")
     wanted = [r for r in report.heuristic_performance if r.recommendation.kind in {"demote", "investigate"}]

@@ -207,7 +207,7 @@ def _ground(slots: Slots, texts: list[str]) -> Ground:
 
 def _weight(p: PositionRetrospective) -> tuple[float, str]:
     """Positions that moved most, or left most behind, first."""
-    return -max(abs(p.period_pnl), abs(p.final_pnl), p.regret or 0.0), p.position_id
+    return -max(abs(p.period_pnl or 0.0), abs(p.final_pnl or 0.0), p.regret or 0.0), p.position_id
 
 
 def _doubt(row: HeuristicReport) -> tuple[float, str, str]:

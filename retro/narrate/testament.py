@@ -45,7 +45,7 @@ def _joined(*parts: str) -> str:
 
 def _totals(report: RetrospectiveReport, money: MoneyStyle) -> str:
     closed = [p for p in report.believed_positions if not p.open]
-    won = sum(p.final_pnl > 0 for p in closed)
+    won = sum((p.final_pnl or 0.0) > 0 for p in closed)
     share = f", {percent(won / len(closed))} of them with a gain" if closed else ""
     total = f"In its whole life it made {money.change(report.pnl.believed)}"
     return f"{total} over {count(len(closed), 'closed position')}{share}."

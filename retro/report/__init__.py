@@ -20,6 +20,7 @@ from retro.report.period import (
     Narrative,
     Provenance,
     RetrospectiveReport,
+    Unpriced,
 )
 from retro.report.position import Checkpoint, Cites, EntryPrediction, PathPoint, PositionRetrospective
 
@@ -49,5 +50,6 @@ __all__ = [
     "Recommendation",
     "RetrospectiveReport",
     "Risk",
+    "Unpriced",
     "dump",
 ]

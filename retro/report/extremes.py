@@ -27,8 +27,14 @@ class Extremes:
 
 
 def extremes_of(positions: Iterable[PositionRetrospective]) -> Extremes | None:
-    """The best and the worst of the believed positions, None where there is none; ties go by id, so that they last."""
-    ranked = sorted((p for p in positions if p.is_believed), key=lambda p: (p.period_pnl, p.position_id))
+    """The best and the worst of the believed positions that have a price, None where there is none.
+
+    Ties go by id, so that they last.
+    """
+    priced = [
+        (p.period_pnl, p.position_id, p) for p in positions if p.is_believed and p.period_pnl is not None
+    ]
+    ranked = [p for *_, p in sorted(priced, key=lambda row: row[:2])]
     if not ranked:
         return None
     still = not any(p.period_pnl for p in ranked)

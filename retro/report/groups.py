@@ -28,7 +28,7 @@ class CalendarDay(Document):
     """One day of the owner's calendar."""
 
     date: str
-    pnl: float
+    pnl: float | None
 
 
 class Breakdowns(Document):

@@ -23,6 +23,7 @@ __all__ = [
     "Narrative",
     "Provenance",
     "RetrospectiveReport",
+    "Unpriced",
 ]
 
 
@@ -108,11 +109,19 @@ class Implausible(Document):
     pnl: float
 
 
+class Unpriced(Document):
+    """An open position without any mark: it has no PnL and is in no headline, day or rate."""
+
+    position_id: str
+    cost: float | None = Field(description="what is held of it cost; null where not even that is known")
+
+
 class DataQuality(Document):
     """What to keep in mind when reading the numbers."""
 
     warnings: list[str]
     implausible: list[Implausible]
+    unpriced: list[Unpriced] = Field(default=[])
     quarantined: int = Field(description="foreign rows that could not be used, see `retro faults`")
     missing_marks: list[str]
     provisional: bool

@@ -68,8 +68,8 @@ class PositionRetrospective(Document):
     exit_price: float | None
     quantity: float | None
     notional: float | None
-    final_pnl: float
-    period_pnl: float
+    final_pnl: float | None
+    period_pnl: float | None
     pnl_r: float | None
     pnl_trajectory: list[Checkpoint]
     mfe: float | None
@@ -105,9 +105,14 @@ class PositionRetrospective(Document):
     )
 
     @property
+    def is_priced(self) -> bool:
+        """Whether something says what it is worth: an open position without any mark has no PnL."""
+        return self.final_pnl is not None
+
+    @property
     def is_believed(self) -> bool:
         """Whether its figures may enter a rate, an audit or a ranking; the gain of an implausible one may not."""
-        return self.counts(self.final_pnl)
+        return self.final_pnl is None or self.counts(self.final_pnl)
 
     def counts(self, outcome: float) -> bool:
         """Whether an outcome of it is believed: of an implausible position its losses are, unless it was rejected."""

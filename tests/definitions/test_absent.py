@@ -172,7 +172,7 @@ def test_positions_wallet_and_costs_add_up_to_the_total(life: Life) -> None:
         hours = (24, 48, WEEK - 1)[(life.day(0), life.day(1), life.week()).index(document)]
         start = 24 if document.period_start.startswith("2026-01-06") else 0
         wallet = (hours - start) / 4
-        positions = sum(p.period_pnl for p in document.positions)
+        positions = sum(p.period_pnl or 0.0 for p in document.positions)
         assert document.pnl.total == approx(positions + wallet - costs)
 
 
@@ -187,7 +187,7 @@ def test_gas_after_the_exit_is_named_where_its_position_is_not_listed(life: Life
     life.until(3 * WEEK)
     week = life.week(1)
     assert week.pnl.total == approx(-5)
-    assert sum(p.period_pnl for p in week.positions) == approx(-2)
+    assert sum(p.period_pnl or 0.0 for p in week.positions) == approx(-2)
     assert [p.position_id for p in week.positions] == ["coming"]
     assert [w for w in week.data_quality.warnings if w.startswith("left: -3.00 USDC")] != []
     assert life.week(0).data_quality.warnings == []

@@ -273,6 +273,7 @@ def test_snapshots_alone_give_the_extremes(life: Life) -> None:
     paid = x * 2000 + y
     assert p.final_pnl == approx(0.9 * 2060 + 4120 - paid)
     at_two, at_four = 2010 + 4005 - paid, 5930 - paid
+    assert p.final_pnl is not None
     assert (p.mfe, p.mae) == (
         approx(max(0, at_two, at_four, p.final_pnl)),
         approx(min(0, at_two, at_four, p.final_pnl)),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from retro.present.page.report import page_of_report
 from retro.report import dump
 from retro.store.database import open_store
 from tests.worlds.lives import live, report
@@ -49,15 +50,81 @@ def test_it_is_provisional_and_says_which_price_it_is(unpriced_life: Life) -> No
     assert document.data_quality.missing_marks == ["ARB: no mark, fill price used"]
 
 
-def test_an_open_position_is_worth_the_last_fill_of_another_one(life: Life) -> None:
-    """ "a" bought at 100 and stays; "z" sold the same coin at 130 weeks ago."""
+def test_an_open_position_without_any_mark_has_no_result_whatever_others_fetched(life: Life) -> None:
+    """ "a" bought at 100 and stays; "z" sold the same coin at 130 weeks ago: no price of today."""
     life.open(1, "a")
-    life.fill(1, "a", "buy", 1, 100)
+    life.fill(1, "a", "buy", 1, 100, fee=2)
     life.trade("z", (2, 100), (4, 130))
     life.until(3 * WEEK)
-    assert [life_of(life.week(week), "a").final_pnl for week in range(3)] == approx([30, 30, 30])
-    assert life.position("a").final_pnl == approx(30)
-    assert components(life.week(2).pnl) == {}
+    for week in range(3):
+        document = life.week(week)
+        a = life_of(document, "a")
+        absent = (a.final_pnl, a.period_pnl, a.vs_inaction, a.vs_cash, a.mfe, a.mae, a.regret, a.path)
+        assert absent == (None, None, None, None, None, None, None, [])
+        assert a.flags[-1] == "unpriced"
+        assert (
+            a.reasons["final_pnl"]
+            == a.reasons["vs_inaction"]
+            == "it is open, and no mark says what it is worth"
+        )
+        assert [(row.position_id, row.cost) for row in document.data_quality.unpriced] == [("a", approx(102))]
+        assert document.pnl.total == approx(30 if week == 0 else 0)
+    assert life.position("a").final_pnl is None
+
+
+def unmarked_week(life: Life) -> Life:
+    """Four trades closed on Tuesday for -94.97 in all, ten of 81.24 each open since Wednesday, nothing marked."""
+    life.tell(0, "equity", value=5000)
+    for i, exit_price in enumerate((80, 90, 75, 60.03)):
+        life.trade(f"t{i}", (25 + i, 100), (30 + i, exit_price), instrument="ETH/USDC")
+    for i in range(10):
+        life.open(50 + i, f"o{i}", instrument=f"C{i}/USDC")
+        life.fill(50 + i, f"o{i}", "buy", 2, 40.5, fee=0.24)
+    life.until(WEEK)
+    return life
+
+
+def test_the_headline_says_what_was_realised_and_what_cannot_be_priced(life: Life) -> None:
+    document = unmarked_week(life).week()
+    assert document.pnl.total == approx(-94.97)
+    headline = page_of_report(document).headline
+    assert headline.result == "Realised -94.97 USDC; 10 open positions cannot be priced (cost 812.40 USDC)"
+    facts = {fact.label: fact.value for fact in headline.facts}
+    assert facts["Best position"] == "-10.00 USDC"
+    assert facts["Worst position"] == "-39.97 USDC"
+
+
+def test_a_day_of_holdings_without_a_price_is_not_nought(life: Life) -> None:
+    """Monday nothing is held: 0. Tuesday lost. From Wednesday on ten positions are open, and nobody knows."""
+    document = unmarked_week(life).week()
+    expected = [approx(0), approx(-94.97), None, None, None, None, None]
+    assert [day.pnl for day in document.breakdowns.calendar] == expected
+    assert [day.pnl for day in document.equity] == [None, *expected]
+    assert [day.growth for day in document.equity] == [None, approx(0), approx(-94.97 / 5000), *[None] * 5]
+    assert "had no price" in document.breakdowns.reasons["calendar.pnl"]
+    assert "had no price" in document.reasons["equity.pnl"]
+
+
+def test_paper_losses_that_nobody_can_price_are_in_no_pgr_or_plr(life: Life) -> None:
+    """Sold at a loss on Tuesday while one coin, fee 3, had no price: of the losses that are known all were realised."""
+    life.open(1, "o", instrument="C/USDC")
+    life.fill(1, "o", "buy", 1, 50, fee=3)
+    life.trade("t", (25, 100), (30, 80))
+    life.until(WEEK)
+    breakdowns = life.week().breakdowns
+    assert (breakdowns.pgr, breakdowns.plr) == (None, approx(1))
+
+
+def test_days_add_up_to_the_week_when_an_unmarked_position_is_left(life: Life) -> None:
+    """Bought Monday at 100, sold Thursday at 130: the whole 30 - 2 is Thursday's, in days and in the week."""
+    life.open(1, "p")
+    life.fill(1, "p", "buy", 1, 100, fee=1)
+    life.fill(80, "p", "sell", 1, 130, fee=1)
+    life.until(WEEK)
+    days = [life.day(day).pnl.total for day in range(7)]
+    assert days == approx([0, 0, 0, 28, 0, 0, 0])
+    assert life.week().pnl.total == approx(28)
+    assert [day.pnl for day in life.week().breakdowns.calendar] == [None, None, None, approx(28), 0, 0, 0]
 
 
 def test_settling_step_by_step_finds_the_same_fills(unpriced_life: Life, tmp_path: Path) -> None:
@@ -121,8 +188,11 @@ def test_a_quote_that_nothing_prices_is_flagged_and_named(life: Life) -> None:
     assert day.effectiveness.inaction_superiority_rate is None
 
 
-def test_what_flows_were_said_to_be_worth_is_a_price_where_nothing_else_is(life: Life) -> None:
-    """A pool of FOO, staked BAR and a present of BAZ, none with a mark, all with a value: worth that, also weeks later."""
+def test_what_flows_were_said_to_be_worth_is_what_they_cost_where_nothing_else_is(life: Life) -> None:
+    """A pool of FOO, staked BAR and a present of BAZ, none with a mark, all with a value: that stands, also weeks later.
+
+    It says what was put in, not what it is worth today: the open positions have no result.
+    """
     life.tell(0, "equity", balances={"USDC": 5000})
     life.open(1, "lp", "lp", instrument="FOO/USDC", token0="FOO", token1="USDC", lower=None, upper=None)
     life.flow(1, "lp", "deposit", "FOO", 100, value=1000)
@@ -132,11 +202,12 @@ def test_what_flows_were_said_to_be_worth_is_a_price_where_nothing_else_is(life:
     life.flow(30, "stake", "reward", "BAR", 1, value=52)
     life.tell(40, "external", asset="BAZ", quantity=7, value=70)
     life.until(4 * WEEK)
-    assert components(life.week(0).pnl) == approx({"staking_rewards": 52, "unrealized_pnl": 20})
+    assert components(life.week(0).pnl) == approx({"staking_rewards": 52})
     for week in range(3):
         document = life.week(week)
-        assert [p.final_pnl for p in document.positions] == approx([0, 72])
-        assert document.equity[-1].equity == approx(5000 + 72 + 70)
+        assert [p.final_pnl for p in document.positions] == [None, None]
+        assert [row.cost for row in document.data_quality.unpriced] == approx([2000, 552])
+        assert document.equity[-1].equity == approx(5000 + 52 + 70)
         assert len(document.data_quality.missing_marks) == 3
     assert components(life.week(2).pnl) == {}
 
@@ -158,8 +229,9 @@ def test_a_pool_of_which_one_half_has_no_price_keeps_the_other(life: Life) -> No
     life.until(2 * DAY)
     document = life.day(1)
     assert document.equity[-1].equity == approx(5000)
-    assert life_of(document, "lp").final_pnl == 0
-    assert document.data_quality.missing_marks == ["FOO: no mark and no fill price"]
+    assert life_of(document, "lp").final_pnl is None
+    assert [row.cost for row in document.data_quality.unpriced] == [1000]
+    assert [text.partition(":")[0] for text in document.data_quality.missing_marks] == ["FOO"]
 
 
 @pytest.mark.parametrize("seed", [1, 3])

@@ -139,7 +139,7 @@ def _words(*texts: str | None) -> list[str]:
 def _review(report: RetrospectiveReport) -> dict[str, Any]:
     start, end = parse_instant(report.period_start), parse_instant(report.period_end)
     closed = [p for p in report.believed_positions if p.closed_in(start, end)]
-    wins = sum(p.final_pnl > 0 for p in closed)
+    wins = sum((p.final_pnl or 0.0) > 0 for p in closed)
     strategies = sorted({plain_text(p.strategy) for p in report.positions if p.strategy})
     return {
         "id": _id(report),

@@ -72,7 +72,7 @@ def retrospect(
     points, later, timing = trajectory(life), post_exit(life), _timing(life, regret, seen)
     own = position_attribution(life)
     _size_reasons(life)
-    return PositionRetrospective(
+    document = PositionRetrospective(
         **_identity(life, agent),
         final_pnl=life.final,
         period_pnl=life.final if period_pnl is None else period_pnl,
@@ -98,6 +98,28 @@ def retrospect(
         flags=flags,
         reasons=dict(sorted(life.reasons.items())),
         path=drawn(life, times, gross),
+    )
+    return document if life.state.is_priced else _without_price(document)
+
+
+_NEEDS_A_PRICE: Final = (
+    "final_pnl", "period_pnl", "pnl_r", "mfe", "mae", "mfe_price", "mae_price", "mfe_r", "mae_r", "regret", "regret_ratio",
+    "optimal_exit_at", "optimal_exit_pnl", "vs_inaction", "vs_hold", "vs_cash",
+)  # fmt: skip
+
+
+def _without_price(document: PositionRetrospective) -> PositionRetrospective:
+    """An open position that no mark prices: what rests on its worth is not known, and nothing is drawn."""
+    points = [point.model_copy(update={"pnl": None, "stale": True}) for point in document.pnl_trajectory]
+    why = dict.fromkeys((*_NEEDS_A_PRICE, "pnl_trajectory"), "it is open, and no mark says what it is worth")
+    return document.model_copy(
+        update={
+            **dict.fromkeys(_NEEDS_A_PRICE),
+            "pnl_trajectory": points,
+            "path": [],
+            "flags": [*document.flags, "unpriced"],
+            "reasons": dict(sorted({**document.reasons, **why}.items())),
+        }
     )
 
 

@@ -36,7 +36,7 @@ def equity_curve(
     if has_equity:
         levels = [opening or 0.0, *(day.equity or 0.0 for day in days)]
     else:
-        levels = [0.0, *accumulate(day.pnl for day in days)]
+        levels = [0.0, *accumulate(day.pnl or 0.0 for day in days)]
     falls = [day.drawdown for day in days]
     deep = min((fall for fall in falls if fall is not None), default=0.0)
     shows_fall = deep < 0
@@ -95,7 +95,7 @@ def calendar(
     """Daily pnl as a heat strip: weeks beneath each other with their amounts, or, many, beside each other."""
     dates = [date.fromisoformat(day.iso) for day in days]
     first = dates[0].toordinal() - dates[0].weekday()
-    most = max((abs(day.pnl) for day in days), default=0.0) or 1.0
+    most = max((abs(day.pnl or 0.0) for day in days), default=0.0) or 1.0
     named = len(days) <= _DAYS_WITH_NAMES
     weeks = (dates[-1].toordinal() - first) // 7 + 1
     wide = WIDTH / 7 if named else min(14.0, WIDTH / weeks)
@@ -107,23 +107,24 @@ def calendar(
         week, weekday = divmod(at.toordinal() - first, 7)
         column, row = (weekday, week) if named else (week, weekday)
         x, y = column * wide, top + row * tall
-        share = abs(day.pnl) / most
+        pnl = day.pnl or 0.0
+        share = abs(pnl) / most
         gap = 3.0 if named else 1.5
-        fill = palette.rule if day.pnl == 0 else palette.of(day.pnl)
+        fill = palette.rule if pnl == 0 else palette.of(pnl)
         body.append(
-            rect(x, y, wide - gap, tall - gap, fill, opacity=0.12 + 0.5 * share if day.pnl else 0.5, round_=3)
+            rect(x, y, wide - gap, tall - gap, fill, opacity=0.12 + 0.5 * share if pnl else 0.5, round_=3)
         )
         if named:
             text = money.signed(day.pnl)
-            text = text if len(text) <= 8 else f"{'+' if day.pnl > 0 else ''}{thousands(day.pnl)}"
+            text = text if len(text) <= 8 else f"{'+' if pnl > 0 else ''}{thousands(pnl)}"
             body += [
                 label(x + 6, y + 13, str(at.day), palette.quiet, size=9.5),
                 label(x + wide / 2 - 1.5, y + 29, text, palette.ink, anchor="middle", size=11),
             ]
     height = top + (weeks if named else 7) * tall
-    gains = sum(day.pnl > 0 for day in days)
+    gains = sum((day.pnl or 0.0) > 0 for day in days)
     description = (
-        f"{gains} of {len(days)} days above 0, together {money.change(fsum(day.pnl for day in days))}"
+        f"{gains} of {len(days)} days above 0, together {money.change(fsum(day.pnl or 0.0 for day in days))}"
     )
     return document(WIDTH, height, body, ident=ident, title="PnL by day", desc=description, font=palette.font)
 

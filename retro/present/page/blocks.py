@@ -185,7 +185,7 @@ class Day:
 
     iso: str
     date: str
-    pnl: float
+    pnl: float | None
     pnl_text: str
     equity: float | None
     equity_text: str

@@ -60,7 +60,7 @@ def positions_section(report: RetrospectiveReport, money: MoneyStyle) -> Section
     believed = report.believed_positions
     if not report.positions:
         return None
-    by_size = sorted(believed, key=lambda p: (-abs(p.period_pnl), p.position_id))
+    by_size = sorted(believed, key=lambda p: (-abs(p.period_pnl or 0.0), p.position_id))
     chosen = {p.position_id for p in by_size[:_POSITIONS]}
     listed = [p for p in believed if p.position_id in chosen]
     note = "Regret: best exit less actual, known only in hindsight; its ratio is 1 for luck."

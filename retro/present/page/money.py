@@ -119,7 +119,7 @@ def _falls(growths: list[float | None]) -> list[float | None]:
     return falls
 
 
-def _drawdowns(levels: list[float | None], pnl: list[float]) -> list[float | None]:
+def _drawdowns(levels: list[float | None], pnl: list[float | None]) -> list[float | None]:
     """Fall of the compounded daily returns from their peak so far, which starts at 1; None once a day has no base."""
     worth, peak = 1.0, 1.0
     falls: list[float | None] = []
@@ -127,7 +127,7 @@ def _drawdowns(levels: list[float | None], pnl: list[float]) -> list[float | Non
         if before is None or before <= 0 or (falls and falls[-1] is None):
             falls.append(None)
             continue
-        worth *= 1 + gain / before
+        worth *= 1 + (gain or 0.0) / before
         peak = max(peak, worth)
         falls.append(worth / peak - 1)
     return falls

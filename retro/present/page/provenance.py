@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from retro.figures import MoneyStyle
-    from retro.report import Implausible, RetrospectiveReport
+    from retro.report import Implausible, RetrospectiveReport, Unpriced
 
 __all__ = ["provenance_lines", "quality_section"]
 
@@ -28,6 +28,15 @@ def quality_section(report: RetrospectiveReport, money: MoneyStyle) -> Section:
         )
     if quality.missing_marks:
         blocks.append(_notes(quality.missing_marks))
+    if quality.unpriced:
+        blocks.append(
+            _notes(
+                [
+                    f"{row.position_id}: open, and no mark says what it is worth" + _cost(row, money)
+                    for row in quality.unpriced
+                ]
+            )
+        )
     if quality.implausible:
         blocks.append(_implausible(quality.implausible, money))
     if quality.warnings:
@@ -40,6 +49,10 @@ def quality_section(report: RetrospectiveReport, money: MoneyStyle) -> Section:
             Prose("Nothing to report: every mark was there, every row was used, every fill is believable.")
         )
     return Section("quality", "Data quality", tuple(blocks))
+
+
+def _cost(row: Unpriced, money: MoneyStyle) -> str:
+    return "" if row.cost is None else f"; it cost {money.amount(row.cost)}"
 
 
 def _implausible(positions: Sequence[Implausible], money: MoneyStyle) -> Table:

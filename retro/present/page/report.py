@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import fsum
 from typing import TYPE_CHECKING, Final
 
 from retro.figures import count, duration, money_of, percent, ratio, span
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from retro.report import PositionRetrospective, RetrospectiveReport
     from retro.report.lines import SignedLine
 
-__all__ = ["money_of_report", "page_of_report", "result_text"]
+__all__ = ["money_of_report", "page_of_report", "result_text", "unpriced_text"]
 
 _NAMED: Final = 4
 _NOTHING: Final = 5e-10  # what figures write as 0
@@ -44,7 +45,7 @@ _NOTHING: Final = 5e-10  # what figures write as 0
 def money_of_report(report: RetrospectiveReport) -> MoneyStyle:
     """How this report writes its amounts."""
     amounts = [report.pnl.total, *(amount for _, amount in signed_lines(report.pnl))]
-    amounts += [position.final_pnl for position in report.positions]
+    amounts += [position.final_pnl or 0.0 for position in report.positions]
     return money_of(report.base_currency, amounts)
 
 
@@ -74,8 +75,10 @@ def page_of_report(report: RetrospectiveReport) -> Page:
     )
 
 
-def result_text(value: float, money: MoneyStyle) -> str:
-    """Up 8.41 USDC, Down 3.20 USDC, or Flat."""
+def result_text(value: float | None, money: MoneyStyle) -> str:
+    """Up 8.41 USDC, Down 3.20 USDC, or Flat; without a value: not priced."""
+    if value is None:
+        return "Not priced"
     if abs(value) < _NOTHING:
         return "Flat"
     return f"{'Up' if value > 0 else 'Down'} {money.amount(abs(value))}"
@@ -98,12 +101,34 @@ def _headline(report: RetrospectiveReport, money: MoneyStyle) -> Headline:
         kicker=KINDS[report.horizon].title,
         title=report.agent,
         subtitle=f"{period}{week}, {report.time_zone}{revision}",
-        result=result_text(report.pnl.believed, money),
+        result=_result(report, money),
         why=_why(report, money),
         tone=tone_of(report.pnl.believed),
         facts=tuple(_first_facts(report, money)),
         alarms=tuple(alarms),
     )
+
+
+def _result(report: RetrospectiveReport, money: MoneyStyle) -> str:
+    """What the period made; open positions without a price are in none of it, and are counted beside it."""
+    unpriced = unpriced_text(report, money)
+    if not unpriced:
+        return result_text(report.pnl.believed, money)
+    open_positions = [p for p in report.positions if p.open]
+    made = f"Realised {money.change(report.pnl.believed)}"
+    if any(p.is_priced for p in open_positions):
+        made = result_text(report.pnl.believed, money)
+    return f"{made}; {unpriced}"
+
+
+def unpriced_text(report: RetrospectiveReport, money: MoneyStyle) -> str:
+    """10 open positions cannot be priced (cost 812.40 USDC); nothing where there is none."""
+    unpriced = report.data_quality.unpriced
+    if not unpriced:
+        return ""
+    cost = fsum(row.cost or 0.0 for row in unpriced)
+    known = f" (cost {money.amount(cost)})" if cost else ""
+    return f"{count(len(unpriced), 'open position')} cannot be priced{known}"
 
 
 def _why(report: RetrospectiveReport, money: MoneyStyle) -> str:

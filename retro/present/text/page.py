@@ -230,7 +230,9 @@ def _days(block: Days, width: int) -> list[Line]:
     if level:
         head = f"{'PnL':>{value}}  {'Equity':>{level}}  {'Drawdown':>8}"
         lines.append(line(" " * (width - cells(head)), (head, "faint")))
-    for row, (loss_bar, gain_bar) in zip(rows, diverging([row.pnl for row in rows], room), strict=True):
+    for row, (loss_bar, gain_bar) in zip(
+        rows, diverging([row.pnl or 0.0 for row in rows], room), strict=True
+    ):
         tone = tone_of(row.pnl)
         spans = line(
             _INDENT,

@@ -152,7 +152,7 @@ def test_positions_wallet_and_costs_add_up_and_the_wallet_has_its_line(life: Lif
         assert components(document.pnl) == approx(
             {"trading_gains": 30, "gas_costs": 210, "data_costs": 4, "wallet_pnl": 10 + 9 * end}
         )
-        positions = fsum(p.period_pnl for p in document.positions)
+        positions = fsum(p.period_pnl or 0.0 for p in document.positions)
         assert document.pnl.total == approx(positions + document.pnl.wallet_pnl - 210 - 4)
         assert (document.pnl.unrealized_pnl_start, document.pnl.unrealized_pnl_end) == (0, 0)
         assert closes(document.pnl) == approx(0)
@@ -210,7 +210,7 @@ def test_tokens_withdrawn_in_kind_stay_where_the_agent_says_so(life: Life, how: 
     assert life_of(week, "lp").final_pnl == approx(90)
     assert week.pnl.wallet_pnl == approx(270 if stays else 0)
     assert week.equity[-1].equity == approx(10000 + 90 + (270 if stays else 0))
-    positions = fsum(p.period_pnl for p in week.positions)
+    positions = fsum(p.period_pnl or 0.0 for p in week.positions)
     assert week.pnl.total == approx(positions + week.pnl.wallet_pnl + (week.pnl.unattributed or 0))
     days = [life.day(d).pnl for d in range(7)]
     for name in ("total", "wallet_pnl", "trading_gains"):
