@@ -292,11 +292,15 @@ class EventRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A piece of foreign data that could not be used, and why. `line` counts from 1."""
+    """A piece of foreign data that could not be used, and why. `line` counts from 1.
+
+    `agent`: whom the line names, as far as it can be read; of None it is the fault of all agents of its source.
+    """
 
     where: str
     line: int | None
     reason: str
+    agent: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -180,3 +180,20 @@ def test_the_example_shows_every_type_and_every_field_of_it_is_known() -> None:
     assert not batch.unknown
     types = {json.loads(text)["type"] for text in EXAMPLE.read_text().splitlines()}
     assert types == FACT_TYPES.keys() == FIELDS.keys()
+
+
+def test_a_fault_says_whom_its_line_names() -> None:
+    lines = [
+        line(FILL, quantity=-1, agent="beta"),
+        b'{"type":"fill","id":"1","agent":"gamma","at":17',
+        b"no json at all\n",
+        line(FILL, agent="not a name"),
+    ]
+    batch = read(b"".join([lines[0], lines[1], b"\n", lines[2], lines[3], lines[1]]))
+    assert [(fault.line, fault.agent) for fault in batch.faults] == [
+        (1, "beta"),
+        (2, "gamma"),
+        (3, None),
+        (4, None),
+        (5, "gamma"),
+    ]

@@ -40,3 +40,25 @@ def test_foreign_text_in_a_reason_breaks_nothing(store: Store, reason: str) -> N
         (fault,) = faults.all(conn)
     assert len(fault.reason) <= 2000
     assert fault.reason[:5] == reason[:5].replace("\0", "␀").replace("\ud800", "?")
+
+
+def test_a_fault_is_of_the_agent_its_line_names_else_of_all_that_its_source_tells_of(store: Store) -> None:
+    named, nobody = Fault("both", 3, "x", "ada"), Fault("both", 4, "torn")
+    elsewhere, stranger = Fault("else", 1, "torn"), Fault("both", 5, "x", "who")
+    with store.write() as conn:
+        faults.tell_of(conn, "both", ["ada", "bob"])
+        faults.tell_of(conn, "else", ["bob"])
+        faults.add(conn, "both", [named, nobody, stranger])
+        faults.add(conn, "else", [elsewhere])
+    with store.read() as conn:
+        assert faults.all(conn, agent="ada") == [named, nobody]
+        assert faults.all(conn, agent="bob") == [nobody, elsewhere]
+        assert (faults.count(conn, "ada"), faults.count(conn, "eve"), faults.count(conn)) == (2, 0, 4)
+    with store.write() as conn:
+        faults.forget(conn, "else", agents=False)
+        faults.add(conn, "else", [elsewhere])
+        faults.forget(conn, "both")
+        faults.add(conn, "both", [nobody])
+    with store.read() as conn:
+        assert faults.all(conn, agent="bob") == [elsewhere]
+        assert faults.count(conn, "ada") == 0, "read afresh, it has told of nobody yet"

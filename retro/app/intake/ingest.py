@@ -143,7 +143,7 @@ def ingest(
     terms = terms or IngestTerms()
     done, dates = Ingested(source, now), _Dates()
     since_commit = 0
-    identity = BotIdentity(source)
+    identity, told_of = BotIdentity(source), frozenset[str]()
     with _refusal_kept(store, source, terms), ExitStack() as stack:
         conn = stack.enter_context(store.write())
         if not (terms.dry_run or terms.continued):
@@ -157,6 +157,7 @@ def ingest(
                 _take_dated(conn, batch, done, dates)
             else:
                 _take(conn, batch, done, terms.replace)
+            told_of = _tell_of(conn, batch, source, told_of)
             since_commit += batch.events
             if since_commit >= _COMMIT_EVERY and not terms.whole:
                 stack.close()
@@ -186,7 +187,7 @@ def _refusal_kept(store: Store, source: str, terms: IngestTerms) -> Iterator[Non
     except OtherBotError as error:
         if not terms.dry_run:
             with store.write() as conn:
-                faults.forget(conn, source)
+                faults.forget(conn, source, agents=False)  # it told of somebody before: the fault is theirs
                 faults.add(conn, source, [Fault(source, None, str(error))])
         raise
 
@@ -202,6 +203,16 @@ def refresh(store: Store, names: Iterable[str], settings_for: Callable[[Agent], 
                 settle(
                     conn, agents.existing_agent(conn, name), settings
                 )  # with a K that no other writer has moved
+
+
+def _tell_of(conn: Connection, batch: Batch, source: str, known: frozenset[str]) -> frozenset[str]:
+    """Note whom a source tells of; all of them so far."""
+    names = {row.agent for row in batch.rows} | {
+        series.agent for series in batch.marks if series.agent is not None
+    }
+    names |= batch.as_of.keys() | batch.origin.keys()
+    faults.tell_of(conn, source, names - known)
+    return known | names
 
 
 def _clear_place(conn: Connection, batch: Batch, done: Ingested, dates: _Dates) -> int:

@@ -123,7 +123,7 @@ def inputs_of(book: SettledBook, window: Window, names: Iterable[str], *, at_mar
         resolutions=prediction_set.resolutions,
         last_resolutions=prediction_set.outcomes,
         warnings=_warnings(loaded.orphans) + reviewing.warnings(period.start, settings.base_currency),
-        quarantined=faults.count(conn),
+        quarantined=faults.count(conn, name),
         digest=_digest(
             {(type(f), f.id): f for f in [*facts_read, *prediction_set.predictions.values()]}.values(),
             loaded.tracks,

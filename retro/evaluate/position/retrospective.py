@@ -71,7 +71,6 @@ def retrospect(
     idle, hold_difference = inaction(track, life.final, life.exit_at, prices, life.reasons), vs_hold(life)
     points, later, timing = trajectory(life), post_exit(life), _timing(life, regret, seen)
     own = position_attribution(life)
-    _size_reasons(life)
     document = PositionRetrospective(
         **_identity(life, agent),
         final_pnl=life.final,
@@ -144,7 +143,8 @@ def hindsight(
 
 
 def _identity(life: PositionPath, agent: str) -> dict[str, Any]:
-    """What the position was, when, and how large."""
+    """What the position was, when, and how large; and why what of it is not known."""
+    _size_reasons(life)
     position, size = life.track.position, life.sizes
     return {
         "position_id": position.position,

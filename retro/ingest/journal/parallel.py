@@ -110,7 +110,7 @@ def _packed(batch: Batch) -> tuple[Any, ...]:
         "\n".join(bodies),
         array("q", batch.lines).tobytes(),
         [(m.agent, m.instrument, m.t.tobytes(), m.price.tobytes()) for m in batch.marks],
-        [(fault.line, fault.reason) for fault in batch.faults],
+        [(fault.line, fault.reason, fault.agent) for fault in batch.faults],
         batch.events,
         batch.unknown,
     )
@@ -133,7 +133,7 @@ def _unpacked(frame: tuple[Any, ...], where: str) -> Batch:
             MarkSeries(agent, instrument, np.frombuffer(t, np.int64), np.frombuffer(price, np.float64))
             for agent, instrument, t, price in marks
         ],
-        faults=[Fault(where, line, reason) for line, reason in faults],
+        faults=[Fault(where, line, reason, agent) for line, reason, agent in faults],
         events=events,
         unknown=unknown,
     )

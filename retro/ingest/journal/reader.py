@@ -6,13 +6,16 @@ happens to be whole: its writer was not done. Nothing is lost, for the file inge
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, BinaryIO, Final, cast
 
+import msgspec
 import numpy as np
 
 from retro.ingest.candles import series_of
 from retro.ingest.journal.events import EventReader
 from retro.ingest.source import open_source, other_encoding, read_lines
+from retro.journal.values import AGENT_NAME
 from retro.model import Batch, EventRow, Fault, Mark, decode
 
 if TYPE_CHECKING:
@@ -24,6 +27,7 @@ __all__ = ["open_source", "read"]
 
 _BLANK: Final = b" \t\r"
 _SLICE: Final = 128
+_AGENT: Final = re.compile(rb'"agent"\s*:\s*"([A-Za-z0-9._-]{1,64})"')
 _TORN: Final = "line: is torn (it has no newline at its end); complete it and ingest the file again"
 
 
@@ -39,7 +43,7 @@ def read(stream: BinaryIO, where: str, *, now: int, size: int = 2000) -> Iterato
             collected.faults.append(Fault(where, 1, f"line: {wrong}"))
             break
         for first, lines in _slices(part, collected):
-            collected.take(reader.read(lines), first)
+            collected.take(reader.read(lines), first, lines)
             if len(collected) >= size:
                 yield collected.batch(reader)
                 collected = _Collected(where)
@@ -55,7 +59,7 @@ def _slices(part: Lines, collected: _Collected) -> Iterator[tuple[Sequence[int],
     if not ended and not fault and texts[0].strip(_BLANK):
         fault = _TORN
     if fault:
-        collected.faults.append(Fault(collected.where, first, fault))
+        collected.faults.append(Fault(collected.where, first, fault, _named_in(texts[0])))
         yield (), []
         return
     for start in range(0, len(texts), _SLICE):
@@ -65,6 +69,17 @@ def _slices(part: Lines, collected: _Collected) -> Iterator[tuple[Sequence[int],
             numbers = [number for number, line in zip(numbers, lines, strict=True) if line]
             lines = [line for line in lines if line]
         yield numbers, lines
+
+
+def _named_in(line: bytes) -> str | None:
+    """The agent that a line names which is no event, as far as it can be read: of a torn one, what stands there."""
+    try:
+        event = msgspec.json.decode(line)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        found = _AGENT.search(line)
+        return found[1].decode() if found else None
+    name = event.get("agent") if isinstance(event, dict) else None
+    return name if isinstance(name, str) and AGENT_NAME.fullmatch(name) else None
 
 
 class _Collected:
@@ -81,16 +96,16 @@ class _Collected:
     def __len__(self) -> int:
         return len(self.rows) + len(self.faults) + self._marked
 
-    def take(self, results: Sequence[EventRow | str], numbers: Sequence[int]) -> None:
-        """Rows, or the reasons why there is none, with the numbers of their lines."""
+    def take(self, results: Sequence[EventRow | str], numbers: Sequence[int], lines: Sequence[bytes]) -> None:
+        """Rows, or the reasons why there is none, with the numbers of their lines and the lines."""
         facts = [row for row in results if row.__class__ is EventRow and row[1] != "mark"]
         if len(facts) == len(results):
             self.rows.extend(facts)
             self.lines.extend(numbers)
             return
-        for number, row in zip(numbers, results, strict=True):
+        for number, row, line in zip(numbers, results, lines, strict=True):
             if isinstance(row, str):
-                self.faults.append(Fault(self.where, number, row))
+                self.faults.append(Fault(self.where, number, row, _named_in(line)))
             elif row.type == "mark":
                 self._mark(row)
             else:

@@ -1,22 +1,26 @@
-"""What could not be used and why, kept until its source is read afresh."""
+"""What could not be used and why, kept until its source is read afresh, and which agents a source tells of.
+
+A fault is an agent's where its line names the agent, and where it names none and stands in a source of the agent's.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from typing import TYPE_CHECKING, Final
 
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import and_, delete, func, insert, or_, select
 
 from retro.model import Fault
+from retro.store.facts.agents import key_of, key_query
 from retro.store.schema import faults as table
-from retro.store.schema import ingest_alone, within
+from retro.store.schema import ingest_alone, insert_into, name_of, source_agents, within
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from sqlalchemy import Connection
+    from sqlalchemy import ColumnElement, Connection
 
-__all__ = ["add", "all", "count", "forget"]
+__all__ = ["add", "all", "count", "forget", "tell_of"]
 
 _LONGEST_REASON: Final = 2000
 
@@ -24,12 +28,19 @@ _LONGEST_REASON: Final = 2000
 def add(conn: Connection, where: str, faults: Sequence[Fault]) -> int:
     """Keep the faults of a source (`where`), each (place, line, reason) once; how many were new."""
     ingest_alone(conn)
-    source = _plain(where)
+    source = _source(where)
     last = conn.execute(select(func.coalesce(func.max(table.c.seq), 0))).scalar_one()
     rows = {
-        key: {"key": key, "source": source, "place": place, "line": line, "reason": reason}
-        for place, line, reason in ((_plain(f.where), f.line, _plain(f.reason)) for f in faults)
-        for key in (_key(source, place, line, reason),)
+        key: {
+            "key": key,
+            "source": source,
+            "place": place,
+            "line": fault.line,
+            "reason": reason,
+            "agent": fault.agent,
+        }
+        for fault, place, reason in ((f, _plain(f.where), _plain(f.reason)) for f in faults)
+        for key in (_key(source, place, fault.line, reason),)
     }
     stored_keys = set(conn.execute(select(table.c.key).where(within(conn, table.c.key, rows))).scalars())
     fresh = [
@@ -41,22 +52,46 @@ def add(conn: Connection, where: str, faults: Sequence[Fault]) -> int:
     return len(fresh)
 
 
-def all(conn: Connection, where: str | None = None) -> list[Fault]:  # noqa: A001  read as faults.all
-    """The faults that are kept, of one source or of every one, in order of arrival."""
-    query = select(table.c.place, table.c.line, table.c.reason).order_by(table.c.seq)
+def tell_of(conn: Connection, where: str, agents: Iterable[str]) -> None:
+    """Note that a source tells of these agents: what nobody is named for in it is theirs."""
+    rows = [{"agent": key_of(conn, name), "source": _source(where)} for name in sorted(agents)]
+    if rows:
+        conn.execute(insert_into(conn, source_agents).on_conflict_do_nothing(), rows)
+
+
+def all(  # noqa: A001  read as faults.all
+    conn: Connection, where: str | None = None, *, agent: str | None = None
+) -> list[Fault]:
+    """The faults that are kept, of one source, of one agent or every one, in order of arrival."""
+    query = select(table.c.place, table.c.line, table.c.reason, table.c.agent).order_by(table.c.seq)
     if where is not None:
-        query = query.where(table.c.source == _plain(where))
+        query = query.where(table.c.source == _source(where))
+    if agent is not None:
+        query = query.where(_of(agent))
     return [Fault(*row) for row in conn.execute(query)]
 
 
-def count(conn: Connection) -> int:
-    """How many faults are kept."""
-    return conn.execute(select(func.count()).select_from(table)).scalar_one()
+def count(conn: Connection, agent: str | None = None) -> int:
+    """How many faults are kept, of one agent or of all."""
+    query = select(func.count()).select_from(table)
+    return conn.execute(query if agent is None else query.where(_of(agent))).scalar_one()
 
 
-def forget(conn: Connection, where: str) -> None:
-    """Drop the faults of a source, before it is read afresh from its start."""
-    conn.execute(delete(table).where(table.c.source == _plain(where)))
+def forget(conn: Connection, where: str, *, agents: bool = True) -> None:
+    """Drop the faults of a source, before it is read afresh from its start, and (`agents`) whom it told of."""
+    conn.execute(delete(table).where(table.c.source == _source(where)))
+    if agents:
+        conn.execute(delete(source_agents).where(source_agents.c.source == _source(where)))
+
+
+def _of(agent: str) -> ColumnElement[bool]:
+    sources = select(source_agents.c.source).where(source_agents.c.agent == key_query(agent))
+    unnamed = and_(table.c.agent.is_(None), table.c.source.in_(sources))
+    return or_(table.c.agent == agent, unnamed)
+
+
+def _source(where: str) -> str:
+    return name_of(_plain(where))
 
 
 def _plain(text: str) -> str:

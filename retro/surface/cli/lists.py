@@ -253,20 +253,25 @@ def _csv_cell(value: CellValue) -> str:
     return f"'{text}" if text[:1] in {"=", "+", "-", "@", "\t", "\r"} else text
 
 
-def faults() -> None:
+def faults(
+    agent: Annotated[
+        str | None,
+        typer.Option("--agent", metavar="A", help="of this agent's lines and sources; default: all"),
+    ] = None,
+) -> None:
     """List foreign rows that could not be used, and why.
 
-    Example: retro faults --json
+    Example: retro faults --agent my-agent
     """
-    show_faults()
+    show_faults(agent)
 
 
-def show_faults() -> None:
-    """Print the kept faults."""
+def show_faults(agent: str | None = None) -> None:
+    """Print the kept faults, or those of one agent."""
     from retro.app.questions import faults as subject
     from retro.safe import plain_text
 
-    rows = subject.faults(call.store)
+    rows = subject.faults(call.store, agent)
     if call.json:
         call.out_json([subject.fault_document(fault) for fault in rows])
     elif not rows:
