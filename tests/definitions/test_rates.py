@@ -63,8 +63,8 @@ def test_groups_by_hand(life: Life) -> None:
     assert breakdowns.fee_drag == 0
     # in order of exit: +4 (3 h), +6 (5 h), -1 (27 h), 0 (28 h), -2 (32 h)
     assert breakdowns.longest_losing_streak == 1
-    # without marks what is open is worth its last fill: ETH 104 (p0 sold) when Monday ends
-    assert [d.pnl for d in breakdowns.calendar] == approx([10 + 4, -3 - 4, 0, 0, 0, 0, 0])
+    # without marks what is open when Monday ends moves no day: it counts when it is left
+    assert [d.pnl for d in breakdowns.calendar] == approx([4 + 6, -1 + 0 - 2, 0, 0, 0, 0, 0])
     assert breakdowns.calendar[0].date == "2026-01-05"
 
 

@@ -103,7 +103,7 @@ def retrospect(
 
 _NEEDS_A_PRICE: Final = (
     "final_pnl", "period_pnl", "pnl_r", "mfe", "mae", "mfe_price", "mae_price", "mfe_r", "mae_r", "regret", "regret_ratio",
-    "optimal_exit_at", "optimal_exit_pnl", "vs_inaction", "vs_hold", "vs_cash",
+    "optimal_exit_at", "optimal_exit_pnl", "vs_inaction", "vs_hold", "vs_cash", "vs_pair",
 )  # fmt: skip
 
 
