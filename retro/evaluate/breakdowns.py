@@ -111,12 +111,7 @@ def breakdowns(
         "by_holding_time": rows(kernel.holding_times(table.hold_s), kernel.HOLDING_TIMES),
         "by_regime": rows([regime.get(p.position_id) for p in closed]),
     }
-    figures = {
-        "fee_drag": drag,
-        "concentration": concentration,
-        "pgr": disposition.pgr,
-        "plr": disposition.plr,
-    }
+    figures = dict(zip(_OF_ALL, (drag, concentration, disposition.pgr, disposition.plr), strict=True))
     return Breakdowns(
         **buckets,
         fee_drag=drag,
