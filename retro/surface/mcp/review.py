@@ -92,7 +92,7 @@ def _report(report: RetrospectiveReport, items: int, characters: int) -> dict[st
 
 def _weight(position: PositionRetrospective) -> float:
     """How much a position moved the period: by what it was worth against doing nothing, else by its result."""
-    return abs(position.final_pnl if position.vs_inaction is None else position.vs_inaction)
+    return abs(position.final_pnl or 0.0 if position.vs_inaction is None else position.vs_inaction)
 
 
 def _told(figures: dict[str, Any]) -> dict[str, Any]:
