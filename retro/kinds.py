@@ -22,6 +22,7 @@ __all__ = [
     "DEATH",
     "EPOCH",
     "KINDS",
+    "LIFE",
     "LOSS",
     "MAILED",
     "POSITION",
@@ -127,9 +128,13 @@ DEATH: Final = ReviewKind(
 )
 CUSTOM: Final = ReviewKind(name="custom", title="Review", scope="period", proposes=True)
 """Asked for by hand, owed to nobody."""
+LIFE: Final = ReviewKind(
+    name="life", title="Whole life", scope="life", waits=False, epoch_tier=True, proposes=True
+)
+"""Everything so far, while the agent lives; asked for by hand, too."""
 
 KINDS: Final[Mapping[str, ReviewKind]] = MappingProxyType(
-    {kind.name: kind for kind in (DAILY, WEEKLY, EPOCH, POSITION, LOSS, DEATH, CUSTOM)}
+    {kind.name: kind for kind in (DAILY, WEEKLY, EPOCH, POSITION, LOSS, DEATH, CUSTOM, LIFE)}
 )
 """Name -> kind, in the order in which kinds are listed."""
 

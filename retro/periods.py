@@ -49,8 +49,8 @@ EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 """Instant 0."""
 
 Horizon = Literal["daily", "weekly", "epoch"]
-PeriodKind = Literal[Horizon, "custom", "loss", "death"]
-"""Whose period it is: one of the calendar, or one that an owner, a loss or a death has cut."""
+PeriodKind = Literal[Horizon, "custom", "life", "loss", "death"]
+"""Whose period it is: one of the calendar, one that an owner, a loss or a death has cut, or the whole life so far."""
 
 _INSTANT: Final = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?([Zz]|[+-]\d\d:?\d\d)?", re.ASCII

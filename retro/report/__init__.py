@@ -9,6 +9,7 @@ from __future__ import annotations
 from retro.report.form import Reasons, dump
 from retro.report.groups import Breakdowns, Bucket, CalendarDay
 from retro.report.heuristic import HeuristicReport, Partner, Recommendation
+from retro.report.life import LifeWeek
 from retro.report.money import Costs, EquityDay, PnlAttribution, Risk
 from retro.report.period import (
     Accuracy,
@@ -39,6 +40,7 @@ __all__ = [
     "EquityDay",
     "HeuristicReport",
     "Implausible",
+    "LifeWeek",
     "Market",
     "Narrative",
     "Partner",

@@ -20,7 +20,7 @@ THE_CALENDAR_ITSELF = {"retro/periods.py"}
 
 
 def test_every_name_has_its_row() -> None:
-    assert list(KINDS) == ["daily", "weekly", "epoch", "position", "loss", "death", "custom"]
+    assert list(KINDS) == ["daily", "weekly", "epoch", "position", "loss", "death", "custom", "life"]
     assert set(KINDS) == set(get_args(KindName))
     assert all(kind.name == name for name, kind in KINDS.items())
     assert get_args(Horizon) == CALENDAR

@@ -125,3 +125,57 @@ def test_an_implausible_position_is_marked_where_it_stands(retro: Retro) -> None
     )
     retro("ingest", "journal", "a.jsonl")
     assert retro("positions").out.splitlines()[-1].endswith("implausible")
+
+
+@pytest.mark.parametrize("form", ["csv", "text", "json"])
+def test_positions_of_several_agents_are_asked_for_by_name_and_no_empty_file_passes_for_them(
+    retro: Retro, form: str
+) -> None:
+    """A bot that changed its strategy is several agents: `retro positions --format csv > positions.csv`."""
+    for agent in ("Trend", "MeanRevert"):
+        Path(f"{agent}.jsonl").write_text(round_trip("p-1", agent=agent))
+        assert retro("ingest", "journal", f"{agent}.jsonl").code == 0
+    result = retro("positions", "--format", form)
+    assert (result.code, result.out) == (2, "")
+    assert result.err == "retro: several agents; choose one with --agent: MeanRevert, Trend\n"
+    assert retro("positions", "--format", form, "--agent", "Trend").code == 0
+
+
+def test_regrid_says_in_one_line_what_becomes_of_the_reviews(retro: Retro) -> None:
+    Path("a.jsonl").write_text(round_trip("p-1", agent="bot"))
+    retro("ingest", "journal", "a.jsonl")
+    assert retro("agents", "regrid", "bot").err.startswith("retro: bot has no review yet")
+    assert retro("-q", "run", "--once").code == 0
+    Path("config.toml").write_text('[owner]\ntime_zone = "Europe/Berlin"\n')
+    assert "retro agents regrid bot" in retro("doctor").out
+    result = retro("agents", "regrid", "bot")
+    assert (result.code, result.out.count("\n")) == (0, 1)
+    assert result.out.startswith("bot: from UTC, epochs of 30 days to Europe/Berlin, epochs of 30 days; ")
+    assert "retro agents regrid" not in retro("doctor").out
+    assert retro("-q", "run", "--once").code == 0
+    ids = [row["id"] for row in retro("reviews", "--json").data]
+    assert len(set(ids)) == len(ids)
+    assert any(name.endswith(".g2") for name in ids)
+
+
+def test_a_done_review_is_made_again_from_the_command_line(retro: Retro) -> None:
+    Path("a.jsonl").write_text(round_trip("p-1", agent="bot"))
+    retro("ingest", "journal", "a.jsonl")
+    retro("-q", "run", "--once")
+    name = next(
+        row["id"] for row in retro("reviews", "--state", "done", "--json").data if ".daily." in row["id"]
+    )
+    assert retro("reviews", "remake").code == 2
+    assert retro("reviews", "remake", name).out == f"{name} is made again at the next knock\n"
+    retro("-q", "run", "--once")
+    shown = retro("show", name)
+    assert "revision 2: made again on the same facts; no figure that is shown has changed" in shown.err
+    assert retro("reviews", "remake", "--since", "2020-01-01").code == 0
+
+
+def test_a_whole_life_is_a_page_of_its_own(retro: Retro) -> None:
+    Path("a.jsonl").write_text(round_trip("p-1", agent="bot"))
+    retro("ingest", "journal", "a.jsonl")
+    assert retro("review", "life").out.startswith("WHOLE LIFE: bot\n")
+    assert retro("review", "life", "--json").data["weeks"]
+    assert retro("review", "life", "--agent", "nobody").code == 2

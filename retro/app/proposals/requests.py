@@ -48,7 +48,8 @@ _COMMENT_LEASE: Final = 120 * SECOND
 def week_of(agent: Agent, settings: AgentSettings, week: str | None) -> Period:
     """The week by its key, such as 2026-W47; the agent's last complete one without."""
     if week is None:
-        return choose_period(agent, settings, "weekly")
+        last = choose_period(agent, settings, "weekly")
+        return replace(last, key=last.key.partition(".")[0])  # a branch is of the week, whatever its grid
     try:
         monday = date.fromisocalendar(int(week[:4]), int(week[6:]), 1)
     except ValueError:

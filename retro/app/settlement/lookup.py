@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from retro.app.settlement.book import known_until
 from retro.errors import UnknownError, UsageError
-from retro.periods import Period, format_instant, period_at, period_before
+from retro.periods import SECOND, Period, day_of, format_instant, midnight, period_at, period_before
 from retro.store.facts import agents
+from retro.store.jobs.grids import mark_of
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from retro.store.facts.agents import Agent
 
 
-__all__ = ["choose_period", "named_agent"]
+__all__ = ["choose_period", "named_agent", "whole_life"]
 
 
 def named_agent(conn: Connection, name: str | None) -> Agent:
@@ -62,7 +64,19 @@ def choose_period(
     now = min(known_until(agent), as_of) if as_of is not None else known_until(agent)
     epoch = {"birth": agent.first_at, "epoch_days": settings.epoch_days}
     current = period_at(horizon, now if at is None else at, settings.zone, **epoch)
-    if at is not None or current.end <= now:
-        return current
-    before = period_before(current, settings.zone, **epoch)
-    return before if before.end > agent.first_at else current
+    if at is None and current.end > now:
+        before = period_before(current, settings.zone, **epoch)
+        current = before if before.end > agent.first_at else current
+    mark = mark_of(agent.grid, horizon)  # as the stored review of this period has it
+    return replace(current, key=f"{current.key}.{mark}") if mark else current
+
+
+def whole_life(agent: Agent, settings: AgentSettings, as_of: int | None = None) -> Period:
+    """From the start of the agent's first day to just after its newest event, or to `as_of`."""
+    if agent.first_at is None:
+        raise UnknownError(f"agent {agent.name} has no events yet")
+    until = known_until(agent) if as_of is None else min(known_until(agent), as_of)
+    if until < agent.first_at:
+        raise UsageError(f"--as-of lies before the agent's first event, {format_instant(agent.first_at)}")
+    end = (until // SECOND + 1) * SECOND
+    return Period("life", midnight(day_of(agent.first_at, settings.zone), settings.zone), end, "whole")

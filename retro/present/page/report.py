@@ -28,13 +28,15 @@ from retro.present.page.money import (
 from retro.present.page.narrative import words_section
 from retro.present.page.proposals import proposals_section
 from retro.present.page.provenance import provenance_lines, quality_section
+from retro.present.page.weeks import weeks_section
 from retro.report.extremes import extremes_of
+from retro.report.life import LifeReport
 from retro.report.lines import IMPLAUSIBLE, signed_lines
 
 if TYPE_CHECKING:
     from retro.figures import MoneyStyle
     from retro.report import PositionRetrospective, RetrospectiveReport
-    from retro.report.lines import SignedLine
+from retro.report.lines import SignedLine
 
 __all__ = ["money_of_report", "page_of_report", "result_text", "unpriced_text"]
 
@@ -54,6 +56,7 @@ def page_of_report(report: RetrospectiveReport) -> Page:
     money = money_of_report(report)
     closed = report.effectiveness.closed_positions
     sections = (
+        weeks_section(report, money) if isinstance(report, LifeReport) else None,
         audit_section(report, money),
         attribution_section(report, money),
         words_section(report),
@@ -86,7 +89,7 @@ def result_text(value: float | None, money: MoneyStyle) -> str:
 
 def _headline(report: RetrospectiveReport, money: MoneyStyle) -> Headline:
     period = span(report.period_start, report.period_end, report.time_zone)
-    name = report.id.rpartition(".")[2]
+    name = report.id.rpartition(f".{report.horizon}.")[2]
     week = f" ({name})" if KINDS[report.horizon].key_tells_kind and "-W" in name else ""
     alarms = []
     if report.effectiveness.alarm and report.effectiveness.alarm_text:

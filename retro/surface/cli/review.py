@@ -204,6 +204,30 @@ def epoch(
     _period("epoch", agent, at, start, end, as_of, form, output, narrate=narrate)
 
 
+@app.command("life")
+def life(
+    agent: AgentName = None,
+    as_of: AsOf = None,
+    form: Format = "text",
+    output: Output = None,
+    narrate: Narrate = False,
+) -> None:
+    """Review everything an agent did so far, with its weeks in a row.
+
+    Example: retro review life --format html -o life.html
+    """
+    from retro.app.reviews.life import review_life
+    from retro.app.settlement.settle import settled_book
+    from retro.narrate.plain import words
+
+    agent_record = call.agent(agent)
+    settings = call.settings(agent_record)
+    until = None if as_of is None else instant(as_of, "--as-of", settings.zone)
+    with settled_book(call.store, agent_record.name, settings) as book:
+        figures = review_life(book, as_of=until)
+    _print(_narrated(figures, settings) if narrate else words(figures), form, output)
+
+
 @app.command("position")
 def position(
     position_id: Annotated[str, typer.Argument(metavar="ID", help="as `retro positions` lists it")],

@@ -1,0 +1,78 @@
+"""The weeks of a life as a section of its page: where it goes, and each week in a row."""
+
+from __future__ import annotations
+
+from math import fsum
+from typing import TYPE_CHECKING, Final
+
+from retro.figures import count, percent
+from retro.present.page.blocks import Cell, Column, Figure, FigureList, Section, Table, TableRow, tone_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from retro.figures import MoneyStyle
+    from retro.report.life import LifeReport, LifeWeek
+
+__all__ = ["weeks_section"]
+
+_SHOWN: Final = 26
+_LATELY: Final = 4
+_NOISY_BELOW: Final = 8
+
+
+def weeks_section(report: LifeReport, money: MoneyStyle) -> Section | None:
+    """The newest half year week by week, the last four against the four before, the best and the worst."""
+    weeks = report.weeks
+    if not weeks:
+        return None
+    blocks = (FigureList(tuple(_trend(weeks, money))), _table(weeks, money))
+    aside = count(len(weeks), "week")
+    return Section("weeks", "Week by week", blocks, f"noisy: {aside}" if len(weeks) < _NOISY_BELOW else aside)
+
+
+def _trend(weeks: Sequence[LifeWeek], money: MoneyStyle) -> list[Figure]:
+    up = sum(week.pnl > 0 for week in weeks)
+    best, worst = max(weeks, key=lambda week: week.pnl), min(weeks, key=lambda week: week.pnl)
+    facts = [Figure("Weeks up", f"{up} of {len(weeks)}")]
+    if len(weeks) >= 2 * _LATELY:
+        lately = fsum(week.pnl for week in weeks[-_LATELY:])
+        before = fsum(week.pnl for week in weeks[-2 * _LATELY : -_LATELY])
+        note = f"{money.change(before)} in the {_LATELY} before"
+        facts.append(Figure(f"Last {_LATELY} weeks", money.change(lately), note, tone_of(lately)))
+    if len(weeks) > 1:
+        facts.append(Figure("Best week", money.change(best.pnl), best.week, tone_of(best.pnl)))
+        facts.append(Figure("Worst week", money.change(worst.pnl), worst.week, tone_of(worst.pnl)))
+    return facts
+
+
+def _table(weeks: Sequence[LifeWeek], money: MoneyStyle) -> Table:
+    columns = (
+        Column("Week", right=False),
+        Column(money.currency or "PnL"),
+        Column("So far"),
+        Column("Equity", spare=2),
+        Column("Return", spare=3),
+        Column("Below the peak", spare=4),
+        Column("Closed"),
+        Column("Won"),
+        Column("vs inaction", spare=1),
+    )
+    rows = [
+        TableRow(
+            (
+                Cell(week.week, "strong"),
+                Cell(money.signed(week.pnl), tone_of(week.pnl)),
+                Cell(money.signed(week.cumulative_pnl)),
+                Cell(money.plain(week.equity)),
+                Cell(percent(week.growth, 2)),
+                Cell(percent(week.drawdown, 1)),
+                Cell(f"{week.closed_positions:,}"),
+                Cell(f"{week.wins:,}"),
+                Cell(money.signed(week.vs_inaction), tone_of(week.vs_inaction)),
+            )
+        )
+        for week in reversed(weeks)
+    ]
+    note = "the newest first; the first and the last week may be short"
+    return Table(columns, tuple(rows[:_SHOWN]), max(0, len(rows) - _SHOWN), note)
