@@ -12,6 +12,7 @@ from retro.accounting.attribution import attribution
 from retro.evaluate.actions import actions, closed_in, in_period
 from retro.evaluate.audit.audit import audit_period
 from retro.evaluate.audit.citations import Role, items_of
+from retro.evaluate.audit.exits import with_results
 from retro.evaluate.breakdowns import breakdowns
 from retro.evaluate.effectiveness import effectiveness_of, resolved_decisions, week_of
 from retro.evaluate.inputs import Inputs, Options
@@ -193,7 +194,7 @@ def _audit(inputs: Inputs, positions: Sequence[PositionRetrospective]) -> list[H
     items = [item for row in inputs.rows for item in items_of(row, rules, rules.claims)]
     stray = citations_of(inputs.decisions, rules.claims)
     standing = {position.position_id: position.final_pnl for position in positions if position.open}
-    return audit_period(
+    rows = audit_period(
         items,
         inputs.history,
         rules,
@@ -203,6 +204,7 @@ def _audit(inputs: Inputs, positions: Sequence[PositionRetrospective]) -> list[H
         stray=stray,
         standing=standing,
     )
+    return with_results(rows, inputs.rows, rules.claims, period.start, period.end)
 
 
 def _reasons(inputs: Inputs, pnl: PnlAttribution) -> dict[str, str]:

@@ -59,6 +59,9 @@ class HeuristicReport(Document):
     evidence_n: int
     evidence_days: int
     evidence_since: str | None
+    result_count: int = Field(default=0, description="exit rows: positions it closed in the period")
+    result_avg: float | None = Field(default=None, description="their mean final_pnl")
+    result_win_rate: float | None = Field(default=None, description="share of them that gained")
     told_late: float | None = Field(
         default=None,
         description="share of its outcomes whose citation was first told when they were known already",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from retro.app.settlement.tracks import Extent, load_tracks
 from retro.evaluate.audit.audit import audit_period
 from retro.evaluate.audit.citations import items_of
+from retro.evaluate.audit.exits import with_results
 from retro.evaluate.report import citations_of
 from retro.model import Decision
 from retro.periods import FOREVER, Period
@@ -36,7 +37,7 @@ def audit_life(book: SettledBook) -> list[HeuristicReport]:
     items = [item for row in book.positions() for item in items_of(row, rules, rules.claims)]
     still = [row.position for row in book.positions() if row.closed_at is None]
     # marks may reach beyond the agent's last event: an exit they can judge is judged
-    return audit_period(
+    rows = audit_period(
         items,
         book.history(),
         rules,
@@ -46,6 +47,8 @@ def audit_life(book: SettledBook) -> list[HeuristicReport]:
         stray=citations_of(decided, rules.claims),
         standing=_standing(book, still),
     )
+    # marks are read to their end here, so an exit without an outcome waits for none
+    return with_results(rows, book.positions(), rules.claims, period.start, FOREVER)
 
 
 def _standing(book: SettledBook, names: list[str]) -> dict[str, float | None]:

@@ -117,6 +117,11 @@ def _figures(row: HeuristicReport, money: MoneyStyle, zone: str) -> list[str]:
         if row.role == "exit":
             result = f"right {of}, {total} avoided in all, by what the price did after them"
         lines = [f"{reason}; {result}"]
+    if row.result_avg is not None:
+        lines.append(
+            f"the positions it closed made {money.change(row.result_avg)} on average;"
+            f" {percent(row.result_win_rate)} of {row.result_count:,} gained"
+        )
     if row.evidence_n:
         text = f"evidence: {count(row.evidence_n, 'outcome')} on {count(row.evidence_days, 'day')}"
         if row.evidence_since is not None:
