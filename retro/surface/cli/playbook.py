@@ -92,16 +92,23 @@ def audit(
     _print_audit(rows, settings.base_currency)
 
 
+def _verdict(kind: str) -> str:
+    """A verdict as short as its column, so that none is cut."""
+    from retro.present.page.labels import VERDICTS
+
+    return VERDICTS[kind].lower().replace("insufficient", "little")
+
+
 def _print_audit(rows: Sequence[HeuristicReport], currency: str) -> None:
     from retro.figures import DASH, interval, money_of, percent, ratio
     from retro.present.page.blocks import Cell, Column
-    from retro.present.page.labels import VERDICTS, verdict_tone
+    from retro.present.page.labels import verdict_tone
 
     money = money_of(currency, [row.avg_pnl_per_citation for row in rows])
     columns = [
         Column("Cited", right=False, cut=18),
         Column("Role", right=False),
-        Column("Verdict", right=False, cut=11),
+        Column("Verdict", right=False),
         Column("n"),
         Column(f"Average {currency}"),
         Column("Won", spare=1),
@@ -113,7 +120,7 @@ def _print_audit(rows: Sequence[HeuristicReport], currency: str) -> None:
         [
             Cell(row.heuristic_id, "strong"),
             Cell(row.role),
-            Cell(VERDICTS[row.recommendation.kind].lower(), verdict_tone(row.recommendation.kind)),
+            Cell(_verdict(row.recommendation.kind), verdict_tone(row.recommendation.kind)),
             Cell(f"{row.evaluated_count:,}"),
             Cell(money.signed(row.avg_pnl_per_citation)),
             Cell(percent(row.win_rate)),
