@@ -6,12 +6,12 @@ import difflib
 from typing import TYPE_CHECKING, Final
 
 from retro.accounting.prices import MAX_AGE, base_and_quote
-from retro.app.doctor.check import Examination, note, ok
+from retro.app.doctor.check import Examination, broken, note, ok
 from retro.app.proposals.files import read_playbook
 from retro.app.settlement.book import is_stale, known_until, read_rows
 from retro.app.settlement.grid import grid_differs
 from retro.app.settlement.settings import settings_of
-from retro.errors import InputError
+from retro.errors import DamagedError, InputError
 from retro.periods import FOREVER, format_instant
 from retro.store.facts import agents as stored_agents
 from retro.store.facts import faults as stored_faults
@@ -37,7 +37,10 @@ def agents(house: Installation) -> Iterator[Check]:
         return
     with house.store.read() as conn:
         for agent in stored_agents.agents(conn):
-            yield from _agent(conn, agent, _settings(house, agent))
+            try:
+                yield from _agent(conn, agent, _settings(house, agent))
+            except DamagedError as error:
+                yield broken("agent", f"{agent.name}: {error}")
             if difference := grid_differs(agent, house.config):
                 yield note("grid", difference)
 

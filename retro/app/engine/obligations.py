@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from retro.app.engine.losses import losses
 from retro.app.settlement.grid import fix_grid
 from retro.app.settlement.settle import settled_book
-from retro.errors import InvariantError
+from retro.errors import DamagedError, InvariantError, RetroError
 from retro.invariant import invariant
 from retro.kinds import DEATH, KINDS, LOSS, POSITION
 from retro.model import Death
@@ -61,7 +61,7 @@ def enqueue_due(
     """Bring the ledger up to date with facts and clock; the agents that were looked at.
 
     Only agents for which something may have changed are, unless `all_agents`. `InvariantError` after all others where
-    an agent's periods have a gap or overlap.
+    an agent's periods have a gap or overlap, `DamagedError` where a row of it cannot be read.
     """
     with store.read() as conn:
         chosen = (
@@ -69,13 +69,16 @@ def enqueue_due(
             if all_agents
             else [agents.existing_agent(conn, name) for name in enrolments.unsettled(conn, now)]
         )
-    broken = []
+    broken: list[RetroError] = []
     for agent in chosen:
         try:
             _bring_up_to_date(
                 store, agent.name, settings_for(_on_its_grid(store, agent, settings_for)), terms, now
             )
-        except InvariantError as error:  # nothing was written for this agent; the others must not wait for it
+        except (
+            InvariantError,
+            DamagedError,
+        ) as error:  # nothing was written for this agent; the others must not wait for it
             broken.append(error)
     with store.read() as conn:
         ripe = enrolments.anything_to_do(conn, now)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,7 +10,7 @@ from retro.app.intake.batches import batched
 from retro.app.intake.identity import BotIdentity, take_the_place
 from retro.app.intake.invalidation import invalidate_for_facts, invalidate_for_marks
 from retro.app.settlement.settle import settle
-from retro.errors import OtherBotError
+from retro.errors import DamagedError, OtherBotError
 from retro.model import Fault
 from retro.store.facts import agents, events, faults, marks
 
@@ -199,7 +199,8 @@ def refresh(store: Store, names: Iterable[str], settings_for: Callable[[Agent], 
             agent = agents.agent(conn, name)
         if agent is not None:
             settings = settings_for(agent)
-            with store.write() as conn:
+            # a damaged row stands in the way of its own agent alone, and whoever asks about that one is told
+            with suppress(DamagedError), store.write() as conn:
                 settle(
                     conn, agents.existing_agent(conn, name), settings
                 )  # with a K that no other writer has moved

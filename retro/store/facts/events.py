@@ -15,8 +15,10 @@ from sqlalchemy import ColumnElement, func, insert, select, update
 
 from retro.model import FACT_TYPES, Conflict, EventRow, Fact, decode
 from retro.periods import FOREVER
+from retro.store.facts import damage
 from retro.store.facts.agents import Agent, agents, extend_life, key_of, key_query, note_agent, remeasure_life
 from retro.store.facts.codec import differences
+from retro.store.facts.damage import UNREADABLE
 from retro.store.schema import corrections, events, name_of, within
 
 if TYPE_CHECKING:
@@ -177,7 +179,7 @@ def _reconcile(
         if old.seq > before and identity not in claimed:
             claimed.add(identity)
             stored[row.agent].append(row.at)
-        elif not (fields := differences((old.at, old.body), (row.at, row.body))):
+        elif not (fields := _differences(old, row)):
             added.unchanged += 1
         elif provenance.replace is None:
             added.conflicts.append(provenance.conflict(number, row, fields))
@@ -191,6 +193,14 @@ def _reconcile(
     for key in sorted(corrected):
         remeasure_life(conn, key)
     return stored
+
+
+def _differences(old: _Stored, row: EventRow) -> list[str]:
+    """The fields in which a telling differs from what is stored; of what cannot be read any more the whole line."""
+    try:
+        return differences((old.at, old.body), (row.at, row.body))
+    except UNREADABLE:
+        return ["body"]
 
 
 def _existing(conn: Connection, entries: list[_Entry]) -> dict[_Identity, _Stored]:
@@ -296,7 +306,13 @@ def positions_touched(conn: Connection, agent: str, start: int, end: int) -> lis
 
 def _facts(conn: Connection, agent: str, *conditions: ColumnElement[bool]) -> list[Fact]:
     query = select(events.c.body, events.c.at).where(events.c.agent == key_query(agent), *conditions)
-    return [decode(body, at) for body, at in conn.execute(query)]
+    try:
+        # closed where a row cannot be read: SQLite holds the database for as long as anybody holds that error
+        with conn.execute(query) as rows:
+            return [decode(body, at) for body, at in rows]
+    except UNREADABLE as error:
+        named = next(damage.facts(conn, events.c.agent == key_query(agent), *conditions), None)
+        raise error if named is None else named from error
 
 
 def _facts_of(

@@ -9,6 +9,7 @@ from sqlalchemy import func, select
 
 from retro.model import FACT_TYPES
 from retro.periods import DAY
+from retro.store.facts import damage
 from retro.store.facts.agents import key_query
 from retro.store.facts.blocks import instants as instants_of
 from retro.store.schema import events, mark_blocks, name_of
@@ -46,7 +47,11 @@ def _last_mark(conn: Connection, series: int, until: int) -> list[int]:
     blocks = mark_blocks.c
     days = select(blocks.at_ms, blocks.micros).where(blocks.series == series, blocks.day <= until // DAY)
     for packed in conn.execute(days.order_by(blocks.day.desc()).limit(2)):
-        stamps = instants_of(*packed)
+        try:
+            stamps = instants_of(*packed)
+        except ValueError as error:
+            named = next(damage.blocks(conn, blocks.series == series), None)
+            raise error if named is None else named from error
         if inside := int(np.searchsorted(stamps, until, "right")):
             return [int(stamps[inside - 1])]
     return []

@@ -5,6 +5,7 @@ Append-only and one price an instant. Instants are microseconds.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from math import isnan
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -12,8 +13,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 from sqlalchemy import Select, insert, select, update
 
+from retro.errors import DamagedError
 from retro.model import Conflict, MarkSeries
 from retro.periods import DAY, format_instant
+from retro.store.facts import damage
 from retro.store.facts.agents import extend_life, key_of
 from retro.store.facts.blocks import (
     MarkColumns,
@@ -137,7 +140,7 @@ def _merge(
 ) -> None:
     """Bring new marks (unique instants) into the blocks of their days and count what became of them."""
     days = mark_blocks.c.day.between(int(new.t[0]) // DAY, int(new.t[-1]) // DAY)
-    old = _columns(conn, _blocks(mark_blocks.c.series == provenance.key, days))
+    old = _known(conn, provenance, days)
     place, matched, clash, fills = meet(old, new)
     then = old.at(place[fills])
     for before, again in ((then.low, new.low[fills]), (then.high, new.high[fills])):
@@ -167,6 +170,22 @@ def _merge(
         earliest = int(change.t.min())
         added.first_at = earliest if added.first_at is None else min(earliest, added.first_at)
         _write(conn, provenance.key, both.at(~coarse), np.unique(change.t // DAY))
+
+
+def _known(conn: Connection, provenance: _Provenance, days: ColumnElement[bool]) -> MarkColumns:
+    """The stored marks of some days; where they are replaced, a day that cannot be read any more is as if untold."""
+    query = _blocks(mark_blocks.c.series == provenance.key, days)
+    try:
+        return _columns(conn, query)
+    except DamagedError:
+        if provenance.replace is None:
+            raise
+    sound = []
+    for block in conn.execute(query).all():
+        with suppress(ValueError):
+            unpack([block])
+            sound.append(block)
+    return unpack(sound)
 
 
 def _write(conn: Connection, key: int, columns: MarkColumns, days: NDArray[np.int64]) -> None:
@@ -278,7 +297,12 @@ def _columns(
     newest_first: bool = False,
 ) -> MarkColumns:
     blocks = conn.execute(query).all()
-    return unpack(blocks[::-1] if newest_first else blocks)
+    try:
+        return unpack(blocks[::-1] if newest_first else blocks)
+    except ValueError as error:
+        shown = query.whereclause
+        named = next(damage.blocks(conn, *([] if shown is None else [shown])), None)
+        raise error if named is None else named from error
 
 
 def _mark(columns: MarkColumns, place: int) -> tuple[int, float] | None:

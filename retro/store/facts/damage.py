@@ -1,0 +1,65 @@
+"""Rows that cannot be read any more (a disk, a half-restored backup, a hand in the database): named, one by one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+import numpy as np
+from sqlalchemy import select
+
+from retro.errors import DamagedError
+from retro.model import decode
+from retro.periods import DAY, format_instant
+from retro.store.facts.blocks import unpack
+from retro.store.schema import agents, events, mark_blocks
+from retro.store.schema import series as mark_series
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlalchemy import ColumnElement, Connection
+
+__all__ = ["UNREADABLE", "blocks", "facts"]
+
+UNREADABLE: Final = (msgspec.MsgspecError, ValueError, ArithmeticError, KeyError, TypeError, AttributeError)
+"""What reading a damaged row may raise."""
+
+_AT_ONCE: Final = 5_000
+_SHOWN: Final = 80
+_REMEDY: Final = "ingest its source again with --on-conflict replace, or restore the database from a backup"
+
+
+def facts(conn: Connection, *conditions: ColumnElement[bool]) -> Iterator[DamagedError]:
+    """The events that no fact can be made of, in order of arrival; of those that fulfil the conditions."""
+    columns = events.c
+    query = select(agents.c.name, columns.type, columns.id, columns.body, columns.at)
+    query = query.join(agents, agents.c.key == columns.agent).where(*conditions).order_by(columns.seq)
+    with conn.execute(
+        query.execution_options(yield_per=_AT_ONCE)
+    ) as rows:  # closed where it is not read to its end
+        for name, kind, id_, body, at in rows:
+            try:
+                decode(body, at)
+            except UNREADABLE as error:
+                what = f"{kind} {id_[:_SHOWN]!r} of agent {name}"
+                yield DamagedError(f"table events: {what} cannot be read ({str(error)[:_SHOWN]}); {_REMEDY}")
+
+
+def blocks(conn: Connection, *conditions: ColumnElement[bool]) -> Iterator[DamagedError]:
+    """The days of marks that cannot be read, by owner, instrument and day; of those that fulfil the conditions."""
+    columns = mark_blocks.c
+    packed = (columns.at_ms, columns.price, columns.low, columns.high, columns.micros)
+    query = select(mark_series.c.owner, mark_series.c.instrument, columns.day, *packed)
+    query = query.join(mark_series, mark_series.c.key == columns.series).where(*conditions)
+    query = query.order_by(mark_series.c.owner, mark_series.c.instrument, columns.day)
+    with conn.execute(query.execution_options(yield_per=_AT_ONCE)) as rows:
+        for owner, instrument, day, *block in rows:
+            try:
+                t = unpack([tuple(block)]).t
+                if len(t) and not (t[0] // DAY == day == t[-1] // DAY and (np.diff(t) > 0).all()):
+                    raise ValueError("its instants are in no order or of another day")
+            except UNREADABLE as error:
+                whose = f"agent {owner}" if owner else "all agents"
+                what = f"the marks of {instrument[:_SHOWN]} on {format_instant(day * DAY)[:10]}, of {whose},"
+                yield DamagedError(f"table mark_blocks: {what} cannot be read ({error}); {_REMEDY}")
