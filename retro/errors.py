@@ -7,7 +7,7 @@
     |   `-- OtherBotError        it contradicts what is known of its agent: it is another bot's
     |-- StoreError               the database cannot be opened or used
     |   `-- NewerSchemaError     it was written by a newer version; nothing is touched
-    |-- DamagedError             a stored row cannot be read: which, and what to do
+    |-- DamagedRowError          a stored row cannot be read: which, and what to do
     |-- BusyError                another process runs on the same database; exit 75
     |-- LostClaimError           another process has taken over what this one was working on
     |-- ModelAwayError           the model that words reviews is away or overloaded; the same question may be asked later
@@ -26,7 +26,7 @@ from __future__ import annotations
 __all__ = [
     "BusyError",
     "ConfigError",
-    "DamagedError",
+    "DamagedRowError",
     "InputError",
     "InvariantError",
     "LostClaimError",
@@ -77,7 +77,7 @@ class NewerSchemaError(StoreError):
     """The database belongs to a newer version of this program."""
 
 
-class DamagedError(RetroError):
+class DamagedRowError(RetroError):
     """A stored row that cannot be read any more: its agent's reviews are withheld, and nobody else's."""
 
 

@@ -13,7 +13,7 @@ from retro.app.doctor import agents as checks_agents
 from retro.app.doctor import rows as checks_rows
 from retro.app.doctor.check import Installation
 from retro.config import Config
-from retro.errors import DamagedError
+from retro.errors import DamagedRowError
 from retro.periods import DAY, HOUR
 from retro.store.database import Store
 from retro.store.facts import damage
@@ -149,4 +149,4 @@ def test_a_block_out_of_order_or_of_another_day_is_found(world: World) -> None:
     with world.store.read() as conn:
         found = list(damage.blocks(conn))
     assert len(found) == 2
-    assert all(isinstance(error, DamagedError) for error in found)
+    assert all(isinstance(error, DamagedRowError) for error in found)

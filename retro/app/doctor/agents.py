@@ -11,7 +11,7 @@ from retro.app.proposals.files import read_playbook
 from retro.app.settlement.book import is_stale, known_until, read_rows
 from retro.app.settlement.grid import grid_differs
 from retro.app.settlement.settings import settings_of
-from retro.errors import DamagedError, InputError
+from retro.errors import DamagedRowError, InputError
 from retro.periods import FOREVER, format_instant
 from retro.store.facts import agents as stored_agents
 from retro.store.facts import faults as stored_faults
@@ -39,7 +39,7 @@ def agents(house: Installation) -> Iterator[Check]:
         for agent in stored_agents.agents(conn):
             try:
                 yield from _agent(conn, agent, _settings(house, agent))
-            except DamagedError as error:
+            except DamagedRowError as error:
                 yield broken("agent", f"{agent.name}: {error}")
             if difference := grid_differs(agent, house.config):
                 yield note("grid", difference)

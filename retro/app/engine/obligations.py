@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from retro.app.engine.losses import losses
 from retro.app.settlement.grid import fix_grid
 from retro.app.settlement.settle import settled_book
-from retro.errors import DamagedError, InvariantError, RetroError
+from retro.errors import DamagedRowError, InvariantError, RetroError
 from retro.invariant import invariant
 from retro.kinds import DEATH, KINDS, LOSS, POSITION
 from retro.model import Death
@@ -61,7 +61,7 @@ def enqueue_due(
     """Bring the ledger up to date with facts and clock; the agents that were looked at.
 
     Only agents for which something may have changed are, unless `all_agents`. `InvariantError` after all others where
-    an agent's periods have a gap or overlap, `DamagedError` where a row of it cannot be read.
+    an agent's periods have a gap or overlap, `DamagedRowError` where a row of it cannot be read.
     """
     with store.read() as conn:
         chosen = (
@@ -77,7 +77,7 @@ def enqueue_due(
             )
         except (
             InvariantError,
-            DamagedError,
+            DamagedRowError,
         ) as error:  # nothing was written for this agent; the others must not wait for it
             broken.append(error)
     with store.read() as conn:

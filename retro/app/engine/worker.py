@@ -15,7 +15,7 @@ from retro.app.engine.obligations import enqueue_due
 from retro.app.engine.stages import StagedReview, StoppedError, commit, compute
 from retro.app.intake import sources
 from retro.app.settlement.grid import grid_differs
-from retro.errors import DamagedError, InvariantError, LostClaimError, ModelAwayError, StoreError
+from retro.errors import DamagedRowError, InvariantError, LostClaimError, ModelAwayError, StoreError
 from retro.periods import DAY, SECOND, format_instant
 from retro.safe import plain_text
 from retro.secret import redact
@@ -59,7 +59,7 @@ def _enqueue(bench: WorkContext, tally: PassSummary, *, all_agents: bool) -> Non
         enqueue_due(bench.store, bench.settings_for, bench.terms, bench.clock(), all_agents=all_agents)
     except (
         InvariantError,
-        DamagedError,
+        DamagedRowError,
     ) as error:  # one agent's reviews are withheld; what is owed already can be made
         tally.failed += 1
         bench.log("obligations_withheld", level="error", reason=str(error))
@@ -267,7 +267,7 @@ def _failed(bench: WorkContext, review: Review, error: Exception, tally: PassSum
     reason = plain_text(str(redact(f"{type(error).__name__}: {error}", bench.secrets)))[:_LONGEST_REASON]
     # our own fault and a damaged row do not pass with time, and a person should see it before a model is paid for five more tries
     last = review.attempts >= bench.config.service.max_attempts or isinstance(
-        error, InvariantError | DamagedError
+        error, InvariantError | DamagedRowError
     )
     later = None if last else bench.clock() + backoff(review.attempts, bench.rng)
     try:

@@ -10,7 +10,7 @@ from retro.app.intake.batches import batched
 from retro.app.intake.identity import BotIdentity, take_the_place
 from retro.app.intake.invalidation import invalidate_for_facts, invalidate_for_marks
 from retro.app.settlement.settle import settle
-from retro.errors import DamagedError, OtherBotError
+from retro.errors import DamagedRowError, OtherBotError
 from retro.model import Fault
 from retro.store.facts import agents, events, faults, marks
 
@@ -200,7 +200,7 @@ def refresh(store: Store, names: Iterable[str], settings_for: Callable[[Agent], 
         if agent is not None:
             settings = settings_for(agent)
             # a damaged row stands in the way of its own agent alone, and whoever asks about that one is told
-            with suppress(DamagedError), store.write() as conn:
+            with suppress(DamagedRowError), store.write() as conn:
                 settle(
                     conn, agents.existing_agent(conn, name), settings
                 )  # with a K that no other writer has moved

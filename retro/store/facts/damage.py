@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 from sqlalchemy import select
 
-from retro.errors import DamagedError
+from retro.errors import DamagedRowError
 from retro.model import decode
 from retro.periods import DAY, format_instant
 from retro.store.facts.blocks import unpack
@@ -30,7 +30,7 @@ _SHOWN: Final = 80
 _REMEDY: Final = "ingest its source again with --on-conflict replace, or restore the database from a backup"
 
 
-def facts(conn: Connection, *conditions: ColumnElement[bool]) -> Iterator[DamagedError]:
+def facts(conn: Connection, *conditions: ColumnElement[bool]) -> Iterator[DamagedRowError]:
     """The events that no fact can be made of, in order of arrival; of those that fulfil the conditions."""
     columns = events.c
     query = select(agents.c.name, columns.type, columns.id, columns.body, columns.at)
@@ -43,10 +43,12 @@ def facts(conn: Connection, *conditions: ColumnElement[bool]) -> Iterator[Damage
                 decode(body, at)
             except UNREADABLE as error:
                 what = f"{kind} {id_[:_SHOWN]!r} of agent {name}"
-                yield DamagedError(f"table events: {what} cannot be read ({str(error)[:_SHOWN]}); {_REMEDY}")
+                yield DamagedRowError(
+                    f"table events: {what} cannot be read ({str(error)[:_SHOWN]}); {_REMEDY}"
+                )
 
 
-def blocks(conn: Connection, *conditions: ColumnElement[bool]) -> Iterator[DamagedError]:
+def blocks(conn: Connection, *conditions: ColumnElement[bool]) -> Iterator[DamagedRowError]:
     """The days of marks that cannot be read, by owner, instrument and day; of those that fulfil the conditions."""
     columns = mark_blocks.c
     packed = (columns.at_ms, columns.price, columns.low, columns.high, columns.micros)
@@ -62,4 +64,4 @@ def blocks(conn: Connection, *conditions: ColumnElement[bool]) -> Iterator[Damag
             except UNREADABLE as error:
                 whose = f"agent {owner}" if owner else "all agents"
                 what = f"the marks of {instrument[:_SHOWN]} on {format_instant(day * DAY)[:10]}, of {whose},"
-                yield DamagedError(f"table mark_blocks: {what} cannot be read ({error}); {_REMEDY}")
+                yield DamagedRowError(f"table mark_blocks: {what} cannot be read ({error}); {_REMEDY}")

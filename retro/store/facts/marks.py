@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 from sqlalchemy import Select, insert, select, update
 
-from retro.errors import DamagedError
+from retro.errors import DamagedRowError
 from retro.model import Conflict, MarkSeries
 from retro.periods import DAY, format_instant
 from retro.store.facts import damage
@@ -177,7 +177,7 @@ def _known(conn: Connection, provenance: _Provenance, days: ColumnElement[bool])
     query = _blocks(mark_blocks.c.series == provenance.key, days)
     try:
         return _columns(conn, query)
-    except DamagedError:
+    except DamagedRowError:
         if provenance.replace is None:
             raise
     sound = []
