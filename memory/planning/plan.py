@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 LIFE: Final = 30 * DAY
 """How long a plan lives when nobody says."""
-SOURCES: Final = ("review", "belief", "person")
+SOURCES: Final = ("review", "belief", "person", "agent")
 _LONGEST: Final = 10_000
 
 

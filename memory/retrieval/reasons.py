@@ -88,7 +88,7 @@ def belief_reason(belief: Belief, share: float, factor: float) -> str:
     """How sure, on how much evidence, and whether its conditions hold."""
     holds = "its conditions hold" if share == 1 else f"{share:.0%} of its conditions hold"
     regime = {1.0: "", 0.3: "; held in another regime", 0.6: "; the present regime is unknown"}[factor]
-    sure = f"{belief.source} belief, {belief.probability:.0%} sure on {belief.evidence} episodes"
+    sure = f"{belief.source} belief, {belief.probability:.0%} sure on {belief.evidence} episode{'' if belief.evidence == 1 else 's'}"
     worth = "" if belief.mean_r is None else f", {belief.mean_r:+.2f} R each"
     return f"{sure}{worth}; {holds}{regime}{_since_noticed(belief)}"
 

@@ -103,6 +103,7 @@ class PassSummary:
     sources_failed: int = 0
     amiss: int = 0
     unworded: int = 0
+    unreached: int = 0
 
     def __add__(self, other: PassSummary) -> PassSummary:
         """What two knocks came to."""

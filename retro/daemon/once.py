@@ -25,7 +25,10 @@ __all__ = ["once", "send"]
 
 @private()
 def once(orders: RunOptions) -> int:
-    """Do what is due and end: for cron and timers. 1 when anything parked or failed, 75 when another is at it."""
+    """Do what is due and end: for cron and timers. 75 when another is at it.
+
+    1 when anything parked or failed, or a channel took nothing of what there was for it: cron reports no other way.
+    """
     config, log = configured(orders), log_of(orders)
     store, lock = opened(config.store.url, orders, log)
     ping, notifier = Ping(config.service.ping_url, log), Notifier(os.environ)
@@ -40,7 +43,7 @@ def once(orders: RunOptions) -> int:
             except Interrupted:
                 log("interrupted", level="warning")
                 return 1
-        well = tally.clean and not _parked(store)
+        well = tally.clean and not tally.unreached and not _parked(store)
         log("run_once", **asdict(tally))
         (ping.success if well else ping.fail)()
         return 0 if well else 1

@@ -343,9 +343,10 @@ def test_pairs_without_candles_are_told_of_and_futures_have_their_own_folder(tmp
     trades = [simple(id=number, pair=pair) for number, pair in enumerate(pairs, 1)]
     batches = list(read(write(tmp_path / "t.sqlite", trades), candles=data, now=NOW))
     assert set(marks(batches)) == {"ETH/USDT:USDT", "SOL/USDT:USDT"}
-    reasons = [fault.reason for batch in batches for fault in batch.faults]
-    assert len(reasons) == 1, "a file that cannot be read is a fault, one that is not there is none"
-    assert "OLD_USDT" in reasons[0]
+    faults = [fault for batch in batches for fault in batch.faults]
+    assert len(faults) == 1, "a file that cannot be read is a fault, one that is not there is none"
+    assert "OLD_USDT" in faults[0].where
+    assert "OLD_USDT" not in faults[0].reason, "its path is said once"
     (notice,) = (notice for batch in batches for notice in batch.notices)
     assert notice.startswith("2 pairs of 5 without candles for the time traded")
     assert "--pairs BTC/USDT LATE/USDT --timeframes 5m --timerange 20251231-20260204" in notice

@@ -120,7 +120,7 @@ def test_writing_is_idempotent_and_asking_about_plans_changes_nothing(home: Path
         assert data(await client.call_tool("remember_trade", episode))["unchanged"] == 1
         plan_arguments = {"agent": "mia", "trigger": trigger, "action": {"type": "alert"}, "reasoning": "see"}
         plan = data(await client.call_tool("create_trading_plan", plan_arguments))["plan"]
-        assert (plan["status"], plan["armed"]) == ("active", True)
+        assert (plan["status"], plan["armed"], plan["source"]) == ("active", True, "agent")
         for _ in range(2):  # a check that triggered or re-armed would answer otherwise the second time
             checked = data(
                 await client.call_tool("check_active_plans", {"agent": "mia", "context": TRENDING})

@@ -12,6 +12,7 @@ from retro.app.settlement.book import is_stale, known_until, read_rows
 from retro.app.settlement.grid import grid_differs
 from retro.app.settlement.settings import settings_of
 from retro.errors import DamagedRowError, InputError
+from retro.figures import count
 from retro.periods import FOREVER, format_instant
 from retro.store.facts import agents as stored_agents
 from retro.store.facts import faults as stored_faults
@@ -59,7 +60,7 @@ def _agent(conn: Connection, agent: Agent, settings: AgentSettings) -> Iterator[
         yield note("agent", f"{agent.name}: has no events yet")
         return
     life = f"{_day(agent.first_at)} to {_day(agent.last_at)}"
-    yield ok("agent", f"{agent.name}: {agent.events:,} events, {life}, in {settings.base_currency}")
+    yield ok("agent", f"{agent.name}: {count(agent.events, 'event')}, {life}, in {settings.base_currency}")
     if is_stale(conn, agent.name, settings):
         yield note(
             "agent", f"{agent.name}: its book is behind its facts; the next review brings it up to date"
@@ -130,10 +131,10 @@ def faults(house: Installation) -> Iterator[Check]:
     if house.store is None:
         return
     with house.store.read() as conn:
-        count = stored_faults.count(conn)
-    if count:
-        rows = "row or source" if count == 1 else "rows or sources"
-        yield note("faults", f"{count:,} {rows} could not be used; `retro faults` says why")
+        faulty = stored_faults.count(conn)
+    if faulty:
+        rows = count(faulty, "row or source", "rows or sources")
+        yield note("faults", f"{rows} could not be used; `retro faults` says why")
     else:
         yield ok("faults", "everything that was ingested could be used")
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from retro.app.doctor.check import Examination, broken, note, ok
 from retro.app.doctor.origin import is_ours
+from retro.figures import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,13 +41,13 @@ def _health(health: Health) -> Iterator[Check]:
     cached = f"{health.blocks} of {health.blocks + health.blocks_missing} blocks of columns"
     yield ok(
         "memory",
-        f"{health.agent}: {health.episodes:,} episodes, {health.retrospectives:,} retrospectives, {health.amendments:,} amendments,"
-        f" {health.plans:,} plans, {cached}",
+        f"{health.agent}: {count(health.episodes, 'episode')}, {count(health.retrospectives, 'retrospective')},"
+        f" {count(health.amendments, 'amendment')}, {count(health.plans, 'plan')}, {cached}",
     )
     if health.blocks_missing:
         yield note(
             "memory",
-            f"{health.agent}: the cache lacks {health.blocks_missing} blocks; the next episode told makes them",
+            f"{health.agent}: the cache lacks {count(health.blocks_missing, 'block')}; the next episode told makes them",
         )
 
 
@@ -63,9 +64,10 @@ def records(house: Installation) -> Iterator[Check]:
     experiments, hypotheses = read_experiments(where), read_hypotheses(where)
     for trouble in (*experiments.troubles, *hypotheses.troubles):
         yield broken("records", f"{trouble.path}: {trouble.reason}; it is left as it is until you mend it")
-    count = f"{len(experiments.records):,} experiments, {len(hypotheses.records):,} hypotheses in {where}"
+    tried = count(len(experiments.records), "experiment")
+    contents = f"{tried}, {count(len(hypotheses.records), 'hypothesis', 'hypotheses')} in {where}"
     has_records = experiments.records or hypotheses.records
-    yield ok("records", count if has_records else "none yet; the first weekly review writes them")
+    yield ok("records", contents if has_records else "none yet; the first weekly review writes them")
     orphans = _orphans({experiment["id"] for experiment in experiments.records}, hypotheses)
     if orphans:
         who = "1 hypothesis names" if orphans == 1 else f"{orphans} hypotheses name"

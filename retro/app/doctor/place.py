@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from retro.app.doctor.check import Examination, broken, note, ok
 from retro.config import not_yet_used
 from retro.errors import ConfigError
+from retro.figures import count
 from retro.secret import SECRETS, find_secret
 from retro.store.facts import agents
 from retro.store.health import damage, server_version
@@ -64,7 +65,7 @@ def database(house: Installation) -> Iterator[Check]:
     events = sum(agent.events for agent in known_agents)
     size = "" if path is None else f", {path.stat().st_size / _MB:,.1f} MB"
     kind = f"PostgreSQL {version}" if house.store.dialect == "postgresql" else f"SQLite {version}"
-    contents = f"{len(known_agents):,} agent{'' if len(known_agents) == 1 else 's'}, {events:,} events"
+    contents = f"{count(len(known_agents), 'agent')}, {count(events, 'event')}"
     yield ok("database", f"{house.store.url}: {contents}{size}, {kind}")
 
 

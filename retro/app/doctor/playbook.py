@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import playbook
 from retro.app.doctor.check import Examination, broken, note, ok
 from retro.errors import ConfigError
+from retro.figures import count
 from retro.forge.api import Forge, ForgeError
 from retro.forge.git import Git, GitError, git_version
 from retro.secret import FORGE_TOKEN, find_secret
@@ -98,7 +99,9 @@ def _repository(house: Installation, token: Secret | None) -> Iterator[Check]:
     for fault in book.faults[:_SHOWN]:
         yield broken("repository", f"{tips.base_branch}: {table.file}:{fault.line}: {fault.reason}")
     if not book.faults:
-        yield ok("repository", f"{tips.base_branch}: {table.file}, {len(book.heuristics)} heuristics")
+        yield ok(
+            "repository", f"{tips.base_branch}: {table.file}, {count(len(book.heuristics), 'heuristic')}"
+        )
 
 
 def proposals(house: Installation) -> Iterator[Check]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from retro.app.doctor.check import Examination, broken, note, ok
 from retro.app.proposals.files import read_playbook
 from retro.errors import InputError
+from retro.figures import count
 from retro.ingest.registry import ADAPTERS
 from retro.ingest.source import SQLITE
 
@@ -74,7 +75,7 @@ def playbooks(house: Installation) -> Iterator[Check]:
                 "playbook", f"{agent}: {remainder} more faults; retro playbook lint {table.playbook}"
             )
         if not book.faults:
-            yield ok("playbook", f"{agent}: {len(book.heuristics)} heuristics, {table.playbook}")
+            yield ok("playbook", f"{agent}: {count(len(book.heuristics), 'heuristic')}, {table.playbook}")
 
 
 CHECKS: Final = (

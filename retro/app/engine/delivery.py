@@ -8,7 +8,7 @@ first that it takes wakes them, so that after an outage they go at the next knoc
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from retro.app.context import LONGEST_WAIT, backoff
@@ -41,11 +41,16 @@ _LONGEST_REASON: Final = 500
 
 @dataclass(slots=True)
 class _Pass:
-    """What one pass has seen of its channels. `sent_leases`: what it handed over; `tried` and `woken`: doors."""
+    """What one pass has seen of its channels.
+
+    `sent_leases`: what it handed over; `tried` and `woken`: doors; `reached` and `missed`: channels by name.
+    """
 
     sent_leases: set[_Lease] = field(default_factory=set)
     tried: set[_Door] = field(default_factory=set)
     woken: set[_Door] = field(default_factory=set)
+    reached: set[str] = field(default_factory=set)
+    missed: set[str] = field(default_factory=set)
 
 
 class _Door(NamedTuple):
@@ -98,6 +103,7 @@ def send_all(bench: WorkContext, tally: PassSummary) -> None:
             messages = [letters] if digest else [[letter] for letter in letters]
             outcomes = [(message, _send(bench, message, seen.sent_leases)) for message in messages]
             _record_outcomes(bench, outcomes, tally, seen)
+    tally.unreached += len(seen.missed - seen.reached)
 
 
 def _take(bench: WorkContext, *, digest: bool) -> list[Delivery]:
@@ -133,7 +139,7 @@ def _send(bench: WorkContext, letters: list[Delivery], sent_leases: set[_Lease])
         invariant(not again, "a delivery is sent once under a lease", f"{head.channel} of {head.review_id}")
         sent_leases |= leases
         with bench.store.read() as conn:
-            message = message_of(conn, bench.config, head, older)
+            message = replace(message_of(conn, bench.config, head, older), sent_at_us=bench.clock())
         return bench.channels[head.channel].send(message)
     except StoreError:
         raise
@@ -172,6 +178,7 @@ def _record_outcomes(
         tally.sent += len(letters) * (state == "sent")
         tally.refused += len(letters) * (state == "failed")
         tally.postponed += len(letters) * (state == "pending")
+        (seen.reached if state == "sent" else seen.missed).add(letters[-1].channel)
         event = {"sent": "letter_sent", "failed": "letter_failed", "pending": "letter_postponed"}[state]
         head, why = letters[-1], {"reason": values["reason"]} if "reason" in values else {}
         named = {"agent": head.agent, "review": head.review_id, "channel": head.channel}

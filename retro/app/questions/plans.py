@@ -67,7 +67,10 @@ def check_document(check: PlanCheck) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanDraft:
-    """A plan to make at an instant: when `trigger` becomes true, `action`. Without `expires_at` it lives for 30 days."""
+    """A plan to make at an instant: when `trigger` becomes true, `action`. Without `expires_at` it lives for 30 days.
+
+    `source` says who makes it: a person or the agent itself.
+    """
 
     agent: str
     trigger: Mapping[str, Any]
@@ -76,6 +79,7 @@ class PlanDraft:
     at: int
     priority: float = 0.5
     expires_at: int | None = None
+    source: str = "person"
 
 
 def create_plan(experience: Experience, draft: PlanDraft) -> PlanStatus:
@@ -90,6 +94,7 @@ def create_plan(experience: Experience, draft: PlanDraft) -> PlanStatus:
             reasoning=draft.reasoning,
             priority=draft.priority,
             expires_at=draft.expires_at,
+            source=draft.source,
         )
         standings = memory.plans(conn, draft.agent, as_of=draft.at)
         return next(standing for standing in standings if standing.plan.id == plan.id)

@@ -117,7 +117,8 @@ def _head(mail: EmailMessage, message: Message, envelope: Envelope, subject: str
     mail["From"] = envelope.sender
     mail["To"] = envelope.recipient
     mail["Subject"] = _header(subject)[:_LONGEST_SUBJECT].strip()
-    mail["Date"] = format_datetime(EPOCH + timedelta(microseconds=message.generated_at_us))
+    at = message.generated_at_us if message.sent_at_us is None else message.sent_at_us
+    mail["Date"] = format_datetime(EPOCH + timedelta(microseconds=at))
     mail["Message-ID"] = message_id(message, domain)
     mail["In-Reply-To"] = earlier[-1] if earlier else thread
     mail["References"] = " ".join([thread, *earlier])

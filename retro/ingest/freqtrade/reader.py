@@ -258,7 +258,8 @@ def _marks(
     try:
         marks = series(path, pair, timeframe, start, end, faults)
     except InputError as error:
-        return Batch(faults=[Fault(str(path), None, str(error))])
+        reason = str(error).removeprefix(str(path)).removeprefix(":").lstrip()  # the fault says where already
+        return Batch(faults=[Fault(str(path), None, reason)])
     return Batch(marks=[marks] if len(marks.t) else [], faults=faults, events=len(marks.t))
 
 

@@ -124,7 +124,9 @@ def beliefs(agent: AgentName = None, as_of: AsOf = None) -> None:
 
 def _evidence(belief: Belief) -> str:
     """How much it rests on; what an induced belief was made of cannot bear it out."""
-    text = f"{belief.evidence} outcomes, {belief.source}"
+    from retro.figures import count
+
+    text = f"{count(belief.evidence, 'outcome')}, {belief.source}"
     after = belief.confirmed_after + belief.contradicted_after
     if belief.source != "induced":
         return text

@@ -99,6 +99,7 @@ def remember(
     """
     from retro.app.questions.document import document_of
     from retro.app.questions.episodes import remember_file
+    from retro.figures import count
 
     experience = experience_of()
     limit = time.time_ns() // 1000 + DAY
@@ -109,9 +110,9 @@ def remember(
     for result, document in zip(results, documents, strict=True):
         if not call.json:
             call.out(
-                f"{result.source}: {document['events']:,} episodes, {document['stored']:,} stored,"
-                f" {document['unchanged']:,} unchanged, {document['conflicts']} conflicts,"
-                f" {len(document['faults'])} faults"
+                f"{result.source}: {count(document['events'], 'episode')}, {document['stored']:,} stored,"
+                f" {document['unchanged']:,} unchanged, {count(document['conflicts'], 'conflict')},"
+                f" {count(len(document['faults']), 'fault')}"
             )
         _complain(result)
     if not all(result.clean for result in results):

@@ -39,6 +39,7 @@ def lint(file: File) -> None:
     Example: retro playbook lint PLAYBOOK.md
     """
     from retro.app.proposals.files import read_playbook
+    from retro.figures import count
 
     book = read_playbook(file)
     rows = [{"where": str(file), "line": fault.line, "reason": fault.reason} for fault in book.faults]
@@ -48,7 +49,7 @@ def lint(file: File) -> None:
         for row in rows:
             call.out(f"{row['where']}:{row['line']}: {row['reason']}")
         if not rows:
-            call.say(f"{file}: {len(book.heuristics)} heuristics, no faults")
+            call.say(f"{file}: {count(len(book.heuristics), 'heuristic')}, no faults")
     if rows:
         call.code = 1
 

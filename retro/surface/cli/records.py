@@ -173,6 +173,7 @@ def take_in(
     Example: retro experiments import ../other-agent/memory
     """
     from retro.app.questions.records import take_in as take_in_records
+    from retro.figures import count
 
     if not directory.is_dir():
         raise InputError(f"{directory} is no directory; name the one that holds experiments/")
@@ -181,8 +182,8 @@ def take_in(
         call.out_json(done.document())
     else:
         call.out(
-            f"{done.source}: {done.events} records, {done.stored} stored, {done.unchanged} unchanged,"
-            f" {len(done.conflicts)} conflicts, {len(done.faults)} faults"
+            f"{done.source}: {count(done.events, 'record')}, {done.stored} stored, {done.unchanged} unchanged,"
+            f" {count(len(done.conflicts), 'conflict')}, {count(len(done.faults), 'fault')}"
         )
     troubles = [*done.conflicts, *done.faults]
     for trouble in troubles[:_SHOWN]:

@@ -99,9 +99,20 @@ def _list(agent: str | None, state: str | None) -> None:
     if call.json:
         call.out_json([review_document(review) for review in review_rows])
     elif not review_rows:
-        call.say("no reviews; `retro run --once` makes what is due")
+        call.say(_none_there(agent, state))
     else:
         _print_reviews(review_rows)
+
+
+def _none_there(agent: str | None, state: str | None) -> str:
+    """What an empty list means: nobody was ever reviewed, or there are reviews of other agents or in other states."""
+    from retro.app.questions.reviews import ReviewsQuestion, reviews
+    from retro.figures import count
+
+    everything = reviews(call.store, ReviewsQuestion(agent))
+    if not everything:
+        return "no reviews; `retro run --once` makes what is due"
+    return f"no review is {state}; {count(len(everything), 'review')} in other states"
 
 
 def _print_reviews(rows: Sequence[Review]) -> None:

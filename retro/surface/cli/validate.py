@@ -42,6 +42,7 @@ def validate_recall(
     """
     from retro.app.questions import recall
     from retro.app.questions.document import document_of
+    from retro.figures import count
     from retro.periods import format_instant
 
     experience = experience_of()
@@ -51,7 +52,7 @@ def validate_recall(
         call.out_json(document_of(validation))
         return
     call.out(
-        f"{validation.trades} trades from {format_instant(validation.split_at)} on;"
+        f"{count(validation.trades, 'trade')} from {format_instant(validation.split_at)} on;"
         f" {validation.known_before} known before"
     )
     call.out("Stakes are shares of the starting capital put at one R; nothing is compounded.")

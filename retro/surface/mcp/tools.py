@@ -356,6 +356,7 @@ class Tools:
             at=_now(),
             priority=priority,
             expires_at=_instant(expires_at, "expires_at"),
+            source="agent",
         )
         return {"plan": document_of(plans.create_plan(self.experience, draft))}
 

@@ -176,7 +176,7 @@ def test_every_playbook_is_parsed(retro: Retro) -> None:
     assert len(wrong) == 2
     assert "bad.md:4: " in wrong[0]
     assert wrong[1].startswith("playbook: gone: ")
-    assert any(text.startswith("playbook: good: 1 heuristics") for text in findings(result, "ok"))
+    assert any(text.startswith("playbook: good: 1 heuristic,") for text in findings(result, "ok"))
 
 
 def test_missing_and_old_marks_are_named(retro: Retro) -> None:

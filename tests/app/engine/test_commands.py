@@ -167,6 +167,14 @@ def test_reviews_is_a_table_within_80_columns(call: Retro, reviewed_life: Any) -
     assert max(map(len, result.out.splitlines())) <= 80
 
 
+def test_an_empty_list_of_one_state_does_not_say_that_there_are_no_reviews(
+    call: Retro, reviewed_life: Any
+) -> None:
+    told = call("reviews", "--state", "parked")
+    assert (told.code, told.out) == (0, "")
+    assert re.search(r"no review is parked; \d+ reviews in other states", told.err)
+
+
 def test_retry_and_skip_say_what_they_did_and_refuse_what_is_done(call: Retro, parked: str) -> None:
     assert call("reviews", "skip", parked, "--why", "a move").out == f"{parked} is skipped\n"
     row = next(row for row in call("reviews", "--json").data if row["id"] == parked)
