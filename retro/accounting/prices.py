@@ -8,7 +8,7 @@ instant (provisional when older than 24 h), else the last fill price, else the f
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
@@ -282,6 +282,11 @@ class Prices:
             return line
         return _times(line, self.line(str(priced_in)))
 
+    def marked(self, symbol: str) -> bool:
+        """Whether a mark of the symbol is known by K."""
+        times = self.line(symbol).t
+        return bool(len(times) and times[0] <= self._known_until)
+
     def quote(self, symbol: str, at: int) -> PriceQuote | None:
         """The price of a symbol at an instant by the rule of missing marks; None when nothing ever priced it."""
         if symbol == self.base_currency:
@@ -294,10 +299,11 @@ class Prices:
             marked_at = int(line.t[i])
             return PriceQuote(float(line.price[i]), marked_at, at - marked_at > MAX_AGE)
         fills = self._fills.get(symbol, [])
-        filled = bisect_right(fills, at, key=lambda fill: fill[0])
+        # strictly before, as the state at an instant is: a fill at midnight is not known to the day that ends there
+        filled = bisect_left(fills, at, key=lambda fill: fill[0])
         if filled:
             return PriceQuote(fills[filled - 1][1], None, provisional=True)
-        if len(line.t) and line.t[0] <= self._known_until:
+        if self.marked(symbol):
             return PriceQuote(float(line.price[0]), int(line.t[0]), provisional=True)
         return PriceQuote(fills[0][1], None, provisional=True) if fills else None
 

@@ -164,7 +164,10 @@ def _start(
         # the first statement tells the opening capital or the baseline of all later ones: what comes before it
         # changes every row of the wallet
         day = None if first is not None and since <= first.at else positions.day_before(conn, name, since)
-        if day is not None:
+        # the wallet opens at the first fact: a book that was settled by marks alone, or before an older fact came, knew
+        # another
+        began = events.first_instant(conn, name) or birth
+        if day is not None and opening.birth == began:
             positions.forget_after(conn, name, day.at)
             wallet = Wallet.from_json(settings.base_currency, settings.lot_method, day.wallet)
             return _Start(since, day.at, wallet, opening)
@@ -234,10 +237,12 @@ def _wallet_prices(
 ) -> Prices:
     """The prices of everything that was in the wallet at the start or came into it since."""
     held = start.wallet.assets
-    assets = {*symbols_of(facts), *held, *(effect.asset for _, effect in effects)}
+    received = {effect.asset for _, effect in effects}
+    assets = {*symbols_of(facts), *held, *received}
     reach = MarkReach(start.at, FOREVER, known_until(agent))
     prices = load_prices(conn, agent.name, settings, assets, reach)
-    price_by_fills(conn, agent.name, prices, assets, PriceDemand(facts, held, start.at), FOREVER)
+    demand = PriceDemand(facts, held, start.at, received)
+    price_by_fills(conn, agent.name, settings, prices, assets, demand, reach, FOREVER)
     return prices
 
 

@@ -19,7 +19,7 @@ from retro.store.facts.tellings import retellings
 from retro.store.schema import name_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from sqlalchemy import Connection
 
@@ -147,12 +147,13 @@ class Extent:
 class PriceDemand:
     """What besides positions asks for prices: `facts` outside them, and a wallet's `assets`, valued from `since` on.
 
-    `since` None: there is no wallet to value.
+    `since` None: there is no wallet to value. `received` are assets that positions hand to it.
     """
 
     facts: Sequence[Fact] = ()
     assets: Mapping[str, LotBook] = field(default_factory=dict)
     since: int | None = None
+    received: Collection[str] = ()
 
 
 def load_tracks(
@@ -186,7 +187,8 @@ def load_tracks(
     # with a wallet, fills of other positions matter from its valuation on; a position's own facts are there anyway
     instants = needed if demand.since is None else [demand.since, *(fact.at for fact in demand.facts)]
     first = min(instants, default=until)
-    price_by_fills(conn, agent, prices, symbols, PriceDemand(every, demand.assets, first), until)
+    demand = PriceDemand(every, demand.assets, first)
+    price_by_fills(conn, agent, settings, prices, symbols, demand, reach, until)
     retold = retellings(conn, agent, names, facts) if names else []
     given = rulings.rulings(conn, agent)
     tracks: dict[str, PositionHistory] = {}
@@ -218,9 +220,16 @@ def _flag(track: PositionHistory, prices: Prices, given: RulingRecord | None) ->
 
 
 def price_by_fills(
-    conn: Connection, agent: str, prices: Prices, symbols: Iterable[str], demand: PriceDemand, until: int
+    conn: Connection,
+    agent: str,
+    settings: AgentSettings,
+    prices: Prices,
+    symbols: Iterable[str],
+    demand: PriceDemand,
+    reach: MarkReach,
+    until: int,
 ) -> None:
-    """Let fills price what has no mark, whatever position they belong to; without any fill, what flows were said to be worth.
+    """Let fills price what has no mark yet, whatever position they belong to; where no mark is known by K, flows' words.
 
     Fills of the demand's facts; for symbols without a mark when it is asked for also all others from `since` on (or from
     the first of these facts that asks for such a price), and the last before; and where there is nothing at all, what
@@ -236,16 +245,21 @@ def price_by_fills(
     every = [*other_facts, *facts]
     instruments = {fact.position: fact.instrument for fact in every if isinstance(fact, Position)}
     fills = {fact.id: fact for fact in every if isinstance(fact, Fill) and fact.at < until}
+    rates = prices
+    if other_facts:  # what those were quoted in need not be what these ask for
+        first = min(fact.at for fact in other_facts) - 2 * DAY
+        rates = load_prices(conn, agent, settings, symbols_of(every), reach._replace(start=first))
     for fill in sorted(fills.values(), key=lambda fill: (fill.at, natural_key(fill.id))):
         symbol = fill.instrument or instruments.get(fill.position)
         if symbol is not None:
-            prices.note_fill(symbol, fill.at, float(fill.price) * prices.rate(symbol, fill.at))
-    never = {name for name in unmarked if not prices.dealt(name)}
+            prices.note_fill(symbol, fill.at, float(fill.price) * rates.rate(symbol, fill.at))
+    # what a flow or the wallet says of an asset is less than its first mark, which every horizon knows alike
+    never = {name for name in unmarked if not prices.dealt(name) and not prices.marked(name)}
     valued = [fact for fact in every if isinstance(fact, Flow | External) and fact.asset in never]
     for fact in sorted(valued, key=lambda fact: (fact.at, natural_key(fact.id))):
         if fact.value and fact.quantity and fact.at < until:
             prices.note_fill(str(fact.asset), fact.at, abs(float(fact.value / fact.quantity)))
-    for asset in sorted(unmarked & demand.assets.keys()):
+    for asset in sorted(never & demand.assets.keys()):
         if (paid := demand.assets[asset].last_price) and not (prices.dealt(asset) or prices.at_par(asset)):
             prices.note_fill(asset, since, paid)
 
@@ -254,7 +268,7 @@ def _unmarked(prices: Prices, symbols: Iterable[str], demand: PriceDemand, until
     """The symbols that have no mark yet when they are first asked for: by a fact that names them, or by the wallet."""
     begins = {name: prices.line(name).t[:1] for name in symbols if name != prices.base_currency}
     never = {name for name, first in begins.items() if not len(first)}
-    asked = [(until if demand.since is None else demand.since, {*demand.assets})]
+    asked = [(until if demand.since is None else demand.since, {*demand.assets, *demand.received})]
     earliest = min((fact.at for fact in demand.facts), default=until)
     late = {name for name, first in begins.items() if len(first) and first[0] > min(earliest, asked[0][0])}
     asked += [(fact.at, symbols_of([fact])) for fact in demand.facts if late]

@@ -6,6 +6,7 @@ Each is worked by hand. Hours count from a Monday, 2026-01-05.
 from __future__ import annotations
 
 import json
+from math import fsum
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -59,6 +60,35 @@ def test_a_fill_prices_what_has_no_mark_yet_in_a_day_as_in_the_week(life: Life) 
     life.until(96)
     assert totals(life) == approx([0, -19, 0, 0])
     assert life.week().pnl.total == approx(-19)
+
+
+def test_a_fill_at_midnight_prices_nothing_of_the_day_that_ends_there(life: Life) -> None:
+    """1.5 ETH of the wallet from Monday, bought more at 1,900 at exactly Tuesday's end, first mark 1,600 on Thursday."""
+    life.tell(0, "equity", balances={"USDC": 10000, "ETH": "1.5"})
+    life.open(48, "p")
+    life.fill(48, "p", "buy", 1, 1900)
+    life.market("ETH/USDC", {80: 1600, 90: 1600})
+    life.until(96)
+    assert totals(life) == approx([0, 0, 450, -750])
+    assert life.week().pnl.total == approx(-300)
+    assert [edge.equity for edge in life.week().equity[:5]] == approx([0, 12400, 12400, 12850, 12100])
+
+
+@pytest.mark.parametrize("stated", [True, False])
+def test_the_first_mark_comes_before_what_a_flow_was_said_to_be_worth(life: Life, stated: bool) -> None:
+    """1 ETH from the owner, said to be worth 1,900 or nothing said; the pool before and after it enters at the mark."""
+    life.tell(0, "equity", balances={"USDC": 10000})
+    life.open(5, "p", "lp", instrument="ETH/USDC", token0="ETH", token1="USDC", lower=1000, upper=4000)
+    life.flow(5, "p", "deposit", "ETH", 1)
+    life.flow(5, "p", "deposit", "USDC", 2000)
+    life.tell(30, "external", asset="ETH", quantity=1, **({"value": 1900} if stated else {}))
+    life.market("ETH/USDC", {60: 2000, 90: 2100})
+    life.until(96)
+    week, thursday = life.week(), life.day(3)
+    assert totals(life)[:3] == approx([0, 100 if stated else 0, 0])
+    assert [edge.equity for edge in week.equity[:4]] == approx([0, 10000, 12000, 12000])
+    assert week.pnl.total == fsum(totals(life))
+    assert [p.final_pnl for p in thursday.positions] == approx([p.final_pnl for p in week.positions])
 
 
 def test_a_dollar_that_begins_to_be_marked_later_is_not_at_par_before_in_one_horizon_alone(

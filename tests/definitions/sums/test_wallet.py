@@ -84,6 +84,52 @@ def test_the_first_statement_is_the_first_however_the_journal_is_cut(tmp_path: P
     assert (pnl.total, pnl.unattributed) == approx((-500, -510))
 
 
+def test_a_statement_values_coins_of_the_wallet_by_fills_in_another_coin(life: Life) -> None:
+    """1 GNO in the wallet, another bought for 0.003 BTC of 60,000: nothing else prices it, and 10,180 is all there is."""
+    life.market("BTC/USDC", dict.fromkeys(range(97), 60000))
+    life.tell(0, "equity", balances={"USDC": 10000, "GNO": 1})
+    life.open(5, "p", instrument="GNO/BTC")
+    life.fill(5, "p", "buy", 1, 0.003)
+    life.tell(30, "equity", value=10180)
+    life.until(96)
+    week = life.week()
+    assert (week.pnl.unattributed, week.equity[2].equity) == approx((0, 10180))
+
+
+def test_a_statement_values_a_coin_that_came_as_a_rebate_by_the_last_fill_before_it(life: Life) -> None:
+    """0.1 GNO of rebate; another position buys GNO at 180; its first mark, 200, comes days later: 18 until then."""
+    life.market("ETH/USDC", dict.fromkeys(range(97), 2000))
+    life.market("GNO/USDC", {60: 200, 90: 200})
+    life.tell(0, "equity", balances={"USDC": 10000})
+    life.trade("p", (5, 2000), (6, 2000))
+    life.events[-1] |= {"fee": "-0.1", "fee_asset": "GNO"}
+    life.trade("q", (8, 180), (9, 180), instrument="GNO/USDC")
+    life.tell(30, "equity", value=10018)
+    life.until(96)
+    week = life.week()
+    assert (week.pnl.unattributed, week.equity[2].equity) == approx((0, 10018))
+
+
+@pytest.mark.parametrize("marks_first", [True, False])
+def test_a_wallet_opens_at_the_first_fact_though_marks_were_settled_before_it(
+    tmp_path: Path, marks_first: bool
+) -> None:
+    """15,000 configured; own marks from 0 on, the first fact at 30: no equity and no day of it before that."""
+    table = {"agent": {"a": {"capital": 15000}}}
+    life = Life(tmp_path)
+    life.marks("ETH", PRICES)
+    life.tell(30, "cost", kind="data", amount=5)
+    life.until(96)
+    marks, facts = life.events[:97], life.events[97:]
+    store = open_store(str(tmp_path / "w.db"))
+    for i, part in enumerate((marks, facts) if marks_first else (facts, marks)):
+        lines = b"".join(json.dumps(event).encode() + b"\n" for event in part)
+        assert live(store, lines, name=f"{i}.jsonl", configuration=table).clean
+    document = report(store, "a", span=(instant(0), instant(96)), configuration=table)
+    assert [day.equity for day in document.equity] == [0, 0, 14995, 14995, 14995]
+    assert document.risk.days == 3
+
+
 def told(path: Any, name: Any, *parts: Any) -> Any:
     store = open_store(str(path / f"{name}.db"))
     for i, part in enumerate(parts):
