@@ -1,0 +1,27 @@
+"""The laws of sums and of bytes on a hundred random worlds; `python -m benchmarks.worlds` holds a thousand to them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.worlds.chance.acts import live
+from tests.worlds.chance.laws import broken
+
+AT_ONCE = 10
+
+
+@pytest.mark.parametrize("first", range(0, 100, AT_ONCE))
+def test_reviews_of_random_worlds_say_what_their_balances_say(tmp_path: Path, first: int) -> None:
+    """Totals, positions, wallet, equity and days on all; half of them are told a second time, in pieces."""
+    worlds = [live(seed, days=7) for seed in range(first, first + AT_ONCE)]
+    breaches = {w.seed: broken(w, tmp_path, pieces=w.seed % 2 == 0) for w in worlds}
+    assert {seed: [str(breach) for breach in some[:3]] for seed, some in breaches.items() if some} == {}
+
+
+@pytest.mark.parametrize("seed", [3, 41, 58])
+def test_random_worlds_print_the_same_bytes_on_postgresql(
+    tmp_path: Path, postgres_url: str, seed: int
+) -> None:
+    assert broken(live(seed, days=7), tmp_path, url=postgres_url) == []
