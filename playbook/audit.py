@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MIN_RESOLVED", "AuditRow", "evidence"]
 
+_MEASURES = {"r": "R", "bps": "bps of notional"}
 MIN_RESOLVED = 3  # below this the audit recommends nothing
 
 
@@ -21,7 +22,8 @@ class AuditRow:
     `avg`, `interval` (95 %, of the mean), `vs_inaction` and `regret` are per resolved citation, in `unit`. `prior` is the
     confidence from before these citations; None: the stated one, right as long as no amendment has moved it on them.
     `resolved_since` counts those resolved since the last merged amendment of this heuristic; None when not known.
-    `citation_count` counts those that are not resolved too; None: not known. `since` is the day this evidence begins. `partners` are (heuristic, Jaccard index of co-citation).
+    `citation_count` counts those that are not resolved too; None: not known. `since` is the day this evidence begins. `partners` are (heuristic, Jaccard index of co-citation). `currency` is what
+    the agent counts in, where the unit is money.
     """
 
     heuristic_id: str
@@ -36,12 +38,18 @@ class AuditRow:
     q: float | None = None
     reviews: tuple[str, ...] = ()
     unit: str = "usd"
+    currency: str | None = None
     since: date | None = None
     partners: tuple[tuple[str, float], ...] = ()
     prior: float | None = None
     resolved_since: int | None = None
     vs_inaction: float | None = None
     regret: float | None = None
+
+    @property
+    def measure(self) -> str:
+        """The unit in words: the agent's own currency, R, or basis points of notional."""
+        return (self.currency or self.unit) if self.unit == "usd" else _MEASURES.get(self.unit, self.unit)
 
 
 def _figure(value: float | None) -> float | None:
@@ -63,6 +71,7 @@ def evidence(row: AuditRow) -> dict[str, Any]:
         "wins": row.win_count,
         "average": _figure(row.avg),
         "unit": row.unit,
+        **({"currency": row.currency} if row.currency and row.unit == "usd" else {}),
         "interval": interval if interval and None not in interval else None,
         "q": _figure(row.q),
         "since": row.since.isoformat() if row.since else None,

@@ -7,7 +7,7 @@ there is a fault; another prefix (`LP-3 [0.40]`) counts only with a sound confid
 `RFC-2119 [1]` is prose. A bracket that starts a Markdown link is prose too.
 
 The text is the item's first paragraph up to the braces; the braces close at the end of a line. Keys: `tags`, `since`,
-`status`, `reason` (why it was retired). A value that needs it is a JSON string.
+`status`, `reason` (why it was retired), `evidence` (what it was brought in on). A value that needs it is a JSON string.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = [
 
 Status = Literal["candidate", "active", "demoted", "retired"]
 STATUSES: tuple[Status, ...] = get_args(Status)
-KEYS = ("tags", "since", "status", "reason")
+KEYS = ("tags", "since", "status", "reason", "evidence")
 
 _ID = re.compile(rf"(?P<id>{ANY_ID})[ \t]*\[(?P<confidence>[^\[\]\n]*)\](?![(\[])")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
@@ -269,9 +269,11 @@ def compose(
     tags: tuple[str, ...] = (),
     since: date | None = None,
     bullet: str = "-",
+    evidence: str = "",
 ) -> str:
-    """Write a new heuristic as one line; the text is made plain, the tags are quoted where they must be."""
+    """Write a new heuristic as one line; the text is made plain, tags and evidence are quoted where they must be."""
     entries = [f"tags: {', '.join(map(literal, tags))}"] if tags else []
     entries += [f"since: {since.isoformat()}"] if since else []
     entries += [f"status: {status}"]
+    entries += [f"evidence: {literal(plain(evidence))}"] if evidence else []
     return f"{bullet} {id} [{confidence:.2f}] {plain(text)} {{{'; '.join(entries)}}}"

@@ -53,11 +53,22 @@ def add(
     heuristic: str | None = None,
     tags: tuple[str, ...] = (),
     since: date | None = None,
+    confidence: float = CANDIDATE,
+    evidence: str = "",
 ) -> Amendment:
-    """A new candidate, at confidence 0.35; the next free id unless one is given."""
+    """A new candidate, at confidence 0.35 unless told; the next free id unless one is given. `evidence` stands beside it."""
     heuristic, bullet = _fresh(playbook, heuristic)
     words = _words(heuristic, text)
-    line = compose(heuristic, CANDIDATE, words, status="candidate", tags=tags, since=since, bullet=bullet)
+    line = compose(
+        heuristic,
+        confidence,
+        words,
+        status="candidate",
+        tags=tags,
+        since=since,
+        bullet=bullet,
+        evidence=evidence,
+    )
     return Amendment("add", heuristic, None, line, grounds)
 
 
@@ -70,12 +81,22 @@ def demote_label(
     heuristic: str | None = None,
     confidence: float = CANDIDATE,
     since: date | None = None,
+    evidence: str = "",
 ) -> Amendment:
     """Demote a label that no heuristic claims: it enters the playbook as a demoted one, so that the no is written down."""
     heuristic, bullet = _fresh(playbook, heuristic)
     tags = () if heuristic == label else (label,)
     words = _words(heuristic, text)
-    line = compose(heuristic, confidence, words, status="demoted", tags=tags, since=since, bullet=bullet)
+    line = compose(
+        heuristic,
+        confidence,
+        words,
+        status="demoted",
+        tags=tags,
+        since=since,
+        bullet=bullet,
+        evidence=evidence,
+    )
     return Amendment("demote", label, None, line, grounds)
 
 

@@ -5,8 +5,8 @@ demoted, a demoted one that goes on losing is retired, a candidate that earns wi
 evidence moves the confidence, never the status, and only the way the money went: a rule that wins seldom but earns is not
 talked down. Two rules always cited together, going the same way, are merged. One amendment per heuristic at a time.
 
-Labels no heuristic claims: into an empty playbook all of them enter as candidates; into one that exists only those with
-a supported verdict.
+Labels no heuristic claims: into an empty playbook those with an outcome enter as candidates, worded as the tags they are,
+with what they made beside them; into one that exists only those with a supported verdict.
 """
 
 from __future__ import annotations
@@ -153,16 +153,16 @@ def _verdict(playbook: Playbook, heuristic: Heuristic, row: AuditRow) -> Amendme
     stated = heuristic.confidence
     confidence = None if stated is None else _posterior(stated, row)
     prior = {"prior": stated if row.prior is None else row.prior}
-    losing = _grounds(row, _next(row, f"average above 0 {row.unit}"), **prior)
+    losing = _grounds(row, _next(row, f"average above 0 {row.measure}"), **prior)
     if _supported(row, "demote") and heuristic.status in ("candidate", "active"):
         return operations.demote(playbook, heuristic.id, losing, confidence=confidence)
     if _supported(row, "demote") and heuristic.status == "demoted":
         if row.resolved_since is not None and row.resolved_since < _STILL_LOSING:
             return None
-        reason = f"average {row.avg:+.2f} {row.unit} over {row.evaluated_count} citations"
+        reason = f"average {row.avg:+.2f} {row.measure} over {row.evaluated_count} citations"
         return operations.retire(playbook, heuristic.id, reason, losing)
     if _supported(row, "keep") and heuristic.status in ("candidate", "demoted"):
-        earning = _grounds(row, _next(row, f"average below 0 {row.unit}"), **prior)
+        earning = _grounds(row, _next(row, f"average below 0 {row.measure}"), **prior)
         return operations.promote(playbook, heuristic.id, earning, confidence=confidence)
     return None
 
@@ -223,7 +223,7 @@ def _newcomers(playbook: Playbook, rows: Sequence[AuditRow]) -> Iterator[Amendme
     chosen = [
         row
         for row in ranked
-        if _supported(row, "demote") or _supported(row, "keep") or (is_first and _cited(row) > 0)
+        if _supported(row, "demote") or _supported(row, "keep") or (is_first and row.evaluated_count > 0)
     ]
     spoken_for = {row.heuristic_id for row in chosen}
     number = next_number(playbook)
@@ -238,19 +238,45 @@ def _newcomers(playbook: Playbook, rows: Sequence[AuditRow]) -> Iterator[Amendme
 
 def _newcomer(playbook: Playbook, row: AuditRow, heuristic: str) -> Amendment:
     label, since = row.heuristic_id, row.since
-    verb = "Enter" if row.role == "entry" else "Exit"
-    text = f"{verb} on the label {plain(label, 80) or 'that has no visible character'}"
+    text = f"Tag at {row.role}: {plain(label, 80) or 'one that has no visible character'}"
     if heuristic == label:
         text = f"The agent cites {label} at {row.role}; its wording is not known"
+    confidence, shown = _posterior(CANDIDATE, replace(row, prior=None)), _beside(row)
     if _supported(row, "demote"):
-        grounds = _grounds(row, _next(row, f"average above 0 {row.unit}"), prior=CANDIDATE)
-        confidence = _posterior(CANDIDATE, replace(row, prior=None))
+        grounds = _grounds(row, _next(row, f"average above 0 {row.measure}"), prior=CANDIDATE)
         return operations.demote_label(
-            playbook, label, text, grounds, heuristic=heuristic, confidence=confidence, since=since
+            playbook,
+            label,
+            text,
+            grounds,
+            heuristic=heuristic,
+            confidence=confidence,
+            since=since,
+            evidence=shown,
         )
-    grounds = _grounds(row, _next(row, f"average below 0 {row.unit}"), prior=CANDIDATE)
+    grounds = _grounds(row, _next(row, f"average below 0 {row.measure}"), prior=CANDIDATE)
     tags = () if heuristic == label else (label,)
-    return operations.add(playbook, text, grounds, heuristic=heuristic, tags=tags, since=since)
+    return operations.add(
+        playbook,
+        text,
+        grounds,
+        heuristic=heuristic,
+        tags=tags,
+        since=since,
+        confidence=confidence,
+        evidence=shown,
+    )
+
+
+def _beside(row: AuditRow) -> str:
+    """What a label made, in the line that brings it in: so that one that loses does not look like one that wins."""
+    if row.avg is None:
+        return "no average known"
+    what = "avoided on average" if row.role == "exit" else "average"
+    parts = [f"{what} {row.avg:+.2f} {row.measure} over {row.evaluated_count} resolved"]
+    if row.interval is not None:
+        parts.append(f"95 % {row.interval[0]:+.2f} to {row.interval[1]:+.2f}")
+    return ", ".join([*parts, f"evidence {row.grade}"])
 
 
 def _cited(row: AuditRow) -> int:

@@ -36,6 +36,7 @@ __all__ = [
     "body_of",
     "branch_of",
     "comment_on_edit",
+    "grounds_of",
     "message_of",
     "patch_of",
     "read_marker",
@@ -59,8 +60,8 @@ _CHOICES: Final = """\
 _LEGEND: Final = (
     "Cited, Resolved and Won are counts from the day named last to the newest fact known when this was brought up to"
     " date, which may lie after the week reviewed. Average, its 95 % interval and what it made beyond"
-    " doing nothing are per resolved citation, in the unit of the average (usd: the agent's base currency; R: its risk;"
-    " bps of notional). q: how often luck alone would show such an average, corrected for the number of heuristics"
+    " doing nothing are per resolved citation, in the unit of the average (the agent's own currency; R: its risk; bps of"
+    " notional). Of an exit it is what was avoided, no result of a trade. q: how often luck alone would show such an average, corrected for the number of heuristics"
     " audited."
 )
 _BELOW: Final = (
@@ -87,15 +88,20 @@ def title_of(agent: str, week: str, amendments: Sequence[Amendment]) -> str:
 
 def message_of(agent: str, week: str, amendments: Sequence[Amendment], reviews: Iterable[str]) -> str:
     """The commit's message, with its trailers."""
-    lines = [
-        f"* {change_in_words(amendment, _name)}: {grounds_in_words(amendment, _name)}"
-        for amendment in amendments
-    ]
+    lines = [f"* {line}" for line in grounds_of(amendments)]
     trailers = [
         *(f"Retro-Review: {_name(review, 120)}" for review in reviews),
         *(f"Retro-Proposal: {amendment.id}" for amendment in amendments),
     ]
     return "\n".join([title_of(agent, week, amendments), "", *lines, "", *trailers, ""])
+
+
+def grounds_of(amendments: Iterable[Amendment]) -> list[str]:
+    """Each change with its evidence and what would prove it wrong, a line each, of plain names only."""
+    return [
+        f"{change_in_words(amendment, _name)}: {grounds_in_words(amendment, _name)}"
+        for amendment in amendments
+    ]
 
 
 def body_of(agent: str, week: str, amendments: Sequence[Amendment], reviews: Sequence[str], file: str) -> str:

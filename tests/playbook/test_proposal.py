@@ -314,31 +314,6 @@ def test_a_demotion_goes_before_a_merge() -> None:
     assert _brief(propose(PAIR, audit_rows)) == [("demote", "H-2"), ("demote", "H-10")]
 
 
-def test_a_first_playbook_lists_the_labels_by_how_often_they_were_cited() -> None:
-    audit_rows = [
-        row("roi", "keep", n=10, role="exit", citation_count=30),
-        row("dip", "keep", "supported", wins=9, citation_count=20),
-        row("rsi < 30, vol", "investigate", citation_count=20),
-        row("late", "demote", "supported", wins=2, citation_count=12, since=date(2026, 3, 1)),
-        row("never", "insufficient_data", "none", n=0, wins=0),
-    ]
-    assert first(audit_rows) == BLANK + (
-        "\n"
-        "- H-1 [0.35] Exit on the label roi {tags: roi; status: candidate}\n"
-        "- H-2 [0.35] Enter on the label dip {tags: dip; status: candidate}\n"
-        '- H-3 [0.35] Enter on the label rsi < 30, vol {tags: "rsi \\u003c 30, vol"; status: candidate}\n'
-        "- H-4 [0.25] Enter on the label late {tags: late; since: 2026-03-01; status: demoted}\n"
-    )
-    book = parse(first(audit_rows))
-    assert book.faults == ()
-    assert [heuristic.tags for heuristic in book.heuristics] == [
-        ("roi",),
-        ("dip",),
-        ("rsi < 30, vol",),
-        ("late",),
-    ]
-
-
 def test_an_id_the_agent_cited_without_a_playbook_keeps_its_number() -> None:
     audit_rows = [
         row("H-1", citation_count=20),

@@ -46,6 +46,17 @@ def test_git_takes_what_propose_prints_also_below_a_folder(retro: Retro, home: P
     assert after == text.replace("[0.62]", "[0.12]", 1).replace("status: active", "status: demoted", 1)
 
 
+def test_the_diff_is_headed_by_what_each_change_rests_on(retro: Retro, home: Path) -> None:
+    """Unit, n, interval, how sure, and what would prove it wrong: before the diff, where git and patch pass it over."""
+    words = configure(home, '[agent.bot]\nplaybook = "rules/BOOK.md"\n', lives.BOOK.encode())
+    head, *diff = retro(*words, "propose").out.splitlines()
+    assert head.startswith("# demote H-1: average -48.0")
+    for part in ("USDC over 40 resolved entry citations", "95 % -", "evidence supported"):
+        assert part in head
+    assert head.endswith("wrong if the next 30 resolved entry citations average above 0 USDC")
+    assert diff[0].startswith("--- ")
+
+
 def test_an_agent_without_a_playbook_is_proposed_a_new_file(retro: Retro, home: Path) -> None:
     words = configure(home, "", None)
     (home / "x.patch").write_text(retro(*words, "propose").out, newline="")
@@ -60,7 +71,7 @@ def test_status_shows_the_whole_address_and_what_would_prove_it_wrong(retro: Ret
     head, where, wrong = retro(*words, "status").out.splitlines()
     assert head.split() == ["open", "bot", "H-1:", "demote"]
     assert where.strip() == address
-    assert wrong.strip() == "wrong if the next 30 resolved entry citations average above 0 usd"
+    assert wrong.strip() == "wrong if the next 30 resolved entry citations average above 0 USDC"
 
 
 def entry(**changed: Any) -> dict[str, Any]:

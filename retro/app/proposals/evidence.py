@@ -23,25 +23,28 @@ from retro.evaluate.audit.audit import audit_period, audit_standing
 from retro.evaluate.audit.citations import items_of
 from retro.evaluate.audit.history import RECORD, history_from, identity
 from retro.kernels.audit import recommend
+from retro.kernels.uncertainty import by_day, mean_estimate, spread_of
 from retro.periods import FOREVER, SECOND, parse_instant
 from retro.store.books import positions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
     from sqlalchemy import Connection
 
     from playbook import Playbook
     from retro.app.settlement.settings import AgentSettings
-    from retro.evaluate.audit.citations import AuditRules, CreditItem
+    from retro.evaluate.audit.citations import AuditRules, CreditItem, Role
     from retro.evaluate.audit.history import History
+    from retro.kernels.uncertainty import Spread
     from retro.report import HeuristicReport, RetrospectiveReport
     from retro.store.database import Store
     from retro.store.facts.agents import Agent
 
 __all__ = ["CitationEvidence", "Size", "audit_rows", "evidence_of_life", "evidence_of_review"]
 
+_ROLES: Final[tuple[Role, ...]] = ("entry", "exit")
 _NOTHING: Final = np.empty(0, RECORD)
 
 
@@ -78,7 +81,7 @@ def evidence_of_review(
     # in money no outcome is divided by its size, so the sizes are not read
     measured = positions.sizes(conn, report.agent, end) if rules.unit != "usd" else ()
     sizes = {identity(position): Size(notional, risk, None) for position, notional, risk in measured}
-    rows = audit_rows([*reported, *beyond], outcomes, sizes, rules)
+    rows = audit_rows([*reported, *beyond], outcomes, sizes, rules, report.base_currency)
     return CitationEvidence([replace(row, reviews=(report.id,)) for row in rows], outcomes)
 
 
@@ -102,30 +105,56 @@ def evidence_of_life(store: Store, agent: Agent, settings: AgentSettings, book: 
         identity(summary.position): Size(summary.notional, summary.risk, summary.vs_inaction)
         for summary in summaries
     }
-    return CitationEvidence(audit_rows(reported, outcomes, sizes, rules), outcomes, items)
+    rows = audit_rows(reported, outcomes, sizes, rules, settings.base_currency)
+    return CitationEvidence(rows, outcomes, items)
 
 
 def audit_rows(
-    rows: Iterable[HeuristicReport], outcomes: History, sizes: Mapping[int, Size], rules: AuditRules
+    rows: Iterable[HeuristicReport],
+    outcomes: History,
+    sizes: Mapping[int, Size],
+    rules: AuditRules,
+    currency: str,
 ) -> list[AuditRow]:
     """Rows of an audit with everything that resolved since each heuristic's text stands, not one period's part of it.
 
-    `sizes` by the identity of the position; those that are not known count neither in R nor in basis points.
+    `sizes` by the identity of the position; those that are not known count neither in R nor in basis points. `currency`
+    is what the agent counts in.
     """
     ever = outcomes.by_heuristic(_since(rules))
-    return [_row(row, ever.get((row.heuristic_id, row.role), _NOTHING), sizes, rules) for row in rows]
+    spreads = {role: _spread(outcomes.of_role(role), sizes, rules.unit) for role in _ROLES}
+    return [
+        replace(
+            _row(row, ever.get((row.heuristic_id, row.role), _NOTHING), sizes, rules, spreads[row.role]),
+            currency=currency,
+        )
+        for row in rows
+    ]
 
 
 def _since(rules: AuditRules) -> dict[str, int]:
     return {rule.id: rule.since for rule in rules.rules.values() if rule.since is not None}
 
 
-def _row(row: HeuristicReport, ever: NDArray[Any], sizes: Mapping[int, Size], rules: AuditRules) -> AuditRow:
+def _spread(records: NDArray[Any], sizes: Mapping[int, Size], unit: str) -> Spread | None:
+    """How the outcomes of a role scatter, in a unit that is not money: the audit measures that in money alone."""
+    return None if unit == "usd" else spread_of(*_in_unit(records, sizes, unit))
+
+
+def _row(
+    row: HeuristicReport,
+    ever: NDArray[Any],
+    sizes: Mapping[int, Size],
+    rules: AuditRules,
+    spread: Spread | None,
+) -> AuditRow:
     is_whole = row.evaluated_count == len(ever)  # nothing resolved outside the audit's own period
-    measured = ever["value"].tolist() if rules.unit == "usd" else list(_in_unit(ever, sizes, rules.unit))
+    measured, days = _in_unit(ever, sizes, rules.unit)
     average = row.avg_in_unit if is_whole else fsum(measured) / len(measured) if measured else None
     kind = recommend(len(measured), average, rules.thresholds)
-    has_money = row.interval is not None and row.threshold_unit == "usd"
+    interval = (row.interval[0], row.interval[1]) if row.interval is not None else None
+    if rules.unit != "usd":
+        interval = mean_estimate(by_day(measured, days), spread).interval
     began = row.evidence_since
     return AuditRow(
         heuristic_id=row.heuristic_id,
@@ -136,7 +165,7 @@ def _row(row: HeuristicReport, ever: NDArray[Any], sizes: Mapping[int, Size], ru
         win_count=int((ever["value"] > 0).sum()),
         avg=average,
         citation_count=row.citation_count if is_whole else None,
-        interval=(row.interval[0], row.interval[1]) if row.interval and has_money else None,
+        interval=interval,
         q=row.q_value,
         unit=row.threshold_unit,
         since=None
@@ -147,12 +176,19 @@ def _row(row: HeuristicReport, ever: NDArray[Any], sizes: Mapping[int, Size], ru
     )
 
 
-def _in_unit(ever: NDArray[Any], sizes: Mapping[int, Size], unit: str) -> Iterator[float]:
-    for position, value in zip(ever["position"].tolist(), ever["value"].tolist(), strict=True):
+def _in_unit(records: NDArray[Any], sizes: Mapping[int, Size], unit: str) -> tuple[list[float], list[int]]:
+    """The outcomes in a unit with their days; those of a position whose size is not known are left out."""
+    if unit == "usd":
+        return records["value"].tolist(), records["day"].tolist()
+    values, days = [], []
+    rows = zip(records["position"].tolist(), records["value"].tolist(), records["day"].tolist(), strict=True)
+    for position, value, day in rows:
         size = sizes.get(position)
         measure = None if size is None else size.risk if unit == "r" else size.notional
         if measure:
-            yield value / measure * (1.0 if unit == "r" else 1e4)
+            values.append(value / measure * (1.0 if unit == "r" else 1e4))
+            days.append(day)
+    return values, days
 
 
 def _against_nothing(row: HeuristicReport, ever: NDArray[Any], sizes: Mapping[int, Size]) -> float | None:

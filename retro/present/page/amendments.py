@@ -96,12 +96,18 @@ def evidence_in_words(entry: Mapping[str, Any], currency: str) -> str:
     evidence = entry.get("evidence")
     if not isinstance(evidence, dict):
         return "" if evidence is None else str(evidence)
+    return _in_words(evidence, currency, str)
+
+
+def _in_words(evidence: Mapping[str, Any], currency: str, harmless: Callable[[str], str]) -> str:
+    """Average with unit and n, how many won, interval, q, the word for all that, and since when."""
     if "prompted_by" in evidence or "its_resolved" in evidence:
-        return _of_a_candidate(evidence, currency)
-    unit = str(evidence.get("unit") or "usd")
-    resolved, role = evidence.get("resolved"), str(evidence.get("role") or "")
+        return _of_a_candidate(evidence, currency, harmless)
+    unit = harmless(str(evidence.get("unit") or "usd"))
+    resolved, role = evidence.get("resolved"), harmless(str(evidence.get("role") or "-")).strip("-")
     average = _average(evidence.get("average"), unit, currency)
-    parts = [f"{average} over {resolved} resolved {role} citation{'' if resolved == 1 else 's'}"]
+    number = resolved if isinstance(resolved, int) else harmless(str(resolved))
+    parts = [f"{average} over {number} resolved {role} citation{'' if resolved == 1 else 's'}"]
     if isinstance(evidence.get("wins"), int):
         parts.append(f"{evidence['wins']} won")
     bounds = evidence.get("interval")
@@ -109,30 +115,40 @@ def evidence_in_words(entry: Mapping[str, Any], currency: str) -> str:
         parts.append(f"95 % {interval(*bounds)}")
     if _is_number(evidence.get("q")):
         parts.append(f"q {ratio(evidence['q'])}")
-    if evidence.get("grade"):
-        parts.append(f"evidence {evidence['grade']}")
+    if word := _word(evidence):
+        parts.append(f"evidence {harmless(word)}")
     if evidence.get("since"):
-        parts.append(f"since {evidence['since']}")
+        parts.append(f"since {harmless(str(evidence['since']))}")
     return ", ".join(parts)
 
 
-def _of_a_candidate(evidence: Mapping[str, Any], currency: str) -> str:
-    rule = evidence.get("prompted_by") or "another rule"
+def _word(evidence: Mapping[str, Any]) -> str | None:
+    """How sure the evidence makes it; what it carries no word for, and has a q, is `supported` (`playbook.audit`)."""
+    if evidence.get("grade"):
+        return str(evidence["grade"])
+    return "supported" if "awaited" in evidence and _is_number(evidence.get("q")) else None
+
+
+def _of_a_candidate(evidence: Mapping[str, Any], currency: str, harmless: Callable[[str], str]) -> str:
+    rule = harmless(str(evidence["prompted_by"])) if evidence.get("prompted_by") else "another rule"
     average = _average(evidence.get("its_average"), "usd", currency)
-    return f"none of its own yet; beside {rule}: {average} over {evidence.get('its_resolved')} resolved citations"
+    return f"none of its own yet; beside {rule}: {average} over {harmless(str(evidence.get('its_resolved')))} resolved citations"
 
 
 def grounds_in_words(amendment: Amendment, harmless: Callable[[str], str]) -> str:
-    """The evidence in a line of a commit's message: average, unit, and over how many citations."""
+    """The evidence in a line of a commit's message, and what would prove it wrong; a model's own words are left out."""
     evidence = amendment.grounds.evidence
-    average = _signed(evidence.get("average"))
-    if average is None:
+    if not _is_number(evidence.get("average")) and "its_resolved" not in evidence:
         return "no resolved citation yet"
-    unit = "".join(
-        letter for letter in str(evidence.get("unit") or "") if letter.isascii() and letter.isalpha()
-    )
-    role = harmless(str(evidence.get("role")))
-    return f"average {average} {unit} over {amendment.resolved} resolved {role} citations"
+    text = _in_words(evidence, harmless(str(evidence.get("currency") or "in money")), harmless)
+    if amendment.grounds.origin == "audit" and amendment.grounds.falsified_by:
+        text += f"; wrong if {' '.join(map(_percent_or(harmless), amendment.grounds.falsified_by.split()))}"
+    return text
+
+
+def _percent_or(harmless: Callable[[str], str]) -> Callable[[str], str]:
+    """A word made harmless; the percent sign of our own words is."""
+    return lambda word: word if word == "%" else harmless(word)
 
 
 def figures_of(amendment: Amendment, extra: Sequence[str]) -> list[str | None]:
@@ -147,21 +163,26 @@ def figures_of(amendment: Amendment, extra: Sequence[str]) -> list[str | None]:
         evidence.get("citations"),
         evidence.get("resolved"),
         evidence.get("wins"),
-        None if average is None else f"{average} {evidence.get('unit') or ''}",
+        None if average is None else f"{average} {_unit_of(evidence)}",
         None if bounds is None else " to ".join(_signed(bound) or DASH for bound in bounds),
         f"{q:.3g}" if isinstance(q, float | int) else None,
-        evidence.get("grade"),
+        _word(evidence),
         evidence.get("since"),
         *(_signed(evidence.get(key)) for key in extra),
     ]
     return [None if cell is None else str(cell) for cell in cells]
 
 
+def _unit_of(evidence: Mapping[str, Any]) -> str:
+    unit = str(evidence.get("unit") or "")
+    return str(evidence.get("currency") or unit) if unit == "usd" else _UNITS.get(unit, unit)
+
+
 def _average(value: Any, unit: str, currency: str) -> str:
     average = _signed(value)
     if average is None:
         return "no average"
-    unit_name = (currency or "in money") if unit == "usd" else _UNITS.get(unit, unit)
+    unit_name = (currency or "in money") if unit in {"usd", ""} else _UNITS.get(unit, unit)
     return f"average {average} {unit_name}"
 
 

@@ -37,6 +37,7 @@ def propose(
     import playbook
     from retro.app.proposals.files import amended_text
     from retro.app.proposals.justification import propose as propose_now
+    from retro.forge.request import grounds_of
 
     agent_record = call.agent(agent)
     settings = call.settings(agent_record)
@@ -48,7 +49,7 @@ def propose(
     old = "" if settings.playbook is None else str(book)  # without a playbook, a new file
     diff = playbook.diff(old, changed, call.config.playbook.file) if amendments else ""
     if diff:
-        call.out(diff)
+        call.out("".join(f"# {line}\n" for line in grounds_of(amendments)) + diff)
     else:
         call.say("the evidence justifies no change")
 

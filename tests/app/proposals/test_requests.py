@@ -40,12 +40,20 @@ def test_one_commit_one_request_and_again_nothing_more(placed: tuple[lives.House
     assert read_marker(pull["body"]) == {first.proposals[0]: 40}
     for phrase in (
         "What changes",
-        "-48.00 usd",
+        "-48.00 USDC",
         "the next 30 resolved",
         "close it unmerged",
         "worded by a model",
     ):
         assert phrase in pull["body"]
+    message = lives.git(house.repository, "log", "-1", "--format=%B", W06)
+    for part in (
+        "average -48.00 USDC over 40 resolved entry citations",
+        "95 % -",
+        "evidence supported",
+        "wrong if the next 30 resolved entry citations average above 0 USDC",
+    ):
+        assert part in message
 
 
 def test_the_same_facts_make_the_same_commit_in_every_house(tmp_path: Path, lived: Path) -> None:

@@ -1,0 +1,60 @@
+"""A first playbook: the tags that have an outcome, called tags, each with what it made beside it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+
+from playbook import AuditRow, first, parse, propose
+from playbook.plain import unquoted
+from playbook.proposal import BLANK
+from tests.playbook.test_proposal import row
+
+
+def test_a_first_playbook_lists_the_labels_by_how_often_they_were_cited() -> None:
+    audit_rows = [
+        row("roi", "keep", n=10, role="exit", citation_count=30),
+        row("dip", "keep", "supported", wins=9, citation_count=20),
+        row("rsi < 30, vol", "investigate", citation_count=20),
+        row("late", "demote", "supported", wins=2, citation_count=12, since=date(2026, 3, 1)),
+        row("never", "insufficient_data", "none", n=0, wins=0),
+        row("waiting", "insufficient_data", "none", n=0, wins=0, citation_count=50),
+    ]
+    assert first(audit_rows) == BLANK + (
+        "\n"
+        "- H-1 [0.47] Tag at exit: roi {tags: roi; status: candidate; evidence: "
+        '"avoided on average +1.40 usd over 10 resolved, evidence weak"}\n'
+        "- H-2 [0.57] Tag at entry: dip {tags: dip; status: candidate; evidence: "
+        '"average +1.40 usd over 12 resolved, evidence supported"}\n'
+        '- H-3 [0.43] Tag at entry: rsi < 30, vol {tags: "rsi \\u003c 30, vol"; status: candidate; evidence: '
+        '"average +0.30 usd over 12 resolved, evidence weak"}\n'
+        "- H-4 [0.25] Tag at entry: late {tags: late; since: 2026-03-01; status: demoted; evidence: "
+        '"average -2.10 usd over 12 resolved, evidence supported"}\n'
+    )
+    book = parse(first(audit_rows))
+    assert book.faults == ()
+    assert [heuristic.tags for heuristic in book.heuristics] == [
+        ("roi",),
+        ("dip",),
+        ("rsi < 30, vol",),
+        ("late",),
+    ]
+
+
+def test_a_first_playbook_shows_a_loser_as_what_it_is() -> None:
+    """1,154 trades that lost 3.60 each, 41 of 100 won: lower than a newcomer, with currency, n, interval and word."""
+    loser = AuditRow(
+        "bb_reclaim", role="entry", kind="demote", grade="suggestive", evaluated_count=1154, win_count=473,
+        avg=-3.6, interval=(-6.9, -0.3), q=0.2, currency="USDT",
+    )  # fmt: skip
+    (rule,) = parse(first([loser])).heuristics
+    assert rule.text == "Tag at entry: bb_reclaim"
+    assert unquoted(rule.head.value("evidence") or "") == (
+        "average -3.60 USDT over 1154 resolved, 95 % -6.90 to -0.30, evidence suggestive"
+    )
+    assert (rule.confidence or 1) <= 0.35
+    (amendment,) = propose(parse(BLANK), [loser])
+    assert amendment.grounds.falsified_by.endswith("average below 0 USDT")
+    assert amendment.grounds.evidence["currency"] == "USDT"
+    twice = replace(loser, evaluated_count=2308, win_count=946)
+    assert propose(parse(BLANK), [twice])[0].id == amendment.id  # a no stays a no while citations trickle in
