@@ -177,12 +177,14 @@ class _Loop:
     def _reload(self) -> None:
         """Read the configuration again; a broken one is said once, and the old one kept."""
         self.notifier.reloading()
-        self.configuration["_stamp"] = stamp_of(self.configuration["_file"])
+        stamp = self.configuration["_stamp"] = stamp_of(self.configuration["_file"])
         try:
             configuration = plain(configured(self.orders))
         except ConfigError as error:
             self.log("configuration_kept", level="error", faults=error.faults)
         else:
+            # of before it was read: what is written meanwhile is read at the next knock
+            configuration["_stamp"] = stamp
             if configuration["store"]["url"] != self.needs.url:
                 self.log("database_kept", level="warning", reason="another database needs a restart")
                 configuration["store"] = self.configuration["store"]
