@@ -93,6 +93,17 @@ class DailyBooks:
         )
         return bare and not any(self.days[day].values())
 
+    def equity_by(self, at: int | None) -> float | None:
+        """Equity as last valued at or before an instant, with the owner's money that came since; None before the first."""
+        if at is None or at < self.boundaries[0]:
+            return None
+        i = bisect_right(self.boundaries, at) - 1
+        k = int(np.searchsorted(self.instants, at, side="right")) - 1
+        since, equity = self.boundaries[i], self.equity[i] - (self.unbelieved[i] if self.unbelieved else 0.0)
+        if k >= 0 and self.instants[k] >= since:
+            since, equity = int(self.instants[k]), float(self.worth[k])
+        return fsum([equity, *(flow.value for flow in self.external if since <= flow.at < at)])
+
     def position_pnl(self, position: str, start: int, end: int) -> float:
         """What one position made in [start, end)."""
         states = self.states[position]

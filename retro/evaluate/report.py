@@ -18,9 +18,10 @@ from retro.evaluate.effectiveness import effectiveness_of, resolved_decisions, w
 from retro.evaluate.inputs import Inputs, Options
 from retro.evaluate.market import market_of
 from retro.evaluate.performance import equity_curve, period_attribution, returns, risk_of, yielding
+from retro.evaluate.position.after_exit import funding_told, holding_terms
 from retro.evaluate.position.costs import NO_SLIPPAGE, costs
 from retro.evaluate.position.foresight import ENTRY_ACTIONS, EXIT_ACTIONS, cites_of
-from retro.evaluate.position.life import Lookahead
+from retro.evaluate.position.life import UNBOUNDED, HoldingTerms, Lookahead
 from retro.evaluate.position.retrospective import retrospect
 from retro.evaluate.predictions import accuracy, words_of
 from retro.kernels import effectiveness as kernel
@@ -69,10 +70,11 @@ def retrospective_of(
     predictions: Mapping[str, Prediction],
     outcomes: Mapping[str, Resolution],
     period_pnl: float | None = None,
+    terms: HoldingTerms = UNBOUNDED,
 ) -> PositionRetrospective:
-    """One position's document; without a `period_pnl` its life is the period."""
+    """One position's document; without a `period_pnl` its life is the period; `terms` are those of keeping it on."""
     words = words_of(track, predictions, outcomes, options.rules.claims)
-    return retrospect(track, horizon, prices, words, period_pnl=period_pnl, agent=agent)
+    return retrospect(track, horizon, prices, words, period_pnl=period_pnl, agent=agent, terms=terms)
 
 
 def _lives(inputs: Inputs, tracks: Sequence[PositionHistory]) -> list[PositionRetrospective]:
@@ -84,6 +86,7 @@ def _lives(inputs: Inputs, tracks: Sequence[PositionHistory]) -> list[PositionRe
         offsets=options.offsets,
         use_highs_lows=options.use_highs_lows,
     )
+    funding = funding_told(inputs.tracks.values())
     return [
         retrospective_of(
             track,
@@ -94,6 +97,12 @@ def _lives(inputs: Inputs, tracks: Sequence[PositionHistory]) -> list[PositionRe
             predictions=inputs.predictions,
             outcomes=inputs.last_resolutions,
             period_pnl=inputs.books.position_pnl(track.position.position, period.start, period.end),
+            terms=holding_terms(
+                track,
+                inputs.books.equity_by(track.closed_at) if inputs.capital_known else None,
+                funding.get(track.position.instrument, ()),
+                inputs.prices,
+            ),
         )
         for track in tracks
     ]

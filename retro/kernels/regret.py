@@ -35,7 +35,8 @@ class ExitCandidates:
     """Where one position could have been left: the marks strictly inside (entry, exit), and the exit itself.
 
     `at` (n,) ascending microseconds and `gross` (n,) PnL at those marks; n may be 0. `exit_at` microseconds, `final_pnl` net of
-    everything, `notional`, `entry_costs` and `exit_costs` >= 0; money in base currency.
+    everything, `notional`, `entry_costs` and `exit_costs` >= 0; money in base currency. Where `gross` holds the lows and
+    highs of candles, `closes` (m,) is the PnL at their closes; else None.
     """
 
     at: IntArray
@@ -45,6 +46,7 @@ class ExitCandidates:
     notional: float
     entry_costs: float = 0.0
     exit_costs: float = 0.0
+    closes: FloatArray | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,14 @@ def driftless_regret(step: float, candidates: int) -> float:
     return step * float(luck_sums(candidates)[candidates - 1])
 
 
+def driftless_regret_of_extremes(step: float, steps: int) -> float:
+    """The same of a walk that is seen at every moment: step * sqrt(2 n / pi), n steps from close to close.
+
+    The expected maximum of a Brownian path less its end, over n steps of that standard deviation.
+    """
+    return step * math.sqrt(2.0 * steps / math.pi)
+
+
 def luck_sums(candidates: int) -> FloatArray:
     """sum_{i=1}^{k} 1/sqrt(2 pi i) for k = 0 .. candidates - 1."""
     terms = 1.0 / np.sqrt(2.0 * np.pi * np.arange(1, max(candidates, 1)))
@@ -119,13 +129,21 @@ def regret(candidates: ExitCandidates, coverage: float) -> Regret:
         return Regret(mfe, mae, *moments, *_ABSENT, dict.fromkeys(_REGRET_FIELDS, INSUFFICIENT))
     # net of its own costs the real exit is `final_pnl` itself: the maximum with it makes regret >= 0, exactly
     optimum = max(float(gross.max()) - exit_costs, final_pnl)
-    # the walk starts where the position did, at its entry costs, as many steps as candidates
-    steps = np.diff(path, prepend=-candidates.entry_costs)
-    lucky = driftless_regret(math.sqrt(float(steps @ steps) / len(path)), len(path))
+    lucky = _lucky(candidates, path)
     missed = optimum - final_pnl
     if lucky <= FLAT * max(1.0, candidates.notional):
         return Regret(mfe, mae, *moments, missed, None, int(when[best]), optimum, {"regret_ratio": STILL})
     return Regret(mfe, mae, *moments, missed, missed / lucky, int(when[best]), optimum)
+
+
+def _lucky(candidates: ExitCandidates, path: FloatArray) -> float:
+    """The expected regret of a driftless walk with the steps of this path."""
+    # the walk starts where the position did, at its entry costs, as many steps as candidates
+    walk = path if candidates.closes is None else np.append(candidates.closes, path[-1])
+    steps = np.diff(walk, prepend=-candidates.entry_costs)
+    step = math.sqrt(float(steps @ steps) / len(walk))
+    expected = driftless_regret if candidates.closes is None else driftless_regret_of_extremes
+    return expected(step, len(walk))
 
 
 def after_exit(
@@ -139,13 +157,14 @@ def after_exit(
     gap: float | None,
     stop: float,
     tolerance: float,
+    ruin: float = math.inf,
 ) -> AfterExit:
     """What holding on after the exit would have added, over h = min(holding time, 7 d).
 
     `t` (n,) instants and `gross` (n,) gross PnL of the position had it been held, at marks up to the period's end and the
     settle lag; those outside (exit, exit + h] are left out. `gap`: median gap of the marks in [entry - 24 h, exit]. `stop`
-    >= 0: max(risk, |mae|); held on below -stop by more than the `tolerance`, the capped figure looks no further. Absent
-    without a mark in (exit, exit + h], or when the last one is more than 3 median gaps before exit + h.
+    >= 0: max(risk, |mae|); held on below -stop by more than the `tolerance`, the capped figure looks no further. `ruin`
+    >= 0: all that could be lost after the exit; holding on ends at the mark at which it is. Absent without a mark in (exit, exit + h], or when the last one is more than 3 median gaps before exit + h.
     """
     horizon = min(exit_at - entry, HORIZON)
     if horizon <= 0:
@@ -154,7 +173,8 @@ def after_exit(
     if begin == end or gap is None or exit_at + horizon - int(t[end - 1]) > 3 * gap:
         return AfterExit(None, None, None, NO_MARK)
     gained = gross[begin:end] - exit_costs - final_pnl
-    fallen = np.flatnonzero(gross[begin:end] < -stop - tolerance)
+    gained = gained[: 1 + next(iter(np.flatnonzero(gained <= -ruin)), len(gained))]
+    fallen = np.flatnonzero(gross[begin : begin + len(gained)] < -stop - tolerance)
     patient = gained[: fallen[0]] if fallen.size else gained
     return AfterExit(
         max(0.0, float(gained.max())), max(0.0, float(patient.max(initial=0.0))), float(gained[-1])
@@ -264,8 +284,12 @@ def after_exits(
     exit_costs: FloatArray,
     gap: FloatArray,
     stop: FloatArray,
+    ruin: FloatArray | None = None,
 ) -> AfterExits:
-    """`after_exit` for N simple positions; `gap` from `regrets` (NaN: too few marks), `stop` (N,) = max(risk, |mae|)."""
+    """`after_exit` for N simple positions; `gap` from `regrets` (NaN: too few marks), `stop` (N,) = max(risk, |mae|).
+
+    `ruin` (N,) as there, inf where nothing bounds the loss; None: nowhere.
+    """
     horizon = np.minimum(positions.exit - positions.entry, HORIZON)
     until = positions.exit + horizon
     lo, hi = inside(marks, positions.instrument, positions.exit, until + 1)
@@ -273,6 +297,8 @@ def after_exits(
     some = some[until[some] - marks.t[hi[some] - 1] <= 3 * gap[some]]
     subset, lo, hi = positions.take(some), lo[some], hi[some]
     final = (final_pnl + exit_costs)[some]
+    if ruin is not None:
+        hi = _until_ruin(marks.x, subset, lo, hi, final - ruin[some])
     fallen = _first_below(marks.x, subset, lo, hi, -stop[some])
     columns = [np.full(len(horizon), np.nan) for _ in range(3)]
     for column, stops in zip(columns, (hi, np.where(fallen < 0, hi, fallen)), strict=False):
@@ -280,6 +306,17 @@ def after_exits(
         column[some] = np.fmax(best - final, 0.0)
     columns[2][some] = subset.gross(marks.x[hi - 1]) - final
     return AfterExits(horizon, *columns)
+
+
+def _until_ruin(
+    x: FloatArray, positions: Positions, lo: IntArray, hi: IntArray, floor: FloatArray
+) -> IntArray:
+    """Just after the first index in x[lo:hi] at which gross PnL is at or below the floor; `hi` where none is."""
+    limit = positions.price + (floor + positions.costs) / positions.quantity
+    below = first_reaching(x, lo, hi, limit, np.minimum)
+    above = first_reaching(x, lo, hi, limit, np.maximum)
+    ruined = np.where(positions.quantity > 0, below, above)
+    return np.where(ruined < 0, hi, ruined + 1)
 
 
 def _first_below(

@@ -26,10 +26,11 @@ from retro.app.reviews.window import (
 from retro.app.settlement.audit import seed_of
 from retro.app.settlement.tracks import Extent, MarkReach, load_prices, load_tracks
 from retro.errors import UnknownError
-from retro.evaluate.position.life import Lookahead
+from retro.evaluate.position.after_exit import funding_told, holding_terms
+from retro.evaluate.position.life import HoldingTerms, Lookahead
 from retro.evaluate.report import Inputs, build, retrospective_of
 from retro.model import Cost, Decision, Position
-from retro.periods import DAY
+from retro.periods import DAY, WEEK, period_at
 from retro.store.books import positions
 from retro.store.facts import events, faults
 from retro.store.facts.last_told import last_told
@@ -214,4 +215,26 @@ def review_position(
         horizon=Lookahead(now + 1, now, after_until, options.offsets, options.use_highs_lows),
         predictions=prediction_set.predictions,
         outcomes=prediction_set.outcomes,
+        terms=_holding_terms(book, loaded.tracks[position], loaded.prices),
     )
+
+
+def _holding_terms(book: SettledBook, track: PositionHistory, prices: Prices) -> HoldingTerms:
+    """What keeping a closed perp would have met: equity on the day of its exit, funding that its neighbours told since."""
+    if track.position.kind != "perp" or track.closed_at is None:
+        return HoldingTerms()
+    day, now = period_at("daily", track.closed_at, book.settings.zone), book.known_until
+    rows = positions.positions(
+        book.conn, book.name, opened_before=max(day.end, track.closed_at + WEEK), alive_at=day.start
+    )
+    equity = None
+    if book.opening().capital_known:
+        window = Window(day, [day.start, day.end], now, day.end)
+        money = money_of(book, window, [row.position for row in rows if row.opened_at < day.end], ())
+        reviewing = costs_of_reviewing(book.conn, book.name, book.settings, day.start, window.until)
+        equity = _books(book, window, money, reviewing.costs, at_marks=True).equity_by(track.closed_at)
+    instrument = track.position.instrument
+    kin = [row.position for row in rows if row.instrument == instrument]
+    neighbours = load_tracks(book.conn, book.name, book.settings, kin, Extent(now, now + 1, now)).tracks
+    told = funding_told(neighbours.values()).get(instrument, ())
+    return holding_terms(track, equity, told, prices)

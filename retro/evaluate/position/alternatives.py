@@ -1,4 +1,4 @@
-"""What else could have been done: nothing, holding what was entered with, or holding on after the exit."""
+"""What else could have been done: nothing, or holding what was entered with."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ from math import fsum
 from typing import TYPE_CHECKING, NamedTuple
 
 from retro.evaluate.position.life import Lookahead, sizes
-from retro.kernels import regret as kernel
 from retro.kernels.lots import unrounded
 from retro.kernels.market import over_holding
-from retro.periods import WEEK
 
 if TYPE_CHECKING:
     from retro.accounting.prices import Prices
     from retro.accounting.track import PositionHistory
     from retro.evaluate.position.life import PositionPath
 
-__all__ = ["ClosedResult", "holding_on", "inaction", "outcome_of", "vs_hold", "vs_pair"]
+__all__ = ["ClosedResult", "inaction", "outcome_of", "vs_hold", "vs_pair"]
 
 
 class ClosedResult(NamedTuple):
@@ -94,45 +92,6 @@ def vs_pair(life: PositionPath) -> float | None:
 def _fresh(life: PositionPath) -> float | None:
     quote = life.prices.quote(life.track.position.instrument, life.horizon.now)
     return None if quote is None or quote.provisional else quote.price
-
-
-def holding_on(life: PositionPath, mae: float) -> kernel.AfterExit:
-    """What holding on would have brought, within h = min(holding time, 7 d) after the exit."""
-    duration = life.exit_at - life.track.opened_at
-    why = None
-    if not life.closed:
-        why = "the position is open"
-    elif not life.track.is_fill_based:
-        why = "not defined for LP, lending and staking"
-    elif duration <= 0:
-        why = "it was held for no time"
-    elif (
-        life.track.exit_reason == "force_exit"
-        and life.gap
-        and life.exit_at >= life.horizon.known_until - 2 * life.gap
-    ):
-        why = "forced out where the data end"
-    until = life.exit_at + min(duration, WEEK)
-    if why is None and life.horizon.after_until is not None and until > life.horizon.after_until:
-        why = "its time after the exit has not passed yet"
-    after = kernel.AfterExit(None, None, None, why)
-    if why is None:
-        lo, hi = life.line.index(life.exit_at) + 1, life.line.index(until) + 1
-        times = life.line.t[lo:hi]
-        after = kernel.after_exit(
-            times,
-            life.gross_if_held(times),
-            entry=life.track.opened_at,
-            exit_at=life.exit_at,
-            final_pnl=life.final,
-            exit_costs=life.exit_costs,
-            gap=life.gap,
-            stop=max(life.risk or 0.0, abs(mae)),
-            tolerance=kernel.tie_tolerance(life.sizes.notional or 0.0),
-        )
-    if after.reason is not None:
-        life.reasons |= dict.fromkeys(("left_on_table", "left_on_table_capped", "hold_on"), after.reason)
-    return after
 
 
 def outcome_of(track: PositionHistory, prices: Prices, known_until: int) -> ClosedResult:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from retro.accounting.prices import PriceLine, Prices
     from retro.accounting.track import PositionHistory, StatePoint, Valuation
 
-__all__ = ["Lookahead", "PositionPath", "Sizes", "sizes", "symbols_of"]
+__all__ = ["UNBOUNDED", "HoldingTerms", "Lookahead", "PositionPath", "Sizes", "sizes", "symbols_of"]
 
 _ACCRUING: Final = frozenset({"funding", *ACCRUALS.values()})
 
@@ -42,6 +42,21 @@ class Lookahead:
     def now(self) -> int:
         """Where open positions are valued."""
         return min(self.end, self.known_until)
+
+
+class HoldingTerms(NamedTuple):
+    """What keeping a perp after its exit would have met, in base currency.
+
+    `ruin` is what there was to lose at the exit: the agent's equity, else the position's margin; None where neither is
+    known. `funding` was told for its instrument: instants (microseconds) and what each unit held long received.
+    """
+
+    ruin: float | None = None
+    funding: tuple[tuple[int, float], ...] = ()
+
+
+UNBOUNDED: Final = HoldingTerms()
+"""Nothing is known that would end holding on, or that it would have paid."""
 
 
 class Sizes(NamedTuple):
@@ -100,9 +115,12 @@ def symbols_of(knot: StatePoint) -> list[str]:
 class PositionPath:
     """The arrays of one position, made once and read by every figure."""
 
-    def __init__(self, track: PositionHistory, horizon: Lookahead, prices: Prices) -> None:
+    def __init__(
+        self, track: PositionHistory, horizon: Lookahead, prices: Prices, terms: HoldingTerms = UNBOUNDED
+    ) -> None:
         self.track = track
         self.horizon = horizon
+        self.terms = terms
         self.prices = prices
         self.closed = track.closed_at is not None and track.closed_at < horizon.end
         self.exit_at = (
@@ -168,6 +186,11 @@ class PositionPath:
             return self._with_extremes(times, path, lo, hi)
         return times, path
 
+    def closes(self, gross: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """Of the gross pnl at the marks `inside`, those at closes, where lows and highs are among them; else None."""
+        mixed = self.horizon.use_highs_lows and self.track.is_fill_based and not self.track.snapshots
+        return gross[2::3] if mixed else None
+
     def _with_extremes(
         self, times: NDArray[np.int64], path: NDArray[np.float64], lo: int, hi: int
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -215,6 +238,11 @@ class PositionPath:
         total = np.full(len(times), knot.cash - knot.gas + settled)
         for symbol, quantity in (*knot.principal.items(), *knot.claims.items()):
             total += quantity * self.prices.at_many(symbol, times)
+        later = [payment for payment in self.terms.funding if payment[0] > self.exit_at]
+        if later:
+            paid = np.cumsum([0.0, *(amount for _, amount in later)])
+            settled_by = np.searchsorted([at for at, _ in later], times, side="left")
+            total += knot.principal.get(self.track.position.instrument, 0.0) * paid[settled_by]
         return total
 
     def mark_age(self, at: int) -> int | None:

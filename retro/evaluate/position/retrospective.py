@@ -7,11 +7,12 @@ from math import fsum
 from typing import TYPE_CHECKING, Any, Final
 
 from retro.accounting.attribution import YIELD_KINDS, agree, attribution, signed_sum
-from retro.evaluate.position.alternatives import holding_on, inaction, vs_hold, vs_pair
+from retro.evaluate.position.after_exit import holding_on
+from retro.evaluate.position.alternatives import inaction, vs_hold, vs_pair
 from retro.evaluate.position.checkpoints import drawn, post_exit, trajectory
 from retro.evaluate.position.costs import NO_SLIPPAGE, fees_between, slippage
 from retro.evaluate.position.excursions import FROM_THE_BOT, excursions_seen, widened
-from retro.evaluate.position.life import PositionPath
+from retro.evaluate.position.life import HoldingTerms, PositionPath
 from retro.invariant import invariant
 from retro.kernels import regret as kernel
 from retro.kernels.series import coverage
@@ -61,13 +62,16 @@ def retrospect(
     *,
     period_pnl: float | None,
     agent: str,
+    terms: HoldingTerms,
 ) -> PositionRetrospective:
-    """One position's document; `period_pnl` None means the whole life is the period."""
-    life = PositionPath(track, horizon, prices)
+    """One position's document; `period_pnl` None means the whole life is the period, `terms` are of keeping it."""
+    life = PositionPath(track, horizon, prices, terms)
     times, gross = life.inside()
     regret, seen = hindsight(life, times, gross)
     flags = _flags(life, insufficient=regret.regret is None) + [FROM_THE_BOT] * (seen is not None)
     after = holding_on(life, regret.mae)
+    if track.position.kind == "perp" and after.hold_on is not None and terms.ruin is None:
+        flags.append("unbounded")
     idle, hold_difference = inaction(track, life.final, life.exit_at, prices, life.reasons), vs_hold(life)
     points, later, timing = trajectory(life), post_exit(life), _timing(life, regret, seen)
     own = position_attribution(life)
@@ -135,6 +139,7 @@ def hindsight(
         notional=life.sizes.notional or 0.0,
         entry_costs=life.entry_fees,
         exit_costs=life.exit_costs,
+        closes=life.closes(gross),
     )
     regret = kernel.regret(candidates, share)
     life.reasons |= regret.reasons

@@ -61,6 +61,7 @@ FLAGS: Final = {
     "confirmed": "confirmed by its owner: counts as it is",
     "rejected": "rejected by its owner: neither gain nor loss counts",
     "insufficient_marks": "too few marks to judge the exit",
+    "unbounded": "neither equity nor margin is known: holding on has no end here",
     "from the bot's extremes": "peak and deepest loss are from the bot's extremes, which carry no times",
     "provisional": "valued at an old mark: may still change",
 }
