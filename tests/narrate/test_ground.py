@@ -48,7 +48,7 @@ def test_a_sound_answer_is_taken_and_code_fills_value_unit_and_interval(subject:
     grounded = check(subject, json.dumps(GOOD))
     assert isinstance(grounded, GroundedWords)
     assert grounded.fields["what_worked"] == (
-        "Trading gains came to 8.30 USDC. H-3 averaged +0.75 USDC (n = 6, 95 % interval -0.23..+1.73),"
+        "Trading gains came to 8.30 USDC. H-3 averaged +0.75 USDC (n = 6, 95 % interval -2.29..+3.79),"
         " with weak evidence (n = 6)."
     )
     assert grounded.positions["t-2"][0] == "It was entered at a high and left at -5.00 USDC."
