@@ -141,6 +141,36 @@ def test_one_trade_in_hundreds_that_its_own_orders_tell_otherwise_was_corrected(
     assert retro("--db", "ab.db", "positions", "--json").data[-1]["instrument"] == "JUP/USDT"
 
 
+def test_a_later_state_that_numbers_a_few_open_trades_anew_tells_them_whole(retro: Retro) -> None:
+    """Seen mid-life trades 299 and 300 were UNI and BTC, still open; in the end they are DOT and ADA, and those follow.
+
+    Under one number there are two tellings of one bot, and the later one is right: nothing of the earlier is left, and
+    the earlier state read again does not come back.
+    """
+    life = [bot("ENJ/USDT", 1, 1, number) for number in range(1, 299)]
+
+    def still_open(pair: str, number: int) -> Trade:
+        return Trade([Order(True, 1.0, 100.0, D.format(8))], id=number, pair=pair, fee=0.0, open=True)
+
+    write(Path("mid.sqlite"), [*life, still_open("UNI/USDT", 299), still_open("BTC/USDT", 300)])
+    ended = [("DOT/USDT", 10, -6), ("ADA/USDT", 10, 4), ("UNI/USDT", 8, 9), ("BTC/USDT", 8, -2)]
+    write(Path("end.sqlite"), [*life, *(bot(*words, 299 + i) for i, words in enumerate(ended))])
+    outputs = set()
+    for order in (("end",), ("mid", "end"), ("end", "mid"), ("mid", "end", "mid")):
+        db = "-".join(order) + ".db"
+        for name in order:
+            assert retro("--db", db, "ingest", "freqtrade", f"{name}.sqlite").code == 0
+        outputs.add(retro("--db", db, "review", "epoch", "--json").out)
+    assert len(outputs) == 1
+    made = pnls(retro, "--db", "mid-end.db")
+    assert {name: made[name] for name in ("ft-299", "ft-300", "ft-301", "ft-302")} == {
+        "ft-299": -6,
+        "ft-300": 4,
+        "ft-301": 9,
+        "ft-302": -2,
+    }
+
+
 def test_the_first_ingest_says_that_one_name_keeps_one_life(retro: Retro) -> None:
     trades = [bot("ENJ/USDT", 1, -10), bot("JUP/USDT", 4, 5, 2, strategy="Newer")]
     write(Path("t.sqlite"), trades[:1])
