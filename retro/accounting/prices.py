@@ -224,7 +224,7 @@ class Prices:
 
     def has_mark(self, symbol: str) -> bool:
         """Whether a mark prices the symbol, or it needs none; what only fills were told of has no price of its own."""
-        return symbol == self.base_currency or bool(len(self.line(symbol).t)) or self.at_par(symbol)
+        return symbol == self.base_currency or self.marked(symbol) or self.at_par(symbol)
 
     def miss(self, symbol: str) -> None:
         """Note that an open position cannot be priced for want of any mark of the symbol."""

@@ -72,6 +72,16 @@ def test_an_open_position_without_any_mark_has_no_result_whatever_others_fetched
     assert life.position("a").final_pnl is None
 
 
+def test_a_mark_that_comes_after_all_that_is_known_prices_nothing(life: Life) -> None:
+    """The agent was last heard of at the end of Monday; the first mark, half an hour later, is read for exits alone."""
+    life.market("ETH/USDC", {24.5: 150})
+    life.open(1, "p")
+    life.fill(1, "p", "buy", 1, 100)
+    life.until(24)
+    assert life_of(life.day(0), "p").final_pnl is None
+    assert life.day(0).pnl.total == approx(0)
+
+
 def unmarked_week(life: Life) -> Life:
     """Four trades closed on Tuesday for -94.97 in all, ten of 81.24 each open since Wednesday, nothing marked."""
     life.tell(0, "equity", value=5000)
