@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import re
 import sqlite3
 import subprocess
 import sys
@@ -219,8 +220,15 @@ def test_22_duplicated_and_unordered_data_give_the_same_bytes(tmp_path: Path) ->
     assert texts("a", events) == texts("b", events[::-1])
 
 
+def _as_told(text: str) -> str:
+    return re.sub(r'"told_late":[^,}]*', '"told_late":', text)
+
+
 def test_22_the_same_facts_give_the_same_bytes_however_they_came(store: Store, tmp_path: Path) -> None:
-    """Told day by day, reviewed each night, or all at once at the end: every review reads the same."""
+    """Told day by day, reviewed each night, or all at once at the end: every review reads the same.
+
+    All but `told_late`: how much was told when the outcome was known already is about the telling itself.
+    """
     events = [*life(9, every=2), *trade("open", MONDAY + 8 * HOUR, MONDAY + 8 * DAY + HOUR, 2000, 2010)]
     at_once = World(open_store(str(tmp_path / "b.db")), tmp_path, at=MONDAY + 10 * DAY)
     at_once.tell(events)
@@ -241,7 +249,7 @@ def test_22_the_same_facts_give_the_same_bytes_however_they_came(store: Store, t
     assert len(periods) > 14
     assert {review.id for review in nightly.reviews()} == {review.id for review in at_once.reviews()}
     for name in periods:
-        assert nightly.text(name) == at_once.text(name), name
+        assert _as_told(nightly.text(name)) == _as_told(at_once.text(name)), name
     at_once.store.close()
 
 
