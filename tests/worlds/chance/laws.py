@@ -283,16 +283,21 @@ def difference(one: str, other: str) -> tuple[str, str]:
     return one[max(0, at - 60) : at + 60], other[max(0, at - 60) : at + 60]
 
 
-def broken(world: WorldFacts, folder: Path, *, pieces: bool = True, url: str | None = None) -> list[Breach]:
-    """The laws that a world breaks; with `pieces` it is told a second time, in the database of `url` or in a file."""
+def broken(
+    world: WorldFacts, folder: Path, *, pieces: bool = True, url: str | None = None, sense: bool = True
+) -> list[Breach]:
+    """The laws that a world breaks; with `pieces` it is told a second time, in the database of `url` or in a file.
+
+    Without `sense` no ledger says what it comes to: parts, days and bytes are held to their laws.
+    """
     first = whole(world, folder / f"{world.seed}.db")
     reviews = every_review(first, world)
-    breaches = figures(world, reviews)
+    breaches = figures(world, reviews) if sense else _days(reviews, world)
     if pieces:
         second = Pieces(world, open_store(url or str(folder / f"{world.seed}-pieces.db")))
         second.tell()
         again = every_review(second.store, world)
-        breaches += second.changed(again)
+        breaches += second.changed(again) if sense else []
         breaches += bytes_alike(documents(first, world, reviews), documents(second.store, world, again))
         second.store.close()
     first.close()
