@@ -77,7 +77,7 @@ def main() -> int:
     print(f"{len(seeds)} worlds in {time.perf_counter() - started:.0f} s")
     for law in (*LAWS, REVIEWED):
         print(f"  {law:58}{len(found[law]):6} broken")
-    for rows in found.values():
+    for rows in filter(None, found.values()):
         seed, breach = rows[0]
         print(f"\n{breach}\n  seeds {', '.join(str(s) for s, _ in rows[:20])}")
         print(f"  smallest journal of seed {seed}: {reduce(seed, breach.law, options.journals)}")
