@@ -100,13 +100,13 @@ NOWHERE = ("equity", "external")
 def babble(seed: int, days: int | None = None) -> WorldFacts:
     """The nonsense of a seed."""
     world = World(seed, days)
-    for name in NAMES[:-1]:  # one that is told after its own facts is an orphan until then
-        world.tell("position", position=name, **position(world))
+    for declared in NAMES[:-1]:  # one that is told after its own facts is an orphan until then
+        world.tell("position", position=declared, **position(world))
     for _ in range(world.rng.randint(5, 40)):
         if world.chance(0.7) and not world.step():
             break
         said = world.rng.choice(tuple(SAID))
-        name = None if said in NOWHERE else world.rng.choice(NAMES)
+        name: str | None = None if said in NOWHERE else world.rng.choice(NAMES)
         if said in ANYWHERE and world.chance(0.3):
             name = None
         fields = SAID[said](world)
