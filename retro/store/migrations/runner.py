@@ -81,9 +81,9 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
     _step("0006_origin"),
     _step("0007_marks"),
     _step("0008_grid"),
-    _step("0012_asked_until"),
-    _step("0010_audit"),
-    _step("0009_rulings"),
+    _step("0009_asked_until"),
+    _step("0010_told_at"),
+    _step("0011_rulings"),
 )
 """The steps of the component `retro`."""
 
