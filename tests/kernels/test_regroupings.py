@@ -57,14 +57,14 @@ def test_with_one_outcome_a_day_regrouping_is_the_ordinary_test(a: list[float], 
 
 def test_days_that_move_together_are_no_longer_found_different_by_luck() -> None:
     """Days of three outcomes that share their day's luck, no difference: of 300 lives one in twenty has p <= 0.05."""
-    source, found = rng(5), 0
+    source, rejected = rng(5), 0
     for _ in range(300):
         values = np.repeat(source.normal(size=12), 3) + 0.3 * source.normal(size=36)
         days = np.repeat(np.arange(12), 3)
         first, second = (by_day(values[part], days[part]) for part in (slice(0, 15), slice(15, None)))
         p = uncertainty.permutation_of_days(first, second, source)
-        found += p is not None and p <= 0.05
-    assert found / 300 <= 0.09
+        rejected += p is not None and p <= 0.05
+    assert rejected / 300 <= 0.09
 
 
 @pytest.mark.parametrize("name", SAMPLES)

@@ -143,7 +143,7 @@ def test_the_attribution_shows_its_lines_and_its_total_and_no_line_of_nothing() 
         "~ ETH/USDC    1   -4.20",
         "fewer than 3 positions: not ranked",
         "ghost                    fill 91 x the price of its candle",
-        "2 foreign rows could not be used: `retro faults` lists them.",
+        "2 foreign rows could not be used, or not as told: `retro faults` lists them.",
         "AERO: no mark since 2026-11-19T04:00:00Z",
         "In hindsight (it knew the ending)",
         "Words written by code from the figures on this page (no model was asked).",

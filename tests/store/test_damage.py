@@ -105,10 +105,10 @@ def test_doctor_survives_it_and_finds_it(world: World, harm: str) -> None:
     assert [check.state for check in checks_rows.rows(house)] == ["ok"]
     hurt, names = HARM[harm]
     hurt(world.store)
-    (found,) = checks_rows.rows(house)
-    assert found.state == "broken"
-    assert all(name in found.detail for name in names)
-    assert "restore the database from a backup" in found.detail
+    (examination,) = checks_rows.rows(house)
+    assert examination.state == "broken"
+    assert all(name in examination.detail for name in names)
+    assert "restore the database from a backup" in examination.detail
     looked = [check.detail for check in checks_agents.agents(house)]
     assert any(detail.startswith("bob: ") and "events" in detail for detail in looked), (
         "the others are examined"
@@ -147,6 +147,6 @@ def test_a_block_out_of_order_or_of_another_day_is_found(world: World) -> None:
     with world.store.write() as conn:
         conn.execute(update(mark_blocks).values(day=mark_blocks.c.day + 1000))
     with world.store.read() as conn:
-        found = list(damage.blocks(conn))
-    assert len(found) == 2
-    assert all(isinstance(error, DamagedRowError) for error in found)
+        errors = list(damage.blocks(conn))
+    assert len(errors) == 2
+    assert all(isinstance(error, DamagedRowError) for error in errors)

@@ -23,8 +23,10 @@ T0 = 1_772_323_200_000_000  # 2026-03-01T00:00:00Z
 Told = Sequence[tuple[int, float]]
 
 
-def add(store: Store, told: Told, agent: str | None = "ada", replace: str | None = None) -> marks.AddedMarks:
-    t, price = zip(*told, strict=True)
+def add(
+    store: Store, points: Told, agent: str | None = "ada", replace: str | None = None
+) -> marks.AddedMarks:
+    t, price = zip(*points, strict=True)
     mark_series = MarkSeries(agent, "ETH/USDC", np.array(t, np.int64), np.array(price, float))
     with store.write() as conn:
         return marks.add(conn, mark_series, where="j.jsonl", replace=replace)
@@ -37,9 +39,9 @@ def stored(store: Store, agent: str | None = "ada") -> list[tuple[int, float]]:
 
 
 def test_a_mark_is_kept_and_found_at_its_microsecond(store: Store) -> None:
-    told = [(T0 + 1, 10.0), (T0 + 999_999, 11.0), (T0 + HOUR, 12.0)]
-    add(store, told)
-    assert stored(store) == told
+    points = [(T0 + 1, 10.0), (T0 + 999_999, 11.0), (T0 + HOUR, 12.0)]
+    add(store, points)
+    assert stored(store) == points
     with store.read() as conn:
         assert marks.last_at_or_before(conn, "ada", "ETH/USDC", T0 + 999_998) == (T0 + 1, 10.0)
         assert marks.first_after(conn, "ada", "ETH/USDC", T0 + 1) == (T0 + 999_999, 11.0)
@@ -78,22 +80,22 @@ def test_a_corrected_mark_is_remembered_with_its_microsecond(store: Store) -> No
 
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    told=st.lists(
+    points=st.lists(
         st.tuples(st.integers(0, 12).map(lambda n: T0 + n * 500), st.just(7.0)), min_size=1, unique=True
     ),
     cuts=st.lists(st.integers(0, 12), max_size=3),
 )
 def test_in_any_order_and_split_the_same_marks_are_stored(
-    store: Store, told: list[tuple[int, float]], cuts: list[int]
+    store: Store, points: list[tuple[int, float]], cuts: list[int]
 ) -> None:
     """Of the same price and millisecond the exact one stands, whichever came first."""
-    agent = f"agent-{abs(hash((tuple(told), tuple(cuts))))}"
+    agent = f"agent-{abs(hash((tuple(points), tuple(cuts))))}"
     expected = [
-        (t, p) for t, p in sorted(told) if t % 1000 or not any(0 < other - t < 1000 for other, _ in told)
+        (t, p) for t, p in sorted(points) if t % 1000 or not any(0 < other - t < 1000 for other, _ in points)
     ]
-    edges = sorted({0, len(told), *(min(cut, len(told)) for cut in cuts)})
+    edges = sorted({0, len(points), *(min(cut, len(points)) for cut in cuts)})
     for start, end in pairwise(edges):
-        add(store, told[start:end], agent=agent)
+        add(store, points[start:end], agent=agent)
     assert stored(store, agent) == expected
 
 

@@ -47,9 +47,9 @@ def test_nobody_is_told_of_another_agents_records(fleet: Retro) -> None:
         assert "ada, bob" in asked.err
         assert fleet(*words, "--agent", "eve").code == 2
         for name, stranger in (("ada", "bob"), ("bob", "ada")):
-            told = fleet(*words, "--agent", name, "--json")
-            assert told.code == 0
-            assert stranger not in told.out
+            answer = fleet(*words, "--agent", name, "--json")
+            assert answer.code == 0
+            assert stranger not in answer.out
     assert len(fleet("hypotheses", "--agent", "ada", "--json").data) == 1
     records = fleet("experiments", "--agent", "bob", "--json").data
     assert {record["agent"] for record in records} == {"bob"}
@@ -73,9 +73,9 @@ def test_records_of_an_earlier_version_go_by_the_review_that_wrote_them(fleet: R
     after = fleet("experiments", "--agent", "ada", "--json").data
     assert [record["id"] for record in after] == [record["id"] for record in before]
     Path("memory_data/experiments/mine.yaml").write_text("id: mine\nresults: {win_rate: 0.5}\n")
-    told = fleet("experiments", "--agent", "ada", "--json")
-    assert [record["id"] for record in told.data] == [record["id"] for record in before]
-    assert "left out 1 record that name no agent" in told.err
+    answer = fleet("experiments", "--agent", "ada", "--json")
+    assert [record["id"] for record in answer.data] == [record["id"] for record in before]
+    assert "left out 1 record that name no agent" in answer.err
 
 
 def test_an_assessment_belongs_to_its_agent_and_settles_no_other_agents_hypothesis(fleet: Retro) -> None:

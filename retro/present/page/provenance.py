@@ -43,7 +43,9 @@ def quality_section(report: RetrospectiveReport, money: MoneyStyle) -> Section:
         blocks.append(_notes(quality.warnings))
     if quality.quarantined:
         rows_left = count(quality.quarantined, "foreign row")
-        blocks.append(Prose(f"{rows_left} could not be used: `retro faults` lists them.", tone="warn"))
+        blocks.append(
+            Prose(f"{rows_left} could not be used, or not as told: `retro faults` lists them.", tone="warn")
+        )
     if not blocks:
         blocks.append(
             Prose("Nothing to report: every mark was there, every row was used, every fill is believable.")
