@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
@@ -216,7 +216,7 @@ def date_text(day: date, *, weekday: bool = False) -> str:
 def span(start: str, end: str, zone: str = "UTC", *, weekday: bool = True) -> str:
     """A period [start, end): whole days as Mon 16 to Sun 22 Nov 2026, anything else to the minute."""
     first, after = _local(start, zone), _local(end, zone)
-    if (first.hour, first.minute, after.hour, after.minute) != (0, 0, 0, 0) or after <= first:
+    if {first.time(), after.time()} != {time()} or after <= first:
         return f"{moment(start, zone)} to {moment(end, zone)}"
     last = after.date() - timedelta(days=1)
     if last <= first.date():

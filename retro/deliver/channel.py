@@ -25,7 +25,7 @@ class Message:
     `period_key` is the part of the review's id after its kind (`2026-W47`, a position's id, empty for a death).
     `digest_of` holds, in a catch-up digest, the older reviews that go into the same message, oldest first; `previous`
     is the revision before this one, for what changed. A position does not say its unit: `currencies` names, by agent,
-    the base currency of each whose documents are here. `sent_at_us` is when it is handed over, None in a preview.
+    the base currency of each whose documents are here. `written_at_us` is when it was ready to be sent, None in a preview.
     """
 
     review_id: str
@@ -40,7 +40,7 @@ class Message:
     digest_of: tuple[RetrospectiveReport | PositionRetrospective, ...] = ()
     previous: RetrospectiveReport | PositionRetrospective | None = None
     currencies: Mapping[str, str] = field(default_factory=dict)
-    sent_at_us: int | None = None
+    written_at_us: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

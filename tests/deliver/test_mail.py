@@ -67,10 +67,10 @@ def test_the_headers_of_a_weekly_mail(weekly: Message) -> None:
     }
 
 
-def test_a_mail_is_dated_with_its_sending_and_keeps_its_id(weekly: Message) -> None:
+def test_a_mail_is_dated_with_when_it_was_ready_to_go_and_keeps_its_id(weekly: Message) -> None:
     """Sent on the 22nd it stands in the inbox on the 22nd, not in the week it is about; a preview has no other date."""
     at = 1_774_137_600_000_000  # 2026-03-22T00:00:00Z
-    sent = parsed(eml(replace(weekly, sent_at_us=at)))
+    sent = parsed(eml(replace(weekly, written_at_us=at)))
     before = parsed(eml(weekly))
     assert sent["Date"] == "Sun, 22 Mar 2026 00:00:00 +0000"
     assert before["Date"] == "Mon, 09 Mar 2026 01:00:00 +0000"

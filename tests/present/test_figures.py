@@ -112,6 +112,7 @@ def test_each_kind_of_figure(text: str, expected: str) -> None:
         ("2026-11-15T23:00:00Z", "2026-11-22T23:00:00Z", "Europe/Berlin", "Mon 16 to Sun 22 Nov 2026"),
         ("2026-11-16T00:30:00Z", "2026-11-16T12:00:00Z", "UTC", "2026-11-16 00:30 to 2026-11-16 12:00"),
         ("2026-11-16T00:00:00Z", "2026-11-17T00:00:00Z", "No/Where", "Mon 16 Nov 2026"),
+        ("2026-11-16T00:00:00Z", "2026-11-17T00:00:01Z", "UTC", "2026-11-16 00:00 to 2026-11-17 00:00"),
     ],
 )
 def test_periods_read_as_the_owners_days(start: str, end: str, zone: str, text: str) -> None:

@@ -139,7 +139,7 @@ def _send(bench: WorkContext, letters: list[Delivery], sent_leases: set[_Lease])
         invariant(not again, "a delivery is sent once under a lease", f"{head.channel} of {head.review_id}")
         sent_leases |= leases
         with bench.store.read() as conn:
-            message = replace(message_of(conn, bench.config, head, older), sent_at_us=bench.clock())
+            message = replace(message_of(conn, bench.config, head, older), written_at_us=head.written_at)
         return bench.channels[head.channel].send(message)
     except StoreError:
         raise

@@ -117,7 +117,8 @@ def _head(mail: EmailMessage, message: Message, envelope: Envelope, subject: str
     mail["From"] = envelope.sender
     mail["To"] = envelope.recipient
     mail["Subject"] = _header(subject)[:_LONGEST_SUBJECT].strip()
-    at = message.generated_at_us if message.sent_at_us is None else message.sent_at_us
+    # when it was ready to go, not when it is handed over: sent again after a crash it is the same mail, byte for byte
+    at = message.generated_at_us if message.written_at_us is None else message.written_at_us
     mail["Date"] = format_datetime(EPOCH + timedelta(microseconds=at))
     mail["Message-ID"] = message_id(message, domain)
     mail["In-Reply-To"] = earlier[-1] if earlier else thread
