@@ -222,15 +222,27 @@ class Prices:
         dollars = {symbol.upper(), self.base_currency.upper()} <= DOLLARS
         return dollars and not self.dealt(symbol) and not len(self.line(symbol).t)
 
-    def has_mark(self, symbol: str) -> bool:
-        """Whether a mark prices the symbol, or it needs none; what only fills were told of has no price of its own."""
-        return symbol == self.base_currency or self.marked(symbol) or self.at_par(symbol)
+    def priced_from(self, symbol: str, since: int) -> int:
+        """From when on a mark of `since` or later prices the symbol: no older one does, nor what only fills told.
+
+        Where the marks begin later than `since`, their first prices what came before it; what needs no mark is priced
+        always.
+        """
+        if symbol == self.base_currency or self.at_par(symbol):
+            return -FOREVER
+        if not self.marked(symbol):
+            return FOREVER
+        t = self.line(symbol).t
+        k = int(np.searchsorted(t, since))
+        if k == 0:
+            return -FOREVER
+        return int(t[k]) if k < len(t) else FOREVER
 
     def miss(self, symbol: str) -> None:
         """Note that an open position cannot be priced for want of any mark of the symbol."""
         for symbols in self._watchers:
             symbols.add(symbol)
-        self.unreliable.setdefault(symbol, "no mark; open positions in it are not priced")
+        self.unreliable.setdefault(symbol, "no mark since its entry; open positions in it are not priced")
 
     def rate(self, symbol: str, at: int) -> float:
         """What one unit of an instrument's quote is worth."""

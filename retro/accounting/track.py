@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from retro.accounting.prices import MAX_AGE
 from retro.kernels.liquidity import amounts
 from retro.model import Position, Snapshot
+from retro.periods import FOREVER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -136,23 +138,24 @@ class StatePoint:
         """Whether anything is inside."""
         return bool(self.principal or self.claims or self.bundle or self.pool)
 
-    def is_priced(self, prices: Prices) -> bool:
-        """Whether everything held has a mark; what has none is noted."""
+    def priced_from(self, prices: Prices, since: int) -> int:
+        """From when on everything held has a mark of `since` or later; what has none is noted."""
         held = [
             asset for part in (self.principal, self.claims) for asset, quantity in part.items() if quantity
         ]
         if self.pool is not None:
             held = [self.pool.token0, self.pool.token1, *held]
-        bare = [asset for asset in held if not prices.has_mark(asset)]
-        for asset in bare:
+        begins = {asset: prices.priced_from(asset, since) for asset in held}
+        for asset in sorted(asset for asset, at in begins.items() if at == FOREVER):
             prices.miss(asset)
-        return not bare
+        return max(begins.values(), default=-FOREVER)
 
 
 class Valuation(NamedTuple):
     """A valuation: worth of everything held, unrealised price move against basis, impermanent loss.
 
-    `is_priced` False: something held has no mark at all. It then stands at what it cost, so that it moves no sum.
+    `is_priced` False: something held has no mark since a day before the entry. It then stands at what it cost, so that
+    it moves no sum.
     """
 
     value: float
@@ -251,9 +254,9 @@ class PositionHistory:
         knot = self.knot_before(boundary)
         if knot is None:
             return Valuation(0.0, 0.0, 0.0, 0.0)
-        if not knot.is_priced(prices):
-            return Valuation(knot.basis, 0.0, 0.0, knot.basis + knot.cash - knot.gas, is_priced=False)
         at = min(boundary, marks_until)
+        if at < knot.priced_from(prices, self.opened_at - MAX_AGE):
+            return Valuation(knot.basis, 0.0, 0.0, knot.basis + knot.cash - knot.gas, is_priced=False)
         principal = self._principal(knot, boundary, at, prices)
         claims = _worth(knot.claims, at, prices)
         value = principal + claims
@@ -312,9 +315,11 @@ class PositionHistory:
             chosen = which == i
             knot, at = self.knots[int(i)], times[chosen]
             total = np.full(len(at), knot.cash - knot.gas if with_cash else 0.0)
-            if not knot.is_priced(prices):
+            begins = knot.priced_from(prices, self.opened_at - MAX_AGE)
+            if begins == FOREVER:
                 out[chosen] = total + knot.basis
                 continue
+            at_cost = total + knot.basis
             quantities = dict(knot.claims)
             if knot.pool is not None:
                 total += _pool_worth(knot.pool, at, prices)
@@ -324,7 +329,7 @@ class PositionHistory:
             for asset, quantity in quantities.items():
                 if quantity:
                     total += quantity * prices.at_many(asset, at)
-            out[chosen] = total
+            out[chosen] = np.where(at < begins, at_cost, total)
         return out
 
 

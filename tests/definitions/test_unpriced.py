@@ -266,3 +266,36 @@ def test_a_world_without_any_mark_loses_nothing_from_day_to_day(tmp_path: Path, 
             assert first.equity == pytest.approx(before, abs=1e-7)
         assert last.equity - first.equity - last.flow == pytest.approx(document.pnl.total, abs=1e-7)
         before = last.equity
+
+
+# marks from before
+
+
+@pytest.mark.parametrize(("last", "pnl"), [(5.9, None), (6, 100), (29, 100)])
+def test_a_mark_older_than_a_day_at_the_entry_prices_no_position(
+    life: Life, last: float, pnl: float | None
+) -> None:
+    """1 ETH bought at 2,000 at hour 30; the only mark before it, 2,100, is of hour `last`, and none comes after."""
+    life.tell(0, "equity", balances={"USDC": 10000})
+    life.market("ETH/USDC", {last: 2100})
+    life.open(30, "p")
+    life.fill(30, "p", "buy", 1, 2000)
+    life.until(60)
+    week = life.week()
+    assert life_of(week, "p").final_pnl == (None if pnl is None else approx(pnl))
+    assert week.pnl.total == approx(pnl or 0)
+    assert [row.position_id for row in week.data_quality.unpriced] == ([] if pnl else ["p"])
+    assert sum(life.day(day).pnl.total for day in range(7)) == approx(week.pnl.total)
+
+
+def test_a_position_is_priced_from_the_first_mark_on_that_is_not_older_than_its_entry(life: Life) -> None:
+    """A mark of two days before says nothing; at hour 80, when one of 2,050 comes, 1 ETH bought at 2,000 has made 50."""
+    life.tell(0, "equity", balances={"USDC": 10000})
+    life.market("ETH/USDC", {1: 4000, 80: 2050, 100: 2050})
+    life.open(50, "p")
+    life.fill(50, "p", "buy", 1, 2000)
+    life.until(120)
+    assert [life.day(day).pnl.total for day in range(5)] == approx([0, 0, 0, 50, 0])
+    week = life.week()
+    assert (week.pnl.total, life_of(week, "p").final_pnl) == approx((50, 50))
+    assert min(edge.equity for edge in week.equity[1:] if edge.equity is not None) == approx(10000)
