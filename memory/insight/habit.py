@@ -7,7 +7,7 @@ Source: docs/memory.md, Formulas: Habits; disposition effect: Shefrin and Statma
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -62,7 +62,8 @@ class Habit:
     of equity over the window's full Kelly, `size_variation` the coefficient of variation of the amount risked;
     `loss_aversion` median |R| of losers / winners; `recency_bias` rank correlation of size with the last result;
     `entry_timing`, `exit_timing` median advantage over the stated target as a share of it (above 0: better);
-    `stability` 1 - IQR of R over windows / IQR of all, in 0..1.
+    `stability` 1 - IQR of R over windows / IQR of all, in 0..1; `drift` the fields of `memory.insight.drift.Drift` and
+    `words`, what they say in a sentence, over all complete weeks and not the window.
     """
 
     agent: str
@@ -108,13 +109,15 @@ def habits(
     """
     columns = cache.columns(conn, agent, settings.registry)
     n = columns.until(FOREVER if as_of is None else as_of)
+    # no clock is asked: without an instant, a week is complete once something later was told or reviewed
+    complete_at = columns.complete_at if as_of is None else as_of
     rows = []
     for places in _practised(columns, n, strategy, symbol):
         numbers = [int(number) for number in columns.number[places[-WIDE:]]]
         documents = ledger.numbered(conn, agent, numbers)
         last = [from_document(documents[number]) for number in numbers]
         equity = _equity_before(columns, places[-WIDE:], settings.capital)
-        rows.append(_habit(agent, columns, places, last, equity, seed))
+        rows.append(_habit(agent, columns, places, last, equity, seed, complete_at))
     return tuple(sorted(rows, key=lambda habit: (-habit.trades, habit.strategy or "", habit.symbol or "")))
 
 
@@ -156,9 +159,10 @@ def _habit(
     last: Sequence[Episode],
     equity: Floats | None,
     seed: int,
+    complete_at: int,
 ) -> Habit:
-    r_all = columns.r[places]
-    r_all = r_all[~np.isnan(r_all)]
+    with_r = places[~np.isnan(columns.r[places])]
+    r_all = columns.r[with_r]
     # the window follows stability: a strategy that changes is judged by its last trades, a steady one by up to a hundred
     steady = stability(r_all[-WIDE:])
     window = round(NARROW + (WIDE - NARROW) * (UNKNOWN_STABILITY if steady is None else steady))
@@ -169,6 +173,10 @@ def _habit(
     r = np.array([episode.pnl_r for episode in episodes if episode.pnl_r is not None])
     full = full_kelly(r)
     ratio, interval = disposition(winner_s, loser_s, seed=seed)
+    # over the whole life, not the window: where a change began may lie before it
+    outcome_drift = drift(columns.at[with_r], r_all, until=complete_at)
+    if outcome_drift.reason is not None:
+        reasons["drift"] = outcome_drift.reason
     if interval is None:
         reasons["disposition_interval"] = f"fewer than {SIDES} winners or losers with a holding time"
     return Habit(
@@ -205,27 +213,11 @@ def _habit(
             "exit_timing", timing(episodes, "exit_target", exit_advantage), "no exit target is stated"
         ),
         stability=figure("stability", steady, f"fewer than {2 * NARROW} outcomes in R"),
-        # over the whole life, not the window: where a change began may lie before it
-        drift=_drift_document(drift(r_all.tolist()), columns, places),
+        drift=_drift_document(outcome_drift),
         reasons=reasons,
     )
 
 
-def _drift_document(outcome_drift: Drift, columns: EpisodeColumns, places: Codes) -> dict[str, Any]:
-    """The drift with instants in place of indices."""
-    with_r = places[~np.isnan(columns.r[places])]
-    at = columns.at[with_r]
-
-    def when(index: int | None) -> int | None:
-        return None if index is None else int(at[min(index, len(at) - 1)])
-
-    return {
-        "detected": outcome_drift.detected,
-        "direction": outcome_drift.direction,
-        "start_at": when(outcome_drift.start),
-        "alarm_at": when(outcome_drift.alarm),
-        "cleared_at": when(outcome_drift.cleared),
-        "mean_r_before": outcome_drift.before,
-        "mean_r_since": outcome_drift.since,
-        "alarms": outcome_drift.alarms,
-    }
+def _drift_document(outcome_drift: Drift) -> dict[str, Any]:
+    """The drift with its sentence beside it."""
+    return {**asdict(outcome_drift), "words": outcome_drift.words}

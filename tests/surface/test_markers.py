@@ -59,3 +59,5 @@ def test_how_an_agent_stands_is_told_with_units(remembered: Retro) -> None:
     habits = remembered("habits").out
     assert "mean r                " in habits
     assert "%" in habits.split("win rate")[1].splitlines()[0]
+    drift = habits.split("drift")[1].splitlines()[0].strip()
+    assert drift == "unknown: its scale is not known yet: 1 of 13 weeks, 12 missing"

@@ -97,7 +97,9 @@ def habits(
         call.say(f"{name} has no habits yet: no closed trade is remembered")
     for document in () if call.json else documents:
         call.out(f"{document['strategy'] or 'no strategy'} on {document['symbol'] or 'no symbol'}")
-        _print_figures(document, skip=("agent", "strategy", "symbol", "drift", "reasons"))
+        # `drift` is the sentence: what was tested, said exactly
+        figures = document | {"drift": document["drift"]["words"]}
+        _print_figures(figures, skip=("agent", "strategy", "symbol", "reasons"))
 
 
 def beliefs(agent: AgentName = None, as_of: AsOf = None) -> None:
