@@ -3,7 +3,7 @@
 Two e-detectors over complete UTC weeks, one against "its weeks come to no less than nothing", one against "to no more".
 Trades of one week move together and trades of one day more so; a week is therefore one bet, however many trades it has.
 Sources: J. Shin, A. Ramdas, A. Rinaldo, "E-detectors" (2023): a restarted product of bets reaches A on average no sooner
-than after A steps without a change; J. Ville (1939). tests/memory/test_habits.py holds it by simulation.
+than after A steps without a change; J. Ville (1939). tests/memory/test_drift.py holds it by simulation.
 """
 
 from __future__ import annotations
@@ -43,14 +43,15 @@ QUIET: Final = 26
 class Drift:
     """Where the two detectors stand after the complete weeks of a life.
 
-    `detected`: an alarm stands. `degrading`: its weeks from `start_at` on lost, under "they come to no less than nothing";
-    `improving`: they gained, under "to no more"; neither says worse or better than before. Instants are microseconds UTC:
-    `start_at` the Monday from which the winning run counts, `alarm_at` and `cleared_at` the ends of the weeks that raised
-    the alarm and that let it fall. A further alarm in its direction while one stands prolongs it: the dates are the first
-    one's. `mean_r_before` is mean R per trade of the complete weeks before `start_at`, `mean_r_since` from it on until
-    `cleared_at`. `clipped` is the share of what its weeks gained (`improving`: lost) over the same time that lay beyond the
-    bound and was not counted against the alarm: 0 to 1, 0 where they gained nothing. `alarms` counts all. `weeks` are the complete weeks with an outcome, `bets` those bet on,
-    `weeks_missing` how many more until one is.
+    `detected`: an alarm stands. `degrading`: its weeks from `start_at` on lost, under "they come to no less than
+    nothing"; `improving`: they gained, under "to no more"; neither says worse or better than before. Instants are
+    microseconds UTC: `start_at` the Monday from which the winning run counts, `alarm_at` and `cleared_at` the ends of
+    the weeks that raised the alarm and that let it fall. A further alarm in its direction while one stands prolongs
+    it: the dates are the first one's. `mean_r_before` is mean R per trade of the complete weeks before `start_at`,
+    `mean_r_since` from it on until `cleared_at`. `clipped` is the share of what its weeks gained (`improving`: lost)
+    over the same time that lay beyond the bound and was not counted against the alarm: 0 to 1, 0 where they gained
+    nothing. `alarms` counts all. `weeks` are the complete weeks with an outcome, `bets` those bet on, `weeks_missing`
+    how many more until one is.
     """
 
     detected: bool | None

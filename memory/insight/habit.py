@@ -173,10 +173,6 @@ def _habit(
     r = np.array([episode.pnl_r for episode in episodes if episode.pnl_r is not None])
     full = full_kelly(r)
     ratio, interval = disposition(winner_s, loser_s, seed=seed)
-    # over the whole life, not the window: where a change began may lie before it
-    outcome_drift = drift(columns.at[with_r], r_all, until=complete_at)
-    if outcome_drift.reason is not None:
-        reasons["drift"] = outcome_drift.reason
     if interval is None:
         reasons["disposition_interval"] = f"fewer than {SIDES} winners or losers with a holding time"
     return Habit(
@@ -213,11 +209,16 @@ def _habit(
             "exit_timing", timing(episodes, "exit_target", exit_advantage), "no exit target is stated"
         ),
         stability=figure("stability", steady, f"fewer than {2 * NARROW} outcomes in R"),
-        drift=_drift_document(outcome_drift),
+        drift=_drift_document(drift(columns.at[with_r], r_all, until=complete_at), reasons),
         reasons=reasons,
     )
 
 
-def _drift_document(outcome_drift: Drift) -> dict[str, Any]:
-    """The drift with its sentence beside it."""
+def _drift_document(outcome_drift: Drift, reasons: dict[str, str]) -> dict[str, Any]:
+    """The drift with its sentence beside it; why nothing can be said is noted.
+
+    It is that of the whole life, not of the window: where a change began may lie before it.
+    """
+    if outcome_drift.reason is not None:
+        reasons["drift"] = outcome_drift.reason
     return {**asdict(outcome_drift), "words": outcome_drift.words}
