@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from retro.accounting.attribution import agree, signed_sum
+from retro.accounting.coins import coins_inside
 from retro.accounting.track import Effect
 from retro.accounting.worth import (
     WalletPath,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from retro.accounting.coins import CoinsInside
     from retro.accounting.prices import Prices
     from retro.accounting.track import Booking, PositionHistory, Valuation
     from retro.accounting.wallet import ExternalFlow, Wallet
@@ -291,14 +293,14 @@ def _move_wallet(
     values: list[float] = []
     unrealized: list[float] = []
     turnover: list[float] = []
-    path = WalletPath(instants, prices)
+    path, inside = WalletPath(instants, prices), coins_inside(tracks, prices)
     i = 0
     for boundary in grid:
         passed = 0.0
         while i < len(ordered) and ordered[i][0] < boundary:
             path.reach(ordered[i][0], wallet)
             movement = ordered[i][1]
-            booked, flow = step(wallet, movement, prices)
+            booked, flow = step(wallet, movement, prices, inside)
             bookings += booked
             passed += abs(movement.value) if isinstance(movement, Effect) else 0.0
             if flow is not None:
@@ -337,8 +339,10 @@ def _rank(fact: Fact) -> tuple[int, str, str]:
     return (-1 if opens or isinstance(fact, Equity) else 0, "", fact.id)
 
 
-def step(wallet: Wallet, event: Effect | Fact, prices: Prices) -> tuple[list[Booking], ExternalFlow | None]:
-    """Move the wallet by one event; gives what that booked and what came from the owner."""
+def step(
+    wallet: Wallet, event: Effect | Fact, prices: Prices, inside: CoinsInside
+) -> tuple[list[Booking], ExternalFlow | None]:
+    """Move the wallet by one event, positions holding the coins `inside`; gives what it booked and the owner's money."""
     if isinstance(event, Effect):
         return wallet.apply(event), None
-    return wallet.tell(event, prices)
+    return wallet.tell(event, prices, inside)

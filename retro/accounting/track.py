@@ -269,15 +269,40 @@ class PositionHistory:
             unrealized = value - knot.basis
         return Valuation(value, unrealized, il, value + knot.cash - knot.gas)
 
-    def _principal(self, knot: StatePoint, boundary: int, at: int, prices: Prices) -> float:
+    def principal_at(self, knot: StatePoint, boundary: int, prices: Prices) -> dict[str, float]:
+        """Principal by asset just before the events at `boundary`, `knot` being what was inside then; debts below 0.
+
+        Of a pool by its formula; the deposited tokens where no price says how they are mixed now.
+        """
+        snapshot = self._snapshot_at(knot, boundary)
+        if snapshot is not None:
+            return snapshot
+        if knot.pool is None:
+            return knot.principal
+        pool, at = knot.pool, np.array([boundary], dtype=np.int64)
+        if knot.is_priced(prices):
+            x, y = (float(quantity[0]) for quantity in pool.holdings(_pool_price(pool, at, prices)))
+            if np.isfinite(x) and np.isfinite(y):
+                return {pool.token0: x, pool.token1: y}
+        return knot.bundle or {}
+
+    def _snapshot_at(self, knot: StatePoint, boundary: int) -> dict[str, float] | None:
+        """The principal that a snapshot of exactly this boundary tells; None where none speaks of it."""
         # where nothing was inside, a snapshot at the boundary opens the position, and does so after the boundary
-        if self.snapshots and boundary not in self.deposits and knot.holds_anything:
-            exact = [snap for snap in self.snapshots if snap.at == boundary]
-            if exact and (self.closed_at is None or boundary <= self.closed_at):
-                holdings = {asset: float(quantity) for asset, quantity in exact[-1].holdings.items()}
-                for asset, quantity in (exact[-1].debt or {}).items():
-                    holdings[asset] = holdings.get(asset, 0.0) - float(quantity)
-                return _worth(holdings, at, prices)
+        if not self.snapshots or boundary in self.deposits or not knot.holds_anything:
+            return None
+        exact = [snap for snap in self.snapshots if snap.at == boundary]
+        if not exact or (self.closed_at is not None and boundary > self.closed_at):
+            return None
+        holdings = {asset: float(quantity) for asset, quantity in exact[-1].holdings.items()}
+        for asset, quantity in (exact[-1].debt or {}).items():
+            holdings[asset] = holdings.get(asset, 0.0) - float(quantity)
+        return holdings
+
+    def _principal(self, knot: StatePoint, boundary: int, at: int, prices: Prices) -> float:
+        snapshot = self._snapshot_at(knot, boundary)
+        if snapshot is not None:
+            return _worth(snapshot, at, prices)
         if knot.pool is None:
             return _worth(knot.principal, at, prices)
         values = _pool_worth(knot.pool, np.array([at], dtype=np.int64), prices)
@@ -337,9 +362,15 @@ def _worth(quantities: dict[str, float], at: int, prices: Prices) -> float:
     return sum(quantity * prices.price(asset, at) for asset, quantity in quantities.items() if quantity)
 
 
-def _pool_worth(pool: Pool, at: NDArray[np.int64], prices: Prices) -> NDArray[np.float64]:
+def _pool_price(pool: Pool, at: NDArray[np.int64], prices: Prices) -> NDArray[np.float64]:
+    """token0 in token1; NaN where nothing prices token1."""
     m0, m1 = prices.at_many(pool.token0, at), prices.at_many(pool.token1, at)
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(m1 > 0, m0 / m1, np.nan)
-    x, y = pool.holdings(ratio)
+        ratio: NDArray[np.float64] = np.where(m1 > 0, m0 / m1, np.nan)
+    return ratio
+
+
+def _pool_worth(pool: Pool, at: NDArray[np.int64], prices: Prices) -> NDArray[np.float64]:
+    m0, m1 = prices.at_many(pool.token0, at), prices.at_many(pool.token1, at)
+    x, y = pool.holdings(_pool_price(pool, at, prices))
     return np.nan_to_num(x * m0 + y * m1)  # an unpriced token is worth nothing here and named as unreliable

@@ -16,6 +16,7 @@ from retro.report.lines import WALLET
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from retro.accounting.coins import CoinsInside
     from retro.accounting.prices import Prices
     from retro.accounting.track import Effect
     from retro.model import Fact
@@ -33,6 +34,7 @@ _CHARGE: Final = {
     "slash": ("staking_rewards", -1.0),
     "funding_paid": ("funding", -1.0),
 }
+_ROUNDING: Final = Decimal("1e-9")
 
 
 class ExternalFlow(NamedTuple):
@@ -156,8 +158,13 @@ class Wallet:
         self.receive(effect.asset, quantity, effect.value)
         return []
 
-    def tell(self, fact: Fact, prices: Prices) -> tuple[list[Booking], ExternalFlow | None]:
-        """A fact without a position: a flow, a cost, the owner's money, a statement of equity."""
+    def tell(
+        self, fact: Fact, prices: Prices, inside: CoinsInside
+    ) -> tuple[list[Booking], ExternalFlow | None]:
+        """A fact without a position: a flow, a cost, the owner's money, a statement of equity.
+
+        `inside`: the coins that positions hold, which a statement counts too.
+        """
         match fact:
             case Flow():
                 return self._flow(fact, prices), None
@@ -166,25 +173,27 @@ class Wallet:
             case External():
                 return self._external(fact, prices)
             case Equity():
-                self._show(fact, prices)
+                self._show(fact, prices, inside)
                 return [], None
             case _:
                 return [], None
 
-    def _show(self, fact: Equity, prices: Prices) -> None:
+    def _show(self, fact: Equity, prices: Prices, inside: CoinsInside) -> None:
         """Stated balances show which tokens that came out of positions stayed: the wallet takes them back at their mark.
 
-        What they do not show was sold; until the next withdrawal nothing is open.
+        Of an asset that is what they count beyond the wallet and open positions. What they do not show was sold; until
+        the next withdrawal nothing is open.
         """
         if fact.balances is None:
             return
-        for asset, quantity in sorted(self.sold.items()):
-            book = self.assets.get(asset)
-            beyond = fact.balances.get(asset, Decimal(0)) - (
-                book.quantity if book is not None else Decimal(0)
-            )
+        shown = [(asset, q) for asset, q in sorted(self.sold.items()) if q > 0 and fact.balances.get(asset)]
+        coins = inside(fact.at) if shown else {}
+        for asset, quantity in shown:
+            stated, book = fact.balances[asset], self.assets.get(asset)
+            beyond = stated - (Decimal(0) if book is None else book.quantity) - coins.get(asset, Decimal(0))
             stayed = min(quantity, beyond)
-            if stayed > 0 and (quote := prices.quote(asset, fact.at)) is not None:
+            # a pool's formula is exact to rounding only
+            if stayed > _ROUNDING * stated and (quote := prices.quote(asset, fact.at)) is not None:
                 worth = float(stayed) * quote.price
                 self.receive(asset, stayed, worth)
                 self.cash -= worth

@@ -23,7 +23,7 @@ from retro.app.settlement.lookup import choose_period
 from retro.app.settlement.settle import settled_book
 from retro.model import Batch, MarkSeries
 from retro.periods import format_instant, parse_instant
-from retro.report import PositionRetrospective, RetrospectiveReport
+from retro.report import PositionRetrospective, RetrospectiveReport, dump
 from retro.store.database import Store, open_store
 from tests.worlds.lives import agent_of, live, position, report, settings_for
 
@@ -212,6 +212,24 @@ class Life:
 def life(tmp_path: Path) -> Life:
     """A life of which nothing is told yet."""
     return Life(tmp_path)
+
+
+def told_in_parts(
+    path: Path, name: str, *parts: Sequence[Mapping[str, Any]], table: Mapping[str, object] | None = None
+) -> Store:
+    """A database that is told a life part by part, with a review after each; `table` configures it."""
+    store = open_store(str(path / f"{name}.db"))
+    for i, part in enumerate(parts):
+        lines = b"".join(json.dumps(event).encode() + b"\n" for event in part)
+        assert live(store, lines, name=f"{i}.jsonl", configuration=table).clean
+        report(store, "a", "weekly", at=instant(12), configuration=table)
+    return store
+
+
+def documents(store: Store, days: int = 4) -> list[str]:
+    """The first days and all of them together, as the bytes that their reviews print."""
+    spans = [(DAY * d, DAY * (d + 1)) for d in range(days)] + [(0, DAY * days)]
+    return [dump(report(store, "a", span=(instant(a), instant(b)))) for a, b in spans]
 
 
 def approx(value: Any) -> Any:

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from retro.accounting.books import step, steps
+from retro.accounting.coins import coins_inside
 from retro.accounting.wallet import Wallet
 from retro.app.settlement.book import WALLET_TYPES
 from retro.app.settlement.tracks import Extent, PriceDemand, load_tracks
@@ -138,8 +139,9 @@ def money_of(book: SettledBook, window: Window, names: Iterable[str], costs: Seq
     )
     moved += loaded.costs_of_orphans(since)
     effects = [(name, effect) for name, track in loaded.tracks.items() for effect in track.effects]
+    inside = coins_inside(loaded.tracks, loaded.prices)
     for _, movement in steps(effects, moved, since, start):
-        step(wallet, movement, loaded.prices)
+        step(wallet, movement, loaded.prices, inside)
     return WindowMoney(wallet, [fact for fact in moved if fact.at >= start], loaded)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from retro.accounting.books import step, steps
+from retro.accounting.coins import note_coins
 from retro.accounting.wallet import Wallet, statements
 from retro.app.settlement.book import (
     WALLET_TYPES,
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from retro.accounting.coins import Coins, CoinsInside
     from retro.accounting.prices import Prices
     from retro.accounting.track import Effect, PositionHistory
     from retro.app.settlement.settings import AgentSettings
@@ -92,10 +94,12 @@ class _Start:
 class _Positions:
     """What settled positions did to the wallet since the start, and their worth at each equity statement.
 
+    `coins`: what they hold where balances are stated.
     `orphan_costs`: what the wallet paid for positions that never came into being. `prices` they were settled with.
     """
 
     worth: dict[int, list[float]]
+    coins: dict[int, Coins]
     prices: list[Prices] = field(default_factory=list)
     effects: list[tuple[str, Effect]] = field(default_factory=list)
     orphan_costs: list[Fact] = field(default_factory=list)
@@ -127,7 +131,8 @@ def settle(conn: Connection, agent: Agent, settings: AgentSettings) -> None:
     def walked(opening: WalletOpening) -> tuple[list[WalletDay], list[float]]:
         """The wallet moved through everything since its start; its days, and the gap at each statement."""
         ordered = steps(settled.effects, [*opening.facts(name), *facts], start.at, FOREVER)
-        days, outside = _walk(start, ordered, [statement.at for statement in stated], prices)
+        stops = [statement.at for statement in stated]
+        days, outside = _walk(start, ordered, stops, prices, settled.coins.__getitem__)
         return days, gaps_of(stated, inside, outside)
 
     days, gaps = walked(opening)
@@ -192,7 +197,8 @@ def _settle_positions(
     # outcomes lie in blocks of entry days: the days before, too, as a corrected fact may have moved an entry
     entry_days = {entry_day(at, rules) for at in positions.opened(conn, name, names)}
     resolved: list[History] = []
-    settled = _Positions({at: [] for at in times})
+    counted = sorted({fact.at for fact in facts if isinstance(fact, Equity) and fact.balances is not None})
+    settled = _Positions({at: [] for at in times}, {at: {} for at in counted})
     for i in range(0, len(names), _CHUNK):  # a life of many positions is not held in memory at once
         chunk = names[i : i + _CHUNK]
         until = known_until(agent)
@@ -206,6 +212,7 @@ def _settle_positions(
         for position, track in loaded.tracks.items():
             settled.effects += [(position, effect) for effect in track.effects if effect.at >= start.at]
             _add_worth(settled.worth, track, times, loaded.prices)
+            note_coins(settled.coins, counted, track, loaded.prices)
     replace_outcomes(conn, name, names, entry_days, joined(resolved))
     return settled
 
@@ -247,7 +254,11 @@ def _wallet_prices(
 
 
 def _walk(
-    start: _Start, moves: Sequence[tuple[int, Effect | Fact]], stops: Sequence[int], prices: Prices
+    start: _Start,
+    moves: Sequence[tuple[int, Effect | Fact]],
+    stops: Sequence[int],
+    prices: Prices,
+    inside: CoinsInside,
 ) -> tuple[list[WalletDay], list[float]]:
     """Move the wallet through its steps: its state at each UTC day start that follows a change, its worth at stops.
 
@@ -266,7 +277,7 @@ def _walk(
         if changed is not None and day > changed:
             days.append(WalletDay(changed + DAY, wallet.to_json()))
         changed = day
-        step(wallet, movement, prices)
+        step(wallet, movement, prices, inside)
     for at in waiting:
         worth[at] = wallet.value(at, prices)
     if changed is not None:

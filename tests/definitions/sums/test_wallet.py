@@ -12,10 +12,21 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from retro.report import dump
 from retro.store.database import open_store
 from tests.worlds.lives import live, position, report
-from tests.worlds.oracle import DAY, WEEK, Life, approx, clock, closes, components, instant, life, life_of
+from tests.worlds.oracle import (
+    WEEK,
+    Life,
+    approx,
+    clock,
+    closes,
+    components,
+    documents,
+    instant,
+    life,
+    life_of,
+    told_in_parts,
+)
 
 __all__ = ["life"]
 
@@ -76,11 +87,11 @@ def test_the_first_statement_is_the_first_however_the_journal_is_cut(tmp_path: P
     events.trade("p", (5, 2000), (9, 2010))
     events.tell(30, "equity", value=9500)
     events.until(96)
-    whole = documents(told(tmp_path, "whole", events.events))
+    whole = documents(told_in_parts(tmp_path, "whole", events.events))
     for cut in range(1, len(events.events)):
-        parts = told(tmp_path, f"cut-{cut}", events.events[:cut], events.events[cut:])
+        parts = told_in_parts(tmp_path, f"cut-{cut}", events.events[:cut], events.events[cut:])
         assert documents(parts) == whole
-    pnl = report(told(tmp_path, "again", events.events), "a", span=(instant(0), instant(96))).pnl
+    pnl = report(told_in_parts(tmp_path, "again", events.events), "a", span=(instant(0), instant(96))).pnl
     assert (pnl.total, pnl.unattributed) == approx((-500, -510))
 
 
@@ -130,21 +141,6 @@ def test_a_wallet_opens_at_the_first_fact_though_marks_were_settled_before_it(
     assert document.risk.days == 3
 
 
-def told(path: Any, name: Any, *parts: Any) -> Any:
-    store = open_store(str(path / f"{name}.db"))
-    for i, part in enumerate(parts):
-        lines = b"".join(json.dumps(event).encode() + b"\n" for event in part)
-        assert live(store, lines, name=f"{i}.jsonl").clean
-        report(store, "a", "weekly", at=instant(12))
-    return store
-
-
-def documents(store: Any, days: Any = 4) -> Any:
-    """Every review, as the bytes it prints."""
-    spans = [(DAY * d, DAY * (d + 1)) for d in range(days)] + [(0, DAY * days)]
-    return [dump(report(store, "a", span=(instant(a), instant(b)))) for a, b in spans]
-
-
 PRICES = [2000 + (hour * 37 % 211) + hour / 7 for hour in range(97)]
 AMOUNTS = st.integers(1, 10**7).map(lambda n: n / 1000)
 
@@ -177,8 +173,8 @@ def test_statements_of_any_kind_give_the_same_bytes_in_any_split(
     life.until(96)
     events = data.draw(st.permutations(life.events))
     edges = sorted({0, len(events), *data.draw(st.lists(st.integers(0, len(events)), max_size=4))})
-    pieces = told(path, "pieces", *(events[a:b] for a, b in pairwise(edges)))
-    assert documents(pieces) == documents(told(path, "once", life.events))
+    pieces = told_in_parts(path, "pieces", *(events[a:b] for a, b in pairwise(edges)))
+    assert documents(pieces) == documents(told_in_parts(path, "once", life.events))
 
 
 # what the wallet's coins made
@@ -305,8 +301,8 @@ def test_a_wallet_day_remembers_what_may_have_stayed(tmp_path: Path) -> None:
     ]
     early = [event for event in life.events if event["at"] < clock(40)]
     late = [event for event in life.events if event["at"] >= clock(40)]
-    split = told(tmp_path, "split", [*marks, *early], late)
-    assert documents(split) == documents(told(tmp_path, "whole", [*marks, *life.events]))
+    split = told_in_parts(tmp_path, "split", [*marks, *early], late)
+    assert documents(split) == documents(told_in_parts(tmp_path, "whole", [*marks, *life.events]))
     assert position(split, "a", "lp").final_pnl == approx(90)
     pnl = report(split, "a", span=(instant(0), instant(96))).pnl
     assert (pnl.wallet_pnl, pnl.unattributed) == approx((270, 0))

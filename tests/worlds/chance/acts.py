@@ -202,8 +202,11 @@ def state(world: World) -> None:
     for position in ledger.positions.values():
         inside = position.inside
         for asset, quantity in [*inside.held(world.market, world.now).items(), *inside.claims.items()]:
-            symbol = world.market.asset(asset)
-            held[symbol] = held.get(symbol, Decimal(0)) + quantity
+            symbol, amount = world.market.asset(asset), quantity
+            if asset == position.position["instrument"] and position.position["kind"] == "perp":
+                # it holds no coin: what it is worth is money
+                symbol, amount = world.base, quantity * world.market.price(symbol, world.now)
+            held[symbol] = held.get(symbol, Decimal(0)) + amount
     held[world.base] = held.get(world.base, Decimal(0)) + off
     world.tell("equity", balances={a: round(q, 12) for a, q in held.items() if q >= 0})
 

@@ -93,7 +93,7 @@ class Ledger:
         at = micros(fact)
         if fact["type"] == "equity":
             if fact.get("balances") is not None:
-                purse.show(quantities_of(fact["balances"]), self.market, at)
+                purse.show(quantities_of(fact["balances"]), self._inside(at), self.market, at)
             return
         asset = fact.get("asset") or self.base
         if fact["type"] == "cost" and fact.get("amount") is not None:
@@ -117,6 +117,14 @@ class Ledger:
         elif fact["kind"] not in {"deposit", "withdrawal"}:
             purse.give(asset, quantity, price)
             self.incomes.append((at, -quantity * price))
+
+    def _inside(self, at: int) -> Balances:
+        """The coins in all positions before the events of an instant."""
+        coins: Balances = {}
+        for position in self.positions.values():
+            for asset, quantity in position.coins(at).items():
+                coins[asset] = coins.get(asset, ZERO) + quantity
+        return coins
 
     # what it was worth
 

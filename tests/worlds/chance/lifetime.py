@@ -299,10 +299,26 @@ class PositionLedger:
         state = self._before(at)
         if state is None:
             return ZERO
-        marks = min(at, self.market.until)
-        if at in self.snapshots and at not in self.openings and (self.closed_at or at) >= at:
-            return state[0].worth(self.market, marks, self.snapshots[at])
-        return state[0].worth(self.market, marks)
+        return state[0].worth(self.market, min(at, self.market.until), self._shown(at))
+
+    def _shown(self, at: int) -> Balances | None:
+        """The principal that a snapshot of an instant tells of the state before it."""
+        speaks = at not in self.openings and (self.closed_at or at) >= at
+        return self.snapshots.get(at) if speaks else None
+
+    def coins(self, at: int) -> Balances:
+        """What lies inside before the events of an instant, without what is owed; in a perp lie none but its claims."""
+        coins: Balances = {}
+        state = self._before(at)
+        if state is None:
+            return coins
+        shown = self._shown(at)
+        principal = state[0].held(self.market, at) if shown is None else shown
+        parts = [state[0].claims, {} if self.position["kind"] == "perp" else principal]
+        for name, quantity in [row for part in parts for row in part.items()]:
+            asset = self.market.asset(name)
+            coins[asset] = coins.get(asset, ZERO) + max(ZERO, quantity)
+        return coins
 
     def pnl(self, at: int) -> Decimal:
         """Made so far: worth and what was taken out less what was put in."""

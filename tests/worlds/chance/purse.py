@@ -57,10 +57,11 @@ class Purse:
         else:
             self.receive(asset, quantity, price)
 
-    def show(self, balances: Balances, market: Market, at: int) -> None:
-        """Stated balances show which tokens that came out of positions stayed."""
+    def show(self, balances: Balances, inside: Balances, market: Market, at: int) -> None:
+        """Stated balances show which tokens that came out of positions stayed: those beyond what is `inside` others."""
         for asset, quantity in self.open.items():
-            stayed = min(quantity, balances.get(asset, ZERO) - self.coins.get(asset, ZERO))
+            elsewhere = self.coins.get(asset, ZERO) + inside.get(asset, ZERO)
+            stayed = min(quantity, balances.get(asset, ZERO) - elsewhere)
             if stayed > 0:
                 self.coins[asset] = self.coins.get(asset, ZERO) + stayed
                 self.cash -= stayed * market.price(asset, at)

@@ -1,0 +1,63 @@
+"""The coins that lie in positions: what stated balances count of them lies there, and not in the wallet."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import TYPE_CHECKING, TypeAlias
+
+from retro.accounting.prices import base_and_quote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from retro.accounting.prices import Prices
+    from retro.accounting.track import PositionHistory
+
+__all__ = ["Coins", "CoinsInside", "coins_inside", "note_coins"]
+
+Coins: TypeAlias = dict[str, Decimal]
+"""Quantities by asset, above 0: balances cannot state a debt, so what is owed is not taken off what is held."""
+CoinsInside: TypeAlias = Callable[[int], Mapping[str, Decimal]]
+"""What all positions hold just before the events of an instant."""
+
+
+def coins_inside(tracks: Mapping[str, PositionHistory], prices: Prices) -> CoinsInside:
+    """The coins inside these positions, counted when they are asked for."""
+
+    def inside(at: int) -> Coins:
+        coins: Coins = {}
+        for track in tracks.values():
+            _add(coins, track, at, prices)
+        return coins
+
+    return inside
+
+
+def note_coins(
+    noted: Mapping[int, Coins], times: Sequence[int], track: PositionHistory, prices: Prices
+) -> None:
+    """Add what a position holds at each of ascending instants to what is noted of them."""
+    first, last = track.knots[0].at, track.knots[-1]
+    end = len(times) if last.holds_anything else bisect_right(times, last.at)
+    for at in times[bisect_right(times, first) : end]:
+        _add(noted[at], track, at, prices)
+
+
+def _add(coins: Coins, track: PositionHistory, at: int, prices: Prices) -> None:
+    for asset, quantity in _quantities(track, at, prices):
+        if quantity > 0:
+            coins[asset] = coins.get(asset, Decimal(0)) + Decimal(repr(quantity))
+
+
+def _quantities(track: PositionHistory, at: int, prices: Prices) -> Iterable[tuple[str, float]]:
+    """Claims and principal; of a perp the claims alone: it is a bet on coins, and holds none."""
+    knot = track.knot_before(at)
+    if knot is None:
+        return
+    yield from knot.claims.items()
+    if track.position.kind == "perp":
+        return
+    for symbol, quantity in track.principal_at(knot, at, prices).items():
+        yield base_and_quote(symbol)[0], quantity
