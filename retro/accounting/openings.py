@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from retro.accounting.holdings import Holdings
     from retro.model import Fact, Position
 
-__all__ = ["ImpliedDeposits", "implied_deposits"]
+__all__ = ["ImpliedDeposits", "has_holdings", "implied_deposits"]
 
 _SAME: Final = Decimal("1e-9")
 
 
 def implied_deposits(position: Position, holdings: Holdings, ordered: Sequence[Fact]) -> list[Flow]:
     """What was put in by the word of a stated liquidity or of the first snapshot; nothing where a deposit came first."""
-    snapshot = next((fact for fact in ordered if isinstance(fact, Snapshot) and _holds(fact)), None)
+    snapshot = next((fact for fact in ordered if isinstance(fact, Snapshot) and has_holdings(fact)), None)
     deposited = next((fact.at for fact in ordered if isinstance(fact, Flow) and fact.kind == "deposit"), None)
     if deposited is not None and (snapshot is None or snapshot.at >= deposited):
         return []
@@ -39,7 +39,8 @@ def implied_deposits(position: Position, holdings: Holdings, ordered: Sequence[F
     ]
 
 
-def _holds(snapshot: Snapshot) -> bool:
+def has_holdings(snapshot: Snapshot) -> bool:
+    """Whether a state shows anything inside besides what is claimable: the first such was put in by somebody."""
     return any(quantity > 0 for quantity in snapshot.holdings.values())
 
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from retro.accounting.openings import has_holdings
+from retro.accounting.order import natural_key
 from retro.accounting.prices import MAX_AGE
 from retro.kernels.liquidity import amounts
 from retro.model import Position, Snapshot
@@ -236,11 +238,16 @@ class PositionHistory:
     def note_boundary(self, facts: Iterable[Fact]) -> None:
         """Facts at the instant a replay ended: of these only a snapshot speaks, of the principal at that boundary.
 
-        Not where it is to decide what a deposit was (`undecided`): that belongs to its own side of the boundary.
+        Not where it is to decide what a deposit was (`undecided`), nor where it is the first word of what was put in,
+        whatever was earned or lost before: that belongs to its own side of the boundary.
         """
         facts = list(facts)
-        if not self.undecided and not any(getattr(fact, "kind", "") == "deposit" for fact in facts):
-            self.snapshots += [fact for fact in facts if isinstance(fact, Snapshot)]
+        if self.undecided or any(getattr(fact, "kind", "") == "deposit" for fact in facts):
+            return
+        snapshots = [fact for fact in facts if isinstance(fact, Snapshot)]
+        opens = not self.is_fill_based and not self.deposits and any(map(has_holdings, snapshots))
+        if not opens:  # of several of one instant the last counts, as where they are replayed
+            self.snapshots += sorted(snapshots, key=lambda snapshot: natural_key(snapshot.id))
 
     def knot_before(self, boundary: int) -> StatePoint | None:
         """What was held just before the events at `boundary`."""

@@ -38,6 +38,44 @@ def test_what_a_first_snapshot_opens_leaves_the_wallet_at_the_same_instant(life:
     assert life.position("p").final_pnl == 0
 
 
+@pytest.mark.parametrize("first", [24, 24 + 1 / 60, 23])
+@pytest.mark.parametrize(
+    ("kind", "asset", "quantity", "made"), [("reward", "ARB", 10, 20), ("slash", "ETH", "0.01", -20)]
+)
+def test_what_was_earned_or_lost_before_the_first_snapshot_moves_no_boundary(
+    life: Life, first: float, kind: str, asset: str, quantity: Any, made: float
+) -> None:
+    """10 ARB of 2, or 0.01 ETH of 2,000 lost, on Monday noon; the 0.1 BTC that a snapshot shows leave the wallet with it."""
+    for name, price in {"BTC": 60000, "ARB": 2, "ETH": 2000}.items():
+        life.marks(name, [price] * 97)
+    life.tell(0, "equity", balances={"USDC": 10000})
+    life.open(10, "p", "staking", instrument="BTC")
+    life.flow(12, "p", kind, asset, quantity)
+    life.tell(first, "snapshot", position="p", holdings={"BTC": "0.1"})
+    life.until(96)
+    days, week = days_and_week(life)
+    assert [day.pnl.total for day in days] == approx([made, 0, 0, 0])
+    assert {edge.equity for day in days for edge in day.equity[1:]} == {10000 + made}
+    assert (week.pnl.total, week.equity[-1].equity) == approx((made, 10000 + made))
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_of_two_states_at_midnight_the_same_one_counts_on_both_sides(life: Life, order: Any) -> None:
+    """0.1 BTC at 60,000; at midnight 0.11 (e9) and 0.12 (e10, the later): Monday made 1,200, in either order of telling."""
+    life.marks("BTC", [60000])
+    life.tell(0, "equity", balances={"USDC": 10000})
+    life.open(20, "p", "lending", instrument="BTC")
+    life.flow(20, "p", "deposit", "BTC", "0.1")
+    states = [("e9", "0.11"), ("e10", "0.12")]
+    for name, quantity in (states[i] for i in order):
+        life.tell(24, "snapshot", position="p", holdings={"BTC": quantity})
+        life.events[-1]["id"] = name
+    life.tell(96, "decision", action="hold")
+    days, week = days_and_week(life)
+    assert [day.pnl.total for day in days] == approx([1200, 0, 0, 0])
+    assert week.pnl.total == approx(1200)
+
+
 def test_a_first_snapshot_of_a_pool_at_midnight_is_the_next_days_entry(life: Life) -> None:
     life.marks("ETH", [2000] * 97)
     life.tell(0, "equity", balances={"USDC": 10000})
