@@ -2,7 +2,8 @@
 
 A snapshot before any deposit says that something was put in: what it shows left the wallet at its instant. A deposit
 told later of just as much may name what was there or be a second one: it adds nothing, until a state shows both.
-Nothing here looks ahead: what a day says does not depend on what was told after it.
+Nothing here looks ahead: what a day says does not depend on what was told after it. Only the `position` event itself is
+no event of its time: whenever it is told, the position began with its first fact.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
-from retro.model import Flow, Snapshot
+from retro.model import Exit, Fill, Flow, Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -18,15 +19,28 @@ if TYPE_CHECKING:
     from retro.accounting.holdings import Holdings
     from retro.model import Fact, Position
 
-__all__ = ["ImpliedDeposits", "has_holdings", "implied_deposits"]
+__all__ = ["ImpliedDeposits", "first_fact", "has_holdings", "implied_deposits", "opened_at"]
 
 _SAME: Final = Decimal("1e-9")
+
+
+def first_fact(facts: Iterable[Fact]) -> int | None:
+    """When the first thing happened to a position: a decision or its gas may come before it, an empty state is nothing."""
+    happened = (fact for fact in facts if isinstance(fact, Fill | Flow | Exit | Snapshot))
+    return min((fact.at for fact in happened if not isinstance(fact, Snapshot) or _says(fact)), default=None)
+
+
+def opened_at(position: Position, ordered: Sequence[Fact]) -> int:
+    """When a position opened: at its first fill or deposit, else when it was declared; never after its first fact."""
+    put_in = (fact.at for fact in ordered if isinstance(fact, Fill) or _deposits(fact))
+    opened, first = next(put_in, position.at), first_fact(ordered)
+    return opened if first is None else min(opened, first)
 
 
 def implied_deposits(position: Position, holdings: Holdings, ordered: Sequence[Fact]) -> list[Flow]:
     """What was put in by the word of a stated liquidity or of the first snapshot; nothing where a deposit came first."""
     snapshot = next((fact for fact in ordered if isinstance(fact, Snapshot) and has_holdings(fact)), None)
-    deposited = next((fact.at for fact in ordered if isinstance(fact, Flow) and fact.kind == "deposit"), None)
+    deposited = next((fact.at for fact in ordered if _deposits(fact)), None)
     if deposited is not None and (snapshot is None or snapshot.at >= deposited):
         return []
     at, quantities = position.at, holdings.first_state(position.at)
@@ -37,6 +51,15 @@ def implied_deposits(position: Position, holdings: Holdings, ordered: Sequence[F
         for asset, quantity in sorted(quantities.items())
         if quantity > 0
     ]
+
+
+def _deposits(fact: Fact) -> bool:
+    return isinstance(fact, Flow) and fact.kind == "deposit"
+
+
+def _says(snapshot: Snapshot) -> bool:
+    told = (snapshot.holdings, snapshot.claimable or {}, snapshot.debt or {})
+    return any(any(quantities.values()) for quantities in told)
 
 
 def has_holdings(snapshot: Snapshot) -> bool:

@@ -10,12 +10,14 @@ import copy
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+import msgspec
+
 from retro.accounting.fills import terms_of
 from retro.accounting.funding import entry_shares, given_up
 from retro.accounting.holdings import ZERO, Holdings, LotMethod, realised
 from retro.accounting.liquidity import LiquidityBook
 from retro.accounting.loans import LoanBook
-from retro.accounting.openings import ImpliedDeposits, implied_deposits
+from retro.accounting.openings import ImpliedDeposits, first_fact, implied_deposits, opened_at
 from retro.accounting.order import natural_key, opening_side, order_key
 from retro.accounting.track import (
     Booking,
@@ -47,9 +49,19 @@ def replay(facts: list[Fact], prices: Prices, method: LotMethod) -> PositionHist
     if not positions:
         return None
     position = min(positions, key=lambda fact: (fact.at, natural_key(fact.id)))
+    began = first_fact(facts)
+    if (
+        began is not None and began < position.at
+    ):  # told after its first fact, it was that position all the time
+        declared = msgspec.structs.replace(position, at=began)
+        facts = [declared if fact is position else fact for fact in facts]
+    else:
+        declared = position
     side = opening_side(position, facts)
     ordered = sorted(facts, key=lambda fact: order_key(fact, side))
-    return _Replay(position, side, prices, method).run(ordered)
+    track = _Replay(declared, side, prices, method).run(ordered)
+    track.position = position  # what it stated as its risk is judged by when that was said
+    return track
 
 
 class _MarkedExit(NamedTuple):
@@ -88,16 +100,7 @@ class _Replay:
             missing = implied_deposits(self.position, self.holdings, ordered)
             self.implied = ImpliedDeposits(self.position, missing)
             ordered = sorted([*missing, *ordered], key=lambda fact: order_key(fact, self.side))
-        opened = next(
-            (
-                fact.at
-                for fact in ordered
-                if isinstance(fact, Fill) or (isinstance(fact, Flow) and fact.kind == "deposit")
-            ),
-            None,
-        )
-        if opened is not None:
-            self.track.opened_at = opened
+        self.track.opened_at = opened_at(self.position, ordered)
         if self.position.funded_with and self.position.kind != "perp":  # a perp's margin stays the agent's
             self.shares = entry_shares(self.position, self.side, ordered, self.prices)
         for at, group in groupby(ordered, key=lambda fact: fact.at):
@@ -266,7 +269,7 @@ class _Replay:
 
     def _settle_funding(self, at: int, share: float, spent: float) -> None:
         given = 0.0
-        for asset, quantity, worth in given_up(self.position, self.track.opened_at, self.prices):
+        for asset, quantity, worth in given_up(self.position, min(self.shares), self.prices):
             given += share * worth
             self.track.effects.append(Effect(at, asset, -share * quantity, -share * worth))
         self.cash -= given

@@ -287,7 +287,7 @@ class PositionHistory:
         if knot.pool is None:
             return knot.principal
         pool, at = knot.pool, np.array([boundary], dtype=np.int64)
-        if knot.is_priced(prices):
+        if boundary >= knot.priced_from(prices, self.opened_at - MAX_AGE):
             x, y = (float(quantity[0]) for quantity in pool.holdings(_pool_price(pool, at, prices)))
             if np.isfinite(x) and np.isfinite(y):
                 return {pool.token0: x, pool.token1: y}

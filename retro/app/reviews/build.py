@@ -170,10 +170,11 @@ def _unbelieved_before(book: SettledBook, window: Window, loaded: Loaded) -> flo
     return fsum(made for name, made in amounts.items() if name not in loaded.tracks)
 
 
-def _warnings(orphans: Iterable[str]) -> list[str]:
+def _warnings(orphans: Mapping[str, list[Fact]]) -> list[str]:
     return [
         f"{name}: facts name this position, but no `position` event says what it is; only its costs are counted"
-        for name in sorted(orphans)
+        for name, facts in sorted(orphans.items())
+        if not any(isinstance(fact, Position) for fact in facts)
     ]
 
 

@@ -104,7 +104,7 @@ def by_position(facts: Iterable[Fact]) -> dict[str, list[Fact]]:
 class Loaded:
     """Positions replayed from their facts: tracks by id (in order of id), the prices they rest on, and the facts.
 
-    `orphans` are facts of positions that no `position` event opened, by the name they use.
+    `orphans` are facts of positions that no `position` event opened, or that opened later, by the name they use.
     """
 
     tracks: dict[str, PositionHistory]
@@ -173,6 +173,7 @@ def load_tracks(
     # a snapshot at the boundary is of the state that the facts before it left: read, but not replayed
     boundary = by_position(fact for fact in facts if fact.at == until)
     facts = [fact for fact in facts if fact.at < until]
+    facts += _declared_later(conn, agent, facts, extent)
     every = [*facts, *demand.facts]
     needed = [fact.at for fact in every] + ([] if demand.since is None else [demand.since])
     # a mark counts for a day (MAX_AGE), and as-of look-ups reach behind the first fact: two days are enough
@@ -196,7 +197,7 @@ def load_tracks(
     for name, group in sorted(by_position(facts).items()):
         with prices.watching() as unreliable:
             track = replay(group, prices, settings.lot_method)
-        if track is None:
+        if track is None or track.opened_at >= until:  # what was paid or decided for it came first
             orphans[name] = group
             continue
         track.unreliable = unreliable
@@ -207,6 +208,17 @@ def load_tracks(
             track.flagged_day = midnight(day_of(track.flagged_at, settings.zone), settings.zone)
         tracks[name] = track
     return Loaded(tracks, prices, facts, orphans)
+
+
+def _declared_later(conn: Connection, agent: str, facts: Sequence[Fact], extent: Extent) -> list[Fact]:
+    """Declarations, known by K, of positions that these facts name and none of them declares."""
+    bare = {
+        name for name, group in by_position(facts).items() if not any(isinstance(f, Position) for f in group)
+    }
+    if not bare:  # nearly always
+        return []
+    known_until = min(extent.known_until, extent.first_mark_until)
+    return list(events.declarations(conn, agent, sorted(bare), known_until))
 
 
 def _flag(track: PositionHistory, prices: Prices, given: RulingRecord | None) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar, cast
 
 from sqlalchemy import ColumnElement, func, insert, select, update
 
-from retro.model import FACT_TYPES, Conflict, EventRow, Fact, decode
+from retro.model import FACT_TYPES, Conflict, EventRow, Fact, Position, decode
 from retro.periods import FOREVER
 from retro.store.facts import damage
 from retro.store.facts.agents import Agent, agents, extend_life, key_of, key_query, note_agent, remeasure_life
@@ -34,6 +34,7 @@ __all__ = [
     "agents",
     "between",
     "by_ids",
+    "declarations",
     "first_instant",
     "first_of",
     "last_before",
@@ -60,6 +61,7 @@ TYPES: Final[tuple[type[Fact], ...]] = tuple(kind for name, kind in FACT_TYPES.i
 _TYPES: Final = tuple(name for name in FACT_TYPES if name != "mark")
 _NAME_OF: Final = {kind: name for name, kind in FACT_TYPES.items()}
 _DECISION: Final = "decision"
+_POSITION: Final = "position"
 _NUMBER: Final = re.compile(r"([0-9]+)")
 _SHOWN_ID: Final = 80
 
@@ -148,7 +150,24 @@ def add(
         added.stored += len(stored)
         added.first_at[agent] = min(*stored, added.first_at.get(agent, stored[0]))
         extend_life(conn, keys[agent], min(stored), max(stored), len(stored))
+    declared: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        if row.type == _POSITION and row.position is not None and row.agent in added.first_at:
+            declared[row.agent].add(row.position)
+    for agent, names in declared.items():
+        added.first_at[agent] = _first_of(conn, keys[agent], names, added.first_at[agent])
     return added
+
+
+def _first_of(conn: Connection, key: int, positions: Iterable[str], since: int) -> int:
+    """The first instant before `since` of which facts of these positions tell; `since` where there is none.
+
+    What a position is decides what all its facts mean, those told before it was declared, too.
+    """
+    c = events.c
+    query = select(func.min(c.at)).where(c.agent == key, within(conn, c.position, positions), c.at < since)
+    first: int | None = conn.execute(query).scalar()
+    return since if first is None else first
 
 
 def _insert(conn: Connection, entries: list[_Entry]) -> int:
@@ -250,6 +269,11 @@ def of_positions(
     if until is not None:
         conditions.append(events.c.at <= until)
     return _facts(conn, agent, *conditions)
+
+
+def declarations(conn: Connection, agent: str, positions: Sequence[str], until: int) -> list[Position]:
+    """What was told at or before an instant of what these positions are, in no order."""
+    return _facts_of(conn, agent, Position, within(conn, events.c.position, positions), events.c.at <= until)
 
 
 def between(
