@@ -8,7 +8,7 @@ instant (provisional when older than 24 h), else the last fill price, else the f
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
@@ -181,6 +181,10 @@ def _times(line: PriceLine, rate: PriceLine) -> PriceLine:
     return PriceLine(t, line.price[i] * factor, line.low[i] * factor, line.high[i] * factor)
 
 
+def _instant(told: tuple[int, float]) -> int:
+    return told[0]
+
+
 class Prices:
     """The price lines an agent's facts need, resolved once each.
 
@@ -202,6 +206,7 @@ class Prices:
         self._shared = shared
         self._lines: dict[str, PriceLine] = {}
         self._fills: dict[str, list[tuple[int, float]]] = {}
+        self._words: dict[str, list[tuple[int, float]]] = {}
         self.unreliable: dict[str, str] = {}
         self.disbelieved: dict[str, PriceLine] = {}
         self.unmarked: dict[str, int] = {}
@@ -250,14 +255,26 @@ class Prices:
         return 1.0 if quote in {None, self.base_currency} else self.price(str(quote), at)
 
     def note_fill(self, symbol: str, at: int, price: float) -> None:
-        """Remember a fill price, told in order of time: the last resort when a symbol has no mark."""
+        """Remember a fill price: it stands in where a symbol has no mark. Of one instant the last that was noted counts."""
         base, _ = base_and_quote(symbol)
         for name in {symbol, base}:
-            self._fills.setdefault(name, []).append((at, price))
+            insort(self._fills.setdefault(name, []), (at, price), key=_instant)
+
+    def note_word(self, asset: str, at: int, price: float) -> None:
+        """Remember what an asset was said to be worth: the last resort, where it has neither mark nor fill."""
+        insort(self._words.setdefault(asset, []), (at, price), key=_instant)
 
     def dealt(self, symbol: str) -> bool:
-        """Whether a fill told a price of the symbol."""
-        return bool(self._fills.get(symbol))
+        """Whether a fill, or somebody's word, told a price of the symbol."""
+        return bool(self._fills.get(symbol) or self._words.get(symbol))
+
+    def first_fill(self, symbol: str) -> int | None:
+        """When a fill first told a price of the symbol."""
+        return self._fills[symbol][0][0] if self._fills.get(symbol) else None
+
+    def first_word(self, symbol: str) -> int | None:
+        """When somebody first said what the symbol was worth."""
+        return self._words[symbol][0][0] if self._words.get(symbol) else None
 
     def line(self, symbol: str) -> PriceLine:
         """All marks of an instrument or asset, in base currency."""
@@ -310,9 +327,9 @@ class Prices:
         if i >= 0:
             marked_at = int(line.t[i])
             return PriceQuote(float(line.price[i]), marked_at, at - marked_at > MAX_AGE)
-        fills = self._fills.get(symbol, [])
+        fills = self._fills.get(symbol) or self._words.get(symbol, [])
         # strictly before, as the state at an instant is: a fill at midnight is not known to the day that ends there
-        filled = bisect_left(fills, at, key=lambda fill: fill[0])
+        filled = bisect_left(fills, at, key=_instant)
         if filled:
             return PriceQuote(fills[filled - 1][1], None, provisional=True)
         if self.marked(symbol):

@@ -1,16 +1,19 @@
 """What was priced before its marks began: it is settled again when the first mark comes, with all that rests on it.
 
 A life may name an asset days before anything tells its price. Until then it is priced by a fill, by the first mark that
-is known, or not at all; which of these it is changes when marks are told of an earlier instant, and when the agent lives
-on until the first of them. Then what was settled since the first such price, and every review of that time, is stale.
+is known, by what it was said to be worth, or not at all; which of these it is changes when marks are told of an earlier
+instant, when the agent lives on until the first of them, and with the first fill or word. Then what was settled since the
+first such price, and every review of that time, is stale.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from retro.accounting.prices import related_symbols
-from retro.store.facts import marks
+from retro.accounting.prices import base_and_quote, related_symbols
+from retro.model import External, Fill, Flow
+from retro.periods import FOREVER
+from retro.store.facts import events, marks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -23,16 +26,23 @@ __all__ = ["FirstMarks", "Unmarked"]
 
 
 class Unmarked(NamedTuple):
-    """Since when a symbol was priced without a mark at or before, and where its marks were known to begin then."""
+    """Since when a symbol was priced without a mark at or before, and where its marks were known to begin then.
+
+    `first_fill` and `first_word`: when a fill first told its price, and when it was first said to be worth something.
+    """
 
     since: int
     first_marks: tuple[int, ...]
+    first_fill: int | None = None
+    first_word: int | None = None
 
 
 class FirstMarks:
     """Where the series begin that may price an agent's facts, of the marks known by `known_until`."""
 
     def __init__(self, conn: Connection, agent: str, base_currency: str, known_until: int) -> None:
+        self._conn = conn
+        self._agent = agent
         self._base_currency = base_currency
         self._known_until = known_until
         self._begins = [marks.instruments(conn, owner) for owner in (agent, None)]
@@ -47,17 +57,60 @@ class FirstMarks:
             if name in begins and begins[name] <= self._known_until
         )
 
-    def stale_since(self, unmarked: Mapping[str, Unmarked]) -> int | None:
-        """The first instant whose price has changed because marks begin elsewhere now; None where none has."""
+    def stale_since(self, unmarked: Mapping[str, Unmarked], since: int) -> int:
+        """The first instant whose price has changed, where facts and marks are new from `since` on."""
         changed = (noted.since for symbol, noted in unmarked.items() if noted.first_marks != self.of(symbol))
-        return min(changed, default=None)
+        stale = min([since, *changed])
+        waiting = [noted for noted in unmarked.values() if noted.since < since and noted.first_fill is None]
+        traded, valued = self._told(since) if waiting else (set(), set())
+        while True:  # what others were quoted in may itself have been priced by a later fill
+            anew = (
+                noted.since
+                for symbol, noted in unmarked.items()
+                if noted.since < stale and _told_anew(noted, stale, symbol in traded, symbol in valued)
+            )
+            earlier = min(anew, default=stale)
+            if earlier == stale:
+                return stale
+            stale = earlier
+
+    def _told(self, since: int) -> tuple[set[str], set[str]]:
+        """What was traded from an instant on, instruments and assets, and the assets that were said to be worth something."""
+        facts = events.between(self._conn, self._agent, since, FOREVER, types=(Fill, Flow, External))
+        fills = [fact for fact in facts if isinstance(fact, Fill)]
+        names = sorted({fill.position for fill in fills})
+        declared = events.declarations(self._conn, self._agent, names, self._known_until) if names else []
+        traded = {fact.instrument for fact in declared}
+        valued = {str(fact.asset) for fact in facts if isinstance(fact, Flow | External) and fact.value}
+        return traded | {base_and_quote(symbol)[0] for symbol in traded}, valued
 
     def unmarked(
         self, before: Mapping[str, Unmarked], since: int, settled_with: Iterable[Prices]
     ) -> dict[str, Unmarked]:
         """What is priced without a mark, as known `before` of the time before `since`, and by the prices settled with."""
-        instants = {symbol: noted.since for symbol, noted in before.items() if noted.since < since}
+        noted = {symbol: known for symbol, known in before.items() if known.since < since}
         for prices in settled_with:
             for symbol, at in prices.unmarked.items():
-                instants[symbol] = min(at, instants.get(symbol, at))
-        return {symbol: Unmarked(at, self.of(symbol)) for symbol, at in sorted(instants.items())}
+                was = noted.get(symbol, Unmarked(at, ()))
+                noted[symbol] = Unmarked(
+                    min(at, was.since),
+                    (),
+                    _earlier(was.first_fill, prices.first_fill(symbol)),
+                    _earlier(was.first_word, prices.first_word(symbol)),
+                )
+        return {
+            symbol: known._replace(first_marks=self.of(symbol)) for symbol, known in sorted(noted.items())
+        }
+
+
+def _earlier(one: int | None, other: int | None) -> int | None:
+    return min((at for at in (one, other) if at is not None), default=None)
+
+
+def _told_anew(noted: Unmarked, since: int, traded: bool, valued: bool) -> bool:
+    """Whether what is new from `since` on may be the first to price what was asked for before."""
+    if noted.first_fill is not None:
+        return noted.first_fill >= since
+    if traded:
+        return True
+    return valued if noted.first_word is None else noted.first_word >= since

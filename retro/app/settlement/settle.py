@@ -30,15 +30,8 @@ from retro.app.settlement.capital import (
     with_capital,
 )
 from retro.app.settlement.first_marks import FirstMarks
-from retro.app.settlement.tracks import (
-    Extent,
-    MarkReach,
-    PriceDemand,
-    load_prices,
-    load_tracks,
-    price_by_fills,
-    symbols_of,
-)
+from retro.app.settlement.pricing import MarkReach, PriceDemand, load_prices, price_by_fills, symbols_of
+from retro.app.settlement.tracks import Extent, load_tracks
 from retro.evaluate.audit.citations import entry_day
 from retro.evaluate.audit.history import History, history_from, joined
 from retro.evaluate.position.summary import PositionSummary, book_row
@@ -161,8 +154,8 @@ def _start(
     if book is not None and book.settings == settings.fingerprint:
         opening = msgspec.convert(book.opening, WalletOpening)
         since = birth if book.dirty_from is None else max(book.dirty_from, birth)
-        unmarked_since = first_marks.stale_since(opening.unmarked)
-        if unmarked_since is not None and unmarked_since < since:
+        unmarked_since = first_marks.stale_since(opening.unmarked, since)
+        if unmarked_since < since:
             since = max(unmarked_since, birth)
             reviews.mark_stale(conn, name, since, FOREVER, Staleness(marks=True))
         first = events.first_of(conn, name, Equity)

@@ -262,10 +262,17 @@ def _correct(conn: Connection, entry: _Entry, old: _Stored, provenance: _Provena
 
 
 def of_positions(
-    conn: Connection, agent: str, positions: Sequence[str], *, until: int | None = None
+    conn: Connection,
+    agent: str,
+    positions: Sequence[str],
+    *,
+    since: int | None = None,
+    until: int | None = None,
 ) -> list[Fact]:
-    """Every fact that names one of the positions, in no order; with `until`, those at or before it."""
+    """Every fact that names one of the positions, in no order; with `since` and `until`, those from and up to them."""
     conditions = [within(conn, events.c.position, positions)]
+    if since is not None:
+        conditions.append(events.c.at >= since)
     if until is not None:
         conditions.append(events.c.at <= until)
     return _facts(conn, agent, *conditions)
