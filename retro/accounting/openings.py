@@ -11,6 +11,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
+from retro.accounting.track import has_holdings
 from retro.model import Exit, Fill, Flow, Snapshot
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from retro.accounting.holdings import Holdings
     from retro.model import Fact, Position
 
-__all__ = ["ImpliedDeposits", "first_fact", "has_holdings", "implied_deposits", "opened_at"]
+__all__ = ["ImpliedDeposits", "first_fact", "implied_deposits", "opened_at"]
 
 _SAME: Final = Decimal("1e-9")
 
@@ -60,11 +61,6 @@ def _deposits(fact: Fact) -> bool:
 def _says(snapshot: Snapshot) -> bool:
     told = (snapshot.holdings, snapshot.claimable or {}, snapshot.debt or {})
     return any(any(quantities.values()) for quantities in told)
-
-
-def has_holdings(snapshot: Snapshot) -> bool:
-    """Whether a state shows anything inside besides what is claimable: the first such was put in by somebody."""
-    return any(quantity > 0 for quantity in snapshot.holdings.values())
 
 
 def _deposit(position: Position, at: int, asset: str, quantity: Decimal) -> Flow:

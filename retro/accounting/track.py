@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from retro.accounting.openings import has_holdings
 from retro.accounting.order import natural_key
 from retro.accounting.prices import MAX_AGE
 from retro.kernels.liquidity import amounts
@@ -38,6 +37,7 @@ __all__ = [
     "SignedFill",
     "StatePoint",
     "Valuation",
+    "has_holdings",
 ]
 
 
@@ -363,6 +363,11 @@ class PositionHistory:
                     total += quantity * prices.at_many(asset, at)
             out[chosen] = np.where(at < begins, at_cost, total)
         return out
+
+
+def has_holdings(snapshot: Snapshot) -> bool:
+    """Whether a state shows anything inside besides what is claimable: the first such was put in by somebody."""
+    return any(quantity > 0 for quantity in snapshot.holdings.values())
 
 
 def _worth(quantities: dict[str, float], at: int, prices: Prices) -> float:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from retro.accounting.wallet import statements
 from retro.app.experience.door import memory
 from retro.app.settlement.book import known_until
-from retro.app.settlement.pricing import MarkReach, load_prices
+from retro.app.settlement.price_lines import MarkReach, load_prices
 from retro.app.settlement.settings import settings_of
 from retro.model import Equity
 from retro.store.facts import agents, events

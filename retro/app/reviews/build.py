@@ -24,7 +24,7 @@ from retro.app.reviews.window import (
     week_before,
 )
 from retro.app.settlement.audit import seed_of
-from retro.app.settlement.pricing import MarkReach, load_prices
+from retro.app.settlement.price_lines import MarkReach, load_prices
 from retro.app.settlement.tracks import Extent, load_tracks
 from retro.errors import UnknownError
 from retro.evaluate.position.after_exit import funding_told, holding_terms

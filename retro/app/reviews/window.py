@@ -10,7 +10,7 @@ from retro.accounting.books import step, steps
 from retro.accounting.coins import coins_inside
 from retro.accounting.wallet import Wallet
 from retro.app.settlement.book import WALLET_TYPES
-from retro.app.settlement.pricing import PriceDemand
+from retro.app.settlement.price_lines import PriceDemand
 from retro.app.settlement.tracks import Extent, load_tracks
 from retro.evaluate.audit.history import history_from
 from retro.invariant import invariant

@@ -30,7 +30,7 @@ from retro.app.settlement.capital import (
     with_capital,
 )
 from retro.app.settlement.first_marks import FirstMarks
-from retro.app.settlement.pricing import MarkReach, PriceDemand, load_prices, price_by_fills, symbols_of
+from retro.app.settlement.price_lines import MarkReach, PriceDemand, load_prices, price_by_fills, symbols_of
 from retro.app.settlement.tracks import Extent, load_tracks
 from retro.evaluate.audit.citations import entry_day
 from retro.evaluate.audit.history import History, history_from, joined

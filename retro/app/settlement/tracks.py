@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from retro.accounting.replay import replay
-from retro.app.settlement.pricing import MarkReach, PriceDemand, load_prices, price_by_fills, symbols_of
+from retro.app.settlement.price_lines import MarkReach, PriceDemand, load_prices, price_by_fills, symbols_of
 from retro.evaluate.position.foresight import retold_of
 from retro.evaluate.position.summary import flag_implausible
 from retro.model import Cost, Position
