@@ -248,7 +248,7 @@ def build(inputs: Inputs) -> RetrospectiveReport:
     counted = [
         position
         for position, track in zip(positions, tracks, strict=True)
-        if closed_in(track, period) and position.is_believed
+        if closed_in(track, period) and position.is_believed and position.final_pnl is not None
     ]
     resolved = resolved_decisions(inputs.rows, period)
     return RetrospectiveReport(

@@ -299,3 +299,18 @@ def test_a_position_is_priced_from_the_first_mark_on_that_is_not_older_than_its_
     week = life.week()
     assert (week.pnl.total, life_of(week, "p").final_pnl) == approx((50, 50))
     assert min(edge.equity for edge in week.equity[1:] if edge.equity is not None) == approx(10000)
+
+
+def test_a_closed_position_that_nothing_prices_stands_in_no_rate_and_withholds_no_review(life: Life) -> None:
+    """A pool closed with a debt of 1 X, which nothing ever priced, beside a trade that made 100."""
+    life.tell(0, "equity", balances={"USDC": 10000})
+    life.market("ETH/USDC", {0: 2000, 90: 2000})
+    life.trade("q", (5, 2000), (6, 2100))
+    life.open(1, "p", "lp", instrument="ETH/USDC", token0="ETH", token1="USDC", lower=500, upper=2010)
+    life.flow(30, "p", "withdrawal", "X", 1, kept=True)
+    life.tell(40, "exit", position="p")
+    life.until(96)
+    week = life.week()
+    assert {p.position_id: p.final_pnl for p in week.positions} == {"p": None, "q": 100}
+    assert week.effectiveness.closed_positions == 1
+    assert [row.pnl for row in week.breakdowns.by_instrument] == [100]
