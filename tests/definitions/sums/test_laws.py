@@ -8,6 +8,7 @@ import pytest
 
 from tests.worlds.chance.acts import live
 from tests.worlds.chance.laws import broken
+from tests.worlds.chance.nonsense import babble
 
 AT_ONCE = 10
 
@@ -18,6 +19,12 @@ def test_reviews_of_random_worlds_say_what_their_balances_say(tmp_path: Path, fi
     worlds = [live(seed, days=7) for seed in range(first, first + AT_ONCE)]
     breaches = {w.seed: broken(w, tmp_path, pieces=w.seed % 2 == 0) for w in worlds}
     assert {seed: [str(breach) for breach in some[:3]] for seed, some in breaches.items() if some} == {}
+
+
+@pytest.mark.parametrize("seed", [9, 16, 19, 23, 28, 35, 36, 44, 51])
+def test_lives_that_make_no_sense_add_up_by_days_and_print_the_same_bytes(tmp_path: Path, seed: int) -> None:
+    """Positions declared after their facts or never, fills and words that come late: all told a second time, in pieces."""
+    assert [str(breach) for breach in broken(babble(seed, days=7), tmp_path, sense=False)[:3]] == []
 
 
 @pytest.mark.parametrize("seed", [3, 41, 58])
