@@ -62,6 +62,46 @@ def test_both_ways_on_lead_on(retro: Retro) -> None:
     )
 
 
+LATER_NUMBERS: dict[str, list[Trade]] = {
+    "one": [bot("ENJ/USDT", 10, -10), bot("JUP/USDT", 12, 5, 2)],
+    "two": [bot("ADA/USDT", 1, 30, 7), bot("ADA/USDT", 4, 30, 8)],
+}
+"""Trades 7 and 8 of the second opened nine days before trade 1 of the first: one bot counts them as they open."""
+
+
+@pytest.mark.parametrize(("first", "second"), [("one", "two"), ("two", "one")])
+def test_numbers_that_run_against_the_times_are_another_bots_though_none_is_told_twice(
+    retro: Retro, first: str, second: str
+) -> None:
+    write(Path("first.sqlite"), LATER_NUMBERS[first])
+    write(Path("second.sqlite"), LATER_NUMBERS[second])
+    assert retro("ingest", "freqtrade", "first.sqlite").code == 0
+    refused = retro("ingest", "freqtrade", "second.sqlite")
+    assert (refused.code, refused.out) == (1, "")
+    assert "a bot numbers its trades as they open" in refused.err
+    assert "--agent NAME" in refused.err
+    assert len(pnls(retro)) == 2
+
+
+def test_parts_of_one_bot_that_share_no_trade_are_one_life_in_any_order(retro: Retro) -> None:
+    """Of a purged database, a backup and the state of today; trade 3 was filled an hour after trade 4."""
+    waited = [Order(True, 1.0, 100.0, "2026-01-05 01:00:00"), Order(False, 1.0, 105.0, D.format(6))]
+    trades = [
+        bot("ENJ/USDT", 1, -10),
+        bot("JUP/USDT", 3, 5, 2),
+        Trade(waited, id=3, pair="ADA/USDT", fee=0.0),
+        bot("ENJ/USDT", 5, 7, 4),
+    ]
+    parts = {"old": trades[:2], "middle": trades[2:3], "new": trades[3:], "whole": trades}
+    for name, told in parts.items():
+        write(Path(f"{name}.sqlite"), told)
+    for order in itertools.permutations(parts):
+        db = "-".join(order) + ".db"
+        for name in order:
+            assert retro("--db", db, "ingest", "freqtrade", f"{name}.sqlite").code == 0, order
+        assert pnls(retro, "--db", db) == {"ft-1": -10, "ft-2": 5, "ft-3": 5, "ft-4": 7}
+
+
 @pytest.mark.parametrize("other", [{"pair": "JUP/USDT", "day": 1}, {"pair": "ENJ/USDT", "day": 3}])
 def test_another_pair_or_another_time_makes_another_bot(retro: Retro, other: dict[str, Any]) -> None:
     write(Path("one.sqlite"), [bot("ENJ/USDT", 1, -10)])

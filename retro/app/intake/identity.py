@@ -3,12 +3,14 @@
 freqtrade counts its trades from 1 in every database and names an agent by its strategy. So a reset, a second bot and a
 backtest beside a live bot all tell of an `ft-1` of the same agent, and taken together they would make trades that never
 happened. A trade is known by its pair, its exchange and the instant of its first fill; a backtest, which never grows, by
-a digest of all its trades. A few trades among hundreds that are told otherwise by orders of the very same names are
+a digest of all its trades. Where no trade is told twice the numbers speak: one database counts its trades as they open,
+so that a higher number never opened before a lower one. A few trades among hundreds that are told otherwise by orders of the very same names are
 corrections (somebody mended the database): they replace what was known whole, and nothing mixes.
 """
 
 from __future__ import annotations
 
+from bisect import bisect
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -17,7 +19,7 @@ from msgspec import structs
 from retro.app.intake.invalidation import invalidate_for_facts
 from retro.errors import OtherBotError
 from retro.model import Fill, Position, decode
-from retro.periods import SECOND, format_instant
+from retro.periods import DAY, SECOND, format_instant
 from retro.store.books import positions
 from retro.store.facts import agents, events, withdrawals
 
@@ -33,6 +35,8 @@ __all__ = ["BotIdentity", "take_the_place"]
 _PREFIX: Final = "ft-"
 _CORRECTION: Final = 600 * SECOND
 """How far the time of one order can have been wrong before it was corrected."""
+_OVERTAKEN: Final = DAY
+"""How much later than the next trade one can open: its first order waited. In 90 real bots it was ten minutes at most."""
 _RENUMBERED: Final = 100
 """Corrected trades are fewer than one in so many."""
 _UNSAID: Final = "freqtrade"
@@ -63,6 +67,8 @@ class BotIdentity:
         told = {row.id: row for row in rows if row.type == "position"}
         known = sorted(events.by_ids(conn, agent, Position, told), key=lambda fact: (fact.at, fact.id))
         self.known += len(known)
+        if not self.known:
+            self._in_order(conn, agent, told)
         first = ""
         for before in known:
             row = told[before.id]
@@ -82,6 +88,26 @@ class BotIdentity:
         if first and self.doubtful * _RENUMBERED > self.known:
             raise _refusal(self.where, agent, first)
 
+    def _in_order(self, conn: Connection, agent: str, told: dict[str, EventRow]) -> None:
+        """Hold trades whose numbers are all new against those known just before and just after them."""
+        instants = events.instants(conn, agent, Position)
+        opened = {number: at for id_, at in instants.items() if (number := _number(id_)) is not None}
+        numbers = sorted(opened)
+        for row in told.values():
+            number = _number(row.id)
+            if number is None:
+                continue
+            place = bisect(numbers, number)
+            before, after = numbers[:place][-1:], numbers[place : place + 1]
+            overtaken = [other for other in before if row.at < opened[other] - _OVERTAKEN]
+            overtaken += [other for other in after if row.at > opened[other] + _OVERTAKEN]
+            for other in overtaken:
+                words = (
+                    f"its trade {other} opened {format_instant(opened[other])}, this one's {number} opened "
+                    f"{format_instant(row.at)}: a bot numbers its trades as they open"
+                )
+                raise _refusal(self.where, agent, words)
+
 
 def take_the_place(conn: Connection, names: Iterable[str], where: str, now: int | None) -> int:
     """Withdraw what freqtrade sources told of these agents, so that another can tell it; how many facts that was."""
@@ -95,6 +121,12 @@ def take_the_place(conn: Connection, names: Iterable[str], where: str, now: int 
             positions.forget_book(conn, name)
             invalidate_for_facts(conn, name, gone.first_at, gone.last_at, now)
     return count
+
+
+def _number(id_: str) -> int | None:
+    """The number of the trade that a position's id names; None of a position that is no trade of freqtrade's."""
+    digits = id_.removeprefix(_PREFIX)
+    return int(digits) if digits != id_ and digits.isdecimal() and len(digits) < 20 else None
 
 
 def _by_agent(rows: Iterable[EventRow]) -> dict[str, list[EventRow]]:

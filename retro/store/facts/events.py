@@ -37,6 +37,7 @@ __all__ = [
     "declarations",
     "first_instant",
     "first_of",
+    "instants",
     "last_before",
     "note_agent",
     "of_positions",
@@ -324,6 +325,13 @@ def first_instant(conn: Connection, agent: str) -> int | None:
 def by_ids(conn: Connection, agent: str, kind: type[FactT], ids: Iterable[str]) -> list[FactT]:
     """The facts of a type with these ids, in no order; unknown ids are passed over."""
     return _facts_of(conn, agent, kind, within(conn, events.c.id, ids))
+
+
+def instants(conn: Connection, agent: str, kind: type[Fact]) -> dict[str, int]:
+    """Id (as a key: `name_of`) -> instant of every fact of a type, in no order; no body is read."""
+    of_kind = events.c.type == _NAME_OF[kind]
+    query = select(events.c.id, events.c.at).where(events.c.agent == key_query(agent), of_kind)
+    return dict(conn.execute(query).all())
 
 
 def positions_touched(conn: Connection, agent: str, start: int, end: int) -> list[str]:
