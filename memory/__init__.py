@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from memory.documents import as_document
     from memory.episodic.cache import forget
     from memory.episodic.episode import Episode, EpisodeFault, read_episodes
+    from memory.episodic.results import MarkedEquity
     from memory.errors import ConflictError, DamagedError, ExperienceError, MissingError, RefusedError
     from memory.experience.hindsight import (
         FieldAmendment,
@@ -71,6 +72,7 @@ _HOME: Final = {
     "situation.context": ("DEFAULT", "Field", "Registry", "alike"),
     "documents": ("as_document",),
     "episodic.episode": ("Episode", "EpisodeFault", "read_episodes"),
+    "episodic.results": ("MarkedEquity",),
     "errors": ("ConflictError", "DamagedError", "ExperienceError", "RefusedError", "MissingError"),
     "insight.habit": ("Habit", "habits"),
     "health": ("Health", "health"),
@@ -142,6 +144,7 @@ __all__ = [
     "Hypothesis",
     "Kelly",
     "Lesson",
+    "MarkedEquity",
     "Marker",
     "MissingError",
     "Performance",

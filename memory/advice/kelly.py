@@ -14,7 +14,7 @@ import numpy as np
 
 from memory.episodic import cache
 from memory.episodic.factors import recency
-from memory.episodic.results import appetite, equity_of
+from memory.episodic.results import appetite, drawdown_of
 from memory.retrieval.hit import Filters
 from memory.retrieval.recall import score
 from memory.settings import STANDARD, Settings
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from memory.episodic.columns import EpisodeColumns
+    from memory.episodic.results import MarkedEquity
     from memory.situation.context import Context, Floats
 
 SHARE: Final = 0.25
@@ -59,12 +60,16 @@ def kelly(
     as_of: int | None = None,
     filters: Filters = _EVERYTHING,
     settings: Settings = STANDARD,
+    marked: MarkedEquity | None = None,
 ) -> Kelly:
-    """What share of equity to risk per R in this situation, by what is known at `as_of` (default: everything)."""
+    """What share of equity to risk per R in this situation, by what is known at `as_of` (default: everything).
+
+    The appetite for risk is that of the drawdown of `marked`, where somebody knows it.
+    """
     checked(settings.registry, context)
     columns = cache.columns(conn, agent, settings.registry)
     instant = as_of if as_of is not None else columns.complete_at
-    return kelly_of(columns, context, as_of=instant, filters=filters, settings=settings)
+    return kelly_of(columns, context, as_of=instant, filters=filters, settings=settings, marked=marked)
 
 
 def kelly_of(
@@ -74,6 +79,7 @@ def kelly_of(
     as_of: int,
     filters: Filters = _EVERYTHING,
     settings: Settings = STANDARD,
+    marked: MarkedEquity | None = None,
 ) -> Kelly:
     """Kelly over the columns' episodes known at `as_of`."""
     if not stated_fields(settings.registry, context):
@@ -83,14 +89,14 @@ def kelly_of(
     scored = score(columns, context, as_of=as_of, filters=filters, settings=settings)
     places = scored.places
     weights = scored.sim * recency(columns.at[places], as_of) * columns.conf[places]
-    return weighed(columns.r[places], weights, _appetite(columns, as_of, settings))
+    return weighed(columns.r[places], weights, _appetite(columns, as_of, settings, marked))
 
 
-def _appetite(columns: EpisodeColumns, as_of: int, settings: Settings) -> float | None:
-    equity, peak = equity_of(columns, columns.until(as_of), settings.capital)
-    if equity is None or peak is None:
-        return None
-    return appetite((peak - equity) / peak, settings.drawdown_limit)
+def _appetite(
+    columns: EpisodeColumns, as_of: int, settings: Settings, marked: MarkedEquity | None
+) -> float | None:
+    drawdown = drawdown_of(columns, columns.until(as_of), settings.capital, marked)
+    return None if drawdown is None else appetite(drawdown, settings.drawdown_limit)
 
 
 def weighed(r: Floats, weights: Floats, risk_appetite: float | None = None, share: float = SHARE) -> Kelly:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -14,10 +15,39 @@ if TYPE_CHECKING:
     from memory.settings import Settings
 
 
-__all__ = ["LEAST_APPETITE", "appetite", "drawdown_state", "equity_of", "results_of", "signs", "streaks"]
+__all__ = [
+    "LEAST_APPETITE",
+    "MarkedEquity",
+    "appetite",
+    "drawdown_of",
+    "drawdown_state",
+    "equity_of",
+    "results_of",
+    "signs",
+    "streaks",
+]
 
 
 LEAST_APPETITE: Final = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedEquity:
+    """What an agent is worth with its open positions at their marks, as whoever knows prices computed it.
+
+    `equity`: money at `at`. `drawdown`: share, 0 or above, below its highest since `start_at`, the owner's flows chained
+    out. Episodes know closed trades alone, so the memory cannot compute it.
+    """
+
+    at: int
+    start_at: int
+    equity: float
+    drawdown: float
+
+    @property
+    def peak(self) -> float | None:
+        """The highest it was, in the money of `at`; None where nothing is left of it."""
+        return self.equity / (1.0 - self.drawdown) if self.drawdown < 1.0 else None
 
 
 def results_of(columns: EpisodeColumns) -> Floats:
@@ -59,12 +89,20 @@ def _equity_path(pnl: Floats, capital: float) -> Floats:
     return np.cumsum(np.concatenate(([capital], np.where(np.isnan(pnl), 0.0, pnl))))
 
 
+def drawdown_of(
+    columns: EpisodeColumns, n: int, capital: float | None, marked: MarkedEquity | None
+) -> float | None:
+    """Share of the peak, 0 or above: of the marked equity where it is known, else of the first n closed trades."""
+    if marked is not None:
+        return marked.drawdown
+    equity, peak = equity_of(columns, n, capital)
+    return None if equity is None or peak is None else (peak - equity) / peak
+
+
 def drawdown_state(columns: EpisodeColumns, n: int, settings: Settings) -> float | None:
-    """min(1, drawdown / limit) after the first n episodes; None without capital."""
-    equity, peak = equity_of(columns, n, settings.capital)
-    if equity is None or peak is None:
-        return None
-    return min(1.0, (peak - equity) / peak / settings.drawdown_limit)
+    """min(1, drawdown / limit) of closed trades after the first n episodes; None without capital."""
+    drawdown = drawdown_of(columns, n, settings.capital, None)
+    return None if drawdown is None else min(1.0, drawdown / settings.drawdown_limit)
 
 
 def appetite(drawdown: float, limit: float) -> float:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from memory.episodic.factors import LEAST_SCALE, PRIOR_SCALE, PRIOR_WEIGHT, WIND
 from memory.episodic.results import (
     _equity_path,
     appetite,
+    drawdown_of,
     equity_of,
     results_of,
     signs,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from memory.episodic.columns import EpisodeColumns
+    from memory.episodic.results import MarkedEquity
 
 PERSISTENCE: Final = 0.9
 """lambda of the confidence's moving average."""
@@ -53,7 +55,9 @@ class TradeState:
 class State:
     """How the agent stands. Shares are of 1; a figure that cannot be computed is None and `reasons` says why.
 
-    `drawdown` = (peak - equity) / peak of closed trades; `drawdown_state` = min(1, drawdown / limit);
+    `drawdown` = (peak - equity) / peak, `drawdown_basis` says of what: of marked equity at `drawdown_at`, with the highest
+    since `drawdown_start_at`, else of closed trades only. `equity`, `peak_equity` and `risk_appetite` are of the same;
+    `drawdown_state` = min(1, drawdown / limit);
     `momentum_bias` in -1..1: how far entries follow (+) or oppose (-) the direction that the last trade showed right.
     """
 
@@ -64,6 +68,9 @@ class State:
     risk_appetite: float | None
     drawdown: float | None
     drawdown_state: float | None
+    drawdown_basis: Literal["marked equity", "closed trades only"] | None
+    drawdown_at: int | None
+    drawdown_start_at: int | None
     momentum_bias: float | None
     consecutive_wins: int
     consecutive_losses: int
@@ -75,13 +82,20 @@ class State:
     reasons: dict[str, str] = field(default_factory=dict)
 
 
-def state(conn: Connection, agent: str, *, as_of: int | None = None, settings: Settings = STANDARD) -> State:
-    """The agent's state from every episode known at `as_of` (default: the newest)."""
+def state(
+    conn: Connection,
+    agent: str,
+    *,
+    as_of: int | None = None,
+    settings: Settings = STANDARD,
+    marked: MarkedEquity | None = None,
+) -> State:
+    """The agent's state from every episode known at `as_of` (default: the newest); `marked`: what it was worth then."""
     columns = cache.columns(conn, agent, settings.registry)
     instant = columns.latest if as_of is None else as_of
     stopped = intents.halted(conn, agent, instant if as_of is not None else None)
     n = len(columns) if instant is None else columns.until(instant)
-    return state_of(columns, n, agent=agent, as_of=instant, settings=settings, stopped=stopped)
+    return state_of(columns, n, agent=agent, as_of=instant, settings=settings, stopped=stopped, marked=marked)
 
 
 def halt(conn: Connection, agent: str, *, at: int, reason: str) -> None:
@@ -110,15 +124,16 @@ def state_of(
     as_of: int | None,
     settings: Settings = STANDARD,
     stopped: tuple[bool, str | None] = (False, None),
+    marked: MarkedEquity | None = None,
 ) -> State:
     """The state after the first n episodes."""
     results = results_of(columns)[:n]
     wins, losses = streaks(results)
-    equity, peak = equity_of(columns, n, settings.capital)
-    drawdown = None if equity is None or peak is None else (peak - equity) / peak
+    drawdown = drawdown_of(columns, n, settings.capital, marked)
+    equity, peak = equity_of(columns, n, settings.capital) if marked is None else (marked.equity, marked.peak)
     share = None if drawdown is None else min(1.0, drawdown / settings.drawdown_limit)
     momentum = momentum_bias(columns, n)
-    reasons = {}
+    reasons = {} if peak is not None else {"peak_equity": "nothing is left of what it was worth"}
     if drawdown is None:
         why = "no capital is known"
         reasons = dict.fromkeys(("risk_appetite", "drawdown", "drawdown_state", "equity", "peak_equity"), why)
@@ -133,6 +148,13 @@ def state_of(
         risk_appetite=None if drawdown is None else appetite(drawdown, settings.drawdown_limit),
         drawdown=drawdown,
         drawdown_state=share,
+        drawdown_basis=None
+        if drawdown is None
+        else "closed trades only"
+        if marked is None
+        else "marked equity",
+        drawdown_at=None if drawdown is None else as_of if marked is None else marked.at,
+        drawdown_start_at=None if marked is None else marked.start_at,
         momentum_bias=momentum,
         consecutive_wins=wins,
         consecutive_losses=losses,

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from zoneinfo import ZoneInfo
 
-    from retro.report import EquityDay, PositionRetrospective, RetrospectiveReport
+    from retro.report import PositionRetrospective, RetrospectiveReport
 
-__all__ = ["life_of"]
+__all__ = ["falls", "life_of"]
 
 
 def life_of(report: RetrospectiveReport) -> LifeReport:
@@ -26,7 +26,8 @@ def life_of(report: RetrospectiveReport) -> LifeReport:
 
 def _weeks(report: RetrospectiveReport) -> Iterator[LifeWeek]:
     tz = zone(report.time_zone)
-    falls = dict(zip((day.at for day in report.equity[1:]), _falls(report.equity[1:]), strict=True))
+    ends = [day.at for day in report.equity[1:]]
+    fallen = dict(zip(ends, falls([day.growth for day in report.equity[1:]]), strict=True))
     closed = _closed_by_week(report, tz)
     total = 0.0
     for week, group in groupby(report.equity[1:], key=lambda day: _week_of(parse_instant(day.at) - 1, tz)):
@@ -43,7 +44,7 @@ def _weeks(report: RetrospectiveReport) -> Iterator[LifeWeek]:
             cumulative_pnl=total,
             equity=days[-1].equity,
             growth=prod(1 + growth for growth in growths) - 1 if len(growths) == len(days) else None,
-            drawdown=falls[days[-1].at],
+            drawdown=fallen[days[-1].at],
             closed_positions=len(positions),
             wins=sum(p.final_pnl is not None and p.final_pnl > 0 for p in positions),
             vs_inaction=fsum(idle) if idle else None,
@@ -63,10 +64,13 @@ def _closed_by_week(report: RetrospectiveReport, tz: ZoneInfo) -> dict[str, list
     return weeks
 
 
-def _falls(days: Sequence[EquityDay]) -> list[float | None]:
-    """Fall of the chained daily returns from their peak so far, which starts at 1; a day without a return stands still."""
-    worths = list(accumulate((1 + (day.growth or 0.0) for day in days), lambda a, b: a * b))
+def falls(growths: Sequence[float | None]) -> list[float | None]:
+    """(n,) daily returns -> (n,) fall of them chained from their peak so far, 0 or below; the peak starts at 1.
+
+    A day without a return stands still; where no day has one there is no fall to tell.
+    """
+    worths = list(accumulate((1 + (growth or 0.0) for growth in growths), lambda a, b: a * b))
     peaks = accumulate([1.0, *worths], max)
     next(peaks)
-    known = any(day.growth is not None for day in days)
+    known = any(growth is not None for growth in growths)
     return [worth / peak - 1 if known else None for worth, peak in zip(worths, peaks, strict=True)]

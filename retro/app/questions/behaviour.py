@@ -33,10 +33,11 @@ __all__ = [
 
 
 def state(experience: Experience, question: MemoryQuestion) -> State:
-    """Confidence, drawdown, streaks and the halt flag, from the ledger."""
+    """Confidence, streaks and the halt flag from the ledger; the drawdown from the newest reviews, where there are any."""
     with experience.reading() as conn:
         settings = experience.settings(conn, question.agent)
-        return memory.state(conn, question.agent, as_of=question.as_of, settings=settings)
+        marked = experience.marked(conn, question, settings)
+        return memory.state(conn, question.agent, as_of=question.as_of, settings=settings, marked=marked)
 
 
 def performance(experience: Experience, question: MemoryQuestion) -> tuple[Performance, ...]:

@@ -9,7 +9,7 @@ from retro.app.questions.behaviour import state
 from retro.app.questions.experience import MemoryQuestion
 from retro.app.settlement.settings import base_currency_of
 from retro.figures import count
-from retro.periods import format_instant
+from retro.periods import DAY, format_instant
 from retro.store.facts import agents
 
 # isort: split
@@ -55,17 +55,25 @@ def prompt_brief(
 
 
 def _standing(state: State) -> str:
-    """Drawdown and streak with the number of trades they rest on; nothing of an agent that has not traded."""
+    """Drawdown and streak with what and how much they rest on; nothing of an agent that has not traded."""
     if not state.trades:
         return ""
     noisy = ", noisy" if state.trades < _NOISY_BELOW else ""
     trades = f"{count(state.trades, 'closed trade')}{noisy}"
-    drawdown = (
-        f"Drawdown {state.drawdown:.1%}"
-        if state.drawdown is not None
-        else f"Drawdown unknown: {state.reasons['drawdown']}"
-    )
-    return f"{drawdown} ({trades}){_streak(state)}."
+    return f"{_drawdown(state)} ({trades}){_streak(state)}."
+
+
+def _drawdown(state: State) -> str:
+    """`Drawdown 9.9% of marked equity on 2026-04-06, 35 days from 2026-03-02`: of what, and of which day."""
+    if state.drawdown is None or state.drawdown_at is None:
+        return f"Drawdown unknown: {state.reasons['drawdown']}"
+    words = f"Drawdown {state.drawdown:.1%} of {state.drawdown_basis}"
+    at = format_instant(state.drawdown_at)[:10]
+    if state.drawdown_start_at is None:
+        return f"{words}, {at}"
+    days = round((state.drawdown_at - state.drawdown_start_at) / DAY)
+    noisy = ", noisy" if days < _NOISY_BELOW else ""
+    return f"{words} on {at}, {count(days, 'day')} from {format_instant(state.drawdown_start_at)[:10]}{noisy}"
 
 
 def _streak(state: State) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from retro.app.experience.door import memory, translate_memory_errors
+from retro.app.experience.equity import marked_equity
 from retro.app.experience.settings import capital_of, memory_settings
 from retro.errors import UnknownError, UsageError
 from retro.store.facts import agents
@@ -56,6 +57,12 @@ class Experience:
     def settings(self, conn: Connection, agent: str) -> memory.Settings:
         """What the memory of an agent is computed by."""
         return memory_settings(self.config, capital_of(conn, agent, self.config))
+
+    def marked(
+        self, conn: Connection, question: MemoryQuestion, settings: memory.Settings
+    ) -> memory.MarkedEquity | None:
+        """What the agent was worth at marks; None where nobody knows what it began with, or no review is stored."""
+        return None if settings.capital is None else marked_equity(conn, question.agent, question.as_of)
 
     def agents(self) -> list[str]:
         """Everybody the database knows: by facts, or by episodes alone."""

@@ -65,13 +65,15 @@ class KellyQuestion(MemoryQuestion):
 def kelly(experience: Experience, question: KellyQuestion) -> Kelly:
     """The share, or None and why it is not known; advisory."""
     with experience.reading() as conn:
+        settings = experience.settings(conn, question.agent)
         return memory.kelly(
             conn,
             question.agent,
             dict(question.context),
             as_of=question.as_of,
             filters=memory.Filters(question.strategy, question.symbol),
-            settings=experience.settings(conn, question.agent),
+            settings=settings,
+            marked=experience.marked(conn, question, settings),
         )
 
 
