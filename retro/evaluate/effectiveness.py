@@ -68,24 +68,20 @@ def effectiveness_of(
     chance = 0.5 if inferior_rate is None else inferior_rate
     alarm = kernel.inaction_alarm(week_before, own, chance) if week_before is not None else None
     score = kernel.effectiveness_score(values, psr, components, cap=alarm is not None and alarm.caps_score)
-    reasons = {}
+    reasons: dict[str, str] = {}
     if net_yield is None:
         reasons["net_yield_7d"] = "no LP, lending or staking in the period"
-    if week.sharpe is None:
-        why = (
-            "fewer than 2 daily returns, or they do not vary"
-            if capital_known
-            else "the agent's capital is not known"
-        )
-        reasons |= dict.fromkeys(("sharpe_7d", "sharpe_7d_standard_error", "sharpe_7d_interval"), why)
-    elif week.sharpe_interval is None:
-        names = ("sharpe_7d_standard_error", "sharpe_7d_interval")
-        reasons |= dict.fromkeys(names, "fewer than 4 daily returns")
+    reasons |= _why_no_sharpe(week, capital_known=capital_known)
     if rate is None:
         reasons["inaction_superiority_rate"] = "no position was closed in the period"
         reasons["sum_vs_inaction"] = reasons["inaction_superiority_rate"]
-    if alarm is None:
-        reasons["luck"] = reasons["luck_in_a_year"] = "the alarm takes two weeks in a row"
+    luck = alarm
+    if week_before is None or min(own.closed, week_before.closed) < kernel.ALARM_POSITIONS:
+        luck = (
+            None  # such weeks raise no alarm, by luck or otherwise: a chance of 0 would say that it is rare
+        )
+        why = f"the alarm takes two weeks in a row, each with {kernel.ALARM_POSITIONS} closed positions"
+        reasons |= dict.fromkeys(("luck", "luck_in_a_year"), why)
     if score.value is None:
         reasons["score"] = "fewer than two of its parts are known; PSR counts from 30 days on"
     is_alarmed = alarm is not None and alarm.alarmed
@@ -102,10 +98,21 @@ def effectiveness_of(
         score_parts=dict(score.parts),
         alarm=is_alarmed,
         alarm_text=_alarm_text(alarm, own, week_before, chance, cash) if is_alarmed else None,
-        luck=None if alarm is None else alarm.luck,
-        luck_in_a_year=None if alarm is None else alarm.luck_in_a_year,
+        luck=None if luck is None else luck.luck,
+        luck_in_a_year=None if luck is None else luck.luck_in_a_year,
         reasons=reasons,
     )
+
+
+def _why_no_sharpe(week: kernel.ReturnMetrics, *, capital_known: bool) -> dict[str, str]:
+    """Why the Sharpe ratio of 7 days, or what says how sure it is, is absent."""
+    errors = ("sharpe_7d_standard_error", "sharpe_7d_interval")
+    if week.sharpe is None:
+        few = "fewer than 2 daily returns, or they do not vary"
+        return dict.fromkeys(
+            ("sharpe_7d", *errors), few if capital_known else "the agent's capital is not known"
+        )
+    return dict.fromkeys(errors, "fewer than 4 daily returns") if week.sharpe_interval is None else {}
 
 
 def _alarm_text(

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from retro.present.formats import render
 from tests.worlds.oracle import DAY, WEEK, Life, approx, hours_of, life, life_of
 
 __all__ = ["life"]
@@ -126,6 +127,19 @@ def test_two_bad_weeks_raise_the_alarm_and_cap_the_score(life: Life) -> None:
     assert second.luck == approx(chance**2)
     assert second.luck_in_a_year == approx(a_year_of([chance] * 52))
     assert "loses 75 % of its trades" in second.alarm_text
+
+
+@pytest.mark.parametrize("closed", [0, 2])
+def test_luck_is_absent_where_no_two_weeks_can_raise_the_alarm(life: Life, closed: int) -> None:
+    """Fewer than three closed positions raise no alarm: no chance of 0.0 % "at this agent's win rate"."""
+    week_of_trades(life, 0, [-1, -1, -1, 2.9])
+    week_of_trades(life, 1, [-1] * closed)
+    life.until(2 * WEEK)
+    effectiveness = life.week(1).effectiveness
+    assert (effectiveness.luck, effectiveness.luck_in_a_year) == (None, None)
+    why = "the alarm takes two weeks in a row, each with 3 closed positions"
+    assert effectiveness.reasons["luck"] == effectiveness.reasons["luck_in_a_year"] == why
+    assert "Luck alone" not in render(life.week(1), "text")
 
 
 def a_year_of(chances: list[float]) -> float:
