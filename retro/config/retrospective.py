@@ -33,6 +33,13 @@ NOT_YET_USED: Final = {
 }
 """Keys that are accepted although the evaluator they speak to does not exist yet: key -> evaluator."""
 
+Unit = Literal["usd", "r", "bps"]
+_LIMITS: Final[dict[Unit, tuple[str, str]]] = {
+    "usd": ("heuristic_demote_threshold", "heuristic_investigate_threshold"),
+    "r": ("heuristic_demote_threshold_r", "heuristic_investigate_threshold_r"),
+    "bps": ("heuristic_demote_threshold_bps", "heuristic_investigate_threshold_bps"),
+}
+
 
 class RetrospectiveTable(ConfigTable):
     """What is reviewed, when, and by which thresholds."""
@@ -76,15 +83,25 @@ class RetrospectiveTable(ConfigTable):
         default=3, description="fewer resolved citations: insufficient data"
     )
     heuristic_demote_threshold: shapes.Number = Field(
-        default=-1.0, description="average outcome below this: demote"
+        default=-1.0, description="dollars: average outcome below this: demote"
     )
     heuristic_investigate_threshold: shapes.Number = Field(
-        default=0.5, description="average outcome below this: investigate"
+        default=0.5, description="dollars: average outcome below this: investigate"
     )
-    heuristic_threshold_unit: Literal["usd", "r", "bps"] | None = Field(
+    heuristic_demote_threshold_r: shapes.Number = Field(
+        default=-0.1, description="the same in R: a tenth of what was risked"
+    )
+    heuristic_investigate_threshold_r: shapes.Number = Field(default=0.05, description="the same in R")
+    heuristic_demote_threshold_bps: shapes.Number = Field(
+        default=-10.0, description="in basis points of notional: half the usual fees of a round trip"
+    )
+    heuristic_investigate_threshold_bps: shapes.Number = Field(
+        default=5.0, description="in basis points of notional"
+    )
+    heuristic_threshold_unit: Unit | None = Field(
         default=None,
         examples=["r"],
-        description="Unit of both: usd, r or bps (of notional), also for re-tagging; default: of a bot r where the risk of most positions is known, else bps; of others usd where money is dollars, else bps",
+        description="Unit of verdicts: usd, r or bps (of notional), also for re-tagging; default: of a bot r where the risk of most positions is known, else bps; of others usd where money is dollars, else bps. Where you state one, changed thresholds without a unit in their name count in it",
     )
     attribution_decay: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = Field(
         default=0.995, description="decay factor per tick"
@@ -120,13 +137,28 @@ class RetrospectiveTable(ConfigTable):
         default=0.10, description="by this fraction a shadow must be better"
     )
 
-    @field_validator("heuristic_investigate_threshold")
+    @field_validator(*(investigate for _, investigate in _LIMITS.values()))
     @classmethod
     def _above_demote(cls, value: float, info: ValidationInfo) -> float:
-        demote = info.data.get("heuristic_demote_threshold")
+        key = next(demote for demote, investigate in _LIMITS.values() if investigate == info.field_name)
+        demote = info.data.get(key)
         if demote is not None and value < demote:
-            raise ValueError(f"must not lie below heuristic_demote_threshold ({demote:g})")
+            raise ValueError(f"must not lie below {key} ({demote:g})")
         return value
+
+    def heuristic_limits(self, unit: Unit) -> tuple[float, float]:
+        """The averages below which a heuristic is demoted, and investigated, in a unit.
+
+        Those that name no unit count in the stated one, where they were changed and its own were not.
+        """
+        is_stated = unit == self.heuristic_threshold_unit
+        first = is_stated and self._is_changed("usd") and not self._is_changed(unit)
+        demote, investigate = _LIMITS["usd" if first else unit]
+        return getattr(self, demote), getattr(self, investigate)
+
+    def _is_changed(self, unit: Unit) -> bool:
+        fields = type(self).model_fields
+        return any(getattr(self, name) != fields[name].default for name in _LIMITS[unit])
 
     @field_validator("residual_min_samples")
     @classmethod

@@ -52,6 +52,10 @@ OURS = {
     "lot_method": "fifo",
     "entry_outcome": "final_pnl",
     "annualisation_days": 365,
+    "heuristic_demote_threshold_r": -0.1,
+    "heuristic_investigate_threshold_r": 0.05,
+    "heuristic_demote_threshold_bps": -10.0,
+    "heuristic_investigate_threshold_bps": 5.0,
     "heuristic_threshold_unit": None,
 }
 
@@ -336,3 +340,21 @@ def test_a_configuration_cannot_be_changed() -> None:
         config.owner.name = "eve"
     moved = with_database(config, "other.db")
     assert moved.store.url != config.store.url
+
+
+def test_each_unit_has_thresholds_of_its_own() -> None:
+    """Those that name no unit are dollars; changed, they count in a unit that is stated, as they did before."""
+    usual = read("").retrospective
+    assert [usual.heuristic_limits(unit) for unit in ("usd", "r", "bps")] == [
+        (-1.0, 0.5),
+        (-0.1, 0.05),
+        (-10.0, 5.0),
+    ]
+    stated = "[retrospective]\nheuristic_threshold_unit = 'r'\n"
+    assert read(stated).retrospective.heuristic_limits("r") == (-0.1, 0.05)
+    changed = read(f"{stated}heuristic_demote_threshold = -0.3").retrospective
+    assert changed.heuristic_limits("r") == (-0.3, 0.5)
+    own = read(f"{stated}heuristic_demote_threshold = -5\nheuristic_demote_threshold_r = -0.2").retrospective
+    assert own.heuristic_limits("r") == (-0.2, 0.05)
+    fleet = read("[retrospective]\nheuristic_demote_threshold = -5.0").retrospective
+    assert [fleet.heuristic_limits(unit) for unit in ("usd", "r")] == [(-5.0, 0.5), (-0.1, 0.05)]

@@ -182,6 +182,9 @@ def test_a_contradiction_is_found_although_only_one_side_was_written() -> None:
     assert faults("[retrospective]\nheuristic_demote_threshold = 3.0") == [
         "line 1: retrospective.heuristic_investigate_threshold: must not lie below heuristic_demote_threshold (3)"
     ]
+    assert faults("[retrospective]\nheuristic_investigate_threshold_bps = -20.0") == [
+        "line 2: retrospective.heuristic_investigate_threshold_bps: must not lie below heuristic_demote_threshold_bps (-10), not -20.0"
+    ]
     assert faults('[mail]\nrecipients = ["ada@example.org"]') == [
         "line 2: mail.recipients: are named, but no host is"
     ]

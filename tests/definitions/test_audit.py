@@ -254,15 +254,16 @@ def test_a_reduce_is_an_exit_citation(life: Life) -> None:
 
 
 def test_units_of_the_thresholds(tmp_path: Path) -> None:
-    """-1.5 dollars each: below -1.0 usd; -0.15 R at a risk of 10; -37.5 bps of 400."""
-    for unit, average, kind in (
-        ("usd", -1.5, "demote"),
-        ("r", -0.15, "investigate"),
-        ("bps", -37.5, "demote"),
+    """-1.5 dollars each: below -1.0 usd; at a risk of 10 -0.15 R, below -0.10; of 20 -0.075 R, above it; -37.5 bps of 400."""
+    for unit, risk, average, kind in (
+        ("usd", 10, -1.5, "demote"),
+        ("r", 10, -0.15, "demote"),
+        ("r", 20, -0.075, "investigate"),
+        ("bps", 10, -37.5, "demote"),
     ):
-        life = Life(tmp_path, unit, retrospective={"heuristic_threshold_unit": unit})
+        life = Life(tmp_path, f"{unit}{risk}", retrospective={"heuristic_threshold_unit": unit})
         for i in range(3):
-            life.trade(f"p{i}", (i * 3, 100), (i * 3 + 1, 99.625), 4, cites=["H-1"], risk=10)
+            life.trade(f"p{i}", (i * 3, 100), (i * 3 + 1, 99.625), 4, cites=["H-1"], risk=risk)
         life.until(20)
         row = row_of(life.week(), "H-1")
         assert row.threshold_unit == unit

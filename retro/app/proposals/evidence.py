@@ -96,7 +96,8 @@ def evidence_of_life(store: Store, agent: Agent, settings: AgentSettings, book: 
     under = replace(settings, options=options, playbook=book)
     with settled_book(store, agent.name, under) as settled:
         reported, summaries = audit_life(settled), settled.positions()
-        rules = replace(rules, unit=settled.settings.options.rules.unit)
+        measured = settled.settings.options.rules
+        rules = replace(rules, unit=measured.unit, thresholds=measured.thresholds)
     items = [item for summary in summaries for item in items_of(summary, rules, rules.claims)]
     outcomes = history_from(summaries, rules)
     if not has_same_claims:

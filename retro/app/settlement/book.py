@@ -108,7 +108,9 @@ class SettledBook:
 
 def measured_settings(conn: Connection, agent: str, settings: AgentSettings) -> AgentSettings:
     """The settings with the unit of verdicts that the agent's settled positions call for."""
-    return settings.measured(*positions.counts(conn, agent)) if settings.unit_by_risk else settings
+    if settings.limits_in_r is None:
+        return settings
+    return settings.measured(*positions.counts(conn, agent))
 
 
 def known_until(agent: Agent) -> int:

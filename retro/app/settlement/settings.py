@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
     from playbook import Playbook
-    from retro.config import Config
+    from retro.config import Config, RetrospectiveTable
     from retro.store.facts.agents import Agent
 
 __all__ = ["AgentSettings", "base_currency_of", "rules_of", "settings_of"]
@@ -36,8 +36,8 @@ class AgentSettings:
     lot_method: Literal["fifo", "average"]
     epoch_days: int
     options: Options
-    unit_by_risk: bool = False
-    """A bot's verdicts: in R where the risk of most positions is known, whatever `options` say."""
+    limits_in_r: Thresholds | None = None
+    """A bot's verdicts: in R, by these, where the risk of most positions is known, whatever `options` say."""
     playbook: Playbook | None = field(default=None, compare=False)
 
     @property
@@ -58,9 +58,9 @@ class AgentSettings:
 
     def measured(self, positions: int, with_risk: int) -> AgentSettings:
         """These settings where so many positions, and so many that know their risk, are in the book."""
-        if not self.unit_by_risk or 2 * with_risk <= positions:
+        if self.limits_in_r is None or 2 * with_risk <= positions:
             return self
-        rules = replace(self.options.rules, unit="r")
+        rules = replace(self.options.rules, unit="r", thresholds=self.limits_in_r)
         return replace(self, options=replace(self.options, rules=rules))
 
 
@@ -108,7 +108,7 @@ def settings_of(config: Config, agent: Agent, book: Playbook | None) -> AgentSet
         lot_method=review.lot_method,
         epoch_days=review.epoch_interval_days if agent.grid is None else agent.grid.epoch_days,
         playbook=book,
-        unit_by_risk=is_bot and review.heuristic_threshold_unit is None,
+        limits_in_r=_limits(review, "r") if is_bot and review.heuristic_threshold_unit is None else None,
         options=Options(
             offsets=tuple((name, parse_duration(name)) for name in review.trajectory_checkpoint_intervals),
             settle_lag=round(review.settle_lag_hours * HOUR),
@@ -116,14 +116,14 @@ def settings_of(config: Config, agent: Agent, book: Playbook | None) -> AgentSet
             use_highs_lows=review.use_highs_lows,
             rules=AuditRules(
                 rules=rules_of(book, tz),
-                thresholds=Thresholds(
-                    review.heuristic_min_citations,
-                    review.heuristic_demote_threshold,
-                    review.heuristic_investigate_threshold,
-                ),
+                thresholds=_limits(review, unit),
                 unit=unit,
                 entry_outcome=review.entry_outcome,
                 zone=None if tz.key == "UTC" else tz,
             ),
         ),
     )
+
+
+def _limits(review: RetrospectiveTable, unit: Literal["usd", "r", "bps"]) -> Thresholds:
+    return Thresholds(review.heuristic_min_citations, *review.heuristic_limits(unit))

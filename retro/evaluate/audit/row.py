@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["RowFacts", "report_of"]
 
 _IN_UNIT: Final = ("avg_in_unit", "largest_share", "recommendation_without_largest")
+_SIZE: Final = {"usd": "amount", "r": "risk (R)", "bps": "notional"}
 _UNIT_WORD: Final = {"usd": "", "r": " R", "bps": " bps of notional"}
 
 
@@ -33,6 +34,14 @@ class RowFacts(NamedTuple):
     role_mean: float | None
     uncited_items: list[CreditItem]
     partners: list[Partner]
+
+
+class OutcomeCounts(NamedTuple):
+    """Of a row in the period: decisions that cite it, outcomes, and those whose size in the unit is known."""
+
+    cited: int
+    evaluated: int
+    in_unit: int
 
 
 def report_of(
@@ -75,13 +84,13 @@ def _of_the_period(
         names = ("associated_pnl", "shared_pnl", "win_rate", "avg_pnl_per_citation", "win_rate_interval")
         reasons |= dict.fromkeys((*names, *_IN_UNIT), "no outcome resolved in the period")
     elif average is None:
-        unknown = "risk (R)" if rules.unit == "r" else "notional"
-        reasons |= dict.fromkeys(_IN_UNIT, f"the positions do not know their {unknown}")
+        reasons |= dict.fromkeys(_IN_UNIT, f"the positions do not know their {_SIZE[rules.unit]}")
     largest = kernel.largest_trade(in_unit, rules.thresholds) if in_unit else None
     if largest is not None and largest.share is None:
         reasons["largest_share"] = "all outcomes are 0"
     shared = [item.value / len(item.cites) for item in row.period if item.value is not None]
-    why = _why(kind, n, average, len(row.decisions), rules, is_exit=role == "exit")
+    counts = OutcomeCounts(len(row.decisions), n, len(in_unit))
+    why = _why(kind, counts, average, rules, is_exit=role == "exit")
     why += _told_in_time(heuristic, row, rules, kind) + _with_open(row, total)
     return {
         "citation_count": max(len(row.decisions), n),
@@ -213,14 +222,17 @@ def _days_of(outcomes: Sequence[tuple[CreditItem, float]]) -> uncertainty.DaySum
     return uncertainty.by_day([value for _, value in outcomes], [item.day for item, _ in outcomes])
 
 
-def _why(kind: str, n: int, average: float | None, cited: int, rules: AuditRules, *, is_exit: bool) -> str:
+def _why(kind: str, counts: OutcomeCounts, average: float | None, rules: AuditRules, *, is_exit: bool) -> str:
     """What the thresholds were applied to, in words; of exits it is what they avoided, and no result of a trade."""
     limits, unit = rules.thresholds, _UNIT_WORD[rules.unit]
     if kind == "insufficient_data" or average is None:
-        if not cited and not n:
+        if not counts.cited and not counts.evaluated:
             return "condition never triggered"
-        return f"{n} evaluated, {limits.min_citations} are needed"
-    text = f"{'avoided on ' if is_exit else ''}average {average:+.2f}{unit} over {n}{' exits' if is_exit else ''}"
+        unsized = counts.evaluated - counts.in_unit
+        known = f", the {_SIZE[rules.unit]} of {counts.in_unit} known" if unsized else ""
+        return f"{counts.evaluated} evaluated{known}, {limits.min_citations} are needed"
+    exits = " exits" if is_exit else ""
+    text = f"{'avoided on ' if is_exit else ''}average {average:+.2f}{unit} over {counts.in_unit}{exits}"
     if kind == "demote":
         return f"{text}, below {limits.demote:+.2f}{unit}"
     if kind == "investigate":

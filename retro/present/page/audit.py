@@ -59,7 +59,8 @@ def average_in_words(row: HeuristicReport, money: MoneyStyle) -> str:
 def doubt(row: HeuristicReport) -> str:
     """How far a recommendation can be trusted: weak: 3 citations, 95 % -11.3..+7.1, n 15.
 
-    The interval is of all outcomes since the text stands; how many is said where they are not the period's alone.
+    The interval is of all outcomes since the text stands; how many is said where they are not the period's alone. Where
+    too few of the period are known for a verdict there is none to trust, and no grade.
     """
     grade = "no evidence" if row.evidence == "none" else row.evidence
     strength = f"{grade} against it" if row.contradicted else grade
@@ -68,6 +69,8 @@ def doubt(row: HeuristicReport) -> str:
         parts.append(f"95 % {interval(row.interval[0], row.interval[1])}")
         if row.evidence_n != row.evaluated_count:
             parts.append(f"n {row.evidence_n:,}")
+    if row.recommendation.kind == "insufficient_data":
+        return ", ".join(parts)
     return f"{strength}: {', '.join(parts)}"
 
 

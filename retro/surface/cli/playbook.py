@@ -127,7 +127,7 @@ def _print_audit(rows: Sequence[HeuristicReport], currency: str) -> None:
             Cell(percent(row.win_rate)),
             Cell(DASH if row.interval is None else interval(*row.interval)),
             Cell(ratio(row.q_value)),
-            Cell(row.evidence),
+            Cell(DASH if row.recommendation.kind == "insufficient_data" else row.evidence),
         ]
         for row in rows
     ]

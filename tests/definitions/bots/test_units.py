@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.worlds.commands import JOURNAL, Retro, retro
 from tests.worlds.freqtrade_databases import Order, Trade, write
@@ -13,11 +16,11 @@ __all__ = ["retro"]
 AT = "2026-01-{:02d} {:02d}:00:00.000000"
 
 
-def bots(stops: list[float], stake: str = "USDT") -> list[Trade]:
+def bots(stops: list[float], stake: str = "USDT", exit_price: float = 98.0) -> list[Trade]:
     """Round trips of a tenth of a unit from 100 to 98, free of fees, tagged `dip`."""
     return [
         Trade(
-            [Order(True, 0.1, 100.0, AT.format(5, hour)), Order(False, 0.1, 98.0, AT.format(6, hour))],
+            [Order(True, 0.1, 100.0, AT.format(5, hour)), Order(False, 0.1, exit_price, AT.format(6, hour))],
             id=hour,
             pair=f"ETH/{stake}",
             stake=stake,
@@ -43,7 +46,49 @@ def test_verdicts_on_a_bot_are_in_r_where_most_positions_know_their_risk(retro: 
     row = verdict(retro, bots([99.0, 99.0, 99.0, 0.0]))
     assert (row["threshold_unit"], row["recommendation"]["kind"]) == ("r", "demote")
     assert abs(row["avg_in_unit"] + 2) < 1e-9
-    assert row["recommendation"]["reason"] == "average -2.00 R over 4, below -1.00 R"
+    assert row["recommendation"]["reason"] == "average -2.00 R over 3, below -0.10 R"
+
+
+@pytest.mark.parametrize(
+    ("exits", "kind", "average"),
+    [(99.8, "demote", -0.2), (99.95, "investigate", -0.05), (100.1, "keep", 0.1)],
+)
+def test_the_outcomes_of_a_bot_can_be_demoted_and_kept(
+    retro: Retro, exits: float, kind: str, average: float
+) -> None:
+    """In R as bots make it: ten tags of public bots with 20 trades or more average from -0.18 to +0.13 R."""
+    row = verdict(retro, bots([99.0] * 4, exit_price=exits))
+    assert row["recommendation"]["kind"] == kind
+    assert abs(row["avg_in_unit"] - average) < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("exits", "kind"), [(99.85, "demote"), (99.95, "investigate"), (100.02, "investigate"), (100.1, "keep")]
+)
+def test_in_basis_points_a_losing_rule_is_one_that_loses_half_a_round_trips_fees(
+    retro: Retro, exits: float, kind: str
+) -> None:
+    """-15, -5, +2 and +10 bps against -10 and +5."""
+    assert verdict(retro, bots([0.0] * 3, exit_price=exits))["recommendation"]["kind"] == kind
+
+
+def test_outcomes_without_a_known_risk_are_too_few_and_no_grade_stands_beside_that(retro: Retro) -> None:
+    """Two of five know their risk, the owner says R: no verdict, and the page names no evidence for one."""
+    Path("own.toml").write_text('[retrospective]\nheuristic_threshold_unit = "r"\n')
+    row = verdict(retro, bots([99.0, 99.0, 0.0, 0.0, 0.0]), "--config", "own.toml")
+    assert row["recommendation"] == {
+        "kind": "insufficient_data",
+        "reason": "5 evaluated, the risk (R) of 2 known, 3 are needed",
+    }
+    week = ("review", "weekly", "--at", "2026-01-06", "--format", "text")
+    text = " ".join(retro("--config", "own.toml", "--db", "a.db", *week).out.split())
+    assert "INSUFFICIENT DATA" in text
+    assert not re.search(
+        r"dip entry INSUFFICIENT DATA[^.]{0,60}(no evidence|weak|suggestive|supported)", text
+    )
+    audit = retro("--config", "own.toml", "--db", "a.db", "playbook", "audit").out
+    (line,) = (line for line in audit.splitlines() if "dip" in line and "entry" in line)
+    assert not re.search("none|weak|suggestive|supported", line)
 
 
 def test_else_they_are_in_basis_points_of_what_was_put_in(retro: Retro) -> None:
