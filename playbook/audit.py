@@ -23,7 +23,8 @@ class AuditRow:
     confidence from before these citations; None: the stated one, right as long as no amendment has moved it on them.
     `resolved_since` counts those resolved since the last merged amendment of this heuristic; None when not known.
     `citation_count` counts those that are not resolved too; None: not known. `since` is the day this evidence begins. `partners` are (heuristic, Jaccard index of co-citation). `currency` is what
-    the agent counts in, where the unit is money.
+    the agent counts in, where the unit is money. `averaged`: how many of the resolved have a size in the unit, so that `avg`
+    is theirs; None: all.
     """
 
     heuristic_id: str
@@ -45,6 +46,14 @@ class AuditRow:
     resolved_since: int | None = None
     vs_inaction: float | None = None
     regret: float | None = None
+    averaged: int | None = None
+
+    @property
+    def averaged_of(self) -> str:
+        """Over how many the average is, and of how many resolved where not all have a size: `12`, or `8 of 12`."""
+        if self.averaged in (None, self.evaluated_count):
+            return str(self.evaluated_count)
+        return f"{self.averaged} of {self.evaluated_count}"
 
     @property
     def measure(self) -> str:
@@ -68,6 +77,7 @@ def evidence(row: AuditRow) -> dict[str, Any]:
         "role": row.role,
         "citations": None if row.citation_count is None else max(row.citation_count, row.evaluated_count),
         "resolved": row.evaluated_count,
+        **({} if row.averaged in (None, row.evaluated_count) else {"averaged": row.averaged}),
         "wins": row.win_count,
         "average": _figure(row.avg),
         "unit": row.unit,

@@ -5,8 +5,10 @@ demoted, a demoted one that goes on losing is retired, a candidate that earns wi
 evidence moves the confidence, never the status, and only the way the money went: a rule that wins seldom but earns is not
 talked down. Two rules always cited together, going the same way, are merged. One amendment per heuristic at a time.
 
-Labels no heuristic claims: into an empty playbook those with an outcome enter as candidates, worded as the tags they are,
-with what they made beside them; into one that exists only those with a supported verdict.
+Labels no heuristic claims: into an empty playbook those with outcomes enough for a verdict enter as candidates, worded as
+the tags they are, with what they made beside them; into one that exists only those with a supported verdict.
+
+What would prove an amendment wrong is never what the evidence it rests on says already: of a tag that lost it is a gain.
 """
 
 from __future__ import annotations
@@ -103,7 +105,7 @@ def judge(
         is_raise = (proposal.after[0].confidence or 0) > stated
         rate = wins / resolved
         return "refuted" if (rate < stated if is_raise else rate > stated) else "validated"
-    is_against = proposal.op in ("demote", "retire")
+    is_against = proposal.op in ("demote", "retire") or proposal.grounds.evidence.get("claim") == "loses"
     return "refuted" if (average > 0 if is_against else average < 0) else "validated"
 
 
@@ -140,6 +142,14 @@ def _next(row: AuditRow, outcome: str) -> str:
     return f"the next {_awaited(row)} resolved {row.role} citations {outcome}"
 
 
+def _contrary(row: AuditRow) -> str:
+    """What would speak against the way its outcomes went; of exits, what they avoid against what they miss."""
+    loses = row.avg is not None and row.avg < 0
+    if row.role == "exit":
+        return _next(row, "avoid more than they miss" if loses else "miss more than they avoid")
+    return _next(row, f"average {'above' if loses else 'below'} 0 {row.measure}")
+
+
 def _posterior(stated: float, row: AuditRow) -> float:
     """Where the evidence puts the confidence; it stays when that is against the way the money went."""
     if row.evaluated_count < MIN_RESOLVED or not row.avg:
@@ -153,17 +163,16 @@ def _verdict(playbook: Playbook, heuristic: Heuristic, row: AuditRow) -> Amendme
     stated = heuristic.confidence
     confidence = None if stated is None else _posterior(stated, row)
     prior = {"prior": stated if row.prior is None else row.prior}
-    losing = _grounds(row, _next(row, f"average above 0 {row.measure}"), **prior)
+    grounds = _grounds(row, _contrary(row), **prior)
     if _supported(row, "demote") and heuristic.status in ("candidate", "active"):
-        return operations.demote(playbook, heuristic.id, losing, confidence=confidence)
+        return operations.demote(playbook, heuristic.id, grounds, confidence=confidence)
     if _supported(row, "demote") and heuristic.status == "demoted":
         if row.resolved_since is not None and row.resolved_since < _STILL_LOSING:
             return None
         reason = f"average {row.avg:+.2f} {row.measure} over {row.evaluated_count} citations"
-        return operations.retire(playbook, heuristic.id, reason, losing)
+        return operations.retire(playbook, heuristic.id, reason, grounds)
     if _supported(row, "keep") and heuristic.status in ("candidate", "demoted"):
-        earning = _grounds(row, _next(row, f"average below 0 {row.measure}"), **prior)
-        return operations.promote(playbook, heuristic.id, earning, confidence=confidence)
+        return operations.promote(playbook, heuristic.id, grounds, confidence=confidence)
     return None
 
 
@@ -175,7 +184,8 @@ def _rated(playbook: Playbook, heuristic: Heuristic, row: AuditRow) -> Amendment
     confidence = _posterior(stated, row)
     if round(abs(confidence - stated), 9) < STEP:
         return None
-    rate = f"win {'less' if confidence > stated else 'more'} often than {100 * stated:.0f} % of the time"
+    verb, often = "are right" if row.role == "exit" else "win", "less" if confidence > stated else "more"
+    rate = f"{verb} {often} often than {100 * stated:.0f} % of the time"
     grounds = _grounds(row, _next(row, rate), prior=stated if row.prior is None else row.prior)
     return operations.set_confidence(playbook, heuristic.id, confidence, grounds)
 
@@ -223,7 +233,7 @@ def _newcomers(playbook: Playbook, rows: Sequence[AuditRow]) -> Iterator[Amendme
     chosen = [
         row
         for row in ranked
-        if _supported(row, "demote") or _supported(row, "keep") or (is_first and row.evaluated_count > 0)
+        if _supported(row, "demote") or _supported(row, "keep") or (is_first and _judged(row))
     ]
     spoken_for = {row.heuristic_id for row in chosen}
     number = next_number(playbook)
@@ -236,14 +246,20 @@ def _newcomers(playbook: Playbook, rows: Sequence[AuditRow]) -> Iterator[Amendme
         yield _newcomer(playbook, row, heuristic)
 
 
+def _judged(row: AuditRow) -> bool:
+    """Whether there are outcomes enough for a verdict, of whatever kind."""
+    return row.kind != "insufficient_data" and row.avg is not None and row.evaluated_count >= MIN_RESOLVED
+
+
 def _newcomer(playbook: Playbook, row: AuditRow, heuristic: str) -> Amendment:
     label, since = row.heuristic_id, row.since
     text = f"Tag at {row.role}: {plain(label, 80) or 'one that has no visible character'}"
     if heuristic == label:
         text = f"The agent cites {label} at {row.role}; its wording is not known"
     confidence, shown = _posterior(CANDIDATE, replace(row, prior=None)), _beside(row)
+    claim = "loses" if row.avg is not None and row.avg < 0 else "earns"
+    grounds = _grounds(row, _contrary(row), prior=CANDIDATE, claim=claim)
     if _supported(row, "demote"):
-        grounds = _grounds(row, _next(row, f"average above 0 {row.measure}"), prior=CANDIDATE)
         return operations.demote_label(
             playbook,
             label,
@@ -254,14 +270,12 @@ def _newcomer(playbook: Playbook, row: AuditRow, heuristic: str) -> Amendment:
             since=since,
             evidence=shown,
         )
-    grounds = _grounds(row, _next(row, f"average below 0 {row.measure}"), prior=CANDIDATE)
-    tags = () if heuristic == label else (label,)
     return operations.add(
         playbook,
         text,
         grounds,
         heuristic=heuristic,
-        tags=tags,
+        tags=() if heuristic == label else (label,),
         since=since,
         confidence=confidence,
         evidence=shown,
@@ -273,10 +287,10 @@ def _beside(row: AuditRow) -> str:
     if row.avg is None:
         return "no average known"
     what = "avoided on average" if row.role == "exit" else "average"
-    parts = [f"{what} {row.avg:+.2f} {row.measure} over {row.evaluated_count} resolved"]
+    interval = "no interval"
     if row.interval is not None:
-        parts.append(f"95 % {row.interval[0]:+.2f} to {row.interval[1]:+.2f}")
-    return ", ".join([*parts, f"evidence {row.grade}"])
+        interval = f"95 % {row.interval[0]:+.2f} to {row.interval[1]:+.2f}"
+    return f"{what} {row.avg:+.2f} {row.measure} over {row.averaged_of} resolved, {interval}, evidence {row.grade}"
 
 
 def _cited(row: AuditRow) -> int:

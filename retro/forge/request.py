@@ -61,7 +61,7 @@ _LEGEND: Final = (
     "Cited, Resolved and Won are counts from the day named last to the newest fact known when this was brought up to"
     " date, which may lie after the week reviewed. Average, its 95 % interval and what it made beyond"
     " doing nothing are per resolved citation, in the unit of the average (the agent's own currency; R: its risk; bps of"
-    " notional). Of an exit it is what was avoided, no result of a trade. q: how often luck alone would show such an average, corrected for the number of heuristics"
+    " notional). Of an exit it is what was avoided, no result of a trade, and won is how often leaving was right. q: how often luck alone would show such an average, corrected for the number of heuristics"
     " audited."
 )
 _BELOW: Final = (

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import date
 
-from playbook import AuditRow, first, parse, propose
+import pytest
+
+from playbook import AuditRow, first, judge, parse, propose
 from playbook.plain import unquoted
 from playbook.proposal import BLANK
 from tests.playbook.test_proposal import row
@@ -23,13 +25,13 @@ def test_a_first_playbook_lists_the_labels_by_how_often_they_were_cited() -> Non
     assert first(audit_rows) == BLANK + (
         "\n"
         "- H-1 [0.47] Tag at exit: roi {tags: roi; status: candidate; evidence: "
-        '"avoided on average +1.40 usd over 10 resolved, evidence weak"}\n'
+        '"avoided on average +1.40 usd over 10 resolved, no interval, evidence weak"}\n'
         "- H-2 [0.57] Tag at entry: dip {tags: dip; status: candidate; evidence: "
-        '"average +1.40 usd over 12 resolved, evidence supported"}\n'
+        '"average +1.40 usd over 12 resolved, no interval, evidence supported"}\n'
         '- H-3 [0.43] Tag at entry: rsi < 30, vol {tags: "rsi \\u003c 30, vol"; status: candidate; evidence: '
-        '"average +0.30 usd over 12 resolved, evidence weak"}\n'
+        '"average +0.30 usd over 12 resolved, no interval, evidence weak"}\n'
         "- H-4 [0.25] Tag at entry: late {tags: late; since: 2026-03-01; status: demoted; evidence: "
-        '"average -2.10 usd over 12 resolved, evidence supported"}\n'
+        '"average -2.10 usd over 12 resolved, no interval, evidence supported"}\n'
     )
     book = parse(first(audit_rows))
     assert book.faults == ()
@@ -54,7 +56,45 @@ def test_a_first_playbook_shows_a_loser_as_what_it_is() -> None:
     )
     assert (rule.confidence or 1) <= 0.35
     (amendment,) = propose(parse(BLANK), [loser])
-    assert amendment.grounds.falsified_by.endswith("average below 0 USDT")
+    assert amendment.grounds.falsified_by == "the next 30 resolved entry citations average above 0 USDT"
     assert amendment.grounds.evidence["currency"] == "USDT"
     twice = replace(loser, evaluated_count=2308, win_count=946)
     assert propose(parse(BLANK), [twice])[0].id == amendment.id  # a no stays a no while citations trickle in
+
+
+def test_a_first_playbook_rests_on_outcomes_enough_for_a_verdict() -> None:
+    """One outcome, two, and twelve whose average nobody knows in R are no rule; three are."""
+    rows = [
+        row("one", "insufficient_data", "none", n=1, wins=0, avg=-4.0),
+        row("two", "insufficient_data", "none", n=2, wins=2, avg=0.3),
+        row("unsized", "insufficient_data", "weak", n=12, unit="r", averaged=0),
+        row("three", "investigate", "none", n=3, wins=2),
+    ]
+    assert [rule.tags for rule in parse(first(rows)).heuristics] == [("three",)]
+
+
+@pytest.mark.parametrize(
+    ("role", "average", "wrong_if"),
+    [
+        ("entry", 1.4, "the next 12 resolved entry citations average below 0 R"),
+        ("entry", -1.4, "the next 12 resolved entry citations average above 0 R"),
+        ("exit", 1.4, "the next 12 resolved exit citations miss more than they avoid"),
+        ("exit", -1.4, "the next 12 resolved exit citations avoid more than they miss"),
+    ],
+)
+def test_what_would_prove_a_tag_wrong_is_not_what_it_did_already(
+    role: str, average: float, wrong_if: str
+) -> None:
+    """And the verdict is that of the words: the evidence itself, once more, refutes nothing."""
+    (amendment,) = propose(parse(BLANK), [row("tag", role=role, avg=average, unit="r")])
+    assert amendment.grounds.falsified_by == wrong_if
+    assert judge(amendment, 12, average, 6) == "validated"
+    assert judge(amendment, 12, -average, 6) == "refuted"
+    assert judge(amendment, 11, -average, 6) == "open"
+
+
+def test_an_average_in_r_says_of_how_many_the_risk_is_known() -> None:
+    sized = row("dip", unit="r", n=235, averaged=160, interval=(-0.03, 0.16))
+    assert "average +1.40 R over 160 of 235 resolved, 95 % -0.03 to +0.16, evidence weak" in first([sized])
+    (amendment,) = propose(parse(BLANK), [sized])
+    assert (amendment.grounds.evidence["averaged"], amendment.grounds.evidence["resolved"]) == (160, 235)

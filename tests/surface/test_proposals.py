@@ -84,7 +84,7 @@ def entry(**changed: Any) -> dict[str, Any]:
     ("proposal", "change", "evidence"),
     [
         (entry(), ("lower to 0.53", "H-7"), "average -0.96 USDC over 15 resolved entry citations, 7 won, 95 % -2.87..+0.84, q 0.58, evidence weak"),
-        (entry(new="- H-7 [0.7] x", evidence={"role": "exit", "resolved": 1, "average": 2, "unit": "bps"}), ("raise to 0.70", "H-7"), "average +2.00 bps of notional over 1 resolved exit citation"),
+        (entry(new="- H-7 [0.7] x", evidence={"role": "exit", "resolved": 1, "average": 2, "unit": "bps"}), ("raise to 0.70", "H-7"), "avoided on average +2.00 bps of notional over 1 resolved exit citation"),
         (entry(op="merge", old="- H-7 [0.5] x\n- H-8 [0.5] y", evidence={"resolved": 0, "role": "entry"}), ("merge H-8 into it", "H-7"), "no average over 0 resolved entry citations"),
         (entry(op="demote", heuristic="moon", old=None, new="- H-9 [0.1] x {tags: moon}", evidence="told in words"), ("demote", "H-9"), "told in words"),
         (entry(op="add", old=None, evidence={"prompted_by": "H-1", "its_average": -2.1, "its_resolved": 3}), ("add", "H-7"), "none of its own yet; beside H-1: average -2.10 USDC over 3 resolved citations"),

@@ -165,6 +165,7 @@ def _row(
         evaluated_count=len(ever),
         win_count=int((ever["value"] > 0).sum()),
         avg=average,
+        averaged=len(measured),
         citation_count=row.citation_count if is_whole else None,
         interval=interval,
         q=row.q_value,

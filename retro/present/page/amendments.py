@@ -106,10 +106,14 @@ def _in_words(evidence: Mapping[str, Any], currency: str, harmless: Callable[[st
     unit = harmless(str(evidence.get("unit") or "usd"))
     resolved, role = evidence.get("resolved"), harmless(str(evidence.get("role") or "-")).strip("-")
     average = _average(evidence.get("average"), unit, currency)
-    number = resolved if isinstance(resolved, int) else harmless(str(resolved))
+    number = str(resolved) if isinstance(resolved, int) else harmless(str(resolved))
+    if isinstance(evidence.get("averaged"), int):
+        number = f"{evidence['averaged']} of {number}"
+    is_exit = role == "exit"
+    average = f"avoided on {average}" if is_exit and average.startswith("average") else average
     parts = [f"{average} over {number} resolved {role} citation{'' if resolved == 1 else 's'}"]
     if isinstance(evidence.get("wins"), int):
-        parts.append(f"{evidence['wins']} won")
+        parts.append(f"{evidence['wins']} {'right' if is_exit else 'won'}")
     bounds = evidence.get("interval")
     if isinstance(bounds, list) and len(bounds) == 2 and all(map(_is_number, bounds)):
         parts.append(f"95 % {interval(*bounds)}")
