@@ -36,7 +36,7 @@ class RowFacts(NamedTuple):
     partners: list[Partner]
 
 
-class OutcomeCounts(NamedTuple):
+class _OutcomeCounts(NamedTuple):
     """Of a row in the period: decisions that cite it, outcomes, and those whose size in the unit is known."""
 
     cited: int
@@ -89,7 +89,7 @@ def _of_the_period(
     if largest is not None and largest.share is None:
         reasons["largest_share"] = "all outcomes are 0"
     shared = [item.value / len(item.cites) for item in row.period if item.value is not None]
-    counts = OutcomeCounts(len(row.decisions), n, len(in_unit))
+    counts = _OutcomeCounts(len(row.decisions), n, len(in_unit))
     why = _why(kind, counts, average, rules, is_exit=role == "exit")
     why += _told_in_time(heuristic, row, rules, kind) + _with_open(row, total)
     return {
@@ -222,7 +222,9 @@ def _days_of(outcomes: Sequence[tuple[CreditItem, float]]) -> uncertainty.DaySum
     return uncertainty.by_day([value for _, value in outcomes], [item.day for item, _ in outcomes])
 
 
-def _why(kind: str, counts: OutcomeCounts, average: float | None, rules: AuditRules, *, is_exit: bool) -> str:
+def _why(
+    kind: str, counts: _OutcomeCounts, average: float | None, rules: AuditRules, *, is_exit: bool
+) -> str:
     """What the thresholds were applied to, in words; of exits it is what they avoided, and no result of a trade."""
     limits, unit = rules.thresholds, _UNIT_WORD[rules.unit]
     if kind == "insufficient_data" or average is None:
