@@ -72,7 +72,7 @@ def _skip(conn: Connection, agent: str, as_of: int, belief: Belief) -> Plan:
         at=as_of,
         trigger=belief.conditions,
         action={"type": "skip_trade", "strategy": belief.domain["strategy"]},
-        reasoning=f"belief: {belief.proposition} ({belief.probability:.0%} sure on {belief.evidence} episodes)",
+        reasoning=f"belief: {belief.proposition} ({belief.words})",
         priority=belief.probability,
         source="belief",
         sources=last,

@@ -18,21 +18,10 @@ from memory.episodic import cache
 from memory.episodic.episode import from_document, sane
 from memory.episodic.results import results_of
 from memory.errors import ConflictError, RefusedError
-from memory.insight.evidence import (
-    ACTION,
-    Claim,
-    Mask,
-    binomial_p,
-    classes,
-    confirmed,
-    decided,
-    groups,
-    induced_after,
-    mask,
-)
+from memory.insight.evidence import ACTION, Claim, Mask, confirmed, decided, mask
+from memory.insight.induction import Induction, base_rates, e_value, inductions
 from memory.instants import written
 from memory.settings import STANDARD, Settings
-from memory.situation.context import MISSING_CODE, Codes, Floats, Registry
 from memory.situation.predicate import conditions_of, fields_of, predicate, predicate_document
 from memory.store import intents, ledger
 
@@ -42,6 +31,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from memory.episodic.columns import EpisodeColumns
+    from memory.situation.context import Codes, Floats, Registry
 
 _CERTAIN: Final = 1.96
 _LONGEST: Final = 2000
@@ -67,7 +57,9 @@ class Belief:
 
     `probability` = alpha / (alpha + beta) that the claim holds, `uncertainty` its variance; `mean_r` with its 95 %
     interval comes from the outcomes in R. `in_sample` evidence is what an induced belief was made of;
-    `confirmed_after` and `contradicted_after` count what came later. Shares are of 1.
+    `confirmed_after` and `contradicted_after` count what came later. `base_rate` is the share won of all the agent's
+    decided outcomes, within [.01, .99], and `e_value` speaks against this belief's outcomes being won no oftener and no
+    less often than that: 10 is "10 to 1". `patterns` is how many an induced belief was chosen from. Shares are of 1.
     """
 
     id: str
@@ -86,7 +78,9 @@ class Belief:
     in_sample: int
     confirmed_after: int
     contradicted_after: int
-    p_value: float | None
+    base_rate: float | None
+    e_value: float | None
+    patterns: int | None
     sum_r: float
     mean_r: float | None
     mean_r_interval: tuple[float, float] | None
@@ -94,6 +88,12 @@ class Belief:
     last_confirmed: str | None
     last_contradicted: str | None
     reasons: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def words(self) -> str:
+        """How often it wins or loses by its outcomes and prior; nothing of being right."""
+        outcomes = f"{self.evidence} outcome{'' if self.evidence == 1 else 's'}"
+        return f"{self.claim} {self.probability:.0%} of the time by {outcomes}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +105,7 @@ class _Grown:
     places: Codes
     confirmed: Mask
     in_sample: int
+    patterns: int | None
 
 
 def seed_belief(conn: Connection, seed: Seed, *, registry: Registry = STANDARD.registry) -> Seed:
@@ -144,12 +145,18 @@ def beliefs(
     n = len(columns) if as_of is None else columns.until(as_of)
     seeds = [Seed(**json.loads(text)) for text in intents.seeded(conn, agent, as_of)]
     grown = [*[_seeded(seed, columns, n, settings.registry) for seed in seeds]]
-    grown += _induced(conn, agent, columns, n, settings.registry)
+    outcomes = np.flatnonzero(decided(results_of(columns)[:n]))
+    rates = base_rates(results_of(columns)[outcomes] > 0)
+    base_rate = float(rates[-1]) if len(rates) else None
+    grown += [
+        _induced(conn, agent, induction, columns)
+        for induction in inductions(columns, outcomes, rates, settings.registry)
+    ]
     ends = sorted(
         {int(columns.number[place]) for belief in grown for place in _ends(belief) if place is not None}
     )
     ids = ledger.identities(conn, agent, ends)
-    posteriors = [_belief(belief, columns, ids) for belief in grown]
+    posteriors = [_belief(belief, columns, ids, base_rate) for belief in grown]
     return tuple(sorted(posteriors, key=lambda belief: (-belief.probability, -belief.evidence, belief.id)))
 
 
@@ -158,66 +165,36 @@ def _seeded(seed: Seed, columns: EpisodeColumns, n: int, registry: Registry) -> 
     results = results_of(columns)[:n]
     meets = mask(predicate(seed.conditions), columns, n, registry) & decided(results)
     places = np.flatnonzero(meets[start:]) + min(start, n)
-    return _Grown(seed, "seeded", places, confirmed(results[places], seed.claim), 0)
+    return _Grown(seed, "seeded", places, confirmed(results[places], seed.claim), 0, None)
 
 
-def _induced(
-    conn: Connection, agent: str, columns: EpisodeColumns, n: int, registry: Registry
-) -> list[_Grown]:
-    """What the episodes themselves suggest: a strategy in one value of one category, from 10 episodes on.
-
-    The pattern becomes a belief at the first episode from the tenth on at which a two-sided binomial test against a
-    fair coin rejects, and stays one; its posterior may then fall. Prior Beta(1, 1).
-    """
-    results = results_of(columns)[:n]
-    usable = np.flatnonzero(decided(results) & (columns.strategy[:n] != MISSING_CODE))
-    strategies, _ = classes(columns, "strategy", columns.strategy)
-    patterns = []
-    for position, item in enumerate(registry.fields):
-        if item.kind != "category":
-            continue
-        values = columns.context[position]
-        kinds, count = classes(columns, f"context.{item.name}", values)
-        for places in groups(strategies[usable].astype(np.int64) * count + kinds[usable]):
-            members = usable[places]
-            first = None if values[members[0]] == MISSING_CODE else induced_after(results[members] > 0)
-            if first is not None:
-                patterns.append(_pattern(conn, agent, columns, members, first, item.name, results))
-    return patterns
-
-
-def _pattern(
-    conn: Connection,
-    agent: str,
-    columns: EpisodeColumns,
-    members: Codes,
-    first: int,
-    name: str,
-    results: Floats,
-) -> _Grown:
-    place = int(members[first - 1])
+def _induced(conn: Connection, agent: str, induction: Induction, columns: EpisodeColumns) -> _Grown:
+    """A pattern as the belief it became; prior Beta(1, 1)."""
+    members, field_name = induction.members, induction.field
+    place = int(members[induction.first - 1])
     number = int(columns.number[place])
     episode = from_document(ledger.numbered(conn, agent, [number])[number])
-    value = episode.context[name]
-    wins = int(np.count_nonzero(results[members[:first]] > 0))
-    claim: Claim = "wins" if 2 * wins > first else "loses"
-    tendency = "wins more often than it loses" if claim == "wins" else "loses more often than it wins"
+    value = episode.context[field_name]
+    often = "more often" if induction.claim == "wins" else "less often"
     seed = Seed(
-        id=f"{episode.strategy}/{name}={value}",
+        id=f"{episode.strategy}/{field_name}={value}",
         agent=agent,
         at=int(columns.at[place]),
-        proposition=f"{episode.strategy} {tendency} when {name} is {value}",
+        proposition=(
+            f"{episode.strategy} wins {often} than {agent}'s trades do on average when {field_name} is {value}"
+        ),
         conditions={
             "all": [
                 {"field": "strategy", "op": "==", "value": episode.strategy},
-                {"field": name, "op": "==", "value": value},
+                {"field": field_name, "op": "==", "value": value},
             ]
         },
-        claim=claim,
+        claim=induction.claim,
         alpha=1.0,
         beta=1.0,
     )
-    return _Grown(seed, "induced", members, confirmed(results[members], claim), first)
+    bears_out = confirmed(results_of(columns)[members], induction.claim)
+    return _Grown(seed, "induced", members, bears_out, induction.first, induction.patterns)
 
 
 def _ends(grown: _Grown) -> tuple[int | None, int | None]:
@@ -234,7 +211,9 @@ def domain_of(conditions: Mapping[str, Any]) -> dict[str, str | None]:
     return {name: equalities.get(name) for name in ("strategy", "symbol", "regime")}
 
 
-def _belief(grown: _Grown, columns: EpisodeColumns, ids: Mapping[int, str]) -> Belief:
+def _belief(
+    grown: _Grown, columns: EpisodeColumns, ids: Mapping[int, str], base_rate: float | None
+) -> Belief:
     seed, n = grown.seed, len(grown.places)
     wins = int(np.count_nonzero(grown.confirmed))
     after = grown.confirmed[grown.in_sample :]
@@ -248,8 +227,16 @@ def _belief(grown: _Grown, columns: EpisodeColumns, ids: Mapping[int, str]) -> B
         reasons["mean_r"] = "no evidence has an outcome in R"
     if interval is None:
         reasons["mean_r_interval"] = "fewer than two outcomes in R"
-    if not n:
-        reasons["p_value"] = "no evidence yet"
+    e = None
+    if base_rate is None:
+        reasons["base_rate"] = "no trade of the agent has won or lost yet"
+    if n and base_rate is not None:
+        won = wins if seed.claim == "wins" else n - wins
+        e = e_value(won, n - won, base_rate)
+    else:
+        reasons["e_value"] = "no evidence yet"
+    if grown.patterns is None:
+        reasons["patterns"] = "it was stated, not chosen among patterns"
     return Belief(
         id=seed.id,
         agent=seed.agent,
@@ -267,7 +254,9 @@ def _belief(grown: _Grown, columns: EpisodeColumns, ids: Mapping[int, str]) -> B
         in_sample=grown.in_sample,
         confirmed_after=int(np.count_nonzero(after)),
         contradicted_after=int(len(after) - np.count_nonzero(after)),
-        p_value=binomial_p(wins, n) if n else None,
+        base_rate=base_rate,
+        e_value=e,
+        patterns=grown.patterns,
         sum_r=math.fsum(r.tolist()),
         mean_r=mean,
         mean_r_interval=interval,

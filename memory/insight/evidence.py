@@ -1,4 +1,4 @@
-"""Which episodes are evidence, and when a pattern among them is more than a coin's: vectorised over the columns."""
+"""Which episodes are evidence: vectorised over the columns."""
 
 from __future__ import annotations
 
@@ -17,12 +17,6 @@ if TYPE_CHECKING:
 Mask = npt.NDArray[np.bool_]
 Claim = Literal["wins", "loses"]
 
-LEAST: Final = 10
-"""Episodes with a shared pattern before anything is induced from them."""
-SIGNIFICANCE: Final = 0.05
-"""Two-sided level of the binomial test against a fair coin."""
-_NEARLY: Final = 1.9
-"""No count whose corrected z is below this is significant (tests/memory/test_beliefs.py tries them all)."""
 ACTION: Final = ("strategy", "symbol", "direction")
 """What a predicate may ask about beside the registered context fields."""
 
@@ -86,34 +80,3 @@ def classes(columns: EpisodeColumns, name: str, values: Codes) -> tuple[npt.NDAr
         columns.memo["classes", name] = (inverse.astype(np.uint32), len(unique))
     numbering: tuple[npt.NDArray[np.uint32], int] = columns.memo["classes", name]
     return numbering
-
-
-def groups(keys: npt.NDArray[np.integer[Any]]) -> list[Codes]:
-    """The positions of each key that occurs at least `LEAST` times, each in ascending order."""
-    if len(keys) < LEAST:
-        return []
-    small = keys.astype(np.uint16) if int(keys.max()) < 2**16 else keys  # 16 bits sort in linear time
-    order = np.argsort(small, kind="stable")
-    edges = np.flatnonzero(np.diff(small[order])) + 1
-    return [piece for piece in np.split(order, edges) if len(piece) >= LEAST]
-
-
-def induced_after(won: Mask) -> int | None:
-    """After how many outcomes (at least 10) the pattern first differs from a fair coin; None: never."""
-    n = np.arange(1, len(won) + 1)
-    far = (np.abs(2 * np.cumsum(won) - n) - 1) / np.sqrt(n)  # with the continuity correction, nearly exact
-    for count in n[(n >= LEAST) & (far > _NEARLY)].tolist():
-        if binomial_p(int(np.count_nonzero(won[:count])), count) <= SIGNIFICANCE:
-            return int(count)
-    return None
-
-
-def binomial_p(wins: int, n: int) -> float:
-    """Two-sided p of `wins` of `n` under a fair coin: twice the exact tail, at most 1."""
-    if n == 0:
-        return 1.0
-    most = max(wins, n - wins)
-    first = math.lgamma(n + 1) - math.lgamma(most + 1) - math.lgamma(n - most + 1) - n * math.log(2)
-    above = np.arange(most, n)
-    tail = math.exp(first) * (1.0 + float(np.sum(np.cumprod((n - above) / (above + 1.0)))))
-    return min(1.0, 2.0 * tail)

@@ -85,12 +85,11 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def belief_reason(belief: Belief, share: float, factor: float) -> str:
-    """How sure, on how much evidence, and whether its conditions hold."""
+    """How often, on how much evidence, and whether its conditions hold."""
     holds = "its conditions hold" if share == 1 else f"{share:.0%} of its conditions hold"
     regime = {1.0: "", 0.3: "; held in another regime", 0.6: "; the present regime is unknown"}[factor]
-    sure = f"{belief.source} belief, {belief.probability:.0%} sure on {belief.evidence} episode{'' if belief.evidence == 1 else 's'}"
     worth = "" if belief.mean_r is None else f", {belief.mean_r:+.2f} R each"
-    return f"{sure}{worth}; {holds}{regime}{_since_noticed(belief)}"
+    return f"{belief.source} belief: {belief.words}{worth}; {holds}{regime}{_since_noticed(belief)}"
 
 
 def _since_noticed(belief: Belief) -> str:

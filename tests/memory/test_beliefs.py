@@ -1,4 +1,4 @@
-"""Beliefs: posteriors in closed form, each episode once, induction only on a significant pattern."""
+"""Beliefs: posteriors in closed form, each episode once, what is induced stays and is tested by what comes after."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable
 from typing import Any, Literal
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,7 +14,7 @@ import memory
 from memory import DEFAULT, ConflictError, RefusedError, Seed
 from memory.episodic.columns import of_episodes
 from memory.episodic.episode import episode_of
-from memory.insight.evidence import binomial_p, induced_after, mask
+from memory.insight.evidence import mask
 from memory.instants import DAY
 from memory.situation.predicate import evaluate, predicate
 from retro.store.database import Store
@@ -31,13 +30,18 @@ def pattern(signs: Iterable[bool], **fields: Any) -> list[dict[str, Any]]:
     ]
 
 
+def usual(n: int, won: bool) -> list[dict[str, Any]]:
+    """Outcomes before the pattern, in no session: they make the base rate and no pattern."""
+    return [raw_episode(f"u{i:03}", day=(i - n) / 100, pnl_r=1.0 if won else -1.0) for i in range(n)]
+
+
 VOLATILE = {"all": [{"field": "regime", "op": "==", "value": "volatile"}]}
 
 
 def test_a_pattern_of_ten_becomes_a_belief_with_its_closed_form(db: Store) -> None:
-    """Nine of ten wins: p = 22/1024; Beta(1 + 9, 1 + 1)."""
+    """Ten lost, then nine of ten won: base rate 9/20, E = B(10, 2) / (.45^9 .55) = 21.85; Beta(1 + 9, 1 + 1)."""
     with db.write() as conn:
-        memory.remember(conn, pattern([True] * 9)[:9])
+        memory.remember(conn, usual(10, won=False) + pattern([True] * 9))
         assert memory.beliefs(conn, "ada") == ()
         memory.remember(conn, pattern([True] * 9 + [False])[9:])
         (belief,) = memory.beliefs(conn, "ada")
@@ -45,7 +49,13 @@ def test_a_pattern_of_ten_becomes_a_belief_with_its_closed_form(db: Store) -> No
     assert (belief.alpha, belief.beta, belief.evidence, belief.in_sample) == (10.0, 2.0, 10, 10)
     assert belief.probability == pytest.approx(10 / 12)
     assert belief.uncertainty == pytest.approx(10 * 2 / (144 * 13))
-    assert belief.p_value == pytest.approx(22 / 1024)
+    assert (belief.base_rate, belief.patterns) == (0.45, 1)
+    assert belief.e_value == pytest.approx(1 / 110 / (0.45**9 * 0.55))
+    assert (
+        belief.proposition
+        == "breakout wins more often than ada's trades do on average when session is london"
+    )
+    assert belief.words == "wins 83% of the time by 10 outcomes"
     assert belief.sum_r == pytest.approx(9 * 1.5 - 1)
     assert belief.mean_r == pytest.approx(1.25)
     assert (belief.last_confirmed, belief.last_contradicted) == ("e008", "e009")
@@ -56,7 +66,7 @@ def test_a_pattern_of_ten_becomes_a_belief_with_its_closed_form(db: Store) -> No
 def test_an_induced_belief_says_what_came_after_it_was_noticed(db: Store) -> None:
     asked = {"session": "london"}
     with db.write() as conn:
-        memory.remember(conn, pattern([True] * 9 + [False]))
+        memory.remember(conn, usual(10, won=False) + pattern([True] * 9 + [False]))
         [first] = memory.recall(conn, "ada", asked, types=("belief",))
         memory.remember(conn, pattern([True] * 9 + [False] + [True, False, False])[10:])
         [later] = memory.recall(conn, "ada", asked, types=("belief",))
@@ -65,14 +75,15 @@ def test_an_induced_belief_says_what_came_after_it_was_noticed(db: Store) -> Non
 
 
 def test_seven_of_ten_is_no_pattern_yet(db: Store) -> None:
+    """Base rate 7/20: E = B(8, 4) / (.35^7 .65^3) = 4.29, and 10 is asked."""
     with db.write() as conn:
-        memory.remember(conn, pattern([True] * 7 + [False] * 3))
+        memory.remember(conn, usual(10, won=False) + pattern([True] * 7 + [False] * 3))
         assert memory.beliefs(conn, "ada") == ()
 
 
 def test_a_belief_once_held_is_kept_and_its_posterior_may_fall(db: Store) -> None:
     with db.write() as conn:
-        memory.remember(conn, pattern([True] * 10 + [False] * 12))
+        memory.remember(conn, usual(10, won=False) + pattern([True] * 10 + [False] * 12))
         (belief,) = memory.beliefs(conn, "ada")
         (then,) = memory.beliefs(conn, "ada", as_of=START + 9 * DAY)
     assert (then.alpha, then.beta, then.at) == (11.0, 1.0, START + 9 * DAY)
@@ -82,13 +93,17 @@ def test_a_belief_once_held_is_kept_and_its_posterior_may_fall(db: Store) -> Non
 
 def test_a_losing_pattern_is_believed_to_lose(db: Store) -> None:
     with db.write() as conn:
-        memory.remember(conn, pattern([False] * 11))
+        memory.remember(conn, usual(10, won=True) + pattern([False] * 11))
         (belief,) = memory.beliefs(conn, "ada")
+    assert (
+        belief.proposition
+        == "breakout wins less often than ada's trades do on average when session is london"
+    )
     assert (belief.claim, belief.alpha, belief.beta) == ("loses", 12.0, 1.0)
 
 
 def test_scratches_and_inaction_are_no_evidence_and_size_is_no_weight(db: Store) -> None:
-    history = pattern([True] * 10)
+    history = usual(10, won=False) + pattern([True] * 10)
     history += [raw_episode(f"s{i}", day=20, pnl_r=0.0, context={"session": "london"}) for i in range(3)]
     history += [raw_episode("skip", day=20, direction="skip", context={"session": "london"})]
     history += [raw_episode("huge", day=21, pnl_r=500.0, context={"session": "london"})]
@@ -116,8 +131,12 @@ def test_a_seeded_belief_starts_at_two_to_one_and_counts_what_comes_after(db: St
         memory.remember(conn, history)  # again: each episode counts once
         (belief,) = memory.beliefs(conn, "ada")
         assert memory.beliefs(conn, "ada", as_of=START + DAY) == ()
-    assert (empty.alpha, empty.beta, empty.probability, empty.p_value) == (2.0, 1.0, 2 / 3, None)
-    assert empty.reasons["p_value"] == "no evidence yet"
+    assert (empty.alpha, empty.beta, empty.probability, empty.e_value) == (2.0, 1.0, 2 / 3, None)
+    assert empty.reasons["e_value"] == "no evidence yet"
+    assert empty.reasons["base_rate"] == "no trade of the agent has won or lost yet"
+    # all eight trades: four won; of the five since the seed in that regime three: E = B(4, 3) 2^5
+    assert (belief.base_rate, belief.patterns) == (0.5, None)
+    assert belief.e_value == pytest.approx(32 / 60)
     assert (belief.alpha, belief.beta) == (
         2.0 + 3,
         1.0 + 2,
@@ -192,32 +211,6 @@ def test_a_predicate_over_columns_is_the_predicate_on_each_episode(
         fields |= {name: episode[name] for name in ("strategy", "direction")}
         expected.append(evaluate(parsed_predicate, fields).met)
     assert mask(parsed_predicate, columns, len(columns), DEFAULT).tolist() == expected
-
-
-def test_the_binomial_p_is_exact() -> None:
-    for n in (1, 10, 13, 40):
-        for wins in range(n + 1):
-            tail = sum(math.comb(n, k) for k in range(max(wins, n - wins), n + 1)) / 2**n
-            assert binomial_p(wins, n) == pytest.approx(min(1.0, 2 * tail), rel=1e-9)
-    assert binomial_p(50_000, 100_000) == 1.0
-    assert binomial_p(51_000, 100_000) == pytest.approx(2.5e-10, rel=0.1)
-
-
-def test_the_quick_look_before_the_test_misses_no_significant_count() -> None:
-    for n in [*range(10, 400), *range(400, 20_000, 977)]:
-        least = next(k for k in range(n // 2, n + 1) if binomial_p(k, n) <= 0.05)
-        assert (2 * least - n - 1) / math.sqrt(n) > 1.9
-        assert induced_after(np.array([True] * least + [False] * (n - least))) is not None
-
-
-@given(st.lists(st.booleans(), max_size=60))
-@settings(deadline=None, max_examples=200)
-def test_induction_happens_at_the_first_significant_count_from_ten_on(won: list[bool]) -> None:
-    expected = next(
-        (n for n in range(10, len(won) + 1) if binomial_p(sum(won[:n]), n) <= 0.05),
-        None,
-    )
-    assert induced_after(np.array(won, dtype=bool)) == expected
 
 
 @pytest.mark.parametrize(

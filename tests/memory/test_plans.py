@@ -245,7 +245,8 @@ def test_a_well_founded_losing_belief_becomes_a_plan_to_skip(db: Store) -> None:
     with db.write() as conn:
         memory.seed_belief(conn, Seed("S1", "ada", START, "breakouts fail in storms", conditions, "loses"))
         history = [raw_episode(f"e{i}", day=i, pnl_r=-1.0, context={"regime": "volatile"}) for i in range(20)]
-        memory.remember(conn, history[:9])
+        usual = [raw_episode(f"u{i}", day=(i - 10) / 100, pnl_r=1.0) for i in range(10)]
+        memory.remember(conn, usual + history[:9])
         assert memory.suggest_plans(conn, "ada", as_of=START + 8 * DAY, review="w1") == ()
         memory.remember(conn, history[9:])
         suggestions = memory.suggest_plans(conn, "ada", as_of=START + 20 * DAY, review="w3")

@@ -353,6 +353,8 @@ def test_beliefs_and_plans_are_candidates_where_asked(db: Store) -> None:
         raw_episode(f"e{i:02}", day=i, pnl_r=1.0 if i else -1.0, context={"regime": "volatile"})
         for i in range(12)
     ]
+    # what it usually does: without them winning would be no pattern of volatile days
+    history += [raw_episode(f"u{i:02}", day=(i - 10) / 100, pnl_r=-1.0) for i in range(10)]
     as_of = START + 11 * DAY
     with db.write() as conn:
         memory.remember(conn, history)
@@ -369,13 +371,13 @@ def test_beliefs_and_plans_are_candidates_where_asked(db: Store) -> None:
         )  # fmt: skip
         hits = memory.recall(conn, "ada", QUERY, k=50, types=("episode", "belief", "plan"))
         kinds = {kind: [hit for hit in hits if hit.type == kind] for kind in ("episode", "belief", "plan")}
-        assert len(kinds["episode"]) == 12
+        assert len(kinds["episode"]) == 22
         (belief,) = kinds["belief"]
         assert belief.components == pytest.approx(
             {"Q": 12 / 14, "Sim": 1.0, "Rec": 1.0, "Conf": 1.0, "Aff": 1.0, "boost": 1.0}
         )
         (plan,) = kinds["plan"]
-        won = 1 / (1 + math.exp(-2 / slow_sigma([1.0] * 12)))
+        won = 1 / (1 + math.exp(-2 / slow_sigma([1.0] * 22)))
         assert plan.components["Q"] == pytest.approx(0.8 * won)
         assert plan.components["Sim"] == 0.5
         assert plan.components["Rec"] == pytest.approx((1 + 11 / 30) ** -0.5)

@@ -118,7 +118,7 @@ def beliefs(agent: AgentName = None, as_of: AsOf = None) -> None:
         call.out_json(documents_of(belief_rows))
     elif not belief_rows:
         call.say(
-            f"{name} has no beliefs yet: they need ten outcomes with a pattern, or somebody who seeds them"
+            f"{name} has no beliefs yet: they need a pattern of ten outcomes or more that luck cannot explain, or somebody who seeds them"
         )
     for belief in () if call.json else belief_rows:
         call.out(_plain(f"{belief.probability:.0%}  {belief.proposition}  ({_evidence(belief)})"))
