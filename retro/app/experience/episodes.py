@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from retro.evaluate.position.foresight import cites_of
-from retro.model import Decision, Position
+from retro.model import Decision
 from retro.periods import SECOND, format_instant, parse_instant
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from retro.model import Fact
     from retro.report import PositionRetrospective
@@ -32,7 +32,7 @@ _LONGEST_NAME: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class DecisionTrail:
-    """What was decided during a position's life, in order, and what was risked on it."""
+    """What was decided during a position's life, in order, and what was risked on it by its entry."""
 
     decisions: tuple[Decision, ...] = ()
     risk: float | None = None
@@ -58,15 +58,15 @@ class DecisionTrail:
         return {name: value for context in contexts for name, value in context.items()}
 
 
-def lives_of(facts: Iterable[Fact]) -> dict[str, DecisionTrail]:
-    """Position -> its life, from the facts that name it; those that say nothing of it have none."""
+def lives_of(facts: Iterable[Fact], risks: Mapping[str, float]) -> dict[str, DecisionTrail]:
+    """Position -> its life, from the facts that name it; those that say nothing of it have none.
+
+    `risks` are the book's, base currency: what a position says of itself later than its entry is no risk.
+    """
     decisions: dict[str, list[Decision]] = {}
-    risks: dict[str, float] = {}
     for fact in facts:
         if isinstance(fact, Decision) and fact.position is not None:
             decisions.setdefault(fact.position, []).append(fact)
-        elif isinstance(fact, Position) and fact.risk:
-            risks[fact.position] = float(fact.risk)
     return {
         name: DecisionTrail(
             tuple(sorted(decisions.get(name, ()), key=lambda decision: (decision.at, decision.id))),

@@ -32,6 +32,7 @@ from retro.kinds import KINDS
 from retro.model import Decision
 from retro.periods import parse_instant
 from retro.report import PositionRetrospective
+from retro.store.books.positions import risks
 from retro.store.facts import events
 
 if TYPE_CHECKING:
@@ -110,7 +111,10 @@ class _MemoryWriter:
             ]
             if not news:
                 continue
-            lives = lives_of(events.of_positions(self.conn, self.agent, [p.position_id for p in news]))
+            names = [p.position_id for p in news]
+            lives = lives_of(
+                events.of_positions(self.conn, self.agent, names), risks(self.conn, self.agent, names)
+            )
             if fresh:
                 self._tell(
                     row for p in fresh for row in episodes_of(p, lives.get(p.position_id, DecisionTrail()))
@@ -220,7 +224,12 @@ def _figures(retrospective: memory.Retrospective) -> tuple[float | str | None, .
 
 
 def _risk(position: PositionRetrospective, episode: memory.Episode) -> float | None:
-    """One R of a position: as the episode keeps it, else from the same figure in money and in R."""
+    """One R of a position: as the episode keeps it, else from the same figure in money and in R.
+
+    None where the review knows of none: what an episode was told then was no risk of the entry.
+    """
+    if position.pnl_r is None:
+        return None
     risk = episode.more.get("risk")
     if isinstance(risk, int | float) and risk > 0:
         return float(risk)

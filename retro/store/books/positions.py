@@ -51,6 +51,7 @@ __all__ = [
     "mark_dirty",
     "opened",
     "positions",
+    "risks",
     "save_days",
     "save_positions",
     "sizes",
@@ -277,6 +278,15 @@ def counts(conn: Connection, agent: str) -> tuple[int, int]:
     query = select(func.count(), func.count(c.risk)).where(c.agent == key_query(agent))
     every, with_risk = conn.execute(query).one()
     return int(every), int(with_risk)
+
+
+def risks(conn: Connection, agent: str, names: Iterable[str]) -> dict[str, float]:
+    """What those of these positions risked that stated it by their entry, in base currency."""
+    c = book_positions.c
+    query = select(c.position, c.risk).where(
+        c.agent == key_query(agent), within(conn, c.position, names), c.risk.is_not(None)
+    )
+    return {row.position: float(row.risk) for row in conn.execute(query)}
 
 
 def unbelieved(conn: Connection, agent: str, before: int) -> dict[str, float]:
