@@ -146,6 +146,15 @@ def _lucky(candidates: ExitCandidates, path: FloatArray) -> float:
     return expected(step, len(walk))
 
 
+def ruin_index(gained: FloatArray, ruin: float) -> int | None:
+    """Index of the first mark at which all there was to lose is lost; None where none is.
+
+    `gained` (n,) is what holding on after the exit adds to the final PnL, base currency, in order of time; `ruin` >= 0.
+    """
+    lost = np.flatnonzero(gained <= -ruin)
+    return int(lost[0]) if lost.size else None
+
+
 def after_exit(
     t: IntArray,
     gross: FloatArray,
@@ -173,7 +182,8 @@ def after_exit(
     if begin == end or gap is None or exit_at + horizon - int(t[end - 1]) > 3 * gap:
         return AfterExit(None, None, None, NO_MARK)
     gained = gross[begin:end] - exit_costs - final_pnl
-    gained = gained[: 1 + next(iter(np.flatnonzero(gained <= -ruin)), len(gained))]
+    ruined = ruin_index(gained, ruin)
+    gained = gained if ruined is None else gained[: ruined + 1]
     fallen = np.flatnonzero(gross[begin : begin + len(gained)] < -stop - tolerance)
     patient = gained[: fallen[0]] if fallen.size else gained
     return AfterExit(

@@ -22,7 +22,7 @@ class Checkpoint(Document):
 
 
 class PathPoint(Document):
-    """One point of the drawn path: gross pnl at a mark inside the position's life."""
+    """One point of the drawn path: 0 at the entry, gross pnl at a mark inside the position's life, the result at the end."""
 
     at: str
     pnl: float

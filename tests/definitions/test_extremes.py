@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from pathlib import Path
 
-from tests.worlds.oracle import Life, clock, life
+from tests.worlds.commands import Retro, retro
+from tests.worlds.oracle import Life, approx, clock, life
 
-__all__ = ["life"]
+__all__ = ["life", "retro"]
 
 
 NEAR = {"abs": 1e-9, "rel": 1e-12}
@@ -58,3 +61,30 @@ def test_a_candle_that_began_before_the_entry_lends_no_extreme(tmp_path: Path) -
     life.until(11)
     p = life.position("p")
     assert (p.mfe, p.mae, p.regret) == (10, -5, 10)
+
+
+def test_without_a_mark_on_the_way_nobody_knows_how_good_or_bad_it_was(life: Life, retro: Retro) -> None:
+    """2,000 to 2,020 and no mark between: a deepest loss of 0.00 would be a claim."""
+    life.marks("ETH", {0: 2000})
+    life.trade("p", (24, 2000), (72, 2020), risk=10)
+    life.until(80)
+    p = life.position("p")
+    absent = ("mfe", "mae", "mfe_price", "mae_price", "mfe_r", "mae_r")
+    assert [getattr(p, name) for name in absent] == [None] * 6
+    assert {p.reasons[name] for name in absent} == {"no mark lies between its entry and its exit"}
+    assert (p.final_pnl, p.pnl_r) == (20, 2)
+    table = retro("--db", str(life.store.path), "positions", "--format", "csv").out
+    row = next(csv.DictReader(io.StringIO(table)))
+    assert [row[name] for name in ("mfe", "mae", "mfe_r", "mae_r")] == [""] * 4
+
+
+def test_the_drawn_path_and_the_deepest_loss_agree_about_the_entry(life: Life) -> None:
+    """A fee of 3 and a mark at 2,010: the entry itself is not on the way, so the path begins at 0 and mae is 0."""
+    life.marks("ETH", {0: 2000, 1: 2010, 2: 2005})
+    life.open(0, "p")
+    life.fill(0, "p", "buy", 1, 2000, fee=3)
+    life.fill(3, "p", "sell", 1, 2006)
+    life.until(5)
+    p = life.position("p")
+    assert [point.pnl for point in p.path] == approx([0, 7, 2, 3])
+    assert (p.mfe, p.mae) == approx((7, 0))

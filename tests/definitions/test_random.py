@@ -73,7 +73,9 @@ class Slow:
         inside = sorted(h for h in self.marks if self.entry < h < self.exit)
         path = [(h, self.gross(h)) for h in inside] + [(self.exit, self.final + self.closing_fees)]
         best, worst = max(g for _, g in path), min(g for _, g in path)
-        extremes = {"mfe": max(0.0, best), "mae": min(0.0, worst)}
+        extremes: dict[str, float | None] = {"mfe": max(0.0, best), "mae": min(0.0, worst)}
+        if not inside:
+            extremes = {"mfe": None, "mae": None}
         if not inside or self.coverage() < 0.5:
             return {**extremes, "regret": None, "optimal_exit_at": None, "regret_ratio": None}
         tie = 1e-9 * max(1.0, self.notional)
@@ -94,7 +96,8 @@ class Slow:
         marks = [h for h in sorted(self.marks) if self.exit < h <= until]
         if not marks or not self.gap or until - marks[-1] > 3 * self.gap:
             return None, None, None
-        floor = -max(self.risk or 0.0, abs(self.timing()["mae"]))
+        known_loss = max(0.0, -(self.final + self.closing_fees))
+        floor = -max(self.risk or 0.0, known_loss, abs(self.timing()["mae"] or 0.0))
         path = [self.if_held(h) for h in marks]
         above_floor = []
         for gross in path:

@@ -78,7 +78,7 @@ def vs_pair(life: PositionPath) -> float | None:
     """
     track = life.track
     if not track.is_fill_based:
-        life.reasons["vs_pair"] = "for LP, lending and staking, holding is vs_hold"
+        life.reasons["vs_pair"] = "told of spot and perp; of LP, lending and staking holding the assets is"
         return None
     end = life.closing_price if life.closed else _fresh(life)
     prices = [opening.price for opening in track.openings]

@@ -1,4 +1,4 @@
-"""The best and worst of a position's life as the agent itself saw them, where no marks tell.
+"""The best and worst of a position's life, by its marks; where no marks tell, as the agent itself saw them.
 
 A freqtrade bot keeps the highest and lowest rate of each trade (`max_rate`, `min_rate`), but no candles.
 """
@@ -9,16 +9,21 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from retro.accounting.prices import base_and_quote
+from retro.kernels import regret as kernel
+from retro.kernels.series import coverage
 
 if TYPE_CHECKING:
-    from retro.evaluate.position.life import PositionPath
-    from retro.kernels.regret import Regret
+    import numpy as np
+    from numpy.typing import NDArray
 
-__all__ = ["FROM_THE_BOT", "Excursions", "excursions_seen", "widened"]
+    from retro.evaluate.position.life import PositionPath
+
+__all__ = ["FROM_THE_BOT", "Excursions", "Hindsight", "hindsight"]
 
 FROM_THE_BOT: Final = "from the bot's extremes"
 """The flag of a position whose peak and deepest loss are of extremes that were told, not of marks."""
 
+_UNSEEN: Final = "no mark lies between its entry and its exit"
 _BAND: Final = 1.2
 """How far beyond the extremes a fill may lie; further, and they are not of this position."""
 
@@ -32,7 +37,46 @@ class Excursions(NamedTuple):
     worst_price: float
 
 
-def excursions_seen(life: PositionPath) -> Excursions | None:
+class Hindsight(NamedTuple):
+    """What the end of a life knows of its way: excursions and regret, base currency; `seen` where they rest on it.
+
+    `mfe` and `mae` are None where nothing tells how it stood between entry and exit.
+    """
+
+    regret: kernel.Regret
+    seen: Excursions | None
+    mfe: float | None
+    mae: float | None
+
+
+def hindsight(life: PositionPath, times: NDArray[np.int64], gross: NDArray[np.float64]) -> Hindsight:
+    """Excursions and regret, of the marks inside its life; where those are too few, as far as the agent itself saw.
+
+    `times` (n,) and `gross` (n,) are those marks in microseconds, and its pnl before exit costs at each.
+    """
+    share = coverage(life.marks, life.track.opened_at, life.exit_at, life.gap)
+    candidates = kernel.ExitCandidates(
+        times,
+        gross,
+        exit_at=life.exit_at,
+        final_pnl=life.final,
+        notional=life.sizes.notional or 0.0,
+        entry_costs=life.entry_fees,
+        exit_costs=life.exit_costs,
+        closes=life.closes(gross),
+    )
+    regret = kernel.regret(candidates, share)
+    life.reasons |= regret.reasons
+    seen = _excursions_seen(life) if regret.regret is None else None
+    if seen is not None:
+        regret = _widened(regret, seen)
+    elif not len(times):
+        life.reasons |= dict.fromkeys(("mfe", "mae", "mfe_price", "mae_price", "mfe_r", "mae_r"), _UNSEEN)
+        return Hindsight(regret, None, None, None)
+    return Hindsight(regret, seen, regret.mfe, regret.mae)
+
+
+def _excursions_seen(life: PositionPath) -> Excursions | None:
     """What the position was worth at the extremes the agent told; None where that cannot be known.
 
     The extremes carry no time. So they say something only of a closed position that held one and the same quantity
@@ -56,6 +100,6 @@ def excursions_seen(life: PositionPath) -> Excursions | None:
     return Excursions(cash + quantity * best, cash + quantity * worst, best, worst)
 
 
-def widened(regret: Regret, seen: Excursions) -> Regret:
+def _widened(regret: kernel.Regret, seen: Excursions) -> kernel.Regret:
     """Excursions that reach as far as what was seen; when that was nobody knows."""
     return replace(regret, mfe=max(regret.mfe, seen.best), mae=min(regret.mae, seen.worst))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from retro.accounting.prices import PriceLine, Prices
     from retro.accounting.track import PositionHistory, StatePoint, Valuation
 
-__all__ = ["UNBOUNDED", "HoldingTerms", "Lookahead", "PositionPath", "Sizes", "sizes", "symbols_of"]
+__all__ = ["UNBOUNDED", "HoldingTerms", "Lookahead", "PositionPath", "Sizes", "in_r", "sizes", "symbols_of"]
 
 _ACCRUING: Final = frozenset({"funding", *ACCRUALS.values()})
 
@@ -96,6 +96,11 @@ def sizes(track: PositionHistory, horizon: Lookahead, prices: Prices) -> Sizes:
         else None
     )
     return Sizes(quantity, entry_price, exit_price, track.cash_in or None)
+
+
+def in_r(amount: float | None, risk: float | None) -> float | None:
+    """An amount in units of the risk stated at entry; None where either is not known."""
+    return amount / risk if amount is not None and risk else None
 
 
 def _mark(symbol: str, at: int | None, prices: Prices) -> float | None:

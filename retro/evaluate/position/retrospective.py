@@ -11,11 +11,9 @@ from retro.evaluate.position.after_exit import holding_on
 from retro.evaluate.position.alternatives import inaction, vs_hold, vs_pair
 from retro.evaluate.position.checkpoints import drawn, post_exit, trajectory
 from retro.evaluate.position.costs import NO_SLIPPAGE, fees_between, slippage
-from retro.evaluate.position.excursions import FROM_THE_BOT, excursions_seen, widened
-from retro.evaluate.position.life import HoldingTerms, PositionPath
+from retro.evaluate.position.excursions import FROM_THE_BOT, hindsight
+from retro.evaluate.position.life import HoldingTerms, PositionPath, in_r
 from retro.invariant import invariant
-from retro.kernels import regret as kernel
-from retro.kernels.series import coverage
 from retro.periods import SECOND, format_instant
 from retro.report import Cites, EntryPrediction, PnlAttribution, PositionRetrospective
 from retro.report.lines import COMPONENTS
@@ -23,15 +21,13 @@ from retro.report.lines import COMPONENTS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from retro.accounting.prices import Prices
     from retro.accounting.track import PositionHistory
-    from retro.evaluate.position.excursions import Excursions
+    from retro.evaluate.position.excursions import Excursions, Hindsight
     from retro.evaluate.position.life import Lookahead
+    from retro.kernels import regret as kernel
 
-__all__ = ["AgentWords", "hindsight", "position_attribution", "retrospect"]
+__all__ = ["AgentWords", "position_attribution", "retrospect"]
 
 _NOT_A_POSITIONS: Final = {
     "unattributed": "equity is stated for the whole portfolio",
@@ -67,19 +63,21 @@ def retrospect(
     """One position's document; `period_pnl` None means the whole life is the period, `terms` are of keeping it."""
     life = PositionPath(track, horizon, prices, terms)
     times, gross = life.inside()
-    regret, seen = hindsight(life, times, gross)
-    flags = _flags(life, insufficient=regret.regret is None) + [FROM_THE_BOT] * (seen is not None)
-    after = holding_on(life, regret.mae)
+    ending = hindsight(life, times, gross)
+    flags = _flags(life, insufficient=ending.regret.regret is None) + [FROM_THE_BOT] * (
+        ending.seen is not None
+    )
+    after = holding_on(life, ending.regret.mae)
     if track.position.kind == "perp" and after.hold_on is not None and terms.ruin is None:
         flags.append("unbounded")
     idle, hold_difference = inaction(track, life.final, life.exit_at, prices, life.reasons), vs_hold(life)
-    points, later, timing = trajectory(life), post_exit(life), _timing(life, regret, seen)
+    points, later, timing = trajectory(life), post_exit(life), _timing(life, ending)
     own = position_attribution(life)
     document = PositionRetrospective(
         **_identity(life, agent),
         final_pnl=life.final,
         period_pnl=life.final if period_pnl is None else period_pnl,
-        pnl_r=life.final / life.risk if life.risk else None,
+        pnl_r=in_r(life.final, life.risk),
         pnl_trajectory=points,
         **timing,
         vs_inaction=idle,
@@ -126,27 +124,6 @@ def _without_price(document: PositionRetrospective) -> PositionRetrospective:
     )
 
 
-def hindsight(
-    life: PositionPath, times: NDArray[np.int64], gross: NDArray[np.float64]
-) -> tuple[kernel.Regret, Excursions | None]:
-    """Excursions and regret, of the marks inside its life; where those are too few, as far as the agent itself saw."""
-    share = coverage(life.marks, life.track.opened_at, life.exit_at, life.gap)
-    candidates = kernel.ExitCandidates(
-        times,
-        gross,
-        exit_at=life.exit_at,
-        final_pnl=life.final,
-        notional=life.sizes.notional or 0.0,
-        entry_costs=life.entry_fees,
-        exit_costs=life.exit_costs,
-        closes=life.closes(gross),
-    )
-    regret = kernel.regret(candidates, share)
-    life.reasons |= regret.reasons
-    seen = excursions_seen(life) if regret.regret is None else None
-    return (regret if seen is None else widened(regret, seen)), seen
-
-
 def _identity(life: PositionPath, agent: str) -> dict[str, Any]:
     """What the position was, when, and how large; and why what of it is not known."""
     _size_reasons(life)
@@ -170,9 +147,30 @@ def _identity(life: PositionPath, agent: str) -> dict[str, Any]:
     }
 
 
-def _timing(life: PositionPath, regret: kernel.Regret, seen: Excursions | None) -> dict[str, Any]:
+def _timing(life: PositionPath, ending: Hindsight) -> dict[str, Any]:
     """How good and how bad it was on the way, and how far from the best exit it left."""
-    risk, best = life.risk, regret.optimal_exit_at
+    risk, regret, seen = life.risk, ending.regret, ending.seen
+    best = regret.optimal_exit_at
+    prices = dict.fromkeys(("mfe_price", "mae_price"))
+    if ending.mfe is not None:
+        prices = _extreme_prices(life, regret, seen)
+    return {
+        "mfe": ending.mfe,
+        "mae": ending.mae,
+        **prices,
+        "mfe_r": in_r(ending.mfe, risk),
+        "mae_r": in_r(ending.mae, risk),
+        "regret": regret.regret,
+        "regret_ratio": regret.regret_ratio,
+        "optimal_exit_at": None if best is None else format_instant(best),
+        "optimal_exit_pnl": regret.optimal_exit_pnl,
+    }
+
+
+def _extreme_prices(
+    life: PositionPath, regret: kernel.Regret, seen: Excursions | None
+) -> dict[str, float | None]:
+    """The prices at which it was worth most and least."""
     prices = {
         "mfe_price": _price_at(life, regret.mfe_at, best=True),
         "mae_price": _price_at(life, regret.mae_at, best=False),
@@ -183,17 +181,7 @@ def _timing(life: PositionPath, regret: kernel.Regret, seen: Excursions | None) 
         prices["mae_price"] = seen.worst_price
     unpriced = [name for name, price in prices.items() if price is None]
     life.reasons |= dict.fromkeys(unpriced, "no mark of the instrument itself")
-    return {
-        "mfe": regret.mfe,
-        "mae": regret.mae,
-        **prices,
-        "mfe_r": regret.mfe / risk if risk else None,
-        "mae_r": regret.mae / risk if risk else None,
-        "regret": regret.regret,
-        "regret_ratio": regret.regret_ratio,
-        "optimal_exit_at": None if best is None else format_instant(best),
-        "optimal_exit_pnl": regret.optimal_exit_pnl,
-    }
+    return prices
 
 
 def position_attribution(life: PositionPath) -> PnlAttribution:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from retro.evaluate.position.alternatives import vs_pair
 from retro.evaluate.position.costs import fees_between, slippage
-from retro.evaluate.position.life import PositionPath
-from retro.evaluate.position.retrospective import hindsight
+from retro.evaluate.position.excursions import hindsight
+from retro.evaluate.position.life import PositionPath, in_r
 
 if TYPE_CHECKING:
     from retro.accounting.prices import Prices
@@ -31,8 +31,8 @@ class SpreadsheetRow:
     risk: float | None
     pnl_r: float | None
     vs_pair: float | None
-    mfe: float
-    mae: float
+    mfe: float | None
+    mae: float | None
     mfe_r: float | None
     mae_r: float | None
     regret: float | None
@@ -47,7 +47,7 @@ class SpreadsheetRow:
 def spreadsheet_row(track: PositionHistory, horizon: Lookahead, prices: Prices) -> SpreadsheetRow:
     """The row of a position that was closed before the horizon's end."""
     life = PositionPath(track, horizon, prices)
-    regret, _ = hindsight(life, *life.inside())
+    ending = hindsight(life, *life.inside())
     risk, size, end = life.risk, life.sizes, horizon.end
 
     def booked(component: str) -> float:
@@ -60,14 +60,14 @@ def spreadsheet_row(track: PositionHistory, horizon: Lookahead, prices: Prices) 
         entry_price=size.entry_price,
         exit_price=size.exit_price,
         risk=risk,
-        pnl_r=life.final / risk if risk else None,
+        pnl_r=in_r(life.final, risk),
         vs_pair=vs_pair(life),
-        mfe=regret.mfe,
-        mae=regret.mae,
-        mfe_r=regret.mfe / risk if risk else None,
-        mae_r=regret.mae / risk if risk else None,
-        regret=regret.regret,
-        regret_ratio=regret.regret_ratio,
+        mfe=ending.mfe,
+        mae=ending.mae,
+        mfe_r=in_r(ending.mfe, risk),
+        mae_r=in_r(ending.mae, risk),
+        regret=ending.regret.regret,
+        regret_ratio=ending.regret.regret_ratio,
         fees=fees_between(track, track.opened_at, end),
         funding=booked("funding"),
         gas=booked("gas_costs"),

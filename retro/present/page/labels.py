@@ -23,6 +23,7 @@ __all__ = [
     "ROLES",
     "VERDICTS",
     "attribution_bars",
+    "figure_name",
     "reason_text",
     "short_name",
     "verdict_tone",
@@ -69,8 +70,23 @@ FLAGS: Final = {
 MEASURES: Final = {
     "insufficient_marks": "too few marks inside its life",
     "too_few_days": "fewer than 2 daily returns",
+    "no mark close before exit + h": "no mark near the end of as long again after the exit",
 }
 """Reasons the figures give as codes, in words."""
+
+_FIGURES: Final = {
+    "pnl_r": "result in R",
+    "mfe_r": "peak in R",
+    "mae_r": "deepest loss in R",
+    "mfe_price": "price at the peak",
+    "mae_price": "price at the deepest loss",
+    "exit_at": "exit",
+    "final_pnl": "result",
+    "period_pnl": "result in the period",
+    "attribution.slippage_mark_age_s": "age of the marks slippage is measured against",
+    "attribution.risk_adjusted_return": "risk-adjusted yield",
+}
+"""Fields of a position whose name says too little, in words."""
 
 
 def short_name(text: str) -> str:
@@ -82,6 +98,11 @@ def reason_text(reasons: dict[str, str], name: str) -> str:
     """Why a figure is absent, in words; empty when nothing says."""
     reason = reasons.get(name, "")
     return MEASURES.get(reason, reason)
+
+
+def figure_name(field: str) -> str:
+    """What a field of a position is called on its page."""
+    return _FIGURES.get(field, field.rpartition(".")[2].replace("_", " "))
 
 
 def verdict_tone(kind: str) -> Tone:

@@ -23,7 +23,7 @@ from retro.present.page.blocks import (
     tone_of,
 )
 from retro.present.page.groups import instrument_label
-from retro.present.page.labels import FLAGS, attribution_bars, reason_text, short_name
+from retro.present.page.labels import FLAGS, attribution_bars, figure_name, reason_text, short_name
 from retro.present.page.report import result_text
 
 if TYPE_CHECKING:
@@ -246,7 +246,7 @@ def _afterwards(p: PositionRetrospective, money: MoneyStyle) -> Section | None:
         Column("PnL if held"),
         Column("Age of its mark"),
     )
-    tables = (Table(columns, points),) if points else ()
+    tables = (Table(columns, points, note=reason_text(p.reasons, "post_exit_trajectory")),) if points else ()
     return Section("afterwards", "After the exit", (FigureList(rows), *tables), money.currency)
 
 
@@ -286,10 +286,20 @@ def _words(p: PositionRetrospective) -> Section | None:
 
 
 def _caveats(p: PositionRetrospective) -> Section | None:
-    """Reasons of absent figures that no line above shows."""
+    """Reasons of absent figures that no line above shows, each once."""
     shown_names = {
         *("optimal_exit_at", "optimal_exit_pnl", "mfe", "mae", "regret", "regret_ratio", "pnl_trajectory"),
         *("vs_inaction", "vs_hold", "vs_cash", "vs_pair", "left_on_table", "left_on_table_capped", "hold_on"),
+        "post_exit_trajectory",
     }
-    items = tuple(f"{name}: {reason_text(p.reasons, name)}" for name in p.reasons if name not in shown_names)
+    names_by_reason: dict[str, list[str]] = {}
+    for name, reason in p.reasons.items():
+        if name not in shown_names and reason != p.reasons.get("mfe"):
+            names_by_reason.setdefault(reason_text(p.reasons, name), []).append(figure_name(name))
+    items = tuple(_item(names, reason) for reason, names in names_by_reason.items())
     return Section("absent", "Absent figures", (Notes(items),)) if items else None
+
+
+def _item(names: list[str], reason: str) -> str:
+    text = f"{', '.join(names)}: {reason}"
+    return text[0].upper() + text[1:]

@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 
+from retro.figures import money_of
+from retro.present.page.position import page_of_position
+from retro.present.text.page import text_of
 from tests.worlds.oracle import Life, approx, life, life_of
 
 __all__ = ["life"]
@@ -114,3 +117,41 @@ def test_what_a_position_settles_as_it_closes_says_nothing_of_one_instant(life: 
     life.fill(15, "q", "sell", 2, 2000)
     perp(life, {11: 2000, 14: 2000, 20: 2000})
     assert life.position("p").hold_on == approx(0)
+
+
+LATER = {11: 1990, 14: 1899, 20: 1950, 34: 2300, 58: 1600, 82: 2500}
+"""Marks 1 h, 4 h, 10 h, 1 d, 2 d and 3 d after the exit."""
+
+
+def later(life: Life, name: str = "p") -> dict[str, float | None]:
+    return {point.offset: point.pnl for point in life.position(name).post_exit_trajectory}
+
+
+def test_the_table_after_the_exit_ends_where_holding_on_does(life: Life) -> None:
+    """1,000 of equity is gone at 1,899, four hours after the exit: the rise to 2,300 and 2,500 belongs to nobody."""
+    life.tell(0, "equity", balances={"USDC": 1000})
+    perp(life, LATER, until=100)
+    p = life.position("p")
+    assert later(life) == {"1h": approx(-100), "4h": approx(-1010), "1d": approx(-1010), "3d": approx(-1010)}
+    assert p.hold_on == approx(-1010)
+    assert "lost all there was to lose by 2026-01-05 14:00 UTC" in p.reasons["post_exit_trajectory"]
+    page = text_of(page_of_position(p, money_of("USDC", [p.final_pnl])))
+    assert "lost all there was to lose" in " ".join(page.split())
+
+
+def test_a_short_is_ruined_by_a_rise(life: Life) -> None:
+    life.tell(0, "equity", balances={"USDC": 1000})
+    life.market(PERP, dict.fromkeys(range(11), 2000) | {11: 2010, 14: 2101, 34: 1700})
+    life.open(0, "p", "perp", side="short")
+    life.fill(0, "p", "sell", 10, 2000)
+    life.fill(10, "p", "buy", 10, 2000)
+    life.until(40)
+    assert later(life) == {"1h": approx(-100), "4h": approx(-1010), "1d": approx(-1010)}
+
+
+def test_a_table_that_nothing_bounds_goes_on_and_one_that_has_no_marks_ends(life: Life) -> None:
+    """Enough equity bears everything; where marks end, ruined or not, the table does."""
+    life.tell(0, "equity", balances={"USDC": 50000})
+    perp(life, LATER, until=100)
+    assert later(life) == {"1h": approx(-100), "4h": approx(-1010), "1d": approx(3000), "3d": approx(5000)}
+    assert "post_exit_trajectory" not in life.position("p").reasons
