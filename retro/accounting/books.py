@@ -72,12 +72,10 @@ class DailyBooks:
     plausible_pnl: list[float]
     unrealized: list[float]
     states: dict[str, list[Valuation]]
-    wallet: Wallet
     unbelieved: list[float] = field(default_factory=list)
     instants: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     worth: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     external: list[ExternalFlow] = field(default_factory=list)
-    portfolio_costs: list[Booking] = field(default_factory=list)
 
     def index(self, boundary: int) -> int:
         """Position of a boundary on the grid."""
@@ -158,12 +156,10 @@ def keep_books(
         plausible_pnl=_without(days, unbelieved),
         unrealized=[fsum(_levels(tracks, states, i, boundary)) for i, boundary in enumerate(grid)],
         states=states,
-        wallet=wallet,
         unbelieved=unbelieved,
         instants=instants,
         worth=moved.worth + positions_worth(tracks, instants, known_until, prices) - unbelieved_before,
         external=moved.external,
-        portfolio_costs=portfolio,
     )
     _check_closure(books, moved.turnover, moved.values)
     return books

@@ -235,22 +235,14 @@ def test_positions_are_found_by_name_and_by_window(ten_days: Store) -> None:
         assert facts.positions_touched(conn, "bot", T0 + 4 * DAY, T0 + 5 * DAY) == ["p3", "p4"]
 
 
-def test_the_newest_and_the_oldest_of_a_type(ten_days: Store) -> None:
-    add(ten_days, [cost("c10", T0 + 3 * DAY + SECOND), cost("c4x", T0 + SECOND)])
+def test_the_oldest_of_a_type(ten_days: Store) -> None:
+    add(ten_days, [cost("x10", T0 - SECOND), cost("x9", T0 - SECOND)])
     with ten_days.read() as conn:
-        at = T0 + 3 * DAY + SECOND
-        newest = facts.last_before(conn, "bot", Cost, at)
-        assert newest is not None
-        assert newest.id == "c10", "c10 comes after c3"
-        strictly = facts.last_before(conn, "bot", Cost, at, inclusive=False)
-        assert strictly is not None
-        assert strictly.id == "c2"
         first = facts.first_of(conn, "bot", Cost)
         assert first is not None
-        assert first.id == "c0"
-        assert facts.last_before(conn, "bot", Cost, T0) is None
+        assert first.id == "x9", "x10 comes after x9"
         assert facts.first_of(conn, "bot", Equity) is None
-        assert facts.first_instant(conn, "bot") == T0
+        assert facts.first_instant(conn, "bot") == T0 - SECOND
         assert facts.first_instant(conn, "nobody") is None
 
 
@@ -268,7 +260,6 @@ def test_what_a_question_costs_follows_its_window_not_the_history(tmp_path: Path
         "wallet": lambda c: facts.between(c, "bot", T0 - DAY, T0, wallet=True, types=facts.TYPES),
         "types": lambda c: facts.between(c, "bot", T0 - DAY, T0, types=two),
         "positions": lambda c: facts.of_positions(c, "bot", facts.positions_touched(c, "bot", T0 - DAY, T0)),
-        "last": lambda c: [facts.last_before(c, "bot", Cost, T0), facts.last_before(c, "bot", Equity, T0)],
         "first": lambda c: [facts.first_of(c, "bot", Fill)],
         "birth": lambda c: facts.first_instant(c, "bot"),
         "ids": lambda c: facts.by_ids(c, "bot", Fill, ["e5", "e6"]),

@@ -38,7 +38,6 @@ __all__ = [
     "first_instant",
     "first_of",
     "instants",
-    "last_before",
     "note_agent",
     "of_positions",
     "positions_touched",
@@ -293,17 +292,6 @@ def between(
         conditions.append(events.c.position.is_(None))
     conditions.append(events.c.type.in_([_NAME_OF[kind] for kind in types]))
     return cast("list[FactT]", _facts(conn, agent, *conditions))  # the column tells of which struct a body is
-
-
-def last_before(
-    conn: Connection, agent: str, kind: type[FactT], at: int, *, inclusive: bool = True
-) -> FactT | None:
-    """The newest fact of a type before an instant, or at it; of several in one instant, the last by id."""
-    upto = events.c.at <= at if inclusive else events.c.at < at
-    of_kind = events.c.type == _NAME_OF[kind]
-    newest = select(func.max(events.c.at)).where(events.c.agent == key_query(agent), of_kind, upto)
-    facts = _facts_of(conn, agent, kind, events.c.at == newest.scalar_subquery())
-    return max(facts, key=_natural, default=None)
 
 
 def first_of(conn: Connection, agent: str, kind: type[FactT]) -> FactT | None:
