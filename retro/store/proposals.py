@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from sqlalchemy import (
     BigInteger,
     Column,
-    ForeignKey,
     Integer,
     Select,
     Table,
@@ -27,7 +26,7 @@ from sqlalchemy import (
 from playbook.amendment import from_json, to_json
 from playbook.errors import ProposalError
 from retro.store.facts.agents import key_query, known_key
-from retro.store.schema import agents, insert_into, metadata
+from retro.store.schema import agents, insert_into, metadata, reference
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -55,7 +54,7 @@ proposals: Final = Table(
     "proposals",
     metadata,
     Column("key", BigInteger, primary_key=True),
-    Column("agent", BigInteger, ForeignKey("agents.key"), nullable=False),
+    reference("agent", "agents"),
     Column("id", Text, nullable=False),
     Column("state", Text, nullable=False),
     Column("body", Text, nullable=False),
@@ -70,7 +69,7 @@ pull_requests: Final = Table(
     "pull_requests",
     metadata,
     Column("key", BigInteger, primary_key=True),
-    Column("agent", BigInteger, ForeignKey("agents.key"), nullable=False),
+    reference("agent", "agents"),
     Column("branch", Text, nullable=False),
     Column("channel", Text, nullable=False),
     Column("state", Text, nullable=False),

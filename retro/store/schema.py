@@ -51,6 +51,7 @@ __all__ = [
     "mark_corrections",
     "metadata",
     "name_of",
+    "reference",
     "schema_version",
     "series",
     "source_agents",
@@ -75,6 +76,14 @@ class DecimalMoney(TypeDecorator[Decimal]):
     def process_result_value(self, value: Any, dialect: Dialect) -> Decimal | None:  # noqa: ARG002  the base class names it
         """The decimal that was stored."""
         return None if value is None else Decimal(value)
+
+
+def reference(name: str, table: str, *, is_key: bool = False) -> Column[int]:
+    """A column that names a row of another table by its `key`; `is_key`: rows here are known by it, too."""
+    of_row = ForeignKey(f"{table}.key")
+    if is_key:
+        return Column(name, BigInteger, of_row, primary_key=True, autoincrement=False)
+    return Column(name, BigInteger, of_row, nullable=False)
 
 
 metadata: Final = MetaData()
@@ -115,7 +124,7 @@ events: Final = Table(
     "events",
     metadata,
     Column("seq", BigInteger, primary_key=True),
-    Column("agent", BigInteger, ForeignKey("agents.key"), nullable=False),
+    reference("agent", "agents"),
     Column("type", Text, nullable=False),
     Column("id", Text, nullable=False),
     Column("at", BigInteger, nullable=False),
@@ -132,7 +141,7 @@ corrections: Final = Table(
     "corrections",
     metadata,
     Column("seq", BigInteger, primary_key=True),
-    Column("agent", BigInteger, ForeignKey("agents.key"), nullable=False),
+    reference("agent", "agents"),
     Column("type", Text, nullable=False),
     Column("id", Text, nullable=False),
     Column("at", BigInteger, nullable=False),
@@ -161,7 +170,7 @@ series: Final = Table(
 mark_blocks: Final = Table(
     "mark_blocks",
     metadata,
-    Column("series", BigInteger, ForeignKey("mark_series.key"), primary_key=True, autoincrement=False),
+    reference("series", "mark_series", is_key=True),
     Column("day", BigInteger, primary_key=True, autoincrement=False),
     Column("at_ms", LargeBinary, nullable=False),
     Column("price", LargeBinary, nullable=False),
@@ -178,7 +187,7 @@ mark_corrections: Final = Table(
     "mark_corrections",
     metadata,
     Column("seq", BigInteger, primary_key=True),
-    Column("series", BigInteger, ForeignKey("mark_series.key"), nullable=False),
+    reference("series", "mark_series"),
     Column("at_ms", BigInteger, nullable=False),
     Column("price", Double, nullable=False),
     Column("low", Double),
@@ -208,7 +217,7 @@ faults: Final = Table(
 source_agents: Final = Table(
     "source_agents",
     metadata,
-    Column("agent", BigInteger, ForeignKey("agents.key"), primary_key=True, autoincrement=False),
+    reference("agent", "agents", is_key=True),
     Column("source", Text, primary_key=True),
 )
 """Of which agents a source has told."""
@@ -217,7 +226,7 @@ position_rulings: Final = Table(
     "position_rulings",
     metadata,
     Column("seq", BigInteger, primary_key=True),
-    Column("agent", BigInteger, ForeignKey("agents.key"), nullable=False),
+    reference("agent", "agents"),
     Column("position", Text, nullable=False),
     Column("ruling", Text, nullable=False),
     Column("author", Text, nullable=False),

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import (
     BigInteger,
     Column,
-    ForeignKey,
     Integer,
     Table,
     Text,
@@ -24,7 +23,7 @@ from sqlalchemy import (
     update,
 )
 
-from retro.store.schema import DecimalMoney, metadata, name_of
+from retro.store.schema import DecimalMoney, metadata, name_of, reference
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -75,7 +74,7 @@ spend: Final = Table(
 exchange: Final = Table(
     "exchanges",
     metadata,
-    Column("spend", BigInteger, ForeignKey("spend.key"), primary_key=True, autoincrement=False),
+    reference("spend", "spend", is_key=True),
     Column("digest", Text, nullable=False),
     Column("prompt", Text, nullable=False),
     Column("request", Text, nullable=False),

@@ -6,11 +6,11 @@ import json
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from sqlalchemy import BigInteger, Column, ForeignKey, LargeBinary, Table, Text, delete, insert, select
+from sqlalchemy import BigInteger, Column, LargeBinary, Table, Text, delete, insert, select
 
 from retro.evaluate.audit.history import RECORD, History, joined
 from retro.store.facts.agents import key_query, known_key
-from retro.store.schema import metadata
+from retro.store.schema import metadata, reference
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,7 +25,7 @@ _DAYS: Final = 128
 book_outcomes: Final = Table(
     "book_outcomes",
     metadata,
-    Column("agent", BigInteger, ForeignKey("agents.key"), primary_key=True, autoincrement=False),
+    reference("agent", "agents", is_key=True),
     Column("block", BigInteger, primary_key=True, autoincrement=False),
     Column("names", Text, nullable=False),
     Column("records", LargeBinary, nullable=False),

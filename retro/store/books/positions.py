@@ -15,7 +15,6 @@ from sqlalchemy import (
     BigInteger,
     Column,
     Double,
-    ForeignKey,
     Table,
     Text,
     and_,
@@ -29,7 +28,7 @@ from sqlalchemy import (
 from retro.invariant import invariant
 from retro.periods import DAY, format_instant
 from retro.store.facts.agents import key_query, known_key
-from retro.store.schema import metadata, within
+from retro.store.schema import metadata, reference, within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -71,14 +70,10 @@ _FIGURES: Final = (
 )
 
 
-def _agent() -> Column[int]:
-    return Column("agent", BigInteger, ForeignKey("agents.key"), primary_key=True, autoincrement=False)
-
-
 book: Final = Table(
     "book",
     metadata,
-    _agent(),
+    reference("agent", "agents", is_key=True),
     Column("dirty_from", BigInteger),
     Column("settings", Text, nullable=False),
     Column("opening", Text, nullable=False),
@@ -88,7 +83,7 @@ book: Final = Table(
 book_positions: Final = Table(
     "book_positions",
     metadata,
-    _agent(),
+    reference("agent", "agents", is_key=True),
     Column("position", Text, primary_key=True),
     Column("kind", Text, nullable=False),
     Column("instrument", Text, nullable=False),
@@ -112,7 +107,7 @@ book_positions: Final = Table(
 book_days: Final = Table(
     "book_days",
     metadata,
-    _agent(),
+    reference("agent", "agents", is_key=True),
     Column("at", BigInteger, primary_key=True, autoincrement=False),
     Column("wallet", Text, nullable=False),
 )
@@ -121,7 +116,7 @@ book_days: Final = Table(
 book_statements: Final = Table(
     "book_statements",
     metadata,
-    _agent(),
+    reference("agent", "agents", is_key=True),
     Column("at", BigInteger, primary_key=True, autoincrement=False),
     Column("discrepancy", Double, nullable=False),
 )

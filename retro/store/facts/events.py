@@ -338,8 +338,7 @@ def _facts(conn: Connection, agent: str, *conditions: ColumnElement[bool]) -> li
         with conn.execute(query) as rows:
             return [decode(body, at) for body, at in rows]
     except UNREADABLE as error:
-        named = next(damage.facts(conn, events.c.agent == key_query(agent), *conditions), None)
-        raise error if named is None else named from error
+        raise next(damage.facts(conn, events.c.agent == key_query(agent), *conditions), error) from error
 
 
 def _facts_of(

@@ -50,8 +50,7 @@ def _last_mark(conn: Connection, series: int, until: int) -> list[int]:
         try:
             stamps = instants_of(*packed)
         except ValueError as error:
-            named = next(damage.blocks(conn, blocks.series == series), None)
-            raise error if named is None else named from error
+            raise next(damage.blocks(conn, blocks.series == series), error) from error
         if inside := int(np.searchsorted(stamps, until, "right")):
             return [int(stamps[inside - 1])]
     return []

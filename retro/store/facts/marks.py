@@ -301,8 +301,7 @@ def _columns(
         return unpack(blocks[::-1] if newest_first else blocks)
     except ValueError as error:
         shown = query.whereclause
-        named = next(damage.blocks(conn, *([] if shown is None else [shown])), None)
-        raise error if named is None else named from error
+        raise next(damage.blocks(conn, *([] if shown is None else [shown])), error) from error
 
 
 def _mark(columns: MarkColumns, place: int) -> tuple[int, float] | None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import BigInteger, Column, ForeignKey, Integer, Table, Text
+from sqlalchemy import BigInteger, Column, Integer, Table, Text
 
-from retro.store.schema import metadata
+from retro.store.schema import metadata, reference
 
 __all__ = ["documents", "enrolments", "outbox", "reviews", "sources"]
 
@@ -14,7 +14,7 @@ reviews: Final = Table(
     "reviews",
     metadata,
     Column("key", BigInteger, primary_key=True),
-    Column("agent", BigInteger, ForeignKey("agents.key"), nullable=False),
+    reference("agent", "agents"),
     Column("id", Text, nullable=False),
     Column("kind", Text, nullable=False),
     Column("subject", Text, nullable=False),
@@ -43,7 +43,7 @@ bits of what arrived after its figures were read (1 facts, 2 marks); `facts`: a 
 documents: Final = Table(
     "review_documents",
     metadata,
-    Column("review", BigInteger, ForeignKey("reviews.key"), primary_key=True, autoincrement=False),
+    reference("review", "reviews", is_key=True),
     Column("revision", BigInteger, primary_key=True, autoincrement=False),
     Column("digest", Text, nullable=False),
     Column("numbers", Text),
@@ -58,7 +58,7 @@ documents: Final = Table(
 enrolments: Final = Table(
     "enrolments",
     metadata,
-    Column("agent", BigInteger, ForeignKey("agents.key"), primary_key=True, autoincrement=False),
+    reference("agent", "agents", is_key=True),
     Column("enrolled_at", BigInteger, nullable=False),
     Column("next_at", BigInteger),
     Column("losses_from", BigInteger),
@@ -79,7 +79,7 @@ outbox: Final = Table(
     "outbox",
     metadata,
     Column("key", BigInteger, primary_key=True),
-    Column("review", BigInteger, ForeignKey("reviews.key"), nullable=False),
+    reference("review", "reviews"),
     Column("revision", BigInteger, nullable=False),
     Column("channel", Text, nullable=False),
     Column("recipient", Text, nullable=False),
