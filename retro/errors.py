@@ -7,12 +7,13 @@
     |   `-- OtherBotError        it contradicts what is known of its agent: it is another bot's
     |-- StoreError               the database cannot be opened or used
     |   `-- NewerSchemaError     it was written by a newer version; nothing is touched
-    |-- DamagedRowError          a stored row cannot be read: which, and what to do
     |-- BusyError                another process runs on the same database; exit 75
     |-- LostClaimError           another process has taken over what this one was working on
     |-- ModelAwayError           the model that words reviews is away or overloaded; the same question may be asked later
     |-- UnknownError             an agent, position or review that is not there
-    |-- InvariantError           our own figures contradict each other (`retro.invariant`): refused rather than printed
+    |-- WithheldError            an agent's reviews cannot be made until a person has looked; nobody else's wait for it
+    |   |-- DamagedRowError      a stored row cannot be read: which, and what to do
+    |   `-- InvariantError       our own figures contradict each other (`retro.invariant`): refused rather than printed
     |-- JournalError             a line that may not go into a journal (`retro.journal`)
     |-- GitError                 git could not do it (`retro.forge.git`); `permanent`: a person has to act
     |   `-- LeaseError           somebody else has pushed to the branch meanwhile
@@ -37,6 +38,7 @@ __all__ = [
     "StoreError",
     "UnknownError",
     "UsageError",
+    "WithheldError",
 ]
 
 
@@ -77,10 +79,6 @@ class NewerSchemaError(StoreError):
     """The database belongs to a newer version of this program."""
 
 
-class DamagedRowError(RetroError):
-    """A stored row that cannot be read any more: its agent's reviews are withheld, and nobody else's."""
-
-
 class BusyError(RetroError):
     """Another process already works on this database."""
 
@@ -99,10 +97,18 @@ class UnknownError(RetroError):
     """Something was asked for by a name that nothing has."""
 
 
-class InvariantError(RetroError):
+class WithheldError(RetroError):
+    """An agent's reviews are withheld, and nobody else's, until a person has looked: no other try would end better."""
+
+
+class DamagedRowError(WithheldError):
+    """A stored row that cannot be read any more."""
+
+
+class InvariantError(WithheldError):
     """What must hold whatever the facts are does not hold: a fault of this program, `name` says which.
 
-    The figures are not printed: a review is parked with this as its reason, at once, for no other try would end better.
+    The figures are not printed: a review is parked with this as its reason, at once.
     """
 
     def __init__(self, name: str, detail: str = "") -> None:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from retro.app.engine.losses import losses
 from retro.app.settlement.grid import fix_grid
 from retro.app.settlement.settle import settled_book
-from retro.errors import DamagedRowError, InvariantError, RetroError
+from retro.errors import WithheldError
 from retro.invariant import invariant
 from retro.kinds import DEATH, KINDS, LOSS, POSITION
 from retro.model import Death
 from retro.periods import DAY, SECOND, WEEK, day_of, format_instant, midnight, period_at
 from retro.store.facts import agents, events
 from retro.store.jobs import enrolments, reviews
-from retro.store.jobs.grids import mark_of, spans
+from retro.store.jobs.grids import mark_of, period_key, spans
 from retro.store.jobs.reviews import NEVER, Obligation
 
 if TYPE_CHECKING:
@@ -60,8 +60,8 @@ def enqueue_due(
 ) -> list[str]:
     """Bring the ledger up to date with facts and clock; the agents that were looked at.
 
-    Only agents for which something may have changed are, unless `all_agents`. `InvariantError` after all others where
-    an agent's periods have a gap or overlap, `DamagedRowError` where a row of it cannot be read.
+    Only agents for which something may have changed are, unless `all_agents`. `WithheldError` after all others where
+    an agent's periods have a gap or overlap, or a row of it cannot be read.
     """
     with store.read() as conn:
         chosen = (
@@ -69,16 +69,12 @@ def enqueue_due(
             if all_agents
             else [agents.existing_agent(conn, name) for name in enrolments.unsettled(conn, now)]
         )
-    broken: list[RetroError] = []
+    broken: list[WithheldError] = []
     for agent in chosen:
         try:
-            _bring_up_to_date(
-                store, agent.name, settings_for(_on_its_grid(store, agent, settings_for)), terms, now
-            )
-        except (
-            InvariantError,
-            DamagedRowError,
-        ) as error:  # nothing was written for this agent; the others must not wait for it
+            settings = settings_for(_on_its_grid(store, agent, settings_for))
+            _bring_up_to_date(store, agent.name, settings, terms, now)
+        except WithheldError as error:  # nothing was written for this agent; the others must not wait for it
             broken.append(error)
     with store.read() as conn:
         ripe = enrolments.anything_to_do(conn, now)
@@ -208,7 +204,7 @@ def _periods(
             Obligation(
                 kind=kind,
                 subject=mark,
-                key=f"{period.key}.{mark}" if mark else period.key,
+                key=period_key(period.key, mark),
                 start=period.start,
                 end=period.end,
                 due_at=period.end + terms.lag,

@@ -15,7 +15,7 @@ from retro.app.engine.obligations import enqueue_due
 from retro.app.engine.stages import StagedReview, StoppedError, commit, compute
 from retro.app.intake import sources
 from retro.app.settlement.grid import grid_differs
-from retro.errors import DamagedRowError, InvariantError, LostClaimError, ModelAwayError, StoreError
+from retro.errors import LostClaimError, ModelAwayError, StoreError, WithheldError
 from retro.periods import DAY, SECOND, format_instant
 from retro.safe import plain_text
 from retro.secret import redact
@@ -57,10 +57,7 @@ def _enqueue(bench: WorkContext, tally: PassSummary, *, all_agents: bool) -> Non
         _say_grids(bench)
     try:
         enqueue_due(bench.store, bench.settings_for, bench.terms, bench.clock(), all_agents=all_agents)
-    except (
-        InvariantError,
-        DamagedRowError,
-    ) as error:  # one agent's reviews are withheld; what is owed already can be made
+    except WithheldError as error:  # one agent's reviews; what is owed already can be made
         tally.failed += 1
         bench.log("obligations_withheld", level="error", reason=str(error))
 
@@ -265,10 +262,8 @@ def _between_tries(bench: WorkContext) -> int:
 def _failed(bench: WorkContext, review: Review, error: Exception, tally: PassSummary) -> None:
     """Note a failure in the ledger: again later, or, after too many, never without a person."""
     reason = plain_text(str(redact(f"{type(error).__name__}: {error}", bench.secrets)))[:_LONGEST_REASON]
-    # our own fault and a damaged row do not pass with time, and a person should see it before a model is paid for five more tries
-    last = review.attempts >= bench.config.service.max_attempts or isinstance(
-        error, InvariantError | DamagedRowError
-    )
+    # what is withheld does not pass with time, and a person should see it before a model is paid for five more tries
+    last = review.attempts >= bench.config.service.max_attempts or isinstance(error, WithheldError)
     later = None if last else bench.clock() + backoff(review.attempts, bench.rng)
     try:
         with bench.store.write() as conn:

@@ -13,6 +13,7 @@ from retro.forge.git import GitError
 from retro.kinds import KINDS
 from retro.periods import SECOND
 from retro.store.facts import agents
+from retro.store.jobs.grids import calendar_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -68,7 +69,7 @@ class PullRequests:
                 self._settings_for(agent),
                 remote_from(self._store, self._config, self._env),
                 now=self._clock(),
-                week=message.period_key.partition(".")[0],  # without the mark of its grid
+                week=calendar_key(message.period_key),
                 reviews=(message.review_id,),
             )
         except ForgeError as error:

@@ -24,6 +24,7 @@ from retro.forge import request
 from retro.kinds import WEEKLY
 from retro.periods import SECOND, midnight, period_at
 from retro.store import proposals, pull_requests
+from retro.store.jobs.grids import calendar_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -49,7 +50,7 @@ def week_of(agent: Agent, settings: AgentSettings, week: str | None) -> Period:
     """The week by its key, such as 2026-W47; the agent's last complete one without."""
     if week is None:
         last = choose_period(agent, settings, "weekly")
-        return replace(last, key=last.key.partition(".")[0])  # a branch is of the week, whatever its grid
+        return replace(last, key=calendar_key(last.key))  # a branch is of the week, whatever its grid
     try:
         monday = date.fromisocalendar(int(week[:4]), int(week[6:]), 1)
     except ValueError:

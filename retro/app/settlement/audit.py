@@ -34,8 +34,8 @@ def audit_life(book: SettledBook) -> list[HeuristicReport]:
     period = Period("custom", birth, max(book.known_until, birth) + 1, "life")
     rules = book.settings.options.rules
     decided = events.between(book.conn, book.name, period.start, period.end, types=[Decision])
-    items = [item for row in book.positions() for item in items_of(row, rules, rules.claims)]
-    still = [row.position for row in book.positions() if row.closed_at is None]
+    summaries = book.positions()
+    items = [item for row in summaries for item in items_of(row, rules, rules.claims)]
     # marks may reach beyond the agent's last event: an exit they can judge is judged
     rows = audit_period(
         items,
@@ -45,10 +45,10 @@ def audit_life(book: SettledBook) -> list[HeuristicReport]:
         FOREVER,
         seed_of(book.name, period),
         stray=citations_of(decided, rules.claims),
-        standing=_standing(book, still),
+        standing=_standing(book, [row.position for row in summaries if row.closed_at is None]),
     )
     # marks are read to their end here, so an exit without an outcome waits for none
-    return with_results(rows, book.positions(), rules.claims, period.start, FOREVER)
+    return with_results(rows, summaries, rules.claims, period.start, FOREVER)
 
 
 def _standing(book: SettledBook, names: list[str]) -> dict[str, float | None]:

@@ -17,7 +17,7 @@ from retro.periods import day_of, zone
 from retro.store.facts import agents
 from retro.store.facts.agents import Grid
 from retro.store.jobs import enrolments
-from retro.store.jobs.grids import mark_of, stored_grid, supersede
+from retro.store.jobs.grids import mark_of, period_key, stored_grid, supersede
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -82,7 +82,7 @@ def regrid(conn: Connection, agent: Agent, config: Config, now: int) -> str:
     reason = f"the agent is on another grid: {grid_text(owner, days)}"
     superseded = supersede(conn, agent.name, marks, reason)
     enrolments.look_again(conn, agent.name)
-    ids = ", ".join(f"{agent.name}.{kind}.*{f'.{mark}' if mark else ''}" for kind, mark in marks.items())
+    ids = ", ".join(f"{agent.name}.{kind}.{period_key('*', mark)}" for kind, mark in marks.items())
     return (
         f"{agent.name}: from {grid_text(old.time_zone, old.epoch_days)} to {grid_text(owner, days)}; "
         f"{count(superseded, 'review')} of the old grid stay as they are, the next knock makes the new ones ({ids})"

@@ -9,7 +9,7 @@ from retro.app.settlement.book import known_until
 from retro.errors import UnknownError, UsageError
 from retro.periods import SECOND, Period, day_of, format_instant, midnight, period_at, period_before
 from retro.store.facts import agents
-from retro.store.jobs.grids import mark_of
+from retro.store.jobs.grids import mark_of, period_key
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -67,8 +67,8 @@ def choose_period(
     if at is None and current.end > now:
         before = period_before(current, settings.zone, **epoch)
         current = before if before.end > agent.first_at else current
-    mark = mark_of(agent.grid, horizon)  # as the stored review of this period has it
-    return replace(current, key=f"{current.key}.{mark}") if mark else current
+    # as the stored review of this period has it
+    return replace(current, key=period_key(current.key, mark_of(agent.grid, horizon)))
 
 
 def whole_life(agent: Agent, settings: AgentSettings, as_of: int | None = None) -> Period:

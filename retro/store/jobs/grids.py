@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from retro.store.facts.agents import Grid
 
-__all__ = ["StoredGrid", "mark_of", "spans", "stored_grid", "supersede"]
+__all__ = ["StoredGrid", "calendar_key", "mark_of", "period_key", "spans", "stored_grid", "supersede"]
 
 
 class StoredGrid(NamedTuple):
@@ -40,6 +40,16 @@ class _Zoned(msgspec.Struct):
 def mark_of(grid: Grid | None, kind: str) -> str:
     """What the reviews of a kind of the calendar bear as subject on a grid."""
     return "" if grid is None else grid.mark(epochs=KINDS[kind].from_birth)
+
+
+def period_key(key: str, mark: str) -> str:
+    """What ends the id of a period's review: its key on the calendar, and the mark of its grid where there is one."""
+    return f"{key}.{mark}" if mark else key
+
+
+def calendar_key(key: str) -> str:
+    """The key of a period on the calendar, whatever its grid."""
+    return key.partition(".")[0]
 
 
 def spans(conn: Connection, agent: str, marks: Mapping[str, str]) -> dict[str, tuple[int, int, int]]:
