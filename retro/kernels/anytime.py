@@ -1,0 +1,229 @@
+"""What rests on the bets: the interval that holds at every look, what was not counted, and how long a verdict takes.
+
+All of it is of the weeks bet on (`betting.bet_weeks`), a row a rule; rules without a bound have None. Sources:
+Waudby-Smith and Ramdas, JRSS-B 2024 (the interval as the means no bet rejects); Shin, Ramdas and Rinaldo 2023
+(e-detectors); Hoenig and Heisey 2001 (why a verdict's date must not come from the average that was seen).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from retro.kernels.betting import (
+    STAKES,
+    TEN_TO_ONE,
+    Booleans,
+    Bounds,
+    Floats,
+    WeekGrid,
+    bet_weeks,
+    e_value,
+    log_factors,
+    log_wealth,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+ALARM = 520.0
+"""Wealth at which a rule is said to have stopped working: ten years of weeks, on average, before a false alarm."""
+HORIZON = 520
+"""Weeks beyond which a verdict is never."""
+
+_PRECISION = 1e-12  # of the bound
+_BISECTIONS = 200  # more than any two floats need
+
+
+@dataclass(frozen=True, slots=True)
+class AnytimeInterval:
+    """Where the mean outcome may lie, whenever one looks; an end that no bet could reject is None (unbounded).
+
+    There is no upper end while no week bet on was below +B (their clipped sums cannot say how much higher), no lower
+    end while none was above -B. With a `reason` there is no interval: `no_bound`, `no_outcome` in the weeks bet on, or
+    `empty`, when so much lies beyond B that the two ends, which clip different sides, passed each other.
+    """
+
+    low: float | None = None
+    high: float | None = None
+    reason: Literal["no_bound", "no_outcome", "empty"] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BreakEven:
+    """The single gain that would bring a losing rule's sum to 0 (> 0), and its `largest` gain so far, if any."""
+
+    gain: float
+    largest: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ripening:
+    """How many weeks until a rule can be judged; None with its reason.
+
+    `no_bound`: its scale is not known. `one_week`: a single week bet on says nothing of how weeks scatter.
+    `no_outcome`: none resolved in the weeks bet on. `never`: in more than 520 weeks, or no stake would gain at all.
+    """
+
+    bets: int
+    weeks: int | None
+    reason: Literal["no_bound", "one_week", "no_outcome", "never"] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoppedWorking:
+    """The detector of a rule: its wealth `m` now, whether it ever came to 520, and the week where that run began."""
+
+    alarm: bool
+    since: int | None
+    m: float
+
+
+def mean_intervals(grid: WeekGrid, bound: Bounds, level: float = 0.05) -> list[AnytimeInterval]:
+    """All means per outcome that no bet rejects at `level` (half a side) after the weeks so far, one product a mean.
+
+    The ends are those of a week's sum, by bisection to 1e-12 of B, divided by the mean number of outcomes of the weeks
+    bet on.
+    """
+    units = bet_weeks(grid, bound)
+    high = _upper_ends(grid.sums, units, bound.size, level / 2).tolist()
+    low = (-_upper_ends(-grid.sums, units, bound.size, level / 2)).tolist()
+    intervals = []
+    for row, rate in enumerate(_outcomes_a_week(grid, bound)):
+        if bound.column[row] < 0:
+            intervals.append(AnytimeInterval(reason="no_bound"))
+        elif not rate:
+            intervals.append(AnytimeInterval(reason="no_outcome"))
+        elif low[row] > high[row]:
+            intervals.append(AnytimeInterval(reason="empty"))
+        else:
+            intervals.append(AnytimeInterval(_finite(low[row] / rate), _finite(high[row] / rate)))
+    return intervals
+
+
+def clipped_shares(grid: WeekGrid, bound: Bounds) -> tuple[Floats, Floats]:
+    """Shares of all gains and of all losses that lie beyond B, (rows,) each: what the bets did not count.
+
+    Gains matter for the bets against a rule, losses for those for it. 0 without any, NaN without a bound.
+    """
+    x = np.where(bet_weeks(grid, bound), grid.sums, 0.0)
+    return _beyond(x, bound.size), _beyond(-x, bound.size)
+
+
+def break_even(outcomes: ArrayLike) -> BreakEven | None:
+    """What would bring outcomes (n,) to nothing; None unless their sum is below 0."""
+    values = np.asarray(outcomes, dtype=np.float64).tolist()
+    total = math.fsum(values)
+    if not total < 0:
+        return None
+    return BreakEven(-total, max((value for value in values if value > 0), default=None))
+
+
+def weeks_to_verdict(
+    grid: WeekGrid, bound: Bounds, threshold: float, log_e: ArrayLike = 0.0
+) -> list[Ripening]:
+    """How many weeks more until E would come to 10, if a rule's mean per outcome were exactly `threshold`.
+
+    A threshold below 0 asks for the bets against, above 0 for those for a rule. log 10, less `log_e` of the wealth in
+    hand ((rows,) or one number), over the mean log growth of the best stake on its own week sums, shifted to the
+    threshold times its mean number of outcomes a week; at its rate of weeks bet on since the bound. Not from the
+    average that was seen: that would be circular.
+    """
+    units = bet_weeks(grid, bound)
+    rates = _outcomes_a_week(grid, bound)
+    reached = np.broadcast_to(np.asarray(log_e, dtype=np.float64), (len(units),))
+    answers = []
+    for row, rate in enumerate(rates):
+        column, bets = int(bound.column[row]), int(units[row].sum())
+        if column < 0:
+            answers.append(Ripening(bets, None, "no_bound"))
+        elif bets < 2:
+            answers.append(Ripening(bets, None, "one_week"))
+        elif not rate:
+            answers.append(Ripening(bets, None, "no_outcome"))
+        else:
+            growth = _growth(grid.sums[row][units[row]], float(bound.size[row]), threshold * rate)
+            needed = max(0.0, math.log(TEN_TO_ONE) - float(reached[row]))
+            elapsed = units.shape[1] - column
+            weeks = math.ceil(needed / growth * elapsed / bets) if growth > 0 else HORIZON + 1
+            late = weeks > HORIZON
+            answers.append(Ripening(bets, None if late else weeks, "never" if late else None))
+    return answers
+
+
+def stopped_working(grid: WeekGrid, bound: Bounds) -> list[StoppedWorking | None]:
+    """Whether a rule has stopped working: M = max(M before, 1) times what the stakes make of the week on average.
+
+    An alarm stays until the text changes; `since` is the week in which the run that raised it began. Sharper than E
+    against where a rule was worth something for long: E has those gains to undo first.
+    """
+    units = bet_weeks(grid, bound)
+    size = np.where(bound.column >= 0, bound.size, 1.0)
+    factors = np.log1p(-STAKES.mean() * np.minimum(grid.sums, size[:, None]) / size[:, None])
+    log_m = np.zeros(len(size))
+    began, since = np.full(len(size), -1), np.full(len(size), -1)
+    for column in range(units.shape[1]):
+        bet = units[:, column]
+        began = np.where(bet & ((log_m <= 0) | (began < 0)), column, began)
+        log_m = np.where(bet, np.maximum(log_m, 0.0) + factors[:, column], log_m)
+        since = np.where((since < 0) & (log_m >= math.log(ALARM)), began, since)
+    m = e_value(log_m).tolist()
+    return [
+        StoppedWorking(begin >= 0, grid.first + begin if begin >= 0 else None, m[row])
+        if column >= 0
+        else None
+        for row, (begin, column) in enumerate(zip(since.tolist(), bound.column.tolist(), strict=True))
+    ]
+
+
+def _upper_ends(x: Floats, units: Booleans, size: Floats, alpha: float) -> Floats:
+    """The mean week sum at which E against "the mean is that" comes to 1/alpha, (rows,): E rises with the mean.
+
+    Infinite where all weeks are at the bound or beyond, NaN without a bound. Each row stops by itself, so that no row
+    depends on its neighbours.
+    """
+    goal = -math.log(alpha)
+    clipped = np.minimum(x, size[:, None])
+    low = np.where(units, clipped, np.inf).min(axis=1, initial=np.inf)  # all shares are >= 0 there, E <= 1
+    high = size.copy()
+    endless = low >= high
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        active = (high - low > _PRECISION * size) & (low < middle) & (middle < high)
+        if not active.any():
+            break
+        width = np.where(active, size - middle, 1.0)[:, None]
+        share = np.where(units & active[:, None], (clipped - middle[:, None]) / width, 0.0)
+        sums = np.cumsum(np.log1p(-STAKES * share[..., None]), axis=1)[:, -1]
+        beyond = log_wealth(sums) >= goal
+        high = np.where(active & beyond, middle, high)
+        low = np.where(active & ~beyond, middle, low)
+    return np.where(np.isnan(size), np.nan, np.where(endless, np.inf, (low + high) / 2))
+
+
+def _outcomes_a_week(grid: WeekGrid, bound: Bounds) -> list[float]:
+    """Mean number of outcomes of the weeks bet on; 0 without any."""
+    units = bet_weeks(grid, bound)
+    counts = np.where(units, grid.outcomes, 0).sum(axis=1).tolist()
+    return [n / bets if bets else 0.0 for n, bets in zip(counts, units.sum(axis=1).tolist(), strict=True)]
+
+
+def _beyond(x: Floats, size: Floats) -> Floats:
+    # cumulative sums add from the first week on; numpy's own sum would split them by the length of the grid
+    total = np.cumsum(np.maximum(x, 0.0), axis=1)[:, -1]
+    excess = np.cumsum(np.maximum(x - size[:, None], 0.0), axis=1)[:, -1]
+    return np.where(np.isnan(size), np.nan, excess / np.where(total > 0, total, 1.0))
+
+
+def _growth(x: Floats, size: float, mean: float) -> float:
+    """Mean log growth a week of the best of the seven stakes on week sums (k,) moved to `mean`, against if below 0."""
+    shifted = x - math.fsum(x.tolist()) / len(x) + mean
+    factors = log_factors(shifted if mean < 0 else -shifted, size)
+    return max(math.fsum(column) for column in factors.T.tolist()) / len(x)
+
+
+def _finite(value: float) -> float | None:
+    return value + 0.0 if math.isfinite(value) else None  # no -0.0
