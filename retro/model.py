@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 import msgspec
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -33,6 +35,7 @@ __all__ = [
     "Flow",
     "Mark",
     "MarkSeries",
+    "MarksWanted",
     "Position",
     "Prediction",
     "Resolution",
@@ -328,6 +331,17 @@ class MarkSeries:
     high: NDArray[np.float64] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class MarksWanted:
+    """Instrument -> the UTC days (counted from the epoch) on which a source holds some of it and can use marks.
+
+    `sentence` says of those days that have none what that leaves empty, and what to do.
+    """
+
+    days: Mapping[str, Collection[int]]
+    sentence: Callable[[Mapping[str, Collection[int]]], str]
+
+
 @dataclass(slots=True)
 class Batch:
     """What an adapter hands on at a time: facts, marks and what it could not use."""
@@ -345,3 +359,5 @@ class Batch:
     """Agent -> what kind of source tells of it, and which run of one that ran once: sources of two origins never mix."""
     notices: list[str] = field(default_factory=list)
     """What whoever reads the source should know, in sentences; nothing is wrong with it."""
+    wanted: MarksWanted | None = None
+    """Of the batch that knows the whole source: for which days marks are of use to the agents of its `origin`."""

@@ -343,12 +343,12 @@ def test_pairs_without_candles_are_told_of_and_futures_have_their_own_folder(tmp
     trades = [simple(id=number, pair=pair) for number, pair in enumerate(pairs, 1)]
     batches = list(read(write(tmp_path / "t.sqlite", trades), candles=data, now=NOW))
     assert set(marks(batches)) == {"ETH/USDT:USDT", "SOL/USDT:USDT"}
-    faults = [fault for batch in batches for fault in batch.faults]
-    assert len(faults) == 1, "a file that cannot be read is a fault, one that is not there is none"
-    assert "OLD_USDT" in faults[0].where
-    assert "OLD_USDT" not in faults[0].reason, "its path is said once"
-    (notice,) = (notice for batch in batches for notice in batch.notices)
-    assert notice.startswith("2 pairs of 5 without candles for the time traded")
+    (fault,) = (fault for batch in batches for fault in batch.faults)  # of a file that is not there is none
+    assert "OLD_USDT" in fault.where
+    assert "OLD_USDT" not in fault.reason, "its path is said once"
+    (wanted,) = (batch.wanted for batch in batches if batch.wanted)
+    notice = wanted.sentence({pair: wanted.days[pair] for pair in ("BTC/USDT", "LATE/USDT")})
+    assert notice.startswith("2 pairs of 4 without candles for the time traded")
     assert "--pairs BTC/USDT LATE/USDT --timeframes 5m --timerange 20251231-20260204" in notice
     with pytest.raises(InputError, match="is not a folder of candles"):
         list(read(tmp_path / "t.sqlite", candles=tmp_path / "nowhere", now=NOW))

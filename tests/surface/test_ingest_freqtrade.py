@@ -27,6 +27,14 @@ def pnls(retro: Retro, *words: str) -> dict[str, float]:
     return {row["position_id"]: row["final_pnl"] for row in retro("positions", *words, "--json").data}
 
 
+def candles(name: str, *days: int) -> None:
+    """Five minutes' candles at 100 from noon on these days of January, in the folder `data`."""
+    rows = "".join(f"2026-01-{day:02d} 12:0{m}:00,100,101,99,100,5\n" for day in days for m in (0, 5))
+    path = Path("data", f"{name}.csv")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("date,open,high,low,close,volume\n" + rows)
+
+
 def test_a_second_database_of_one_strategy_name_is_refused_and_changes_nothing(retro: Retro) -> None:
     """A reset bot: the archived database made -10 + 5, the new one counts from 1 again and made +30."""
     write(Path("archived.sqlite"), [bot("ENJ/USDT", 1, -10), bot("JUP/USDT", 2, 5, 2)])
@@ -250,16 +258,60 @@ def test_of_pairs_a_bot_still_holds_candles_are_wanted_up_to_now_and_futures_say
     assert "--trading-mode futures --pairs ENJ/USDT:USDT --timeframes 5m --timerange 20260104-\n" in said
 
 
+def test_old_names_of_futures_are_asked_for_as_futures_and_spot_apart(retro: Retro) -> None:
+    """freqtrade knows the future of BTC/USDT as BTC/USDT:USDT only; before 2023 a bot's rows left the :USDT out."""
+    trades = [
+        bot("BTC/USDT", 5, -10, 1, mode="FUTURES"),
+        bot("ENJ/USDT", 5, -10, 2),
+        bot("SOL/USDC:USDC", 5, -10, 3, mode="FUTURES", stake="USDC", timeframe=60),
+    ]
+    write(Path("t.sqlite"), trades)
+    said = retro("ingest", "freqtrade", "t.sqlite", "--agent", "bot").err
+    spot = "freqtrade download-data --exchange kraken --trading-mode spot --pairs ENJ/USDT --timeframes 5m"
+    futures = (
+        "freqtrade download-data --exchange kraken --trading-mode futures --pairs BTC/USDT:USDT SOL/USDC:USDC"
+        " --timeframes 1h 5m"
+    )
+    timerange = "--timerange 20260104-20260208"
+    assert f"--candles: {spot} {timerange} && {futures} {timerange}\n" in said
+    candles("futures/BTC_USDT_USDT-5m-futures", 5, 6, 7)
+    fetched = retro("ingest", "freqtrade", "t.sqlite", "--agent", "bot", "--candles", "data").err
+    assert "2 pairs of 3 without candles for the time traded (6 of 9 days;" in fetched
+    assert "BTC" not in fetched
+
+
+def test_only_days_that_have_no_mark_are_said_to_lack_candles(retro: Retro) -> None:
+    """ENJ is held on 5, 6 and 7 January and from the 9th to the 11th, JUP from the 5th to the 7th."""
+    early = [bot("ENJ/USDT", 5, -10), bot("JUP/USDT", 5, 5, 2)]
+    write(Path("t.sqlite"), early)
+    candles("ENJ_USDT-5m", 5, 6, 7)
+    for words in ([], ["--candles", "data"]):
+        said = retro("ingest", "freqtrade", "t.sqlite", *words).err
+    assert "1 pair of 2 without candles for the time traded (3 of 6 days;" in said
+    said = retro("ingest", "freqtrade", "t.sqlite").err
+    assert (
+        "no candles were given, and of 1 pair of 2 no marks are stored for the time traded (3 of 6 days)"
+        in said
+    )
+    assert "--pairs JUP/USDT --timeframes 5m --timerange 20260104-20260208\n" in said
+    assert "download-data" in retro("--db", "new.db", "ingest", "freqtrade", "t.sqlite", "--dry-run").err
+    candles("JUP_USDT-5m", 5, 6, 7)
+    assert "candles" not in retro("ingest", "freqtrade", "t.sqlite", "--candles", "data").err
+    assert "candles" not in retro("ingest", "freqtrade", "t.sqlite").err
+    write(Path("later.sqlite"), [*early, bot("ENJ/USDT", 9, 1, 3)])
+    said = retro("ingest", "freqtrade", "later.sqlite").err
+    assert "of 1 pair of 2 no marks are stored for the time traded (3 of 9 days)" in said
+    assert "--pairs ENJ/USDT --timeframes 5m --timerange 20260108-20260212\n" in said
+
+
 def test_pairs_without_a_candle_file_are_one_warning_with_their_count(retro: Retro) -> None:
     trades = [bot(f"C{number}/USDT", 5, -10, number) for number in range(1, 54)]
     write(Path("t.sqlite"), trades)
-    Path("data").mkdir()
-    rows = "".join(f"2026-01-05 0{hour}:00:00,100,101,99,100,5\n" for hour in range(9))
-    Path("data/C1_USDT-5m.csv").write_text("date,open,high,low,close,volume\n" + rows)
+    candles("C1_USDT-5m", 5, 6, 7)
     done = retro("ingest", "freqtrade", "t.sqlite", "--candles", "data")
     assert done.code == 0
     assert done.err.count("freqtrade download-data") == 1
-    assert "52 pairs of 53 without candles for the time traded" in done.err
+    assert "52 pairs of 53 without candles for the time traded (156 of 159 days;" in done.err
     assert retro("faults", "--json").data == []
     Path("up").mkdir()
     Path("data").rename("up/kraken")

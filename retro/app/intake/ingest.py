@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from retro.app.settlement.settings import AgentSettings
-    from retro.model import Batch, Conflict, EventRow, MarkSeries
+    from retro.model import Batch, Conflict, EventRow, MarkSeries, MarksWanted
     from retro.store.database import Store
     from retro.store.facts.agents import Agent
 
@@ -144,6 +144,7 @@ def ingest(
     done, dates = Ingested(source, now), _Dates()
     since_commit = 0
     identity, told_of = BotIdentity(source), frozenset[str]()
+    wanted_by: Batch | None = None
     with _refusal_kept(store, source, terms), ExitStack() as stack:
         conn = stack.enter_context(store.write())
         if not (terms.dry_run or terms.continued):
@@ -157,6 +158,7 @@ def ingest(
                 _take_dated(conn, batch, done, dates)
             else:
                 _take(conn, batch, done, terms.replace)
+            wanted_by = batch if batch.wanted is not None else wanted_by
             told_of = _tell_of(conn, batch, source, told_of)
             since_commit += batch.events
             if since_commit >= _COMMIT_EVERY and not terms.whole:
@@ -166,6 +168,8 @@ def ingest(
                 progress(done.events)
         if dates.differing and terms.replace is not None:
             _correct(conn, dates.differing, done, terms.replace, dates.older())
+        if wanted_by is not None and wanted_by.wanted is not None:
+            done.notices += _unpriced(conn, wanted_by.wanted, wanted_by.origin)
         done.newcomers = dates.newcomers
         faults.add(conn, source, done.faults)
         if not terms.keeps(done):
@@ -265,6 +269,17 @@ def _take(conn: Connection, batch: Batch, done: Ingested, replace: str | None) -
             origin=batch.origin.get(agent),
         )
         done.agents.add(agent)
+
+
+def _unpriced(conn: Connection, wanted: MarksWanted, names: Iterable[str]) -> list[str]:
+    """What to say of the days a source traded on of which no mark is kept, shared or of these agents; nothing if none."""
+    owners = [None, *names]
+    lacking = {
+        instrument: unpriced
+        for instrument, days in sorted(wanted.days.items())
+        if (unpriced := set(days) - marks.days_told(conn, owners, instrument))
+    }
+    return [wanted.sentence(lacking)] if lacking else []
 
 
 def _correct(

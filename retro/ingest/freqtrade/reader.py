@@ -14,25 +14,24 @@ from retro.ingest.freqtrade import tables as freqtrade_tables
 from retro.ingest.freqtrade.candles import CandleFile, candle_files, choose, series
 from retro.ingest.freqtrade.facts import equity_fact, facts_of
 from retro.ingest.freqtrade.legs import settled
-from retro.ingest.freqtrade.omissions import download_command, missing_candles, never_filled, no_candles
-from retro.ingest.freqtrade.trades import ZERO, Trade, instant_of, number_of, owner_of, positive_of, trade_of
+from retro.ingest.freqtrade.omissions import candles_wanted, never_filled
+from retro.ingest.freqtrade.span import Span
+from retro.ingest.freqtrade.trades import ZERO, instant_of, number_of, owner_of, positive_of, trade_of
 from retro.ingest.source import SQLITE
 from retro.journal.values import AGENT_NAME
-from retro.model import Batch, EventRow, Fault
+from retro.model import Batch, Fault
 from retro.periods import DAY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+    from retro.ingest.freqtrade.span import PairTraded
     from retro.ingest.freqtrade.tables import Fields, RawTrade
 
 __all__ = ["read"]
 
 TRADES_A_BATCH: Final = 500
-BEFORE: Final = DAY
-AFTER: Final = 31 * DAY
-"""Marks are taken from this long before the first entry to this long after the last exit; of what is open, to now."""
 _NOT_AGENT: Final = re.compile(r"[^A-Za-z0-9._-]")
 
 
@@ -55,50 +54,6 @@ class _Source:
         return "freqtrade database" if run is None else f"freqtrade backtest {run}"
 
 
-@dataclass(slots=True)
-class _Span:
-    """What the facts so far span: agents with their base currency, pairs with their timeframes, first and last."""
-
-    agents: dict[str, str] = field(default_factory=dict)
-    origins: dict[str, str] = field(default_factory=dict)
-    pairs: dict[str, set[str]] = field(default_factory=dict)
-    first: int | None = None
-    last: int = 0
-    touched: int = 0
-    open_pairs: set[str] = field(default_factory=set)
-    """The pairs of trades that are open."""
-    exchanges: set[str] = field(default_factory=set)
-    unfilled: int = 0
-    """Trades of which nothing was ever filled."""
-
-    def add(self, trade: Trade, rows: list[EventRow], origin: str) -> None:
-        """Take in a trade, those of its facts that are told, and what tells them."""
-        self.touched = max(self.touched, trade.touched)
-        if not rows:
-            return
-        self.agents[rows[0].agent] = trade.stake
-        self.origins[rows[0].agent] = origin
-        self.exchanges |= {trade.exchange} - {""}
-        self.pairs.setdefault(trade.pair, set()).add(trade.timeframe)
-        times = [row.at for row in rows]
-        self.first = min(times if self.first is None else [self.first, *times])
-        self.last = max(self.last, *times)
-        if rows[-1].type != "exit":
-            self.open_pairs.add(trade.pair)
-
-    def window(self, pair: str | None, as_of: int | None, now: int) -> tuple[int, int]:
-        """From when to when marks are wanted, of a pair, or (None) of those that are closed."""
-        last = max(self.last, self.touched if as_of is None else as_of) if self.open_pairs else self.last
-        held = as_of is None and pair in self.open_pairs
-        return (self.first or 0) - BEFORE, now if held else min(last + AFTER, now)
-
-    def command(self, pairs: dict[str, set[str]], as_of: int | None, now: int) -> str:
-        """What fetches the candles of these pairs."""
-        start, end = self.window(None, as_of, now)
-        until = None if self.open_pairs and as_of is None else end
-        return download_command(pairs, self.exchanges, start, until)
-
-
 def read(
     path: Path, *, agent: str | None = None, candles: Path | None = None, as_of: int | None = None, now: int
 ) -> Iterator[Batch]:
@@ -112,23 +67,23 @@ def read(
     if agent is not None and not AGENT_NAME.fullmatch(agent):
         raise UsageError(f"agent {agent!r}: a name is 1 to 64 of A-Z a-z 0-9 . _ -")
     files = candle_files(candles) if candles is not None else {}
-    span = _Span()
+    span = Span()
     with _opened(path, agent) as source:
         for batch in _facts(source, agent, span, str(path), as_of=as_of, now=now):
             if batch.as_of and candles is None:  # the last one: the whole life is known
-                batch.notices.append(no_candles(span.command(span.pairs, as_of, now)))
+                batch.wanted = candles_wanted(span, span.pairs, as_of, now, were_given=False)
             yield batch
     if candles is None or span.first is None:
         return
-    missing = dict(span.pairs)
-    for pair, timeframes in sorted(span.pairs.items()):
+    damaged = set()
+    for pair, traded in sorted(span.pairs.items()):
         start, end = span.window(pair, as_of, now)
-        batch = _marks(files, pair, timeframes, start, end)
-        if batch.marks or batch.faults:
-            del missing[pair]
+        batch = _marks(files, pair, traded, start, end)
+        if batch.faults and not batch.marks:
+            damaged.add(pair)
         yield batch
-    if missing:
-        yield Batch(notices=[missing_candles(missing, len(span.pairs), span.command(missing, as_of, now))])
+    readable = {pair: traded for pair, traded in span.pairs.items() if pair not in damaged}
+    yield Batch(origin=span.origins, wanted=candles_wanted(span, readable, as_of, now, were_given=True))
 
 
 @contextmanager
@@ -177,7 +132,7 @@ def _result(path: Path, agent: str | None) -> _Source:
 
 
 def _facts(
-    source: _Source, agent: str | None, span: _Span, where: str, *, as_of: int | None, now: int
+    source: _Source, agent: str | None, span: Span, where: str, *, as_of: int | None, now: int
 ) -> Iterator[Batch]:
     names = _names(source.owners, agent)
     batch, pending = Batch(faults=source.faults), 0
@@ -202,7 +157,7 @@ def _facts(
             batch, pending = Batch(), 0
     if span.unfilled:
         batch.notices.append(never_filled(span.unfilled))
-    horizon = span.touched if as_of is None else as_of
+    horizon = span.horizon(as_of)
     _add_equity(batch, source, span, where, horizon)
     batch.as_of = dict.fromkeys(span.agents, horizon)
     started = ((name, source.capital.get(owner[0])) for owner, name in names.items() if name in span.agents)
@@ -210,14 +165,14 @@ def _facts(
     yield _labelled(batch, span)
 
 
-def _labelled(batch: Batch, span: _Span) -> Batch:
+def _labelled(batch: Batch, span: Span) -> Batch:
     batch.events = len(batch.rows)
     batch.base_currency = dict(span.agents)
     batch.origin = dict(span.origins)
     return batch
 
 
-def _add_equity(batch: Batch, source: _Source, span: _Span, where: str, horizon: int) -> None:
+def _add_equity(batch: Batch, source: _Source, span: Span, where: str, horizon: int) -> None:
     """The bot's own totals, up to the horizon; one total for several agents of one currency cannot be divided."""
     for written, quote, rows in source.wallet:
         agents = sorted(name for name, base in span.agents.items() if base == quote)
@@ -246,11 +201,10 @@ def _worth(row: Fields, quote: str) -> Decimal:
     return balance * (rate or ZERO)
 
 
-def _marks(
-    files: dict[str, list[CandleFile]], pair: str, timeframes: set[str], start: int, end: int
-) -> Batch:
+def _marks(files: dict[str, list[CandleFile]], pair: str, traded: PairTraded, start: int, end: int) -> Batch:
     """A pair's marks; an empty batch where no file has any of that time."""
-    choice = choose(files, pair, timeframes)
+    names = [pair, traded.settled_name] if traded.spot else [traded.settled_name, pair]
+    choice = next(filter(None, (choose(files, name, traded.timeframes) for name in names)), None)
     if choice is None:
         return Batch()
     path, timeframe = choice

@@ -33,12 +33,12 @@ from retro.store.schema import ingest_alone, mark_blocks, mark_corrections, name
 from retro.store.schema import series as mark_series
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
     from sqlalchemy import ColumnElement, Connection
 
-__all__ = ["AddedMarks", "add", "first_after", "instruments", "last_at_or_before", "load"]
+__all__ = ["AddedMarks", "add", "days_told", "first_after", "instruments", "last_at_or_before", "load"]
 
 _DAYS_AT_ONCE: Final = 64
 _VALUES: Final = {"sqlite": ", ".join("?" * 7), "postgresql": ", ".join(["%s"] * 7)}
@@ -272,6 +272,15 @@ def instruments(conn: Connection, agent: str | None) -> dict[str, int]:
         mark_series.c.owner == _owner(agent)
     )
     return dict(sorted((name, first_at) for name, first_at in conn.execute(query)))
+
+
+def days_told(conn: Connection, owners: Iterable[str | None], instrument: str) -> set[int]:
+    """The UTC days (counted from the epoch) that have a mark of an instrument by one of these owners (None: shared)."""
+    columns = mark_series.c
+    keys = select(columns.key).where(
+        columns.owner.in_(sorted(map(_owner, owners))), columns.instrument == name_of(instrument)
+    )
+    return set(conn.execute(select(mark_blocks.c.day).where(mark_blocks.c.series.in_(keys))).scalars())
 
 
 def _owner(agent: str | None) -> str:
