@@ -57,7 +57,7 @@ def brief(
     waiting = [entry for entry in registry if is_open(entry) and not _outcomes(entry)]
     lists = (
         [_rule(rule) for rule in rules],
-        [f"- {printable_line(lesson, 3 * _WORDS)}" for lesson in lessons],
+        [f"- {printable_line(lesson)}" for lesson in lessons],
         [_hypothesis(entry) for entry in waiting],
         [line for line in map(brief_line, experiments) if line][:n],
     )
@@ -82,7 +82,7 @@ def _section(lists: Sequence[Sequence[str]], shown: _Shown, standing: str, n: in
     rules, lessons, hypotheses, experiments = lists
     blocks = [["## Experiment History", ""]]
     if standing:
-        blocks.append([printable_line(standing, 3 * _WORDS), ""])
+        blocks.append([printable_line(standing), ""])
     if rules:
         blocks.append(["### Rules Under Audit", "", *_some(rules, shown.rules), ""])
     if lessons:
@@ -137,7 +137,19 @@ def _rule(entry: Mapping[str, Any]) -> str:
         parts.append(interval)
     if evidence.get("one_outcome") is True:
         parts.append("one outcome carries it")
-    return f"- **{printable_line(entry.get('id'), 20)}** {words}: {verdict}{latest}; {', '.join(parts)}"
+    rule = f"- **{printable_line(entry.get('id'), 20)}** {words}: {verdict}{latest}; {', '.join(parts)}"
+    return f"{rule}{_open(evidence)}"
+
+
+def _open(evidence: Mapping[str, Any]) -> str:
+    """The positions it brought in that are open, which no outcome counts: `; 5 open positions not counted, at -9.00 USDC`."""
+    n, pnl = evidence.get("open_count"), evidence.get("open_pnl")
+    if not isinstance(n, int) or isinstance(n, bool) or n < 1:
+        return ""
+    priced = isinstance(pnl, int | float) and not isinstance(pnl, bool)
+    unit = printable_line(evidence.get("unit") or "", 12)
+    stand = f"at {pnl:+,.2f} {unit}".rstrip() if priced else "without a price"
+    return f"; {n:,} open position{'' if n == 1 else 's'} not counted, {stand}"
 
 
 def _interval(evidence: Mapping[str, Any]) -> str | None:

@@ -6,6 +6,7 @@ Every line is one line, whatever a record's author wrote into it: no text of the
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
 from memory.instants import DAY
@@ -20,9 +21,8 @@ _SHOWN: Final = 8
 _PARTS: Final = 12
 _LONGEST: Final = 500
 _BRIEF: Final = 120
-_SHOWN_FROM: Final = 5
-"""Daily returns below which a review's page shows no ratio."""
 _NOISY_BELOW: Final = 30
+"""Outcomes or days below which a figure of a review is called noisy, and no Sharpe ratio is stated at all."""
 
 
 def prompt_section(
@@ -61,7 +61,7 @@ def _experiment(record: Mapping[str, Any]) -> list[str]:
     lines = [
         f"**{printable_line(record.get('id'))}** ({day_of(record.get('timestamp'))})",
         f"- Context: {_context(context) or 'not stated'}",
-        f"- Results: {_results(record) or 'not stated'}",
+        f"- Results: {' | '.join(_results(record)) or 'not stated'}",
         f"- Verdict: {_verdict(record) or 'not stated'}",
     ]
     observations = _list(assessment.get("observations"))
@@ -98,17 +98,27 @@ def day_of(timestamp: Any) -> str:
 
 
 def brief_line(record: Mapping[str, Any]) -> str | None:
-    """An experiment in one line; None for what a review says of one rule, and of periods in which nothing was tried."""
+    """An experiment in one line; None for what a review says of one rule, and of periods in which nothing was tried.
+
+    What people wrote is cut where it is long; a figure is there as a whole, with all that is said of it, or not at all.
+    """
     context = part_of(record, "context")
     if _is_silent(record) or (record.get("source") == "review" and "heuristic" in context):
         return None
     is_review = bool(context.get("review"))
     what = _scalar(context.get("review")) if is_review else _context(context)
-    trades = _number(part_of(record, "results").get("total_trades"))
-    noise = "noisy" if is_review and trades is not None and trades < _NOISY_BELOW else None
-    parts = [what, _results(record), noise, _verdict(record)]
-    words = "; ".join(printable_line(part, _BRIEF) for part in parts if part)
+    figures = _results(record)
+    results = " | ".join(figures if is_review else _whole(figures, _BRIEF))
+    what, verdict = (part and printable_line(part, _BRIEF) for part in (what, _verdict(record)))
+    words = "; ".join(part for part in (what, results, verdict) if part)
     return f"- **{printable_line(record.get('id'), 60)}** ({day_of(record.get('timestamp'))}): {words}"
+
+
+def _whole(parts: Sequence[str], longest: int) -> list[str]:
+    """As many parts from the first on as fit on a line, whole, and how many more there are."""
+    lengths = accumulate(len(part) + 3 for part in parts)
+    shown = sum(length <= longest for length in lengths)
+    return [*parts[:shown], *([f"and {len(parts) - shown} more"] if shown < len(parts) else [])]
 
 
 def _hypothesis(hypothesis: Any) -> str:
@@ -139,7 +149,7 @@ def _context(context: Mapping[str, Any]) -> str:
     if context.get("review") and not any(parts):
         parts = [_scalar(context["review"]), _heuristic(context), _names(context.get("instruments"))]
     stated = [part for part in parts if part]
-    return " | ".join(stated) if stated else _other_values(context)
+    return " | ".join(stated or _other_values(context))
 
 
 def _heuristic(context: Mapping[str, Any]) -> str | None:
@@ -179,7 +189,7 @@ def _network(context: Mapping[str, Any]) -> str | None:
     return None if not layers else f"NN {_scalar(layers) or ''}".rstrip()
 
 
-def _other_values(values: Mapping[str, Any]) -> str:
+def _other_values(values: Mapping[str, Any]) -> list[str]:
     """Whatever else was stated: name and value, in the order of the record."""
     parts = []
     for name, value in values.items():
@@ -188,7 +198,7 @@ def _other_values(values: Mapping[str, Any]) -> str:
                 parts.append(f"{printable_line(name)} {names}")
         elif value is not None and not isinstance(value, dict):
             parts.append(f"{printable_line(name)} {printable_line(value)}")
-    return " | ".join(parts[:_PARTS])
+    return parts[:_PARTS]
 
 
 # what came of it
@@ -206,16 +216,15 @@ def _verdict(record: Mapping[str, Any]) -> str | None:
 
 
 def _sharpe(record: Mapping[str, Any]) -> str | None:
-    """The Sharpe ratio; a review's own only from as many days as its pages show it from, and called noisy below 30."""
-    sharpe = _number(part_of(record, "results").get("sharpe_ratio"))
-    if sharpe is None:
+    """The Sharpe ratio as an author states it; a review's own with its standard error, and of 30 days or more."""
+    results = part_of(record, "results")
+    sharpe = _number(results.get("sharpe_ratio"))
+    if sharpe is None or record.get("source") != "review":
+        return None if sharpe is None else f"Sharpe {sharpe:.2f}"
+    error, days = _number(results.get("sharpe_standard_error")), _days(record)
+    if error is None or days is None or days < _NOISY_BELOW:
         return None
-    days = _days(record)
-    if record.get("source") != "review" or days is None:
-        return f"Sharpe {sharpe:.2f}"
-    if days < _SHOWN_FROM:
-        return None
-    return f"Sharpe {sharpe:.2f} ({days:.0f} days{', noisy' if days < _NOISY_BELOW else ''})"
+    return f"Sharpe {sharpe:.2f} ({days:.0f} days, standard error {error:.2f})"
 
 
 def _days(record: Mapping[str, Any]) -> float | None:
@@ -228,14 +237,37 @@ def _days(record: Mapping[str, Any]) -> float | None:
     return None if LONG_AGO in (start, end) else (end - start) / DAY
 
 
-def _results(record: Mapping[str, Any]) -> str:
+def _results(record: Mapping[str, Any]) -> list[str]:
+    """The figures of a record, each whole; those of a review with what each rests on."""
     results = part_of(record, "results")
     accuracy, ratio = _accuracy(results), _sharpe(record)
     if accuracy:
-        return " | ".join(part for part in (accuracy, ratio) if part)
-    figures = [show(results[name]) for name, show in _MONEY.items() if name in results]
-    stated = [part for part in (*figures, ratio) if part]
-    return " | ".join(stated) if stated else _other_values(results)
+        return [part for part in (accuracy, ratio) if part]
+    is_review = record.get("source") == "review"
+    figures = [
+        f"{text}{_basis(name, record) if is_review else ''}"
+        for name, show in _MONEY.items()
+        if name in results and (text := show(results[name]))
+    ]
+    stated = [*figures, *([ratio] if ratio else [])]
+    return stated or _other_values(results)
+
+
+def _basis(name: str, record: Mapping[str, Any]) -> str:
+    """What stands behind a review's figure: its n where it has one, and that it is noisy."""
+    results = part_of(record, "results")
+    n = _number(results.get("total_trades", results.get("evaluated")))
+    noisy = ", noisy" if n and n < _NOISY_BELOW else ""
+    if name in ("total_trades", "evaluated"):
+        return noisy
+    if name == "win_rate" and n is not None:
+        return f" of {n:,.0f}{noisy}"
+    if name == "vs_inaction" and n is not None:
+        return f" by {n:,.0f} closed{noisy}"
+    days = _days(record)
+    if name == "max_drawdown" and days is not None:
+        return f" ({days:.0f} days{', noisy' if days < _NOISY_BELOW else ''})"
+    return ""
 
 
 def _accuracy(results: Mapping[str, Any]) -> str | None:
@@ -272,7 +304,9 @@ def _share(words: str) -> Callable[[Any], str | None]:
 def _count(words: str) -> Callable[[Any], str | None]:
     def show(value: Any) -> str | None:
         number = _number(value)
-        return None if number is None else f"{number:,.0f} {words}"
+        return (
+            None if number is None else f"{number:,.0f} {words.removesuffix('s') if number == 1 else words}"
+        )
 
     return show
 

@@ -109,11 +109,17 @@ def test_the_prompt_is_a_brief_of_rules_lessons_drawdown_and_what_is_open(fleet:
     assert len(fleet("experiments", "prompt", "--agent", "ada", "--full").out) > len(text)
 
 
-def test_no_ratio_of_a_few_days_goes_into_a_prompt_without_being_called_noisy(fleet: Retro) -> None:
+def test_no_ratio_of_a_few_days_goes_into_a_prompt_and_what_rests_on_few_is_called_noisy(
+    fleet: Retro,
+) -> None:
+    """Five weeks and an epoch of thirty days have a ratio on file; the epoch's alone is stated, with its error."""
+    records = fleet("experiments", "--agent", "ada", "--json").data
+    assert sum("sharpe_ratio" in record["results"] for record in records) > 4
     full = fleet("experiments", "prompt", "--agent", "ada", "--full").out
-    ratios = re.findall(r"Sharpe \S+ \((\d+) days(, noisy)?\)", full)
-    assert len(ratios) == full.count("Sharpe ") >= 4
-    assert all(noisy or int(days) >= 30 for days, noisy in ratios)
+    ratios = re.findall(r"Sharpe \S+ \((\d+) days, standard error \d+\.\d\d\)", full)
+    assert ratios == ["30"]
+    assert full.count("Sharpe ") == 1
     brief = fleet("experiments", "prompt", "--agent", "ada").out
-    assert all("noisy" in line for line in brief.split("\n") if "trades |" in line)
-    assert "overfit" not in full
+    lines = [line for line in brief.split("\n") if "% won of " in line]
+    assert len(lines) >= 2
+    assert all(" trades, noisy | " in line and "max drawdown (" in line for line in lines)

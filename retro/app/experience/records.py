@@ -163,6 +163,7 @@ def _review(report: RetrospectiveReport) -> dict[str, Any]:
             total_trades=len(closed),
             win_rate=wins / len(closed) if closed else None,
             sharpe_ratio=report.risk.sharpe,
+            sharpe_standard_error=report.risk.sharpe_standard_error,
             daily_returns=None if report.risk.sharpe is None else report.risk.days,
             max_drawdown=report.risk.max_drawdown,
             inaction_superiority_rate=report.effectiveness.inaction_superiority_rate,
@@ -280,6 +281,8 @@ def _claim(report: RetrospectiveReport, rows: Sequence[HeuristicReport], whole: 
             period_n=row.evaluated_count,
             unit=report.base_currency,
             one_outcome=True if rests_on_one_outcome(row) else None,
+            open_count=row.open_count or None,
+            open_pnl=row.open_pnl if row.open_count else None,
         ),
     )
 

@@ -15,6 +15,7 @@ from retro.store.facts import agents
 # isort: split
 from memory.records import brief
 from memory.records.brief import LONGEST
+from memory.records.prompt import printable_line
 
 if TYPE_CHECKING:
     from memory import Lesson, State
@@ -86,7 +87,10 @@ def _streak(state: State) -> str:
 def _sentence(lesson: Lesson, currency: str) -> str:
     """`t-2 long ETH/USDC, 2026-03-04: -61.00 USDC; 61.00 USDC worse than doing nothing; best exit 20.00 USDC better`."""
     unit = {"usd": currency, "r": "R", "bps": "bps"}[lesson.unit]
-    words = " ".join(text for text in (lesson.episode, lesson.direction, lesson.symbol) if text)
+    # a long name is cut here: nothing that follows it ever is
+    words = printable_line(
+        " ".join(text for text in (lesson.episode, lesson.direction, lesson.symbol) if text), 60
+    )
     parts = []
     if lesson.pnl is not None:
         parts.append(_amount(f"{lesson.pnl:+,.2f}", currency))
