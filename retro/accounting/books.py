@@ -199,7 +199,7 @@ def _check_closure(books: DailyBooks, turnover: Sequence[float], wallet_values: 
 
     Rounding grows with what passed through the day and with what is held at its ends, not with the result.
     """
-    held = [
+    sizes = [
         abs(worth)
         + sum(abs(column[i].value) + abs(column[i].pnl - column[i].value) for column in books.states.values())
         for i, worth in enumerate(wallet_values)
@@ -207,7 +207,7 @@ def _check_closure(books: DailyBooks, turnover: Sequence[float], wallet_values: 
     for i, day in enumerate(books.days):
         booked = signed_sum(day)
         moved = books.equity[i + 1] - books.equity[i] - books.flows[i]
-        size = held[i] + held[i + 1] + turnover[i] + sum(abs(amount) for amount in day.values())
+        size = sizes[i] + sizes[i + 1] + turnover[i] + sum(abs(amount) for amount in day.values())
         if not agree(booked, moved, size):
             invariant(
                 holds=False,

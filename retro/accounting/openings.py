@@ -59,8 +59,8 @@ def _deposits(fact: Fact) -> bool:
 
 
 def _says(snapshot: Snapshot) -> bool:
-    told = (snapshot.holdings, snapshot.claimable or {}, snapshot.debt or {})
-    return any(any(quantities.values()) for quantities in told)
+    parts = (snapshot.holdings, snapshot.claimable or {}, snapshot.debt or {})
+    return any(any(quantities.values()) for quantities in parts)
 
 
 def _deposit(position: Position, at: int, asset: str, quantity: Decimal) -> Flow:
@@ -93,12 +93,12 @@ class ImpliedDeposits:
         """Whether deposits of one instant are of just what was implied, asset by asset; they are then undecided."""
         if not self._unnamed or any(flow.id.startswith(f"{self._position.id}~") for flow in deposits):
             return False
-        told: dict[str, Decimal] = {}
+        sums: dict[str, Decimal] = {}
         for flow in deposits:
-            told[flow.asset] = told.get(flow.asset, Decimal(0)) + flow.quantity
-        if any(abs(self._unnamed.get(asset, Decimal(0)) - q) > _SAME * q for asset, q in told.items()):
+            sums[flow.asset] = sums.get(flow.asset, Decimal(0)) + flow.quantity
+        if any(abs(self._unnamed.get(asset, Decimal(0)) - q) > _SAME * q for asset, q in sums.items()):
             return False
-        for asset in told:
+        for asset in sums:
             self._undecided[asset] = self._unnamed.pop(asset)
         return True
 

@@ -142,12 +142,12 @@ class StatePoint:
 
     def priced_from(self, prices: Prices, since: int) -> int:
         """From when on everything held has a mark of `since` or later; what has none is noted."""
-        held = [
+        assets = [
             asset for part in (self.principal, self.claims) for asset, quantity in part.items() if quantity
         ]
         if self.pool is not None:
-            held = [self.pool.token0, self.pool.token1, *held]
-        begins = {asset: prices.priced_from(asset, since) for asset in held}
+            assets = [self.pool.token0, self.pool.token1, *assets]
+        begins = {asset: prices.priced_from(asset, since) for asset in assets}
         for asset in sorted(asset for asset, at in begins.items() if at == FOREVER):
             prices.miss(asset)
         return max(begins.values(), default=-FOREVER)
@@ -223,12 +223,12 @@ class PositionHistory:
     @property
     def symbols(self) -> set[str]:
         """Everything it ever held."""
-        held: set[str] = set()
+        symbols: set[str] = set()
         for knot in self.knots:
-            held.update(knot.principal, knot.claims)
+            symbols.update(knot.principal, knot.claims)
             if knot.pool is not None:
-                held |= {knot.pool.token0, knot.pool.token1}
-        return held
+                symbols |= {knot.pool.token0, knot.pool.token1}
+        return symbols
 
     @property
     def sign(self) -> float:

@@ -103,12 +103,12 @@ class Wallet:
 
     def value(self, at: int, prices: Prices) -> float:
         """Worth in base currency."""
-        held = [
+        worths = [
             float(book.quantity) * prices.price(asset, at)
             for asset, book in self.assets.items()
             if book.quantity
         ]
-        return fsum([self.cash, *held])
+        return fsum([self.cash, *worths])
 
     def unrealized(self, at: int, prices: Prices) -> float:
         """Worth of the other assets above what they cost."""
@@ -186,9 +186,9 @@ class Wallet:
         """
         if fact.balances is None:
             return
-        shown = [(asset, q) for asset, q in sorted(self.sold.items()) if q > 0 and fact.balances.get(asset)]
-        coins = inside(fact.at) if shown else {}
-        for asset, quantity in shown:
+        counted = [(asset, q) for asset, q in sorted(self.sold.items()) if q > 0 and fact.balances.get(asset)]
+        coins = inside(fact.at) if counted else {}
+        for asset, quantity in counted:
             stated, book = fact.balances[asset], self.assets.get(asset)
             beyond = stated - (Decimal(0) if book is None else book.quantity) - coins.get(asset, Decimal(0))
             stayed = min(quantity, beyond)

@@ -87,13 +87,13 @@ def mark_instants(
     symbols |= {asset for asset, book in wallet.assets.items() if book.quantity}
     symbols |= {effect.asset for track in tracks.values() for effect in track.effects}
     symbols |= {fact.asset for fact in facts if isinstance(fact, External | Flow) and fact.asset}
-    found = [np.empty(0, dtype=np.int64)]
+    instants = [np.empty(0, dtype=np.int64)]
     for symbol in sorted(symbols - {prices.base_currency}):
         times = prices.line(symbol).t
-        found.append(
+        instants.append(
             times[np.searchsorted(times, start, side="right") : np.searchsorted(times, end, side="right")]
         )
-    times = np.unique(np.concatenate(found))
+    times = np.unique(np.concatenate(instants))
     return times[np.diff(times // HOUR, append=np.iinfo(np.int64).max) > 0]
 
 

@@ -126,14 +126,14 @@ def _levels(inputs: Inputs, start: int, end: int) -> _Levels:
     for flow in books.external:
         if start <= flow.at < end:
             by_instant.setdefault(flow.at, []).append(flow.value)
-    known = {at: books.equity[k] - books.unbelieved[k] for k, at in enumerate(books.boundaries)}
-    apart = np.array([at for at in by_instant if at not in known], dtype=np.int64)
+    levels = {at: books.equity[k] - books.unbelieved[k] for k, at in enumerate(books.boundaries)}
+    apart = np.array([at for at in by_instant if at not in levels], dtype=np.int64)
     worth = books.worth[np.searchsorted(books.instants, apart)]
-    known |= dict(zip(apart.tolist(), worth.tolist(), strict=True))
+    levels |= dict(zip(apart.tolist(), worth.tolist(), strict=True))
     at = np.array(sorted({*by_instant, *books.boundaries[i : j + 1]}), dtype=np.int64)
     return _Levels(
         at,
-        np.array([known[t] for t in at.tolist()]),
+        np.array([levels[t] for t in at.tolist()]),
         np.array([fsum(by_instant.get(t, ())) for t in at.tolist()]),
         np.searchsorted(at, books.boundaries[i : j + 1]),
     )
@@ -171,8 +171,8 @@ def _money_weighted(inputs: Inputs) -> float | None:
     if not funded.size or funded[0] == len(levels.at) - 1:
         return None
     at, level, flow = (column[funded[0] :] for column in levels[:3])
-    left = (at[-1] - at) / (at[-1] - at[0])
-    return kernel_returns.modified_dietz(float(level[0]), float(level[-1]), flow, left)
+    remainder = (at[-1] - at) / (at[-1] - at[0])
+    return kernel_returns.modified_dietz(float(level[0]), float(level[-1]), flow, remainder)
 
 
 def risk_of(inputs: Inputs) -> Risk:
@@ -215,9 +215,9 @@ class _Whole(NamedTuple):
 
 def _whole_period(inputs: Inputs, daily: NDArray[np.float64]) -> _Whole:
     """What the period returned, by time and by money, and its deepest fall at any mark."""
-    shown = daily[np.isfinite(daily)]
+    returned = daily[np.isfinite(daily)]
     reasons: dict[str, str] = {}
-    time_weighted = kernel_returns.compounded(shown) if len(shown) else None
+    time_weighted = kernel_returns.compounded(returned) if len(returned) else None
     fall = _marked_drawdown(inputs)
     if fall is None or time_weighted is None:
         reasons |= dict.fromkeys(("time_weighted_return", "max_drawdown_marked"), "no day began with money")
@@ -231,8 +231,8 @@ def _whole_period(inputs: Inputs, daily: NDArray[np.float64]) -> _Whole:
         "money_weighted_return": by_money,
         "max_drawdown_marked": None if time_weighted is None else fall,
     }
-    missing = int(len(daily) - len(shown))
-    if missing and len(shown):
+    missing = int(len(daily) - len(returned))
+    if missing and len(returned):
         reasons["days"] = (
             f"{missing} of {len(daily)} days have no return: no money was there, a stretch between the owner's flows"
             " began at 0 or below, or nothing moved while an open position had no price"

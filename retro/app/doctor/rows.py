@@ -23,12 +23,12 @@ def rows(house: Installation) -> Iterator[Check]:
     if house.store is None:
         return
     with house.store.read() as conn:
-        found = list(islice(chain(damage.facts(conn), damage.blocks(conn)), _SHOWN + 1))
-    for error in found[:_SHOWN]:
+        damaged = list(islice(chain(damage.facts(conn), damage.blocks(conn)), _SHOWN + 1))
+    for error in damaged[:_SHOWN]:
         yield broken("rows", str(error))
-    if len(found) > _SHOWN:
+    if len(damaged) > _SHOWN:
         yield broken("rows", "and there are more")
-    if not found:
+    if not damaged:
         yield ok("rows", "every stored fact and mark can be read")
 
 

@@ -96,15 +96,15 @@ def lock(house: Installation) -> Iterator[Check]:
 def _holder(path: Path) -> str | None:
     """Who holds the lock, asked of the kernel: to try the lock would be in the way of a service that starts."""
     try:
-        there = path.stat()
+        file = path.stat()
         rows = [line.split() for line in _LOCKS.read_text().splitlines()]
     except OSError:
         return None
     # an inode is one file of its device alone; the kernel writes MAJOR:MINOR:INODE, the device in hexadecimal
-    device = f"{os.major(there.st_dev):02x}:{os.minor(there.st_dev):02x}"
+    device = f"{os.major(file.st_dev):02x}:{os.minor(file.st_dev):02x}"
     for row in rows:
         place, _, inode = row[5].rpartition(":")
-        if row[1] == "FLOCK" and inode == str(there.st_ino) and (place == device or _has_open(row[4], there)):
+        if row[1] == "FLOCK" and inode == str(file.st_ino) and (place == device or _has_open(row[4], file)):
             return row[4]
     return None
 
@@ -126,8 +126,8 @@ def schedule(house: Installation) -> Iterator[Check]:
     grids: list[tuple[int | None, ZoneInfo, int]] = [(None, tz, days)]
     if house.store is not None:
         with house.store.read() as conn:
-            known = [agent for agent in agents.agents(conn) if agent.first_at is not None]
-        grids = [(agent.first_at, *_grid(agent, tz, days)) for agent in known] or grids
+            living = [agent for agent in agents.agents(conn) if agent.first_at is not None]
+        grids = [(agent.first_at, *_grid(agent, tz, days)) for agent in living] or grids
     for kind in policy_of(house.config).periods:
         ends = [
             (period_at(kind, house.now, own, birth=birth or 0, epoch_days=length).end, own)

@@ -93,7 +93,7 @@ def send_all(bench: WorkContext, tally: PassSummary) -> None:
     """Send what can be sent now: what stands alone first, then what was gathered, one message a recipient."""
     if not _fail_unroutable(bench, tally):
         return
-    seen = _Pass()
+    progress = _Pass()
     for digest in (False, True):
         while not bench.stopping():
             bench.beat()
@@ -101,9 +101,9 @@ def send_all(bench: WorkContext, tally: PassSummary) -> None:
             if not letters:
                 break
             messages = [letters] if digest else [[letter] for letter in letters]
-            outcomes = [(message, _send(bench, message, seen.sent_leases)) for message in messages]
-            _record_outcomes(bench, outcomes, tally, seen)
-    tally.unreached += len(seen.missed - seen.reached)
+            outcomes = [(message, _send(bench, message, progress.sent_leases)) for message in messages]
+            _record_outcomes(bench, outcomes, tally, progress)
+    tally.unreached += len(progress.missed - progress.reached)
 
 
 def _take(bench: WorkContext, *, digest: bool) -> list[Delivery]:
@@ -153,14 +153,14 @@ def _record_outcomes(
     bench: WorkContext,
     sent: Sequence[tuple[list[Delivery], Outcome]],
     tally: PassSummary,
-    seen: _Pass,
+    progress: _Pass,
 ) -> None:
     """Record what became of messages, in one transaction unless one of them is not ours any more, and say it."""
     now = bench.clock()
-    fates = [(letters, *_next_state(bench, letters, outcome, now, seen)) for letters, outcome in sent]
-    open_doors = {_door_of(letters[-1]) for letters, state, _, _ in fates if state == "sent"} - seen.woken
-    seen.woken |= open_doors
-    tried = {lease.key for lease in seen.sent_leases} if open_doors else ()
+    fates = [(letters, *_next_state(bench, letters, outcome, now, progress)) for letters, outcome in sent]
+    open_doors = {_door_of(letters[-1]) for letters, state, _, _ in fates if state == "sent"} - progress.woken
+    progress.woken |= open_doors
+    tried = {lease.key for lease in progress.sent_leases} if open_doors else ()
     try:
         with bench.store.write() as conn:
             for door in sorted(open_doors):
@@ -172,13 +172,13 @@ def _record_outcomes(
             bench.log("letter_lost", level="warning", review=sent[0][0][-1].review_id, reason=str(error))
             return
         for message in sent:
-            _record_outcomes(bench, [message], tally, seen)
+            _record_outcomes(bench, [message], tally, progress)
         return
     for letters, state, level, values in fates:
         tally.sent += len(letters) * (state == "sent")
         tally.refused += len(letters) * (state == "failed")
         tally.postponed += len(letters) * (state == "pending")
-        (seen.reached if state == "sent" else seen.missed).add(letters[-1].channel)
+        (progress.reached if state == "sent" else progress.missed).add(letters[-1].channel)
         event = {"sent": "letter_sent", "failed": "letter_failed", "pending": "letter_postponed"}[state]
         head, why = letters[-1], {"reason": values["reason"]} if "reason" in values else {}
         named = {"agent": head.agent, "review": head.review_id, "channel": head.channel}
@@ -186,7 +186,7 @@ def _record_outcomes(
 
 
 def _next_state(
-    bench: WorkContext, letters: Sequence[Delivery], outcome: Outcome, now: int, seen: _Pass
+    bench: WorkContext, letters: Sequence[Delivery], outcome: Outcome, now: int, progress: _Pass
 ) -> tuple[str, str, dict[str, object]]:
     """The state of letters after an outcome, how loudly that is said, and what is noted with it."""
     head = letters[-1]
@@ -197,9 +197,9 @@ def _next_state(
     if isinstance(outcome, Rejected) or (waited >= _GIVEN_UP_AFTER and head.attempts >= _TRIED):
         return "failed", "error", {"reason": reason}
     wait = backoff(head.attempts, bench.rng)
-    if _door_of(head) not in seen.tried:  # the one that asks whether the channel is there again
+    if _door_of(head) not in progress.tried:  # the one that asks whether the channel is there again
         wait = min(wait, round(bench.config.service.knock_seconds * SECOND / 2))
-    seen.tried.add(_door_of(head))
+    progress.tried.add(_door_of(head))
     asked_until = None
     if outcome.after_s is not None:
         wait = max(wait, min(round(outcome.after_s * SECOND), 6 * LONGEST_WAIT))

@@ -210,14 +210,14 @@ def refresh(store: Store, names: Iterable[str], settings_for: Callable[[Agent], 
                 )  # with a K that no other writer has moved
 
 
-def _tell_of(conn: Connection, batch: Batch, source: str, known: frozenset[str]) -> frozenset[str]:
+def _tell_of(conn: Connection, batch: Batch, source: str, noted: frozenset[str]) -> frozenset[str]:
     """Note whom a source tells of; all of them so far."""
     names = {row.agent for row in batch.rows} | {
         series.agent for series in batch.marks if series.agent is not None
     }
     names |= batch.as_of.keys() | batch.origin.keys()
-    faults.tell_of(conn, source, names - known)
-    return known | names
+    faults.tell_of(conn, source, names - noted)
+    return noted | names
 
 
 def _clear_place(conn: Connection, batch: Batch, done: Ingested, dates: _Dates) -> int:

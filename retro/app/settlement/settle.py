@@ -236,12 +236,12 @@ def _wallet_prices(
     effects: Iterable[tuple[str, Effect]],
 ) -> Prices:
     """The prices of everything that was in the wallet at the start or came into it since."""
-    held = start.wallet.assets
+    balances = start.wallet.assets
     received = {effect.asset for _, effect in effects}
-    assets = {*symbols_of(facts), *held, *received}
+    assets = {*symbols_of(facts), *balances, *received}
     reach = MarkReach(start.at, FOREVER, known_until(agent))
     prices = load_prices(conn, agent.name, settings, assets, reach)
-    demand = PriceDemand(facts, held, start.at, received)
+    demand = PriceDemand(facts, balances, start.at, received)
     price_by_fills(conn, agent.name, settings, prices, assets, demand, reach, FOREVER)
     return prices
 

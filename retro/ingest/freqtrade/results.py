@@ -116,8 +116,8 @@ def run_of(backtest: Fields) -> str:
     """
     digest = hashlib.sha256()
     for trade in backtest["trades"]:
-        told = [trade.get(name) for name in _TELLING] if isinstance(trade, dict) else None
-        digest.update(json.dumps(told, default=str).encode())
+        fields = [trade.get(name) for name in _TELLING] if isinstance(trade, dict) else None
+        digest.update(json.dumps(fields, default=str).encode())
     return digest.hexdigest()[:16]
 
 

@@ -42,9 +42,9 @@ def facts(conn: Connection, *conditions: ColumnElement[bool]) -> Iterator[Damage
             try:
                 decode(body, at)
             except UNREADABLE as error:
-                what = f"{kind} {id_[:_SHOWN]!r} of agent {name}"
+                row = f"{kind} {id_[:_SHOWN]!r} of agent {name}"
                 yield DamagedRowError(
-                    f"table events: {what} cannot be read ({str(error)[:_SHOWN]}); {_REMEDY}"
+                    f"table events: {row} cannot be read ({str(error)[:_SHOWN]}); {_REMEDY}"
                 )
 
 
@@ -63,5 +63,5 @@ def blocks(conn: Connection, *conditions: ColumnElement[bool]) -> Iterator[Damag
                     raise ValueError("its instants are in no order or of another day")
             except UNREADABLE as error:
                 whose = f"agent {owner}" if owner else "all agents"
-                what = f"the marks of {instrument[:_SHOWN]} on {format_instant(day * DAY)[:10]}, of {whose},"
-                yield DamagedRowError(f"table mark_blocks: {what} cannot be read ({error}); {_REMEDY}")
+                row = f"the marks of {instrument[:_SHOWN]} on {format_instant(day * DAY)[:10]}, of {whose},"
+                yield DamagedRowError(f"table mark_blocks: {row} cannot be read ({error}); {_REMEDY}")

@@ -309,8 +309,8 @@ def _columns(
     try:
         return unpack(blocks[::-1] if newest_first else blocks)
     except ValueError as error:
-        shown = query.whereclause
-        raise next(damage.blocks(conn, *([] if shown is None else [shown])), error) from error
+        condition = query.whereclause
+        raise next(damage.blocks(conn, *([] if condition is None else [condition])), error) from error
 
 
 def _mark(columns: MarkColumns, place: int) -> tuple[int, float] | None:

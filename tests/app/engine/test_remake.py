@@ -19,16 +19,24 @@ from tests.worlds.service_world import MONDAY, Recorder, World, life
 WEEK = "bot.weekly.2026-W10"
 
 
+def first_week(store: Store, folder: Path, *mailboxes: str) -> World:
+    """A world in the night after its first week, whose reviews are owed and not made."""
+    world = World(
+        store, folder, mail=Recorder(to=mailboxes) if mailboxes else Recorder(), files=not mailboxes
+    )
+    world.clock.set(MONDAY + HOUR)
+    world.tell(life(9)[:1])
+    world.owe()
+    world.clock.set(MONDAY + 8 * DAY + 2 * HOUR)
+    world.tell(life(8))
+    return world
+
+
 @pytest.fixture
 def world(store: Store, tmp_path: Path) -> World:
-    made = World(store, tmp_path, mail=Recorder(), files=True)
-    made.clock.set(MONDAY + HOUR)
-    made.tell(life(9)[:1])
-    made.owe()
-    made.clock.set(MONDAY + 8 * DAY + 2 * HOUR)
-    made.tell(life(8))
-    made.knock()
-    return made
+    world = first_week(store, tmp_path)
+    world.knock()
+    return world
 
 
 def remade(world: World, name: str) -> None:
@@ -94,12 +102,7 @@ def answering(world: World, answer: Callable[[Message], Outcome]) -> list[Messag
 def test_after_the_mail_server_is_mended_every_letter_goes_at_the_next_knock(
     store: Store, tmp_path: Path
 ) -> None:
-    world = World(store, tmp_path, mail=Recorder(to=("ada@example.org", "bob@example.org")))
-    world.clock.set(MONDAY + HOUR)
-    world.tell(life(9)[:1])
-    world.owe()
-    world.clock.set(MONDAY + 8 * DAY + 2 * HOUR)
-    world.tell(life(8))
+    world = first_week(store, tmp_path, "ada@example.org", "bob@example.org")
     got = answering(world, lambda _: Retry("connection refused"))
     for _ in range(12):
         world.knock()
@@ -119,12 +122,7 @@ def test_after_the_mail_server_is_mended_every_letter_goes_at_the_next_knock(
 def test_while_it_is_away_a_knock_asks_once_and_does_not_try_every_letter(
     store: Store, tmp_path: Path
 ) -> None:
-    world = World(store, tmp_path, mail=Recorder(to=tuple(f"p{n}@example.org" for n in range(9))))
-    world.clock.set(MONDAY + HOUR)
-    world.tell(life(9)[:1])
-    world.owe()
-    world.clock.set(MONDAY + 8 * DAY + 2 * HOUR)
-    world.tell(life(8))
+    world = first_week(store, tmp_path, *(f"p{n}@example.org" for n in range(9)))
     got = answering(world, lambda _: Retry("connection refused"))
     for _ in range(90):
         world.knock()
@@ -135,12 +133,7 @@ def test_while_it_is_away_a_knock_asks_once_and_does_not_try_every_letter(
 
 
 def test_who_named_a_time_is_not_woken_by_the_letters_of_others(store: Store, tmp_path: Path) -> None:
-    world = World(store, tmp_path, mail=Recorder(to=("ada@example.org", "bob@example.org")))
-    world.clock.set(MONDAY + HOUR)
-    world.tell(life(9)[:1])
-    world.owe()
-    world.clock.set(MONDAY + 8 * DAY + 2 * HOUR)
-    world.tell(life(8))
+    world = first_week(store, tmp_path, "ada@example.org", "bob@example.org")
     answering(world, lambda m: Retry("421 in an hour", 3600.0) if m.recipient.startswith("ada") else Sent())
     world.knock()
     got = answering(world, lambda _: Sent())

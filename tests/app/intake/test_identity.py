@@ -31,6 +31,12 @@ def bot(path: Path, price: float, hour: int, **changes: Any) -> Path:
     return write(path, [Trade(orders, fee=0.0, **changes)])
 
 
+def read_by_hand(world: World, path: Path, *, in_place: bool) -> None:
+    """As `retro ingest freqtrade` reads a database, `in_place` with --replace-source."""
+    now, terms = world.clock(), IngestTerms(dated=True, in_place=in_place)
+    ingest(world.store, str(path), read(path, now=now), world.settings_for, terms, now=now)
+
+
 def test_a_second_bot_is_a_fault_of_its_source_alone(world: World) -> None:
     paths = [
         bot(world.folder / "one.sqlite", 110.0, 9),
@@ -68,19 +74,9 @@ def test_stored_reviews_of_what_was_replaced_are_made_anew_and_nothing_parks(wor
     world.clock.set(MONDAY + DAY + 2 * HOUR)
     assert world.knock().clean
     world.clock.advance(600)
-    now = world.clock()
     with pytest.raises(OtherBotError):
-        ingest(
-            world.store, str(two), read(two, now=now), world.settings_for, IngestTerms(dated=True), now=now
-        )
-    ingest(
-        world.store,
-        str(two),
-        read(two, now=now),
-        world.settings_for,
-        IngestTerms(dated=True, in_place=True),
-        now=now,
-    )
+        read_by_hand(world, two, in_place=False)
+    read_by_hand(world, two, in_place=True)
     source["path"] = str(two)
     assert world.knock().clean
     assert world.document("Sample.position.ft-1").final_pnl == -10
@@ -95,15 +91,7 @@ def test_a_review_of_a_trade_that_the_other_bot_never_made_does_not_park(world: 
     world.configuration = {"source": [{"kind": "freqtrade", "path": str(one)}]}
     world.clock.set(MONDAY + DAY + 2 * HOUR)
     assert world.knock().clean
-    now = world.clock()
-    ingest(
-        world.store,
-        str(two),
-        read(two, now=now),
-        world.settings_for,
-        IngestTerms(dated=True, in_place=True),
-        now=now,
-    )
+    read_by_hand(world, two, in_place=True)
     world.configuration = {"source": [{"kind": "freqtrade", "path": str(two)}]}
     world.clock.advance(600)
     assert world.knock().clean

@@ -19,13 +19,13 @@ Act = Callable[[World], None]
 def fee_of(world: World, asset: str, side: str, quantity: Decimal, worth: float) -> dict[str, Any]:
     """A fee of a tenth of a percent in whatever asset, or a rebate."""
     rate = world.rng.choice((0.001, 0.001, -0.0003))
-    way = world.rng.choice(("quote", "quote", "third", "base", "none"))
-    if way == "none":
+    form = world.rng.choice(("quote", "quote", "third", "base", "none"))
+    if form == "none":
         return {}
-    if way == "third":
+    if form == "third":
         coin = world.rng.choice(("BNB", "GNO"))
         return {"fee": world.quantity(coin, worth) * Decimal(str(rate)), "fee_asset": coin}
-    if way == "base" and (side == "buy" or world.chance(0.3)):
+    if form == "base" and (side == "buy" or world.chance(0.3)):
         return {"fee": quantity * Decimal(str(rate)), "fee_asset": asset}
     return {"fee": Decimal(f"{worth * rate:.6f}"), "fee_asset": world.base}
 
@@ -90,20 +90,20 @@ def change(world: World) -> None:
         enter(world)
         return
     name = world.rng.choice(names)
-    held = world.inside(name).quantity
-    if not held:
+    quantity = world.inside(name).quantity
+    if not quantity:
         return
     asset = world.position_of(name)["instrument"].partition("/")[0]
-    way = world.rng.choice(("more", "less", "all", "all", "flip"))
-    grow, shrink = ("buy", "sell") if held > 0 else ("sell", "buy")
-    if way == "more":
+    move = world.rng.choice(("more", "less", "all", "all", "flip"))
+    grow, shrink = ("buy", "sell") if quantity > 0 else ("sell", "buy")
+    if move == "more":
         fill(world, name, grow, world.quantity(asset, world.rng.uniform(20, 1000)))
-    elif way == "less":
-        fill(world, name, shrink, abs(held) * Decimal(world.rng.randint(1, 9)) / 10)
-    elif way == "flip" and world.position_of(name)["kind"] == "perp":
-        fill(world, name, shrink, abs(held) + world.quantity(asset, world.rng.uniform(20, 1000)))
+    elif move == "less":
+        fill(world, name, shrink, abs(quantity) * Decimal(world.rng.randint(1, 9)) / 10)
+    elif move == "flip" and world.position_of(name)["kind"] == "perp":
+        fill(world, name, shrink, abs(quantity) + world.quantity(asset, world.rng.uniform(20, 1000)))
     else:
-        leave(world, name, shrink, abs(held))
+        leave(world, name, shrink, abs(quantity))
 
 
 def leave(world: World, name: str, side: str, quantity: Decimal) -> None:
@@ -198,7 +198,7 @@ def state(world: World) -> None:
     if world.chance(0.5):
         world.tell("equity", value=Decimal(f"{ledger.equity(world.now) + off:.6f}"))
         return
-    held = dict(ledger.wallet(world.now))
+    balances = dict(ledger.wallet(world.now))
     for position in ledger.positions.values():
         inside = position.inside
         for asset, quantity in [*inside.held(world.market, world.now).items(), *inside.claims.items()]:
@@ -206,9 +206,9 @@ def state(world: World) -> None:
             if asset == position.position["instrument"] and position.position["kind"] == "perp":
                 # it holds no coin: what it is worth is money
                 symbol, amount = world.base, quantity * world.market.price(symbol, world.now)
-            held[symbol] = held.get(symbol, Decimal(0)) + amount
-    held[world.base] = held.get(world.base, Decimal(0)) + off
-    world.tell("equity", balances={a: round(q, 12) for a, q in held.items() if q >= 0})
+            balances[symbol] = balances.get(symbol, Decimal(0)) + amount
+    balances[world.base] = balances.get(world.base, Decimal(0)) + off
+    world.tell("equity", balances={a: round(q, 12) for a, q in balances.items() if q >= 0})
 
 
 ACTS: dict[str, tuple[Act, ...]] = {
@@ -225,14 +225,14 @@ ACTS: dict[str, tuple[Act, ...]] = {
 
 def open_wallet(world: World) -> None:
     """How its money is known: by balances, by worth, by both, by configuration, or not at all."""
-    way = world.rng.choice(("balances", "balances", "balances", "both", "value", "capital", "unknown"))
+    form = world.rng.choice(("balances", "balances", "balances", "both", "value", "capital", "unknown"))
     balances = {world.base: Decimal(20000), "ETH": Decimal("1.5"), "BNB": Decimal("0.05")}
-    if way in {"balances", "both"}:
-        value = Decimal(26000) if way == "both" else None
+    if form in {"balances", "both"}:
+        value = Decimal(26000) if form == "both" else None
         world.tell("equity", balances=balances, value=value)
-    elif way == "value":
+    elif form == "value":
         world.tell("equity", value=Decimal(20000))
-    elif way == "capital":
+    elif form == "capital":
         world.facts.capital = "15000"
 
 

@@ -36,22 +36,22 @@ def go_on(world: World, name: str, accruals: tuple[str, ...]) -> None:
     """Accruals, more of it, some of it out, all of it out with or without an exit."""
     asset = world.position_of(name)["instrument"]
     inside = world.inside(name)
-    held = inside.principal.get(asset, ZERO) + inside.claims.get(asset, ZERO)
-    way = world.rng.choice(("accrue", "accrue", "more", "some", "all", "rest"))
-    if way == "accrue" or held <= 0:
+    balance = inside.principal.get(asset, ZERO) + inside.claims.get(asset, ZERO)
+    act = world.rng.choice(("accrue", "accrue", "more", "some", "all", "rest"))
+    if act == "accrue" or balance <= 0:
         kind = world.rng.choice(accruals)
         quantity = world.quantity(asset, world.rng.uniform(0.2, 6))
         world.tell("flow", position=name, kind=kind, asset=asset, quantity=quantity)
-    elif way == "more":
+    elif act == "more":
         quantity = world.quantity(asset, world.rng.uniform(10, 500))
         world.tell("flow", position=name, kind="deposit", asset=asset, quantity=quantity)
-    elif way == "rest":
+    elif act == "rest":
         world.tell("exit", position=name, reason="over")
     else:
         kept = world.rng.choice((None, None, True, False))
-        quantity = held if way == "all" else share_of(world, held)
+        quantity = balance if act == "all" else share_of(world, balance)
         world.tell("flow", position=name, kind="withdrawal", asset=asset, quantity=quantity, kept=kept)
-        if way == "all" and world.chance(0.6):
+        if act == "all" and world.chance(0.6):
             world.tell("exit", position=name, reason="over")
 
 
@@ -114,25 +114,25 @@ def lend_by_state(world: World) -> None:
     name = world.rng.choice(names)
     asset = world.position_of(name)["instrument"]
     inside = world.inside(name)
-    held = inside.principal.get(asset, ZERO)
-    way = world.rng.choice(("grow", "grow", "late", "second", "more", "out"))
+    balance = inside.principal.get(asset, ZERO)
+    act = world.rng.choice(("grow", "grow", "late", "second", "more", "out"))
     deposited = any(
         e.get("kind") == "deposit" and e["position"] == name for e in world.events if "position" in e
     )
-    if way in {"late", "second"} and not deposited:
+    if act in {"late", "second"} and not deposited:
         first = next(e for e in world.events if e["type"] == "snapshot" and e["position"] == name)
         quantity = Decimal(first["holdings"][asset])
         world.tell("flow", position=name, kind="deposit", asset=asset, quantity=quantity)
-        if way == "second":
+        if act == "second":
             world.now += 5 * 10**8
-            world.tell("snapshot", position=name, holdings={asset: held + quantity}, claimable={})
-    elif way == "more":
-        quantity = share_of(world, held)
+            world.tell("snapshot", position=name, holdings={asset: balance + quantity}, claimable={})
+    elif act == "more":
+        quantity = share_of(world, balance)
         world.tell("flow", position=name, kind="deposit", asset=asset, quantity=quantity)
-    elif way == "out":
-        world.tell("flow", position=name, kind="withdrawal", asset=asset, quantity=held)
+    elif act == "out":
+        world.tell("flow", position=name, kind="withdrawal", asset=asset, quantity=balance)
         world.tell("exit", position=name, reason="over")
     else:
-        grown = held * (1 + Decimal(world.rng.randint(-2, 12)) / 10000)
+        grown = balance * (1 + Decimal(world.rng.randint(-2, 12)) / 10000)
         claimed = {asset: world.quantity(asset, 2.0)} if world.chance(0.2) else {}
         world.tell("snapshot", position=name, holdings={asset: round(grown, 12)}, claimable=claimed)

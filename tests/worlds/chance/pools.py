@@ -21,14 +21,14 @@ def pool(world: World) -> None:
         begin(world)
         return
     name = world.rng.choice(names)
-    way = world.rng.choice(("fee", "fee", "claim", "part", "all", "exit"))
-    if way == "fee":
+    act = world.rng.choice(("fee", "fee", "claim", "part", "all", "exit"))
+    if act == "fee":
         earn(world, name)
-    elif way == "claim":
+    elif act == "claim":
         take(world, name, ZERO)
-    elif way == "part":
+    elif act == "part":
         take(world, name, Decimal(world.rng.randint(1, 8)) / 10)
-    elif way == "all":
+    elif act == "all":
         take(world, name, Decimal(1))
         if world.chance(0.6):
             world.tell("exit", position=name, reason="range")
@@ -44,7 +44,7 @@ def begin(world: World) -> None:
     low, high = (None if x is None else round(price * Decimal(str(x)), 2) for x in (lower, upper))
     if lower is None:
         stated /= 20
-    way = world.rng.choice(("liquidity", "bare", "deposits", "states"))
+    form = world.rng.choice(("liquidity", "bare", "deposits", "states"))
     world.tell(
         "position",
         position=name,
@@ -54,15 +54,15 @@ def begin(world: World) -> None:
         token1=world.base,
         lower=low,
         upper=high,
-        liquidity=stated if way in {"liquidity", "bare"} else None,
+        liquidity=stated if form in {"liquidity", "bare"} else None,
     )
-    if way == "bare":
+    if form == "bare":
         return
     x, y = pool_amounts(stated, world.market.price("ETH", world.now) or price, low, high)
     put = {a: q for a, q in (("ETH", round(x, 15)), (world.base, round(y, 12))) if q > 0}
     for asset, quantity in put.items():
         world.tell("flow", position=name, kind="deposit", asset=asset, quantity=quantity)
-    if way == "states":
+    if form == "states":
         world.tell("snapshot", position=name, holdings=put, claimable={})
 
 
@@ -77,16 +77,18 @@ def earn(world: World, name: str) -> None:
         return
     inside = world.inside(name)
     claims = {**inside.claims, asset: inside.claims.get(asset, ZERO) + quantity}
-    held = {a: round(q * Decimal(world.rng.randint(98, 102)) / 100, 12) for a, q in inside.principal.items()}
-    world.tell("snapshot", position=name, holdings=held, claimable=claims)
+    holdings = {
+        a: round(q * Decimal(world.rng.randint(98, 102)) / 100, 12) for a, q in inside.principal.items()
+    }
+    world.tell("snapshot", position=name, holdings=holdings, claimable=claims)
 
 
 def take(world: World, name: str, part: Decimal) -> None:
     """All that can be claimed, and a part of the liquidity; sold, kept, or not said."""
     inside = world.inside(name)
-    held = inside.held(world.market, world.now)
+    balances = inside.held(world.market, world.now)
     out: Balances = {a: q for a, q in inside.claims.items() if q > 0}
-    for asset, quantity in held.items():
+    for asset, quantity in balances.items():
         out[asset] = out.get(asset, ZERO) + round(quantity * part, 15)
     kept = world.rng.choice((None, None, True, False))
     for asset, quantity in out.items():

@@ -218,21 +218,23 @@ def tell_marks(world: World) -> list[MarkSeries]:
         hole = rng.randint(0, 200) * HOUR + first if rng.random() < 0.3 else 0
         times = [at for at in range(begins // HOUR * HOUR, last, step) if not hole <= at < hole + 30 * HOUR]
         prices = [path[(at - world.days[0]) * 4 // HOUR + 192] for at in times]
-        way = rng.choice(("own", "shared", "shared", "both"))
+        owner = rng.choice(("own", "shared", "shared", "both"))
         if "late" in world.without:
             times, prices = every(world, path, first, last, step)
-        if "both" in world.without and way == "both":
-            way = "own"
-        if way != "own":
+        if "both" in world.without and owner == "both":
+            owner = "own"
+        if owner != "own":
             some = [
-                (at, p) for at, p in zip(times, prices, strict=True) if way == "shared" or rng.random() < 0.7
+                (at, p)
+                for at, p in zip(times, prices, strict=True)
+                if owner == "shared" or rng.random() < 0.7
             ]
             t = np.array([at for at, _ in some], np.int64)
             shared.append(MarkSeries(None, f"{asset}/{world.base}", t, np.array([p for _, p in some], float)))
-        if way != "shared":
+        if owner != "shared":
             name = rng.choice(("asset", "instrument"))
             symbol = asset if name == "asset" else f"{asset}/{world.base}"
-            tell_own(world, {name: symbol}, list(zip(times, prices, strict=True)), beside=way == "both")
+            tell_own(world, {name: symbol}, list(zip(times, prices, strict=True)), beside=owner == "both")
     return shared
 
 
