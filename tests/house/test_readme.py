@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 import subprocess
@@ -47,7 +46,7 @@ def steps() -> list[Step]:
 
 
 def user_s_files(place: Path) -> None:
-    """What the README supposes a reader to have: a bot with candles, prices, a fleet."""
+    """What the README says a reader has: a bot with candles, a fleet and its `fleet.toml`. All else must be here."""
     first, last = datetime(2026, 1, 5, tzinfo=UTC), datetime(2026, 1, 12, tzinfo=UTC)
     times = [first + timedelta(hours=h) for h in range(int((last - first) / timedelta(hours=1)))]
     candles = place / "user_data" / "data" / "binance"
@@ -59,16 +58,23 @@ def user_s_files(place: Path) -> None:
         enter_tag="breakout", timeframe=60,
     )  # fmt: skip
     write(place / "tradesv3.sqlite", [bot])
-    with (place / "ETH_USDC-1h.csv").open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["date", "open", "high", "low", "close", "volume"])
-        writer.writerows([at.isoformat(), 2400, 2410, 2390, 2400 + i % 5, 1] for i, at in enumerate(times))
     (place / "fleet").mkdir()
     (place / "fleet" / "harbor-3.jsonl").write_bytes((ROOT / "examples" / "agent.jsonl").read_bytes())
     lately = (datetime.now(UTC) - timedelta(days=3)).date().isoformat()
     (place / "fleet" / "harbor-9.jsonl").write_text(round_trip("p", lately, agent="harbor-9"))
     (fleet,) = re.findall(r"^```toml\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
     (place / "fleet.toml").write_text(fleet)
+
+
+def test_a_reader_needs_no_file_but_those_the_readme_says_they_have(tmp_path: Path) -> None:
+    """A file that only the tests have would hide a command that runs for nobody else."""
+    user_s_files(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "tradesv3.sqlite",
+        "user_data",
+        "fleet",
+        "fleet.toml",
+    }
 
 
 def typed(command: str) -> str:

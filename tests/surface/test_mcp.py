@@ -177,6 +177,42 @@ def test_a_failure_is_an_error_that_says_why(
         store.close()
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments", "sentence"),
+    [
+        ("recall_memories", {"k": 0}, "k must be a whole number from 1 to 1000 (how many), not 0"),
+        ("recall_memories", {"k": "ten"}, 'k must be a whole number from 1 to 1000 (how many), not "ten"'),
+        ("recall_memories", {"agnet": "ada"}, 'there is no argument "agnet"; did you mean agent?'),
+        ("get_review", {"id": 7}, "id must be text (as list_reviews gives it; ID@1 for a revision), not 7"),
+        ("get_review", {}, "id is missing: text (as list_reviews gives it; ID@1 for a revision)"),
+        ("list_reviews", {"cursor": -1}, "cursor must be a whole number from 0 on (where to go on: `next` of the answer before), not -1"),
+        ("recall_memories", {"losses_first": "perhaps"}, 'losses_first must be true or false, not "perhaps"'),
+        ("recall_memories", {"agent": [1]}, "agent must be text or null (the agent's name; needed when there are several), not [1]"),
+        ("recall_memories", {"types": [1]}, "types must be a list (episode, belief, plan), not [1]"),
+        ("list_reviews", {"zzz": "y" * 999}, 'there is no argument "zzz"; it takes agent, state, cursor, detail'),
+    ],
+)  # fmt: skip
+def test_a_wrong_argument_is_one_sentence_that_says_what_is_allowed(
+    home: Path, tool: str, arguments: dict[str, Any], sentence: str
+) -> None:
+    from retro.app.questions.experience import Experience
+    from retro.config import Config
+    from retro.store.database import open_store
+    from retro.surface.mcp.tools import server_of
+
+    store = open_store(str(home / "r.db"))
+    try:
+
+        async def script(client: Client) -> None:
+            result = await client.call_tool(tool, arguments)
+            assert result.is_error
+            assert result.content[0].text == f"{tool}: {sentence}"
+
+        talk(server_of(Experience(store, Config())), script)
+    finally:
+        store.close()
+
+
 def test_it_ends_with_0_when_its_input_ends_and_stdout_carries_the_protocol_only(home: Path) -> None:
     hello = {
         "jsonrpc": "2.0",

@@ -12,7 +12,6 @@ from functools import wraps
 from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Any, Final, ParamSpec
 
-from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field
@@ -24,6 +23,7 @@ from retro.app.questions.episodes import ReflectionQuestion, reflect, remember
 from retro.app.questions.experience import MemoryQuestion
 from retro.errors import RetroError
 from retro.periods import DAY, parse_instant
+from retro.surface.mcp.arguments import ToolServer
 from retro.surface.mcp.items import (
     episode_in_brief,
     experiment_item,
@@ -79,11 +79,9 @@ Situation = Annotated[
 ]
 
 
-def server_of(experience: Experience) -> MCPServer[Any]:
+def server_of(experience: Experience) -> ToolServer:
     """The server, with every tool; reads are marked as such."""
-    server: MCPServer[Any] = MCPServer(
-        "slow-mirror", instructions=_INSTRUCTIONS, version=__version__, log_level="WARNING"
-    )
+    server = ToolServer("slow-mirror", instructions=_INSTRUCTIONS, version=__version__, log_level="WARNING")
     tools = Tools(experience)
     for name in (*READS, *WRITES):
         reads = name in READS
