@@ -39,7 +39,7 @@ QUIET: Final = 26
 """Weeks without a further alarm, after which one no longer stands."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Drift:
     """Where the two detectors stand after the complete weeks of a life.
 
@@ -54,18 +54,18 @@ class Drift:
     how many more until one is.
     """
 
-    detected: bool | None
-    direction: Direction | None
-    start_at: int | None
-    alarm_at: int | None
-    cleared_at: int | None
-    mean_r_before: float | None
-    mean_r_since: float | None
-    clipped: float | None
-    alarms: int | None
+    detected: bool | None = None
+    direction: Direction | None = None
+    start_at: int | None = None
+    alarm_at: int | None = None
+    cleared_at: int | None = None
+    mean_r_before: float | None = None
+    mean_r_since: float | None = None
+    clipped: float | None = None
+    alarms: int | None = None
     weeks: int
-    bets: int
-    weeks_missing: int
+    bets: int = 0
+    weeks_missing: int = 0
 
     @property
     def reason(self) -> str | None:
@@ -114,13 +114,12 @@ def drift(at: Codes, r: Floats, *, until: int) -> Drift:
     sums = [math.fsum(part.tolist()) for part in np.split(r, first[1:])] if n else []
     scale = _scale(sums)
     if scale is None:
-        missing = max(1, SCALE - len(sums))
-        return Drift(None, None, None, None, None, None, None, None, None, len(sums), 0, missing)
+        return Drift(weeks=len(sums), weeks_missing=max(1, SCALE - len(sums)))
     fixed, bound = scale
     alarms = list(_alarms(sums, fixed, bound))
     bets = len(sums) - fixed
     if not alarms:
-        return Drift(False, None, None, None, None, None, None, None, 0, len(sums), bets, 0)
+        return Drift(detected=False, alarms=0, weeks=len(sums), bets=bets)
     last = _standing(alarms)
     quiet = last.prolonged + QUIET
     cleared_at = _end(numbers[quiet]) if quiet < len(sums) else None
@@ -140,7 +139,6 @@ def drift(at: Codes, r: Floats, *, until: int) -> Drift:
         alarms=len(alarms),
         weeks=len(sums),
         bets=bets,
-        weeks_missing=0,
     )
 
 

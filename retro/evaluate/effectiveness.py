@@ -75,17 +75,18 @@ def effectiveness_of(
     if rate is None:
         reasons["inaction_superiority_rate"] = "no position was closed in the period"
         reasons["sum_vs_inaction"] = reasons["inaction_superiority_rate"]
-    luck = alarm
-    if week_before is None or min(own.closed, week_before.closed) < kernel.ALARM_POSITIONS:
-        luck = (
-            None  # such weeks raise no alarm, by luck or otherwise: a chance of 0 would say that it is rare
-        )
+    # weeks of fewer positions raise no alarm, by luck or otherwise: a chance of 0 would say that it is rare
+    can_alarm = week_before is not None and min(own.closed, week_before.closed) >= kernel.ALARM_POSITIONS
+    luck = alarm if can_alarm else None
+    if not can_alarm:
         why = f"the alarm takes two weeks in a row, each with {kernel.ALARM_POSITIONS} closed positions"
         reasons |= dict.fromkeys(("luck", "luck_in_a_year"), why)
     if score.value is None:
         reasons["score"] = "fewer than two of its parts are known; PSR counts from 30 days on"
-    is_alarmed = alarm is not None and alarm.alarmed
-    cash = " (holding cash)" if all(p.vs_inaction == p.vs_cash for p in counted) else ""
+    alarm_text = None
+    if alarm is not None and alarm.alarmed and week_before is not None:
+        cash = " (holding cash)" if all(p.vs_inaction == p.vs_cash for p in counted) else ""
+        alarm_text = _alarm_text(alarm, own, week_before, chance, cash)
     return Effectiveness(
         net_yield_7d=net_yield,
         sharpe_7d=week.sharpe,
@@ -96,8 +97,8 @@ def effectiveness_of(
         sum_vs_inaction=fsum(values) if values else None,
         score=score.value,
         score_parts=dict(score.parts),
-        alarm=is_alarmed,
-        alarm_text=_alarm_text(alarm, own, week_before, chance, cash) if is_alarmed else None,
+        alarm=alarm_text is not None,
+        alarm_text=alarm_text,
         luck=None if luck is None else luck.luck,
         luck_in_a_year=None if luck is None else luck.luck_in_a_year,
         reasons=reasons,
@@ -116,15 +117,13 @@ def _why_no_sharpe(week: kernel.ReturnMetrics, *, capital_known: bool) -> dict[s
 
 
 def _alarm_text(
-    alarm: kernel.InactionAlarm | None,
+    alarm: kernel.InactionAlarm,
     own: kernel.InactionWeek,
-    before: kernel.InactionWeek | None,
+    before: kernel.InactionWeek,
     inferior_rate: float,
     cash: str,
-) -> str | None:
+) -> str:
     """What raised the alarm, and in how many years luck alone does."""
-    if alarm is None or before is None:
-        return None
     return (
         f"doing nothing{cash} was better for {own.inferior} of {own.closed} positions this week and"
         f" {before.inferior} of {before.closed} the week before; an agent without any edge that loses"

@@ -37,7 +37,8 @@ class Options:
 class Inputs:
     """Everything a report is made of. `books` reach from at least 7 days before the period's end to its end.
 
-    `born_at` is the agent's first event, `watched` the prices of what only its decisions name. `known_until` is K; `told_until` the agent's last own event among those that the report could know.
+    `born_at` is the agent's first event, `watched` the prices of what only its decisions name. `known_until` is K;
+    `told_until` the agent's last own event among those that the report could know.
     """
 
     agent: str

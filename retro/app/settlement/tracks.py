@@ -18,6 +18,7 @@ from retro.store.schema import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from zoneinfo import ZoneInfo
 
     from sqlalchemy import Connection
 
@@ -127,9 +128,7 @@ def load_tracks(
         track.unreliable = unreliable
         track.retold = retold_of(track, retold)
         track.note_boundary(boundary.get(name, ()))
-        _flag(track, prices, given.get(name_of(name)))
-        if track.flagged_at is not None:
-            track.flagged_day = midnight(day_of(track.flagged_at, settings.zone), settings.zone)
+        _flag(track, prices, given.get(name_of(name)), settings.zone)
         tracks[name] = track
     return Loaded(tracks, prices, facts, orphans)
 
@@ -145,11 +144,13 @@ def _declared_later(conn: Connection, agent: str, facts: Sequence[Fact], extent:
     return list(events.declarations(conn, agent, sorted(bare), known_until))
 
 
-def _flag(track: PositionHistory, prices: Prices, given: RulingRecord | None) -> None:
-    """Flag what cannot be believed, as far as its owner has not ruled otherwise."""
+def _flag(track: PositionHistory, prices: Prices, given: RulingRecord | None, tz: ZoneInfo) -> None:
+    """Flag what cannot be believed, from the start of its day on, as far as its owner has not ruled otherwise."""
     track.ruling = None if given is None else given.ruling
     flag_implausible(track, prices)
     if given is not None and given.ruling == "rejected":
         why = f"rejected by {given.author} on {format_instant(given.at)}"
         track.flagged_why = f"{track.flagged_why}; {why}" if track.flagged_why else why
         track.flagged_at = track.opened_at if track.flagged_at is None else track.flagged_at
+    if track.flagged_at is not None:
+        track.flagged_day = midnight(day_of(track.flagged_at, tz), tz)
