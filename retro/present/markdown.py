@@ -166,7 +166,7 @@ def _verdicts(block: Verdicts) -> str:
         ("Figures", False),
     ]
     parts = [_grid(titles, [_verdict(row) for row in block.rows])] if block.rows else []
-    parts += _more(block.omitted)
+    parts += [f"*{escaped(block.omitted)}*"] if block.omitted else []
     if block.untouched:
         names = ", ".join(escaped(name) for name in block.untouched)
         parts.append(f"Never cited in the period, condition never triggered: {names}")
@@ -198,7 +198,7 @@ def _days(block: Days) -> str:
         ][: len(titles)]
         for row in block.rows
     ]
-    return _grid(titles, rows)
+    return "\n\n".join([_grid(titles, rows), *([f"*{escaped(block.note)}*"] if block.note else [])])
 
 
 def _drawing(block: PathChart) -> str:

@@ -10,7 +10,7 @@ from playbook.citation import resolve
 from retro.evaluate.position.foresight import EXIT_ACTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from retro.evaluate.position.summary import PositionSummary
     from retro.report import HeuristicReport
@@ -21,6 +21,7 @@ _RESULTS: Final = ("result_avg", "result_win_rate")
 _NOT_AN_EXIT: Final = "for exits: an entry's outcomes are its positions' own results"
 _NO_PRICE: Final = "no price after the exit: there is no mark near exit + holding time"
 _WAITING: Final = "its time after the exit has not passed yet"
+_NO_TIME: Final = "what was held for no time, or is no trade, has no exit to judge"
 
 
 def with_results(
@@ -52,10 +53,8 @@ def _with_result(row: HeuristicReport, closed: list[PositionSummary], end: int) 
     if not n:
         reasons |= dict.fromkeys(_RESULTS, "it closed no position in the period")
     if closed and not row.evaluated_count:
-        # of those that wait some may have a price one day: a missing one is said only where all are due
-        due = all(s.exit_resolved_at is not None and s.exit_resolved_at < end for s in closed)
         absent = [name for name, why in reasons.items() if why == reasons.get("win_rate")]
-        reasons |= dict.fromkeys(absent, _NO_PRICE if due else _WAITING)
+        reasons |= dict.fromkeys(absent, _unjudged(closed, end))
     return row.model_copy(
         update={
             "result_count": n,
@@ -64,3 +63,16 @@ def _with_result(row: HeuristicReport, closed: list[PositionSummary], end: int) 
             "reasons": reasons,
         }
     )
+
+
+def _unjudged(closed: Sequence[PositionSummary], end: int) -> str:
+    """Why none of these exits has an outcome: no price for those that are due, time for those that wait."""
+    times = [summary.exit_resolved_at for summary in closed if summary.exit_resolved_at is not None]
+    waiting = sum(at >= end for at in times)
+    if not times:
+        return _NO_TIME
+    if waiting == len(times):
+        return _WAITING
+    if not waiting:
+        return _NO_PRICE
+    return f"no price after {len(times) - waiting:,} of {len(times):,} exits; the time after {waiting:,} has not passed yet"

@@ -77,7 +77,7 @@ def _drawing(block: Block) -> Callable[[Palette], str] | None:
     match block:
         case Bars() if block.rows:
             return lambda palette: waterfall(block.rows, block.total, unit=block.unit, palette=palette)
-        case Verdicts() if any(row.average is not None or row.low is not None for row in block.rows):
+        case Verdicts() if block.is_drawn:
             return lambda palette: forest(block.rows, unit=block.unit, palette=palette)
         case Days() if block.rows:
             return lambda palette: equity_curve(block.rows, block.opening, unit=block.unit, palette=palette)

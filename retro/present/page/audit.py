@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from retro.figures import DASH, count, day_text, interval, percent, ratio
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 __all__ = ["audit_section", "average_in_words", "carried", "doubt", "predictions_section", "wanting"]
 
 _SHOWN: Final = 20
+_CARRYING: Final = frozenset({"suggestive", "supported"})
+_WEAK: Final = 5
+"""Rows that no evidence carries, beyond which they are counted: what may be noise does not fill screens."""
 _ORDER: Final = ("demote", "investigate", "keep", "insufficient_data")
 _ENOUGH: Final = 30  # resolved predictions
 _COMPARED: Final = 3  # predictions of a category; fewer are faint
@@ -41,9 +45,7 @@ def wanting(rows: Sequence[HeuristicReport]) -> list[HeuristicReport]:
 
 def carried(rows: Sequence[HeuristicReport]) -> list[HeuristicReport]:
     """Of those that want a decision, the ones whose evidence carries it: only they are named in a headline."""
-    return [
-        row for row in wanting(rows) if row.evidence in {"suggestive", "supported"} and not row.contradicted
-    ]
+    return [row for row in wanting(rows) if row.evidence in _CARRYING and not row.contradicted]
 
 
 def average_in_words(row: HeuristicReport, money: MoneyStyle) -> str:
@@ -82,9 +84,27 @@ def audit_section(report: RetrospectiveReport, money: MoneyStyle) -> Section | N
     judged = [row for row in rows if row.citation_count or row.evaluated_count or row.evidence_n]
     untouched = tuple(row.heuristic_id for row in rows if row not in judged)
     ranked = sorted(judged, key=lambda row: _ORDER.index(row.recommendation.kind))
-    verdicts = tuple(_verdict(row, money, report.time_zone) for row in ranked[:_SHOWN])
-    block = Verdicts(verdicts, money.currency, len(ranked) - len(verdicts), untouched)
+    shown = _shown(ranked)
+    verdicts = tuple(_verdict(row, money, report.time_zone) for row in shown)
+    left_out = _left_out([row for row in ranked if row not in shown])
+    block = Verdicts(verdicts, money.currency, left_out, untouched)
     return Section("audit", "Heuristic audit", (block,), "outcomes resolved in the period")
+
+
+def _shown(ranked: Sequence[HeuristicReport]) -> list[HeuristicReport]:
+    """The rows that their evidence carries, and the first few of those that it does not, in their order."""
+    weak = [row for row in ranked if row.evidence not in _CARRYING]
+    return [row for row in ranked if row not in weak[_WEAK:]][:_SHOWN]
+
+
+def _left_out(rows: Sequence[HeuristicReport]) -> str:
+    """How many rows are not shown, by their recommendations, and where they are; nothing where all are shown."""
+    if not rows:
+        return ""
+    kinds = Counter(row.recommendation.kind for row in rows)
+    verdicts = ", ".join(f"{kinds[kind]} {VERDICTS[kind]}" for kind in _ORDER if kind in kinds)
+    weak = "" if any(row.evidence in _CARRYING for row in rows) else ", on weak evidence or none"
+    return f"{len(rows):,} more ({verdicts}){weak}: retro playbook audit and the JSON document have them all."
 
 
 def _verdict(row: HeuristicReport, money: MoneyStyle, zone: str) -> Verdict:
@@ -143,7 +163,8 @@ def _cautions(row: HeuristicReport, money: MoneyStyle) -> list[str]:
     """What else to know before acting on it."""
     lines = []
     if row.open_count:
-        lines.append(f"{count(row.open_count, 'open position')} not counted, at {money.change(row.open_pnl)}")
+        stand = "without a price" if row.open_pnl is None else f"at {money.change(row.open_pnl)}"
+        lines.append(f"{count(row.open_count, 'open position')} not counted, {stand}")
     if row.rule_of_three is not None and row.evidence_n:
         lines.append(_one_sign(row))
     if row.after_the_fact_count:

@@ -171,12 +171,17 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """The citation audit: rows that want a decision first."""
+    """The citation audit: rows that want a decision first; `omitted` counts those left out, and says where they are."""
 
     rows: tuple[Verdict, ...]
     unit: str
-    omitted: int = 0
+    omitted: str = ""
     untouched: tuple[str, ...] = ()
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether a chart of it shows anything: some row has an average or an interval."""
+        return any(row.average is not None or row.low is not None for row in self.rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,11 +199,12 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class Days:
-    """Pnl, equity and drawdown day by day; `opening` is the equity before the first day."""
+    """Pnl, equity and drawdown day by day; `opening` is the equity before the first day, `note` says what is absent."""
 
     rows: tuple[Day, ...]
     unit: str
     opening: float | None
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

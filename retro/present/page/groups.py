@@ -62,10 +62,14 @@ def positions_section(report: RetrospectiveReport, money: MoneyStyle) -> Section
         return None
     by_size = sorted(believed, key=lambda p: (-abs(p.period_pnl or 0.0), p.position_id))
     chosen = {p.position_id for p in by_size[:_POSITIONS]}
-    listed = [p for p in believed if p.position_id in chosen]
+    listed = (
+        [p for p in believed if p.position_id in chosen]
+        if len(chosen) == len(believed)
+        else by_size[:_POSITIONS]
+    )
     note = "Regret: best exit less actual, known only in hindsight; its ratio is 1 for luck."
     if len(believed) > len(listed):
-        note = f"Shown: the {len(listed)} that moved most. {note}"
+        note = f"Shown: the {len(listed)} that moved most, the largest first. {note}"
     apart = len(report.positions) - len(believed)
     if apart:
         note += f" {count(apart, 'implausible position')} under data quality."
@@ -169,9 +173,21 @@ def _journal_facts(breakdowns: Breakdowns) -> tuple[Figure, ...]:
             "Losses realised",
             "plr",
             percent(breakdowns.plr),
-            "PLR: below PGR, losers are kept and winners sold",
+            f"PLR: of losses on days with a sale{_disposition(breakdowns)}",
         ),
     )
+
+
+def _disposition(breakdowns: Breakdowns) -> str:
+    """What the share of losses realised says beside that of gains; nothing where one is absent."""
+    gains, losses = breakdowns.pgr, breakdowns.plr
+    if gains is None or losses is None:
+        return ""
+    if losses == gains:
+        return "; as of gains"
+    if losses < gains:
+        return "; below PGR: winners are sold sooner than losers"
+    return "; above PGR: losers are sold sooner than winners"
 
 
 def _bucket_table(lines: list[tuple[Cell, ...] | str], faint: set[int]) -> Table:

@@ -102,7 +102,20 @@ def days_section(report: RetrospectiveReport, money: MoneyStyle) -> Section | No
         for day, level, fall in zip(calendar, levels[1:], falls, strict=True)
     )
     aside = f"{money.currency}, {count(len(rows), 'day')}"
-    return Section("days", "Day by day", (Days(rows, money.currency, levels[0]),), aside)
+    block = Days(rows, money.currency, levels[0], _absent(rows, report))
+    return Section("days", "Day by day", (block,), aside)
+
+
+def _absent(rows: tuple[Day, ...], report: RetrospectiveReport) -> str:
+    """Why days have no result, no equity or no drawdown; nothing where all have."""
+    reasons = []
+    if any(row.pnl is None for row in rows):
+        reasons.append(reason_text(report.breakdowns.reasons, "calendar.pnl"))
+    if all(row.equity is None for row in rows):
+        reasons.append("the agent's capital is not known, and so neither equity nor drawdown")
+    elif any(row.equity is None or row.drawdown is None for row in rows):
+        reasons.append(report.risk.reasons.get("days", "before the capital is known there is no return"))
+    return f"{DASH} {'; '.join(reason for reason in reasons if reason)}." if any(reasons) else ""
 
 
 def _falls(growths: list[float | None]) -> list[float | None]:

@@ -206,6 +206,10 @@ def _acting(report: RetrospectiveReport, money: MoneyStyle) -> Figure:
         note += f"; doing nothing was better for {percent(rate)}"
     if cash := cash_note(report):
         note += f"; {cash}"
+    if still_open := [
+        p.vs_inaction for p in report.believed_positions if p.open and p.vs_inaction is not None
+    ]:
+        note += f"; not in it {count(len(still_open), 'open position')}, at {money.change(fsum(still_open))}"
     return Figure("Against doing nothing", money.change(total), note, tone_of(total))
 
 

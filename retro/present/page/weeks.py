@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import fsum
 from typing import TYPE_CHECKING, Final
 
-from retro.figures import count, percent
+from retro.figures import DASH, count, percent
 from retro.present.page.blocks import Cell, Column, Figure, FigureList, Section, Table, TableRow, tone_of
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ __all__ = ["weeks_section"]
 _SHOWN: Final = 26
 _LATELY: Final = 4
 _NOISY_BELOW: Final = 8
+_OPTIONAL: Final = frozenset({3, 4, 5, 8})
+"""Columns that may be without any figure: equity, return, fall and comparison, where no capital is known or none closed."""
 
 
 def weeks_section(report: LifeReport, money: MoneyStyle) -> Section | None:
@@ -47,6 +49,7 @@ def _trend(weeks: Sequence[LifeWeek], money: MoneyStyle) -> list[Figure]:
 
 
 def _table(weeks: Sequence[LifeWeek], money: MoneyStyle) -> Table:
+    """The weeks in which something moved, the newest first; the quiet ones are counted, columns without a figure left out."""
     columns = (
         Column("Week", right=False),
         Column(money.currency or "PnL"),
@@ -58,6 +61,7 @@ def _table(weeks: Sequence[LifeWeek], money: MoneyStyle) -> Table:
         Column("Won"),
         Column("vs inaction", spare=1),
     )
+    moved = [week for week in weeks if not _is_quiet(week)]
     rows = [
         TableRow(
             (
@@ -72,7 +76,20 @@ def _table(weeks: Sequence[LifeWeek], money: MoneyStyle) -> Table:
                 Cell(money.signed(week.vs_inaction), tone_of(week.vs_inaction)),
             )
         )
-        for week in reversed(weeks)
+        for week in reversed(moved)
+    ]
+    filled = [
+        i for i in range(len(columns)) if i not in _OPTIONAL or any(row.cells[i].text != DASH for row in rows)
     ]
     note = "the newest first; the first and the last week may be short"
-    return Table(columns, tuple(rows[:_SHOWN]), max(0, len(rows) - _SHOWN), note)
+    if len(moved) < len(weeks):
+        note += f"; {count(len(weeks) - len(moved), 'week')} left out: nothing was closed and nothing moved"
+    if not any(week.equity is not None for week in weeks):
+        note += "; without equity and return: the agent's capital is not known"
+    shown = tuple(TableRow(tuple(row.cells[i] for i in filled)) for row in rows[:_SHOWN])
+    return Table(tuple(columns[i] for i in filled), shown, max(0, len(rows) - _SHOWN), note)
+
+
+def _is_quiet(week: LifeWeek) -> bool:
+    """Whether all that a week could tell is absent or 0."""
+    return not (week.closed_positions or week.pnl or week.growth)

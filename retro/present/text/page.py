@@ -187,7 +187,7 @@ def _verdicts(block: Verdicts, width: int) -> list[Line]:
     lines: list[Line] = []
     for row in block.rows:
         lines += _verdict(row, name, width)
-    lines += _more(block.omitted)
+    lines += [line(_INDENT, (part, "faint")) for part in wrap(block.omitted, width - 2) if part]
     if block.untouched:
         names = ", ".join(block.untouched[:20]) + (" ..." if len(block.untouched) > 20 else "")
         text = f"Never cited in the period, condition never triggered: {names}."
@@ -246,4 +246,4 @@ def _days(block: Days, width: int) -> list[Line]:
             fall = DASH if row.drawdown is None else percent(row.drawdown, 1)
             spans += line(f"  {pad(row.equity_text, level, right=True)}  {fall:>8}")
         lines.append(spans)
-    return lines
+    return lines + [line(_INDENT, (part, "faint")) for part in wrap(block.note, width - 2) if part]

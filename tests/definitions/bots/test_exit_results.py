@@ -62,3 +62,28 @@ def test_the_audit_of_a_life_says_the_same(retro: Retro) -> None:
     rows = {row["heuristic_id"]: row for row in retro("playbook", "audit", "--json").data}
     assert rows["stop_loss"]["result_avg"] == -2
     assert rows["stop_loss"]["reasons"]["win_rate"].startswith("no price after the exit")
+
+
+def test_an_exit_that_waits_or_was_held_for_no_time_hides_no_missing_price(retro: Retro) -> None:
+    """Two stops are due and have no price, one was held for no time and never is, the last one still waits."""
+    at_once = [Order(True, 1.0, 100.0, AT.format(5, 4)), Order(False, 1.0, 99.0, AT.format(5, 4))]
+    write(
+        Path("t.sqlite"),
+        [
+            stopped(1, -3),
+            stopped(2, -5),
+            Trade(at_once, id=4, fee=0.0, exit_reason="stop_loss"),
+            stopped(7, -2),
+        ],
+    )
+    assert retro("ingest", "freqtrade", "t.sqlite").code == 0
+
+    def why(*words: str) -> str:
+        rows = {row["heuristic_id"]: row for row in retro(*words, "--json").data["heuristic_performance"]}
+        reason: str = rows["stop_loss"]["reasons"]["win_rate"]
+        return reason
+
+    assert why("review", "weekly", "--at", "2026-01-06", "--as-of", "2026-01-12T00:00:00Z").startswith(
+        "no price after the exit"
+    )
+    assert why("review", "life") == ("no price after 2 of 3 exits; the time after 1 has not passed yet")

@@ -1,0 +1,137 @@
+"""What a careful owner read on a page and could not make sense of: each line of it once, in every format that draws it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from retro import report as r
+from retro.present.formats import render
+from retro.present.page.money import days_section
+from retro.present.page.report import money_of_report, page_of_report
+from retro.report.life import LifeReport, LifeWeek
+from tests.worlds.commands import Retro, event, retro, round_trip
+from tests.worlds.samples import reports
+
+__all__ = ["retro"]
+
+FORMATS = ("text", "md", "html")
+
+
+def words(document: r.RetrospectiveReport, form: Any) -> str:
+    """The page without its line breaks and Markdown's escapes."""
+    return " ".join(render(document, form).replace("\\", "").replace("&#39;", "'").split())
+
+
+def week(**breakdowns: Any) -> r.RetrospectiveReport:
+    document = reports.weekly()
+    return document.model_copy(
+        update={"breakdowns": document.breakdowns.model_copy(update=breakdowns)},
+    )
+
+
+def test_a_day_without_a_result_is_drawn_and_says_why() -> None:
+    why = "nothing moved while an open position had no price"
+    full = reports.weekly().breakdowns
+    calendar = [full.calendar[0].model_copy(update={"pnl": None}), *full.calendar[1:]]
+    document = week(calendar=calendar, reasons=full.reasons | {"calendar.pnl": why})
+    for form in FORMATS:
+        assert why in words(document, form)
+    assert why not in words(reports.weekly(), "text")
+
+
+def test_days_without_capital_say_so_and_have_no_column_of_dashes() -> None:
+    document = reports.weekly()
+    bare = [day.model_copy(update={"equity": None, "growth": None}) for day in document.equity]
+    document = document.model_copy(update={"equity": bare})
+    section = days_section(document, money_of_report(document))
+    assert section is not None
+    for form in FORMATS:
+        assert "the agent's capital is not known, and so neither equity nor drawdown" in words(document, form)
+    assert ">Equity</th>" not in render(document, "html")
+
+
+@pytest.mark.parametrize(
+    ("gains", "losses", "said"),
+    [
+        (1.0, 1.0, "of losses on days with a sale; as of gains"),
+        (1.0, 0.33, "below PGR: winners are sold sooner than losers"),
+        (0.2, 0.5, "above PGR: losers are sold sooner than winners"),
+    ],
+)
+def test_losses_realised_are_compared_with_the_gains_that_stand_above(
+    gains: float, losses: float, said: str
+) -> None:
+    text = words(week(pgr=gains, plr=losses), "text")
+    assert said in text
+    assert text.count("PGR:") == 1 + ("PGR: w" in said) + ("PGR: l" in said)
+
+
+def test_the_positions_that_moved_most_stand_in_that_order() -> None:
+    many = [reports.spot(f"p{i:03}", float(i % 7 * 10 + i)) for i in range(30)]
+    document = reports.weekly(positions=many)
+    page = page_of_report(document)
+    (table,) = (
+        block
+        for section in page.sections
+        if section.key == "positions"
+        for block in section.blocks
+        if hasattr(block, "columns")
+    )
+    names = [row.cells[0].text for row in table.rows]
+    by_size = sorted(many, key=lambda p: (-abs(p.period_pnl or 0.0), p.position_id))
+    assert names == [p.position_id for p in by_size[:20]]
+    assert "the 20 that moved most, the largest first" in table.note
+
+
+def test_rows_on_weak_evidence_do_not_fill_the_page() -> None:
+    """Ten weak rows and one that its evidence carries: that one and five of them are shown, five are counted."""
+    rows = [reports.heuristic(f"H-{i}").model_copy(update={"evidence": "weak"}) for i in range(10)]
+    strong = reports.heuristic("H-99").model_copy(update={"evidence": "supported"})
+    document = reports.weekly(heuristic_performance=[*rows, strong])
+    for form in FORMATS:
+        text = words(document, form)
+        assert "H-99" in text
+        assert "on weak evidence or none: retro playbook audit and the JSON document have them all" in text
+        assert "5 more (5 " in text
+    block = next(s for s in page_of_report(document).sections if s.key == "audit").blocks[0]
+    assert [row.name for row in block.rows] == ["H-0", "H-1", "H-2", "H-3", "H-4", "H-99"]  # type: ignore[union-attr]
+    assert len(document.heuristic_performance) == 11
+
+
+def test_quiet_weeks_of_a_life_are_counted_and_columns_without_a_figure_left_out() -> None:
+    def told(name: str, pnl: float, closed: int) -> LifeWeek:
+        nothing: dict[str, Any] = dict.fromkeys(("equity", "growth", "drawdown", "vs_inaction"))
+        return LifeWeek(
+            week=name, days=7, pnl=pnl, cumulative_pnl=pnl, closed_positions=closed, wins=0, **nothing
+        )
+
+    fields = {name: getattr(reports.weekly(), name) for name in r.RetrospectiveReport.model_fields}
+    quiet = [told(f"2026-W{week:02d}", 0.0, 0) for week in range(11, 18)]
+    document = LifeReport(**fields, weeks=[told("2026-W10", 5.0, 1), *quiet, told("2026-W18", 0.0, 2)])
+    for form in FORMATS:
+        text = words(document, form)
+        assert "7 weeks left out: nothing was closed and nothing moved" in text
+        assert "without equity and return: the agent's capital is not known" in text
+        assert "2026-W10" in text
+        assert "2026-W18" in text
+        assert "2026-W12" not in text
+        assert "Below the peak" not in text
+
+
+def test_what_acting_won_says_what_stands_open_beside_it(retro: Retro) -> None:
+    """+10 over one closed position, and a bag of 5 bought at 100 that is marked 80: -100."""
+    bag = {"position": "bag", "instrument": "SOL/USDC"}
+    lines = [
+        round_trip("won", profit=10),
+        event("position", "bag-p", "2026-03-03T09:00:00Z", kind="spot", side="long", **bag),
+        event("fill", "bag-b", "2026-03-03T09:00:00Z", side="buy", quantity="5", price="100", **bag),
+        event("mark", "m", "2026-03-03T12:00:00Z", instrument="SOL/USDC", price="80"),
+    ]
+    Path("a.jsonl").write_text("".join(lines))
+    assert retro("ingest", "journal", "a.jsonl").code == 0
+    text = " ".join(retro("review", "weekly").out.split())
+    assert "over 1 closed position; " in text
+    assert "; not in it 1 open position, at -100.00 USDC" in text
