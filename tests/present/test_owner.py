@@ -97,7 +97,7 @@ def test_rows_on_weak_evidence_do_not_fill_the_page() -> None:
         assert "on weak evidence or none: retro playbook audit and the JSON document have them all" in text
         assert "5 more (5 " in text
     block = next(s for s in page_of_report(document).sections if s.key == "audit").blocks[0]
-    assert [row.name for row in block.rows] == ["H-0", "H-1", "H-2", "H-3", "H-4", "H-99"]  # type: ignore[union-attr]
+    assert [row.name for row in block.rows] == ["H-0", "H-1", "H-2", "H-3", "H-4", "H-99"]
     assert len(document.heuristic_performance) == 11
 
 

@@ -183,7 +183,7 @@ def _disposition(breakdowns: Breakdowns) -> str:
     gains, losses = breakdowns.pgr, breakdowns.plr
     if gains is None or losses is None:
         return ""
-    if losses == gains:
+    if percent(losses) == percent(gains):
         return "; as of gains"
     if losses < gains:
         return "; below PGR: winners are sold sooner than losers"
