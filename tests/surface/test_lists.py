@@ -6,8 +6,12 @@ import csv
 import io
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from retro.app.questions.spreadsheet import COLUMNS
+from retro.model import Position
+from retro.report import PositionRetrospective
 from tests.worlds.commands import Retro, event, retro, round_trip, sample_db
 from tests.worlds.freqtrade_databases import D, Order, Trade, write
 
@@ -87,6 +91,63 @@ def test_a_spreadsheet_has_every_column_of_a_position(retro: Retro) -> None:
     assert {name: float(first[name]) for name in figures} == pytest.approx(figures)
     assert first["final_pnl"] == "5.66", "no digits that are rounding"
     assert (first["regret"], second["final_pnl"], second["mfe"]) == ("", "", "")
+
+
+NO_COLUMN = {
+    "duration_s": "held_s",
+    "period_pnl": "of a review's period; of a whole life it is final_pnl",
+    "left_on_table": "of the marks after the exit, which a list does not read",
+    "left_on_table_capped": "as left_on_table",
+    "hold_on": "as left_on_table",
+    "entry_reasoning": "prose: retro review position",
+    "exit_reasoning": "prose",
+    "what_went_wrong": "prose",
+    "lesson": "prose",
+    "pnl_trajectory": "a table of its own",
+    "post_exit_trajectory": "a table of its own",
+    "path": "a table of its own",
+    "entry_predictions": "a table of its own",
+    "reasons": "of what is empty",
+    "attribution": "its lines are: fees, funding, gas, slippage",
+    "cites": "entry_tags and exit_tags",
+    "position": "position_id",
+    "id": "of the event",
+    "at": "entry_at",
+    "tick": "of the event",
+}
+"""Fields of a position that are no column of their own, and why."""
+
+
+def test_what_a_position_is_and_its_figures_are_all_columns(retro: Retro) -> None:
+    """Held against the structs: whoever adds a field adds its column, or says here why there is none."""
+    fields = {
+        *PositionRetrospective.model_fields,
+        *(field.name for field in msgspec.structs.fields(Position)),
+    }
+    assert fields - set(COLUMNS) == set(NO_COLUMN)
+    pool = {"position": "lp", "instrument": "ETH/USDC", "kind": "lp", "token0": "ETH", "token1": "USDC"}
+    Path("a.jsonl").write_text(
+        event("position", "p", lower="90", upper="120.5", funded_with={"USDC": "100", "ETH": "1"}, **pool)
+        + event("flow", "d1", kind="deposit", position="lp", asset="ETH", quantity="1", value="100")
+        + event("flow", "d2", kind="deposit", position="lp", asset="USDC", quantity="100", value="100")
+        + event("mark", "m1", instrument="ETH/USDC", price="100")
+        + event("mark", "m2", "2026-03-02T12:00:00Z", instrument="ETH/USDC", price="110")
+        + event("flow", "w", "2026-03-02T12:00:00Z", kind="withdrawal", position="lp", asset="USDC",
+                quantity="205", value="205")
+        + event("exit", "x", "2026-03-02T12:00:00Z", position="lp", reason="range")
+    )  # fmt: skip
+    assert retro("ingest", "journal", "a.jsonl").code == 0
+    (row,) = csv.DictReader(io.StringIO(retro("positions", "--format", "csv").out))
+    told = {name: row[name] for name in ("token0", "token1", "lower", "upper", "liquidity", "funded_with")}
+    assert told == {
+        "token0": "ETH", "token1": "USDC", "lower": "90", "upper": "120.5", "liquidity": "",
+        "funded_with": "1 ETH | 100 USDC",
+    }  # fmt: skip
+    life = retro("review", "position", "lp", "--json").data
+    for name in ("vs_hold", "vs_cash", "mfe_price", "mae_price", "optimal_exit_at", "optimal_exit_pnl"):
+        printed = row[name] if name == "optimal_exit_at" or not row[name] else float(row[name])
+        assert printed == pytest.approx(life[name]) if life[name] is not None else row[name] == "", name
+    assert float(row["vs_hold"]) == pytest.approx(-5), "the coins and dollars kept would be worth 210"
 
 
 def test_a_spreadsheet_gets_no_formula_from_strangers(retro: Retro) -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from retro.evaluate.position.life import Lookahead
     from retro.kernels import regret as kernel
 
-__all__ = ["AgentWords", "position_attribution", "retrospect"]
+__all__ = ["AgentWords", "position_attribution", "retrospect", "timing"]
 
 _NOT_A_POSITIONS: Final = {
     "unattributed": "equity is stated for the whole portfolio",
@@ -71,7 +71,7 @@ def retrospect(
     if track.position.kind == "perp" and after.hold_on is not None and terms.ruin is None:
         flags.append("unbounded")
     idle, hold_difference = inaction(track, life.final, life.exit_at, prices, life.reasons), vs_hold(life)
-    points, later, timing = trajectory(life), post_exit(life), _timing(life, ending)
+    points, later = trajectory(life), post_exit(life)
     own = position_attribution(life)
     document = PositionRetrospective(
         **_identity(life, agent),
@@ -79,7 +79,7 @@ def retrospect(
         period_pnl=life.final if period_pnl is None else period_pnl,
         pnl_r=in_r(life.final, life.risk),
         pnl_trajectory=points,
-        **timing,
+        **timing(life, ending),
         vs_inaction=idle,
         vs_hold=hold_difference,
         vs_cash=life.final,
@@ -147,7 +147,7 @@ def _identity(life: PositionPath, agent: str) -> dict[str, Any]:
     }
 
 
-def _timing(life: PositionPath, ending: Hindsight) -> dict[str, Any]:
+def timing(life: PositionPath, ending: Hindsight) -> dict[str, Any]:
     """How good and how bad it was on the way, and how far from the best exit it left."""
     risk, regret, seen = life.risk, ending.regret, ending.seen
     best = regret.optimal_exit_at

@@ -6,12 +6,16 @@ from dataclasses import dataclass
 from math import fsum
 from typing import TYPE_CHECKING
 
-from retro.evaluate.position.alternatives import vs_pair
+from retro.evaluate.position.alternatives import vs_hold, vs_pair
 from retro.evaluate.position.costs import fees_between, slippage
 from retro.evaluate.position.excursions import hindsight
 from retro.evaluate.position.life import PositionPath, in_r
+from retro.evaluate.position.retrospective import timing
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from decimal import Decimal
+
     from retro.accounting.prices import Prices
     from retro.accounting.track import PositionHistory
     from retro.evaluate.position.life import Lookahead
@@ -21,7 +25,10 @@ __all__ = ["SpreadsheetRow", "spreadsheet_row"]
 
 @dataclass(frozen=True, slots=True)
 class SpreadsheetRow:
-    """Money in base currency, prices per unit, `held_s` in seconds; signs as in a retrospective; None: not known."""
+    """Money in base currency, prices per unit, `held_s` in seconds; signs as in a retrospective; None: not known.
+
+    `lower` to `liquidity` are a pool's as they were told, `funded_with` is "1.5 ETH | 100 USDC".
+    """
 
     venue: str
     held_s: float
@@ -42,19 +49,31 @@ class SpreadsheetRow:
     gas: float
     slippage: float | None
     exit_reason: str | None
+    mfe_price: float | None
+    mae_price: float | None
+    optimal_exit_at: str | None
+    optimal_exit_pnl: float | None
+    vs_hold: float | None
+    vs_cash: float
+    funded_with: str | None
+    token0: str | None
+    token1: str | None
+    lower: float | None
+    upper: float | None
+    liquidity: float | None
 
 
 def spreadsheet_row(track: PositionHistory, horizon: Lookahead, prices: Prices) -> SpreadsheetRow:
     """The row of a position that was closed before the horizon's end."""
     life = PositionPath(track, horizon, prices)
-    ending = hindsight(life, *life.inside())
+    told = track.position
     risk, size, end = life.risk, life.sizes, horizon.end
 
     def booked(component: str) -> float:
         return fsum(b.amount for b in track.bookings if b.component == component and b.at < end)
 
     return SpreadsheetRow(
-        venue=track.position.venue,
+        venue=told.venue,
         held_s=(life.exit_at - track.opened_at) / 1e6,
         quantity=size.quantity,
         entry_price=size.entry_price,
@@ -62,15 +81,26 @@ def spreadsheet_row(track: PositionHistory, horizon: Lookahead, prices: Prices) 
         risk=risk,
         pnl_r=in_r(life.final, risk),
         vs_pair=vs_pair(life),
-        mfe=ending.mfe,
-        mae=ending.mae,
-        mfe_r=in_r(ending.mfe, risk),
-        mae_r=in_r(ending.mae, risk),
-        regret=ending.regret.regret,
-        regret_ratio=ending.regret.regret_ratio,
+        vs_hold=vs_hold(life),
+        vs_cash=life.final,
+        **timing(life, hindsight(life, *life.inside())),
         fees=fees_between(track, track.opened_at, end),
         funding=booked("funding"),
         gas=booked("gas_costs"),
         slippage=slippage([track], prices, track.opened_at, end).amount,
         exit_reason=track.exit_reason,
+        funded_with=_amounts(told.funded_with),
+        token0=told.token0,
+        token1=told.token1,
+        lower=_number(told.lower),
+        upper=_number(told.upper),
+        liquidity=_number(told.liquidity),
     )
+
+
+def _number(told: Decimal | None) -> float | None:
+    return None if told is None else float(told)
+
+
+def _amounts(told: Mapping[str, Decimal] | None) -> str | None:
+    return " | ".join(f"{told[asset]:f} {asset}" for asset in sorted(told)) if told else None
