@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import fsum
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from retro.accounting.attribution import YIELD_KINDS, agree, attribution, signed_sum
 from retro.evaluate.position.after_exit import holding_on
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from retro.evaluate.position.life import Lookahead
     from retro.kernels import regret as kernel
 
-__all__ = ["AgentWords", "position_attribution", "retrospect", "timing"]
+__all__ = ["AgentWords", "Timing", "position_attribution", "retrospect", "timing"]
 
 _NOT_A_POSITIONS: Final = {
     "unattributed": "equity is stated for the whole portfolio",
@@ -79,7 +79,7 @@ def retrospect(
         period_pnl=life.final if period_pnl is None else period_pnl,
         pnl_r=in_r(life.final, life.risk),
         pnl_trajectory=points,
-        **timing(life, ending),
+        **timing(life, ending)._asdict(),
         vs_inaction=idle,
         vs_hold=hold_difference,
         vs_cash=life.final,
@@ -147,24 +147,39 @@ def _identity(life: PositionPath, agent: str) -> dict[str, Any]:
     }
 
 
-def timing(life: PositionPath, ending: Hindsight) -> dict[str, Any]:
-    """How good and how bad it was on the way, and how far from the best exit it left."""
+class Timing(NamedTuple):
+    """How good and how bad it was on the way, and how far from the best exit it left; fields as in a retrospective."""
+
+    mfe: float | None
+    mae: float | None
+    mfe_price: float | None
+    mae_price: float | None
+    mfe_r: float | None
+    mae_r: float | None
+    regret: float | None
+    regret_ratio: float | None
+    optimal_exit_at: str | None
+    optimal_exit_pnl: float | None
+
+
+def timing(life: PositionPath, ending: Hindsight) -> Timing:
+    """What its marks, or the extremes its agent saw, tell of the way; why a price is not known goes to its reasons."""
     risk, regret, seen = life.risk, ending.regret, ending.seen
     best = regret.optimal_exit_at
-    prices = dict.fromkeys(("mfe_price", "mae_price"))
+    prices: dict[str, float | None] = dict.fromkeys(("mfe_price", "mae_price"))
     if ending.mfe is not None:
         prices = _extreme_prices(life, regret, seen)
-    return {
-        "mfe": ending.mfe,
-        "mae": ending.mae,
+    return Timing(
+        mfe=ending.mfe,
+        mae=ending.mae,
         **prices,
-        "mfe_r": in_r(ending.mfe, risk),
-        "mae_r": in_r(ending.mae, risk),
-        "regret": regret.regret,
-        "regret_ratio": regret.regret_ratio,
-        "optimal_exit_at": None if best is None else format_instant(best),
-        "optimal_exit_pnl": regret.optimal_exit_pnl,
-    }
+        mfe_r=in_r(ending.mfe, risk),
+        mae_r=in_r(ending.mae, risk),
+        regret=regret.regret,
+        regret_ratio=regret.regret_ratio,
+        optimal_exit_at=None if best is None else format_instant(best),
+        optimal_exit_pnl=regret.optimal_exit_pnl,
+    )
 
 
 def _extreme_prices(

@@ -83,7 +83,7 @@ def spreadsheet_row(track: PositionHistory, horizon: Lookahead, prices: Prices) 
         vs_pair=vs_pair(life),
         vs_hold=vs_hold(life),
         vs_cash=life.final,
-        **timing(life, hindsight(life, *life.inside())),
+        **timing(life, hindsight(life, *life.inside()))._asdict(),
         fees=fees_between(track, track.opened_at, end),
         funding=booked("funding"),
         gas=booked("gas_costs"),
