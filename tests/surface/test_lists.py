@@ -89,6 +89,7 @@ def test_a_spreadsheet_has_every_column_of_a_position(retro: Retro) -> None:
         "entry_price": 100, "exit_price": 104, "quantity": 2, "notional": 200, "vs_pair": made - 8,
     }  # fmt: skip
     assert {name: float(first[name]) for name in figures} == pytest.approx(figures)
+    assert (first["mfe_source"], second["mfe_source"]) == ("from the bot's extremes", "")
     assert first["final_pnl"] == "5.66", "no digits that are rounding"
     assert (first["regret"], second["final_pnl"], second["mfe"]) == ("", "", "")
 
@@ -147,6 +148,7 @@ def test_what_a_position_is_and_its_figures_are_all_columns(retro: Retro) -> Non
     for name in ("vs_hold", "vs_cash", "mfe_price", "mae_price", "optimal_exit_at", "optimal_exit_pnl"):
         printed = row[name] if name == "optimal_exit_at" or not row[name] else float(row[name])
         assert printed == pytest.approx(life[name]) if life[name] is not None else row[name] == "", name
+    assert row["mfe_source"] == ("marks" if row["mfe"] else "")
     assert float(row["vs_hold"]) == pytest.approx(-5), "the coins and dollars kept would be worth 210"
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from retro.evaluate.position.alternatives import vs_hold, vs_pair
 from retro.evaluate.position.costs import fees_between, slippage
-from retro.evaluate.position.excursions import hindsight
+from retro.evaluate.position.excursions import FROM_THE_BOT, hindsight
 from retro.evaluate.position.life import PositionPath, in_r
 from retro.evaluate.position.retrospective import timing
 
@@ -27,7 +27,8 @@ __all__ = ["SpreadsheetRow", "spreadsheet_row"]
 class SpreadsheetRow:
     """Money in base currency, prices per unit, `held_s` in seconds; signs as in a retrospective; None: not known.
 
-    `lower` to `liquidity` are a pool's as they were told, `funded_with` is "1.5 ETH | 100 USDC".
+    `lower` to `liquidity` are a pool's as they were told, `funded_with` is "1.5 ETH | 100 USDC". `mfe_source` says what
+    excursions rest on: "marks", or the flag of those that the bot saw itself.
     """
 
     venue: str
@@ -61,12 +62,13 @@ class SpreadsheetRow:
     lower: float | None
     upper: float | None
     liquidity: float | None
+    mfe_source: str | None
 
 
 def spreadsheet_row(track: PositionHistory, horizon: Lookahead, prices: Prices) -> SpreadsheetRow:
     """The row of a position that was closed before the horizon's end."""
     life = PositionPath(track, horizon, prices)
-    told = track.position
+    told, ending = track.position, hindsight(life, *life.inside())
     risk, size, end = life.risk, life.sizes, horizon.end
 
     def booked(component: str) -> float:
@@ -83,7 +85,7 @@ def spreadsheet_row(track: PositionHistory, horizon: Lookahead, prices: Prices) 
         vs_pair=vs_pair(life),
         vs_hold=vs_hold(life),
         vs_cash=life.final,
-        **timing(life, hindsight(life, *life.inside()))._asdict(),
+        **timing(life, ending)._asdict(),
         fees=fees_between(track, track.opened_at, end),
         funding=booked("funding"),
         gas=booked("gas_costs"),
@@ -95,6 +97,7 @@ def spreadsheet_row(track: PositionHistory, horizon: Lookahead, prices: Prices) 
         lower=_number(told.lower),
         upper=_number(told.upper),
         liquidity=_number(told.liquidity),
+        mfe_source=None if ending.mfe is None else FROM_THE_BOT if ending.seen is not None else "marks",
     )
 
 
