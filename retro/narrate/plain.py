@@ -11,22 +11,21 @@ from typing import TYPE_CHECKING, Final
 from retro.figures import count, moment, money_of, percent, ratio
 from retro.report import Narrative
 from retro.report.extremes import extremes_of
-from retro.report.lines import signed_lines
+from retro.report.lines import counted_lines, main_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from retro.figures import MoneyStyle
-    from retro.report import HeuristicReport, PnlAttribution, PositionRetrospective, RetrospectiveReport
+    from retro.report import HeuristicReport, PositionRetrospective, RetrospectiveReport
     from retro.report.extremes import Extremes
+    from retro.report.lines import SignedLine
 
 __all__ = ["NOT_ASKED", "position_words", "words"]
 
 NOT_ASKED: Final = "no model was asked"
 
 _EVIDENCE: Final = {
-    "none": "too little for any evidence",
-    "weak": "the evidence is weak",
     "suggestive": "the evidence is suggestive",
     "supported": "the evidence supports it",
 }
@@ -34,6 +33,8 @@ _MORE_THAN_LUCK: Final = (
     1.5  # regret ratio from which an exit is said to have left more behind than luck does
 )
 _TIE: Final = 1e-9
+_MAIN: Final = 3  # gains, and losses, that are named
+_NAMED: Final = 2  # heuristics of a verdict
 
 
 def words(report: RetrospectiveReport, *, why: str = NOT_ASKED) -> RetrospectiveReport:
@@ -68,19 +69,13 @@ def position_words(position: PositionRetrospective, *, currency: str = "") -> Po
 
 
 def _money(report: RetrospectiveReport) -> MoneyStyle:
-    amounts = [report.pnl.total, *(amount for _, amount in _lines(report.pnl))]
+    amounts = [report.pnl.total, *(amount for _, amount in counted_lines(report.pnl))]
     return money_of(report.base_currency, [*amounts, *(p.final_pnl for p in report.positions)])
 
 
-def _lines(pnl: PnlAttribution) -> list[tuple[str, float]]:
-    """The lines of an attribution that are put in words, with their sign, largest first."""
-    worded = [(line.phrase, amount) for line, amount in signed_lines(pnl) if line.phrase]
-    return sorted(worded, key=lambda line: -abs(line[1]))
-
-
-def _listed(parts: Iterable[str]) -> str:
-    """a, b and c."""
-    phrases = list(parts)
+def _amounts(lines: Iterable[SignedLine], money: MoneyStyle) -> str:
+    """LP fees +2.10 USDC, gas -0.20 USDC and data -0.10 USDC."""
+    phrases = [f"{line.phrase} {money.change(amount)}" for line, amount in lines]
     return phrases[0] if len(phrases) == 1 else f"{', '.join(phrases[:-1])} and {phrases[-1]}"
 
 
@@ -90,11 +85,9 @@ def _sentence(text: str) -> str:
 
 def _worked(report: RetrospectiveReport, extremes: Extremes | None, money: MoneyStyle) -> list[str]:
     sentences = []
-    gains = [(label, amount) for label, amount in _lines(report.pnl) if amount > 0][:3]
+    gains, _ = main_lines(report.pnl, report.last_equity, _MAIN)
     if gains:
-        sentences.append(
-            f"What earned: {_listed(f'{label} {money.change(amount)}' for label, amount in gains)}."
-        )
+        sentences.append(f"What earned: {_amounts(gains, money)}.")
     effectiveness = report.effectiveness
     if effectiveness.sum_vs_inaction is not None and effectiveness.sum_vs_inaction > 0:
         closed = count(effectiveness.closed_positions, "closed position")
@@ -108,7 +101,7 @@ def _worked(report: RetrospectiveReport, extremes: Extremes | None, money: Money
         sentences.append(f"The best position was {_named(extremes.best)}, {amount} in the period.")
     keep_rows = [row for row in report.heuristic_performance if row.recommendation.kind == "keep"]
     keep_rows.sort(key=lambda row: (-(row.avg_pnl_per_citation or 0.0), row.heuristic_id))
-    sentences += [_heuristic(row, money) for row in keep_rows[:2]]
+    sentences += _heuristics(keep_rows, "kept", money)
     return sentences or ["Nothing in the period made money."]
 
 
@@ -130,11 +123,9 @@ def _market(report: RetrospectiveReport) -> str:
 
 def _failed(report: RetrospectiveReport, extremes: Extremes | None, money: MoneyStyle) -> list[str]:
     sentences = []
-    losses = [(label, amount) for label, amount in _lines(report.pnl) if amount < 0][:3]
+    _, losses = main_lines(report.pnl, report.last_equity, _MAIN)
     if losses:
-        sentences.append(
-            f"What cost: {_listed(f'{label} {money.change(amount)}' for label, amount in losses)}."
-        )
+        sentences.append(f"What cost: {_amounts(losses, money)}.")
     effectiveness = report.effectiveness
     if effectiveness.sum_vs_inaction is not None and effectiveness.sum_vs_inaction < 0:
         closed = count(effectiveness.closed_positions, "closed position")
@@ -148,22 +139,33 @@ def _failed(report: RetrospectiveReport, extremes: Extremes | None, money: Money
         sentences.append(f"The worst position was {_named(extremes.worst)}, {amount} in the period.")
     wanted = [r for r in report.heuristic_performance if r.recommendation.kind in {"demote", "investigate"}]
     wanted.sort(key=lambda row: (row.avg_pnl_per_citation or 0.0, row.heuristic_id))
-    sentences += [_heuristic(row, money) for row in wanted[:2]]
+    sentences += _heuristics(wanted, "demoted or investigated", money)
     accuracy = report.prediction_accuracy
     if accuracy.hit_rate is not None and accuracy.hit_rate < 0.5:
         sentences.append(f"Predictions: {accuracy.hits:,} of {accuracy.judged:,} were right.")
     return sentences or ["No line of the result and no position was negative."]
 
 
+def _heuristics(rows: list[HeuristicReport], verdict: str, money: MoneyStyle) -> Iterator[str]:
+    """Of rows in order of their averages: the first whose evidence says something, and how many it says nothing of."""
+    conclusive = [row for row in rows if row.is_conclusive]
+    yield from (_heuristic(row, money) for row in conclusive[:_NAMED])
+    if number := len(rows) - len(conclusive):
+        rules = count(number, "further heuristic" if conclusive else "heuristic")
+        yield f"By the thresholds {rules} would be {verdict}, on weak evidence."
+
+
 def _heuristic(row: HeuristicReport, money: MoneyStyle) -> str:
     verdict = {"keep": "keep it", "demote": "demote it", "investigate": "investigate it"}[
         row.recommendation.kind
     ]
-    won = f", winning {percent(row.win_rate)}" if row.win_rate is not None else ""
-    return (
-        f"{row.heuristic_id} ({row.role}) averaged {money.change(row.avg_pnl_per_citation)} over"
-        f" {count(row.evaluated_count, 'outcome')}{won}: {verdict}, by the thresholds; {_evidence(row)}."
-    )
+    average, outcomes = row.avg_pnl_per_citation or 0.0, count(row.evaluated_count, "outcome")
+    what = f"averaged {money.change(average)} over {outcomes}"
+    if row.role == "exit":
+        what = f"{'avoided' if average >= 0 else 'missed'} {money.amount(abs(average))} on average over {outcomes}"
+    if row.win_rate is not None:
+        what += f", {'right' if row.role == 'exit' else 'winning'} {percent(row.win_rate)}"
+    return f"{row.heuristic_id} ({row.role}) {what}: {verdict}, by the thresholds; {_evidence(row)}."
 
 
 def _evidence(row: HeuristicReport) -> str:
@@ -218,13 +220,12 @@ def _went_wrong(p: PositionRetrospective, money: MoneyStyle, *, lost: bool, miss
         sentences.append(
             f"It {verb} {money.change(p.final_pnl)}, which is {money.amount(-p.vs_inaction)} less than doing nothing."
         )
-    against = [(label, amount) for label, amount in _lines(p.attribution) if amount < 0]
-    if lost and against:
-        label, amount = against[0]
-        text = f"the largest line against it is {label} at {money.change(amount)}"
-        gains = [(name, gain) for name, gain in _lines(p.attribution) if gain > 0]
+    gains, losses = main_lines(p.attribution, None, 1)
+    if lost and losses:
+        line, amount = losses[0]
+        text = f"the largest line against it is {line.phrase} at {money.change(amount)}"
         if gains:
-            text += f", the largest for it {gains[0][0]} at {money.change(gains[0][1])}"
+            text += f", the largest for it {gains[0].line.phrase} at {money.change(gains[0].amount)}"
         sentences.append(_sentence(text))
     if missed:
         sentences.append(_best_exit(p, money))

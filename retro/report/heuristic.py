@@ -94,9 +94,14 @@ class HeuristicReport(Document):
         return True if self.interval[0] > 0 else False if self.interval[1] < 0 else None
 
     @property
+    def is_conclusive(self) -> bool:
+        """Whether its evidence says something, for the period's recommendation or against it."""
+        return self.evidence in ("suggestive", "supported")
+
+    @property
     def contradicted(self) -> bool:
         """Whether all outcomes speak against the period's recommendation: what would be kept loses, or the reverse."""
-        if self.evidence not in ("suggestive", "supported"):
+        if not self.is_conclusive:
             return False
         kind = self.recommendation.kind
         return (kind == "keep" and self.gains is False) or (kind == "demote" and self.gains is True)

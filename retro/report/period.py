@@ -180,6 +180,11 @@ class RetrospectiveReport(Document):
         return bool(closed) and all(p.vs_inaction == p.vs_cash for p in closed)
 
     @property
+    def last_equity(self) -> float | None:
+        """The last equity known of the period."""
+        return next((day.equity for day in reversed(self.equity) if day.equity is not None), None)
+
+    @property
     def believed_positions(self) -> list[PositionRetrospective]:
         """Its positions but for the implausible ones, which data quality lists apart."""
         return [position for position in self.positions if position.is_believed]

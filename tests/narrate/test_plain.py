@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from retro.figures import MoneyStyle, duration, moment, percent
 from retro.narrate.plain import NOT_ASKED, position_words, words
-from retro.report import PositionRetrospective, RetrospectiveReport
+from retro.present.page.report import page_of_report
+from retro.report import EquityDay, PnlAttribution, PositionRetrospective, Recommendation, RetrospectiveReport
 from tests.worlds.samples import reports
+from tests.worlds.samples.rows import heuristic
 
 WORDED_FIELDS = {
     "what_worked",
@@ -100,10 +102,104 @@ def test_the_week_is_told_with_what_its_figures_are_out_of() -> None:
         " closed positions. The best position was spot-1 (BTC/USDC), +6.20 USDC in the period. H-3 (entry) averaged"
         " +1.40 USDC over 8 outcomes, winning 75 %: keep it, by the thresholds; the evidence is suggestive."
     )
-    assert "H-7 (entry) averaged -2.10 USDC over 3 outcomes, winning 33 %: demote it" in worded.what_failed
-    assert "the evidence is weak." in worded.what_failed
+    assert "H-7" not in worded.what_failed  # three outcomes, on weak evidence: no lesson yet
+    assert "H-15 (exit) avoided 0.30 USDC on average over 5 outcomes, right 75 %" in worded.what_failed
+    assert "1 further heuristic would be demoted or investigated, on weak evidence." in worded.what_failed
     assert "a regret of 7.00 USDC, 2.1 times what luck alone leaves behind" in worded.hindsight
     assert worded.hindsight.endswith("None of this could have been known at the time.")
+
+
+WEAK = "By the thresholds 1 heuristic would be kept, on weak evidence."
+
+
+@pytest.mark.parametrize(
+    ("rows", "worked"),
+    [
+        ([("weak", "entry", 1.4)], [WEAK]),
+        ([("none", "entry", 1.4)], [WEAK]),
+        (
+            [("supported", "exit", 1.4), ("weak", "entry", 9.0)],
+            [
+                "H-0 (exit) avoided 1.40 USDC on average over 8 outcomes, right 75 %: keep it, by the thresholds; the evidence supports it.",
+                WEAK.replace("1 heuristic", "1 further heuristic"),
+            ],
+        ),
+    ],
+)
+def test_a_heuristic_is_a_lesson_only_where_its_evidence_says_something(rows: Any, worked: list[str]) -> None:
+    keep = Recommendation(kind="keep", reason="by hand")
+    performance = [
+        heuristic(
+            f"H-{i}", recommendation=keep, evidence=grade, role=role, avg_pnl_per_citation=average,
+            evaluated_count=8, win_rate=0.75, interval=[0.3, 2.4],
+        )
+        for i, (grade, role, average) in enumerate(rows)
+    ]  # fmt: skip
+    told = words(reports.weekly(heuristic_performance=performance)).what_worked
+    assert told.endswith(" ".join(worked))
+    assert told.count("H-") == sum("H-" in sentence for sentence in worked)
+
+
+@pytest.mark.parametrize(
+    ("pnl", "worked", "failed", "headline"),
+    [
+        # impossible fills lost 20 and gained 5: the loss counts in "down 12", and is named
+        (
+            {"total": -7.0, "trading_gains": 8.0, "implausible_pnl": -15.0, "unbelieved_pnl": 5.0},
+            "What earned: trading gains +8.00 USDC.",
+            "What cost: implausible fills -20.00 USDC.",
+            "Implausible fills -20.00; against that trading gains +8.00.",
+        ),
+        # only a gain that nobody believes: nothing of it is named
+        (
+            {"total": 13.0, "trading_gains": 8.0, "implausible_pnl": 5.0, "unbelieved_pnl": 5.0},
+            "What earned: trading gains +8.00 USDC.",
+            None,
+            "Trading gains +8.00.",
+        ),
+        # among the three largest lines
+        (
+            {"total": -502.0, "trading_gains": 8.0, "unattributed": -510.0},
+            "What earned: trading gains +8.00 USDC.",
+            "What cost: what no event explains -510.00 USDC.",
+            "Unattributed -510.00; against that trading gains +8.00.",
+        ),
+        # the fourth line, above 1 % of an equity of 1,000
+        (
+            {"total": -71.0, "trading_losses": 40.0, "gas_costs": 13.0, "data_costs": 7.0, "unattributed": -11.0},
+            None,
+            "What cost: trading losses -40.00 USDC, gas -13.00 USDC and what no event explains -11.00 USDC.",
+            "Trading losses -40.00, gas costs -13.00 and unattributed -11.00.",
+        ),
+        (
+            {
+                "total": -112.0, "trading_losses": 40.0, "gas_costs": 30.0, "data_costs": 18.0, "borrow_interest": 13.0,
+                "unattributed": -11.0,
+            },
+            None,
+            "What cost: trading losses -40.00 USDC, gas -30.00 USDC, data -18.00 USDC and what no event explains -11.00 USDC.",
+            "Trading losses -40.00, gas costs -30.00 and unattributed -11.00.",
+        ),
+        # a fifth line of less than that is in no sentence
+        (
+            {
+                "total": -110.0, "trading_losses": 40.0, "gas_costs": 30.0, "data_costs": 18.0, "borrow_interest": 13.0,
+                "unattributed": -9.0,
+            },
+            None,
+            "What cost: trading losses -40.00 USDC, gas -30.00 USDC and data -18.00 USDC.",
+            "Trading losses -40.00 and gas costs -30.00.",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_counted_is_said_also_what_no_event_explains(
+    pnl: dict[str, float], worked: str | None, failed: str | None, headline: str
+) -> None:
+    equity = [EquityDay(at=reports.instant(24 * i), equity=1000.0, pnl=0.0, flow=0.0) for i in range(8)]
+    report = words(reports.weekly(pnl=PnlAttribution(**pnl), equity=equity, positions=[]))
+    assert (report.what_worked.startswith(worked)) if worked else "What earned" not in report.what_worked
+    assert (report.what_failed.startswith(failed)) if failed else "What cost" not in report.what_failed
+    assert page_of_report(report).headline.why == headline
 
 
 def test_an_implausible_position_is_neither_best_nor_worst_nor_told() -> None:

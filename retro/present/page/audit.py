@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 __all__ = ["audit_section", "average_in_words", "carried", "doubt", "predictions_section", "wanting"]
 
 _SHOWN: Final = 20
-_CARRYING: Final = frozenset({"suggestive", "supported"})
 _WEAK: Final = 5
 """Rows that no evidence carries, beyond which they are counted: what may be noise does not fill screens."""
 _ORDER: Final = ("demote", "investigate", "keep", "insufficient_data")
@@ -45,7 +44,7 @@ def wanting(rows: Sequence[HeuristicReport]) -> list[HeuristicReport]:
 
 def carried(rows: Sequence[HeuristicReport]) -> list[HeuristicReport]:
     """Of those that want a decision, the ones whose evidence carries it: only they are named in a headline."""
-    return [row for row in wanting(rows) if row.evidence in _CARRYING and not row.contradicted]
+    return [row for row in wanting(rows) if row.is_conclusive and not row.contradicted]
 
 
 def average_in_words(row: HeuristicReport, money: MoneyStyle) -> str:
@@ -93,7 +92,7 @@ def audit_section(report: RetrospectiveReport, money: MoneyStyle) -> Section | N
 
 def _shown(ranked: Sequence[HeuristicReport]) -> list[HeuristicReport]:
     """The rows that their evidence carries, and the first few of those that it does not, in their order."""
-    weak = [row for row in ranked if row.evidence not in _CARRYING]
+    weak = [row for row in ranked if not row.is_conclusive]
     return [row for row in ranked if row not in weak[_WEAK:]][:_SHOWN]
 
 
@@ -103,7 +102,7 @@ def _left_out(rows: Sequence[HeuristicReport]) -> str:
         return ""
     kinds = Counter(row.recommendation.kind for row in rows)
     verdicts = ", ".join(f"{kinds[kind]} {VERDICTS[kind]}" for kind in _ORDER if kind in kinds)
-    weak = "" if any(row.evidence in _CARRYING for row in rows) else ", on weak evidence or none"
+    weak = "" if any(row.is_conclusive for row in rows) else ", on weak evidence or none"
     return f"{len(rows):,} more ({verdicts}){weak}: retro playbook audit and the JSON document have them all."
 
 

@@ -44,6 +44,10 @@ def attribution_section(report: RetrospectiveReport, money: MoneyStyle) -> Secti
     if pnl.slippage is not None:
         memo += f", slippage {money.amount(pnl.slippage)} (+ is a cost{_age_of_marks(pnl)})"
     facts = [Figure("Inside the lines above", memo)]
+    if pnl.implausible_pnl or pnl.unbelieved_pnl:
+        counted = money.change(pnl.implausible_pnl - pnl.unbelieved_pnl)
+        note = f"{money.change(pnl.unbelieved_pnl)} more is not believed and in no headline"
+        facts.append(Figure("Counted of implausible fills", counted, note))
     if pnl.net_yield is not None:
         facts += [
             Figure(

@@ -31,7 +31,7 @@ from retro.present.page.provenance import provenance_lines, quality_section
 from retro.present.page.weeks import weeks_section
 from retro.report.extremes import extremes_of
 from retro.report.life import LifeReport
-from retro.report.lines import IMPLAUSIBLE, signed_lines
+from retro.report.lines import main_lines, signed_lines
 
 if TYPE_CHECKING:
     from retro.figures import MoneyStyle
@@ -41,6 +41,7 @@ from retro.report.lines import SignedLine
 __all__ = ["money_of_report", "page_of_report", "result_text", "unpriced_text"]
 
 _NAMED: Final = 4
+_MAIN: Final = 2  # gains, and losses, that the headline names
 _NOTHING: Final = 5e-10  # what figures write as 0
 
 
@@ -135,13 +136,10 @@ def unpriced_text(report: RetrospectiveReport, money: MoneyStyle) -> str:
 
 
 def _why(report: RetrospectiveReport, money: MoneyStyle) -> str:
-    """The lines of the attribution that weigh most, on either side."""
-    lines = [line for line in signed_lines(report.pnl) if line.line.name != IMPLAUSIBLE]
-    lines.sort(key=lambda line: -abs(line.amount))
-    if not lines:
+    """The lines of the attribution that weigh most, on either side: of what the headline counts."""
+    gains, losses = (_named(side, money) for side in main_lines(report.pnl, report.last_equity, _MAIN))
+    if not gains and not losses:
         return "Nothing was earned, lost or spent."
-    gains = _named([line for line in lines if line.amount > 0][:2], money)
-    losses = _named([line for line in lines if line.amount < 0][:2], money)
     if gains and losses:
         first, second = (gains, losses) if report.pnl.believed >= 0 else (losses, gains)
         return f"{first}; against that {second[0].lower()}{second[1:]}."
@@ -153,7 +151,7 @@ def _named(lines: list[SignedLine], money: MoneyStyle) -> str:
         f"{line.label if i == 0 else _lower(line.label)} {money.signed(amount)}"
         for i, (line, amount) in enumerate(lines)
     ]
-    return " and ".join(words)
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
 def _lower(label: str) -> str:
