@@ -20,7 +20,7 @@ import numpy as np
 
 from retro.accounting.attribution import agree, signed_sum
 from retro.accounting.coins import coins_inside
-from retro.accounting.track import Effect
+from retro.accounting.movements import Effect
 from retro.accounting.worth import (
     WalletPath,
     flow_instants,
@@ -40,8 +40,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from retro.accounting.coins import CoinsInside
+    from retro.accounting.movements import Booking
     from retro.accounting.prices import Prices
-    from retro.accounting.track import Booking, PositionHistory, Valuation
+    from retro.accounting.track import PositionHistory, Valuation
     from retro.accounting.wallet import ExternalFlow, Wallet
     from retro.model import Fact
 

@@ -17,17 +17,10 @@ from retro.accounting.funding import entry_shares, given_up
 from retro.accounting.holdings import ZERO, Holdings, LotMethod, realised
 from retro.accounting.liquidity import LiquidityBook
 from retro.accounting.loans import LoanBook
+from retro.accounting.movements import Booking, Closing, Effect, OpeningFill, SignedFill
 from retro.accounting.openings import ImpliedDeposits, first_fact, implied_deposits, opened_at
 from retro.accounting.order import natural_key, opening_side, order_key
-from retro.accounting.track import (
-    Booking,
-    Closing,
-    Effect,
-    OpeningFill,
-    PositionHistory,
-    SignedFill,
-    StatePoint,
-)
+from retro.accounting.track import PositionHistory, StatePoint
 from retro.kernels.lots import LotBook
 from retro.model import Cost, Decision, Exit, Fill, Flow, Position, Snapshot
 
@@ -50,9 +43,8 @@ def replay(facts: list[Fact], prices: Prices, method: LotMethod) -> PositionHist
         return None
     position = min(positions, key=lambda fact: (fact.at, natural_key(fact.id)))
     began = first_fact(facts)
-    if (
-        began is not None and began < position.at
-    ):  # told after its first fact, it was that position all the time
+    # told after its first fact, it was that position all the time
+    if began is not None and began < position.at:
         declared = msgspec.structs.replace(position, at=began)
         facts = [declared if fact is position else fact for fact in facts]
     else:

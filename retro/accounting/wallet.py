@@ -7,7 +7,7 @@ from decimal import Decimal
 from math import fsum
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from retro.accounting.track import Booking
+from retro.accounting.movements import Booking
 from retro.invariant import invariant
 from retro.kernels.lots import LotBook
 from retro.model import Cost, Equity, External, Flow
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from retro.accounting.coins import CoinsInside
+    from retro.accounting.movements import Effect
     from retro.accounting.prices import Prices
-    from retro.accounting.track import Effect
     from retro.model import Fact
 
 __all__ = ["ExternalFlow", "Statement", "Wallet", "statements"]

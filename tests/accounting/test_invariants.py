@@ -11,9 +11,10 @@ import pytest
 from retro.accounting.attribution import attribution
 from retro.accounting.books import DailyBooks, keep_books
 from retro.accounting.liquidity import LiquidityBook
+from retro.accounting.movements import Booking
 from retro.accounting.prices import Prices
 from retro.accounting.replay import replay
-from retro.accounting.track import Booking, PositionHistory
+from retro.accounting.track import PositionHistory
 from retro.accounting.wallet import Wallet
 from retro.errors import InvariantError
 from retro.model import External, Fill, MarkSeries, Position

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from retro.accounting.track import Booking
+from retro.accounting.movements import Booking
 from retro.errors import InvariantError
 from retro.evaluate.audit.audit import _check_shared, audit_period
 from retro.evaluate.audit.citations import AuditRules, CreditItem

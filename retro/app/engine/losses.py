@@ -16,7 +16,8 @@ from retro.store.books import positions
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from retro.accounting.track import Closing, PositionHistory
+    from retro.accounting.movements import Closing
+    from retro.accounting.track import PositionHistory
     from retro.app.settlement.book import SettledBook
 
 __all__ = ["Loss", "actions_of", "losses"]

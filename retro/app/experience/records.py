@@ -76,9 +76,8 @@ class Records:
                     keep(judgement, directory=self.directory, previous=previous if is_same_review else None)
         except RefusedError as error:
             return Rejected(str(error))
-        except (
-            ExperienceError
-        ) as error:  # damaged, held by somebody, or laid out so that a person has to do it
+        except ExperienceError as error:
+            # damaged, held by somebody, or laid out so that a person has to do it
             return Retry(str(error))
         except OSError as error:
             return Retry(f"{error.filename or self.directory}: {error.strerror or error}")

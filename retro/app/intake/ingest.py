@@ -176,9 +176,8 @@ def ingest(
             conn.rollback()
             done.stored = done.stored if terms.dry_run else 0  # a dry run says what it would have stored
             return done
-    if (
-        done.facts <= _SETTLE_BELOW
-    ):  # a long history is settled by the first who asks, not while somebody waits
+    # a long history is settled by the first who asks, not while somebody waits
+    if done.facts <= _SETTLE_BELOW:
         refresh(store, done.agents, settings_for)
     return done
 
@@ -205,9 +204,8 @@ def refresh(store: Store, names: Iterable[str], settings_for: Callable[[Agent], 
             settings = settings_for(agent)
             # a damaged row stands in the way of its own agent alone, and whoever asks about that one is told
             with suppress(DamagedRowError), store.write() as conn:
-                settle(
-                    conn, agents.existing_agent(conn, name), settings
-                )  # with a K that no other writer has moved
+                # asked again: with a K that no other writer has moved
+                settle(conn, agents.existing_agent(conn, name), settings)
 
 
 def _tell_of(conn: Connection, batch: Batch, source: str, noted: frozenset[str]) -> frozenset[str]:

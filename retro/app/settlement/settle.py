@@ -52,8 +52,9 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from retro.accounting.coins import Coins, CoinsInside
+    from retro.accounting.movements import Effect
     from retro.accounting.prices import Prices
-    from retro.accounting.track import Effect, PositionHistory
+    from retro.accounting.track import PositionHistory
     from retro.app.settlement.settings import AgentSettings
     from retro.model import Fact
     from retro.store.books.positions import BookState
@@ -298,9 +299,8 @@ def settled_book(store: Store, name: str, settings: AgentSettings) -> Iterator[S
             return
     with store.write() as conn:
         ingest_alone(conn)  # two readers at once: the second finds it done
-        settle(
-            conn, agents.existing_agent(conn, name), settings
-        )  # asked again: facts may have come since, and with them a later K
+        # asked again: facts may have come since, and with them a later K
+        settle(conn, agents.existing_agent(conn, name), settings)
     with store.read() as conn:
         yield _measured(SettledBook(conn, agents.existing_agent(conn, name), settings))
 

@@ -16,8 +16,9 @@ from retro.report import Costs, PnlAttribution
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from retro.accounting.movements import SignedFill
     from retro.accounting.prices import Prices
-    from retro.accounting.track import PositionHistory, SignedFill
+    from retro.accounting.track import PositionHistory
     from retro.model import Cost, Decision
 
 __all__ = ["NO_SLIPPAGE", "Slippage", "costs", "fees_between", "slippage"]

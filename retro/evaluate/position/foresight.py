@@ -16,7 +16,8 @@ from retro.model import Decision
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from retro.accounting.track import PositionHistory, Retelling
+    from retro.accounting.movements import Retelling
+    from retro.accounting.track import PositionHistory
 
 __all__ = ["ENTRY_ACTIONS", "EXIT_ACTIONS", "Cited", "citations_in", "cites_of", "foreseen", "retold_of"]
 

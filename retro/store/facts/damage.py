@@ -35,9 +35,8 @@ def facts(conn: Connection, *conditions: ColumnElement[bool]) -> Iterator[Damage
     columns = events.c
     query = select(agents.c.name, columns.type, columns.id, columns.body, columns.at)
     query = query.join(agents, agents.c.key == columns.agent).where(*conditions).order_by(columns.seq)
-    with conn.execute(
-        query.execution_options(yield_per=_AT_ONCE)
-    ) as rows:  # closed where it is not read to its end
+    # closed where it is not read to its end
+    with conn.execute(query.execution_options(yield_per=_AT_ONCE)) as rows:
         for name, kind, id_, body, at in rows:
             try:
                 decode(body, at)

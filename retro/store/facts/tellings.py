@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from sqlalchemy import select
 
-from retro.accounting.track import Retelling
+from retro.accounting.movements import Retelling
 from retro.model import Decision, Position, decode
 from retro.store.facts.agents import key_query
 from retro.store.schema import corrections, events, name_of, within
