@@ -8,8 +8,13 @@ from typing import Any
 import pytest
 
 from retro import report as r
+from retro.figures import money_of
+from retro.present.charts.days import equity_curve
 from retro.present.formats import render
+from retro.present.page.answers import answers_of_report
+from retro.present.page.blocks import Day, Table
 from retro.present.page.money import days_section
+from retro.present.page.position import page_of_position
 from retro.present.page.report import money_of_report, page_of_report
 from retro.report.life import LifeReport, LifeWeek
 from tests.worlds.commands import Retro, event, retro, round_trip
@@ -135,3 +140,35 @@ def test_what_acting_won_says_what_stands_open_beside_it(retro: Retro) -> None:
     text = " ".join(retro("review", "weekly").out.split())
     assert "over 1 closed position; " in text
     assert "; not in it 1 open position, at -100.00 USDC" in text
+    document = r.RetrospectiveReport.model_validate_json(retro("review", "weekly", "--json").out)
+    (answer,) = (a for a in answers_of_report(document, money_of_report(document)) if a.key == "acting")
+    assert answer.answer == "Yes, by 10.00 USDC"
+    assert "; not in it 1 open position, at -100.00 USDC" in answer.note
+
+
+def test_an_open_position_ends_now_and_not_at_an_exit() -> None:
+    still = reports.spot(open=True, exit_at=None, exit_price=None, flags=["open"])
+    for position, name in ((still, "now"), (reports.spot(), "exit")):
+        (section,) = (
+            s for s in page_of_position(position, money_of("USDC", [])).sections if s.key == "trajectory"
+        )
+        (table,) = (block for block in section.blocks if isinstance(block, Table))
+        assert [row.cells[0].text for row in table.rows] == [name]
+
+
+def test_an_exit_row_that_missed_gains_avoids_no_negative_sum() -> None:
+    missed: dict[str, Any] = dict.fromkeys(("associated_pnl", "shared_pnl"), -377.88)
+    row = reports.heuristic(role="exit", avg_pnl_per_citation=-31.49, **missed)
+    text = words(reports.weekly(heuristic_performance=[row]), "text")
+    assert ", 377.88 USDC missed in all, by what the price did after them" in text
+    assert "-377.88 USDC avoided" not in text
+
+
+def test_an_amount_that_has_no_room_before_the_curve_is_shortened() -> None:
+    """Nine characters do not fit there: 19,000.00 lost its first digit in a mail."""
+    days = [
+        Day(f"2026-03-{n + 2:02d}", "", -200.0, "-200.00", 19200.0 - 200 * n, "", -0.01 * n) for n in range(7)
+    ]
+    drawing = equity_curve(days, 19400.0, unit="USDC")
+    assert ">19k<" in drawing
+    assert "19,000.00" not in drawing.split("</desc>")[1]

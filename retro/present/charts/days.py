@@ -67,7 +67,7 @@ def equity_curve(
 def _rule(amount: float, text: str, plane: Plane, palette: Palette) -> tuple[str, str]:
     """A line across the plane at an amount, and the amount before it, shortened where there is no room."""
     y = plane.y(amount)
-    name = thousands(amount) if len(text) > 9 else text
+    name = thousands(amount) if len(text) > 8 else text
     return (
         stroke(plane.left_edge, y, plane.right_edge, y, palette.rule, width=0.8),
         label(plane.left_edge - 6, y + 4, name, palette.quiet, anchor="end", size=10.5),

@@ -137,7 +137,11 @@ def _figures(row: HeuristicReport, money: MoneyStyle, zone: str) -> list[str]:
         total = f"{money.change(row.associated_pnl)}{shared}"
         result = f"won {of}, sum {total}"
         if row.role == "exit":
-            result = f"right {of}, {total} avoided in all, by what the price did after them"
+            if row.associated_pnl is not None and row.associated_pnl < 0:
+                total = f"{money.amount(-row.associated_pnl)}{shared} missed"
+            else:
+                total = f"{total} avoided"
+            result = f"right {of}, {total} in all, by what the price did after them"
         lines = [f"{reason}; {result}"]
     if row.result_avg is not None:
         lines.append(

@@ -133,7 +133,7 @@ def _reasoning(p: PositionRetrospective) -> Section | None:
 
 
 def _trajectory(p: PositionRetrospective, money: MoneyStyle) -> Section:
-    rows = tuple(_checkpoint_row(point, money) for point in p.pnl_trajectory)
+    rows = tuple(_checkpoint_row(point, money, still_open=p.open) for point in p.pnl_trajectory)
     columns = (
         Column("After", right=False),
         Column("At (UTC)", right=False),
@@ -152,10 +152,12 @@ def _trajectory(p: PositionRetrospective, money: MoneyStyle) -> Section:
     return Section("trajectory", "PnL trajectory", (*chart, table), money.currency)
 
 
-def _checkpoint_row(point: Checkpoint, money: MoneyStyle) -> TableRow:
+def _checkpoint_row(point: Checkpoint, money: MoneyStyle, *, still_open: bool) -> TableRow:
+    """A checkpoint; of an open position the last one is no exit but where it stands."""
+    name = "now" if still_open and point.offset == "exit" else point.offset
     return TableRow(
         (
-            Cell(point.offset),
+            Cell(name),
             Cell(moment(point.at)),
             Cell(money.signed(point.pnl), tone_of(point.pnl)),
             Cell(duration(point.mark_age_s)),
@@ -239,7 +241,9 @@ def _afterwards(p: PositionRetrospective, money: MoneyStyle) -> Section | None:
         )
         for name, label, note in figures
     )
-    points = tuple(_checkpoint_row(point, money) for point in p.post_exit_trajectory[:_SHOWN])
+    points = tuple(
+        _checkpoint_row(point, money, still_open=p.open) for point in p.post_exit_trajectory[:_SHOWN]
+    )
     columns = (
         Column("After the exit", right=False),
         Column("At (UTC)", right=False),

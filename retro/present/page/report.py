@@ -17,7 +17,7 @@ from retro.present.page.groups import (
     positions_section,
 )
 from retro.present.page.labels import VERDICTS, short_name
-from retro.present.page.market import cash_note, market_figure
+from retro.present.page.market import cash_note, market_figure, open_note
 from retro.present.page.money import (
     attribution_section,
     costs_section,
@@ -204,10 +204,8 @@ def _acting(report: RetrospectiveReport, money: MoneyStyle) -> Figure:
         note += f"; doing nothing was better for {percent(rate)}"
     if cash := cash_note(report):
         note += f"; {cash}"
-    if still_open := [
-        p.vs_inaction for p in report.believed_positions if p.open and p.vs_inaction is not None
-    ]:
-        note += f"; not in it {count(len(still_open), 'open position')}, at {money.change(fsum(still_open))}"
+    if beside := open_note(report, money):
+        note += f"; {beside}"
     return Figure("Against doing nothing", money.change(total), note, tone_of(total))
 
 
