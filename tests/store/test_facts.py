@@ -251,6 +251,12 @@ def test_facts_are_found_by_id(ten_days: Store) -> None:
         assert ids(facts.by_ids(conn, "bot", Fill, ["f1", "f9", "c1", "absent"])) == ["f1", "f9"]
 
 
+def test_the_instants_of_a_type_by_id(ten_days: Store) -> None:
+    with ten_days.read() as conn:
+        assert facts.instants(conn, "bot", Cost) == {f"c{day}": T0 + day * DAY + SECOND for day in range(10)}
+        assert facts.instants(conn, "bot", Equity) == facts.instants(conn, "nobody", Cost) == {}
+
+
 def test_what_a_question_costs_follows_its_window_not_the_history(tmp_path: Path) -> None:
     """Counted in steps of SQLite's own machine, which no other load disturbs."""
     steps = {}

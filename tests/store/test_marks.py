@@ -66,6 +66,17 @@ def outcome(added: marks.AddedMarks) -> dict[str, int]:
 # adding
 
 
+def test_the_days_of_which_somebody_told_marks(store: Store) -> None:
+    add(store, series({T0: 1.0, T0 + 1: 2.0, T0 + 3 * DAY: 3.0}))
+    add(store, series({T0 + DAY: 1.0}, agent="bot"))
+    add(store, series({T0 + 2 * DAY: 1.0}, instrument="ETH"))
+    first = T0 // DAY
+    with store.read() as conn:
+        assert marks.days_told(conn, [None], "ETH/USDC") == {first, first + 3}
+        assert marks.days_told(conn, [None, "bot"], "ETH/USDC") == {first, first + 1, first + 3}
+        assert marks.days_told(conn, ["other"], "ETH/USDC") == marks.days_told(conn, [None], "BTC") == set()
+
+
 def test_marks_come_back_as_they_were_told_across_days(store: Store) -> None:
     prices = {T0 + i * HOUR: 3000 + 1 / 3 * i for i in range(-30, 50)}
     added = add(store, series(prices))
