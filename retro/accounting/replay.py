@@ -97,12 +97,15 @@ class _Replay:
             self.shares = entry_shares(self.position, self.side, ordered, self.prices)
         for at, group in groupby(ordered, key=lambda fact: fact.at):
             self._instant(at, list(group))
-        self._close_by_fills()
+        if self._is_flat() and self.track.closed_at is None:
+            self.track.closed_at = self.track.fills[-1].at
         self.track.undecided = self.implied.undecided
         if self.marked_exit is not None and self.marked_exit.lots.quantity:
             self.track.warnings.append("closed with a quantity left; the rest is valued at its mark")
-        elif self.marked_exit is not None and abs(self.marked_exit.cash) > 1e-6 * max(
-            1.0, abs(self.track.cash_in)
+        elif (
+            self.exited
+            and self.marked_exit is not None
+            and abs(self.marked_exit.cash) > 1e-6 * max(1.0, abs(self.track.cash_in))
         ):
             self.track.warnings.append("closed with assets left inside; they are valued at their marks")
         return self.track
@@ -146,6 +149,9 @@ class _Replay:
             settles and self.exited
         ):  # told after its exit: it is closed again, with what is left now at its marks
             self._exit(at, "")
+        if self._is_flat() and not self.closed:
+            # what accrued and was never withdrawn leaves with the last fill, or when it accrues, if that is later
+            self.closed = self._leave(at)
         self._knot(at)
 
     def _snapshot(self, snapshot: Snapshot) -> None:
@@ -336,7 +342,7 @@ class _Replay:
 
     def _exit(self, at: int, reason: str) -> None:
         self.track.exit_reason = reason or self.track.exit_reason
-        if self.track.is_fill_based and not self.lots.quantity and self.track.fills:
+        if self._is_flat():
             return  # its last fill has closed it
         self.exited = True
         self._book(at, self.holdings.untold(at))
@@ -345,11 +351,11 @@ class _Replay:
             self.closed = True
             self.track.closed_at = at
 
-    def _leave(self, at: int) -> None:
-        """What is still inside a position told to be closed leaves at its mark."""
+    def _leave(self, at: int) -> bool:
+        """What is still inside a closed position leaves at its mark; whether there was anything."""
         principal, claims, bundle, _, _ = self.holdings.view()
         if not (self.lots.quantity or principal or claims or bundle):
-            return
+            return False
         # a later event may take this exit back, so the state before it is kept; prices and position are shared, not copied
         memo = {id(self.prices): self.prices, id(self.position): self.position}
         lots, holdings = self.lots.copy(), copy.deepcopy(self.holdings, memo)
@@ -374,15 +380,8 @@ class _Replay:
             self.track.closings[closed:],
             self.cash - cash,
         )
+        return True
 
-    def _close_by_fills(self) -> None:
-        track = self.track
-        if self.lots.quantity or self.closed or not track.fills:
-            return
-        track.closed_at = track.fills[-1].at
-        removal = self.holdings.leave(track.closed_at)
-        if removal is not None and removal.value:
-            # accrued but never withdrawn: it settles with the last fill, or when it accrued, if that was later
-            last = max(track.closed_at, track.knots[-1].at)
-            self._removal(last, removal.value, removal.realized, removal.il)
-            self._knot(last)
+    def _is_flat(self) -> bool:
+        """Whether fills have sold all that fills had bought."""
+        return bool(self.track.fills) and self.track.is_fill_based and not self.lots.quantity

@@ -131,6 +131,8 @@ Row = tuple[str, str, float, float]
 
 def _sums(document: RetrospectiveReport, ledger: Ledger, start: int, end: int) -> list[Row]:
     pnl = document.pnl
+    if _unpriced(ledger, start) or _unpriced(ledger, end):
+        return []
     moved, gap = _between(ledger, start, end)
     unattributed = pnl.unattributed or 0.0
     made = sum((p.pnl(end) - p.pnl(start) for p in ledger.positions.values()), ZERO)
@@ -145,8 +147,15 @@ def _sums(document: RetrospectiveReport, ledger: Ledger, start: int, end: int) -
     return rows + [
         (EQUITY, day.at, day.equity, float(ledger.equity(at)))
         for day in document.equity
-        if day.equity is not None and (at := parse_instant(day.at)) > ledger.birth
+        if day.equity is not None
+        and (at := parse_instant(day.at)) > ledger.birth
+        and not _unpriced(ledger, at)
     ]
+
+
+def _unpriced(ledger: Ledger, at: int) -> bool:
+    """Whether something stands in the books at what it cost: no balances say that."""
+    return any(p.unpriced(at) for p in ledger.positions.values())
 
 
 def _parts(document: RetrospectiveReport) -> Row:
@@ -159,20 +168,23 @@ def _parts(document: RetrospectiveReport) -> Row:
 def _positions(
     document: RetrospectiveReport, ledger: Ledger, start: int, end: int, near: float
 ) -> list[Breach]:
-    """Each position's money of the period, and of its life."""
+    """Each position's money of the period, and of its life; none of what nothing prices."""
     breaches = []
     for p in document.positions:
         truth = ledger.positions[p.position_id]
-        rows = [
-            (POSITION, p.period_pnl, float(truth.pnl(end) - truth.pnl(start))),
-            (LIFE, p.attribution.total, p.final_pnl),
-        ]
+        if truth.unpriced(end):
+            got = [figure for figure in (p.period_pnl, p.final_pnl) if figure is not None]
+            breaches += [Breach(POSITION, f"{document.id} {p.position_id}", figure, None) for figure in got]
+            continue
+        rows = [(LIFE, p.attribution.total, p.final_pnl)]
+        if not truth.unpriced(start):
+            rows.append((POSITION, p.period_pnl, float(truth.pnl(end) - truth.pnl(start))))
         if p.exit_at is None or parse_instant(p.exit_at) < end:
             rows.append((POSITION, p.final_pnl, float(truth.pnl(end))))
         breaches += [
             Breach(law, f"{document.id} {p.position_id}", got, expected)
             for law, got, expected in rows
-            if got is None or not abs(got - expected) <= near
+            if got is None or expected is None or not abs(got - expected) <= near
         ]
     return breaches
 

@@ -12,6 +12,7 @@ from tests.worlds.chance.market import ZERO, Event, Market, micros, number
 from tests.worlds.chance.purse import Movement
 
 HOUR = 3_600_000_000
+DAY = 24 * HOUR
 SAME = Decimal("1e-9")
 FUNDING = {"funding_received": 1, "funding_paid": -1}
 
@@ -61,7 +62,7 @@ class PositionLedger:
         self.opening = {"long": "buy", "short": "sell"}[side] if side else fills[0]["side"] if fills else None
         self.inside, self.cash = Inside(self.position), ZERO
         self.closed_at: int | None = None
-        self.exited = False
+        self.exited = self.traded = False
         self.marked_exit: tuple[Inside, Decimal] | None = None
         self.snapshots: dict[int, Balances] = {}
         self.openings: set[int] = set()
@@ -74,10 +75,6 @@ class PositionLedger:
         for at, group in groupby(ordered, key=micros):
             self._instant(at, list(group))
             self.states.append((at, self.inside.copy(), self.cash))
-        last = max((micros(e) for e in fills), default=0)
-        if fills and not self.inside.quantity and self.closed_at is None and not self.inside.is_empty:
-            self._pay(max(last, self.states[-1][0]), self.inside.leave(self.market, last))
-            self.states.append((self.moves[-1].at, self.inside.copy(), self.cash))
 
     def _pay(self, at: int, money: Decimal) -> None:
         self.cash += money
@@ -163,6 +160,8 @@ class PositionLedger:
             self._withdraw(at, by_kind["withdrawal"], final=final)
         if exits or (settles and self.exited):
             self._exit(at)
+        if self.is_flat and self.closed_at is None:
+            self._leave(at)
 
     def _one(self, at: int, event: Event, deposits: list[Event], *, funded: bool) -> None:
         match event["type"]:
@@ -202,6 +201,7 @@ class PositionLedger:
             price = self.market.price(asset, at)
             self.moves.append(Movement(at, asset, -fee, price))
             self.cash -= fee * price
+        self.traded = self.traded or self.position["kind"] in {"spot", "perp"}
         self.inside.quantity += sign * quantity
         if not funded:
             self._pay(at, proceeds)
@@ -274,19 +274,25 @@ class PositionLedger:
             self.overheads.append((at, cost["kind"], quantity * price))
 
     def _exit(self, at: int) -> None:
-        if (
-            self.opening is not None
-            and self.position["kind"] in {"spot", "perp"}
-            and not self.inside.quantity
-        ):
+        if self.is_flat:
             return
         self.exited = True
+        self._leave(at)
+        self.closed_at = at if self.closed_at is None else self.closed_at
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether its fills so far have sold what they had bought."""
+        return self.traded and not self.inside.quantity
+
+    def _leave(self, at: int) -> None:
+        """What is left inside goes at its marks, until more is told."""
         if not self.inside.is_empty:
             before = self.inside.copy()
             money = self.inside.leave(self.market, at)
             self.marked_exit = (before, money)
             self._pay(at, money)
-        self.closed_at = at if self.closed_at is None else self.closed_at
+            self.closed_at = at if self.closed_at is None else self.closed_at
 
     # what it was worth
 
@@ -300,6 +306,17 @@ class PositionLedger:
         if state is None:
             return ZERO
         return state[0].worth(self.market, min(at, self.market.until), self._shown(at))
+
+    def unpriced(self, at: int) -> bool:
+        """Whether nothing says what it is worth: of something held no mark is known since a day before its entry."""
+        state = self._before(at)
+        if state is None:
+            return False
+        shown = self._shown(at)
+        held = state[0].held(self.market, at) if shown is None else shown
+        opened = next((t for t, inside, _ in self.states if not inside.is_empty), at)
+        assets = {self.market.asset(name) for name, q in [*held.items(), *state[0].claims.items()] if q}
+        return not all(self.market.priced(asset, opened - DAY, at) for asset in assets)
 
     def _shown(self, at: int) -> Balances | None:
         """The principal that a snapshot of an instant tells of the state before it."""

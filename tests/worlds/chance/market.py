@@ -110,3 +110,16 @@ class Market:
         if times and times[0] <= self.until:
             return self.prices[asset][0]
         return fills[0][1] if fills else ZERO
+
+    def priced(self, asset: str, since: int, at: int) -> bool:
+        """Whether a mark of at or before an instant, but none of before `since`, says what an asset is worth then.
+
+        Where its marks begin later than `since`, the first of them that is there by the end says so.
+        """
+        times = self.times.get(asset, [])
+        if asset == self.base:
+            return True
+        if not times or times[0] > self.until:
+            return False
+        k = bisect_left(times, since)
+        return k == 0 or (k < len(times) and times[k] <= at)
