@@ -1,10 +1,11 @@
-"""The coins that lie in positions: what stated balances count of them lies there, and not in the wallet."""
+"""The coins that lie in positions, and those they owe: what stated balances count of them, and what they cannot."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from decimal import Decimal
+from math import fsum
 from typing import TYPE_CHECKING, TypeAlias
 
 from retro.accounting.prices import base_and_quote
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from retro.accounting.prices import Prices
     from retro.accounting.track import PositionHistory
 
-__all__ = ["Coins", "CoinsInside", "coins_inside", "note_coins"]
+__all__ = ["Coins", "CoinsInside", "coins_inside", "note_coins", "owed"]
 
 Coins: TypeAlias = dict[str, Decimal]
 """Quantities by asset, above 0: balances cannot state a debt, so what is owed is not taken off what is held."""
@@ -43,6 +44,24 @@ def note_coins(
     end = len(times) if last.holds_anything else bisect_right(times, last.at)
     for at in times[bisect_right(times, first) : end]:
         _add(noted[at], track, at, prices)
+
+
+def owed(track: PositionHistory, at: int, prices: Prices) -> float:
+    """What a position has borrowed, in base currency, at least 0: balances count these coins wherever they went.
+
+    A perp borrows none; of a pool what is below 0 has been lost, and is nowhere.
+    """
+    if track.position.kind in {"perp", "lp"}:
+        return 0.0
+    held: dict[str, float] = {}
+    for asset, quantity in _quantities(
+        track, at, prices
+    ):  # interest that is owed may have been paid into the principal
+        held[asset] = held.get(asset, 0.0) + quantity
+    debts = [(asset, -quantity) for asset, quantity in held.items() if quantity < 0]
+    if debts and not (state := track.state(at, at, prices)).is_priced:
+        return max(0.0, -state.value)
+    return fsum(quantity * prices.price(asset, at) for asset, quantity in debts)
 
 
 def _add(coins: Coins, track: PositionHistory, at: int, prices: Prices) -> None:

@@ -1,9 +1,8 @@
 """What a thing was worth: one line of marks per instrument or asset, looked up as-of, never interpolated.
 
 The freshest mark wins, whoever told it; at one instant the agent's own comes first. An own mark far from the shared ones
-of its time is used for nothing. Prices are in the agent's base currency. A missing mark is the last one at or before the
-instant (provisional when older than 24 h), else the last fill price, else the first mark after it that is known
-(provisional both).
+of its time is used for nothing. Prices are in the agent's base currency. One older than 24 h is provisional, and so is
+what stands in for a mark that is missing.
 """
 
 from __future__ import annotations
@@ -186,7 +185,7 @@ def _instant(told: tuple[int, float]) -> int:
 
 
 class Prices:
-    """The price lines an agent's facts need, resolved once each.
+    """The price lines an agent's facts need, resolved once each; `quote` is the one place that says what prices what.
 
     `known_until`: the last instant of a mark that may price what came before it. `unreliable` says why a symbol's price
     could not be relied on; `unmarked` since when it was asked for without any mark at or before.
@@ -255,26 +254,37 @@ class Prices:
         return 1.0 if quote in {None, self.base_currency} else self.price(str(quote), at)
 
     def note_fill(self, symbol: str, at: int, price: float) -> None:
-        """Remember a fill price: it stands in where a symbol has no mark. Of one instant the last that was noted counts."""
-        base, _ = base_and_quote(symbol)
-        for name in {symbol, base}:
-            insort(self._fills.setdefault(name, []), (at, price), key=_instant)
+        """Remember a fill price, in the symbol's quote: it stands in where an asset has no mark.
+
+        Of one instant the last that was noted counts; in what nothing prices it tells nothing.
+        """
+        asset, quote = base_and_quote(symbol)
+        rate = self._asked(quote or self.base_currency, at)
+        if rate is not None:
+            insort(self._fills.setdefault(asset, []), (at, price * rate.price), key=_instant)
 
     def note_word(self, asset: str, at: int, price: float) -> None:
         """Remember what an asset was said to be worth: the last resort, where it has neither mark nor fill."""
         insort(self._words.setdefault(asset, []), (at, price), key=_instant)
 
     def dealt(self, symbol: str) -> bool:
-        """Whether a fill, or somebody's word, told a price of the symbol."""
-        return bool(self._fills.get(symbol) or self._words.get(symbol))
+        """Whether a fill, or somebody's word, told a price of the symbol's asset."""
+        return bool(self._told(symbol))
 
     def first_fill(self, symbol: str) -> int | None:
-        """When a fill first told a price of the symbol."""
-        return self._fills[symbol][0][0] if self._fills.get(symbol) else None
+        """When a fill first told a price of the symbol's asset."""
+        fills = self._fills.get(base_and_quote(symbol)[0])
+        return fills[0][0] if fills else None
 
     def first_word(self, symbol: str) -> int | None:
-        """When somebody first said what the symbol was worth."""
-        return self._words[symbol][0][0] if self._words.get(symbol) else None
+        """When somebody first said what the symbol's asset was worth."""
+        words = self._words.get(base_and_quote(symbol)[0])
+        return words[0][0] if words else None
+
+    def _told(self, symbol: str) -> list[tuple[int, float]]:
+        """What was told of the symbol's asset beside marks, in order of time: fills, words where it was never traded."""
+        asset = base_and_quote(symbol)[0]
+        return self._fills.get(asset) or self._words.get(asset, [])
 
     def line(self, symbol: str) -> PriceLine:
         """All marks of an instrument or asset, in base currency."""
@@ -317,34 +327,42 @@ class Prices:
         return bool(len(times) and times[0] <= self._known_until)
 
     def quote(self, symbol: str, at: int) -> PriceQuote | None:
-        """The price of a symbol at an instant by the rule of missing marks; None when nothing ever priced it."""
+        """The price of a symbol at an instant; None when nothing ever priced it.
+
+        The last mark at or before it; else the last fill before it; else the first mark after it known by K; else the
+        first fill after it known by K. Of what was never traded words stand for fills, in the same order.
+        """
         if symbol == self.base_currency:
             return PriceQuote(1.0, at, provisional=False)
         if self.at_par(symbol):
             return PriceQuote(1.0, None, provisional=True)
-        line = self.line(symbol)
+        line, told = self.line(symbol), self._told(symbol)
         i = line.index(at)
+        # strictly before, as the state at an instant is: a fill at midnight is not known to the day that ends there
+        j = bisect_left(told, at, key=_instant) - 1
         if i >= 0:
             marked_at = int(line.t[i])
             return PriceQuote(float(line.price[i]), marked_at, at - marked_at > MAX_AGE)
-        fills = self._fills.get(symbol) or self._words.get(symbol, [])
-        # strictly before, as the state at an instant is: a fill at midnight is not known to the day that ends there
-        filled = bisect_left(fills, at, key=_instant)
-        if filled:
-            return PriceQuote(fills[filled - 1][1], None, provisional=True)
+        if j >= 0:
+            return PriceQuote(told[j][1], None, provisional=True)
         if self.marked(symbol):
             return PriceQuote(float(line.price[0]), int(line.t[0]), provisional=True)
-        return PriceQuote(fills[0][1], None, provisional=True) if fills else None
+        return PriceQuote(told[0][1], None, provisional=True) if told else None
+
+    def _asked(self, symbol: str, at: int) -> PriceQuote | None:
+        """The price of a symbol at an instant; where no mark of then or before tells it, that is noted in `unmarked`."""
+        quote = self.quote(symbol, at)
+        if quote is None or (quote.provisional and (quote.at is None or quote.at > at)):
+            self.unmarked[symbol] = min(at, self.unmarked.get(symbol, at))
+        return quote
 
     def price(self, symbol: str, at: int) -> float:
         """The price to book with; what could not be relied on is noted in `unreliable`. 0.0 only when unknown."""
-        quote = self.quote(symbol, at)
+        quote = self._asked(symbol, at)
         if quote is not None and not quote.provisional:
             return quote.price
         for symbols in self._watchers:
             symbols.add(symbol)
-        if quote is None or quote.at is None or quote.at > at:
-            self.unmarked[symbol] = min(at, self.unmarked.get(symbol, at))
         if quote is None:
             self.unreliable[symbol] = "no mark and no fill price"
             return 0.0

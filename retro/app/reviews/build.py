@@ -24,7 +24,7 @@ from retro.app.reviews.window import (
     week_before,
 )
 from retro.app.settlement.audit import seed_of
-from retro.app.settlement.price_lines import MarkReach, load_prices
+from retro.app.settlement.price_lines import MarkReach, load_marks
 from retro.app.settlement.tracks import Extent, load_tracks
 from retro.errors import UnknownError
 from retro.evaluate.position.after_exit import funding_told, holding_terms
@@ -146,7 +146,7 @@ def _watched(book: SettledBook, window: Window, loaded: Loaded, decisions: Itera
         return loaded.prices
     start, end = window.period.start - 2 * DAY, min(window.period.end, window.known_until)
     reach = MarkReach(start, end, window.known_until)
-    return load_prices(book.conn, book.name, book.settings, watched, reach)
+    return load_marks(book.conn, book.name, book.settings, watched, reach)
 
 
 def _books(

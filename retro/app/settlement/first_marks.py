@@ -61,13 +61,14 @@ class FirstMarks:
         """The first instant whose price has changed, where facts and marks are new from `since` on."""
         changed = (noted.since for symbol, noted in unmarked.items() if noted.first_marks != self.of(symbol))
         stale = min([since, *changed])
-        waiting = [noted for noted in unmarked.values() if noted.since < since and noted.first_fill is None]
-        traded, valued = self._told(since) if waiting else (set(), set())
         while True:  # what others were quoted in may itself have been priced by a later fill
+            waiting = any(noted.since < stale and noted.first_fill is None for noted in unmarked.values())
+            traded, valued = self._told(stale) if waiting else (set(), set())
             anew = (
                 noted.since
                 for symbol, noted in unmarked.items()
-                if noted.since < stale and _told_anew(noted, stale, symbol in traded, symbol in valued)
+                if noted.since < stale
+                and _told_anew(noted, stale, _asset(symbol) in traded, _asset(symbol) in valued)
             )
             earlier = min(anew, default=stale)
             if earlier == stale:
@@ -75,14 +76,13 @@ class FirstMarks:
             stale = earlier
 
     def _told(self, since: int) -> tuple[set[str], set[str]]:
-        """What was traded from an instant on, instruments and assets, and the assets that were said to be worth something."""
+        """The assets that were traded from an instant on, and those that were said to be worth something."""
         facts = events.between(self._conn, self._agent, since, FOREVER, types=(Fill, Flow, External))
-        fills = [fact for fact in facts if isinstance(fact, Fill)]
-        names = sorted({fill.position for fill in fills})
+        names = sorted({fact.position for fact in facts if isinstance(fact, Fill)})
         declared = events.declarations(self._conn, self._agent, names, self._known_until) if names else []
-        traded = {fact.instrument for fact in declared}
+        traded = {_asset(fact.instrument) for fact in declared}
         valued = {str(fact.asset) for fact in facts if isinstance(fact, Flow | External) and fact.value}
-        return traded | {base_and_quote(symbol)[0] for symbol in traded}, valued
+        return traded, valued
 
     def unmarked(
         self, before: Mapping[str, Unmarked], since: int, settled_with: Iterable[Prices]
@@ -101,6 +101,10 @@ class FirstMarks:
         return {
             symbol: known._replace(first_marks=self.of(symbol)) for symbol, known in sorted(noted.items())
         }
+
+
+def _asset(symbol: str) -> str:
+    return base_and_quote(symbol)[0]
 
 
 def _earlier(one: int | None, other: int | None) -> int | None:

@@ -1,13 +1,12 @@
-"""The prices that facts need: marks, and where there are none fills, and what flows were said to be worth.
+"""The prices that facts need are read here: marks, and of what has none yet fills, and what flows were said to be worth.
 
-What has no mark is priced alike in every horizon, so that days add up to their week: by its last fill before, else by its
-first one known by K; where it was never traded, by what was said of it, in the same order.
+Which of them prices what, and in which order, `Prices.quote` says, and nobody else. What has no mark is priced alike in
+every horizon, so that days add up to their week: each reads what the longest would know of it.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from retro.accounting.order import natural_key
@@ -23,33 +22,9 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from retro.app.settlement.settings import AgentSettings
-    from retro.kernels.lots import LotBook
     from retro.model import Fact, MarkSeries
 
-__all__ = ["MarkReach", "PriceDemand", "load_prices", "price_by_fills", "symbols_of"]
-
-
-def symbols_of(facts: Iterable[Fact]) -> set[str]:
-    """Every instrument and asset that facts name and that may need a price."""
-    symbols: set[str] = set()
-    for fact in facts:
-        match fact:
-            case Position():
-                symbols |= {fact.instrument, *(fact.funded_with or ())}
-                symbols |= {token for token in (fact.token0, fact.token1) if token}
-            case Fill():
-                symbols |= {name for name in (fact.instrument, fact.fee_asset) if name}
-            case Flow():
-                symbols.add(fact.asset)
-            case Snapshot():
-                symbols |= {*fact.holdings, *(fact.claimable or ()), *(fact.debt or ())}
-            case Cost() | External():
-                symbols |= {fact.asset} if fact.asset else set()
-            case Equity():
-                symbols |= set(fact.balances or ())
-            case _:
-                pass
-    return symbols
+__all__ = ["MarkReach", "PriceDemand", "load_marks", "load_prices"]
 
 
 class MarkReach(NamedTuple):
@@ -62,18 +37,53 @@ class MarkReach(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PriceDemand:
-    """What besides positions asks for prices: `facts` outside them, and a wallet's `assets`, valued from `since` on.
+    """What asks for prices: `facts`, and from `since` on the `assets` that a wallet has or gets; before `until` all of it.
 
-    `since` None: there is no wallet to value. `received` are assets that positions hand to it.
+    `since` None: there is no wallet to value.
     """
 
     facts: Sequence[Fact] = ()
-    assets: Mapping[str, LotBook] = field(default_factory=dict)
+    assets: Collection[str] = ()
     since: int | None = None
-    received: Collection[str] = ()
+    until: int = FOREVER
+
+    def first_asked(self) -> dict[str, int]:
+        """Every instrument and asset that may need a price, and when it is first asked for."""
+        asked = dict.fromkeys(self.assets, self.until if self.since is None else self.since)
+        began: dict[
+            str | None, int
+        ] = {}  # a position needs prices from its first fact on, whenever it was declared
+        for fact in self.facts:
+            name = getattr(fact, "position", None)
+            began[name] = min(fact.at, began.get(name, fact.at))
+        for fact in self.facts:
+            at = began[fact.position] if isinstance(fact, Position) else fact.at
+            for symbol in _named(fact):
+                asked[symbol] = min(at, asked.get(symbol, at))
+        return asked
 
 
-def load_prices(
+def _named(fact: Fact) -> Iterable[str]:
+    """Every instrument and asset that a fact names and that may need a price."""
+    match fact:
+        case Fill():
+            return [name for name in (fact.instrument, fact.fee_asset) if name]
+        case Flow():
+            return [fact.asset]
+        case Position():
+            tokens = [token for token in (fact.token0, fact.token1) if token]
+            return [fact.instrument, *(fact.funded_with or ()), *tokens]
+        case Snapshot():
+            return [*fact.holdings, *(fact.claimable or ()), *(fact.debt or ())]
+        case Cost() | External():
+            return [fact.asset] if fact.asset else []
+        case Equity():
+            return fact.balances or ()
+        case _:
+            return ()
+
+
+def load_marks(
     conn: Connection, agent: str, settings: AgentSettings, symbols: Iterable[str], reach: MarkReach
 ) -> Prices:
     """The marks of these symbols that lie in `reach`, the agent's own and the shared ones.
@@ -98,161 +108,134 @@ def load_prices(
     return Prices(settings.base_currency, *series, known_until=reach.known_until)
 
 
-def price_by_fills(
-    conn: Connection,
-    agent: str,
-    settings: AgentSettings,
-    prices: Prices,
-    symbols: Iterable[str],
-    demand: PriceDemand,
-    reach: MarkReach,
-    until: int,
-) -> None:
-    """Let fills known by K price what has no mark yet, whatever position they belong to; where there are none, words.
+def load_prices(
+    conn: Connection, agent: str, settings: AgentSettings, demand: PriceDemand, reach: MarkReach
+) -> Prices:
+    """All that may price what is demanded: marks, and of what has none when it is first asked for fills known by K.
 
-    `demand.facts` are those before `until` that ask for prices. Of symbols without a mark when it is asked for all fills
-    count from `since` on (or from the first of these facts that asks for such a price), and the last before; so do those
-    of what they were quoted in. Where there is nothing at all: what the units that the wallet last received came in at.
+    What those were quoted in has to be priced, too, and by then. What was never traded is worth what was said of it.
     """
-    since = until if demand.since is None else demand.since
-    unmarked = wanted = _unmarked(prices, symbols, demand, until)
-    if unmarked:
-        since = min([since, *(fact.at for fact in demand.facts if unmarked & _priced_by(fact))])
-    trades = _Trades(demand.facts, until, reach.known_until)
-    rates, asked = prices, {prices.base_currency}
-    earliest = since
-    while True:
-        asked |= wanted
-        if wanted and trades.read(conn, agent, positions.traded(conn, agent, sorted(wanted), earliest)):
-            # what those were quoted in need not be what these ask for
-            start = min([reach.start, *(fill.at - 2 * DAY for _, fill in trades.fills)])
-            named = {*symbols, *(symbol for symbol, _ in trades.fills)}
-            rates = load_prices(conn, agent, settings, named, reach._replace(start=start))
-        quoted = {quote: at for quote, at in trades.quotes().items() if quote not in asked}
-        wanted = {quote for quote, at in quoted.items() if rates.line(quote).index(at) < 0}
-        if not wanted:
-            break
-        earliest = min(quoted[quote] for quote in wanted)
-    _note_fills(trades.fills, prices, rates)
-    never = {name for name in unmarked if not prices.dealt(name) and not prices.marked(name)}
-    if any("/" not in name for name in never):  # only of assets somebody says what they are worth
-        _note_words(
-            prices,
-            never,
-            events.between(conn, agent, -FOREVER, reach.known_until + 1, types=(Flow, External)),
-        )
-    for asset in sorted(never & demand.assets.keys()):
-        if (paid := demand.assets[asset].last_price) and not (prices.dealt(asset) or prices.at_par(asset)):
-            prices.note_word(asset, since, paid)
+    asked = demand.first_asked()
+    prices = load_marks(conn, agent, settings, asked, reach)
+    unmarked = _unmarked(prices, asked)
+    if not unmarked:
+        return prices
+    trades = _Trades(conn, agent, demand, reach.known_until)
+    while trades.read(unmarked):
+        earlier = {name: at for name, at in trades.quotes().items() if at < asked.get(name, FOREVER)}
+        earlier.pop(prices.base_currency, None)
+        if earlier:
+            asked |= earlier
+            start = min(reach.start, min(earlier.values()) - 2 * DAY)  # a mark counts for a day
+            prices = load_marks(conn, agent, settings, asked, reach._replace(start=start))
+            unmarked = _unmarked(prices, asked)
+    rows = trades.in_order()
+    traded = {base_and_quote(symbol)[0] for symbol, _ in rows}
+    silent = {asset for asset in unmarked if asset not in traded and not prices.marked(asset)}
+    if silent:
+        _note_words(conn, agent, prices, silent, reach.known_until)
+    for symbol, fill in rows:
+        prices.note_fill(symbol, fill.at, float(fill.price))
+    return prices
+
+
+def _unmarked(prices: Prices, asked: Mapping[str, int]) -> dict[str, int]:
+    """The assets that have no mark yet when they are first asked for, by themselves or as a quote, and when that is."""
+    first: dict[str, int] = {}
+    for symbol, at in asked.items():
+        base, quote = base_and_quote(symbol)
+        for name, asset in ((symbol, base), (quote, quote)):
+            if name and asset and name != prices.base_currency and prices.line(name).index(at) < 0:
+                first[asset] = min(at, first.get(asset, at))
+    return first
 
 
 class _Trades:
     """Fills that tell a price: those known by K in the instrument of their position, which has been declared by then.
 
-    Of positions among `facts` those before `until` are there from the start.
+    Those of the demand are there from the start.
     """
 
-    def __init__(self, facts: Sequence[Fact], until: int, known_until: int) -> None:
-        self._until = until
+    def __init__(self, conn: Connection, agent: str, demand: PriceDemand, known_until: int) -> None:
+        self._conn = conn
+        self._agent = agent
         self._known_until = known_until
-        self._facts = {(type(fact), fact.id): fact for fact in facts if isinstance(fact, Fill | Position)}
-        self._given = {fact.position for fact in facts if isinstance(fact, Position)}
-        self._read: set[str] = set()
-        self.fills = self._priced()
+        self._until = demand.until
+        self._since: dict[str, int] = {}
+        self._declared: dict[str, Position] = {}
+        self._fills: dict[str, Fill] = {}
+        self._take(demand.facts)
+        self._given = {*self._declared}
+        self._whole: set[str] = set()
 
-    def read(self, conn: Connection, agent: str, names: Collection[str]) -> bool:
-        """Read the fills of these positions; whether there was anything to read."""
-        names = {*names} - self._read
-        if not names:
-            return False
-        self._read |= names
-        other, given = sorted(names - self._given), sorted(names & self._given)
-        facts = events.of_positions(conn, agent, other) if other else []
-        facts += events.of_positions(conn, agent, given, since=self._until) if given else []
-        self._facts |= {(type(fact), fact.id): fact for fact in facts if isinstance(fact, Fill | Position)}
-        self.fills = self._priced()
-        return bool(facts)
+    def read(self, assets: Mapping[str, int]) -> bool:
+        """Read the fills in these assets since an instant each, and the last before it; whether that was anything new."""
+        wanted = {asset: at for asset, at in assets.items() if at < self._since.get(asset, FOREVER)}
+        self._since |= wanted
+        names = {
+            name
+            for asset, at in sorted(wanted.items())
+            for name in positions.traded(self._conn, self._agent, asset, at)
+        } - self._whole
+        self._whole |= names
+        later, whole = sorted(names & self._given), sorted(names - self._given)
+        if whole:
+            self._take(events.of_positions(self._conn, self._agent, whole, until=self._known_until))
+        if later:  # what came before is there
+            self._take(events.of_positions(self._conn, self._agent, later, since=self._until))
+        return bool(wanted)
+
+    def _take(self, facts: Iterable[Fact]) -> None:
+        for fact in facts:
+            if isinstance(fact, Fill) and fact.at <= self._known_until:
+                self._fills[fact.id] = fact
+            elif isinstance(fact, Position) and fact.at <= self._known_until:
+                other = self._declared.setdefault(fact.position, fact)
+                first = min(fact, other, key=lambda told: (told.at, natural_key(told.id)))
+                self._declared[fact.position] = first
+
+    def _priced(self) -> list[tuple[str, Fill]]:
+        """What was traded, and the fill."""
+        named = [(self._declared.get(fill.position), fill) for fill in self._fills.values()]
+        return [
+            (position.instrument, fill)
+            for position, fill in named
+            if position is not None and fill.instrument in {None, position.instrument}
+        ]
 
     def quotes(self) -> dict[str, int]:
         """What they were quoted in, and since when."""
         quotes: dict[str, int] = {}
-        for symbol, fill in self.fills:
+        for symbol, fill in self._priced():
             quote = base_and_quote(symbol)[1]
             if quote is not None:
                 quotes[quote] = min(fill.at, quotes.get(quote, fill.at))
         return quotes
 
-    def _priced(self) -> list[tuple[str, Fill]]:
-        told = [fact for fact in self._facts.values() if fact.at <= self._known_until]
-        declared = sorted(
-            (fact for fact in told if isinstance(fact, Position)),
-            key=lambda fact: (fact.at, natural_key(fact.id)),
-            reverse=True,
+    def in_order(self) -> list[tuple[str, Fill]]:
+        """The fills by instant, and before all of them those in what others were quoted in."""
+        rows = self._priced()
+        quoted_in: dict[str, set[str]] = {}
+        for symbol, _ in rows:
+            base, quote = base_and_quote(symbol)
+            quoted_in.setdefault(base, set()).update([quote] if quote else [])
+
+        def depth(asset: str, above: tuple[str, ...] = ()) -> int:
+            quotes = quoted_in.get(asset, set()) - {*above, asset}
+            return max((1 + depth(quote, (*above, asset)) for quote in quotes), default=0)
+
+        depths = {asset: depth(asset) for asset in quoted_in}
+        return sorted(
+            rows, key=lambda row: (depths[base_and_quote(row[0])[0]], row[1].at, natural_key(row[1].id))
         )
-        instruments = {fact.position: fact.instrument for fact in declared}
-        fills = [fact for fact in told if isinstance(fact, Fill) and fact.position in instruments]
-        return [
-            (instruments[fill.position], fill)
-            for fill in fills
-            if fill.instrument in {None, instruments[fill.position]}
-        ]
 
 
-def _note_fills(fills: Sequence[tuple[str, Fill]], prices: Prices, rates: Prices) -> None:
-    """Note what was traded, what others were quoted in first; a fill in what nothing prices tells no price."""
-    traded: dict[str, set[str]] = defaultdict(set)
-    for symbol, _ in fills:
-        traded[base_and_quote(symbol)[0]].add(symbol)
-
-    def depth(symbol: str, above: tuple[str, ...] = ()) -> int:
-        quote = base_and_quote(symbol)[1]
-        if quote is None or quote == prices.base_currency or quote in above:
-            return 0
-        return 1 + max((depth(name, (*above, quote)) for name in traded.get(quote, ())), default=0)
-
-    depths = {symbol: depth(symbol) for symbols in traded.values() for symbol in symbols}
-    for symbol, fill in sorted(fills, key=lambda row: (depths[row[0]], row[1].at, natural_key(row[1].id))):
-        rate = rates.rate(symbol, fill.at)
-        for known in (prices, rates) if rates is not prices else (prices,):
-            if rate:
-                known.note_fill(symbol, fill.at, float(fill.price) * rate)
-    if rates is not prices:
-        for symbol, at in rates.unmarked.items():
-            prices.unmarked[symbol] = min(at, prices.unmarked.get(symbol, at))
-
-
-def _note_words(prices: Prices, assets: Collection[str], facts: Iterable[Flow | External]) -> None:
-    """Note what flows said that assets were worth."""
+def _note_words(
+    conn: Connection, agent: str, prices: Prices, assets: Collection[str], known_until: int
+) -> None:
+    """Note what flows known by K said that assets were worth."""
+    facts: list[Flow | External]
+    facts = events.between(conn, agent, -FOREVER, known_until + 1, types=(Flow, External))
     for fact in sorted(facts, key=lambda fact: (fact.at, natural_key(fact.id))):
         if fact.asset in assets and fact.value and fact.quantity:
             prices.note_word(str(fact.asset), fact.at, abs(float(fact.value / fact.quantity)))
-
-
-def _unmarked(prices: Prices, symbols: Iterable[str], demand: PriceDemand, until: int) -> set[str]:
-    """The symbols that have no mark yet when they are first asked for: by a fact that names them, or by the wallet."""
-    begins = {name: prices.line(name).t[:1] for name in symbols if name != prices.base_currency}
-    never = {name for name, first in begins.items() if not len(first)}
-    asked = [(until if demand.since is None else demand.since, {*demand.assets, *demand.received})]
-    earliest = min((fact.at for fact in demand.facts), default=until)
-    late = {name for name, first in begins.items() if len(first) and first[0] > min(earliest, asked[0][0])}
-    asked += [(fact.at, symbols_of([fact])) for fact in demand.facts if late]
-    return never | {name for at, names in asked for name in names & late if begins[name][0] > at}
-
-
-def _priced_by(fact: Fact) -> set[str]:
-    """The assets whose price decides what a fact of the past meant."""
-    match fact:
-        case Position():
-            return set(fact.funded_with or ())
-        case Flow():
-            return {fact.asset}
-        case Cost() if fact.asset is not None:
-            return {fact.asset}
-        case Snapshot():
-            return {*fact.holdings, *(fact.claimable or ()), *(fact.debt or ())}
-        case Fill() if fact.fee_asset is not None and not (fact.instrument or "").startswith(
-            f"{fact.fee_asset}/"
-        ):
-            return {fact.fee_asset}
-        case _:
-            return set()

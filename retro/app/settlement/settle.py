@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from retro.accounting.books import step, steps
-from retro.accounting.coins import note_coins
-from retro.accounting.wallet import Wallet, statements
+from retro.accounting.coins import note_coins, owed
+from retro.accounting.wallet import Statement, Wallet, statements
 from retro.app.settlement.book import (
     WALLET_TYPES,
     SettledBook,
@@ -30,7 +30,7 @@ from retro.app.settlement.capital import (
     with_capital,
 )
 from retro.app.settlement.first_marks import FirstMarks
-from retro.app.settlement.price_lines import MarkReach, PriceDemand, load_prices, price_by_fills, symbols_of
+from retro.app.settlement.price_lines import MarkReach, PriceDemand, load_prices
 from retro.app.settlement.tracks import Extent, load_tracks
 from retro.evaluate.audit.citations import entry_day
 from retro.evaluate.audit.history import History, history_from, joined
@@ -88,15 +88,21 @@ class _Start:
 class _Positions:
     """What settled positions did to the wallet since the start, and their worth at each equity statement.
 
-    `coins`: what they hold where balances are stated.
+    `coins`: what they hold where balances are stated; `owed`: what they have borrowed of what these count.
     `orphan_costs`: what the wallet paid for positions that never came into being. `prices` they were settled with.
     """
 
     worth: dict[int, list[float]]
     coins: dict[int, Coins]
+    owed: dict[int, list[float]]
     prices: list[Prices] = field(default_factory=list)
     effects: list[tuple[str, Effect]] = field(default_factory=list)
     orphan_costs: list[Fact] = field(default_factory=list)
+
+    def inside(self, statement: Statement) -> list[float]:
+        """What a statement is held against besides the wallet; balances cannot state a debt."""
+        borrowed = self.owed[statement.at] if statement.by_balances else []
+        return [*self.worth.get(statement.at, ()), *borrowed]
 
 
 def settle(conn: Connection, agent: Agent, settings: AgentSettings) -> None:
@@ -120,7 +126,7 @@ def settle(conn: Connection, agent: Agent, settings: AgentSettings) -> None:
     birth = events.first_instant(conn, name) or start.since
     opening = start.opening or opening_told(birth, facts, movements, settings)
     stated = statements(facts, prices)
-    inside = [settled.worth.get(statement.at, ()) for statement in stated]
+    inside = [settled.inside(statement) for statement in stated]
 
     def walked(opening: WalletOpening) -> tuple[list[WalletDay], list[float]]:
         """The wallet moved through everything since its start; its days, and the gap at each statement."""
@@ -192,7 +198,7 @@ def _settle_positions(
     entry_days = {entry_day(at, rules) for at in positions.opened(conn, name, names)}
     resolved: list[History] = []
     counted = sorted({fact.at for fact in facts if isinstance(fact, Equity) and fact.balances is not None})
-    settled = _Positions({at: [] for at in times}, {at: {} for at in counted})
+    settled = _Positions({at: [] for at in times}, {at: {} for at in counted}, {at: [] for at in counted})
     for i in range(0, len(names), _CHUNK):  # a life of many positions is not held in memory at once
         chunk = names[i : i + _CHUNK]
         until = known_until(agent)
@@ -207,6 +213,8 @@ def _settle_positions(
             settled.effects += [(position, effect) for effect in track.effects if effect.at >= start.at]
             _add_worth(settled.worth, track, times, loaded.prices)
             note_coins(settled.coins, counted, track, loaded.prices)
+            for at in _times_open(track, counted):
+                settled.owed[at].append(owed(track, at, loaded.prices))
     replace_outcomes(conn, name, names, entry_days, joined(resolved))
     return settled
 
@@ -223,9 +231,13 @@ def _add_worth(
     worth: dict[int, list[float]], track: PositionHistory, times: Sequence[int], prices: Prices
 ) -> None:
     """Add what a position was worth to each statement made while it was open, after its opening and up to its close."""
+    for at in _times_open(track, times):
+        worth[at].append(track.state(at, at, prices).value)
+
+
+def _times_open(track: PositionHistory, times: Sequence[int]) -> Sequence[int]:
     last = len(times) if track.closed_at is None else bisect_right(times, track.closed_at)
-    for k in range(bisect_right(times, track.opened_at), last):
-        worth[times[k]].append(track.state(times[k], times[k], prices).value)
+    return times[bisect_right(times, track.opened_at) : last]
 
 
 def _wallet_prices(
@@ -237,14 +249,9 @@ def _wallet_prices(
     effects: Iterable[tuple[str, Effect]],
 ) -> Prices:
     """The prices of everything that was in the wallet at the start or came into it since."""
-    balances = start.wallet.assets
-    received = {effect.asset for _, effect in effects}
-    assets = {*symbols_of(facts), *balances, *received}
+    assets = {*start.wallet.assets, *(effect.asset for _, effect in effects)}
     reach = MarkReach(start.at, FOREVER, known_until(agent))
-    prices = load_prices(conn, agent.name, settings, assets, reach)
-    demand = PriceDemand(facts, balances, start.at, received)
-    price_by_fills(conn, agent.name, settings, prices, assets, demand, reach, FOREVER)
-    return prices
+    return load_prices(conn, agent.name, settings, PriceDemand(facts, assets, start.at), reach)
 
 
 def _walk(

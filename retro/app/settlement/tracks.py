@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from retro.accounting.replay import replay
-from retro.app.settlement.price_lines import MarkReach, PriceDemand, load_prices, price_by_fills, symbols_of
+from retro.app.settlement.price_lines import MarkReach, PriceDemand, load_prices
 from retro.evaluate.position.foresight import retold_of
 from retro.evaluate.position.summary import flag_implausible
 from retro.model import Cost, Position
@@ -102,19 +102,9 @@ def load_tracks(
     every = [*facts, *demand.facts]
     needed = [fact.at for fact in every] + ([] if demand.since is None else [demand.since])
     # a mark counts for a day (MAX_AGE), and as-of look-ups reach behind the first fact: two days are enough
-    start = min(needed, default=until) - 2 * DAY
-    symbols = {
-        *symbols_of(every),
-        *demand.assets,
-        *symbols_of(fact for group in boundary.values() for fact in group),
-    }
-    reach = MarkReach(start, extent.marks_until, extent.first_mark_until)
-    prices = load_prices(conn, agent, settings, symbols, reach)
-    # with a wallet, fills of other positions matter from its valuation on; a position's own facts are there anyway
-    instants = needed if demand.since is None else [demand.since, *(fact.at for fact in demand.facts)]
-    first = min(instants, default=until)
-    demand = PriceDemand(every, demand.assets, first)
-    price_by_fills(conn, agent, settings, prices, symbols, demand, reach, until)
+    reach = MarkReach(min(needed, default=until) - 2 * DAY, extent.marks_until, extent.first_mark_until)
+    every += [fact for group in boundary.values() for fact in group]
+    prices = load_prices(conn, agent, settings, replace(demand, facts=every, until=until), reach)
     retold = retellings(conn, agent, names, facts) if names else []
     given = rulings.rulings(conn, agent)
     tracks: dict[str, PositionHistory] = {}

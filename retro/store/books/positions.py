@@ -28,7 +28,7 @@ from sqlalchemy import (
 from retro.invariant import invariant
 from retro.periods import DAY, format_instant
 from retro.store.facts.agents import key_query, known_key
-from retro.store.schema import metadata, reference, within
+from retro.store.schema import events, metadata, reference, within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -316,22 +316,19 @@ def positions(
     return list(conn.execute(query.order_by(book_positions.c.opened_at, book_positions.c.position)))
 
 
-def traded(conn: Connection, agent: str, symbols: Iterable[str], since: int) -> set[str]:
-    """The positions that traded these instruments (or, of a bare asset, any quoted in whatever) since an instant.
-
-    And of each symbol the one that was closed last before: its fills are the last ones known at that instant.
-    """
-    c, names = book_positions.c, set()
-    for symbol in symbols:
-        named = c.instrument == symbol
-        if "/" not in symbol:
-            head = func.substr(c.instrument, 1, len(symbol) + 1)  # LIKE would not tell upper from lower case
-            named = named | (head == f"{symbol}/")
-        query = select(c.position).where(c.agent == key_query(agent), named)
-        names |= set(conn.execute(query.where(c.closed_at.is_(None) | (c.closed_at >= since))).scalars())
-        last = query.where(c.closed_at < since).order_by(c.closed_at.desc()).limit(1)
-        names |= set(conn.execute(last).scalars())
-    return names
+def traded(conn: Connection, agent: str, asset: str, since: int) -> set[str]:
+    """The positions that may have traded an asset, quoted in whatever, since an instant, and those that did so last before."""
+    c, f = book_positions.c, events.c
+    head = func.substr(c.instrument, 1, len(asset) + 1)  # LIKE would not tell upper from lower case
+    named = and_(c.agent == key_query(agent), (c.instrument == asset) | (head == f"{asset}/"))
+    later = select(c.position).where(named, c.closed_at.is_(None) | (c.closed_at >= since))
+    fill = and_(f.agent == c.agent, f.position == c.position, f.type == "fill")
+    filled_at = select(func.max(f.at)).where(fill).scalar_subquery()
+    # one may be told to be closed long after its last fill, and one of another kind has none
+    earlier = select(c.position, filled_at.label("at")).where(named, c.closed_at < since)
+    filled = [row for row in conn.execute(earlier) if row.at is not None]
+    last = max((row.at for row in filled), default=0)
+    return {*conn.execute(later).scalars(), *(row.position for row in filled if row.at == last)}
 
 
 def day_before(conn: Connection, agent: str, at: int) -> WalletDay | None:

@@ -5,6 +5,7 @@ Each is worked by hand. Hours count from a Monday, 2026-01-05. 1 ETH is bought a
 
 from __future__ import annotations
 
+from tests.definitions.sums.parts import totals
 from tests.worlds.oracle import Life, approx, life
 
 __all__ = ["life"]
@@ -18,10 +19,6 @@ def earned(life: Life) -> None:
     life.flow(5, "p", "interest", "ETH", "0.1")
     life.fill(20, "p", "sell", 1, 2100)
     life.market("ETH/USDC", {0: 2000, 20: 2100, 23: 2200, 40: 2300, 47: 2500, 90: 2600})
-
-
-def totals(life: Life, days: int = 4) -> list[float]:
-    return [life.day(d).pnl.total for d in range(days)]
 
 
 def test_a_cost_told_after_the_last_fill_keeps_nothing_inside(life: Life) -> None:

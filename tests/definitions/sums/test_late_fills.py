@@ -5,23 +5,18 @@ Each is worked by hand. Hours count from a Monday, 2026-01-05.
 
 from __future__ import annotations
 
-import json
 from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.worlds.lives import live, report
-from tests.worlds.oracle import DAY, Life, approx, instant, life
+from tests.definitions.sums.parts import check_parts, totals
+from tests.worlds.oracle import Life, approx, life
 
 if TYPE_CHECKING:
     from retro.store.database import Store
 
 __all__ = ["life"]
-
-
-def totals(life: Life, days: int = 4) -> list[float]:
-    return [life.day(d).pnl.total for d in range(days)]
 
 
 def test_the_first_fill_prices_the_days_before_it_as_it_does_their_week(life: Life) -> None:
@@ -105,6 +100,31 @@ def test_a_quote_that_only_fills_price_prices_what_is_quoted_in_it(life: Life, h
     assert life.week().pnl.total == approx(-20)
 
 
+def test_a_quote_that_only_words_price_prices_what_is_quoted_in_it(life: Life) -> None:
+    """1 X of gas on Monday; X traded at 2 Y on Tuesday; 4 Y of reward on Wednesday said to be worth 40: 20."""
+    life.tell(0, "equity", balances={"USDC": 10000})
+    life.tell(5, "cost", kind="gas", asset="X", quantity=1)
+    life.trade("p", (30, 2), (31, 2), instrument="X/Y")
+    life.flow(50, None, "reward", "Y", 4, value=40)
+    life.until(96)
+    assert totals(life) == approx([-20, 0, 40, 0])
+    assert life.week().pnl.total == approx(20)
+
+
+def test_the_last_fill_counts_though_another_position_was_closed_after_it(life: Life) -> None:
+    """ETH traded at 1,900 on Monday; a pool of it without any fill ends on Tuesday; 1 ETH is lent on Wednesday, marked later."""
+    life.tell(0, "equity", balances={"USDC": 10000, "ETH": 1})
+    life.trade("p", (1, 1900), (2, 1900))
+    life.open(3, "q", "lp", instrument="ETH/USDC", token0="ETH", token1="USDC", lower=1000, upper=4000)
+    life.tell(30, "exit", position="q")
+    life.open(50, "r", "lending", instrument="ETH")
+    life.flow(50, "r", "deposit", "ETH", 1)
+    life.market("ETH/USDC", {60: 2000, 90: 2000})
+    life.until(96)
+    assert [position.final_pnl for position in life.day(3).positions] == approx([100])
+    assert life.week().pnl.total == approx(sum(totals(life)))
+
+
 def test_nothing_looks_ahead_of_as_of(life: Life) -> None:
     life.tell(0, "equity", balances={"USDC": 10000})
     life.tell(5, "cost", kind="gas", asset="X", quantity=1)
@@ -126,10 +146,6 @@ LINES: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-def journal(lines: list[dict[str, Any]]) -> bytes:
-    return b"".join(json.dumps({"agent": "a", **line}).encode() + b"\n" for line in lines)
-
-
 @pytest.mark.parametrize("parts", [*permutations([[0, 1, 6], [2], [3, 4, 5]]), ([0, 1, 2, 3, 4, 6], [5])])
 def test_the_first_fill_or_word_settles_again_what_was_settled_without_it(
     store: Store, parts: tuple[list[int], ...]
@@ -138,11 +154,14 @@ def test_the_first_fill_or_word_settles_again_what_was_settled_without_it(
 
     1 X of gas on Monday, 2 X on Tuesday that are said to be worth 8; on Thursday X is traded at 2 Y, that is 20.
     """
-    live(store, journal(LINES).replace(b'"agent": "a"', b'"agent": "once"'), name="once.jsonl")
-    for number, part in enumerate(parts):
-        live(store, journal([LINES[i] for i in part]), name=f"{number}.jsonl")
-        report(store, "a")  # settles what is known so far
-    for day, made in enumerate([-20, 40, 0, 0]):
-        mine, once = (report(store, name, "daily", at=instant(day * DAY + 12)) for name in ("a", "once"))
-        assert (mine.pnl, mine.equity) == (once.pnl, once.equity)
-        assert mine.pnl.total == approx(made)
+    check_parts(store, LINES, parts, [-20, 40, 0, 0])
+
+
+@pytest.mark.parametrize("parts", [[[0, 1, 2, 3, 4, 6], [5]], [[0, 1], [6], [5], [2, 3, 4]]])
+def test_the_first_word_on_a_quote_settles_again_what_fills_in_it_price(
+    store: Store, parts: list[list[int]]
+) -> None:
+    """Y is not marked, but 3 Y of Friday are said to be worth 30."""
+    word = {"type": "flow", "id": "6", "at": "2026-01-09T04:00:00Z", "kind": "reward", "asset": "Y"}
+    lines = [*LINES[:5], {**word, "quantity": 3, "value": 30}, LINES[6]]
+    check_parts(store, lines, parts, [-20, 40, 0, 0])

@@ -5,23 +5,18 @@ Each is worked by hand. Hours count from a Monday, 2026-01-05.
 
 from __future__ import annotations
 
-import json
 from math import fsum
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.worlds.lives import live, report
-from tests.worlds.oracle import DAY, Life, approx, components, instant, life
+from tests.definitions.sums.parts import check_parts, totals
+from tests.worlds.oracle import Life, approx, components, life
 
 if TYPE_CHECKING:
     from retro.store.database import Store
 
 __all__ = ["life"]
-
-
-def totals(life: Life, days: int = 4) -> list[float]:
-    return [life.day(d).pnl.total for d in range(days)]
 
 
 def test_gas_in_an_asset_without_a_mark_costs_the_same_in_a_day_and_in_its_week(life: Life) -> None:
@@ -60,6 +55,21 @@ def test_a_fill_prices_what_has_no_mark_yet_in_a_day_as_in_the_week(life: Life) 
     life.until(96)
     assert totals(life) == approx([0, -19, 0, 0])
     assert life.week().pnl.total == approx(-19)
+
+
+def test_the_last_fill_of_an_asset_counts_in_whatever_instrument(life: Life) -> None:
+    """Bought at 1,900 on Monday, a future of it traded at 1,950 on Tuesday; the first mark, 2,000, on Wednesday."""
+    life.tell(0, "equity", balances={"USDC": 10000})
+    life.open(1, "p")
+    life.fill(1, "p", "buy", 1, 1900)
+    life.open(30, "q", "perp")
+    life.fill(30, "q", "buy", 1, 1950)
+    life.fill(31, "q", "sell", 1, 1950)
+    life.market("ETH/USDC", {50: 2000, 60: 2000})
+    life.until(96)
+    week = life.week()
+    assert [edge.equity for edge in week.equity[:5]] == approx([0, 10000, 10050, 10100, 10100])
+    assert totals(life) == approx([0, 50, 50, 0])
 
 
 def test_a_fill_at_midnight_prices_nothing_of_the_day_that_ends_there(life: Life) -> None:
@@ -143,10 +153,6 @@ LINES: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-def journal(lines: list[dict[str, Any]]) -> bytes:
-    return b"".join(json.dumps({"agent": "a", **line}).encode() + b"\n" for line in lines)
-
-
 @pytest.mark.parametrize(
     "order", [[[0, 1, 2], [3, 4]], [[0, 1, 2, 4], [3]], [[3, 4], [0, 1, 2]], [[0, 1, 2], [3], [4]]]
 )
@@ -154,11 +160,4 @@ def test_the_first_mark_settles_again_what_was_settled_without_it(
     store: Store, order: list[list[int]]
 ) -> None:
     """However it is read, the same bytes as read at once; on both databases."""
-    live(store, journal(LINES).replace(b'"agent": "a"', b'"agent": "once"'), name="once.jsonl")
-    for number, part in enumerate(order):
-        live(store, journal([LINES[i] for i in part]), name=f"{number}.jsonl")
-        report(store, "a")  # settles what is known so far
-    for day in range(4):
-        mine, once = (report(store, name, "daily", at=instant(day * DAY + 12)) for name in ("a", "once"))
-        assert mine.pnl == once.pnl
-        assert mine.pnl.total == approx(-20 if day == 0 else 0)
+    check_parts(store, LINES, order, [-20, 0, 0, 0])

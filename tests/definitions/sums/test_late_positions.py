@@ -5,15 +5,15 @@ Each is worked by hand. Hours count from a Monday, 2026-01-05.
 
 from __future__ import annotations
 
-import json
 from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from retro.report import dump
-from tests.worlds.lives import live, position, report
-from tests.worlds.oracle import DAY, Life, approx, instant, life
+from tests.definitions.sums.parts import check_parts
+from tests.worlds.lives import position
+from tests.worlds.oracle import Life, approx, life
 
 if TYPE_CHECKING:
     from retro.report import RetrospectiveReport
@@ -141,21 +141,10 @@ LINES: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-def journal(lines: list[dict[str, Any]]) -> bytes:
-    return b"".join(json.dumps({"agent": "a", **line}).encode() + b"\n" for line in lines)
-
-
 @pytest.mark.parametrize("parts", [*permutations([[0, 1], [2], [3, 4]]), ([0, 1, 3, 4], [2])])
 def test_a_declaration_settles_again_what_was_settled_without_it(
     store: Store, parts: tuple[list[int], ...]
 ) -> None:
     """However it is read, the same bytes as read at once; on both databases."""
-    live(store, journal(LINES).replace(b'"agent": "a"', b'"agent": "once"'), name="once.jsonl")
-    for number, part in enumerate(parts):
-        live(store, journal([LINES[i] for i in part]), name=f"{number}.jsonl")
-        report(store, "a")  # settles what is known so far
-    for day, made in enumerate([0, 100, 0, 0]):
-        mine, once = (report(store, name, "daily", at=instant(day * DAY + 12)) for name in ("a", "once"))
-        assert (mine.pnl, mine.equity) == (once.pnl, once.equity)
-        assert mine.pnl.total == approx(made)
+    check_parts(store, LINES, parts, [0, 100, 0, 0])
     assert dump(position(store, "a", "p")) == dump(position(store, "once", "p")).replace('"once"', '"a"')

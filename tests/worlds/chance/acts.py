@@ -200,13 +200,17 @@ def state(world: World) -> None:
         return
     balances = dict(ledger.wallet(world.now))
     for position in ledger.positions.values():
-        inside = position.inside
+        inside, kind = position.inside, position.position["kind"]
+        coins: dict[str, Decimal] = {}
         for asset, quantity in [*inside.held(world.market, world.now).items(), *inside.claims.items()]:
             symbol, amount = world.market.asset(asset), quantity
-            if asset == position.position["instrument"] and position.position["kind"] == "perp":
+            if asset == position.position["instrument"] and kind == "perp":
                 # it holds no coin: what it is worth is money
                 symbol, amount = world.base, quantity * world.market.price(symbol, world.now)
-            balances[symbol] = balances.get(symbol, Decimal(0)) + amount
+            coins[symbol] = coins.get(symbol, Decimal(0)) + amount
+        for symbol, amount in coins.items():
+            if amount > 0 or kind in {"lp", "perp"}:  # what is owed is no balance
+                balances[symbol] = balances.get(symbol, Decimal(0)) + amount
     balances[world.base] = balances.get(world.base, Decimal(0)) + off
     world.tell("equity", balances={a: round(q, 12) for a, q in balances.items() if q >= 0})
 

@@ -176,7 +176,7 @@ def _positions(
             got = [figure for figure in (p.period_pnl, p.final_pnl) if figure is not None]
             breaches += [Breach(POSITION, f"{document.id} {p.position_id}", figure, None) for figure in got]
             continue
-        rows = [(LIFE, p.attribution.total, p.final_pnl)]
+        rows: list[tuple[str, float | None, float | None]] = [(LIFE, p.attribution.total, p.final_pnl)]
         if not truth.unpriced(start):
             rows.append((POSITION, p.period_pnl, float(truth.pnl(end) - truth.pnl(start))))
         if p.exit_at is None or parse_instant(p.exit_at) < end:

@@ -150,8 +150,17 @@ class Ledger:
 
     def _gaps(self) -> list[tuple[int, Decimal, bool]]:
         """Stated less computed equity at each statement, and whether it is nothing but the opening."""
-        stated = [(at, self._stated(at, event), self._opens(at, event)) for at, event in self.statements]
-        return [(at, worth - self.equity(at), opens) for at, worth, opens in stated if worth is not None]
+        stated = [
+            (at, self._stated(at, event), self._computed(at, event), self._opens(at, event))
+            for at, event in self.statements
+        ]
+        return [(at, worth - computed, opens) for at, worth, computed, opens in stated if worth is not None]
+
+    def _computed(self, at: int, statement: Event) -> Decimal:
+        """What a statement should say: balances count what was borrowed, and cannot say that it was."""
+        by_balances = statement.get("value") is None
+        debts = sum((p.owed(at) for p in self.positions.values()), ZERO) if by_balances else ZERO
+        return self.equity(at) + debts
 
     def gap(self, at: int) -> Decimal:
         """Stated less computed equity at the last statement at or before an instant, less that of the first."""

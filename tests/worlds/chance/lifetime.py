@@ -337,6 +337,19 @@ class PositionLedger:
             coins[asset] = coins.get(asset, ZERO) + max(ZERO, quantity)
         return coins
 
+    def owed(self, at: int) -> Decimal:
+        """What it has borrowed and not paid back, before the events of an instant, at its marks."""
+        state = self._before(at)
+        if state is None or self.position["kind"] in {"perp", "lp"}:
+            return ZERO
+        shown = self._shown(at)
+        principal = state[0].held(self.market, at) if shown is None else shown
+        net: Balances = {}
+        for name, quantity in [*principal.items(), *state[0].claims.items()]:
+            asset = self.market.asset(name)
+            net[asset] = net.get(asset, ZERO) + quantity
+        return sum((-q * self.market.price(asset, at) for asset, q in net.items() if q < 0), ZERO)
+
     def pnl(self, at: int) -> Decimal:
         """Made so far: worth and what was taken out less what was put in."""
         state = self._before(at)
