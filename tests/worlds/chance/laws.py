@@ -250,8 +250,8 @@ class Pieces:
                 reviewed(self.store, world, "weekly", world.days[rng.randrange(len(world.days))])
 
     def _note(self, now: int) -> None:
-        """What the last day that is over says while it is the last."""
-        start = next((a for a, b in reversed(list(pairwise(self.world.days))) if b <= now), None)
+        """What the last day that is over says while it is the last; all that is of its last instant has been told."""
+        start = next((a for a, b in reversed(list(pairwise(self.world.days))) if b < now), None)
         if start is not None:
             day = reviewed(self.store, self.world, "daily", start)
             self.early[day.id] = day.pnl.total - (day.pnl.unattributed or 0.0)
