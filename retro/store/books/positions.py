@@ -33,7 +33,7 @@ from retro.store.schema import events, metadata, reference, within
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Select
 
 __all__ = [
     "BookState",
@@ -318,17 +318,30 @@ def positions(
 
 def traded(conn: Connection, agent: str, asset: str, since: int) -> set[str]:
     """The positions that may have traded an asset, quoted in whatever, since an instant, and those that did so last before."""
-    c, f = book_positions.c, events.c
+    c = book_positions.c
     head = func.substr(c.instrument, 1, len(asset) + 1)  # LIKE would not tell upper from lower case
     named = and_(c.agent == key_query(agent), (c.instrument == asset) | (head == f"{asset}/"))
     later = select(c.position).where(named, c.closed_at.is_(None) | (c.closed_at >= since))
-    fill = and_(f.agent == c.agent, f.position == c.position, f.type == "fill")
-    filled_at = select(func.max(f.at)).where(fill).scalar_subquery()
-    # one may be told to be closed long after its last fill, and one of another kind has none
-    earlier = select(c.position, filled_at.label("at")).where(named, c.closed_at < since)
-    filled = [row for row in conn.execute(earlier) if row.at is not None]
-    last = max((row.at for row in filled), default=0)
-    return {*conn.execute(later).scalars(), *(row.position for row in filled if row.at == last)}
+    earlier = select(c.position, c.closed_at).where(named, c.closed_at < since)
+    return {*conn.execute(later).scalars(), *_last_filled(conn, agent, earlier)}
+
+
+def _last_filled(conn: Connection, agent: str, closed: Select[tuple[str, int]]) -> list[str]:
+    """Those of closed positions that have the last fill of all.
+
+    One may be told to be closed long after its last fill, and one of another kind has none, but none has a fill after
+    its close: so they are looked at from the last closed on.
+    """
+    f, count = events.c, 4
+    while True:
+        some = closed.order_by(closed.selected_columns.closed_at.desc()).limit(count).subquery().c
+        fill = and_(f.agent == key_query(agent), f.position == some.position, f.type == "fill")
+        filled_at = select(func.max(f.at)).where(fill).scalar_subquery().label("filled_at")
+        rows = conn.execute(select(some.position, some.closed_at, filled_at)).all()
+        last = max((row.filled_at for row in rows if row.filled_at is not None), default=0)
+        if len(rows) < count or min(row.closed_at for row in rows) < last:
+            return [row.position for row in rows if row.filled_at == last]
+        count *= 8
 
 
 def day_before(conn: Connection, agent: str, at: int) -> WalletDay | None:
