@@ -89,8 +89,9 @@ def mean_intervals(grid: WeekGrid, bound: Bounds, level: float = 0.05) -> list[A
     bet on.
     """
     units = bet_weeks(grid, bound)
-    high = _upper_ends(grid.sums, units, bound.size, level / 2).tolist()
-    low = (-_upper_ends(-grid.sums, units, bound.size, level / 2)).tolist()
+    mirrored = np.vstack((grid.sums, -grid.sums)), np.vstack((units, units)), np.tile(bound.size, 2)
+    high, reversed_low = _upper_ends(*mirrored, level / 2).reshape(2, -1)
+    low, high = (-reversed_low).tolist(), high.tolist()
     intervals = []
     for row, rate in enumerate(_outcomes_a_week(grid, bound)):
         if bound.column[row] < 0:
