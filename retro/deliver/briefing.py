@@ -201,7 +201,7 @@ def _older(document: RetrospectiveReport | PositionRetrospective, agent: str, cu
         f"{whose}{document.horizon.capitalize()} {document.id.rpartition('.')[2]}",
         _YEAR.sub("", span(document.period_start, document.period_end, document.time_zone, weekday=False)),
         result_text(document.pnl.believed, money),
-        money.change(document.effectiveness.sum_vs_inaction),
+        document.open_positions.beside(document.effectiveness.sum_vs_inaction, money),
         f"{len(wanted)}",
         tone_of(document.pnl.believed),
     )

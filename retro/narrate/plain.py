@@ -92,7 +92,8 @@ def _worked(report: RetrospectiveReport, extremes: Extremes | None, money: Money
     if effectiveness.sum_vs_inaction is not None and effectiveness.sum_vs_inaction > 0:
         closed = count(effectiveness.closed_positions, "closed position")
         sentences.append(
-            f"Acting beat doing nothing{_cash(report)} by {money.amount(effectiveness.sum_vs_inaction)} over {closed}."
+            f"Acting beat doing nothing{_cash(report)} by {money.amount(effectiveness.sum_vs_inaction)} over"
+            f" {closed}{_standing(report, money)}."
         )
     if _over_market(report) > 0:
         sentences.append(_market(report))
@@ -107,6 +108,11 @@ def _worked(report: RetrospectiveReport, extremes: Extremes | None, money: Money
 
 def _cash(report: RetrospectiveReport) -> str:
     return ", holding cash," if report.is_in_cash else ""
+
+
+def _standing(report: RetrospectiveReport, money: MoneyStyle) -> str:
+    """What is open, in the same breath as what was closed."""
+    return f"; {report.open_positions.words(money)}" if report.open_positions.size else ""
 
 
 def _over_market(report: RetrospectiveReport) -> float:
@@ -130,7 +136,8 @@ def _failed(report: RetrospectiveReport, extremes: Extremes | None, money: Money
     if effectiveness.sum_vs_inaction is not None and effectiveness.sum_vs_inaction < 0:
         closed = count(effectiveness.closed_positions, "closed position")
         sentences.append(
-            f"Doing nothing{_cash(report)} beat acting by {money.amount(-effectiveness.sum_vs_inaction)} over {closed}."
+            f"Doing nothing{_cash(report)} beat acting by {money.amount(-effectiveness.sum_vs_inaction)} over"
+            f" {closed}{_standing(report, money)}."
         )
     if _over_market(report) < 0:
         sentences.append(_market(report))

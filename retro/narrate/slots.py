@@ -193,10 +193,13 @@ def _whole(slots: Slots, report: RetrospectiveReport, money: MoneyStyle) -> None
     """What is said of the period as a whole: effectiveness, risk, predictions, costs, counts."""
     effectiveness, risk, accuracy = report.effectiveness, report.risk, report.prediction_accuracy
     closed = count(effectiveness.closed_positions, "closed position")
+    over = closed
+    if report.open_positions.size:
+        over += f" ({report.open_positions.words(money)})"
     total = effectiveness.sum_vs_inaction
-    slots.put("vs_inaction.sum", None if total is None else f"{money.change(total)} over {closed}")
+    slots.put("vs_inaction.sum", None if total is None else f"{money.change(total)} over {over}")
     rate = effectiveness.inaction_superiority_rate
-    slots.put("inaction_superiority_rate", None if rate is None else f"{percent(rate)} of {closed}")
+    slots.put("inaction_superiority_rate", None if rate is None else f"{percent(rate)} of {over}")
     slots.put("score", None if effectiveness.score is None else ratio(effectiveness.score))
     few = f" over {count(risk.days, 'day')}{', noisy' if risk.noisy else ''}"
     for name in ("sharpe", "sortino", "calmar", "psr"):
@@ -233,7 +236,7 @@ def _groups(slots: Slots, report: RetrospectiveReport, money: MoneyStyle) -> Non
     for table in _GROUPS:
         rows = [row for row in getattr(report.breakdowns, table) if row.ranked]
         for key, [row, *_] in _keyed(rows, [row.key for row in rows]):
-            prefix, size = f"{table}.{key}", f"n = {row.n:,}"
+            prefix, size = f"{table}.{key}", f"n = {row.n:,} closed"
             slots.put(f"{prefix}.name", _name(row.key))
             slots.put(f"{prefix}.pnl", f"{money.change(row.pnl)} ({size})")
             won = None if row.win_rate is None else f"{percent(row.win_rate)} ({size})"

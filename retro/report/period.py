@@ -11,6 +11,7 @@ from retro.report.form import Document, Reasons
 from retro.report.groups import Breakdowns
 from retro.report.heuristic import HeuristicReport
 from retro.report.money import Costs, EquityDay, PnlAttribution, Risk
+from retro.report.open_positions import OpenPositions, open_positions_of
 from retro.report.position import PositionRetrospective
 
 __all__ = [
@@ -183,6 +184,11 @@ class RetrospectiveReport(Document):
     def last_equity(self) -> float | None:
         """The last equity known of the period."""
         return next((day.equity for day in reversed(self.equity) if day.equity is not None), None)
+
+    @property
+    def open_positions(self) -> OpenPositions:
+        """What stands open at its end: beside every figure of closed positions."""
+        return open_positions_of(self.positions)
 
     @property
     def believed_positions(self) -> list[PositionRetrospective]:

@@ -23,7 +23,8 @@ def against_nothing(report: RetrospectiveReport, total: float | None, closed: in
     effectiveness = report.effectiveness.model_copy(
         update={"sum_vs_inaction": total, "closed_positions": closed}
     )
-    variant = report.model_copy(update={"effectiveness": effectiveness})
+    positions = [p for p in report.positions if not p.open]
+    variant = report.model_copy(update={"effectiveness": effectiveness, "positions": positions})
     return answers(briefing_of(message(variant)))["Did acting beat doing nothing?"][0]
 
 
@@ -189,12 +190,13 @@ def test_a_revision_tells_each_figure_as_it_was_and_as_it_is(life: Life) -> None
     revised_figures = changes(before, after)
     assert [change.label for change in revised_figures] == [
         "Result",
+        "Against doing nothing",
         "Closed positions",
         "Trading gains",
         "late",
     ]
     assert revised_figures[0] == Change("Result", f"{before.pnl.total:+.2f} USDC", f"{pnl.total:+.2f} USDC")
-    assert revised_figures[3] == Change("late", "–", "+5.00")
+    assert revised_figures[4] == Change("late", "–", "+5.00")
     assert changes(after, before) == tuple(Change(c.label, c.after, c.before) for c in revised_figures), (
         "and back again"
     )

@@ -99,8 +99,9 @@ def test_the_week_is_told_with_what_its_figures_are_out_of() -> None:
     worded = words(reports.weekly())
     assert worded.what_worked == (
         "What earned: LP fees +14.20 USDC and trading gains +6.40 USDC. Acting beat doing nothing by 0.45 USDC over 3"
-        " closed positions. The best position was spot-1 (BTC/USDC), +6.20 USDC in the period. H-3 (entry) averaged"
-        " +1.40 USDC over 8 outcomes, winning 75 %: keep it, by the thresholds; the evidence is suggestive."
+        " closed positions; 1 open position stands at -1.53 USDC. The best position was spot-1 (BTC/USDC), +6.20 USDC in"
+        " the period. H-3 (entry) averaged +1.40 USDC over 8 outcomes, winning 75 %: keep it, by the thresholds; the"
+        " evidence is suggestive."
     )
     assert "H-7" not in worded.what_failed  # three outcomes, on weak evidence: no lesson yet
     assert "H-15 (exit) avoided 0.30 USDC on average over 5 outcomes, right 75 %" in worded.what_failed

@@ -138,12 +138,12 @@ def test_what_acting_won_says_what_stands_open_beside_it(retro: Retro) -> None:
     Path("a.jsonl").write_text("".join(lines))
     assert retro("ingest", "journal", "a.jsonl").code == 0
     text = " ".join(retro("review", "weekly").out.split())
-    assert "over 1 closed position; " in text
-    assert "; not in it 1 open position, at -100.00 USDC" in text
+    assert "closed +10.00, open -100.00 USDC" in text
+    assert "over 1 closed position, 1 open position stands at -100.00 USDC" in text
     document = r.RetrospectiveReport.model_validate_json(retro("review", "weekly", "--json").out)
     (answer,) = (a for a in answers_of_report(document, money_of_report(document)) if a.key == "acting")
-    assert answer.answer == "Yes, by 10.00 USDC"
-    assert "; not in it 1 open position, at -100.00 USDC" in answer.note
+    assert answer.answer == "Closed +10.00, open -100.00 USDC"
+    assert "1 open position stands at -100.00 USDC" in answer.note
 
 
 def test_an_open_position_ends_now_and_not_at_an_exit() -> None:

@@ -72,7 +72,7 @@ def test_the_first_screen_answers_in_the_owners_order() -> None:
     answers = (
         "WEEKLY REVIEW: golem-7 Mon 16 to Sun 22 Nov 2026 (2026-W47), UTC",
         "▲ Up 8.41 USDC LP fees earned +14.20 and trading gains +6.40; against that impermanent loss -8.20",
-        "Against doing nothing +0.45 USDC acting beat doing nothing over 3 closed positions",
+        "Against doing nothing closed +0.45, open -1.53 USDC acting beat doing nothing over 3 closed positions,",
         "Best position +6.20 USDC BTC/USDC spot, spot-1",
         "Worst position -4.20 USDC ETH/USDC LP, aero-lp-3",
         "Wants a decision 1 H-15 INVESTIGATE; 1 more by the thresholds, on weak evidence",

@@ -22,6 +22,7 @@ from retro.deliver.channel import Rejected, Retry, Sent
 from retro.figures import count
 from retro.kinds import KINDS
 from retro.periods import parse_instant
+from retro.present.page.report import money_of_report
 from retro.report import RetrospectiveReport
 from retro.safe import plain_text
 
@@ -185,6 +186,9 @@ def _limits(report: RetrospectiveReport, closed: int) -> list[str]:
         limits.append(f"one of {count(closed, 'trade')} made all of its net gain")
     if report.resolved_decisions < FEW_DECISIONS:
         limits.append(f"only {count(report.resolved_decisions, 'resolved decision')}")
+    if report.open_positions.size:
+        standing = report.open_positions.words(money_of_report(report))
+        limits.append(f"of closed trades alone: {standing}")
     if report.data_quality.provisional:
         limits.append("provisional: marks are missing or old")
     if report.data_quality.implausible:

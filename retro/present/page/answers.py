@@ -11,7 +11,7 @@ from retro.present.page.audit import average_in_words, carried, doubt, wanting
 from retro.present.page.blocks import tone_of
 from retro.present.page.groups import instrument_label
 from retro.present.page.labels import VERDICTS, reason_text, verdict_tone
-from retro.present.page.market import cash_note, market_note, open_note
+from retro.present.page.market import cash_note, market_note
 from retro.report.extremes import extremes_of
 
 if TYPE_CHECKING:
@@ -142,12 +142,18 @@ def answers_of_position(p: PositionRetrospective, money: MoneyStyle) -> tuple[He
 def _acting(report: RetrospectiveReport, money: MoneyStyle) -> HeadlineAnswer:
     effectiveness = report.effectiveness
     closed = count(effectiveness.closed_positions, "closed position")
+    standing = report.open_positions
     note = f"over {closed}"
     if effectiveness.inaction_superiority_rate is not None:
         note = f"{percent(effectiveness.inaction_superiority_rate)} of {closed} did worse than nothing"
-    note = "; ".join(filter(None, (note, open_note(report, money), cash_note(report), market_note(report))))
+    note = "; ".join(filter(None, (note, standing.words(money), cash_note(report), market_note(report))))
     if not effectiveness.closed_positions:
-        return HeadlineAnswer("acting", _ACTING, "Nothing to compare", "no position was closed")
+        note = "; ".join(filter(None, ("no position was closed", standing.words(money))))
+        return HeadlineAnswer("acting", _ACTING, "Nothing to compare", note)
+    if standing.size:
+        sums = standing.beside(effectiveness.sum_vs_inaction, money)
+        tone = tone_of(standing.lower(effectiveness.sum_vs_inaction))
+        return HeadlineAnswer("acting", _ACTING, sums[0].upper() + sums[1:], note, tone)
     return _verdict(effectiveness.sum_vs_inaction, money, note)
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from retro.figures import MoneyStyle
     from retro.report import Action, Breakdowns, Bucket, PositionRetrospective, RetrospectiveReport
+    from retro.report.open_positions import OpenPositions
 
 __all__ = ["actions_section", "breakdown_section", "instrument_label", "positions_section"]
 
@@ -116,8 +117,10 @@ def _position_row(p: PositionRetrospective, money: MoneyStyle) -> TableRow:
     )
 
 
-def breakdown_section(breakdowns: Breakdowns, money: MoneyStyle, closed: int) -> Section | None:
-    """Closed positions by everything a trading journal groups them by, in one table."""
+def breakdown_section(
+    breakdowns: Breakdowns, money: MoneyStyle, closed: int, standing: OpenPositions
+) -> Section | None:
+    """Closed positions by everything a trading journal groups them by, in one table; how many are in none of it."""
     if not closed:
         return None
     rows: list[tuple[Cell, ...] | str] = []
@@ -135,6 +138,8 @@ def breakdown_section(breakdowns: Breakdowns, money: MoneyStyle, closed: int) ->
         if len(buckets) > _GROUPS:
             rows.append(f"and {len(buckets) - _GROUPS:,} more")
     blocks: list[FigureList | Table | Notes | Prose] = [FigureList(_journal_facts(breakdowns))]
+    if standing.size:
+        blocks.insert(0, Prose(f"In none of it: {standing.words(money)}.", tone="warn"))
     if rows:
         blocks.append(_bucket_table(rows, faint))
     if few:

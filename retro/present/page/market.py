@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import fsum
 from typing import TYPE_CHECKING
 
 from retro.figures import DASH, count, percent
@@ -10,15 +9,17 @@ from retro.present.page.blocks import Figure, tone_of
 from retro.present.page.labels import reason_text
 
 if TYPE_CHECKING:
-    from retro.figures import MoneyStyle
     from retro.report import RetrospectiveReport
 
-__all__ = ["cash_note", "market_figure", "market_note", "open_note"]
+__all__ = ["cash_note", "market_figure", "market_note"]
 
 
 def cash_note(report: RetrospectiveReport) -> str:
     """What doing nothing was, where it says nothing of its own; empty elsewhere."""
-    return "doing nothing was cash: this is the result itself" if report.is_in_cash else ""
+    if not report.is_in_cash:
+        return ""
+    result = "these are the results themselves" if report.open_positions.size else "this is the result itself"
+    return f"doing nothing was cash: {result}"
 
 
 def market_note(report: RetrospectiveReport) -> str:
@@ -30,14 +31,6 @@ def market_note(report: RetrospectiveReport) -> str:
     if report.risk.time_weighted_return is not None:
         text += f", the agent {_change(report.risk.time_weighted_return)}"
     return text
-
-
-def open_note(report: RetrospectiveReport, money: MoneyStyle) -> str:
-    """What the open positions stand at against doing nothing, which no sum over closed ones holds; nothing without any."""
-    amounts = [p.vs_inaction for p in report.believed_positions if p.open and p.vs_inaction is not None]
-    if not amounts:
-        return ""
-    return f"not in it {count(len(amounts), 'open position')}, at {money.change(fsum(amounts))}"
 
 
 def market_figure(report: RetrospectiveReport) -> Figure | None:

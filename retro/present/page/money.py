@@ -154,15 +154,18 @@ def effectiveness_section(report: RetrospectiveReport, money: MoneyStyle) -> Sec
     """Whether acting beat doing nothing and the market, and whether the strategy as a whole works."""
     effectiveness = report.effectiveness
     closed = count(effectiveness.closed_positions, "closed position")
-    nothing, *remainder = _effectiveness_figures(effectiveness, closed, money)
+    nothing, *remainder = _effectiveness_figures(report, closed, money)
     if cash := cash_note(report):
         nothing = replace(nothing, note=f"{nothing.note}; {cash}; score and alarm count it so")
     against_market = market_figure(report)
     rows = (nothing, *([against_market] if against_market else []), *remainder)
-    return Section("effectiveness", "Did acting beat doing nothing?", (FigureList(rows),), closed)
+    aside = f"{closed}, {report.open_positions.size:,} open" if report.open_positions.size else closed
+    return Section("effectiveness", "Did acting beat doing nothing?", (FigureList(rows),), aside)
 
 
-def _effectiveness_figures(effectiveness: Effectiveness, closed: str, money: MoneyStyle) -> Iterator[Figure]:
+def _effectiveness_figures(report: RetrospectiveReport, closed: str, money: MoneyStyle) -> Iterator[Figure]:
+    effectiveness, standing = report.effectiveness, report.open_positions
+
     def figure(label: str, name: str, value: str, note: str) -> Figure:
         absent = getattr(effectiveness, name) is None
         return Figure(label, value, reason_text(effectiveness.reasons, name) if absent else note)
@@ -173,7 +176,9 @@ def _effectiveness_figures(effectiveness: Effectiveness, closed: str, money: Mon
         effectiveness.luck,
     )
     summed = f"sum over {closed}" if total is not None else "no position was closed"
-    yield Figure("Against doing nothing", money.change(total), summed, tone_of(total))
+    summed += f"; {standing.words(money)}" if standing.size else ""
+    figure_text = money.change(None) if total is None else standing.beside(total, money)
+    yield Figure("Against doing nothing", figure_text, summed, tone_of(standing.lower(total)))
     better = f"of {closed}: doing nothing would have been better"
     yield figure("Inaction superiority", "inaction_superiority_rate", percent(rate), better)
     yield Figure("Effectiveness score", ratio(effectiveness.score), _score_note(effectiveness))

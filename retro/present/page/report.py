@@ -17,7 +17,7 @@ from retro.present.page.groups import (
     positions_section,
 )
 from retro.present.page.labels import VERDICTS, short_name
-from retro.present.page.market import cash_note, market_figure, open_note
+from retro.present.page.market import cash_note, market_figure
 from retro.present.page.money import (
     attribution_section,
     costs_section,
@@ -66,7 +66,7 @@ def page_of_report(report: RetrospectiveReport) -> Page:
         effectiveness_section(report, money),
         risk_section(report.risk),
         days_section(report, money),
-        breakdown_section(report.breakdowns, money, closed),
+        breakdown_section(report.breakdowns, money, closed, report.open_positions),
         predictions_section(report.prediction_accuracy),
         costs_section(report, money),
         actions_section(report.actions_taken, money),
@@ -196,17 +196,21 @@ def _decisions(report: RetrospectiveReport) -> list[Figure]:
 def _acting(report: RetrospectiveReport, money: MoneyStyle) -> Figure:
     effectiveness = report.effectiveness
     total, rate = effectiveness.sum_vs_inaction, effectiveness.inaction_superiority_rate
+    standing = report.open_positions
+    figure, tone = standing.beside(total, money), tone_of(standing.lower(total))
     if total is None:
-        return Figure("Against doing nothing", money.change(None), "no position was closed in the period")
+        note = "; ".join(filter(None, ("no position was closed in the period", standing.words(money))))
+        return Figure("Against doing nothing", money.change(None), note)
     verb = "beat" if total > 0 else "lost to" if total < 0 else "came to the same as"
     note = f"acting {verb} doing nothing over {count(effectiveness.closed_positions, 'closed position')}"
+    if standing.size:
+        note += f", {standing.words(money)}"
     if rate is not None:
-        note += f"; doing nothing was better for {percent(rate)}"
+        of_closed = " of the closed" if standing.size else ""
+        note += f"; doing nothing was better for {percent(rate)}{of_closed}"
     if cash := cash_note(report):
         note += f"; {cash}"
-    if beside := open_note(report, money):
-        note += f"; {beside}"
-    return Figure("Against doing nothing", money.change(total), note, tone_of(total))
+    return Figure("Against doing nothing", figure, note, tone)
 
 
 def _extremes(report: RetrospectiveReport, money: MoneyStyle) -> list[Figure]:

@@ -51,7 +51,9 @@ def _of_report(
     was, now = before.effectiveness, after.effectiveness
     yield Change("Result", money.change(before.pnl.total), money.change(after.pnl.total))
     yield Change(
-        "Against doing nothing", money.change(was.sum_vs_inaction), money.change(now.sum_vs_inaction)
+        "Against doing nothing",
+        before.open_positions.beside(was.sum_vs_inaction, money),
+        after.open_positions.beside(now.sum_vs_inaction, money),
     )
     yield Change("Closed positions", f"{was.closed_positions:,}", f"{now.closed_positions:,}")
     yield from _verdicts(before, after)

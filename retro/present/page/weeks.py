@@ -28,7 +28,7 @@ def weeks_section(report: LifeReport, money: MoneyStyle) -> Section | None:
     weeks = report.weeks
     if not weeks:
         return None
-    blocks = (FigureList(tuple(_trend(weeks, money))), _table(weeks, money))
+    blocks = (FigureList(tuple(_trend(weeks, money))), _table(report, money))
     aside = count(len(weeks), "week")
     return Section("weeks", "Week by week", blocks, f"noisy: {aside}" if len(weeks) < _NOISY_BELOW else aside)
 
@@ -48,7 +48,7 @@ def _trend(weeks: Sequence[LifeWeek], money: MoneyStyle) -> list[Figure]:
     return facts
 
 
-def _table(weeks: Sequence[LifeWeek], money: MoneyStyle) -> Table:
+def _table(report: LifeReport, money: MoneyStyle) -> Table:
     """The weeks in which something moved, the newest first; the quiet ones are counted, columns without a figure left out."""
     columns = (
         Column("Week", right=False),
@@ -61,6 +61,7 @@ def _table(weeks: Sequence[LifeWeek], money: MoneyStyle) -> Table:
         Column("Won"),
         Column("vs inaction", spare=1),
     )
+    weeks = report.weeks
     moved = [week for week in weeks if not _is_quiet(week)]
     rows = [
         TableRow(
@@ -84,6 +85,8 @@ def _table(weeks: Sequence[LifeWeek], money: MoneyStyle) -> Table:
     note = "the newest first; the first and the last week may be short"
     if len(moved) < len(weeks):
         note += f"; {count(len(weeks) - len(moved), 'week')} left out: nothing was closed and nothing moved"
+    if report.open_positions.size:
+        note += f"; won and vs inaction are of closed ones, {report.open_positions.words(money)}"
     if not any(week.equity is not None for week in weeks):
         note += "; without equity and return: the agent's capital is not known"
     shown = tuple(TableRow(tuple(row.cells[i] for i in filled)) for row in rows[:_SHOWN])

@@ -33,6 +33,8 @@ __all__ = ["text_of"]
 _INDENT: Final = "  "
 _DAYS: Final = 31
 _QUOTED: Final = 2000
+_VALUE: Final = 22
+"""The widest value that a column of values makes room for: a wider one stands above its note."""
 _NARROWEST: Final = 60
 
 
@@ -102,7 +104,8 @@ def _block(block: Block, width: int) -> list[Line]:
 def _facts(rows: Sequence[Figure], width: int) -> list[Line]:
     """Label, value, note: notes hang in a column of their own, or below a value that leaves them no room."""
     label = min(24, max((cells(row.label) for row in rows), default=0))
-    value = min(22, max((cells(row.value) for row in rows if row.note), default=0))
+    widths = (cells(row.value) for row in rows if row.note)
+    value = max((width for width in widths if width <= _VALUE), default=0)
     start = 2 + label + 2 + value + 2
     lines: list[Line] = []
     for row in rows:

@@ -70,7 +70,8 @@ def _report(report: RetrospectiveReport, items: int, characters: int) -> dict[st
                 "score",
                 "alarm_text",
             )
-        },
+        }
+        | {"open_count": report.open_positions.size, "open_pnl": report.open_positions.pnl},
         "predictions": {
             name: getattr(report.prediction_accuracy, name)
             for name in ("total", "judged", "hits", "hit_rate")
