@@ -136,7 +136,7 @@ def money_of(book: SettledBook, window: Window, names: Iterable[str], costs: Seq
         settings,
         sorted({*names, *events.positions_touched(conn, agent, since, until)}),
         Extent(min(window.known_until, book.known_until), until, window.known_until, window.marks_until),
-        PriceDemand([*moved, *costs], wallet.assets.keys(), start),
+        PriceDemand([*moved, *costs], wallet.assets.keys(), start, never_told=opening.never_told()),
     )
     moved += loaded.costs_of_orphans(since)
     effects = [(name, effect) for name, track in loaded.tracks.items() for effect in track.effects]

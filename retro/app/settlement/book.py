@@ -69,6 +69,14 @@ class WalletOpening(msgspec.Struct, frozen=True):
             if Decimal(quantity)
         ]
 
+    def never_told(self) -> set[str]:
+        """What was asked for and nothing known by K tells a price of: no mark, no fill, no word."""
+        return {
+            symbol
+            for symbol, noted in self.unmarked.items()
+            if not noted.first_marks and noted.first_fill is None and noted.first_word is None
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class SettledBook:

@@ -1,9 +1,8 @@
 """What was priced before its marks began: it is settled again when the first mark comes, with all that rests on it.
 
-A life may name an asset days before anything tells its price. Until then it is priced by a fill, by the first mark that
-is known, by what it was said to be worth, or not at all; which of these it is changes when marks are told of an earlier
-instant, when the agent lives on until the first of them, and with the first fill or word. Then what was settled since the
-first such price, and every review of that time, is stale.
+A life may name an asset days before anything tells its price. What prices it until then (`Prices.quote` says in which
+order) changes when marks are told of an earlier instant, when the agent lives on until the first of them, and with the
+first fill or word. Then what was settled since the first such price, and every review of that time, is stale.
 """
 
 from __future__ import annotations

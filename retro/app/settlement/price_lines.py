@@ -39,13 +39,15 @@ class MarkReach(NamedTuple):
 class PriceDemand:
     """What asks for prices: `facts`, and from `since` on the `assets` that a wallet has or gets; before `until` all of it.
 
-    `since` None: there is no wallet to value.
+    `since` None: there is no wallet to value. `never_told`: assets of which the settled book knows neither mark nor fill
+    nor word, so that nobody has to look for one through a whole life.
     """
 
     facts: Sequence[Fact] = ()
     assets: Collection[str] = ()
     since: int | None = None
     until: int = FOREVER
+    never_told: Collection[str] = ()
 
     def first_asked(self) -> dict[str, int]:
         """Every instrument and asset that may need a price, and when it is first asked for."""
@@ -131,8 +133,8 @@ def load_prices(
             unmarked = _unmarked(prices, asked)
     rows = trades.in_order()
     traded = {base_and_quote(symbol)[0] for symbol, _ in rows}
-    silent = {asset for asset in unmarked if asset not in traded and not prices.marked(asset)}
-    if silent:
+    silent = {asset for asset in unmarked.keys() - traded if not prices.marked(asset)}
+    if not silent <= {*demand.never_told}:
         _note_words(conn, agent, prices, silent, reach.known_until)
     for symbol, fill in rows:
         prices.note_fill(symbol, fill.at, float(fill.price))
