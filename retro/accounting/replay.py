@@ -145,9 +145,7 @@ class _Replay:
         if exits:
             self.track.extremes = exits[-1].extremes
             self._exit(at, exits[-1].reason)
-        elif (
-            settles and self.exited
-        ):  # told after its exit: it is closed again, with what is left now at its marks
+        elif settles and self.exited:  # told after its exit: closed again, with what is left now at its marks
             self._exit(at, "")
         if self._is_flat() and not self.closed:
             # what accrued and was never withdrawn leaves with the last fill, or when it accrues, if that is later

@@ -39,7 +39,6 @@ __all__ = [
     "Tokens",
     "answered",
     "calls_of",
-    "costs_of",
     "exchanges",
     "reserve",
     "settle",
@@ -238,18 +237,9 @@ def _storable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "\N{SYMBOL FOR NULL}")
 
 
-def costs_of(conn: Connection, agent: str, start: int, end: int) -> Spent:
-    """What reviewing an agent cost by calls of [start, end)."""
-    return _spent(conn, (spend.c.agent == name_of(agent)) & (spend.c.at >= start) & (spend.c.at < end))
-
-
 def spent(conn: Connection, since: int = 0) -> Spent:
     """What reviewing everybody cost since an instant."""
-    return _spent(conn, spend.c.at >= since)
-
-
-def _spent(conn: Connection, among: ColumnElement[bool]) -> Spent:
-    calls = _calls(conn, among)
+    calls = _calls(conn, spend.c.at >= since)
     tiers = dict.fromkeys(sorted({call.tier for call in calls}), _ZERO)
     for call in calls:
         tiers[call.tier] += call.usd
