@@ -91,6 +91,20 @@ def test_numbers_that_run_against_the_times_are_another_bots_though_none_is_told
     assert len(pnls(retro)) == 2
 
 
+def test_a_simulated_life_may_number_some_trades_days_out_of_order(retro: Retro) -> None:
+    """Trades are read 500 at a time: 501 opened five days before 500, in one database and in two parts of it."""
+    orders = [Order(True, 1.0, 100.0, D.format(7)), Order(False, 1.0, 101.0, D.format(8))]
+    trades = [Trade(orders, id=number, fee=0.0) for number in range(1, 501)]
+    trades += [bot("ENJ/USDT", day, 1, 499 + day) for day in (2, 10, 11)]
+    write(Path("whole.sqlite"), trades)
+    write(Path("early.sqlite"), trades[:500])
+    write(Path("late.sqlite"), trades[500:])
+    for names in (["whole"], ["early", "late"], ["late", "early", "whole"]):
+        db = "-".join(names) + ".db"
+        for name in names:
+            assert retro("--db", db, "ingest", "freqtrade", f"{name}.sqlite").code == 0, names
+
+
 def test_parts_of_one_bot_that_share_no_trade_are_one_life_in_any_order(retro: Retro) -> None:
     """Of a purged database, a backup and the state of today; trade 3 was filled an hour after trade 4."""
     waited = [Order(True, 1.0, 100.0, "2026-01-05 01:00:00"), Order(False, 1.0, 105.0, D.format(6))]

@@ -11,7 +11,7 @@ corrections (somebody mended the database): they replace what was known whole, a
 from __future__ import annotations
 
 from bisect import bisect
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from msgspec import structs
@@ -24,7 +24,7 @@ from retro.store.books import positions
 from retro.store.facts import agents, events, withdrawals
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from sqlalchemy import Connection
 
@@ -36,7 +36,12 @@ _PREFIX: Final = "ft-"
 _CORRECTION: Final = 600 * SECOND
 """How far the time of one order can have been wrong before it was corrected."""
 _OVERTAKEN: Final = DAY
-"""How much later than the next trade one can open: its first order waited. In 90 real bots it was ten minutes at most."""
+"""How much later than the next trade one can open: its first order waited, in 90 real bots ten minutes at most.
+
+Simulated lives number some trades days out of order; so most of those told must run against the times, not one.
+"""
+_NEIGHBOURS: Final = 9
+"""Of so many known trades just below a number, and just above it, the middle one in time is looked at."""
 _RENUMBERED: Final = 100
 """Corrected trades are fewer than one in so many."""
 _UNSAID: Final = "freqtrade"
@@ -51,6 +56,8 @@ class BotIdentity:
     where: str
     known: int = 0
     doubtful: int = 0
+    opened: dict[str, dict[int, int]] = field(default_factory=dict)
+    """Agent -> number of each trade known before this reading -> when it opened."""
 
     def check(self, conn: Connection, batch: Batch) -> None:
         """Raise `OtherBotError` where the batch tells otherwise of what is known of its agents."""
@@ -68,7 +75,7 @@ class BotIdentity:
         known = sorted(events.by_ids(conn, agent, Position, told), key=lambda fact: (fact.at, fact.id))
         self.known += len(known)
         if not self.known:
-            self._in_order(conn, agent, told)
+            self._in_order(conn, agent, told.values())
         first = ""
         for before in known:
             row = told[before.id]
@@ -88,25 +95,32 @@ class BotIdentity:
         if first and self.doubtful * _RENUMBERED > self.known:
             raise _refusal(self.where, agent, first)
 
-    def _in_order(self, conn: Connection, agent: str, told: dict[str, EventRow]) -> None:
-        """Hold trades whose numbers are all new against those known just before and just after them."""
-        instants = events.instants(conn, agent, Position)
-        opened = {number: at for id_, at in instants.items() if (number := _number(id_)) is not None}
-        numbers = sorted(opened)
-        for row in told.values():
+    def _in_order(self, conn: Connection, agent: str, told: Collection[EventRow]) -> None:
+        """Hold trades whose numbers are all new against those known before this reading, just below and just above."""
+        opened = self.opened.get(agent)
+        if opened is None:
+            instants = events.instants(conn, agent, Position)
+            opened = {number: at for id_, at in instants.items() if (number := _number(id_)) is not None}
+            self.opened[agent] = opened
+        numbers, astray = sorted(opened), []
+        for row in told if opened else ():
             number = _number(row.id)
             if number is None:
                 continue
             place = bisect(numbers, number)
-            before, after = numbers[:place][-1:], numbers[place : place + 1]
-            overtaken = [other for other in before if row.at < opened[other] - _OVERTAKEN]
-            overtaken += [other for other in after if row.at > opened[other] + _OVERTAKEN]
-            for other in overtaken:
-                words = (
-                    f"its trade {other} opened {format_instant(opened[other])}, this one's {number} opened "
-                    f"{format_instant(row.at)}: a bot numbers its trades as they open"
-                )
-                raise _refusal(self.where, agent, words)
+            below = _usual(numbers[max(0, place - _NEIGHBOURS) : place], opened)
+            above = _usual(numbers[place : place + _NEIGHBOURS], opened)
+            if below is not None and row.at < opened[below] - _OVERTAKEN:
+                astray.append((number, row.at, below))
+            elif above is not None and row.at > opened[above] + _OVERTAKEN:
+                astray.append((number, row.at, above))
+        if 2 * len(astray) > len(told):
+            number, at, other = astray[0]
+            words = (
+                f"its trade {other} opened {format_instant(opened[other])}, this one's {number} opened "
+                f"{format_instant(at)}: a bot numbers its trades as they open"
+            )
+            raise _refusal(self.where, agent, words)
 
 
 def take_the_place(conn: Connection, names: Iterable[str], where: str, now: int | None) -> int:
@@ -127,6 +141,12 @@ def _number(id_: str) -> int | None:
     """The number of the trade that a position's id names; None of a position that is no trade of freqtrade's."""
     digits = id_.removeprefix(_PREFIX)
     return int(digits) if digits != id_ and digits.isdecimal() and len(digits) < 20 else None
+
+
+def _usual(numbers: list[int], opened: dict[int, int]) -> int | None:
+    """The trade that opened in the middle of these; None where there are none."""
+    in_time = sorted(numbers, key=opened.__getitem__)
+    return in_time[(len(in_time) - 1) // 2] if in_time else None
 
 
 def _by_agent(rows: Iterable[EventRow]) -> dict[str, list[EventRow]]:
