@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from playbook.citation import resolve
 from retro.accounting.attribution import YIELD_KINDS, attribution, signed_sum
 from retro.evaluate.actions import in_period
 from retro.evaluate.position.costs import fees_between, slippage
+from retro.evaluate.position.foresight import cites_of
 from retro.invariant import invariant
 from retro.kernels import effectiveness as kernel
 from retro.kernels import returns as kernel_returns
@@ -31,6 +33,8 @@ _FIGURES: Final = (
     "max_drawdown_marked",
     "calmar",
     "psr",
+    "deflated_sharpe",
+    "minimum_track_record",
     "volatility",
     "sharpe_standard_error",
     "sharpe_interval",
@@ -50,6 +54,7 @@ _REASONS: Final = {
     "zero_volatility": "the daily returns do not vary",
     "no_downside": "no losing day",
     "no_drawdown": "no drawdown",
+    "not_above_zero": "the Sharpe ratio is not above 0: no record of it is long enough",
     "not_finite": "beyond what a number holds",
 }
 
@@ -175,13 +180,28 @@ def _money_weighted(inputs: Inputs) -> float | None:
     return kernel_returns.modified_dietz(float(level[0]), float(level[-1]), flow, remainder)
 
 
+def _trials(inputs: Inputs) -> int:
+    """How many ways to trade these days show side by side, at least one: strategies, and the rules and tags cited."""
+    claims = inputs.options.rules.claims
+    tracks = [track for track in inputs.tracks.values() if in_period(track, inputs.period)]
+    strategies = {track.position.strategy for track in tracks if track.position.strategy}
+    labels = {
+        label
+        for track in tracks
+        for decision in track.decisions
+        for label in resolve(cites_of(decision), claims)
+    }
+    return max(1, len(strategies) + len(labels))
+
+
 def risk_of(inputs: Inputs) -> Risk:
     """Measures of the period's daily returns; all absent where no capital is known."""
+    trials = _trials(inputs)
     if not inputs.capital_known:
         reasons = dict.fromkeys(_FIGURES, "the agent's capital is not known")
-        return Risk(days=0, noisy=True, reasons=reasons, **dict.fromkeys(_FIGURES))
+        return Risk(days=0, noisy=True, trials=trials, reasons=reasons, **dict.fromkeys(_FIGURES))
     daily = returns(inputs, inputs.period.start, inputs.period.end)
-    metrics = kernel.return_metrics(daily, inputs.options.annualisation_days, seed=inputs.seed)
+    metrics = kernel.return_metrics(daily, inputs.options.annualisation_days, seed=inputs.seed, trials=trials)
     whole = _whole_period(inputs, daily)
     return Risk(
         days=metrics.days,
@@ -190,6 +210,9 @@ def risk_of(inputs: Inputs) -> Risk:
         max_drawdown=metrics.max_drawdown,
         calmar=metrics.calmar,
         psr=metrics.psr,
+        deflated_sharpe=metrics.deflated_sharpe,
+        trials=trials,
+        minimum_track_record=metrics.minimum_track_record,
         volatility=metrics.volatility,
         sharpe_standard_error=metrics.sharpe_standard_error,
         sharpe_interval=_bounds(metrics.sharpe_interval),

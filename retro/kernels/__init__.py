@@ -2,6 +2,5 @@
 
 Reviews use what `evaluate` and `accounting` call. The rest is public for callers with arrays, and tested as they are: the
 columns of many positions at once (`regret.regrets`, `regret.after_exits`, `trajectory.trajectories`,
-`series.with_highs_lows`), pool arithmetic on raw units and ticks (`liquidity`), deflated Sharpe ratios and track records
-(`effectiveness`), and the other intervals and corrections for many tests (`uncertainty`).
+`series.with_highs_lows`), pool arithmetic on raw units and ticks (`liquidity`), and the other intervals and corrections for many tests (`uncertainty`).
 """

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from retro.kernels import ratio_errors
-from retro.kernels.special import binomial_tail, normal_cdf, normal_quantile
+from retro.kernels.sharpe import sharpe, track_record, varies
+from retro.kernels.special import binomial_tail
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -29,20 +30,28 @@ Reason = Literal[
     "zero_volatility",
     "no_downside",
     "no_drawdown",
+    "not_above_zero",
     "not_finite",
     "no_estimate",
 ]
 
 SHOWN_FROM, NOISY_BELOW = 5, 30  # days
-NO_VOLATILITY = 1e-12
 ALARM_ABOVE = 0.70  # share of closed positions that inaction beat
 ALARM_POSITIONS = 3  # closed positions a week needs to count towards the alarm
 WEEKS_OF_A_YEAR = 52
 SCORE_CAP = 0.30
-_MEASURES = ("volatility", "sharpe", "sortino", "max_drawdown", "calmar", "psr")
+_MEASURES = (
+    "volatility",
+    "sharpe",
+    "sortino",
+    "max_drawdown",
+    "calmar",
+    "psr",
+    "deflated_sharpe",
+    "minimum_track_record",
+)
 _INTERVALS = ("sharpe_interval", "sortino_interval", "calmar_interval")
 _SCORE_WEIGHTS = (("vs_inaction", 0.4), ("psr", 0.3), ("components", 0.3))
-_EULER = 0.5772156649015329
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +59,9 @@ class ReturnMetrics:
     """Return and risk of `days` daily returns; a None has its reason in `reasons`.
 
     `volatility`, `sharpe`, `sortino` are annualised, `max_drawdown` is a fraction <= 0, `psr` the probability that
-    the true Sharpe ratio is above 0. Intervals are 95 %, annualised like their ratios. Under 5 days not `reportable`,
-    under 30 `noisy` and without a Calmar ratio.
+    the true Sharpe ratio is above 0, `deflated_sharpe` that it is above the best of so many worthless ones,
+    `minimum_track_record` days. Intervals are 95 %, annualised like their ratios. Under 5 days not `reportable`, under
+    30 `noisy` and without a Calmar ratio.
     """
 
     days: int
@@ -61,6 +71,8 @@ class ReturnMetrics:
     max_drawdown: float | None
     calmar: float | None
     psr: float | None
+    deflated_sharpe: float | None
+    minimum_track_record: float | None
     sharpe_standard_error: float | None
     sharpe_interval: Interval | None
     sortino_interval: Interval | None
@@ -102,9 +114,12 @@ class InactionAlarm:
     luck_in_a_year: float
 
 
-def return_metrics(returns: ArrayLike, annualisation_days: float = 365.0, *, seed: int = 0) -> ReturnMetrics:
-    """Measure daily returns (n,); days without one (NaN) are left out. `seed` is that of the Calmar ratio's interval.
+def return_metrics(
+    returns: ArrayLike, annualisation_days: float = 365.0, *, seed: int = 0, trials: int = 1
+) -> ReturnMetrics:
+    """Measure daily returns (n,); days without one (NaN) are left out.
 
+    `seed` is that of the Calmar ratio's interval, `trials` how many strategies were tried on these days.
     Everything is absent below 2 days or when the returns do not vary (standard deviation below 1e-12).
     """
     daily = np.asarray(returns, dtype=np.float64)
@@ -115,7 +130,7 @@ def return_metrics(returns: ArrayLike, annualisation_days: float = 365.0, *, see
             reason = "not_finite"
         elif reason is None and not varies(daily):
             reason = "zero_volatility"
-        values = _measures(daily, annualisation_days) if reason is None else dict.fromkeys(_MEASURES)
+        values = _measures(daily, annualisation_days, trials) if reason is None else dict.fromkeys(_MEASURES)
         errors = _errors(daily, values, annualisation_days, seed)
     figures: dict[str, object] = {**values, **errors.intervals, "sharpe_standard_error": errors.sharpe}
     missing = [name for name, value in figures.items() if value is None]
@@ -133,14 +148,17 @@ def return_metrics(returns: ArrayLike, annualisation_days: float = 365.0, *, see
     )
 
 
-def _measures(daily: Floats, annualisation_days: float) -> dict[str, float | None]:
+def _measures(daily: Floats, annualisation_days: float, trials: int) -> dict[str, float | None]:
+    record = track_record(daily, trials)
     values = {
         "volatility": float(daily.std(ddof=1)) * math.sqrt(annualisation_days),
         "sharpe": sharpe(daily, annualisation_days),
         "sortino": sortino(daily, annualisation_days),
         "max_drawdown": max_drawdown(daily),
         "calmar": calmar(daily, annualisation_days) if len(daily) >= NOISY_BELOW else None,
-        "psr": psr_of(daily),
+        "psr": record.psr,
+        "deflated_sharpe": record.deflated_sharpe,
+        "minimum_track_record": record.minimum_days,
     }
     return {name: v if v is not None and math.isfinite(v) else None for name, v in values.items()}
 
@@ -184,25 +202,16 @@ def _why_absent(values: Mapping[str, float | None], missing: Sequence[str], days
     if days < NOISY_BELOW:
         reasons["calmar"] = "too_few_for_calmar"
     few = days < ratio_errors.FEWEST
+    if values["sharpe"] is not None and values["sharpe"] <= 0:
+        reasons["minimum_track_record"] = "not_above_zero"
     if few:
-        reasons["psr"] = "too_few_for_error"
+        names = ("psr", "deflated_sharpe", "minimum_track_record")
+        reasons |= dict.fromkeys(names, "too_few_for_error")
     for name in missing:
         if name not in values:
             ratio = name.partition("_")[0]
             reasons[name] = reasons.get(ratio, "too_few_for_error" if few else "no_estimate")
     return reasons
-
-
-def varies(values: Floats) -> bool:
-    """Tell whether `values` (n >= 2,) vary at all: equal floats still have a standard deviation of some 1e-17."""
-    return float(values.std(ddof=1)) >= NO_VOLATILITY * max(1.0, abs(float(values.mean())))
-
-
-def sharpe(returns: Floats, annualisation_days: float = 365.0) -> float | None:
-    """Mean over standard deviation (ddof 1) of daily returns, annualised. None below 2 days or without variation."""
-    if len(returns) < 2 or not varies(returns):
-        return None
-    return float(returns.mean() / returns.std(ddof=1)) * math.sqrt(annualisation_days)
 
 
 def sortino(returns: Floats, annualisation_days: float = 365.0) -> float | None:
@@ -231,60 +240,6 @@ def calmar(returns: Floats, annualisation_days: float = 365.0) -> float | None:
     """Annual return over the size of the maximum drawdown. None without a drawdown."""
     yearly, fall = annual_return(returns, annualisation_days), max_drawdown(returns)
     return yearly / abs(fall) if yearly is not None and fall < 0 else None
-
-
-def psr(sharpe_ratio: float, n: int, skew: float, kurtosis: float, benchmark: float = 0.0) -> float | None:
-    """Probabilistic Sharpe ratio: probability that the true one is above `benchmark`, both a period, not a year.
-
-    `n` returns of Pearson `kurtosis` (normal: 3). None for n < 2 or when the moments leave no variance.
-    Source: Bailey and Lopez de Prado 2012.
-    """
-    variance = _sharpe_variance(sharpe_ratio, skew, kurtosis)
-    if n < 2 or variance <= 0:
-        return None
-    return normal_cdf((sharpe_ratio - benchmark) * math.sqrt((n - 1) / variance))
-
-
-def psr_of(returns: Floats, benchmark: float = 0.0) -> float | None:
-    """Probabilistic Sharpe ratio of daily returns (n,), by the standard error of their Sharpe ratio (`ratio_errors`)."""
-    if len(returns) < ratio_errors.FEWEST or not varies(returns):
-        return None
-    error = ratio_errors.standard_error(ratio_errors.sharpe_influence(returns))
-    if not error:
-        return None
-    return normal_cdf((float(returns.mean() / returns.std(ddof=1)) - benchmark) / error)
-
-
-def minimum_track_record(
-    sharpe_ratio: float, skew: float, kurtosis: float, benchmark: float = 0.0, confidence: float = 0.95
-) -> float | None:
-    """Periods until the PSR reaches `confidence`, as a float. None when the ratio is not above the benchmark."""
-    if sharpe_ratio <= benchmark:
-        return None
-    z = normal_quantile(confidence)
-    return 1 + _sharpe_variance(sharpe_ratio, skew, kurtosis) * (z / (sharpe_ratio - benchmark)) ** 2
-
-
-def expected_max_sharpe(trials: int, variance: float) -> float:
-    """Sharpe ratio that the best of `trials` worthless strategies is expected to show (0 for one).
-
-    `variance` of their ratios. Source: Bailey and Lopez de Prado 2014.
-    """
-    if trials < 2:
-        return 0.0
-    first, second = normal_quantile(1 - 1 / trials), normal_quantile(1 - 1 / (trials * math.e))
-    return math.sqrt(variance) * ((1 - _EULER) * first + _EULER * second)
-
-
-def deflated_sharpe(
-    sharpe_ratio: float, n: int, skew: float, kurtosis: float, trials: int, variance: float
-) -> float | None:
-    """PSR against the best of `trials` worthless strategies (Bailey and Lopez de Prado 2014), all per period."""
-    return psr(sharpe_ratio, n, skew, kurtosis, expected_max_sharpe(trials, variance))
-
-
-def _sharpe_variance(sharpe_ratio: float, skew: float, kurtosis: float) -> float:
-    return 1 - skew * sharpe_ratio + (kurtosis - 1) / 4 * sharpe_ratio**2
 
 
 def risk_adjusted_return(net_yield: float, daily_pnl: ArrayLike) -> float | None:

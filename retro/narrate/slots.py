@@ -202,7 +202,7 @@ def _whole(slots: Slots, report: RetrospectiveReport, money: MoneyStyle) -> None
     slots.put("inaction_superiority_rate", None if rate is None else f"{percent(rate)} of {over}")
     slots.put("score", None if effectiveness.score is None else ratio(effectiveness.score))
     few = f" over {count(risk.days, 'day')}{', noisy' if risk.noisy else ''}"
-    for name in ("sharpe", "sortino", "calmar", "psr"):
+    for name in ("sharpe", "sortino", "calmar", "psr", "deflated_sharpe"):
         value = getattr(risk, name)
         slots.put(f"risk.{name}", None if value is None else ratio(value) + few, risk.reasons.get(name, ""))
     for name in (

@@ -102,6 +102,15 @@ class Risk(Document):
     )
     calmar: float | None
     psr: float | None
+    deflated_sharpe: float | None = Field(
+        default=None, description="probability that it is better than the best of `trials` worthless ones"
+    )
+    trials: int | None = Field(
+        default=None, description="strategies, rules and tags looked at in the period, at least 1"
+    )
+    minimum_track_record: float | None = Field(
+        default=None, description="days until the psr reaches 0.95 if the ratio stays as it is"
+    )
     volatility: float | None
     sharpe_standard_error: float | None = None
     sharpe_interval: list[float] | None = Field(

@@ -1,4 +1,4 @@
-"""Return and risk metrics, PSR and DSR, the effectiveness score and its alarm."""
+"""Return and risk metrics, the effectiveness score and its alarm."""
 
 from __future__ import annotations
 
@@ -11,18 +11,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retro.kernels import effectiveness
+from retro.kernels import effectiveness, sharpe
 from retro.kernels.effectiveness import InactionWeek
 from tests.worlds.places import GOLDEN
 
 SERIES = json.loads((GOLDEN / "return_metrics.json").read_text())["series"]
-PSR = json.loads((GOLDEN / "psr_dsr.json").read_text())
 
 returns = st.lists(st.floats(-0.2, 0.2), min_size=2, max_size=60).map(np.array)
 amounts = st.lists(st.floats(-100, 100), max_size=20)
 
 
-MEASURES = ("volatility", "sharpe", "sortino", "max_drawdown", "calmar", "psr")
+MEASURES = (
+    "volatility",
+    "sharpe",
+    "sortino",
+    "max_drawdown",
+    "calmar",
+    "psr",
+    "deflated_sharpe",
+    "minimum_track_record",
+)
 ERRORS = ("sharpe_standard_error", "sharpe_interval", "sortino_interval", "calmar_interval")
 
 
@@ -38,7 +46,7 @@ def near(value: Any) -> Any:
 def test_free_functions_agree_with_empyrical(name: Any, annualisation: int) -> None:
     row = SERIES[name]
     expected, daily = row[f"ann{annualisation}"], np.array(row["returns"])
-    assert effectiveness.sharpe(daily, annualisation) == near(expected["sharpe"])
+    assert sharpe.sharpe(daily, annualisation) == near(expected["sharpe"])
     assert effectiveness.sortino(daily, annualisation) == near(expected["sortino"])
     assert effectiveness.calmar(daily, annualisation) == near(expected["calmar"])
     assert effectiveness.annual_return(daily, annualisation) == near(expected["annual_return"])
@@ -80,7 +88,7 @@ def test_without_days_or_variation_everything_is_absent_with_its_reason(
 ) -> None:
     got = effectiveness.return_metrics(daily)
     absent = (*MEASURES, *ERRORS)
-    assert [getattr(got, name) for name in absent] == [None] * 10
+    assert [getattr(got, name) for name in absent] == [None] * 12
     assert got.reasons == dict.fromkeys(absent, reason)
 
 
@@ -123,7 +131,7 @@ def test_order_of_days_moves_the_drawdown_only(daily: Any) -> None:
 @given(returns, st.floats(0.001, 0.05))
 @settings(max_examples=60, deadline=None)
 def test_a_better_every_day_is_a_better_ratio(daily: Any, gain: float) -> None:
-    base, better = effectiveness.sharpe(daily), effectiveness.sharpe(daily + gain)
+    base, better = sharpe.sharpe(daily), sharpe.sharpe(daily + gain)
     if base is not None and better is not None:
         assert better > base
 
@@ -132,70 +140,6 @@ def test_risk_adjusted_return_is_yield_over_the_spread_of_daily_money() -> None:
     assert effectiveness.risk_adjusted_return(6.0, [1.0, 3.0, 5.0]) == pytest.approx(3.0)
     assert effectiveness.risk_adjusted_return(6.0, [1.0]) is None
     assert effectiveness.risk_adjusted_return(6.0, [0.1] * 5) is None
-
-
-# probabilistic and deflated Sharpe ratio
-
-
-@pytest.mark.parametrize("row", PSR["grid"], ids=str)
-def test_psr_and_track_record_agree_with_fifty_digit_arithmetic(row: Any) -> None:
-    got = effectiveness.psr(row["sr"], row["n"], row["skew"], row["kurt"], row["benchmark"])
-    assert got == pytest.approx(float(row["psr"]), rel=1e-12)
-    needed = effectiveness.minimum_track_record(row["sr"], row["skew"], row["kurt"], row["benchmark"])
-    expected = row["mintrl_95"]
-    assert needed == (None if expected is None else pytest.approx(float(expected), rel=1e-12))
-
-
-def test_psr_of_the_paper() -> None:
-    row = PSR["psr_paper"]
-    ratio = row["mean"] / row["std"]
-    normal = effectiveness.psr(ratio, row["n"], 0, 3)
-    skewed = effectiveness.psr(ratio, row["n"], row["skew"], row["kurt"])
-    assert normal == pytest.approx(float(row["psr0_normal"]), rel=1e-12)
-    assert skewed == pytest.approx(float(row["psr0_nonnormal"]), rel=1e-12)
-    assert [round(p or 0.0, 3) for p in (normal, skewed)] == pytest.approx(
-        [row["published"]["psr0_normal"], row["published"]["psr0_nonnormal"]], abs=0.0011
-    )
-    printed = PSR["psr_paper_sr_1.585"]
-    for skew, kurt, key in ((0, 3, "psr0_normal"), (printed["skew"], printed["kurt"], "psr0_nonnormal")):
-        got = effectiveness.psr(printed["sr_annual"] / math.sqrt(12), printed["n"], skew, kurt)
-        assert got == pytest.approx(float(printed[key]), rel=1e-12)
-
-
-@pytest.mark.parametrize("row", PSR["dsr_paper"], ids=lambda row: str(row["trials"]))
-def test_deflated_sharpe_of_the_paper(row: Any) -> None:
-    variance = row["var_trials_annual"] / row["periods"]
-    ratio = row["sr_annual"] / math.sqrt(row["periods"])
-    assert effectiveness.expected_max_sharpe(row["trials"], variance) == pytest.approx(
-        float(row["sr0_period"]), rel=1e-12
-    )
-    got = effectiveness.deflated_sharpe(ratio, row["T"], row["skew"], row["kurt"], row["trials"], variance)
-    assert got == pytest.approx(float(row["dsr"]), rel=1e-12)
-    assert got == pytest.approx(row["published"], abs=5e-5)
-
-
-@pytest.mark.parametrize("row", PSR["expected_max_sr"], ids=lambda row: str(row["trials"]))
-def test_best_of_many_worthless_strategies(row: Any) -> None:
-    got = effectiveness.expected_max_sharpe(row["trials"], row["var"])
-    assert got == pytest.approx(float(row["value"]), rel=1e-12)
-    assert effectiveness.expected_max_sharpe(1, row["var"]) == 0.0
-
-
-@given(returns)
-@settings(max_examples=60, deadline=None)
-def test_psr_of_returns_mirrors_with_their_sign(daily: Any) -> None:
-    up, down = effectiveness.psr_of(daily), effectiveness.psr_of(-daily)
-    assert (up is None) == (down is None)
-    if up is not None:
-        assert up + down == pytest.approx(1.0, abs=1e-9)
-        assert (up > 0.5) == (daily.mean() > 0) or up == 0.5
-
-
-def test_psr_without_variance_or_days_is_absent() -> None:
-    assert effectiveness.psr(0.1, 1, 0, 3) is None
-    assert effectiveness.psr(1.0, 50, 2.0, 5.0) is None  # 1 - 2 + 1 = 0
-    assert effectiveness.psr_of(np.array([0.1])) is None
-    assert effectiveness.psr_of(np.array([0.1, 0.1])) is None
 
 
 # acting against doing nothing

@@ -8,7 +8,7 @@ from statistics import fmean, pstdev, stdev
 import numpy as np
 import pytest
 
-from retro.kernels import effectiveness, ratio_errors
+from retro.kernels import effectiveness, ratio_errors, sharpe
 
 WEEK = [0.01, -0.02, 0.03, 0.0, 0.005, -0.001, 0.008]
 
@@ -39,7 +39,7 @@ def test_the_error_of_a_sharpe_ratio_by_the_slow_formula() -> None:
 
 def test_a_week_without_edge_has_a_standard_error_near_nine() -> None:
     random = np.random.default_rng(1)
-    ratios = [effectiveness.sharpe(random.normal(size=7)) for _ in range(4000)]
+    ratios = [sharpe.sharpe(random.normal(size=7)) for _ in range(4000)]
     assert np.std([r for r in ratios if r is not None]) == pytest.approx(8.8, abs=0.4)
     balanced = np.array([1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 0.0])  # no mean, and each day undone by the next
     error = ratio_errors.standard_error(ratio_errors.sharpe_influence(balanced))

@@ -46,12 +46,12 @@ def induced(columns: EpisodeColumns, n: int) -> list[Induction]:
     return inductions(columns, outcomes, base_rates(results[outcomes] > 0), DEFAULT)
 
 
-def life(random: np.random.Generator, week: int, london: float, rest: float) -> EpisodeColumns:
+def life(random: np.random.Generator, week: int, london: float, elsewhere: float) -> EpisodeColumns:
     """A year of `week` trades a week in situations drawn at random; those in london win with a chance of their own."""
     episodes = []
     for i in range(WEEKS * week):
         session = SESSIONS[random.integers(3)]
-        won = random.random() < (london if session == "london" else rest)
+        won = random.random() < (london if session == "london" else elsewhere)
         context = {
             "session": session,
             "regime": REGIMES[random.integers(4)],
@@ -194,6 +194,6 @@ def test_a_true_pattern_is_still_learned() -> None:
     assert learned / agents >= 0.90
 
 
-def _lives(agents: int, week: int, london: float, rest: float) -> list[EpisodeColumns]:
+def _lives(agents: int, week: int, london: float, elsewhere: float) -> list[EpisodeColumns]:
     random = np.random.default_rng([week, round(100 * london)])
-    return [life(random, week, london, rest) for _ in range(agents)]
+    return [life(random, week, london, elsewhere) for _ in range(agents)]

@@ -137,7 +137,9 @@ def test_the_attribution_shows_its_lines_and_its_total_and_no_line_of_nothing() 
     "text",
     [
         "RISK ───────────────────────────────────────────────────────────── noisy: 7 days",
-        "Calmar ratio    –       beyond what a number holds",
+        "Above luck      22 %     probability that it is above the best of 9",
+        "Record needed   64 days  for a PSR of 95 %",
+        "Calmar ratio    –        beyond what a number holds",
         "Prediction accuracy    76.5 %  26 of 34 that can be judged were right",
         "Inference  0.36 USDC  51,234 tokens in, 4,120 out",
         "~ ETH/USDC    1   -4.20",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import date
 from itertools import pairwise
+from math import ceil
 from typing import TYPE_CHECKING, Final
 
 from retro.figures import DASH, count, date_text, duration, percent, ratio
@@ -25,7 +26,7 @@ from retro.present.page.labels import PARTS, attribution_bars, reason_text
 from retro.present.page.market import cash_note, market_figure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from retro.figures import MoneyStyle
     from retro.report import Effectiveness, PnlAttribution, RetrospectiveReport, Risk
@@ -35,6 +36,7 @@ __all__ = ["attribution_section", "costs_section", "days_section", "effectivenes
 _SHOWN_FROM: Final = 5  # daily returns
 _NOISY_BELOW: Final = 30
 _AN_INSTANT: Final = 1.0  # seconds
+_A_CENTURY: Final = 36_525  # days
 
 
 def attribution_section(report: RetrospectiveReport, money: MoneyStyle) -> Section:
@@ -248,8 +250,25 @@ def risk_section(risk: Risk) -> Section:
             sure("annual return over max drawdown", risk.calmar_interval),
         ),
         fact("Sharpe above 0", "psr", percent(risk.psr), "probability that the true Sharpe ratio is (PSR)"),
+        *_against_luck(risk, fact),
     )
     return Section("risk", "Risk", (FigureList(rows),), noisy)
+
+
+def _against_luck(risk: Risk, fact: Callable[[str, str, str, str], Figure]) -> Iterator[Figure]:
+    """What is left of the ratio once all that was looked at is counted; nothing for a review from before it was."""
+    if risk.trials is None:
+        return
+    note = "the PSR: no second strategy, rule or tag was looked at"
+    if risk.trials > 1:
+        note = f"probability that it is above the best of {risk.trials:,} strategies, rules and tags without any edge"
+    yield fact("Above luck", "deflated_sharpe", percent(risk.deflated_sharpe), note)
+    needed = risk.minimum_track_record
+    length = DASH
+    if needed is not None:
+        length = count(ceil(needed), "day") if needed <= _A_CENTURY else "over 100 years"
+    note = f"for a PSR of 95 %, if the ratio stays as it is; here: {count(risk.days, 'day')}"
+    yield fact("Record needed", "minimum_track_record", length, note)
 
 
 def _range(interval: list[float]) -> str:
