@@ -6,6 +6,7 @@ without its n, and one of a few outcomes is called noisy. Every line is one line
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,6 +21,7 @@ __all__ = ["LONGEST", "brief"]
 LONGEST: Final = 2000
 _WORDS: Final = 60
 _NOISY_BELOW: Final = 30
+_MILLION: Final = 1e6
 _ORDER: Final = ("supported", "suggestive", "weak", "none")
 _VERDICTS: Final = {
     "keep": "keep",
@@ -130,7 +132,7 @@ def _rule(entry: Mapping[str, Any]) -> str:
     latest = f" (n {period_n} in its last review)" if isinstance(period_n, int) else ""
     verdict = _VERDICTS.get(str(evidence.get("recommendation")), "no verdict")
     n = _outcomes(entry)
-    parts = [f"evidence {printable_line(evidence.get('grade') or 'none', 20)}", f"n {n}"]
+    parts = [f"evidence {printable_line(evidence.get('grade') or 'none', 20)}{_odds(evidence)}", f"n {n}"]
     if n < _NOISY_BELOW:
         parts.append("noisy")
     if interval := _interval(evidence):
@@ -152,14 +154,29 @@ def _open(evidence: Mapping[str, Any]) -> str:
     return f"; {n:,} open position{'' if n == 1 else 's'} not counted, {stand}"
 
 
+def _odds(evidence: Mapping[str, Any]) -> str:
+    """How many to one stand behind the word, rounded down: ` (61 to 1)`; nothing where no bet was made."""
+    e = evidence.get("e")
+    if not isinstance(e, int | float) or isinstance(e, bool) or not 0 <= e < math.inf:
+        return ""
+    if e >= _MILLION:
+        return " (over a million to 1)"
+    return f" ({math.floor(e):,} to 1)" if e >= 2 else f" ({math.floor(10 * e) / 10:.1f} to 1)"
+
+
 def _interval(evidence: Mapping[str, Any]) -> str | None:
+    """`95 % -11.26..+7.06 USDC each`; an end that is null is open: `95 % at least +0.20 USDC each`."""
     limits = evidence.get("interval")
-    if not isinstance(limits, list) or len(limits) != 2:
+    if not isinstance(limits, list) or len(limits) != 2 or limits == [None, None]:
         return None
-    if not all(isinstance(limit, int | float) and not isinstance(limit, bool) for limit in limits):
+    if not all(
+        limit is None or (isinstance(limit, int | float) and not isinstance(limit, bool)) for limit in limits
+    ):
         return None
+    low, high = (None if limit is None else f"{limit:+,.2f}" for limit in limits)
     unit = printable_line(evidence.get("unit") or "", 12)
-    return f"95 % {limits[0]:+,.2f}..{limits[1]:+,.2f}{f' {unit}' if unit else ''} each"
+    bounds = f"at least {low}" if high is None else f"at most {high}" if low is None else f"{low}..{high}"
+    return f"95 % {bounds}{f' {unit}' if unit else ''} each"
 
 
 def _hypothesis(entry: Mapping[str, Any]) -> str:

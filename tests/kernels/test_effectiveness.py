@@ -213,6 +213,12 @@ def test_luck_raises_the_alarm_in_one_of_ten_pairs_of_weeks_of_four() -> None:
     assert effectiveness.chance_of_inferior_week(4) == pytest.approx(5 / 16)
     got = effectiveness.inaction_alarm(InactionWeek(4, 3, -1.0), InactionWeek(4, 4, -1.0))
     assert got.luck == pytest.approx(25 / 256)
+    # no two in a row among 52 weeks, with q = 11/16: a_n = q a_(n-1) + 5/16 q a_(n-2), a_0 = a_1 = 1
+    quiet = [1.0, 1.0]
+    for _ in range(51):
+        quiet.append(11 / 16 * (quiet[-1] + 5 / 16 * quiet[-2]))
+    assert got.luck_in_a_year == pytest.approx(1 - quiet[52])
+    assert round(got.luck_in_a_year, 3) == 0.985
     assert effectiveness.chance_of_inferior_week(0) == 0.0
 
 

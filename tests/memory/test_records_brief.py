@@ -104,3 +104,26 @@ def test_a_rule_says_what_it_keeps_open() -> None:
     )
     rule["evidence"] |= {"open_count": 1, "open_pnl": None}
     assert brief([], [rule], n=5).split("\n")[4].endswith("; 1 open position not counted, without a price")
+
+
+@pytest.mark.parametrize(
+    ("figures", "words"),
+    [
+        ({"e": 61.7, "interval": [24.13, 27.63]}, "supported (61 to 1), n 40, 95 % +24.13..+27.63 USDC each"),
+        ({"e": 14.0, "interval": [0.2, None]}, "supported (14 to 1), n 40, 95 % at least +0.20 USDC each"),
+        ({"e": 1.97, "interval": [None, 0.4]}, "supported (1.9 to 1), n 40, 95 % at most +0.40 USDC each"),
+        ({"e": 0.04, "interval": [None, None]}, "supported (0.0 to 1), n 40"),
+        ({"e": 3e6}, "supported (over a million to 1), n 40"),
+        ({"e": None, "interval": None}, "supported, n 40"),
+        ({"e": True, "interval": [True, 1]}, "supported, n 40"),
+    ],
+)
+def test_a_rule_says_at_what_odds_its_word_stands_and_which_end_is_open(
+    figures: dict[str, Any], words: str
+) -> None:
+    rule = {
+        "id": "H_002",
+        "text": "Size up",
+        "evidence": {"grade": "supported", "n": 40, "recommendation": "keep", "unit": "USDC"} | figures,
+    }
+    assert brief([], [rule], n=5).split("\n")[4] == f"- **H_002** Size up: keep; evidence {words}"

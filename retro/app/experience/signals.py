@@ -1,7 +1,7 @@
 """What a review says of an experiment and of a hypothesis: the one home of these words on our side. Pure.
 
-`Verdict` grades an experiment by how likely its gain was luck; `Status` settles a hypothesis, by the evidence of the
-audit. Whether a merged proposal was right is another question, by later citations alone: `playbook.judge`.
+`Verdict` grades an experiment and `Status` settles a hypothesis, both by the evidence of the audit: a word that every
+week's review may say has to hold however often it is said, and a week's own figures do not. Whether a merged proposal was right is another question, by later citations alone: `playbook.judge`.
 """
 
 from __future__ import annotations
@@ -24,15 +24,20 @@ __all__ = [
 
 FEW_DECISIONS: Final = 10
 """Fewer resolved decisions than this are no strong signal, whatever their figures."""
-_SURE: Final = 0.95
 
 
 def review_verdict(report: RetrospectiveReport) -> Verdict:
-    """`strong_signal`: it gained, acting beat doing nothing, and luck is unlikely; one trade that carries it is weak."""
+    """`strong_signal`: it gained, acting beat doing nothing, and a rule it tested is supported as gaining.
+
+    Else it is weak, as where one trade carries it: a Sharpe ratio of this period alone looks skilled one time in twenty,
+    so every agent has some such weeks a year.
+    """
     gained = report.pnl.total > 0 and (report.effectiveness.sum_vs_inaction or 0.0) > 0
     if not gained:
         return "no_signal"
-    strong = (report.risk.psr or 0.0) >= _SURE and report.resolved_decisions >= FEW_DECISIONS
+    tested = [row for row in report.heuristic_performance if row.evaluated_count]
+    is_supported = any(heuristic_verdict(row) == "strong_signal" for row in tested)
+    strong = is_supported and report.resolved_decisions >= FEW_DECISIONS
     return "strong_signal" if strong and not rests_on_one_trade(report) else "weak_signal"
 
 
