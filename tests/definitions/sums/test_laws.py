@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,31 @@ from tests.worlds.chance.laws import broken
 from tests.worlds.chance.nonsense import babble
 
 AT_ONCE = 10
+TELL_25 = """
+import hashlib, json
+from tests.worlds.chance.acts import live
+from tests.worlds.chance.nonsense import babble
+for make in (live, babble):
+    for seed in range(25):
+        events = make(seed).events
+        print(make.__name__, seed, hashlib.sha256(json.dumps(events, default=str).encode()).hexdigest())
+"""
+
+
+def test_a_seed_is_a_world_whatever_pythons_hash_seed_is() -> None:
+    """World 8 told its balances in the order of a set."""
+    told = [
+        subprocess.run(
+            [sys.executable, "-c", TELL_25],
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout.splitlines()
+        for hash_seed in ("1", "2")
+    ]
+    assert len(told[0]) == 50
+    assert told[0] == told[1]
 
 
 @pytest.mark.parametrize("first", range(0, 100, AT_ONCE))

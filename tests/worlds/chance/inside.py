@@ -134,7 +134,7 @@ class Inside:
                     self._show(asset, quantity - self.claims.get(asset, ZERO))
                     self.claims[asset] = quantity
             return
-        for asset in {*holdings, *(claimable or {}), *debt, *self.principal, *self.claims}:
+        for asset in sorted({*holdings, *(claimable or {}), *debt, *self.principal, *self.claims}):
             before, claimed = self.principal.get(asset, ZERO), self.claims.get(asset, ZERO)
             owed = max(ZERO, -before) if snapshot.get("debt") is None else debt.get(asset, ZERO)
             growth, accrued = holdings.get(asset, ZERO) - owed - before, ZERO

@@ -27,7 +27,7 @@ class Ledger:
         self.market, self.base = market, base
         facts = [e for e in events if e["type"] != "mark"]
         self.birth = min((micros(e) for e in facts), default=0)
-        named = {e["position"] for e in facts if e["type"] == "position"}
+        named = sorted({e["position"] for e in facts if e["type"] == "position"})
         by_position = {n: [e for e in facts if e.get("position") == n] for n in named}
         self.positions = {n: PositionLedger(n, es, market) for n, es in by_position.items()}
         kinds = {"flow", "cost", "external", "equity"}
@@ -43,7 +43,7 @@ class Ledger:
         self._run()
 
     @staticmethod
-    def _orphan(event: Event, named: set[str]) -> bool:
+    def _orphan(event: Event, named: list[str]) -> bool:
         """The gas of a position that never came to be is paid all the same."""
         return event["type"] == "cost" and event["position"] not in named
 

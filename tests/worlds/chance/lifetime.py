@@ -225,7 +225,7 @@ class PositionLedger:
         if self.undecided:
             self._decide(at, held)
             self.openings.add(at)
-        self.snapshots[at] = {a: held.get(a, ZERO) - debt.get(a, ZERO) for a in {*held, *debt}}
+        self.snapshots[at] = {a: held.get(a, ZERO) - debt.get(a, ZERO) for a in sorted({*held, *debt})}
         self.inside.see(snapshot)
 
     def _decide(self, at: int, held: Balances) -> None:
