@@ -55,12 +55,13 @@ def effectiveness_of(
     net_yield: float | None,
     week: kernel.ReturnMetrics,
     psr: float | None,
-    capital_known: bool,
+    no_returns: str | None,
     inferior_rate: float | None,
 ) -> Effectiveness:
     """Whether the strategy as a whole works, `week` its returns of 7 days: score, inaction superiority, the two-week alarm.
 
-    `inferior_rate` is the share of the life's positions that lost, by which luck alone is reckoned.
+    `no_returns` says why the week has none. `inferior_rate` is the share of the life's positions that lost, by which luck
+    alone is reckoned.
     """
     values = [p.vs_inaction for p in counted if p.vs_inaction is not None and p.counts(p.vs_inaction)]
     rate = kernel.inaction_superiority_rate(values)
@@ -71,7 +72,7 @@ def effectiveness_of(
     reasons: dict[str, str] = {}
     if net_yield is None:
         reasons["net_yield_7d"] = "no LP, lending or staking in the period"
-    reasons |= _why_no_sharpe(week, capital_known=capital_known)
+    reasons |= _why_no_sharpe(week, no_returns)
     if rate is None:
         reasons["inaction_superiority_rate"] = "no position was closed in the period"
         reasons["sum_vs_inaction"] = reasons["inaction_superiority_rate"]
@@ -105,14 +106,12 @@ def effectiveness_of(
     )
 
 
-def _why_no_sharpe(week: kernel.ReturnMetrics, *, capital_known: bool) -> dict[str, str]:
+def _why_no_sharpe(week: kernel.ReturnMetrics, no_returns: str | None) -> dict[str, str]:
     """Why the Sharpe ratio of 7 days, or what says how sure it is, is absent."""
     errors = ("sharpe_7d_standard_error", "sharpe_7d_interval")
     if week.sharpe is None:
         few = "fewer than 2 daily returns, or they do not vary"
-        return dict.fromkeys(
-            ("sharpe_7d", *errors), few if capital_known else "the agent's capital is not known"
-        )
+        return dict.fromkeys(("sharpe_7d", *errors), no_returns or few)
     return dict.fromkeys(errors, "fewer than 4 daily returns") if week.sharpe_interval is None else {}
 
 

@@ -13,12 +13,13 @@ if TYPE_CHECKING:
     from retro.accounting.prices import Prices
     from retro.accounting.track import PositionHistory
     from retro.evaluate.inputs import Inputs
+    from retro.report import Risk
 
 __all__ = ["market_of"]
 
 
-def market_of(inputs: Inputs, tracks: Iterable[PositionHistory], made: float | None) -> Market:
-    """What the pairs of these positions and of the period's decisions did in it; `made` is the agent's own return.
+def market_of(inputs: Inputs, tracks: Iterable[PositionHistory], risk: Risk) -> Market:
+    """What the pairs of these positions and of the period's decisions did in it; `risk` has the agent's own return.
 
     From the period's start, or the agent's first event if that is later, to its end or K. A pair without a fresh mark at
     both ends is left out and named.
@@ -38,13 +39,13 @@ def market_of(inputs: Inputs, tracks: Iterable[PositionHistory], made: float | N
             first.append(before)
             last.append(after)
     change = market_change(first, last)
-    reasons = {}
+    reasons, made = {}, risk.time_weighted_return
     if change is None:
         reasons["change"] = (
             "no pair has a mark at both ends of the period" if pairs else "no pair was traded or watched"
         )
     if change is None or made is None:
-        reasons["over_market"] = reasons.get("change", "the agent's capital is not known")
+        reasons["over_market"] = reasons.get("change") or risk.reasons["time_weighted_return"]
     return Market(
         change=change,
         pairs=len(first),

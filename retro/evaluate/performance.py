@@ -16,7 +16,7 @@ from retro.evaluate.position.foresight import cites_of
 from retro.invariant import invariant
 from retro.kernels import effectiveness as kernel
 from retro.kernels import returns as kernel_returns
-from retro.periods import DAY, format_instant
+from retro.periods import DAY, day_of, format_instant
 from retro.report import EquityDay, PnlAttribution, Risk
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from retro.evaluate.inputs import Inputs
 
-__all__ = ["equity_curve", "period_attribution", "returns", "risk_of", "yielding"]
+__all__ = ["DailyReturns", "equity_curve", "period_attribution", "returns", "risk_of", "yielding"]
 
 _FIGURES: Final = (
     "sharpe",
@@ -43,6 +43,7 @@ _FIGURES: Final = (
     "time_weighted_return",
     "money_weighted_return",
 )
+_NO_CAPITAL: Final = "the agent's capital is not known"
 _WEEK_AT_LEAST: Final = 6 * DAY + DAY // 2
 """A week in which the clocks went forward is an hour or so short."""
 
@@ -50,7 +51,7 @@ _REASONS: Final = {
     "too_few_days": "fewer than 2 daily returns",
     "too_few_for_error": "fewer than 4 daily returns",
     "too_few_for_calmar": "fewer than 30 daily returns: a year made of a few days says nothing",
-    "no_estimate": "lives resampled from these days have no drawdown, or their errors are no number",
+    "no_estimate": "lives resampled from these days have no drawdown or are unlike this one, or their errors are no number",
     "zero_volatility": "the daily returns do not vary",
     "no_downside": "no losing day",
     "no_drawdown": "no drawdown",
@@ -144,17 +145,36 @@ def _levels(inputs: Inputs, start: int, end: int) -> _Levels:
     )
 
 
-def returns(inputs: Inputs, start: int, end: int) -> NDArray[np.float64]:
-    """Time-weighted return of each day of [start, end), NaN where it has none.
+class DailyReturns(NamedTuple):
+    """Time-weighted returns `of_days` (d,), NaN where a day has none; why nothing can be made of them, else None."""
 
-    It begins with the instant at which the capital is known: before it nothing is there. What only impossible fills gained
-    is left out of equity, and a day on which nothing moved has none while something open has no price.
+    of_days: NDArray[np.float64]
+    absent: str | None
+
+
+def returns(inputs: Inputs, start: int, end: int) -> DailyReturns:
+    """Time-weighted return of each day of [start, end).
+
+    They begin with the instant at which the capital is known: before it nothing is there. They end with the day on which
+    equity falls to 0 or below. What only impossible fills gained is left out of equity, and a day on which nothing moved
+    has none while something open has no price.
     """
+    books = inputs.books
+    i, j = books.index(start), books.index(end)
+    if not inputs.capital_known:
+        return DailyReturns(np.full(j - i, np.nan), _NO_CAPITAL)
     levels = _levels(inputs, start, end)
-    daily = kernel_returns.chained(kernel_returns.stretches(levels.level, levels.flow), levels.edges)
-    first = inputs.books.index(start)
-    daily[[inputs.books.is_unpriced(first + day) for day in range(len(daily))]] = np.nan
-    return daily
+    parts = kernel_returns.stretches(levels.level, levels.flow)
+    daily = kernel_returns.chained(parts, levels.edges)
+    daily[[books.is_unpriced(day) for day in range(i, j)]] = np.nan
+    ruin = kernel_returns.ruin(parts)
+    if ruin is None:
+        return DailyReturns(daily, None)
+    daily[max(0, int(np.searchsorted(levels.edges, ruin)) - 1) :] = np.nan
+    # the level at a boundary is that of the day which ends there
+    day = day_of(int(levels.at[ruin]) - (ruin > 0), inputs.zone)
+    verb = "fell to 0 or below on" if ruin else "was below 0 before"
+    return DailyReturns(daily, f"equity {verb} {day}: is the capital right?")
 
 
 def _marked_drawdown(inputs: Inputs) -> float | None:
@@ -197,10 +217,11 @@ def _trials(inputs: Inputs) -> int:
 def risk_of(inputs: Inputs) -> Risk:
     """Measures of the period's daily returns; all absent where no capital is known."""
     trials = _trials(inputs)
-    if not inputs.capital_known:
-        reasons = dict.fromkeys(_FIGURES, "the agent's capital is not known")
+    daily, absent = returns(inputs, inputs.period.start, inputs.period.end)
+    if absent is not None:
+        named = (*_FIGURES, "days") if inputs.capital_known else _FIGURES
+        reasons = dict.fromkeys(named, absent)
         return Risk(days=0, noisy=True, trials=trials, reasons=reasons, **dict.fromkeys(_FIGURES))
-    daily = returns(inputs, inputs.period.start, inputs.period.end)
     metrics = kernel.return_metrics(daily, inputs.options.annualisation_days, seed=inputs.seed, trials=trials)
     whole = _whole_period(inputs, daily)
     return Risk(
@@ -244,6 +265,11 @@ def _whole_period(inputs: Inputs, daily: NDArray[np.float64]) -> _Whole:
     fall = _marked_drawdown(inputs)
     if fall is None or time_weighted is None:
         reasons |= dict.fromkeys(("time_weighted_return", "max_drawdown_marked"), "no day began with money")
+    elif fall <= -1:
+        fall, reasons["max_drawdown_marked"] = (
+            None,
+            "equity was at 0 or below within a day: is the capital right?",
+        )
     by_money = None
     if inputs.period.end - inputs.period.start < _WEEK_AT_LEAST:
         reasons["money_weighted_return"] = "for weeks and longer"
@@ -267,7 +293,7 @@ def equity_curve(inputs: Inputs) -> list[EquityDay]:
     """Equity at every day boundary of the period, with the day's pnl and the owner's money."""
     books, period = inputs.books, inputs.period
     i, j = books.index(period.start), books.index(period.end)
-    daily = returns(inputs, period.start, period.end) if inputs.capital_known else np.full(j - i, np.nan)
+    daily = returns(inputs, period.start, period.end).of_days
     days = []
     for k in range(i, j + 1):
         first = k == i

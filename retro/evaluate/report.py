@@ -216,7 +216,7 @@ def _audit(inputs: Inputs, positions: Sequence[PositionRetrospective]) -> list[H
     return with_results(rows, inputs.rows, rules.claims, period.start, period.end)
 
 
-def _reasons(inputs: Inputs, pnl: PnlAttribution) -> dict[str, str]:
+def _reasons(inputs: Inputs, pnl: PnlAttribution, risk: Risk) -> dict[str, str]:
     """Why figures of the report itself are null."""
     reasons: dict[str, str] = {}
     if pnl.net_yield is None:
@@ -231,7 +231,9 @@ def _reasons(inputs: Inputs, pnl: PnlAttribution) -> dict[str, str]:
     if pnl.slippage_mark_age_s is None:
         reasons["pnl.slippage_mark_age_s"] = "no mark was needed"
     reasons["equity.pnl"] = _WITHOUT_RESULT
-    reasons["equity.growth"] = _WITHOUT_GROWTH
+    reasons["equity.growth"] = (
+        f"{_WITHOUT_GROWTH}; {risk.reasons['days']}" if risk.ruined else _WITHOUT_GROWTH
+    )
     if not inputs.capital_known:
         reasons["equity"] = "the agent's capital is not known"
     return reasons
@@ -272,7 +274,7 @@ def build(inputs: Inputs) -> RetrospectiveReport:
         costs=costs(pnl, inputs.costs, inputs.prices),
         breakdowns=breakdowns(counted, tracks, inputs.books, period, inputs.zone),
         effectiveness=_effectiveness(inputs, pnl, risk, counted),
-        market=market_of(inputs, tracks, risk.time_weighted_return),
+        market=market_of(inputs, tracks, risk),
         what_worked="",
         what_failed="",
         hindsight="",
@@ -287,7 +289,7 @@ def build(inputs: Inputs) -> RetrospectiveReport:
             seed=inputs.seed,
             definitions=inputs.definitions,
         ),
-        reasons=_reasons(inputs, pnl),
+        reasons=_reasons(inputs, pnl, risk),
     )
 
 
@@ -297,7 +299,7 @@ def _effectiveness(
     start, end = inputs.week_start, inputs.period.end
     components = inputs.books.between(start, end)
     weekly = attribution(components, start=0.0, end=0.0, yields=yielding(inputs, start, end))
-    days = returns(inputs, start, end) if inputs.capital_known else ()
+    days, no_returns = returns(inputs, start, end)
     signed = [SIGNS[name] * getattr(pnl, name) for name in COMPONENTS if name != IMPLAUSIBLE]
     signed.append(pnl.implausible_pnl - pnl.unbelieved_pnl)
     return effectiveness_of(
@@ -305,8 +307,8 @@ def _effectiveness(
         None if inputs.week_before is None else week_of(inputs.rows, *inputs.week_before),
         signed,
         net_yield=weekly.net_yield_after_costs,
-        week=kernel.return_metrics(days, inputs.options.annualisation_days),
+        week=kernel.return_metrics(days if no_returns is None else (), inputs.options.annualisation_days),
         psr=None if risk.noisy else risk.psr,
-        capital_known=inputs.capital_known,
+        no_returns=no_returns,
         inferior_rate=inputs.history.losing_share("entry"),
     )

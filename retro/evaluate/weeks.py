@@ -27,7 +27,9 @@ def life_of(report: RetrospectiveReport) -> LifeReport:
 def _weeks(report: RetrospectiveReport) -> Iterator[LifeWeek]:
     tz = zone(report.time_zone)
     ends = [day.at for day in report.equity[1:]]
-    fallen = dict(zip(ends, falls([day.growth for day in report.equity[1:]]), strict=True))
+    fallen = dict(
+        zip(ends, falls([day.growth for day in report.equity[1:]], ruined=report.risk.ruined), strict=True)
+    )
     closed = _closed_by_week(report, tz)
     total = 0.0
     for week, group in groupby(report.equity[1:], key=lambda day: _week_of(parse_instant(day.at) - 1, tz)):
@@ -64,13 +66,16 @@ def _closed_by_week(report: RetrospectiveReport, tz: ZoneInfo) -> dict[str, list
     return weeks
 
 
-def falls(growths: Sequence[float | None]) -> list[float | None]:
+def falls(growths: Sequence[float | None], *, ruined: bool = False) -> list[float | None]:
     """(n,) daily returns -> (n,) fall of them chained from their peak so far, 0 or below; the peak starts at 1.
 
-    A day without a return stands still; where no day has one there is no fall to tell.
+    A day without a return stands still; where no day has one there is no fall to tell, nor after the last return of what
+    is `ruined`.
     """
     worths = list(accumulate((1 + (growth or 0.0) for growth in growths), lambda a, b: a * b))
     peaks = accumulate([1.0, *worths], max)
     next(peaks)
-    known = any(growth is not None for growth in growths)
-    return [worth / peak - 1 if known else None for worth, peak in zip(worths, peaks, strict=True)]
+    known = [i for i, growth in enumerate(growths) if growth is not None]
+    end = (known[-1] + 1 if ruined else len(growths)) if known else 0
+    told = [worth / peak - 1 for worth, peak in zip(worths, peaks, strict=True)]
+    return [*told[:end], *[None] * (len(growths) - end)]

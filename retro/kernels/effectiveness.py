@@ -183,7 +183,9 @@ def _errors(
     of_sortino = error("sortino", ratio_errors.sortino_influence)
     of_calmar = None
     if values["calmar"] is not None:
-        of_calmar = ratio_errors.calmar_interval(daily, annualisation_days, seed)
+        of_calmar = ratio_errors.around(
+            values["calmar"], ratio_errors.calmar_interval(daily, annualisation_days, seed)
+        )
     found = (
         ratio_errors.interval(values["sharpe"], of_sharpe),
         ratio_errors.interval(values["sortino"], of_sortino),

@@ -56,6 +56,18 @@ def chained(parts: Stretches, edges: Integers) -> Floats:
     return out
 
 
+def ruin(parts: Stretches) -> int | None:
+    """Index of the first level at 0 or below that something above 0 had come to; None where there is none.
+
+    0 where the first stretch begins below 0 already. From there on no growth is one of money that was there.
+    """
+    if len(parts.base) and parts.base[0] < 0 and not parts.funded[0] and np.isnan(parts.growth[0]):
+        return 0
+    # a growth of exactly -1 is written with the last digit of the base
+    lost = np.flatnonzero(parts.funded & (parts.growth <= _DUST - 1.0))
+    return int(lost[0]) + 1 if lost.size else None
+
+
 def compounded(growths: ArrayLike) -> float:
     """Growth of several stretches in a row, (n,): 0 for none; of one exactly its own."""
     total = 0.0

@@ -126,3 +126,8 @@ class Risk(Document):
     )
     noisy: bool
     reasons: Reasons
+
+    @property
+    def ruined(self) -> bool:
+        """Whether equity fell to 0 or below, so that days have returns and the period has none."""
+        return self.time_weighted_return is None and "days" in self.reasons

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import ArrayLike, NDArray
 
 from retro.kernels.effectiveness import max_drawdown
-from retro.kernels.returns import chained, compounded, deepest_fall, modified_dietz, stretches
+from retro.kernels.returns import chained, compounded, deepest_fall, modified_dietz, ruin, stretches
 
 
 def daily(levels: ArrayLike, flows: ArrayLike) -> NDArray[np.float64]:
@@ -65,3 +65,20 @@ def test_modified_dietz_by_hand() -> None:
     assert modified_dietz(1000, 1390, [500, -200], [0.75, 0.25]) == pytest.approx(90 / 1325)
     assert modified_dietz(0, 100, [], []) is None
     assert modified_dietz(100, 10, [-400], [0.5]) is None
+
+
+@pytest.mark.parametrize(
+    ("levels", "flows", "expected"),
+    [
+        ([1000, 600, -100, 200], [0, 0, 0, 0], 2),
+        ([1000, 600, 0, 0], [0, 0, 0, 0], 2),
+        ([-100, 200, 250], [0, 0, 0], 0),
+        ([-100, 200, 190], [300, 0, 0], None),
+        ([1000, 1000, 0, 0, 500], [0, -1000, 0, 500, 0], None),
+        ([0, 0, 1000, 900], [0, 1000, 0, 0], None),
+    ],
+)
+def test_ruin_is_where_something_came_to_nothing(
+    levels: list[float], flows: list[float], expected: int | None
+) -> None:
+    assert ruin(stretches(levels, flows)) == expected

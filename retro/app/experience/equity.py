@@ -5,6 +5,7 @@ The memory knows closed trades alone: whoever sells winners and keeps losers ope
 
 from __future__ import annotations
 
+from itertools import dropwhile
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -54,10 +55,18 @@ def marked_equity(conn: Connection, agent: str, as_of: int | None = None) -> mem
         if any(day.growth is msgspec.UNSET for day in told):
             break
         days, start = [*told, *days], period.start
-    fallen = falls([None if day.growth is msgspec.UNSET else day.growth for day in days])
+    growths = [None if day.growth is msgspec.UNSET else day.growth for day in days]
+    fallen = falls(growths)
     if not days or days[-1].equity is None or fallen[-1] is None:
         return None
-    return memory.MarkedEquity(parse_instant(days[-1].at), start, days[-1].equity, -fallen[-1])
+    drawdown = 1.0 if _lost_all(days) else -fallen[-1]
+    return memory.MarkedEquity(parse_instant(days[-1].at), start, days[-1].equity, drawdown)
+
+
+def _lost_all(days: Sequence[_Day]) -> bool:
+    """Whether equity fell below 0 after money had been there: such days have no return, and stand at no less than all."""
+    later = dropwhile(lambda day: day.growth is None, days)
+    return any(day.growth is None and day.equity is not None and day.equity < 0 for day in later)
 
 
 def _newest_first(periods: Sequence[ToldPeriod]) -> Iterator[tuple[ToldPeriod, int]]:

@@ -92,7 +92,7 @@ def days_section(report: RetrospectiveReport, money: MoneyStyle) -> Section | No
     if has_equity:
         levels = [day.equity for day in equity]
     if any(day.growth is not None for day in equity):
-        falls = _falls([day.growth for day in equity[1:]])
+        falls = _falls([day.growth for day in equity[1:]], ruined=report.risk.ruined)
     else:  # a review from before days had their own returns
         falls = _drawdowns(levels, [day.pnl for day in calendar])
     rows = tuple(
@@ -124,8 +124,11 @@ def _absent(rows: tuple[Day, ...], report: RetrospectiveReport) -> str:
     return f"{DASH} {'; '.join(reason for reason in reasons if reason)}." if any(reasons) else ""
 
 
-def _falls(growths: list[float | None]) -> list[float | None]:
-    """Fall of the compounded daily returns from their peak so far, which starts at 1; None before the first of them."""
+def _falls(growths: list[float | None], *, ruined: bool) -> list[float | None]:
+    """Fall of the compounded daily returns from their peak so far, which starts at 1; None before the first of them.
+
+    None after the last of them, too, where equity fell to 0 or below.
+    """
     worth, peak = 1.0, 1.0
     falls: list[float | None] = []
     for growth in growths:
@@ -135,7 +138,8 @@ def _falls(growths: list[float | None]) -> list[float | None]:
         worth *= 1 + (growth or 0.0)
         peak = max(peak, worth)
         falls.append(worth / peak - 1)
-    return falls
+    end = max((i + 1 for i, growth in enumerate(growths) if growth is not None), default=0)
+    return [*falls[:end], *[None] * (len(falls) - end)] if ruined else falls
 
 
 def _drawdowns(levels: list[float | None], pnl: list[float | None]) -> list[float | None]:

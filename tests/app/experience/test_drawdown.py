@@ -45,6 +45,24 @@ def test_losers_that_are_kept_open_are_in_the_drawdown(bags: Retro) -> None:
     assert "drawdown basis" in bags("state").out
 
 
+def test_whoever_lost_more_than_there_was_stands_at_a_drawdown_of_all(retro: Retro) -> None:
+    """1,000, 1,010 on the 2nd and -490 after the 3rd; a return of no day says so, and nothing is below 100 %."""
+    lines = [
+        event("equity", "q", "2026-03-02T08:00:00Z", value="1000"),
+        round_trip("won", profit=10),
+        event("position", "bag-p", "2026-03-03T09:00:00Z", kind="perp", side="long", **BAG),
+        event("fill", "bag-b", "2026-03-03T09:00:00Z", side="buy", quantity="20", price="100", **BAG),
+        event("fill", "bag-s", "2026-03-03T15:00:00Z", side="sell", quantity="20", price="25", **BAG),
+        event("decision", "end", "2026-03-05T09:00:00Z", action="hold", reasoning="still here"),
+    ]
+    Path("a.jsonl").write_text("".join(lines))
+    assert retro("ingest", "journal", "a.jsonl").code == 0
+    assert retro("run", "--once").code == 0
+    state = retro("state", "--json").data
+    assert (state["equity"], state["drawdown"]) == (pytest.approx(-490), 1.0)
+    assert (state["drawdown_basis"], state["peak_equity"]) == ("marked equity", None)
+
+
 def test_the_drawdown_of_an_earlier_instant_is_that_of_the_days_ended_by_then(bags: Retro) -> None:
     state = bags("state", "--as-of", "2026-03-04T09:00:00Z", "--json").data
     assert state["drawdown"] == pytest.approx(50 / 1010, abs=1e-12)
