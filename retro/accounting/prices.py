@@ -28,6 +28,7 @@ __all__ = [
     "DOLLARS",
     "MAX_AGE",
     "NEAR",
+    "UNPRICED",
     "PriceLine",
     "PriceQuote",
     "Prices",
@@ -38,6 +39,7 @@ __all__ = [
 MAX_AGE: Final = DAY
 NEAR: Final = DAY // 288
 """Five minutes: marks no farther apart speak of the same time."""
+UNPRICED: Final = "no mark since its entry; open positions in it are not priced"
 _CONTRADICTS: Final = 0.02
 DOLLARS: Final = frozenset(
     {
@@ -246,7 +248,7 @@ class Prices:
         """Note that an open position cannot be priced for want of any mark of the symbol."""
         for symbols in self._watchers:
             symbols.add(symbol)
-        self.unreliable.setdefault(symbol, "no mark since its entry; open positions in it are not priced")
+        self.unreliable.setdefault(symbol, UNPRICED)
 
     def rate(self, symbol: str, at: int) -> float:
         """What one unit of an instrument's quote is worth."""

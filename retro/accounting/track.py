@@ -75,14 +75,16 @@ class StatePoint:
         """Whether anything is inside."""
         return bool(self.principal or self.claims or self.bundle or self.pool)
 
+    @property
+    def assets(self) -> list[str]:
+        """The names of everything held."""
+        pool = [] if self.pool is None else [self.pool.token0, self.pool.token1]
+        parts = (self.principal, self.claims)
+        return [*pool, *(asset for part in parts for asset, quantity in part.items() if quantity)]
+
     def priced_from(self, prices: Prices, since: int) -> int:
         """From when on everything held has a mark of `since` or later; what has none is noted."""
-        assets = [
-            asset for part in (self.principal, self.claims) for asset, quantity in part.items() if quantity
-        ]
-        if self.pool is not None:
-            assets = [self.pool.token0, self.pool.token1, *assets]
-        begins = {asset: prices.priced_from(asset, since) for asset in assets}
+        begins = {asset: prices.priced_from(asset, since) for asset in self.assets}
         for asset in sorted(asset for asset, at in begins.items() if at == FOREVER):
             prices.miss(asset)
         return max(begins.values(), default=-FOREVER)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from math import fsum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from retro.evaluate.columns import column
 from retro.evaluate.position.foresight import ENTRY_ACTIONS
@@ -95,7 +95,7 @@ def breakdowns(
     running = fsum(day[name] for day in books.wallet_days[i:j] for name in _RUNNING)
     drag = kernel.fee_drag(table.pnl, fees, running) if closed else None
     concentration = kernel.concentration(table.pnl) if closed else None
-    disposition = _disposition(closed, tracks, books, period, zone)
+    sales = _disposition(closed, tracks, books, period, zone)
     calendar = _calendar(books, period, zone)
     buckets = {
         "by_instrument": rows([p.instrument for p in closed]),
@@ -111,16 +111,16 @@ def breakdowns(
         "by_holding_time": rows(kernel.holding_times(table.hold_s), kernel.HOLDING_TIMES),
         "by_regime": rows([regime.get(p.position_id) for p in closed]),
     }
-    figures = dict(zip(_OF_ALL, (drag, concentration, disposition.pgr, disposition.plr), strict=True))
+    figures = dict(zip(_OF_ALL, (drag, concentration, sales.pgr, sales.plr), strict=True))
     return Breakdowns(
         **buckets,
         fee_drag=drag,
         concentration=concentration,
-        pgr=disposition.pgr,
-        plr=disposition.plr,
+        pgr=sales.pgr,
+        plr=sales.plr,
         longest_losing_streak=kernel.longest_losing_streak(column(p.final_pnl for p in ordered)),
         calendar=calendar,
-        reasons=_reasons(figures, buckets) | _of_days(calendar),
+        reasons=_reasons(figures, buckets) | _of_days(calendar) | sales.reasons,
     )
 
 
@@ -154,19 +154,29 @@ def _calendar(books: DailyBooks, period: Period, zone: ZoneInfo) -> list[Calenda
     ]
 
 
+class _Sales(NamedTuple):
+    """Shares of gains and of losses realised on days with a sale, and why both are null where something had no price."""
+
+    pgr: float | None
+    plr: float | None
+    reasons: dict[str, str]
+
+
 def _disposition(
     closed: Sequence[PositionRetrospective],
     tracks: Sequence[PositionHistory],
     books: DailyBooks,
     period: Period,
     zone: ZoneInfo,
-) -> kernel.Disposition:
+) -> _Sales:
     sold = {
         p.position_id: (p.final_pnl, day_of(parse_instant(p.exit_at), zone).toordinal())
         for p in closed
         if p.exit_at and p.final_pnl is not None
     }
+    sale_days = {day for _, day in sold.values()}
     paper, paper_day = [], []
+    unpriced: set[str] = set()
     i, j = books.index(period.start), books.index(period.end)
     for k in range(i, j):
         # paper gains count only on days with a sale (Odean 1998): the kernel drops the others, by the owner's day
@@ -176,7 +186,15 @@ def _disposition(
                 track.closed_at is None or track.closed_at >= boundary
             )
             state = books.states[track.position.position][k + 1]
+            day = day_of(books.boundaries[k], zone).toordinal()
             if still_open and track.flagged_at is None and state.is_priced:
                 paper.append(state.pnl)
-                paper_day.append(day_of(books.boundaries[k], zone).toordinal())
-    return kernel.disposition([v for v, _ in sold.values()], [d for _, d in sold.values()], paper, paper_day)
+                paper_day.append(day)
+            elif still_open and not state.is_priced and day in sale_days:
+                unpriced.add(track.position.position)
+    if unpriced:
+        # what is on paper there is not known, and the share realised of what is known would be that of the sales alone
+        number = "an open position" if len(unpriced) == 1 else f"{len(unpriced):,} open positions"
+        return _Sales(None, None, dict.fromkeys(("pgr", "plr"), f"{number} had no price on days with a sale"))
+    got = kernel.disposition([v for v, _ in sold.values()], [d for _, d in sold.values()], paper, paper_day)
+    return _Sales(got.pgr, got.plr, {})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import fsum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from retro.evaluate.position.foresight import ENTRY_ACTIONS, EXIT_ACTIONS
 from retro.kernels import effectiveness as kernel
@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from retro.report import PositionRetrospective
 
 __all__ = ["effectiveness_of", "resolved_decisions", "week_of"]
+
+_NO_SCORE: Final = (
+    "fewer than two of its parts are known; PSR counts from 30 days on, gains over doing nothing from"
+    f" {kernel.ALARM_POSITIONS} closed positions on"
+)
 
 
 def resolved_decisions(rows: Iterable[PositionSummary], period: Period) -> int:
@@ -68,7 +73,9 @@ def effectiveness_of(
     own = kernel.InactionWeek(len(values), sum(value < 0 for value in values), fsum(values))
     chance = 0.5 if inferior_rate is None else inferior_rate
     alarm = kernel.inaction_alarm(week_before, own, chance) if week_before is not None else None
-    score = kernel.effectiveness_score(values, psr, components, cap=alarm is not None and alarm.caps_score)
+    capped = alarm is not None and alarm.caps_score
+    judged = values if own.closed >= kernel.ALARM_POSITIONS else ()
+    score = kernel.effectiveness_score(judged, psr, components, cap=capped)
     reasons: dict[str, str] = {}
     if net_yield is None:
         reasons["net_yield_7d"] = "no LP, lending or staking in the period"
@@ -83,16 +90,16 @@ def effectiveness_of(
         why = f"the alarm takes two weeks in a row, each with {kernel.ALARM_POSITIONS} closed positions"
         reasons |= dict.fromkeys(("luck", "luck_in_a_year"), why)
     if score.value is None:
-        reasons["score"] = "fewer than two of its parts are known; PSR counts from 30 days on"
+        reasons["score"] = _NO_SCORE
     alarm_text = None
     if alarm is not None and alarm.alarmed and week_before is not None:
         cash = " (holding cash)" if all(p.vs_inaction == p.vs_cash for p in counted) else ""
         alarm_text = _alarm_text(alarm, own, week_before, chance, cash)
     return Effectiveness(
         net_yield_7d=net_yield,
-        sharpe_7d=week.sharpe,
-        sharpe_7d_standard_error=week.sharpe_standard_error,
-        sharpe_7d_interval=None if week.sharpe_interval is None else [*week.sharpe_interval],
+        sharpe_7d=week.sharpe if week.reportable else None,
+        sharpe_7d_standard_error=week.sharpe_standard_error if week.reportable else None,
+        sharpe_7d_interval=[*week.sharpe_interval] if week.sharpe_interval and week.reportable else None,
         inaction_superiority_rate=rate,
         closed_positions=len(counted),
         sum_vs_inaction=fsum(values) if values else None,
@@ -108,11 +115,13 @@ def effectiveness_of(
 
 def _why_no_sharpe(week: kernel.ReturnMetrics, no_returns: str | None) -> dict[str, str]:
     """Why the Sharpe ratio of 7 days, or what says how sure it is, is absent."""
-    errors = ("sharpe_7d_standard_error", "sharpe_7d_interval")
+    names = ("sharpe_7d", "sharpe_7d_standard_error", "sharpe_7d_interval")
     if week.sharpe is None:
-        few = "fewer than 2 daily returns, or they do not vary"
-        return dict.fromkeys(("sharpe_7d", *errors), no_returns or few)
-    return dict.fromkeys(errors, "fewer than 4 daily returns") if week.sharpe_interval is None else {}
+        return dict.fromkeys(names, no_returns or "fewer than 2 daily returns, or they do not vary")
+    if not week.reportable:
+        few = f"{week.days} daily returns: too few to show, from {kernel.SHOWN_FROM} on they are"
+        return dict.fromkeys(names, few)
+    return {} if week.sharpe_interval else dict.fromkeys(names[1:], "their errors are no number")
 
 
 def _alarm_text(

@@ -9,6 +9,7 @@ import numpy as np
 
 from playbook.citation import resolve
 from retro.accounting.attribution import attribution
+from retro.accounting.prices import UNPRICED
 from retro.evaluate.actions import actions, closed_in, in_period
 from retro.evaluate.audit.audit import audit_period
 from retro.evaluate.audit.citations import Role, items_of
@@ -148,7 +149,7 @@ def _quality(inputs: Inputs, pnl: PnlAttribution, tracks: Sequence[PositionHisto
         for name, track in by_name
         if track.flagged_at is not None
     ]
-    missing = [f"{symbol}: {why}" for symbol, why in sorted(inputs.prices.unreliable.items())]
+    missing = _missing_marks(inputs, tracks)
     return DataQuality(
         warnings=warnings,
         implausible=flagged,
@@ -166,6 +167,22 @@ def _unpriced(inputs: Inputs, tracks: Sequence[PositionHistory]) -> list[Unprice
         state = inputs.books.states[name][inputs.books.index(inputs.period.end)]
         if not state.is_priced:
             out.append(Unpriced(position_id=name, cost=abs(state.value) or None))
+    return out
+
+
+def _missing_marks(inputs: Inputs, tracks: Sequence[PositionHistory]) -> list[str]:
+    """Which prices could not be relied on; of what was held without a mark only what is held at the end is named."""
+    at_the_end = (track.knot_before(inputs.period.end) for track in tracks)
+    assets = {asset for knot in at_the_end if knot is not None for asset in knot.assets}
+    out, earlier = [], 0
+    for symbol, why in sorted(inputs.prices.unreliable.items()):
+        if why == UNPRICED and symbol not in assets:
+            earlier += 1
+        else:
+            out.append(f"{symbol}: {why}")
+    if earlier:
+        number = "1 instrument" if earlier == 1 else f"{earlier:,} instruments"
+        out.append(f"{number} without a mark while a position was open; none of these is held at the end")
     return out
 
 

@@ -115,14 +115,42 @@ def test_a_day_of_holdings_without_a_price_is_not_nought(life: Life) -> None:
     assert "had no price" in document.reasons["equity.pnl"]
 
 
-def test_paper_losses_that_nobody_can_price_are_in_no_pgr_or_plr(life: Life) -> None:
-    """Sold at a loss on Tuesday while one coin, fee 3, had no price: of the losses that are known all were realised."""
+def test_pgr_and_plr_are_absent_where_something_open_had_no_price(life: Life) -> None:
+    """Sold at a loss on Tuesday while one coin, fee 3, had no price: 100 % of the losses realised would be no finding."""
     life.open(1, "o", instrument="C/USDC")
     life.fill(1, "o", "buy", 1, 50, fee=3)
     life.trade("t", (25, 100), (30, 80))
     life.until(WEEK)
     breakdowns = life.week().breakdowns
-    assert (breakdowns.pgr, breakdowns.plr) == (None, approx(1))
+    assert (breakdowns.pgr, breakdowns.plr) == (None, None)
+    why = "an open position had no price on days with a sale"
+    assert breakdowns.reasons["pgr"] == breakdowns.reasons["plr"] == why
+
+
+def test_a_day_without_a_sale_asks_for_no_price_of_what_is_open(life: Life) -> None:
+    """Sold on Tuesday at a loss; the coin without a price is bought on Wednesday."""
+    life.trade("t", (25, 100), (30, 80))
+    life.open(50, "o", instrument="C/USDC")
+    life.fill(50, "o", "buy", 1, 50)
+    life.until(WEEK)
+    assert life.week().breakdowns.plr == approx(1)
+
+
+def test_only_what_is_open_at_the_end_is_named_as_without_marks(life: Life) -> None:
+    """A and B were held overnight and sold, C is open: none of them was ever marked."""
+    for i, coin in enumerate("AB"):
+        life.open(20 + i, coin, instrument=f"{coin}/USDC")
+        life.fill(20 + i, coin, "buy", 1, 50)
+        life.fill(30 + i, coin, "sell", 1, 60)
+    life.open(50, "C", instrument="C/USDC")
+    life.fill(50, "C", "buy", 1, 50)
+    life.until(WEEK)
+    quality = life.week().data_quality
+    assert quality.missing_marks == [
+        "C/USDC: no mark since its entry; open positions in it are not priced",
+        "2 instruments without a mark while a position was open; none of these is held at the end",
+    ]
+    assert quality.provisional
 
 
 def test_days_add_up_to_the_week_when_an_unmarked_position_is_left(life: Life) -> None:

@@ -11,8 +11,10 @@ from retro import report as r
 from retro.figures import money_of
 from retro.present.charts.days import equity_curve
 from retro.present.formats import render
+from retro.present.page.amendments import evidence_in_words
 from retro.present.page.answers import answers_of_report
-from retro.present.page.blocks import Day, Table
+from retro.present.page.blocks import Day, FigureList, Table
+from retro.present.page.groups import actions_section
 from retro.present.page.money import days_section
 from retro.present.page.position import page_of_position
 from retro.present.page.report import money_of_report, page_of_report
@@ -172,3 +174,68 @@ def test_an_amount_that_has_no_room_before_the_curve_is_shortened() -> None:
     drawing = equity_curve(days, 19400.0, unit="USDC")
     assert ">19k<" in drawing
     assert "19,000.00" not in drawing.split("</desc>")[1]
+
+
+def test_a_proposal_says_of_how_many_were_won_where_its_average_is_of_fewer() -> None:
+    """17 of 26 outcomes have an R; 22 of the 26 were won."""
+    figures = {"unit": "r", "role": "entry", "resolved": 26, "averaged": 17, "average": 0.21, "wins": 22}
+    text = evidence_in_words({"evidence": figures}, "USDC")
+    assert text == "average +0.21 R over 17 of 26 resolved entry citations, 22 of 26 won"
+
+
+def test_an_interval_of_all_outcomes_says_since_when_beside_an_average_of_the_period() -> None:
+    """-20.00 of this week's 3, and -1.1 to +16.1 of the 230 since October."""
+    fields = {"interval": [-1.1, 16.1], "evidence_n": 230, "evidence_since": "2026-10-03T08:00:00Z"}
+    row = reports.heuristic("H-9", avg_pnl_per_citation=-20.0, **fields)
+    document = reports.weekly(heuristic_performance=[row])
+    for form in FORMATS:
+        assert "95 % -1.1..+16.1 since 3 Oct 2026, n 230" in words(document, form)
+
+
+def test_nothing_to_report_claims_no_marks_that_nobody_told() -> None:
+    document = reports.weekly()
+    clean = document.data_quality.model_copy(
+        update={
+            "provisional": False,
+            "missing_marks": [],
+            "unpriced": [],
+            "implausible": [],
+            "warnings": [],
+            "quarantined": 0,
+        }
+    )
+    text = words(document.model_copy(update={"data_quality": clean}), "text")
+    assert "every mark was there" not in text
+    assert "no result lacked a mark" in text
+
+
+def test_a_long_headline_is_broken_and_not_cut() -> None:
+    document = reports.weekly()
+    unpriced = [r.Unpriced(position_id=f"o{i}", cost=4_329_000.9) for i in range(1005)]
+    quality = document.data_quality.model_copy(update={"unpriced": unpriced})
+    text = render(document.model_copy(update={"data_quality": quality}), "text")
+    assert "1,005 open positions cannot be priced (cost 4,350,645,904.50 USDC)" in " ".join(text.split())
+    assert "\N{HORIZONTAL ELLIPSIS}" not in text.partition("Against doing nothing")[0]
+    assert max(map(len, text.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("funding", [0.0, 127.37])
+def test_what_exits_realised_is_told_as_without_funding_where_there_is_some(funding: float) -> None:
+    actions = [
+        r.Action(
+            at="2026-11-10T00:00:00Z",
+            action="exit",
+            position_id="p",
+            instrument="ETH/USDC",
+            cites=[],
+            realized_pnl=-2299.56,
+        )
+    ]
+    document = reports.weekly()
+    section = actions_section(actions, money_of_report(document), funding)
+    assert section is not None
+    (block,) = section.blocks
+    assert isinstance(block, FigureList)
+    assert block.rows[0].note == "none with a citation; -2,299.56 USDC realised by 1" + (
+        ", without funding" if funding else ""
+    )

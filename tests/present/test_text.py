@@ -107,7 +107,7 @@ def test_evidence_of_all_outcomes_against_the_verdict_of_a_week_is_told_as_such(
     row = heuristic("H-9", evidence="supported", interval=[-17.9, -1.7], **fields)
     text = render(words(reports.weekly(heuristic_performance=[row])), "text")
     flat = " ".join(text.split())
-    assert "supported against it: 3 citations, 95 % -17.9..-1.7, n 127" in flat
+    assert "supported against it: 3 citations, 95 % -17.9..-1.7 since 1 Nov 2026, n 127" in flat
     assert "keep it, by the thresholds; but the evidence of all 127 outcomes shows that it loses." in flat
     assert "the evidence supports it" not in flat
     standing = report_slots(reports.weekly(heuristic_performance=[row])).by_name["h.H-9.name"].standing

@@ -75,4 +75,7 @@ def _unjudged(closed: Sequence[PositionSummary], end: int) -> str:
         return _WAITING
     if not waiting:
         return _NO_PRICE
-    return f"no price after {len(times) - waiting:,} of {len(times):,} exits; the time after {waiting:,} has not passed yet"
+    return (
+        f"no price after {len(times) - waiting:,} of {len(times):,} exits; {waiting:,} not due yet: judged only where marks"
+        " of the time after them are told"
+    )

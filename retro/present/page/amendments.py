@@ -113,7 +113,8 @@ def _in_words(evidence: Mapping[str, Any], currency: str, harmless: Callable[[st
     average = f"avoided on {average}" if is_exit and average.startswith("average") else average
     parts = [f"{average} over {number} resolved {role} citation{'' if resolved == 1 else 's'}"]
     if isinstance(evidence.get("wins"), int):
-        parts.append(f"{evidence['wins']} {'right' if is_exit else 'won'}")
+        of = f" of {harmless(str(resolved))}" if isinstance(evidence.get("averaged"), int) else ""
+        parts.append(f"{evidence['wins']}{of} {'right' if is_exit else 'won'}")
     bounds = evidence.get("interval")
     if isinstance(bounds, list) and len(bounds) == 2 and all(map(_is_number, bounds)):
         parts.append(f"95 % {interval(*bounds)}")

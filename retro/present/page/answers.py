@@ -69,7 +69,7 @@ def answers_of_report(report: RetrospectiveReport, money: MoneyStyle) -> tuple[H
     return (
         _acting(report, money),
         *_extremes(report.positions, money),
-        _decisions(report.heuristic_performance, money),
+        _decisions(report, money),
         _proposed(report.playbook_proposals, "What is proposed?", report.base_currency),
     )
 
@@ -91,7 +91,7 @@ def answers_of_life(report: RetrospectiveReport, money: MoneyStyle) -> tuple[Hea
             "more",
             "What did it teach?",
             f"{len(retained)} kept, {len(demoted)} demoted",
-            lines=tuple(_decision(row, money) for row in (*retained, *demoted)[:_NAMED]),
+            lines=tuple(_decision(row, money, report.time_zone) for row in (*retained, *demoted)[:_NAMED]),
             omitted=max(0, len(retained) + len(demoted) - _NAMED),
         ),
         HeadlineAnswer(
@@ -190,7 +190,8 @@ def _extreme(
     return HeadlineAnswer(key, label, money.change(p.period_pnl), note, tone_of(p.period_pnl))
 
 
-def _decisions(rows: Sequence[HeuristicReport], money: MoneyStyle) -> HeadlineAnswer:
+def _decisions(report: RetrospectiveReport, money: MoneyStyle) -> HeadlineAnswer:
+    rows = report.heuristic_performance
     question = "Which heuristics need a decision?"
     wanted = wanting(rows)
     if not wanted:
@@ -204,20 +205,20 @@ def _decisions(rows: Sequence[HeuristicReport], money: MoneyStyle) -> HeadlineAn
     note = f"{number:,} more by the thresholds, on weak evidence" if number else ""
     if not named:
         return HeadlineAnswer("decisions", question, "None yet", note.replace(" more", ""))
-    lines = tuple(_decision(row, money) for row in named[:_LINES])
+    lines = tuple(_decision(row, money, report.time_zone) for row in named[:_LINES])
     omitted = len(named) - len(lines)
     return HeadlineAnswer(
         "decisions", question, f"{len(named)}", note, tone="warn", lines=lines, omitted=omitted
     )
 
 
-def _decision(row: HeuristicReport, money: MoneyStyle) -> AnswerLine:
+def _decision(row: HeuristicReport, money: MoneyStyle, zone: str) -> AnswerLine:
     kind = row.recommendation.kind
     name = row.heuristic_id if row.role == "entry" else f"{row.heuristic_id} {row.role}"
     text = row.heuristic_text or ""
     figure = average_in_words(row, money)
     figure += " avg" if figure and row.role == "entry" else ""
-    return AnswerLine(name, VERDICTS[kind], doubt(row), verdict_tone(kind), text, figure)
+    return AnswerLine(name, VERDICTS[kind], doubt(row, zone), verdict_tone(kind), text, figure)
 
 
 def _would_change(report: RetrospectiveReport, demoted: Sequence[HeuristicReport]) -> HeadlineAnswer:

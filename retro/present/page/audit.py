@@ -57,19 +57,23 @@ def average_in_words(row: HeuristicReport, money: MoneyStyle) -> str:
     return money.change(average)
 
 
-def doubt(row: HeuristicReport) -> str:
-    """How far a recommendation can be trusted: weak: 3 citations, 95 % -11.3..+7.1, n 15.
+def doubt(row: HeuristicReport, zone: str) -> str:
+    """How far a recommendation can be trusted: weak: 3 citations, 95 % -11.3..+7.1 since 3 Oct 2026, n 15.
 
-    The interval is of all outcomes since the text stands; how many is said where they are not the period's alone. Where
+    The interval is of all outcomes since the text stands; since when and how many is said where they are not the period's
+    alone: its average, which stands beside it, may lie outside. Where
     too few of the period are known for a verdict there is none to trust, and no grade.
     """
     grade = "no evidence" if row.evidence == "none" else row.evidence
     strength = f"{grade} against it" if row.contradicted else grade
     parts = [count(row.citation_count, "citation")]
     if row.interval is not None:
-        parts.append(f"95 % {interval(row.interval[0], row.interval[1])}")
-        if row.evidence_n != row.evaluated_count:
-            parts.append(f"n {row.evidence_n:,}")
+        bounds = f"95 % {interval(row.interval[0], row.interval[1])}"
+        if row.evidence_n == row.evaluated_count:
+            parts.append(bounds)
+        else:
+            since = "" if row.evidence_since is None else f" since {day_text(row.evidence_since, zone)}"
+            parts += [f"{bounds}{since}", f"n {row.evidence_n:,}"]
     if row.recommendation.kind == "insufficient_data":
         return ", ".join(parts)
     return f"{strength}: {', '.join(parts)}"
@@ -114,7 +118,7 @@ def _verdict(row: HeuristicReport, money: MoneyStyle, zone: str) -> Verdict:
         role=row.role,
         kind=kind,
         verdict=VERDICTS[kind],
-        doubt=doubt(row),
+        doubt=doubt(row, zone),
         figures=tuple(_figures(row, money, zone)),
         text=row.heuristic_text or "",
         average=row.avg_pnl_per_citation,

@@ -234,8 +234,8 @@ def _bucket_cells(row: Bucket, money: MoneyStyle) -> tuple[Cell, ...]:
     )
 
 
-def actions_section(actions: Sequence[Action], money: MoneyStyle) -> Section | None:
-    """What the agent did, counted; the list itself is in the JSON document."""
+def actions_section(actions: Sequence[Action], money: MoneyStyle, funding: float) -> Section | None:
+    """What the agent did, counted; the list itself is in the JSON document. `funding` is in what no action realised."""
     if not actions:
         return None
     counts = Counter(action.action for action in actions)
@@ -246,5 +246,6 @@ def actions_section(actions: Sequence[Action], money: MoneyStyle) -> Section | N
         note = f"{cited:,} with a citation" if cited else "none with a citation"
         if amounts:
             note += f"; {money.change(fsum(amounts))} realised by {len(amounts):,}"
+            note += ", without funding" if funding else ""
         rows.append(Figure(name.capitalize(), f"{n:,}", note))
     return Section("actions", "Actions", (FigureList(tuple(rows)),), count(len(actions), "action"))

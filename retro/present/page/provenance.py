@@ -48,7 +48,7 @@ def quality_section(report: RetrospectiveReport, money: MoneyStyle) -> Section:
         )
     if not blocks:
         blocks.append(
-            Prose("Nothing to report: every mark was there, every row was used, every fill is believable.")
+            Prose("Nothing to report: no result lacked a mark, every row was used, every fill is believable.")
         )
     return Section("quality", "Data quality", tuple(blocks))
 

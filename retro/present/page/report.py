@@ -69,7 +69,7 @@ def page_of_report(report: RetrospectiveReport) -> Page:
         breakdown_section(report.breakdowns, money, closed, report.open_positions),
         predictions_section(report.prediction_accuracy),
         costs_section(report, money),
-        actions_section(report.actions_taken, money),
+        actions_section(report.actions_taken, money, report.pnl.funding),
         quality_section(report, money),
     )
     return Page(

@@ -54,7 +54,8 @@ def _headline(head: Headline, width: int) -> list[Line]:
     mark = {"up": "▲ ", "down": "▼ "}.get(head.tone, "")
     lines: list[Line] = [((text, "strong"),) for text in wrap(f"{head.kicker.upper()}: {head.title}", width)]
     lines += [((text, "faint"),) for text in wrap(head.subtitle, width)]
-    lines += [(), line(_INDENT, (f"{mark}{head.result}", head.tone))]
+    lines.append(())
+    lines += [line(_INDENT, (text, head.tone)) for text in wrap(f"{mark}{head.result}", width - 2)]
     lines += [line(_INDENT, text) for text in wrap(head.why, width - 2)]
     for alarm in head.alarms:
         lines += [line(_INDENT, (text, "warn")) for text in wrap(f"! {alarm}", width - 2)]
