@@ -49,7 +49,7 @@ def test_reviews_of_random_worlds_say_what_their_balances_say(tmp_path: Path, fi
     assert {seed: [str(breach) for breach in some[:3]] for seed, some in breaches.items() if some} == {}
 
 
-@pytest.mark.parametrize("seed", [611, 744, 754, 857, 871])
+@pytest.mark.parametrize("seed", [352, 611, 744, 754, 857, 871])
 def test_long_lives_that_broke_the_laws_keep_them(tmp_path: Path, seed: int) -> None:
     """Found by `benchmarks.worlds`: fills where marks are late, holes in them, interest that nobody withdrew."""
     assert [str(breach) for breach in broken(live(seed), tmp_path)[:3]] == []

@@ -316,7 +316,8 @@ class PositionLedger:
         held = state[0].held(self.market, at) if shown is None else shown
         opened = next((t for t, inside, _ in self.states if not inside.is_empty), at)
         assets = {self.market.asset(name) for name, q in [*held.items(), *state[0].claims.items()] if q}
-        return not all(self.market.priced(asset, opened - DAY, at) for asset in assets)
+        known_until = min(at, self.market.until)
+        return not all(self.market.priced(asset, opened - DAY, known_until) for asset in assets)
 
     def _shown(self, at: int) -> Balances | None:
         """The principal that a snapshot of an instant tells of the state before it."""
