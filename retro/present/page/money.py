@@ -121,7 +121,12 @@ def _absent(rows: tuple[Day, ...], report: RetrospectiveReport) -> str:
         reasons.append("the agent's capital is not known, and so neither equity nor drawdown")
     elif any(row.equity is None or row.drawdown is None for row in rows):
         reasons.append(report.risk.reasons.get("days", "before the capital is known there is no return"))
-    return f"{DASH} {'; '.join(reason for reason in reasons if reason)}." if any(reasons) else ""
+    return f"{DASH} {_ended('; '.join(reason for reason in reasons if reason))}" if any(reasons) else ""
+
+
+def _ended(sentence: str) -> str:
+    """A sentence with its full stop, unless it ends in a question."""
+    return sentence if sentence.endswith("?") else f"{sentence}."
 
 
 def _falls(growths: list[float | None], *, ruined: bool) -> list[float | None]:
@@ -220,7 +225,7 @@ def risk_section(risk: Risk) -> Section:
     if risk.days < _SHOWN_FROM:
         why = reason_text(risk.reasons, "sharpe") if risk.days == 0 else ""
         text = why or f"{count(risk.days, 'daily return')}: too few to show, from {_SHOWN_FROM} on they are"
-        return Section("risk", "Risk", (Prose(f"{DASH} {text}."),), days if risk.days else "")
+        return Section("risk", "Risk", (Prose(f"{DASH} {_ended(text)}"),), days if risk.days else "")
     noisy = f"noisy: {days}" if risk.noisy or risk.days < _NOISY_BELOW else days
 
     def fact(label: str, name: str, value: str, note: str) -> Figure:

@@ -58,6 +58,7 @@ def test_the_pages_say_when_and_ask_for_the_capital(life: Life) -> None:
     for form in ("text", "md", "html"):
         text = " ".join(render(week, form).split())
         assert FELL in text
+        assert f"{FELL}." not in text
         assert "-40.0 %" in text.replace("\\", "")
     assert render(week, "text").count("-40.0 %") == 1
 
