@@ -148,8 +148,8 @@ def recency_bias(episodes: Sequence[Episode]) -> float | None:
         return None
     size_ranks, result_ranks = (_ranks(np.array(side, dtype=np.float64)) for side in zip(*pairs, strict=True))
     size_ranks, result_ranks = size_ranks - size_ranks.mean(), result_ranks - result_ranks.mean()
-    scale = math.sqrt(float((size_ranks @ size_ranks) * (result_ranks @ result_ranks)))
-    return float(size_ranks @ result_ranks) / scale if scale > _FLAT else None
+    scale = math.sqrt(float((size_ranks**2).sum() * (result_ranks**2).sum()))
+    return float((size_ranks * result_ranks).sum()) / scale if scale > _FLAT else None
 
 
 def _ranks(values: Floats) -> Floats:

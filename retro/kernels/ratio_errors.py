@@ -51,9 +51,10 @@ def long_run_variance(influence: Floats) -> float:
     centred = influence - influence.mean()
     lags = min(int(4 * (n / 100) ** (2 / 9)), n - 1)
     together = sum(
-        2 * (1 - lag / (lags + 1)) * float(centred[lag:] @ centred[:-lag]) / n for lag in range(1, lags + 1)
+        2 * (1 - lag / (lags + 1)) * float((centred[lag:] * centred[:-lag]).sum()) / n
+        for lag in range(1, lags + 1)
     )
-    return float(centred @ centred) / n + max(0.0, together)
+    return float((centred * centred).sum()) / n + max(0.0, together)
 
 
 def standard_error(influence: Floats) -> float | None:

@@ -141,7 +141,7 @@ def _lucky(candidates: ExitCandidates, path: FloatArray) -> float:
     # the walk starts where the position did, at its entry costs, as many steps as candidates
     walk = path if candidates.closes is None else np.append(candidates.closes, path[-1])
     steps = np.diff(walk, prepend=-candidates.entry_costs)
-    step = math.sqrt(float(steps @ steps) / len(walk))
+    step = math.sqrt(float((steps * steps).sum()) / len(walk))
     expected = driftless_regret if candidates.closes is None else driftless_regret_of_extremes
     return expected(step, len(walk))
 

@@ -100,6 +100,6 @@ def modified_dietz(first: float, last: float, flows: ArrayLike, weights: ArrayLi
     when each of the `flows` (n,) came. None where the average is 0 or below.
     """
     flow, weight = np.asarray(flows, dtype=np.float64), np.asarray(weights, dtype=np.float64)
-    average = first + float(flow @ weight)
+    average = first + float((flow * weight).sum())
     dust = _DUST * (abs(first) + abs(last) + float(np.abs(flow).sum()))
     return (last - first - float(flow.sum())) / average if average > dust else None
