@@ -21,23 +21,25 @@ Pure text: no clock, no files, no database, standard library only.
 from __future__ import annotations
 
 from playbook.amendment import Amendment, Grounds, from_json, to_json
-from playbook.audit import AuditRow
+from playbook.audit import AuditRow, SinceStated
 from playbook.citation import claims, resolve
 from playbook.diff import diff
 from playbook.document import Playbook, find, parse
 from playbook.edit import apply, edits, inverse, is_applied, splice
 from playbook.errors import PlaybookError, PlaybookFault
 from playbook.heuristic import Heuristic
-from playbook.proposal import first, judge, propose
+from playbook.proposal import LaterCitations, first, judge, propose
 
 __all__ = [
     "Amendment",
     "AuditRow",
     "Grounds",
     "Heuristic",
+    "LaterCitations",
     "Playbook",
     "PlaybookError",
     "PlaybookFault",
+    "SinceStated",
     "apply",
     "claims",
     "diff",

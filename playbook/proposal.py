@@ -1,9 +1,9 @@
 """What the audit lets us propose: a pure function of the playbook and the audit's rows.
 
 Status follows the entry role only, where a position's whole outcome is at stake: what loses with supported evidence is
-demoted, a demoted one that goes on losing is retired, a candidate that earns with supported evidence is promoted. Weaker
-evidence moves the confidence, never the status, and only the way the money went: a rule that wins seldom but earns is not
-talked down. Two rules always cited together, going the same way, are merged. One amendment per heuristic at a time.
+demoted, a demoted one that goes on losing is retired, a candidate that earns with supported evidence is promoted. A
+confidence moves when the outcomes since it was stated are 10 to 1 against it, and only the way the money went: a rule
+that wins seldom but earns is not talked down. Two rules always cited together, going the same way, are merged. One amendment per heuristic at a time.
 
 Labels no heuristic claims: into an empty playbook those with outcomes enough for a verdict enter as candidates, worded as
 the tags they are, with what they made beside them; into one that exists only those with a supported verdict.
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from playbook import operations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from playbook.heuristic import Heuristic
 
-__all__ = ["BLANK", "first", "judge", "propose"]
+__all__ = ["BLANK", "TEN_TO_ONE", "LaterCitations", "first", "judge", "propose"]
 
 BLANK = """\
 # Playbook
@@ -44,8 +44,10 @@ They change only with evidence.
 ## Global
 """
 
-_AWAITED = 10  # citations that must resolve before a proposal is judged, at least
-_PATIENCE = 30  # and at most: a rule must not outlive its refutation by a year
+TEN_TO_ONE = 10.0
+_PATIENCE = 60  # later citations after which a change that neither side has shown to be right stays undecided
+_CLIPPED = 0.2  # of its gains: a rule whose bets left out more than that is not demoted on them
+_APART = 10
 _INSEPARABLE = 0.8
 _ENOUGH_TO_MERGE = 10  # a handful of shared citations shows nothing
 _STILL_LOSING = 3
@@ -90,23 +92,48 @@ def first(rows: Sequence[AuditRow]) -> str:
     return apply(blank, propose(blank, rows))
 
 
-def judge(
-    proposal: Amendment, resolved: int, average: float, wins: int
-) -> Literal["open", "validated", "refuted"]:
-    """What later citations (those after the proposal) say of it; open until enough of them have resolved.
+@dataclass(frozen=True, slots=True)
+class LaterCitations:
+    """The citations made after a proposal: how many resolved, and what they say.
 
-    The same test as the words in `falsified_by`; a merge, and a proposal without evidence, stay open.
+    `e_against` and `e_for` are the bets on them alone. Of a change of confidence `e_old` and `e_new` are against the
+    number before and after it, `won` the share that won. None: not known.
     """
-    awaited = proposal.grounds.evidence.get("awaited")
-    if proposal.op in ("merge", "revise") or not isinstance(awaited, int) or resolved < awaited:
+
+    resolved: int
+    e_against: float | None = None
+    e_for: float | None = None
+    e_old: float | None = None
+    e_new: float | None = None
+    won: float | None = None
+
+
+def judge(proposal: Amendment, later: LaterCitations) -> Literal["open", "validated", "refuted", "undecided"]:
+    """What later citations say of a proposal: the side that first has 10 to 1; after 60 of them `undecided`.
+
+    A merge, and a change of words, stay open.
+    """
+    if proposal.op in ("merge", "revise"):
         return "open"
     if proposal.op == "set_confidence" and proposal.old:
-        stated = proposal.before[0].confidence or 0
-        is_raise = (proposal.after[0].confidence or 0) > stated
-        rate = wins / resolved
-        return "refuted" if (rate < stated if is_raise else rate > stated) else "validated"
-    is_against = proposal.op in ("demote", "retire") or proposal.grounds.evidence.get("claim") == "loses"
-    return "refuted" if (average > 0 if is_against else average < 0) else "validated"
+        right, wrong = _rejects_old(proposal, later), later.e_new
+    else:
+        claim = proposal.grounds.evidence.get("claim")
+        is_against = proposal.op in ("demote", "retire") or claim == "loses"
+        right, wrong = (later.e_against, later.e_for) if is_against else (later.e_for, later.e_against)
+    if (right or 0.0) >= TEN_TO_ONE:
+        return "validated"
+    if (wrong or 0.0) >= TEN_TO_ONE:
+        return "refuted"
+    return "undecided" if later.resolved >= _PATIENCE else "open"
+
+
+def _rejects_old(proposal: Amendment, later: LaterCitations) -> float | None:
+    """E against the confidence before the change, where it was wrong the way the change says."""
+    old, new = proposal.before[0].confidence or 0.0, proposal.after[0].confidence or 0.0
+    if later.won is None or (later.won > old) != (new > old):
+        return None
+    return later.e_old
 
 
 def _natural(name: str) -> tuple[tuple[int, int | str], ...]:
@@ -131,30 +158,21 @@ def _supported(row: AuditRow, kind: str) -> bool:
 
 
 def _grounds(row: AuditRow, falsified_by: str, **figures: object) -> Grounds:
-    return Grounds(evidence(row) | {"awaited": _awaited(row)} | figures, falsified_by)
-
-
-def _awaited(row: AuditRow) -> int:
-    return min(max(_AWAITED, row.evaluated_count), _PATIENCE)
-
-
-def _next(row: AuditRow, outcome: str) -> str:
-    return f"the next {_awaited(row)} resolved {row.role} citations {outcome}"
+    return Grounds(evidence(row) | figures, falsified_by)
 
 
 def _contrary(row: AuditRow) -> str:
     """What would speak against the way its outcomes went; of exits, what they avoid against what they miss."""
     loses = row.avg is not None and row.avg < 0
-    if row.role == "exit":
-        return _next(row, "avoid more than they miss" if loses else "miss more than they avoid")
-    return _next(row, f"average {'above' if loses else 'below'} 0 {row.measure}")
+    return f"later {row.role} citations speak {'for' if loses else 'against'} it at 10 to 1"
 
 
 def _posterior(stated: float, row: AuditRow) -> float:
-    """Where the evidence puts the confidence; it stays when that is against the way the money went."""
-    if row.evaluated_count < MIN_RESOLVED or not row.avg:
+    """Where the outcomes since it was stated put a confidence; it stays when that is against the way the money went."""
+    since = row.stated
+    if since is None or since.wins + since.losses < MIN_RESOLVED or not row.avg:
         return stated
-    moved = posterior(stated if row.prior is None else row.prior, row.win_count, row.evaluated_count)
+    moved = posterior(stated, since.wins, since.wins + since.losses)
     return max(moved, stated) if row.avg > 0 else min(moved, stated)
 
 
@@ -162,11 +180,10 @@ def _verdict(playbook: Playbook, heuristic: Heuristic, row: AuditRow) -> Amendme
     """A change of status, when the evidence is supported."""
     stated = heuristic.confidence
     confidence = None if stated is None else _posterior(stated, row)
-    prior = {"prior": stated if row.prior is None else row.prior}
-    grounds = _grounds(row, _contrary(row), **prior)
-    if _supported(row, "demote") and heuristic.status in ("candidate", "active"):
+    grounds = _grounds(row, _contrary(row), prior=stated)
+    if _loses(row) and heuristic.status in ("candidate", "active"):
         return operations.demote(playbook, heuristic.id, grounds, confidence=confidence)
-    if _supported(row, "demote") and heuristic.status == "demoted":
+    if _loses(row) and heuristic.status == "demoted":
         if row.resolved_since is not None and row.resolved_since < _STILL_LOSING:
             return None
         reason = f"average {row.avg:+.2f} {row.measure} over {row.evaluated_count} citations"
@@ -176,17 +193,22 @@ def _verdict(playbook: Playbook, heuristic: Heuristic, row: AuditRow) -> Amendme
     return None
 
 
+def _loses(row: AuditRow) -> bool:
+    """Whether a row carries a demotion: supported, and not because great gains went uncounted."""
+    return _supported(row, "demote") and (row.clipped or 0.0) <= _CLIPPED
+
+
 def _rated(playbook: Playbook, heuristic: Heuristic, row: AuditRow) -> Amendment | None:
-    """A change of confidence worth an owner's attention."""
-    stated = heuristic.confidence
-    if stated is None or not heuristic.live or row.grade == "none" or row.kind == "insufficient_data":
+    """A change of confidence: 10 to 1 against the number that is stated."""
+    stated, since = heuristic.confidence, row.stated
+    if stated is None or since is None or not heuristic.live or since.e < TEN_TO_ONE:
         return None
     confidence = _posterior(stated, row)
     if round(abs(confidence - stated), 9) < STEP:
         return None
-    verb, often = "are right" if row.role == "exit" else "win", "less" if confidence > stated else "more"
-    rate = f"{verb} {often} often than {100 * stated:.0f} % of the time"
-    grounds = _grounds(row, _next(row, rate), prior=stated if row.prior is None else row.prior)
+    words = f"later {row.role} citations are 10 to 1 against {100 * confidence:.0f} %"
+    figures = {"stated_wins": since.wins, "stated_resolved": since.wins + since.losses}
+    grounds = _grounds(row, words, prior=stated, e=float(f"{since.e:.6g}"), **figures)
     return operations.set_confidence(playbook, heuristic.id, confidence, grounds)
 
 
@@ -211,7 +233,7 @@ def _merges(playbook: Playbook, rows: Mapping[str, AuditRow]) -> Iterator[Amendm
         ):
             continue
         used |= {survivor, absorbed}
-        words = f"{_AWAITED} later decisions cite one of {survivor} and {absorbed} without the other"
+        words = f"{_APART} later decisions cite one of {survivor} and {absorbed} without the other"
         grounds = _grounds(
             rows[survivor], words, jaccard=round(-minus_shared, 4), absorbed=evidence(rows[absorbed])
         )
@@ -230,11 +252,7 @@ def _newcomers(playbook: Playbook, rows: Sequence[AuditRow]) -> Iterator[Amendme
     """Heuristics for labels that no heuristic claims, numbered by citation count, then label."""
     is_first = not playbook.heuristics
     ranked = sorted(rows, key=lambda row: (-_cited(row), row.heuristic_id))
-    chosen = [
-        row
-        for row in ranked
-        if _supported(row, "demote") or _supported(row, "keep") or (is_first and _judged(row))
-    ]
+    chosen = [row for row in ranked if _loses(row) or _supported(row, "keep") or (is_first and _judged(row))]
     spoken_for = {row.heuristic_id for row in chosen}
     number = next_number(playbook)
     for row in chosen:
@@ -256,10 +274,10 @@ def _newcomer(playbook: Playbook, row: AuditRow, heuristic: str) -> Amendment:
     text = f"Tag at {row.role}: {plain(label, 80) or 'one that has no visible character'}"
     if heuristic == label:
         text = f"The agent cites {label} at {row.role}; its wording is not known"
-    confidence, shown = _posterior(CANDIDATE, replace(row, prior=None)), _beside(row)
+    confidence, shown = _first_confidence(row), _beside(row)
     claim = "loses" if row.avg is not None and row.avg < 0 else "earns"
     grounds = _grounds(row, _contrary(row), prior=CANDIDATE, claim=claim)
-    if _supported(row, "demote"):
+    if _loses(row):
         return operations.demote_label(
             playbook,
             label,
@@ -282,6 +300,14 @@ def _newcomer(playbook: Playbook, row: AuditRow, heuristic: str) -> Amendment:
     )
 
 
+def _first_confidence(row: AuditRow) -> float:
+    """What a label's own outcomes make of a candidate's confidence, the way its money went."""
+    if row.evaluated_count < MIN_RESOLVED or not row.avg:
+        return CANDIDATE
+    moved = posterior(CANDIDATE, row.win_count, row.evaluated_count)
+    return max(moved, CANDIDATE) if row.avg > 0 else min(moved, CANDIDATE)
+
+
 def _beside(row: AuditRow) -> str:
     """What a label made, in the line that brings it in: so that one that loses does not look like one that wins."""
     if row.avg is None:
@@ -289,7 +315,8 @@ def _beside(row: AuditRow) -> str:
     what = "avoided on average" if row.role == "exit" else "average"
     interval = "no interval"
     if row.interval is not None:
-        interval = f"95 % {row.interval[0]:+.2f} to {row.interval[1]:+.2f}"
+        low, high = ("open" if end is None else f"{end:+.2f}" for end in row.interval)
+        interval = f"95 % {low} to {high} at every look"
     return f"{what} {row.avg:+.2f} {row.measure} over {row.averaged_of} resolved, {interval}, evidence {row.grade}"
 
 

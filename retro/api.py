@@ -330,6 +330,25 @@ class Mirror:
         )
         return document_of(save_assessment(lambda: self.store, self.experience.config, os.environ, draft))
 
+    # the audit of the playbook
+
+    def playbook_audit(
+        self, agent: str | None = None, *, as_of: str | datetime | None = None, history: bool = False
+    ) -> list[dict[str, Any]]:
+        """The citation audit of a life, as `retro playbook audit --json` prints it; `history`: with every week."""
+        from retro.app.questions import audit  # noqa: PLC0415  as above
+
+        question = audit.AuditQuestion(agent=self._agent(agent), as_of=_instant(as_of), history=history)
+        return audit.audit_documents(self.experience, question)
+
+    def playbook_ripening(
+        self, agent: str | None = None, *, as_of: str | datetime | None = None
+    ) -> list[dict[str, Any]]:
+        """When each heuristic can be judged, as `retro playbook ripening --json` prints it."""
+        from retro.app.questions import audit  # noqa: PLC0415  as above
+
+        return audit.ripening_documents(self.experience, self._question(agent, as_of))
+
     # whom, and as of when
 
     def _agent(self, name: str | None) -> str:

@@ -28,6 +28,7 @@ __all__ = [
     "interval",
     "moment",
     "money_of",
+    "odds",
     "percent",
     "price",
     "quantity",
@@ -153,11 +154,33 @@ def ratio(value: float | None, places: int = 2) -> str:
     return DASH if value is None else spell(value, places, digits=1)
 
 
-def interval(low: float, high: float) -> str:
-    """An interval, three digits of its wider end: -11.3..+7.1."""
-    widest = max(abs(low), abs(high))
+def interval(low: float | None, high: float | None) -> str:
+    """An interval, three digits of its wider end: -11.3..+7.1; an end that is None is open: -11.3 or above."""
+    widest = max((abs(end) for end in (low, high) if end is not None), default=0.0)
     places = 2 if widest < _DUST else min(8, max(0, 2 - math.floor(math.log10(widest))))
-    return f"{spell(low, places, signed=True)}..{spell(high, places, signed=True)}"
+    low_text, high_text = (None if end is None else spell(end, places, signed=True) for end in (low, high))
+    if low_text is None or high_text is None:
+        return (
+            "any"
+            if low_text == high_text
+            else f"{low_text} or above"
+            if low_text
+            else f"{high_text} or below"
+        )
+    return f"{low_text}..{high_text}"
+
+
+def odds(e: float | None) -> str:
+    """Betting odds, rounded down: 61 to 1; 0.4 to 1."""
+    if e is None:
+        return DASH
+    return (
+        "over a million to 1"
+        if e >= 1e6
+        else f"{math.floor(e):,} to 1"
+        if e >= 2
+        else f"{math.floor(10 * e) / 10:.1f} to 1"
+    )
 
 
 def count(n: int, singular: str, plural: str | None = None) -> str:

@@ -143,6 +143,26 @@ def day_of(at: int, tz: ZoneInfo) -> date:
     return following if midnight(following, tz) <= at else day
 
 
+def week_of(at: int, tz: ZoneInfo | None) -> int:
+    """The number of the ISO week that contains an instant, in weeks since Monday, 1 January of the year 1; None: UTC."""
+    ordinal = at // DAY + EPOCH.toordinal() if tz is None else day_of(at, tz).toordinal()
+    return (ordinal - 1) // 7
+
+
+def week_start(week: int, tz: ZoneInfo | None) -> int:
+    """The instant at which a week begins, by its number."""
+    ordinal = 7 * week + 1
+    if tz is None:
+        return (ordinal - EPOCH.toordinal()) * DAY
+    return midnight(date.fromordinal(ordinal), tz)
+
+
+def week_name(week: int) -> str:
+    """A week as reviews name it: `2026-W47`."""
+    year, number, _ = date.fromordinal(7 * week + 1).isocalendar()
+    return f"{year:04d}-W{number:02d}"
+
+
 def _micros(at: datetime) -> int:
     return (at - EPOCH) // timedelta(microseconds=1)
 

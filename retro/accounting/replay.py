@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from retro.accounting.prices import Prices
+    from retro.kernels.lots import Match
     from retro.model import Fact
 
 __all__ = ["natural_key", "replay"]
@@ -61,7 +62,7 @@ class _MarkedExit(NamedTuple):
 
     lots: LotBook
     holdings: Holdings
-    by_lot: dict[int, float]
+    matches: list[tuple[int, Match]]
     bookings: list[Booking]
     closings: list[Closing]
     cash: float
@@ -177,10 +178,10 @@ class _Replay:
         # reversed at this instant, not erased at that one: the days between keep their figures
         self.track.bookings.extend(Booking(at, b.component, -b.amount) for b in self.marked_exit.bookings)
         self._pay(at, -self.marked_exit.cash)
-        self.lots, self.holdings, self.track.lots = (
+        self.lots, self.holdings, self.track.matches = (
             self.marked_exit.lots,
             self.marked_exit.holdings,
-            self.marked_exit.by_lot,
+            self.marked_exit.matches,
         )
         self.track.closings = [c for c in self.track.closings if c not in self.marked_exit.closings]
         self.marked_exit = None
@@ -214,9 +215,7 @@ class _Replay:
             SignedFill(fill.at, float(terms.quantity), terms.told_price, terms.paid, terms.requested)
         )
         done = self.lots.trade(terms.quantity, terms.price, terms.fee, len(self.track.fills))
-        for match in done.matched:
-            pnl = match.proceeds - match.entry_cost
-            self.track.lots[match.tag] = self.track.lots.get(match.tag, 0.0) + pnl
+        self.track.matches += [(fill.at, match) for match in done.matched]
         self._note_trade(fill, terms.price, terms.fee, done.opened_qty, done.closed_qty, done.pnl)
         self.track.fills.append(fill)
         fee = terms.fee
@@ -357,12 +356,13 @@ class _Replay:
         # a later event may take this exit back, so the state before it is kept; prices and position are shared, not copied
         memo = {id(self.prices): self.prices, id(self.position): self.position}
         lots, holdings = self.lots.copy(), copy.deepcopy(self.holdings, memo)
-        by_lot, cash = dict(self.track.lots), self.cash
+        matches, cash = [*self.track.matches], self.cash
         booked, closed = len(self.track.bookings), len(self.track.closings)
         if self.lots.quantity:
             price = self.prices.price(self.position.instrument, at)
             quantity = self.lots.quantity
             done = self.lots.trade(-quantity, price, 0.0, len(self.track.fills))
+            self.track.matches += [(at, match) for match in done.matched]
             sign = -1.0 if quantity < 0 else 1.0
             self.track.closings.append(Closing(at, float(abs(quantity)), price, 0.0, done.pnl, sign))
             self._realise(at, done.pnl)
@@ -373,7 +373,7 @@ class _Replay:
         self.marked_exit = _MarkedExit(
             lots,
             holdings,
-            by_lot,
+            matches,
             self.track.bookings[booked:],
             self.track.closings[closed:],
             self.cash - cash,

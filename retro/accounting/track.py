@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from retro.accounting.movements import Booking, Closing, Effect, OpeningFill, Retelling, SignedFill
     from retro.accounting.prices import Prices
+    from retro.kernels.lots import Match
     from retro.model import Decision, Fact, Fill, Flow
 
 __all__ = [
@@ -124,7 +125,8 @@ class PositionHistory:
     knots: list[StatePoint] = field(default_factory=list)
     openings: list[OpeningFill] = field(default_factory=list)
     closings: list[Closing] = field(default_factory=list)
-    lots: dict[int, float] = field(default_factory=dict)
+    matches: list[tuple[int, Match]] = field(default_factory=list)
+    """When which piece of an opening fill was closed; its tag is the fill's."""
     fills: list[Fill] = field(default_factory=list)
     trades: list[SignedFill] = field(default_factory=list)
     flows: list[Flow] = field(default_factory=list)

@@ -227,6 +227,7 @@ def _audit(inputs: Inputs, positions: Sequence[PositionRetrospective]) -> list[H
         period.start,
         period.end,
         inputs.seed,
+        known_until=inputs.known_until,
         stray=stray,
         standing=standing,
     )

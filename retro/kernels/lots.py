@@ -38,6 +38,11 @@ class Match(NamedTuple):
     entry_cost: float
     proceeds: float
 
+    @property
+    def pnl(self) -> float:
+        """What it made, net of its share of both fees."""
+        return self.proceeds - self.entry_cost
+
 
 class Realised(NamedTuple):
     """What one trade did: `pnl` of the part that closed, both quantities signed as the trade, and their lots.

@@ -11,7 +11,19 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from retro.figures import count, day_text, duration, interval, moment, money_of, percent, price, ratio, span
+from retro.figures import (
+    count,
+    day_text,
+    duration,
+    interval,
+    moment,
+    money_of,
+    odds,
+    percent,
+    price,
+    ratio,
+    span,
+)
 from retro.report.lines import LINES
 from retro.safe import plain_text, shorten
 
@@ -267,15 +279,15 @@ def _heuristic(slots: Slots, prefix: str, row: HeuristicReport, money: MoneyStyl
     put("resolved", count(row.evaluated_count, "resolved citation"))
     grade = "no evidence yet" if row.evidence == "none" else f"{row.evidence} evidence"
     put("evidence", f"{grade}{' against it' if row.contradicted else ''} (n = {row.evidence_n:,})")
+    put("odds", None if row.e is None else f"{odds(row.e)} {'for' if row.gains else 'against'} it")
     put("recommendation", row.recommendation.kind.replace("_", " "))
-    put("q_value", None if row.q_value is None else f"q = {ratio(row.q_value)}")
 
 
 def _interval(row: HeuristicReport) -> str:
     """The interval of the mean of all outcomes since the text last changed; says so when they are more than counted."""
-    if row.interval is None:
+    if row.interval is None or row.threshold_unit != "usd":  # beside an average in money
         return ""
-    bounds = f"95 % interval {interval(row.interval[0], row.interval[1])}"
+    bounds = f"95 % interval {interval(*row.interval)} at every look"
     if row.evidence_n == row.evaluated_count:
         return f", {bounds}"
     since = f" since {day_text(row.evidence_since)}" if row.evidence_since else ""

@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from retro.report.form import Reasons, dump
 from retro.report.groups import Breakdowns, Bucket, CalendarDay
-from retro.report.heuristic import HeuristicReport, Partner, Recommendation
+from retro.report.heuristic import (
+    BreakEven,
+    HeuristicReport,
+    OddsPath,
+    Partner,
+    Recommendation,
+    StoppedWorking,
+)
 from retro.report.life import LifeWeek
 from retro.report.money import Costs, EquityDay, PnlAttribution, Risk
 from retro.report.period import (
@@ -28,6 +35,7 @@ from retro.report.position import Checkpoint, Cites, EntryPrediction, PathPoint,
 __all__ = [
     "Accuracy",
     "Action",
+    "BreakEven",
     "Breakdowns",
     "Bucket",
     "CalendarDay",
@@ -43,6 +51,7 @@ __all__ = [
     "LifeWeek",
     "Market",
     "Narrative",
+    "OddsPath",
     "Partner",
     "PathPoint",
     "PnlAttribution",
@@ -52,6 +61,7 @@ __all__ = [
     "Recommendation",
     "RetrospectiveReport",
     "Risk",
+    "StoppedWorking",
     "Unpriced",
     "dump",
 ]

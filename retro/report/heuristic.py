@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from retro.report.form import Document, Reasons
 
-__all__ = ["HeuristicReport", "Partner", "Recommendation"]
+__all__ = ["BreakEven", "HeuristicReport", "OddsPath", "Partner", "Recommendation", "StoppedWorking"]
 
 
 class Recommendation(Document):
@@ -25,11 +25,34 @@ class Partner(Document):
     jaccard: float
 
 
+class BreakEven(Document):
+    """The single gain that would bring a losing rule's sum back to 0, and its largest so far; in the threshold unit."""
+
+    gain: float
+    largest: float | None
+
+
+class StoppedWorking(Document):
+    """The detector of a rule that has stopped working: wealth `m`, alarm at 520, the week its losing run began."""
+
+    alarm: bool
+    since: str | None
+    m: float
+
+
+class OddsPath(Document):
+    """E at the end of each complete week since `first` (a week such as 2026-W10), at most the newest 104."""
+
+    first: str
+    against: list[float]
+    in_favour: list[float]
+
+
 class HeuristicReport(Document):
     """One row of the citation audit: a heuristic in one role.
 
-    Counts, pnl, win rate and recommendation are the period's; interval, q, shrunk mean and evidence are cumulative
-    since the heuristic's text last changed.
+    Counts, pnl, win rate and recommendation are the period's; the one look and the evidence are cumulative since the
+    heuristic's text last changed. Evidence rests on complete weeks and holds at every look (docs/evidence.md).
     """
 
     heuristic_id: str
@@ -59,6 +82,7 @@ class HeuristicReport(Document):
     evidence_n: int
     evidence_days: int
     evidence_since: str | None
+    evidence_avg: float | None = Field(default=None, description="mean of those outcomes, in threshold_unit")
     result_count: int = Field(default=0, description="exit rows: positions it closed in the period")
     result_avg: float | None = Field(default=None, description="their mean final_pnl")
     result_win_rate: float | None = Field(default=None, description="share of them that gained")
@@ -66,13 +90,34 @@ class HeuristicReport(Document):
         default=None,
         description="share of its outcomes whose citation was first told when they were known already",
     )
-    interval: list[float] | None = Field(description="95 % of the mean outcome, clustered by entry day")
+    bets: int = Field(default=0, description="complete weeks that were bet on")
+    bound: float | None = Field(
+        default=None, description="B, in threshold_unit: gains of a week beyond it do not count"
+    )
+    bound_since: str | None = Field(default=None, description="the start of the week in which it was fixed")
+    e_against: float | None = Field(default=None, description="wealth of the bets against it: 10 is 10 to 1")
+    e_for: float | None = None
+    anytime_p: float | None = Field(
+        default=None, description="1 / the largest E so far, of the average's direction"
+    )
+    interval: list[float | None] | None = Field(
+        default=None, description="95 % of the mean outcome, at every look, in threshold_unit; null: no end"
+    )
+    interval_one_look: list[float] | None = Field(
+        default=None, description="95 % of the mean outcome at this look alone, clustered by entry day"
+    )
     interval_method: Literal["t", "bca"] | None
-    p_value: float | None
+    p_value: float | None = Field(description="of this look alone")
+    clipped: float | None = Field(default=None, description="share of its gains (losses) beyond the bound")
+    break_even: BreakEven | None = None
+    weeks_to_verdict: int | None = Field(
+        default=None, description="more weeks until 10 to 1, were its average just the threshold"
+    )
+    stopped_working: StoppedWorking | None = None
+    odds: OddsPath | None = Field(default=None, description="E week by week, since the bound")
     rule_of_three: float | None = Field(
         default=None, description="all outcomes have one sign: the share that may yet have the other, 95 %"
     )
-    q_value: float | None
     shrunk_mean: float | None
     win_rate_interval: list[float] | None
     uncited_avg: float | None
@@ -86,12 +131,30 @@ class HeuristicReport(Document):
     inseparable_from: list[Partner]
     reasons: Reasons
 
+    @model_validator(mode="before")
+    @classmethod
+    def _of_one_look(cls, data: Any) -> Any:
+        """Rows written before there were bets: what was their interval is that of one look, and q is no more."""
+        if not isinstance(data, dict) or "q_value" not in data:
+            return data
+        data = {name: value for name, value in data.items() if name != "q_value"}
+        return {**data, "interval": None, "interval_one_look": data.get("interval")}
+
+    @property
+    def e(self) -> float | None:
+        """E of the direction in which it went."""
+        if self.gains is None:
+            return None
+        return self.e_for if self.gains else self.e_against
+
     @property
     def gains(self) -> bool | None:
-        """Whether the interval of its mean lies above (True) or below (False) nothing; None: around it, or unknown."""
-        if self.interval is None:
+        """Whether it gains (True) or loses (False) by all outcomes of complete weeks; None: neither, or not known."""
+        if self.evidence_avg is not None:
+            return None if self.evidence_avg == 0 else self.evidence_avg > 0
+        if self.interval_one_look is None:
             return None
-        return True if self.interval[0] > 0 else False if self.interval[1] < 0 else None
+        return True if self.interval_one_look[0] > 0 else False if self.interval_one_look[1] < 0 else None
 
     @property
     def is_conclusive(self) -> bool:

@@ -34,6 +34,13 @@ def losing_rule(life: Life) -> None:
         life.trade(f"won-{day}", (day * DAY + 5, 100), (day * DAY + 7, 100 + gain))
 
 
+def a_week_before(life: Life) -> None:
+    """Thirteen rules that make 1 or lose 1 in the week before: by them bets know what a large week is."""
+    for i in range(13):
+        at = i * 10 - WEEK
+        life.trade(f"small-{i}", (at, 100), (at + 1, 100 + (-1) ** i), cites=[f"S-{i}"])
+
+
 def told_again(life: Life, *corrections: dict[str, Any], now: int | None = None) -> None:
     """A second reading that replaces what the first said."""
     lines = io.BytesIO(b"".join(json.dumps(event).encode() + b"\n" for event in corrections))
@@ -44,6 +51,7 @@ def told_again(life: Life, *corrections: dict[str, Any], now: int | None = None)
 
 def test_holds_dated_after_the_winners_were_closed_move_no_evidence(life: Life) -> None:
     """The attack of the issue: twelve `hold` decisions that cite the losing rule for what has won already."""
+    a_week_before(life)
     losing_rule(life)
     for day in range(12):
         life.tell(day * DAY + 8, "decision", action="hold", position=f"won-{day}", cites=["H-1"])

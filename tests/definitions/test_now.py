@@ -82,7 +82,9 @@ def test_as_of_forgets_everything_later(life: Life) -> None:
     assert [r.evidence_n for r in document.heuristic_performance] == [0]
     assert closes(document.pnl) < 1e-9
     later = life.as_of(0, WEEK, 40)
-    assert [(r.evaluated_count, r.evidence_n) for r in later.heuristic_performance] == [(1, 1)]
+    assert [(r.evaluated_count, r.evidence_n) for r in later.heuristic_performance] == [(1, 0)]
+    over = life.as_of(0, WEEK, WEEK)
+    assert [(r.evaluated_count, r.evidence_n) for r in over.heuristic_performance] == [(1, 1)]
 
 
 def test_as_of_exactly_an_event_knows_it(life: Life) -> None:

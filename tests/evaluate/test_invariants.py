@@ -82,7 +82,7 @@ def test_shared_credit_that_does_not_add_up_to_the_outcomes_is_refused() -> None
         for n, (cites, value) in enumerate([(("H-1", "H-2"), 9.0), (("H-2",), -4.0), ((), 50.0)])
     ]
     rules = AuditRules()
-    rows = audit_period(items, history_from([], rules), rules, T0, T0 + DAY, 7)
+    rows = audit_period(items, history_from([], rules), rules, T0, T0 + DAY, 7, known_until=T0 + DAY)
     assert [row.shared_pnl for row in rows] == [4.5, 0.5]
     for wrong in (rows[:1], [*rows, rows[0]], [rows[0].model_copy(update={"shared_pnl": 9.0}), rows[1]]):
         with pytest.raises(InvariantError, match="shared_pnl adds up to the outcomes"):

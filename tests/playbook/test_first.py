@@ -7,7 +7,7 @@ from datetime import date
 
 import pytest
 
-from playbook import AuditRow, first, judge, parse, propose
+from playbook import AuditRow, LaterCitations, first, judge, parse, propose
 from playbook.plain import unquoted
 from playbook.proposal import BLANK
 from tests.playbook.test_proposal import row
@@ -47,16 +47,16 @@ def test_a_first_playbook_shows_a_loser_as_what_it_is() -> None:
     """1,154 trades that lost 3.60 each, 41 of 100 won: lower than a newcomer, with currency, n, interval and word."""
     loser = AuditRow(
         "bb_reclaim", role="entry", kind="demote", grade="suggestive", evaluated_count=1154, win_count=473,
-        avg=-3.6, interval=(-6.9, -0.3), q=0.2, currency="USDT",
+        avg=-3.6, interval=(-6.9, -0.3), e_against=14.0, currency="USDT",
     )  # fmt: skip
     (rule,) = parse(first([loser])).heuristics
     assert rule.text == "Tag at entry: bb_reclaim"
     assert unquoted(rule.head.value("evidence") or "") == (
-        "average -3.60 USDT over 1154 resolved, 95 % -6.90 to -0.30, evidence suggestive"
+        "average -3.60 USDT over 1154 resolved, 95 % -6.90 to -0.30 at every look, evidence suggestive"
     )
     assert (rule.confidence or 1) <= 0.35
     (amendment,) = propose(parse(BLANK), [loser])
-    assert amendment.grounds.falsified_by == "the next 30 resolved entry citations average above 0 USDT"
+    assert amendment.grounds.falsified_by == "later entry citations speak for it at 10 to 1"
     assert amendment.grounds.evidence["currency"] == "USDT"
     twice = replace(loser, evaluated_count=2308, win_count=946)
     assert propose(parse(BLANK), [twice])[0].id == amendment.id  # a no stays a no while citations trickle in
@@ -76,10 +76,10 @@ def test_a_first_playbook_rests_on_outcomes_enough_for_a_verdict() -> None:
 @pytest.mark.parametrize(
     ("role", "average", "wrong_if"),
     [
-        ("entry", 1.4, "the next 12 resolved entry citations average below 0 R"),
-        ("entry", -1.4, "the next 12 resolved entry citations average above 0 R"),
-        ("exit", 1.4, "the next 12 resolved exit citations miss more than they avoid"),
-        ("exit", -1.4, "the next 12 resolved exit citations avoid more than they miss"),
+        ("entry", 1.4, "later entry citations speak against it at 10 to 1"),
+        ("entry", -1.4, "later entry citations speak for it at 10 to 1"),
+        ("exit", 1.4, "later exit citations speak against it at 10 to 1"),
+        ("exit", -1.4, "later exit citations speak for it at 10 to 1"),
     ],
 )
 def test_what_would_prove_a_tag_wrong_is_not_what_it_did_already(
@@ -88,13 +88,20 @@ def test_what_would_prove_a_tag_wrong_is_not_what_it_did_already(
     """And the verdict is that of the words: the evidence itself, once more, refutes nothing."""
     (amendment,) = propose(parse(BLANK), [row("tag", role=role, avg=average, unit="r")])
     assert amendment.grounds.falsified_by == wrong_if
-    assert judge(amendment, 12, average, 6) == "validated"
-    assert judge(amendment, 12, -average, 6) == "refuted"
-    assert judge(amendment, 11, -average, 6) == "open"
+    as_it_went = LaterCitations(12, e_against=0.1, e_for=10.0)
+    the_other_way = LaterCitations(12, e_against=10.0, e_for=0.1)
+    if average < 0:
+        as_it_went, the_other_way = the_other_way, as_it_went
+    assert judge(amendment, as_it_went) == "validated"
+    assert judge(amendment, the_other_way) == "refuted"
+    assert judge(amendment, LaterCitations(11, 9.0, 9.0)) == "open"
 
 
 def test_an_average_in_r_says_of_how_many_the_risk_is_known() -> None:
     sized = row("dip", unit="r", n=235, averaged=160, interval=(-0.03, 0.16))
-    assert "average +1.40 R over 160 of 235 resolved, 95 % -0.03 to +0.16, evidence weak" in first([sized])
+    assert (
+        "average +1.40 R over 160 of 235 resolved, 95 % -0.03 to +0.16 at every look, evidence weak"
+        in first([sized])
+    )
     (amendment,) = propose(parse(BLANK), [sized])
     assert (amendment.grounds.evidence["averaged"], amendment.grounds.evidence["resolved"]) == (160, 235)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from playbook import AuditRow, apply, first, judge, parse, propose, to_json
+from playbook import AuditRow, LaterCitations, SinceStated, apply, first, judge, parse, propose, to_json
 from playbook.amendment import Amendment
 from playbook.audit import evidence
 from playbook.confidence import posterior
@@ -38,7 +38,13 @@ def row(
     heuristic: str, kind: str = "keep", grade: str = "weak", n: int = 12, wins: int = 6, **overrides: Any
 ) -> AuditRow:
     average = {"keep": 1.4, "demote": -2.1, "investigate": 0.3, "insufficient_data": None}[kind]
-    fields: dict[str, Any] = {"role": "entry", "avg": average, "citation_count": n} | overrides
+    since = SinceStated(wins, n - wins, 12.0)  # 12 to 1 against the stated confidence
+    fields: dict[str, Any] = {
+        "role": "entry",
+        "avg": average,
+        "citation_count": n,
+        "stated": since,
+    } | overrides
     return AuditRow(heuristic, kind=kind, grade=grade, evaluated_count=n, win_count=wins, **fields)  # type: ignore[arg-type]  # words from a table
 
 
@@ -145,12 +151,26 @@ def test_a_confidence_moves_only_the_way_the_money_went() -> None:
 
 
 def test_the_same_citations_are_not_counted_twice() -> None:
-    """Once the confidence has moved on them, the prior is the one from before."""
+    """Once the confidence has moved on them, the counting starts again."""
     audit_row = row("H-3", wins=11)
     after = parse(apply(BOOK, propose(BOOK, [audit_row])))
-    assert propose(after, [replace(audit_row, prior=0.55)]) == []
-    without_prior = propose(after, [audit_row])
-    assert _brief(without_prior) == [("set_confidence", "H-3")]
+    assert propose(after, [replace(audit_row, stated=SinceStated(0, 0, 1.0))]) == []
+    assert propose(after, [replace(audit_row, stated=SinceStated(2, 0, 11.0))]) == []
+
+
+@pytest.mark.parametrize(("e", "moves"), [(9.99, False), (10.0, True)])
+def test_a_confidence_moves_at_ten_to_one_against_it(e: float, moves: bool) -> None:
+    proposals = propose(BOOK, [row("H-3", wins=11, stated=SinceStated(11, 1, e))])
+    assert [amendment.op for amendment in proposals] == ["set_confidence"] * moves
+
+
+@pytest.mark.parametrize(("clipped", "demoted"), [(None, True), (0.2, True), (0.21, False)])
+def test_a_rule_whose_great_gains_were_not_counted_is_not_demoted(
+    clipped: float | None, demoted: bool
+) -> None:
+    rows = [row(name, "demote", "supported", wins=2, clipped=clipped) for name in ("H-7", "late")]
+    demotions = [amendment.heuristic for amendment in propose(BOOK, rows) if amendment.op == "demote"]
+    assert demotions == (["H-7", "late"] if demoted else [])
 
 
 def test_the_entry_role_decides_and_the_exit_role_speaks_where_entry_is_silent() -> None:
@@ -171,7 +191,12 @@ def test_a_demotion_carries_its_evidence_and_what_would_falsify_it() -> None:
         avg=-2.3123456789,
         citation_count=17,
         interval=(-4.0, -0.5),
-        q=0.031,
+        e_against=61.23456789,
+        e_for=0.01,
+        bets=12,
+        bound=15.5,
+        clipped=0.05,
+        break_even=(32.4, 3.0),
         reviews=("bot.weekly.2026-W46", "bot.weekly.2026-W47"),
         since=date(2026, 3, 1),
         vs_inaction=-2.5,
@@ -191,15 +216,20 @@ def test_a_demotion_carries_its_evidence_and_what_would_falsify_it() -> None:
             "average": -2.31235,
             "unit": "usd",
             "interval": [-4.0, -0.5],
-            "q": 0.031,
+            "e": 61.2346,
+            "e_against": 61.2346,
+            "e_for": 0.01,
+            "bets": 12,
+            "bound": 15.5,
             "since": "2026-03-01",
             "reviews": ["bot.weekly.2026-W46", "bot.weekly.2026-W47"],
+            "break_even": {"gain": 32.4, "largest": 3.0},
+            "clipped": 0.05,
             "vs_inaction": -2.5,
             "grade": "supported",
-            "awaited": 14,
             "prior": 0.62,
         },
-        "falsified_by": "the next 14 resolved entry citations average above 0 usd",
+        "falsified_by": "later entry citations speak for it at 10 to 1",
         "origin": "audit",
     }
     json.dumps(document, allow_nan=False)
@@ -208,9 +238,9 @@ def test_a_demotion_carries_its_evidence_and_what_would_falsify_it() -> None:
 @pytest.mark.parametrize("figure", [float("nan"), float("inf"), None])
 def test_no_figure_that_is_no_number_reaches_a_proposal(figure: float | None) -> None:
     bounds = None if figure is None else (figure, 1.0)
-    audit_row = row("H-7", "demote", "supported", wins=2, q=figure, interval=bounds, regret=figure)
+    audit_row = row("H-7", "demote", "supported", wins=2, e_against=figure, interval=bounds, regret=figure)
     grounds = evidence(audit_row)
-    assert (grounds["q"], grounds["interval"]) == (None, None)
+    assert (grounds["e"], grounds["interval"]) == (None, bounds and [None, 1.0])
     assert "regret" not in grounds
 
 
@@ -335,32 +365,42 @@ def test_a_playbook_once_proposed_is_not_proposed_again() -> None:
     assert propose(parse(first(audit_rows)), claimed) == []
 
 
+DEMOTED = row("H-7", "demote", "supported", wins=2)
+PROMOTED = row("H-12", "keep", "supported", wins=9)
+RAISED = row("H-3", "keep", wins=11)  # from 0.55
+LOWERED = row("H-7", "demote", wins=2)  # from 0.62
+
+
 @pytest.mark.parametrize(
     ("audit_row", "later", "expected"),
     [
-        (row("H-7", "demote", "supported", wins=2), (11, -5.0, 0), "open"),
-        (row("H-7", "demote", "supported", wins=2), (12, -0.1, 6), "validated"),
-        (row("H-7", "demote", "supported", wins=2), (12, 0.1, 6), "refuted"),
-        (row("H-12", "keep", "supported", wins=9), (12, 0.1, 6), "validated"),
-        (row("H-12", "keep", "supported", wins=9), (12, -0.1, 6), "refuted"),
-        (row("H-3", "keep", wins=11), (12, 1.0, 7), "validated"),  # raised from 0.55; 7 of 12 is 0.58
-        (row("H-3", "keep", wins=11), (12, 1.0, 6), "refuted"),
-        (row("H-7", "demote", wins=2), (12, 1.0, 7), "validated"),  # lowered from 0.62
-        (row("H-7", "demote", wins=2), (12, 1.0, 8), "refuted"),
-        (row("early", "keep", "supported", wins=9), (12, 1.0, 1), "validated"),
-        (row("H-7", "demote", "supported", n=400, wins=20), (30, -1.0, 2), "validated"),
+        (DEMOTED, LaterCitations(11, 9.9, 0.1), "open"),
+        (DEMOTED, LaterCitations(11, None, None), "open"),
+        (DEMOTED, LaterCitations(12, 10.0, 0.1), "validated"),
+        (DEMOTED, LaterCitations(12, 0.1, 10.0), "refuted"),
+        (DEMOTED, LaterCitations(59, 9.9, 9.9), "open"),
+        (DEMOTED, LaterCitations(60, 9.9, 9.9), "undecided"),
+        (PROMOTED, LaterCitations(12, 0.1, 10.0), "validated"),
+        (PROMOTED, LaterCitations(12, 10.0, 0.1), "refuted"),
+        (RAISED, LaterCitations(12, e_old=10.0, e_new=2.0, won=0.9), "validated"),
+        (RAISED, LaterCitations(12, e_old=10.0, e_new=20.0, won=0.2), "refuted"),
+        (RAISED, LaterCitations(12, e_old=9.0, e_new=2.0, won=0.9), "open"),
+        (LOWERED, LaterCitations(12, e_old=10.0, e_new=1.0, won=0.2), "validated"),
+        (LOWERED, LaterCitations(12, e_old=20.0, e_new=40.0, won=0.9), "refuted"),
+        (row("early", "keep", "supported", wins=9), LaterCitations(12, 0.1, 10.0), "validated"),
+        (row("late", "demote", "supported", wins=2), LaterCitations(12, 0.1, 10.0), "refuted"),
     ],
 )
-def test_later_citations_judge_a_proposal_by_its_own_words(
-    audit_row: AuditRow, later: tuple[int, float, int], expected: str
+def test_later_citations_judge_a_proposal_at_ten_to_one(
+    audit_row: AuditRow, later: LaterCitations, expected: str
 ) -> None:
     (amendment,) = propose(BOOK, [audit_row])
-    assert judge(amendment, *later) == expected
+    assert judge(amendment, later) == expected
 
 
 def test_a_merge_waits_for_a_person() -> None:
     (amendment,) = propose(PAIR, _pair())
-    assert judge(amendment, 500, 1.0, 250) == "open"
+    assert judge(amendment, LaterCitations(500, 99.0, 99.0)) == "open"
 
 
 def test_faults_of_the_document_stand_in_the_way_of_their_own_heuristics_only() -> None:

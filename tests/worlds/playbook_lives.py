@@ -64,6 +64,12 @@ def trades(n: int, *, first: int = 0, tag: str = "size_up", gain: float = -50.0)
     return "".join(json.dumps(line) + "\n" for line in lines).encode()
 
 
+def scale() -> bytes:
+    """A week before all trades: thirteen labels that make 5 or lose 5, by which bets know what a large week is."""
+    tags = [trades(1, first=i % 7 - 7, tag=f"small-{i}", gain=5.0 * (-1) ** i) for i in range(13)]
+    return b"".join(tags)
+
+
 @dataclass
 class House:
     """A store with a life in it, a repository, and how requests travel between them."""
@@ -152,7 +158,7 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A database with forty trades that lost by H-1, made once."""
     path = tmp_path_factory.mktemp("lived") / "retro.db"
     store = open_store(str(path))
-    House(store, path, {}, {}).live(trades(40))
+    House(store, path, {}, {}).live(scale() + trades(40))
     store.close()
     return path
 

@@ -238,7 +238,8 @@ def _heuristic(report: RetrospectiveReport, rows: Sequence[HeuristicReport]) -> 
             evidence=row.evidence,
             evidence_n=row.evidence_n,
             interval=row.interval,
-            q_value=row.q_value,
+            e_against=row.e_against,
+            e_for=row.e_for,
         ),
         "assessment": {
             "verdict": heuristic_verdict(row),
@@ -280,6 +281,7 @@ def _claim(report: RetrospectiveReport, rows: Sequence[HeuristicReport], whole: 
             grade=row.evidence,
             n=row.evidence_n,
             recommendation=row.recommendation.kind,
+            e=row.e,
             interval=row.interval,
             period_n=row.evaluated_count,
             unit=report.base_currency,

@@ -12,16 +12,19 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 import playbook
+from playbook import SinceStated
 from playbook.proposal import BLANK
 from retro.app.proposals.evidence import evidence_of_life, evidence_of_review
 from retro.app.proposals.selection import allowed
+from retro.evaluate.audit.bets import since_of
 from retro.evaluate.audit.history import RECORD
+from retro.kernels.betting import bernoulli_e
 from retro.kinds import KINDS
 from retro.periods import parse_instant
-from retro.store import proposals
+from retro.store import confidences, proposals
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
     from sqlalchemy import Connection
@@ -37,30 +40,43 @@ if TYPE_CHECKING:
 
 __all__ = ["justified", "propose", "proposed_by", "with_adopted"]
 
-_ACCEPTED: Final = frozenset({"merged", "validated", "refuted"})
+_ACCEPTED: Final = frozenset({"merged", "validated", "refuted", "undecided"})
 _NOTHING: Final = np.empty(0, RECORD)
 
 
-def justified(book: Playbook, evidence: CitationEvidence, standing: Sequence[Proposal]) -> list[Amendment]:
+def justified(
+    conn: Connection, agent: str, book: Playbook, evidence: CitationEvidence, standing: Sequence[Proposal]
+) -> list[Amendment]:
     """The amendments of a playbook that the evidence justifies, in the order to apply them.
 
     `standing` are the agent's proposals as the document shows them (`with_adopted`): what was merged has moved
     confidences already, and the same citations must not move them twice.
     """
-    return playbook.propose(book, _with_history(evidence.rows, standing, evidence.outcomes))
+    readings = confidences.changed_at(conn, agent)
+    amendments = playbook.propose(book, _with_history(book, evidence, standing, readings))
+    return proposals.unless_damaged(conn, agent, amendments)
 
 
-def propose(store: Store, agent: Agent, settings: AgentSettings) -> tuple[Playbook, list[Amendment]]:
-    """The agent's playbook (a blank one when it has none) and what its whole life justifies changing."""
+def propose(
+    store: Store, agent: Agent, settings: AgentSettings, *, as_of: int | None = None
+) -> tuple[Playbook, list[Amendment]]:
+    """The agent's playbook (a blank one when it has none) and what its whole life justifies changing.
+
+    `as_of` is now in place of K: what was known then.
+    """
     book = _book(settings)
-    evidence = evidence_of_life(store, agent, settings, book)
+    evidence = evidence_of_life(store, agent, settings, book, as_of=as_of)
     with store.read() as conn:
-        standing = with_adopted(proposals.stored(conn, agent.name), book)
-        return book, proposals.unless_damaged(conn, agent.name, justified(book, evidence, standing))
+        standing = with_adopted(proposals.stored(conn, agent.name, as_of=as_of), book)
+        return book, justified(conn, agent.name, book, evidence, standing)
 
 
 def proposed_by(
-    conn: Connection, report: RetrospectiveReport, settings: AgentSettings, outcomes: History
+    conn: Connection,
+    report: RetrospectiveReport,
+    settings: AgentSettings,
+    outcomes: History,
+    known_until: int,
 ) -> list[Amendment]:
     """What a review proposes; of the ledger it knows what was decided before it was made.
 
@@ -68,15 +84,13 @@ def proposed_by(
     """
     if not KINDS[report.horizon].proposes:
         return []
-    evidence = evidence_of_review(conn, report, settings, outcomes)
+    evidence = evidence_of_review(report, settings, outcomes, known_until)
     if settings.playbook is None:
         evidence = evidence._replace(rows=[row for row in evidence.rows if row.grade == "supported"])
     book = _book(settings)
     made_at = parse_instant(report.generated_at)
     standing = with_adopted(proposals.stored(conn, report.agent, as_of=made_at), book)
-    return proposals.unless_damaged(
-        conn, report.agent, allowed(justified(book, evidence, standing), standing)
-    )
+    return allowed(justified(conn, report.agent, book, evidence, standing), standing)
 
 
 def with_adopted(ledger: Iterable[Proposal], book: Playbook) -> list[Proposal]:
@@ -94,37 +108,39 @@ def _book(settings: AgentSettings) -> Playbook:
 
 
 def _with_history(
-    rows: Sequence[AuditRow], standing: Sequence[Proposal], outcomes: History
-) -> Sequence[AuditRow]:
-    """The rows with what merged amendments have made of them: the confidence from before, and what came since."""
-    accepted: dict[str, list[Proposal]] = {}
-    for proposal in sorted(standing, key=lambda proposal: proposal.known_until):
+    book: Playbook, evidence: CitationEvidence, standing: Sequence[Proposal], readings: Mapping[str, int]
+) -> list[AuditRow]:
+    """The rows with what came since their confidence was stated, and since the last amendment of the heuristic.
+
+    `readings` say when the mirror first read another number in the file than before, by heuristic.
+    """
+    accepted: dict[str, int] = {}
+    for proposal in standing:
         if proposal.state in _ACCEPTED:
             for name in proposal.amendment.touched:
-                accepted.setdefault(name, []).append(proposal)
-    if not accepted:
-        return rows
-    ever = outcomes.by_heuristic({})
-    return [
-        _amended(row, accepted[row.heuristic_id], ever.get((row.heuristic_id, row.role), _NOTHING))
-        if row.heuristic_id in accepted
-        else row
-        for row in rows
-    ]
+                accepted[name] = max(accepted.get(name, proposal.known_until), proposal.known_until)
+    stated = {heuristic.id: heuristic.confidence for heuristic in book.heuristics}
+    since, ever = since_of(evidence.rules), evidence.outcomes.by_heuristic({})
+    rows = []
+    for row in evidence.rows:
+        name = row.heuristic_id
+        cited = ever.get((name, row.role), _NOTHING)
+        begins = [
+            at for at in (since.get(name, 0) - 1, accepted.get(name), readings.get(name)) if at is not None
+        ]
+        amended, confidence = accepted.get(name), stated.get(name)
+        later = cited[cited["told_at"] > max(begins)]
+        rows.append(
+            replace(
+                row,
+                resolved_since=None if amended is None else int((cited["told_at"] > amended).sum()),
+                stated=None if confidence is None else _since_stated(later, confidence),
+            )
+        )
+    return rows
 
 
-def _amended(row: AuditRow, accepted: Sequence[Proposal], ever: NDArray[Any]) -> AuditRow:
-    """A row whose heuristic was amended by these, oldest first.
-
-    The prior is the confidence from before the first of them that rests on the same evidence (`since`): the citations
-    in the row moved it from there.
-    """
-    since = None if row.since is None else row.since.isoformat()
-    figures = [proposal.amendment.grounds.evidence for proposal in accepted]
-    priors = [
-        evidence["prior"]
-        for evidence in figures
-        if evidence.get("since") == since and isinstance(evidence.get("prior"), float | int)
-    ]
-    count = int((ever["told_at"] > accepted[-1].known_until).sum())
-    return replace(row, prior=priors[0] if priors else row.prior, resolved_since=count)
+def _since_stated(cited: NDArray[Any], confidence: float) -> SinceStated:
+    wins = int((cited["value"] > 0).sum())
+    losses = len(cited) - wins
+    return SinceStated(wins, losses, bernoulli_e(wins, losses, confidence))

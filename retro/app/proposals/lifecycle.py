@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 from playbook import from_json, is_applied
 from playbook.errors import PlaybookError
 from retro.app.context import Consequence
+from retro.app.proposals.evidence import CitationEvidence
 from retro.app.proposals.selection import allowed, prompt_of
 from retro.app.proposals.verdicts import record_verdicts, verdicts
-from retro.app.settlement.book import known_until, read_rows
-from retro.evaluate.audit.citations import items_of
+from retro.app.settlement.book import history_of, known_until
 from retro.kinds import KINDS
 from retro.periods import FOREVER
 from retro.report import RetrospectiveReport
-from retro.store import proposals
+from retro.store import confidences, proposals
 from retro.store.facts import agents
 from retro.store.jobs import reviews
 
@@ -52,6 +52,7 @@ def suggesting(settings_for: Callable[[Agent], AgentSettings], clock: Callable[[
             settings = settings_for(agent)
             suggest(conn, agent, document.playbook_proposals, settings.playbook, now)
             _record_verdicts(conn, agent, settings, now)
+            _note_confidences(conn, agent, settings.playbook)
 
     return Consequence("proposals", draw)
 
@@ -79,10 +80,16 @@ def _record_verdicts(conn: Connection, agent: Agent, settings: AgentSettings, no
     merged = [proposal for proposal in proposals.stored(conn, agent.name) if proposal.state == "merged"]
     if not merged:
         return
-    rules = settings.options.rules
-    rows = read_rows(conn, agent.name, opened_before=FOREVER)
-    items = [item for row in rows for item in items_of(row, rules, rules.claims)]
-    record_verdicts(conn, agent.name, verdicts(merged, items), now)
+    rules, until = settings.options.rules, known_until(agent)
+    evidence = CitationEvidence((), history_of(conn, agent.name, settings, FOREVER), rules, until)
+    record_verdicts(conn, agent.name, verdicts(merged, evidence), now)
+
+
+def _note_confidences(conn: Connection, agent: Agent, book: Playbook | None) -> None:
+    """What the owner's file says of each heuristic now: a number that changed is counted anew from here."""
+    if book is not None:
+        read = {heuristic.id: heuristic.confidence for heuristic in book.heuristics}
+        confidences.note(conn, agent.name, read, known_until(agent))
 
 
 def _unanswered(amendments: Iterable[Amendment], ledger: Sequence[Proposal]) -> list[Amendment]:

@@ -115,10 +115,8 @@ def _wanted(
     evidence = evidence_of_life(store, agent, settings, book)
     with store.read() as conn:
         ledger = proposals.stored(conn, agent.name)
-        wanted = proposals.unless_damaged(
-            conn, agent.name, justified(book, evidence, with_adopted(ledger, book))
-        )
-    if due := verdicts(ledger, evidence.items):
+        wanted = justified(conn, agent.name, book, evidence, with_adopted(ledger, book))
+    if due := verdicts(ledger, evidence):
         with store.write() as conn:
             record_verdicts(conn, agent.name, due, now)
     return (*wanted, *_worded(ledger))
@@ -228,5 +226,5 @@ def _report_unchanged(
         return Opened(name, "open", branch, record.url, reason="nothing new")
     why = "the evidence justifies no change"
     if run.justified:
-        why = "all that is justified is under review, or was rejected and its evidence has not doubled"
+        why = "all that is justified is under review, or was rejected and its evidence has not grown tenfold"
     return Opened(name, "none", reason=why)

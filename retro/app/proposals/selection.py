@@ -9,6 +9,7 @@ import playbook
 from playbook.document import next_number
 from playbook.errors import AmendmentError
 from playbook.ids import id_of
+from playbook.proposal import TEN_TO_ONE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -50,7 +51,7 @@ def choose(
 
 
 def allowed(amendments: Iterable[Amendment], proposals: Sequence[Proposal]) -> list[Amendment]:
-    """Those that nobody said no to, or whose evidence has doubled since; what is under review may be told again."""
+    """Those that nobody said no to, or whose E has grown tenfold since; what is under review may be told again."""
     return list(_permitted(amendments, proposals, set()))
 
 
@@ -84,8 +85,15 @@ def _may(amendment: Amendment, answer: Proposal | None, elsewhere: set[str]) -> 
     is_further = amendment.op == "set_confidence" and answer.amendment.new != amendment.new
     if answer.state != "rejected" and is_further:  # merged: the same way once more
         return True
-    # rejected, or taken back after it was merged
-    return amendment.resolved >= max(2 * answer.resolved, 1)
+    return _outgrows(amendment, answer)
+
+
+def _outgrows(amendment: Amendment, answer: Proposal) -> bool:
+    """Whether the evidence is a fresh 10 to 1 since a no; of what is not bet on, twice as many citations."""
+    now, then = (each.grounds.evidence.get("e") for each in (amendment, answer.amendment))
+    if not isinstance(now, int | float):
+        return amendment.resolved >= max(2 * answer.resolved, 1)
+    return now >= TEN_TO_ONE * (max(then, 1.0) if isinstance(then, int | float) else 1.0)
 
 
 def _numbered(book: Playbook, wanted: Iterable[Amendment], used_ids: set[str]) -> Iterator[Amendment]:

@@ -194,7 +194,7 @@ def review_period(
     alive = positions.positions(book.conn, book.name, opened_before=period.end, alive_at=window.start)
     inputs = inputs_of(book, window, [row.position for row in alive], at_marks=True)
     report = build(inputs)
-    proposed = proposed_by(book.conn, report, settings, inputs.history)
+    proposed = proposed_by(book.conn, report, settings, inputs.history, now)
     return report.model_copy(update={"playbook_proposals": [to_json(amendment) for amendment in proposed]})
 
 

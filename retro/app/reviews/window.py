@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,7 +12,7 @@ from retro.accounting.wallet import Wallet
 from retro.app.settlement.book import WALLET_TYPES
 from retro.app.settlement.price_lines import PriceDemand
 from retro.app.settlement.tracks import Extent, load_tracks
-from retro.evaluate.audit.history import history_from
+from retro.evaluate.audit.history import history_from, joined
 from retro.invariant import invariant
 from retro.kinds import KINDS
 from retro.model import Decision, Prediction, Resolution
@@ -189,25 +189,10 @@ def rows_since(book: SettledBook, window: Window, since: int) -> Remembrance:
     end, known_until = window.period.end, window.known_until
     if known_until >= book.known_until:
         return Remembrance(book.positions(opened_before=end, since=since), book.history(end))
-    opened = book.positions(opened_before=min(end, known_until + 1))
-    rows = [_as_known(row, known_until) for row in opened]
-    # the stored outcomes know too much: these are computed anew from what was known
-    return Remembrance(rows, history_from(rows, book.settings.options.rules).before(end))
-
-
-def _as_known(row: PositionSummary, known_until: int) -> PositionSummary:
-    decisions = tuple(cited for cited in row.decisions if cited.at <= known_until)
-    flagged = row.flagged_at if row.flagged_at is None or row.flagged_at <= known_until else None
-    row = replace(row, decisions=decisions, flagged_at=flagged)
-    if row.closed_at is None or row.closed_at <= known_until:
-        return row
-    return replace(
-        row,
-        decisions=tuple(replace(cited, after_the_fact=False) for cited in decisions),
-        closed_at=None,
-        final_pnl=None,
-        vs_inaction=None,
-        exit_outcome=None,
-        exit_resolved_at=None,
-        increases=(),
+    rows = book.positions_known(known_until, opened_before=end)
+    # the stored outcomes know too much: these are computed anew from what was known; weeks are facts of their own time
+    outcomes, weeks = (
+        history_from(rows, book.settings.options.rules).before(end),
+        book.history().weeks_told_by(known_until),
     )
+    return Remembrance(rows, joined([outcomes, weeks]))

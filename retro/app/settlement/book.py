@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
@@ -109,6 +109,13 @@ class SettledBook:
         """Positions opened before an instant, oldest first; with `since` those open or resolved since then."""
         return read_rows(self.conn, self.name, opened_before=opened_before, since=since)
 
+    def positions_known(self, known_until: int, *, opened_before: int = FOREVER) -> list[PositionSummary]:
+        """Positions as they were known at an instant: what the book has learned after it is forgotten again."""
+        if known_until >= self.known_until:
+            return self.positions(opened_before=opened_before)
+        opened = self.positions(opened_before=min(opened_before, known_until + 1))
+        return [_as_known(row, known_until) for row in opened]
+
     def history(self, before: int = FOREVER) -> History:
         """Every outcome that resolved before an instant, for the cumulative side of the audit."""
         return history_of(self.conn, self.name, self.settings, before)
@@ -174,3 +181,21 @@ def read_rows(
             )
         )
     return rows
+
+
+def _as_known(row: PositionSummary, known_until: int) -> PositionSummary:
+    decisions = tuple(cited for cited in row.decisions if cited.at <= known_until)
+    flagged = row.flagged_at if row.flagged_at is None or row.flagged_at <= known_until else None
+    row = replace(row, decisions=decisions, flagged_at=flagged)
+    if row.closed_at is None or row.closed_at <= known_until:
+        return row
+    return replace(
+        row,
+        decisions=tuple(replace(cited, after_the_fact=False) for cited in decisions),
+        closed_at=None,
+        final_pnl=None,
+        vs_inaction=None,
+        exit_outcome=None,
+        exit_resolved_at=None,
+        increases=(),
+    )

@@ -31,7 +31,7 @@ from retro.app.settlement.capital import (
 )
 from retro.app.settlement.first_marks import FirstMarks
 from retro.app.settlement.price_lines import MarkReach, PriceDemand, load_prices
-from retro.app.settlement.tracks import Extent, load_tracks
+from retro.app.settlement.tracks import Extent, load_tracks, money_of_weeks
 from retro.evaluate.audit.citations import entry_day
 from retro.evaluate.audit.history import History, history_from, joined
 from retro.evaluate.position.summary import PositionSummary, book_row
@@ -206,7 +206,7 @@ def _settle_positions(
         told_at = told_first(conn, name, chunk)
         rows = [book_row(track, loaded.prices, until, told_at) for track in loaded.tracks.values()]
         positions.save_positions(conn, name, [_plain(row) for row in rows])
-        resolved.append(history_from(rows, rules))
+        resolved.append(history_from(rows, rules, money_of_weeks(loaded, rows, until, rules)))
         settled.prices.append(loaded.prices)
         settled.orphan_costs += loaded.costs_of_orphans(start.at)
         for position, track in loaded.tracks.items():

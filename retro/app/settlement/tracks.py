@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from retro.accounting.replay import replay
 from retro.app.settlement.price_lines import MarkReach, PriceDemand, load_prices
 from retro.evaluate.position.foresight import retold_of
+from retro.evaluate.position.levels import weekly_money
 from retro.evaluate.position.summary import flag_implausible
 from retro.model import Cost, Position
 from retro.periods import DAY, FOREVER, day_of, format_instant, midnight
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from retro.accounting.prices import Prices
     from retro.accounting.track import PositionHistory
     from retro.app.settlement.settings import AgentSettings
+    from retro.evaluate.audit.citations import AuditRules
+    from retro.evaluate.position.levels import WeeklyMoney
+    from retro.evaluate.position.summary import PositionSummary
     from retro.model import Fact
     from retro.store.facts.rulings import RulingRecord
 
@@ -33,6 +37,7 @@ __all__ = [
     "Loaded",
     "by_position",
     "load_tracks",
+    "money_of_weeks",
 ]
 
 
@@ -121,6 +126,20 @@ def load_tracks(
         _flag(track, prices, given.get(name_of(name)), settings.zone)
         tracks[name] = track
     return Loaded(tracks, prices, facts, orphans)
+
+
+def money_of_weeks(
+    loaded: Loaded, rows: Iterable[PositionSummary], known_until: int, rules: AuditRules
+) -> dict[str, WeeklyMoney]:
+    """The weeks of marked money of those positions whose decisions cite something, by position."""
+    against = rules.entry_outcome == "vs_inaction"
+    return {
+        row.position: weekly_money(
+            loaded.tracks[row.position], row, loaded.prices, known_until, rules.zone, against_inaction=against
+        )
+        for row in rows
+        if row.decisions
+    }
 
 
 def _declared_later(conn: Connection, agent: str, facts: Sequence[Fact], extent: Extent) -> list[Fact]:

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from retro.accounting.attribution import agree
+from retro.evaluate.audit.bets import bets_of
+from retro.evaluate.audit.evidence import RowFacts
 from retro.evaluate.audit.history import identity
-from retro.evaluate.audit.row import RowFacts, report_of
+from retro.evaluate.audit.row import report_of
 from retro.evaluate.audit.tally import Tally, inside, tally, tally_open
 from retro.invariant import invariant
 from retro.kernels import audit as kernel
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from retro.evaluate.audit.bets import Bets
     from retro.evaluate.audit.citations import AuditRules, CreditItem, Role
     from retro.evaluate.audit.history import History
 
@@ -39,13 +42,14 @@ def audit_period(
     end: int,
     seed: int,
     *,
+    known_until: int,
     stray: Mapping[tuple[str, Role], set[str]] | None = None,
     standing: Mapping[str, float | None] | None = None,
 ) -> list[HeuristicReport]:
     """One row per heuristic and role with anything to say in [start, end); playbook rules never cited come too.
 
-    `stray` are decisions of the period, whatever became of them: they count as citations only. `standing` is the pnl so
-    far, at the period's end, of positions that were open then (None: no price).
+    Evidence rests on the weeks that are complete at `end` and at `known_until`, whichever is earlier. `stray` are
+    decisions of the period, whatever became of them: they count as citations only. `standing` is the pnl so far, at the period's end, of positions that were open then (None: no price).
     """
     table = tally(items, history, rules, start, end)
     tally_open(table, items, standing or {}, rules, end)
@@ -55,7 +59,8 @@ def audit_period(
     cited = {heuristic for heuristic, _ in keys}
     keys |= {(rule.id, "entry") for rule in rules.rules.values() if rule.watched and rule.id not in cited}
     within = [item for item in items if inside(item, start, end)]
-    rows = _rows(table, keys, within, history, rules, seed)
+    bets = bets_of(history, rules, min(end, known_until))
+    rows = _rows(table, keys, within, history, bets, rules, seed)
     _check_shared(rows, within)
     return rows
 
@@ -70,12 +75,20 @@ def _check_shared(rows: Iterable[HeuristicReport], within: Iterable[CreditItem])
 
 
 def audit_standing(
-    history: History, rules: AuditRules, end: int, seed: int, *, without: Iterable[HeuristicReport]
+    history: History,
+    rules: AuditRules,
+    end: int,
+    seed: int,
+    *,
+    known_until: int,
+    without: Iterable[HeuristicReport],
 ) -> list[HeuristicReport]:
     """Rows of everybody else with an outcome before `end`: what is known of those the period itself says nothing of."""
     table = tally((), history, rules, end, end)
     beyond = table.keys() - {(row.heuristic_id, row.role) for row in without}
-    return _rows(table, beyond, (), history, rules, seed) if beyond else []
+    if not beyond:
+        return []
+    return _rows(table, beyond, (), history, bets_of(history, rules, min(end, known_until)), rules, seed)
 
 
 def _rows(
@@ -83,6 +96,7 @@ def _rows(
     keys: Iterable[tuple[str, Role]],
     within: Sequence[CreditItem],
     history: History,
+    bets: Bets,
     rules: AuditRules,
     seed: int,
 ) -> list[HeuristicReport]:
@@ -92,9 +106,8 @@ def _rows(
         for key, row in table.items()
         if len(row.ever)
     }
-    tested = {key: estimate.p for key, estimate in estimates.items() if estimate.p is not None}
-    adjusted = uncertainty.benjamini_hochberg(list(tested.values())) if tested else np.empty(0)
-    q_values = {key: float(q) for key, q in zip(tested, adjusted.tolist(), strict=True)}
+    limits = rules.thresholds
+    evidence = bets.evidence(sorted(keys), (limits.demote, limits.investigate))
     pairs = _partners(table)
     out = []
     for key in sorted(keys, key=lambda key: (_id_key(key[0]), key[1])):
@@ -102,7 +115,7 @@ def _rows(
         rng = np.random.default_rng(_child_seed(seed, *key))
         uncited_items = [item for item in within if item.role == key[1] and key[0] not in item.cites]
         mean = roles[key[1]].mean
-        facts = RowFacts(estimates.get(key), q_values.get(key), mean, uncited_items, pairs.get(key, []))
+        facts = RowFacts(estimates.get(key), evidence.get(key), mean, uncited_items, pairs.get(key, []))
         out.append(report_of(key, row, rules, facts, rng))
     return out
 

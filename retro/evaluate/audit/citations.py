@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import fsum
+from math import fsum, nan
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from playbook.citation import resolve
@@ -26,6 +26,7 @@ __all__ = [
     "Rule",
     "Unit",
     "entry_day",
+    "every_item",
     "items_of",
     "outcomes_of",
 ]
@@ -89,6 +90,15 @@ class CreditItem:
         known_at = self.resolved_at or 0
         return all(clock is None or clock >= known_at for clock in clocks)
 
+    def cited_at(self, heuristic: str, claims: Mapping[str, str]) -> int:
+        """When a heuristic was first cited for it; when it resolved where no decision that counts says so."""
+        citing = (
+            cited.at
+            for cited in self.decisions
+            if not cited.after_the_fact and heuristic in resolve(cited.cites, claims)
+        )
+        return min(citing, default=self.resolved_at or 0)
+
     def in_unit(self, unit: Unit) -> float | None:
         """The outcome in the unit of the thresholds; None where the position does not know its size in it."""
         if self.value is None or unit == "usd":
@@ -100,7 +110,7 @@ class CreditItem:
 class Outcome(NamedTuple):
     """A resolved outcome credited to one heuristic, as the book keeps it. `day` is the entry's, `told_at` the citation's.
 
-    `late`: the citation was first told when the outcome was known already.
+    `notional` and `risk` are NaN where the position does not know them. `late`: the citation was first told when the outcome was known already.
     """
 
     heuristic: str
@@ -110,18 +120,13 @@ class Outcome(NamedTuple):
     value: float
     resolved_at: int
     told_at: int
+    notional: float
+    risk: float
     late: bool
 
 
 def outcomes_of(items: Iterable[CreditItem], claims: Mapping[str, str]) -> list[Outcome]:
     """One outcome per heuristic, role and position: several of one heuristic are added."""
-
-    def told_at(heuristic: str, item: CreditItem) -> int:
-        citing = (
-            c.at for c in item.decisions if not c.after_the_fact and heuristic in resolve(c.cites, claims)
-        )
-        return min(citing, default=item.resolved_at or 0)
-
     sums: dict[tuple[str, Role, str], tuple[CreditItem, list[float]]] = {}
     for item in items:
         if item.value is not None and item.resolved_at is not None:
@@ -135,7 +140,9 @@ def outcomes_of(items: Iterable[CreditItem], claims: Mapping[str, str]) -> list[
             item.day,
             fsum(values),
             item.resolved_at or 0,
-            told_at(heuristic, item),
+            item.cited_at(heuristic, claims),
+            item.notional or nan,
+            item.risk or nan,
             item.told_late(heuristic, claims),
         )
         for (heuristic, role, position), (item, values) in sums.items()
@@ -149,6 +156,14 @@ def entry_day(opened_at: int, rules: AuditRules) -> int:
 
 def items_of(row: PositionSummary, rules: AuditRules, claims: Mapping[str, str]) -> list[CreditItem]:
     """The outcomes one position gives to the audit; of one with an impossible fill only those that are losses."""
+    items = every_item(row, rules, claims)
+    if row.flagged_at is not None:
+        return [item for item in items if item.value is not None and row.counts(item.value)]
+    return items
+
+
+def every_item(row: PositionSummary, rules: AuditRules, claims: Mapping[str, str]) -> list[CreditItem]:
+    """Whatever a position's decisions cite: its entry first, then its increases, its exit last."""
     day = entry_day(row.opened_at, rules)
     outcome = row.final_pnl if rules.entry_outcome == "final_pnl" else row.vs_inaction
 
@@ -187,8 +202,6 @@ def items_of(row: PositionSummary, rules: AuditRules, claims: Mapping[str, str])
     items.append(
         item("exit", resolve(_cited_in(exits), claims), row.exit_outcome, row.exit_resolved_at, exits)
     )
-    if row.flagged_at is not None:
-        return [found for found in items if found.value is not None and row.counts(found.value)]
     return items
 
 

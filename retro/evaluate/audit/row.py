@@ -5,35 +5,26 @@ from __future__ import annotations
 from math import fsum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from retro.evaluate.audit.evidence import evidence_of
 from retro.evaluate.audit.tally import by_position
 from retro.kernels import audit as kernel
 from retro.kernels import uncertainty
-from retro.periods import format_instant
-from retro.report import HeuristicReport, Partner, Recommendation
+from retro.report import HeuristicReport, Recommendation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy as np
 
-    from retro.evaluate.audit.citations import AuditRules, CreditItem, Role, Rule
+    from retro.evaluate.audit.citations import AuditRules, CreditItem, Role
+    from retro.evaluate.audit.evidence import RowFacts
     from retro.evaluate.audit.tally import Tally
 
-__all__ = ["RowFacts", "report_of"]
+__all__ = ["report_of"]
 
 _IN_UNIT: Final = ("avg_in_unit", "largest_share", "recommendation_without_largest")
 _SIZE: Final = {"usd": "amount", "r": "risk (R)", "bps": "notional"}
 _UNIT_WORD: Final = {"usd": "", "r": " R", "bps": " bps of notional"}
-
-
-class RowFacts(NamedTuple):
-    """What a row is judged by besides its own outcomes of the period."""
-
-    estimate: uncertainty.MeanEstimate | None
-    q_value: float | None
-    role_mean: float | None
-    uncited_items: list[CreditItem]
-    partners: list[Partner]
 
 
 class _OutcomeCounts(NamedTuple):
@@ -52,7 +43,7 @@ def report_of(
     rule = rules.rules.get(heuristic)
     reasons: dict[str, str] = {}
     period = _of_the_period(key, row, rules, reasons)
-    evidence = _evidence(row, rule, facts, reasons)
+    evidence = evidence_of(row, rule, facts, reasons)
     return HeuristicReport(
         heuristic_id=heuristic,
         heuristic_text=None if rule is None else rule.text,
@@ -147,46 +138,6 @@ def _left_out(row: Tally, reasons: dict[str, str]) -> dict[str, Any]:
         "after_the_fact_count": len(row.hindsight),
         "after_the_fact_pnl": fsum(values) if values else None,
         "told_late": float(row.ever["late"].mean()) if len(row.ever) else None,
-    }
-
-
-def _evidence(row: Tally, rule: Rule | None, facts: RowFacts, reasons: dict[str, str]) -> dict[str, Any]:
-    """How sure that is, over everything since the heuristic's text last changed."""
-    estimate = facts.estimate
-    if estimate is None or estimate.interval is None:
-        reasons |= dict.fromkeys(
-            ("interval", "interval_method"), "outcomes on fewer than 2 days, or all alike"
-        )
-    if facts.q_value is None:
-        reasons |= dict.fromkeys(("p_value", "q_value"), "outcomes on fewer than 2 days, or all 0")
-    only_sign = uncertainty.rule_of_three(row.ever["value"], row.ever["day"])
-    if only_sign is None:
-        reasons["rule_of_three"] = "the outcomes have no one sign"
-    first = int(row.ever["resolved_at"].min()) if len(row.ever) else None
-    since = rule.since if rule is not None and rule.since is not None else first
-    fields: dict[str, Any] = {
-        "evidence_since": None if since is None else format_instant(since),
-        "q_value": facts.q_value,
-        "rule_of_three": only_sign,
-    }
-    if since is None:
-        reasons["evidence_since"] = "no outcome resolved yet"
-    if estimate is None:
-        reasons["shrunk_mean"] = "no outcome resolved since the heuristic's text stands"
-        nothing = dict.fromkeys(("interval", "interval_method", "p_value", "shrunk_mean"))
-        return {**fields, **nothing, "evidence": "none", "evidence_n": 0, "evidence_days": 0}
-    shrunk = None
-    if estimate.mean is not None and facts.role_mean is not None:
-        shrunk = uncertainty.shrunk_mean(estimate.mean * estimate.n, estimate.n, facts.role_mean)
-    return {
-        **fields,
-        "evidence": kernel.grade(estimate.days, estimate.interval, facts.q_value),
-        "evidence_n": estimate.n,
-        "evidence_days": estimate.days,
-        "interval": list(estimate.interval) if estimate.interval is not None else None,
-        "interval_method": estimate.method,
-        "p_value": estimate.p,
-        "shrunk_mean": shrunk,
     }
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from playbook.citation import resolve
+from retro.evaluate.audit.bets import since_of
 from retro.evaluate.audit.history import RECORD
 
 if TYPE_CHECKING:
@@ -44,8 +45,7 @@ def tally(
 ) -> dict[tuple[str, Role], Tally]:
     """Everything about each (heuristic, role): of the period [start, end), and of the history before its end."""
     table: dict[tuple[str, Role], Tally] = defaultdict(Tally)
-    since = {rule.id: rule.since for rule in rules.rules.values() if rule.since is not None}
-    for key, records in history.before(end).by_heuristic(since).items():
+    for key, records in history.before(end).by_heuristic(since_of(rules)).items():
         table[key].ever = records
     claims = rules.claims
     for item in items:

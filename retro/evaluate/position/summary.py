@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import fsum, isfinite
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -24,15 +24,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from retro.accounting.prices import PriceLine, Prices
-    from retro.accounting.track import PositionHistory
+    from retro.accounting.track import OpeningFill, PositionHistory
     from retro.evaluate.position.foresight import Cited
     from retro.model import Decision
 
 __all__ = [
+    "Increase",
     "PositionSummary",
+    "avoided",
     "book_row",
     "exit_horizon",
     "flag_implausible",
+    "increases",
 ]
 
 _LONGEST_HORIZON: Final = 7 * DAY
@@ -174,29 +177,44 @@ def _exit_outcome(
         return None, at
     if not fsum(c.quantity for c in track.closings):  # told to be closed, but of no fill
         return None, at
-    mark = float(line.price[i])
+    return avoided(track, float(line.price[i])), at
+
+
+def avoided(track: PositionHistory, mark: float) -> float:
+    """The loss avoided (> 0) or gain missed by having left at the closing fills and not at a mark."""
     missed = fsum(c.sign * c.quantity * (mark - c.price) for c in track.closings)
-    return unrounded(-missed, fsum(c.quantity * mark for c in track.closings)), at
+    return unrounded(-missed, fsum(c.quantity * mark for c in track.closings))
 
 
-def _increases(
-    track: PositionHistory, decisions: list[Decision]
-) -> tuple[tuple[tuple[str, ...], float], ...]:
-    """Outcome of each `increase` decision: the pnl of the lots it opened."""
+class Increase(NamedTuple):
+    """What an `increase` decision cites, the opening fills it explains, and the pnl of what of them was closed."""
+
+    cites: tuple[str, ...]
+    tags: frozenset[int]
+    pnl: float
+
+
+def increases(track: PositionHistory, decisions: list[Decision]) -> list[Increase]:
+    """The increases of a position that cite what its entry does not, of the decisions that count as evidence."""
     entries = [d for d in decisions if d.action in {"enter", "increase"}]
-    lots: dict[str, float] = {}
+    lots: dict[str, list[OpeningFill]] = {}
     for opening in track.openings:
         before = [d for d in entries if d.at <= opening.at]
         if before and before[-1].action == "increase" and opening.at > track.opened_at:
-            pnl = unrounded(track.lots.get(opening.tag, 0.0), opening.quantity * opening.price)
-            lots[before[-1].id] = lots.get(before[-1].id, 0.0) + pnl
+            lots.setdefault(before[-1].id, []).append(opening)
     beaten = {cite for d in decisions if d.action in {"enter", "hold", "skip"} for cite in cites_of(d)}
+    closed: dict[int, float] = {}
+    for _, match in track.matches:
+        closed[match.tag] = closed.get(match.tag, 0.0) + match.pnl
     out = []
     for decision in entries:
         cites = tuple(cite for cite in cites_of(decision) if cite not in beaten)
         if decision.action == "increase" and cites and decision.id in lots:
-            out.append((cites, lots[decision.id]))
-    return tuple(out)
+            pnl = 0.0
+            for opening in lots[decision.id]:
+                pnl += unrounded(closed.get(opening.tag, 0.0), opening.quantity * opening.price)
+            out.append(Increase(cites, frozenset(opening.tag for opening in lots[decision.id]), pnl))
+    return out
 
 
 def book_row(
@@ -227,7 +245,9 @@ def book_row(
         exit_resolved_at=resolved,
         implausible_pnl=implausible,
         decisions=citations_in(track, told_at or {}),
-        increases=_increases(track, foreseen(track)) if closed else (),
+        increases=tuple((part.cites, part.pnl) for part in increases(track, foreseen(track)))
+        if closed
+        else (),
         ruling=track.ruling,
     )
     _check_finite(summary)

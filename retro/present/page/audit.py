@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from retro.figures import DASH, count, day_text, interval, percent, ratio
+from retro.figures import DASH, count, day_text, interval, odds, percent, ratio
 from retro.present.page.blocks import (
     Cell,
     Column,
@@ -32,6 +32,7 @@ _SHOWN: Final = 20
 _WEAK: Final = 5
 """Rows that no evidence carries, beyond which they are counted: what may be noise does not fill screens."""
 _ORDER: Final = ("demote", "investigate", "keep", "insufficient_data")
+_UNITS: Final = {"usd": "", "r": " R", "bps": " bps"}
 _ENOUGH: Final = 30  # resolved predictions
 _COMPARED: Final = 3  # predictions of a category; fewer are faint
 
@@ -66,9 +67,11 @@ def doubt(row: HeuristicReport, zone: str) -> str:
     """
     grade = "no evidence" if row.evidence == "none" else row.evidence
     strength = f"{grade} against it" if row.contradicted else grade
+    if row.e is not None:
+        strength += f" ({odds(row.e)})"
     parts = [count(row.citation_count, "citation")]
     if row.interval is not None:
-        bounds = f"95 % {interval(row.interval[0], row.interval[1])}"
+        bounds = f"95 % {interval(*row.interval)}{_UNITS[row.threshold_unit]} at every look"
         if row.evidence_n == row.evaluated_count:
             parts.append(bounds)
         else:
@@ -156,8 +159,8 @@ def _figures(row: HeuristicReport, money: MoneyStyle, zone: str) -> list[str]:
         text = f"evidence: {count(row.evidence_n, 'outcome')} on {count(row.evidence_days, 'day')}"
         if row.evidence_since is not None:
             text += f" since {day_text(row.evidence_since, zone)}"
-        if row.q_value is not None:
-            text += f", q {ratio(row.q_value)}"
+        if row.interval_one_look is not None:
+            text += f", 95 % {interval(*row.interval_one_look)} by this look alone"
         if row.shrunk_mean is not None:
             text += f", shrunk mean {money.signed(row.shrunk_mean)}"
         if row.told_late is not None:

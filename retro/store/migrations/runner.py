@@ -84,6 +84,8 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
     _step("0009_asked_until"),
     _step("0010_told_at"),
     _step("0011_rulings"),
+    _step("0012_weeks"),
+    _step("0013_confidences"),
 )
 """The steps of the component `retro`."""
 

@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from retro.surface.cli.context import call
+from retro.surface.cli.memory import AgentName, AsOf, instant_of
 from retro.surface.cli.screen import print_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from retro.app.questions.audit import AuditedLife, Ripeness
     from retro.report import HeuristicReport
 
 __all__ = ["add_to", "app"]
+
+_UNITS = {"usd": "money", "r": "R", "bps": "bps of notional"}
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -67,30 +71,125 @@ def show(file: File) -> None:
 
 @app.command("audit")
 def audit(
-    agent: Annotated[
-        str | None, typer.Option("--agent", metavar="A", help="needed when there are several")
-    ] = None,
+    agent: AgentName = None,
+    as_of: AsOf = None,
+    history: Annotated[
+        bool, typer.Option("--history", help="every complete week of each, as it stood at that week's end")
+    ] = False,
 ) -> None:
     """Audit every cited heuristic over the agent's whole life.
 
     Example: retro playbook audit --agent sample --json
     """
-    from retro.app.settlement.audit import audit_life
-    from retro.app.settlement.settle import settled_book
+    from retro.app.questions.audit import audited, row_document
 
     agent_record = call.agent(agent)
     settings = call.settings(agent_record)
-    with settled_book(call.store, agent_record.name, settings) as book:
-        rows = audit_life(book)
+    life = audited(call.store, agent_record, settings, as_of=instant_of(as_of), history=history)
     if call.json:
-        call.out_json([row.model_dump(mode="json") for row in rows])
+        documents = zip(life.rows, life.weeks if history else [None] * len(life.rows), strict=True)
+        call.out_json([row_document(row, weeks) for row, weeks in documents])
         return
-    if not rows:
+    if not life.rows:
         call.say(
             f"agent {agent_record.name} has cited nothing, and its playbook has no rule that could have been"
         )
         return
-    _print_audit(rows, settings.base_currency)
+    if history:
+        _print_history(life)
+    else:
+        _print_audit(life.rows, settings.base_currency)
+
+
+@app.command("ripening")
+def ripening(agent: AgentName = None, as_of: AsOf = None) -> None:
+    """Show when each heuristic can be judged, at the rate at which it holds something.
+
+    Example: retro playbook ripening --agent sample
+    """
+    from retro.app.questions.audit import ripening as ripening_of
+    from retro.app.questions.document import documents_of
+
+    agent_record = call.agent(agent)
+    rows = ripening_of(call.store, agent_record, call.settings(agent_record), as_of=instant_of(as_of))
+    if call.json:
+        call.out_json(documents_of(rows))
+    elif not rows:
+        call.say(f"agent {agent_record.name} has cited nothing that could be judged")
+    else:
+        _print_ripening(rows)
+
+
+def _print_history(life: AuditedLife) -> None:
+    from retro.figures import odds
+    from retro.periods import week_name
+    from retro.present.page.blocks import Cell, Column
+    from retro.present.page.labels import verdict_tone
+
+    columns = [
+        Column("Week", right=False),
+        Column("Outcomes"),
+        Column("Marked"),
+        Column("Against it"),
+        Column("For it"),
+        Column("Evidence", right=False),
+        Column("Verdict", right=False),
+    ]
+    for row, weeks in zip(life.rows, life.weeks, strict=True):
+        if not weeks:
+            continue
+        call.out(f"{row.heuristic_id} ({row.role}), marked money in {_UNITS[row.threshold_unit]}")
+        cells = [
+            [
+                Cell(week_name(week.week)),
+                Cell(f"{week.n:,}"),
+                Cell(f"{week.x:+,.2f}"),
+                Cell(odds(week.e_against)),
+                Cell(odds(week.e_for)),
+                Cell(week.grade),
+                Cell(_verdict(week.kind), verdict_tone(week.kind)),
+            ]
+            for week in weeks
+        ]
+        print_table(columns, cells)
+
+
+def _print_ripening(rows: Sequence[Ripeness]) -> None:
+    from retro.figures import DASH, count
+    from retro.present.page.blocks import Cell, Column
+
+    columns = [
+        Column("Cited", right=False, cut=18),
+        Column("Role", right=False),
+        Column("Weeks bet on"),
+        Column("Weeks to go"),
+        Column("About", right=False),
+        Column("Why not", right=False, spare=1),
+        Column("Stopped working", right=False, spare=2),
+    ]
+    cells = []
+    for row in rows:
+        stopped = row.stopped_working
+        alarm = "no" if stopped is not None else DASH
+        if stopped is not None and stopped["alarm"]:
+            alarm = f"since {stopped['since']}"
+        weeks = DASH if row.weeks_to_verdict is None else f"{row.weeks_to_verdict:,}"
+        cells.append(
+            [
+                Cell(row.heuristic, "strong"),
+                Cell(row.role),
+                Cell(f"{row.bets:,}"),
+                Cell(weeks),
+                Cell(row.date or DASH),
+                Cell(row.reasons.get("weeks_to_verdict", "")),
+                Cell(alarm),
+            ]
+        )
+    print_table(
+        columns,
+        cells,
+        f"Weeks to go: until 10 to 1, were its average just the threshold. {count(len(rows), 'row')}.",
+    )
 
 
 def _verdict(kind: str) -> str:
@@ -101,7 +200,7 @@ def _verdict(kind: str) -> str:
 
 
 def _print_audit(rows: Sequence[HeuristicReport], currency: str) -> None:
-    from retro.figures import DASH, interval, money_of, percent, ratio
+    from retro.figures import DASH, interval, money_of, odds, percent
     from retro.present.page.blocks import Cell, Column
     from retro.present.page.labels import verdict_tone
 
@@ -114,7 +213,7 @@ def _print_audit(rows: Sequence[HeuristicReport], currency: str) -> None:
         Column(f"Average {currency}"),
         Column("Won", spare=1),
         Column("95 %", right=False),
-        Column("q", spare=2),
+        Column("Odds", spare=2),
         Column("Evidence", right=False),
     ]
     cells = [
@@ -126,7 +225,7 @@ def _print_audit(rows: Sequence[HeuristicReport], currency: str) -> None:
             Cell(money.signed(row.avg_pnl_per_citation)),
             Cell(percent(row.win_rate)),
             Cell(DASH if row.interval is None else interval(*row.interval)),
-            Cell(ratio(row.q_value)),
+            Cell(odds(row.e)),
             Cell(DASH if row.recommendation.kind == "insufficient_data" else row.evidence),
         ]
         for row in rows

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from retro.surface.cli.context import call, complain
+from retro.surface.cli.memory import AsOf, instant_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +30,7 @@ def propose(
     agent: Annotated[
         str | None, typer.Option("--agent", metavar="A", help="needed when there are several")
     ] = None,
+    as_of: AsOf = None,
 ) -> None:
     """Show what the audit justifies changing in the playbook. Printed as a diff; nothing is changed.
 
@@ -41,7 +43,7 @@ def propose(
 
     agent_record = call.agent(agent)
     settings = call.settings(agent_record)
-    book, amendments = propose_now(call.store, agent_record, settings)
+    book, amendments = propose_now(call.store, agent_record, settings, as_of=instant_of(as_of))
     if call.json:
         call.out_json([playbook.to_json(amendment) for amendment in amendments])
         return

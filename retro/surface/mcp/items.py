@@ -6,13 +6,24 @@ from typing import Any, Final
 
 from retro.surface.mcp.size import brief
 
-__all__ = ["episode_in_brief", "experiment_item", "hypothesis_item", "memory_item", "review_item"]
+__all__ = [
+    "episode_in_brief",
+    "experiment_item",
+    "hypothesis_item",
+    "memory_item",
+    "review_item",
+    "rule_item",
+]
 
 Document = dict[str, Any]
 
 _MEMORY: Final = (
     "at", "strategy", "symbol", "direction", "pnl", "pnl_r", "retrospective_vs_inaction", "retrospective_regret", "tags",
     "context", "reflection",
+)  # fmt: skip
+_RULE: Final = (
+    "recommendation", "evaluated_count", "avg_in_unit", "threshold_unit", "evidence", "evidence_n", "e_against", "e_for",
+    "interval", "clipped", "break_even", "weeks_to_verdict", "stopped_working", "open_count", "open_pnl",
 )  # fmt: skip
 _UNTOLD: Final = ("agent", "heuristic", "rationale", "created", "tested_by")
 
@@ -42,6 +53,16 @@ def experiment_item(record: Document) -> Document:
         {name: value for name, value in record.items() if name not in ("agent", "source")}, 3, 160
     )
     return {"id": record["id"]} | told
+
+
+def rule_item(row: Document) -> Document:
+    """A row of the audit: the verdict, how sure it is at every look, and the newest of its weeks."""
+    told: Document = brief({name: row.get(name) for name in _RULE}, 8, 160)
+    return {"heuristic_id": row["heuristic_id"], "role": row["role"]} | told | _weeks(row)
+
+
+def _weeks(row: Document) -> Document:
+    return {"weeks": brief(row["weeks"][-8:], 8, 24)} if "weeks" in row else {}
 
 
 def episode_in_brief(document: Document, items: int, characters: int) -> Document:

@@ -115,5 +115,7 @@ def _rule(row: HeuristicReport) -> dict[str, Any]:
         "win_rate": row.win_rate,
         "evidence": row.evidence,
         "evidence_n": row.evidence_n,
+        "e_against": row.e_against,
+        "e_for": row.e_for,
         "interval": row.interval,
     }

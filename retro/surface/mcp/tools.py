@@ -16,7 +16,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field
 
-from retro.app.questions import behaviour, plans, recall, records, reviews
+from retro.app.questions import audit, behaviour, plans, recall, records, reviews
 from retro.app.questions.brief import prompt_brief
 from retro.app.questions.document import document_of, documents_of
 from retro.app.questions.episodes import ReflectionQuestion, reflect, remember
@@ -30,6 +30,7 @@ from retro.surface.mcp.items import (
     hypothesis_item,
     memory_item,
     review_item,
+    rule_item,
 )
 from retro.surface.mcp.review import review_in_brief, without_paths
 from retro.surface.mcp.size import brief, encoded, fitted, page
@@ -57,6 +58,8 @@ READS: Final = (
     "get_review",
     "list_hypotheses",
     "experiment_history",
+    "playbook_audit",
+    "playbook_ripening",
 )
 WRITES: Final = ("remember_trade", "create_trading_plan")
 
@@ -297,6 +300,28 @@ class Tools:
         if not cursor:
             beside["prompt"] = prompt_brief(history, self.experience, as_of=at, longest=_PROMPT)
         return page("experiments", experiments, cursor, beside, experiment_item)
+
+    def playbook_audit(
+        self,
+        agent: Agent = None,
+        as_of: AsOf = None,
+        history: Annotated[bool, Field(description="with every complete week of each rule")] = False,
+        cursor: Cursor = 0,
+        detail: Detail = False,
+    ) -> Document:
+        """What citing each rule made over the whole life, and the odds for or against it that hold at every look."""
+        question = audit.AuditQuestion(
+            agent=self.experience.agent(agent), as_of=_instant(as_of), history=history
+        )
+        rules = audit.audit_documents(self.experience, question)
+        return {"rules": rules} if detail else page("rules", rules, cursor, shorten=rule_item)
+
+    def playbook_ripening(
+        self, agent: Agent = None, as_of: AsOf = None, cursor: Cursor = 0, detail: Detail = False
+    ) -> Document:
+        """How many weeks until each rule can be judged, and whether one has stopped working."""
+        documents = audit.ripening_documents(self.experience, self._question(agent, as_of))
+        return {"rules": documents} if detail else page("rules", documents, cursor)
 
     def remember_trade(
         self,

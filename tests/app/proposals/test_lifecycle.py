@@ -141,6 +141,7 @@ def test_the_service_keeps_proposals_from_their_week_to_their_verdict(tmp_path: 
     """No repository is named, no command is typed: a patch file is not needed to have a rule changed by hand."""
     store = open_store(str(tmp_path / "retro.db"))
     house = House(store, tmp_path, {}, {})
+    house.live(lives.scale())
     book = tmp_path / "PLAYBOOK.md"
     book.write_text(BOOK)
     own = {"memory": {"directory": str(tmp_path / "memory")}, "agent": {"bot": {"playbook": str(book)}}}

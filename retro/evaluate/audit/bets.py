@@ -1,0 +1,320 @@
+"""The bets on every rule of an agent: its weeks of marked money against a bound, and what is said of each at every look.
+
+All rows of both roles are one family (evidence.md). Weeks and outcomes are cut to complete weeks here; what the kernel
+sees is a grid of numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from math import fsum, isnan
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from retro.kernels import anytime, betting
+from retro.kernels.audit import recommend
+from retro.kernels.betting import Bounds, WeekGrid
+from retro.periods import FOREVER, week_of, week_start
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from zoneinfo import ZoneInfo
+
+    from numpy.typing import NDArray
+
+    from retro.evaluate.audit.citations import AuditRules, Role, Unit
+    from retro.evaluate.audit.history import History
+    from retro.kernels.audit import Grade, Kind, Thresholds
+    from retro.kernels.betting import Wealth
+
+__all__ = ["Bets", "RuleEvidence", "WeekLook", "bets_of", "in_unit", "number_of", "since_of"]
+
+Key = tuple[str, "Role"]
+
+_DRAWN: Final = 104
+_ROLES: Final[tuple[Role, ...]] = ("entry", "exit")
+
+
+class OddsByWeek(NamedTuple):
+    """E at the end of each week from `first` on, at most the newest 104, six digits."""
+
+    first: int
+    against: list[float]
+    in_favour: list[float]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleEvidence:
+    """What the bets say of one heuristic in one role; money in the threshold unit, None where there is no such figure.
+
+    `n` outcomes on `days` days of entry resolved in complete weeks, `average` of them. `interval` is of the mean outcome
+    and holds at every look; `since` is when something was held for it first; an end that no bet can reject is None. `pool` are the week sums that its role has.
+    """
+
+    grade: Grade
+    since: int | None
+    n: int
+    days: int
+    average: float | None
+    pool: int
+    bets: int
+    bound: float | None = None
+    bound_since: int | None = None
+    e_against: float | None = None
+    e_for: float | None = None
+    anytime_p: float | None = None
+    interval: tuple[float | None, float | None] | None = None
+    no_interval: str | None = None
+    clipped: float | None = None
+    break_even: anytime.BreakEven | None = None
+    ripening: anytime.Ripening | None = None
+    stopped_working: anytime.StoppedWorking | None = None
+    path: OddsByWeek | None = None
+
+    @property
+    def e(self) -> float | None:
+        """E of the direction that the average has."""
+        if not self.average:
+            return None
+        return self.e_against if self.average < 0 else self.e_for
+
+
+class WeekLook(NamedTuple):
+    """A row at the end of one week: outcomes that resolved in it, what it changed, and what was said of the row then."""
+
+    week: int
+    n: int
+    x: float
+    e_against: float | None
+    e_for: float | None
+    grade: Grade
+    kind: Kind
+
+
+@dataclass(frozen=True, eq=False)
+class Bets:
+    """Rows of one family: what they made week by week, and the wealth of the bets. Row i of everything is `keys[i]`.
+
+    `resolved` (rows, weeks) are the outcomes of each week in the threshold unit, added up; `values` the outcomes of a
+    row, `days` of how many days of entry; `since` (rows,) when something was first held for it.
+    """
+
+    keys: Sequence[Key]
+    grid: WeekGrid
+    bound: Bounds
+    wealth: Wealth
+    resolved: NDArray[np.float64]
+    values: Sequence[Sequence[float]]
+    days: Sequence[int]
+    since: NDArray[np.int64]
+    pool: Mapping[Role, int]
+    zone: ZoneInfo | None
+
+    @property
+    def last(self) -> int:
+        """The last complete week, by its number."""
+        return self.grid.first + len(self.grid.sums.T) - 1
+
+    def look(self, column: int) -> list[Grade]:
+        """The grades of all rows at the end of one week of the grid."""
+        n = self.grid.outcomes[:, : column + 1].sum(axis=1)
+        sums = [fsum(row) for row in self.resolved[:, : column + 1].tolist()]
+        averages = np.array([total / count if count else 0.0 for total, count in zip(sums, n, strict=True)])
+        e_against, e_for = (
+            betting.e_value(log_e[:, column]) for log_e in (self.wealth.log_against, self.wealth.log_for)
+        )
+        return betting.grades(n, averages, e_against, e_for)
+
+    def looks(self, key: Key, since: int, thresholds: Thresholds) -> list[WeekLook]:
+        """Every complete week of a row since an instant, as it stood at each week's end."""
+        if key not in self.keys:
+            return []
+        row, first = self.keys.index(key), week_of(since, self.zone)
+        out, n, total = [], 0, []
+        for week in range(first, self.last + 1):
+            column = week - self.grid.first
+            if column < 0:
+                out.append(WeekLook(week, 0, 0.0, None, None, "none", "insufficient_data"))
+                continue
+            n += int(self.grid.outcomes[row, column])
+            total.append(float(self.resolved[row, column]))
+            out.append(
+                WeekLook(
+                    week,
+                    int(self.grid.outcomes[row, column]),
+                    float(self.grid.sums[row, column]),
+                    number_of(betting.e_value(self.wealth.log_against[row, column])),
+                    number_of(betting.e_value(self.wealth.log_for[row, column])),
+                    self._grades[column][row],
+                    recommend(n, fsum(total) / n if n else None, thresholds),
+                )
+            )
+        return out
+
+    def _path(self, row: int) -> OddsByWeek | None:
+        begins = int(self.bound.column[row])
+        if begins < 0:
+            return None
+        begins = max(begins, self.grid.sums.shape[1] - _DRAWN)
+        logs = (log_e[row, begins:] for log_e in (self.wealth.log_against, self.wealth.log_for))
+        return OddsByWeek(self.grid.first + begins, *(_six_digits(betting.e_value(log_e)) for log_e in logs))
+
+    @cached_property
+    def _grades(self) -> list[list[Grade]]:
+        return [self.look(column) for column in range(self.grid.sums.shape[1])]
+
+    def evidence(self, keys: Sequence[Key], thresholds: tuple[float, float]) -> dict[Key, RuleEvidence]:
+        """What is known now of these rows, as far as they are in the family; `thresholds` are demote's and keep's."""
+        index = {key: row for row, key in enumerate(self.keys)}
+        rows = [index[key] for key in keys if key in index]
+        if not rows:
+            return {}
+        grades = self.look(self.grid.sums.shape[1] - 1)
+        grid = WeekGrid(self.grid.first, self.grid.sums[rows], self.grid.outcomes[rows])
+        bound = Bounds(self.bound.size[rows], self.bound.column[rows], 0)
+        intervals = anytime.mean_intervals(grid, bound)
+        clipped = anytime.clipped_shares(grid, bound)
+        ripe = [anytime.weeks_to_verdict(grid, bound, limit) for limit in thresholds]
+        stopped = anytime.stopped_working(grid, bound)
+        logs = (self.wealth.log_against[rows], self.wealth.log_for[rows])
+        e_values = [betting.e_value(log_e[:, -1]) for log_e in logs]
+        p_values = [betting.anytime_p(log_e)[:, -1] for log_e in logs]
+        out: dict[Key, RuleEvidence] = {}
+        for i, row in enumerate(rows):
+            values, interval = self.values[row], intervals[i]
+            average = fsum(values) / len(values) if values else None
+            side = None if not average else int(average > 0)
+            column = int(bound.column[i])
+            out[self.keys[row]] = RuleEvidence(
+                grade=grades[row],
+                since=None if self.since[row] == FOREVER else int(self.since[row]),
+                n=len(values),
+                days=self.days[row],
+                average=average,
+                pool=self.pool[self.keys[row][1]],
+                bets=int(self.wealth.bets[row, -1]),
+                bound=number_of(bound.size[i]),
+                bound_since=None if column < 0 else week_start(grid.first + column, self.zone),
+                e_against=number_of(e_values[0][i]),
+                e_for=number_of(e_values[1][i]),
+                anytime_p=None if side is None else number_of(p_values[side][i]),
+                interval=None if interval.reason else (interval.low, interval.high),
+                no_interval=interval.reason,
+                clipped=None if side is None else number_of(clipped[side][i]),
+                break_even=anytime.break_even(values),
+                ripening=ripe[int(side == 1)][i],
+                stopped_working=stopped[i],
+                path=self._path(row),
+            )
+        return out
+
+
+def _six_digits(values: NDArray[np.float64]) -> list[float]:
+    return [float(f"{value:.6g}") for value in values.tolist()]
+
+
+def number_of(value: Any) -> float | None:
+    """A figure of the kernel; None where it is NaN."""
+    return None if isnan(value) else float(value)
+
+
+def bets_of(history: History, rules: AuditRules, until: int) -> Bets:
+    """The bets of a life on every heuristic cited in it, over the weeks that are complete at an instant."""
+    zone, stands_since = rules.zone, since_of(rules)
+    since = np.array([stands_since.get(name, -FOREVER) for name in history.names], np.int64)
+    last = week_of(until, zone) - 1
+    weeks = history.weeks[history.weeks["week"] <= last]
+    changes = in_unit(weeks, weeks["change"], rules.unit)
+    weeks, changes = weeks[~np.isnan(changes)], changes[~np.isnan(changes)]
+    records = history.cited()
+    records = records[records["resolved_at"] < week_start(last + 1, zone)]
+    records = records[records["told_at"] >= since[records["name"]]]
+    values = in_unit(records, records["value"], rules.unit)
+    records, values = records[~np.isnan(values)], values[~np.isnan(values)]
+    first = int(weeks["week"].min()) if len(weeks) else last
+    if len(records):
+        first = min(first, week_of(int(records["resolved_at"].min()), zone))
+    starts = np.array([week_start(week, zone) for week in range(first, last + 2)], np.int64)
+    column = np.searchsorted(starts, records["resolved_at"], side="right") - 1
+
+    standing = weeks["told_at"] >= since[weeks["name"]]
+    kinds = np.unique(np.concatenate([_kind(weeks[standing]), _kind(records)]))
+    own = _sums(weeks[standing], changes[standing])
+    shape = (len(kinds), last - first + 1)
+    sums = np.zeros(shape)
+    sums[np.searchsorted(kinds, own.kind), own.week - first] = own.total
+    row = np.searchsorted(kinds, _kind(records))
+    outcomes, resolved = np.zeros(shape, np.int64), np.zeros(shape)
+    np.add.at(outcomes, (row, column), 1)
+    np.add.at(resolved, (row, column), values)
+    grid = WeekGrid(first, sums, outcomes)
+    bound, pool = _bounds(grid, kinds, _sums(weeks, changes))
+    since_held = np.full(len(kinds), FOREVER)
+    np.minimum.at(since_held, np.searchsorted(kinds, _kind(weeks[standing])), weeks["held_at"][standing])
+    edges = np.searchsorted(row, np.arange(len(kinds) + 1))  # records are in order of their kind
+    return Bets(
+        keys=[(history.names[kind // 2], _ROLES[kind % 2]) for kind in kinds.tolist()],
+        grid=grid,
+        bound=bound,
+        wealth=betting.wealth(grid, bound),
+        resolved=resolved,
+        values=[values[a:b].tolist() for a, b in pairwise(edges.tolist())],
+        days=[len(np.unique(records["day"][a:b])) for a, b in pairwise(edges.tolist())],
+        since=since_held,
+        pool=pool,
+        zone=zone,
+    )
+
+
+def since_of(rules: AuditRules) -> dict[str, int]:
+    """From when on the text of each rule stands: before that, nothing that cites it counts for it."""
+    return {rule.id: rule.since for rule in rules.rules.values() if rule.since is not None}
+
+
+def in_unit(rows: NDArray[Any], amounts: NDArray[np.float64], unit: Unit) -> NDArray[np.float64]:
+    """Money in the threshold unit; NaN where the position does not know its size in it."""
+    if unit == "usd":
+        return amounts
+    measured: NDArray[np.float64] = amounts / (rows["risk"] if unit == "r" else rows["notional"] / 1e4)
+    return measured
+
+
+def _kind(rows: NDArray[Any]) -> NDArray[np.int64]:
+    return np.asarray(rows["name"].astype(np.int64) * 2 + rows["exit"])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _WeekSums:
+    """Arrays (sums,): the heuristic and role, the week, and what all its positions changed in it; not 0."""
+
+    kind: NDArray[np.int64]
+    week: NDArray[np.int64]
+    total: NDArray[np.float64]
+
+
+def _sums(weeks: NDArray[Any], changes: NDArray[np.float64]) -> _WeekSums:
+    """Add up by heuristic, role and week; within a sum in the order of positions, which no telling moves."""
+    kind, week = _kind(weeks), weeks["week"].astype(np.int64)
+    order = np.lexsort((changes, weeks["position"], week, kind))
+    kind, week, changes = kind[order], week[order], changes[order]
+    if not len(kind):
+        return _WeekSums(kind, week, changes)
+    begins = np.flatnonzero(np.concatenate(([True], (np.diff(kind) != 0) | (np.diff(week) != 0))))
+    total = np.add.reduceat(changes, begins)
+    moved = total != 0
+    return _WeekSums(kind[begins][moved], week[begins][moved], total[moved])
+
+
+def _bounds(grid: WeekGrid, kinds: NDArray[np.int64], pool: _WeekSums) -> tuple[Bounds, dict[Role, int]]:
+    """The bound of each row, from the week sums of all labels of its role."""
+    size, column = np.full(len(kinds), np.nan), np.full(len(kinds), -1)
+    pools: dict[Role, int] = {}
+    for number, role in enumerate(_ROLES):
+        rows, of_role = kinds % 2 == number, pool.kind % 2 == number
+        part = WeekGrid(grid.first, grid.sums[rows], grid.outcomes[rows])
+        fixed = betting.bounds(part, pool.week[of_role], pool.total[of_role])
+        size[rows], column[rows], pools[role] = fixed.size, fixed.column, fixed.pool
+    return Bounds(size, column, 0), pools

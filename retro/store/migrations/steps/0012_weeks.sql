@@ -1,0 +1,1 @@
+ALTER TABLE book_outcomes ADD COLUMN weeks {bytes};
