@@ -10,7 +10,7 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from playbook import Amendment, parse
-from retro.figures import DASH, interval, ratio
+from retro.figures import interval, odds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -29,7 +29,7 @@ __all__ = [
     "grounds_in_words",
 ]
 
-FIGURES = ("Role", "Cited", "Resolved", "Won", "Average", "95 %", "q", "Evidence", "Since")
+FIGURES = ("Role", "Cited", "Resolved", "Won", "Average", "95 %", "Odds", "Evidence", "Since")
 """The titles of the figures every proposal of the audit rests on."""
 EXTRA_FIGURES = ("vs_inaction", "regret")
 """Figures that only some proposals have, by their key in the evidence."""
@@ -100,7 +100,7 @@ def evidence_in_words(entry: Mapping[str, Any], currency: str) -> str:
 
 
 def _in_words(evidence: Mapping[str, Any], currency: str, harmless: Callable[[str], str]) -> str:
-    """Average with unit and n, how many won, interval, q, the word for all that, and since when."""
+    """Average with unit and n, how many won, interval, the word for all that with its odds, and since when."""
     if "prompted_by" in evidence or "its_resolved" in evidence:
         return _of_a_candidate(evidence, currency, harmless)
     unit = harmless(str(evidence.get("unit") or "usd"))
@@ -115,23 +115,46 @@ def _in_words(evidence: Mapping[str, Any], currency: str, harmless: Callable[[st
     if isinstance(evidence.get("wins"), int):
         of = f" of {harmless(str(resolved))}" if isinstance(evidence.get("averaged"), int) else ""
         parts.append(f"{evidence['wins']}{of} {'right' if is_exit else 'won'}")
-    bounds = evidence.get("interval")
-    if isinstance(bounds, list) and len(bounds) == 2 and all(map(_is_number, bounds)):
-        parts.append(f"95 % {interval(*bounds)}")
-    if _is_number(evidence.get("q")):
-        parts.append(f"q {ratio(evidence['q'])}")
+    if bounds := _interval(evidence):
+        parts.append(f"95 % {bounds}{' at every look' if 'e' in evidence else ''}")
     if word := _word(evidence):
-        parts.append(f"evidence {harmless(word)}")
+        parts.append(f"evidence {harmless(word)}{_odds(evidence)}")
+    gain = evidence.get("break_even")
+    if isinstance(gain, dict):
+        parts.append(_break_even(gain))
     if evidence.get("since"):
         parts.append(f"since {harmless(str(evidence['since']))}")
     return ", ".join(parts)
 
 
 def _word(evidence: Mapping[str, Any]) -> str | None:
-    """How sure the evidence makes it; what it carries no word for, and has a q, is `supported` (`playbook.audit`)."""
+    """How sure the evidence makes it; what it carries no word for, and was bet on, is `supported` (`playbook.audit`)."""
     if evidence.get("grade"):
         return str(evidence["grade"])
+    if _is_number(evidence.get("e")):
+        return "supported"
+    # proposals that were made before there were bets
     return "supported" if "awaited" in evidence and _is_number(evidence.get("q")) else None
+
+
+def _odds(evidence: Mapping[str, Any]) -> str:
+    return f" ({odds(evidence['e'])})" if _is_number(evidence.get("e")) else ""
+
+
+def _interval(evidence: Mapping[str, Any]) -> str | None:
+    bounds = evidence.get("interval")
+    if not isinstance(bounds, list) or len(bounds) != 2 or bounds == [None, None]:
+        return None
+    return interval(*bounds) if all(end is None or _is_number(end) for end in bounds) else None
+
+
+def _break_even(gain: Mapping[str, Any]) -> str:
+    """The gain that would undo a loser's losses, beside the largest it ever made."""
+    if not _is_number(gain.get("gain")):
+        return "no gain known that would undo it"
+    largest = gain.get("largest")
+    beside = f"its largest so far {largest:,.2f}" if _is_number(largest) else "it has had none"
+    return f"one gain of {gain['gain']:,.2f} would undo it, {beside}"
 
 
 def _of_a_candidate(evidence: Mapping[str, Any], currency: str, harmless: Callable[[str], str]) -> str:
@@ -159,18 +182,15 @@ def _percent_or(harmless: Callable[[str], str]) -> Callable[[str], str]:
 def figures_of(amendment: Amendment, extra: Sequence[str]) -> list[str | None]:
     """The cells under `FIGURES`, then those of these `EXTRA_FIGURES`; None for what is not known."""
     evidence = amendment.grounds.evidence
-    bounds = evidence.get("interval")
-    if not isinstance(bounds, list) or len(bounds) != 2 or None in bounds:
-        bounds = None
-    average, q = _signed(evidence.get("average")), evidence.get("q")
+    average = _signed(evidence.get("average"))
     cells = [
         evidence.get("role"),
         evidence.get("citations"),
         evidence.get("resolved"),
         evidence.get("wins"),
         None if average is None else f"{average} {_unit_of(evidence)}",
-        None if bounds is None else " to ".join(_signed(bound) or DASH for bound in bounds),
-        f"{q:.3g}" if isinstance(q, float | int) else None,
+        _interval(evidence),
+        odds(evidence["e"]) if _is_number(evidence.get("e")) else None,
         _word(evidence),
         evidence.get("since"),
         *(_signed(evidence.get(key)) for key in extra),
