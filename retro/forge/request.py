@@ -33,8 +33,10 @@ if TYPE_CHECKING:
 __all__ = [
     "EDITED",
     "LABEL",
+    "anew",
     "body_of",
     "branch_of",
+    "comment_on_anew",
     "comment_on_edit",
     "grounds_of",
     "message_of",
@@ -142,6 +144,24 @@ def comment_on_edit(branch: str) -> str:
     return (
         f"A commit on {escaped(branch)} is not ours, so nothing here will be overwritten: from now on this pull request"
         " is yours to merge or close. Newer evidence comes in a pull request of a later week."
+    )
+
+
+def anew(proposal: str) -> str:
+    """The hidden marker of the comment that says how a proposal was judged anew."""
+    return f"<!-- retro:anew={proposal} -->"
+
+
+def comment_on_anew(change: str, evidence: str, *, is_carried: bool) -> str:
+    """What is said once of a proposal that was made by the test of a single look."""
+    verdict = (
+        "the evidence carries it."
+        if is_carried
+        else "the evidence does not carry it any more. Close this unless you want it all the same."
+    )
+    return (
+        f"Judged anew, by bets that hold at every look and not by the test of a single one: {escaped(change)}:"
+        f" {escaped(evidence)}. With that, {verdict}"
     )
 
 

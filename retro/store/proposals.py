@@ -44,6 +44,7 @@ __all__ = [
     "proposals",
     "pull_requests",
     "record_verdict",
+    "reword",
     "stored",
     "suggest",
     "unless_damaged",
@@ -221,6 +222,13 @@ def _rows(
             }
         )
     return rows
+
+
+def reword(conn: Connection, agent: str, amendment: Amendment, now: int) -> None:
+    """The same proposal on other evidence; where it stands, and what it rested on, stay."""
+    own, body = proposals.c, json.dumps(to_json(amendment), sort_keys=True)
+    mine = and_(own.agent == key_query(agent), own.id == amendment.id)
+    conn.execute(update(proposals).where(mine).values(body=body, changed_at=now))
 
 
 def withdraw(conn: Connection, agent: str, proposal: str) -> None:

@@ -16,6 +16,7 @@ from retro.app.proposals import outcomes
 from retro.app.proposals.evidence import evidence_of_life
 from retro.app.proposals.justification import justified, with_adopted
 from retro.app.proposals.publication import Opened, RequestRun, plan, publish
+from retro.app.proposals.rejudgement import judge_anew
 from retro.app.proposals.selection import choose
 from retro.app.proposals.verdicts import record_verdicts, verdicts
 from retro.app.settlement.lookup import choose_period
@@ -85,7 +86,7 @@ def open_request(
         if earlier_outcomes.faults:
             raise earlier_outcomes.faults[0]
         old = _base(remote, settings)
-        wanted = _wanted(store, agent, settings, old, now)
+        wanted = _wanted(store, agent, settings, remote, old, now)
         run = RequestRun(store, agent, remote, period, named, now, old, wanted)
         for number in range(1, _SEQUELS + 1):
             done = _attempt(run, request.branch_of(agent.name, period.key, number))
@@ -107,6 +108,7 @@ def _wanted(
     store: Store,
     agent: Agent,
     settings: AgentSettings,
+    remote: ProposalRemote,
     old: bytes | None,
     now: int,
 ) -> tuple[Amendment, ...]:
@@ -119,6 +121,7 @@ def _wanted(
     if due := verdicts(ledger, evidence):
         with store.write() as conn:
             record_verdicts(conn, agent.name, due, now)
+    judge_anew(store, remote, agent.name, wanted, evidence.rows, now)
     return (*wanted, *_worded(ledger))
 
 

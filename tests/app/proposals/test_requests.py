@@ -163,6 +163,44 @@ def test_what_a_person_took_back_after_merging_counts_as_a_no(placed: tuple[live
     assert len(forge.pulls) == 1
 
 
+@pytest.mark.parametrize(
+    ("trades", "words"), [(40, "the evidence carries it"), (0, "does not carry it any more")]
+)
+def test_an_open_request_of_the_old_rules_is_judged_anew_once_and_says_so(
+    tmp_path: Path, lived: Path, trades: int, words: str
+) -> None:
+    """It was made by the q of one look: with its figures of today its owner is told what they carry."""
+    with living_at(tmp_path, lived) as (house, forge):
+        bring(house)
+        with house.store.write() as conn:
+            (proposal,) = proposals.stored(conn)
+            old = {
+                "role": "entry",
+                "unit": "usd",
+                "q": 0.01,
+                "resolved": 40,
+                "average": -48.0,
+                "grade": "supported",
+            }
+            heuristic = proposal.amendment.heuristic if trades else "H-2"
+            grounds = replace(proposal.amendment.grounds, evidence=old)
+            amendment = replace(proposal.amendment, grounds=grounds, heuristic=heuristic)
+            proposals.reword(conn, "bot", amendment, 1)
+            if not trades:
+                conn.execute(
+                    proposals.proposals.update().values(
+                        id=amendment.id, body=json.dumps(playbook.to_json(amendment))
+                    )
+                )
+        for now in (2, 3):
+            bring(house, week="2026-W07", now=now)
+        (comment,) = [text for text in forge.comments(1) if "Judged anew" in text]
+        assert words in comment
+        with house.store.read() as conn:
+            (stored,) = proposals.stored(conn)
+        assert "bets" in stored.amendment.grounds.evidence
+
+
 def test_newer_evidence_rewords_the_request_that_stands(placed: tuple[lives.House, FakeForge]) -> None:
     house, forge = placed
     bring(house)
