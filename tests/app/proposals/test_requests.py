@@ -14,7 +14,7 @@ import pytest
 import playbook
 from retro.forge.api import ForgeError
 from retro.forge.request import EDITED, branch_of, read_marker
-from retro.store import pull_requests
+from retro.store import proposals, pull_requests
 from retro.testing.forge import Answer, FakeForge
 from tests.worlds import playbook_lives as lives
 from tests.worlds.playbook_lives import W06, bring, lived, living_at, outcomes, placed, states
@@ -163,42 +163,35 @@ def test_what_a_person_took_back_after_merging_counts_as_a_no(placed: tuple[live
     assert len(forge.pulls) == 1
 
 
-@pytest.mark.parametrize(
-    ("trades", "words"), [(40, "the evidence carries it"), (0, "does not carry it any more")]
-)
-def test_an_open_request_of_the_old_rules_is_judged_anew_once_and_says_so(
-    tmp_path: Path, lived: Path, trades: int, words: str
+def test_open_requests_of_the_old_rules_are_judged_anew_once_and_say_so(
+    placed: tuple[lives.House, FakeForge],
 ) -> None:
-    """It was made by the q of one look: with its figures of today its owner is told what they carry."""
-    with living_at(tmp_path, lived) as (house, forge):
-        bring(house)
-        with house.store.write() as conn:
-            (proposal,) = proposals.stored(conn)
-            old = {
-                "role": "entry",
-                "unit": "usd",
-                "q": 0.01,
-                "resolved": 40,
-                "average": -48.0,
-                "grade": "supported",
-            }
-            heuristic = proposal.amendment.heuristic if trades else "H-2"
-            grounds = replace(proposal.amendment.grounds, evidence=old)
-            amendment = replace(proposal.amendment, grounds=grounds, heuristic=heuristic)
-            proposals.reword(conn, "bot", amendment, 1)
-            if not trades:
-                conn.execute(
-                    proposals.proposals.update().values(
-                        id=amendment.id, body=json.dumps(playbook.to_json(amendment))
-                    )
-                )
-        for now in (2, 3):
-            bring(house, week="2026-W07", now=now)
-        (comment,) = [text for text in forge.comments(1) if "Judged anew" in text]
-        assert words in comment
-        with house.store.read() as conn:
-            (stored,) = proposals.stored(conn)
-        assert "bets" in stored.amendment.grounds.evidence
+    """Made by the q of one look: H-1 is carried by the bets too, of H-2 nothing is known that would."""
+    house, forge = placed
+    bring(house)
+    old = {"role": "entry", "unit": "usd", "q": 0.01, "resolved": 40, "average": -48.0, "grade": "supported"}
+    with house.store.read() as conn:
+        (first,) = proposals.stored(conn)
+    second = replace(
+        first.amendment,
+        heuristic="H-2",
+        old="- H-2 [0.40] Fade the open {tags: fade; status: active}",
+        new="- H-2 [0.30] Fade the open {tags: fade; status: demoted}",
+    )
+    made = [replace(each, grounds=replace(each.grounds, evidence=old)) for each in (first.amendment, second)]
+    with house.store.write() as conn:
+        proposals.on_branch(conn, "bot", W06, made, first.known_until, 1)
+        conn.execute(proposals.proposals.update().values(state="open"))
+    for now in (2, 3):
+        bring(house, week="2026-W07", now=now)
+    said = [comment["body"] for comment in forge.comments if "Judged anew" in comment["body"]]
+    assert len(said) == 2
+    (carried,) = [text for text in said if "demote H-1" in text]
+    assert carried.split("With that, ")[1].startswith("the evidence carries it.")
+    (doubtful,) = [text for text in said if "demote H-2" in text]
+    assert "does not carry it any more" in doubtful
+    with house.store.read() as conn:
+        assert all("bets" in proposal.amendment.grounds.evidence for proposal in proposals.stored(conn))
 
 
 def test_newer_evidence_rewords_the_request_that_stands(placed: tuple[lives.House, FakeForge]) -> None:
