@@ -41,8 +41,12 @@ from benchmarks.rule_lives import (
     positions,
     trades,
 )
+from retro.evaluate.audit.bets import bets_of
+from retro.evaluate.audit.citations import AuditRules
+from retro.evaluate.audit.history import RECORD, WEEK, History
 from retro.kernels import betting
 from retro.kernels.special import t_quantile
+from retro.periods import week_start
 from tests.worlds.places import GOLDEN
 
 if TYPE_CHECKING:
@@ -50,6 +54,8 @@ if TYPE_CHECKING:
 
 DEMOTE: Final = -0.1
 """The threshold of -1 USD, where one trade has a standard deviation of 10."""
+FIRST: Final = 105_000
+"""The number of the week in which a life's rules begin: in 2012."""
 CLIPPED: Final = 0.2
 """The share of all gains that may lie beyond the bound, uncounted, where a rule is demoted."""
 
@@ -67,27 +73,52 @@ class Looks:
 
 
 def audit_of(weeks: Weeks) -> Looks:
-    """The audit: what a review at the end of each week says of each rule."""
-    grid = betting.WeekGrid(0, weeks.money, weeks.resolved.count.astype(np.int64))
-    row, week = np.nonzero(weeks.money)
-    bound = betting.bounds(grid, [*weeks.pool_week, *week], [*weeks.pool_sum, *weeks.money[row, week]])
-    wealth = betting.wealth(grid, bound)
+    """The audit itself: what a review at the end of each week says of each rule, from records as the book has them."""
+    bets = bets_of(history_of(weeks), AuditRules(), week_start(FIRST + LOOKS, None))
+    rows = [bets.keys.index((rule_name(rule), "entry")) for rule in range(len(weeks.money))]
+    begins = FIRST - bets.grid.first
+    supported = bets.grades[rows, begins:] == betting.GRADES.index("supported")
     tally = weeks.resolved.so_far()
-    family = (wealth.bets > 0).sum(axis=0)
-    enough = tally.count >= betting.SUPPORTED_FROM
-    against = np.where(tally.total < 0, betting.e_value(wealth.log_against), np.nan)
-    in_favour = np.where(tally.total > 0, betting.e_value(wealth.log_for), np.nan)
-    supported = betting.e_benjamini_hochberg(against, family) & enough
-    gains = np.cumsum(np.where(wealth.bets > 0, np.maximum(weeks.money, 0.0), 0.0), axis=1)
-    beyond = np.cumsum(
-        np.fmax(weeks.money - np.where(wealth.bets > 0, bound.size[:, None], np.inf), 0.0), axis=1
-    )
-    counted = beyond <= CLIPPED * gains
+    units = betting.bet_weeks(bets.grid, bets.bound)[rows, begins:]
+    gains = np.cumsum(np.where(units, np.maximum(weeks.money, 0.0), 0.0), axis=1)
+    size = np.where(units, bets.bound.size[rows, None], np.inf)
+    beyond = np.cumsum(np.fmax(weeks.money - size, 0.0), axis=1)
     return Looks(
-        against=supported,
-        in_favour=betting.e_benjamini_hochberg(in_favour, family) & enough,
-        demoted=supported & (tally.total < DEMOTE * tally.count) & counted,
+        against=supported & (tally.total < 0),
+        in_favour=supported & (tally.total > 0),
+        demoted=supported & (tally.total < DEMOTE * tally.count) & (beyond <= CLIPPED * gains),
     )
+
+
+def rule_name(rule: int) -> str:
+    return f"H-{rule + 1}"
+
+
+def history_of(weeks: Weeks) -> History:
+    """A life as the settled book keeps it: one position a rule and week, its outcomes of one size."""
+    names = [rule_name(rule) for rule in range(len(weeks.money))]
+    changes = [
+        (rule, FIRST + week, weeks.money[rule, week])
+        for rule, week in zip(*np.nonzero(weeks.money), strict=True)
+    ]
+    changes += [
+        (len(names), FIRST + week, change)
+        for week, change in zip(weeks.pool_week, weeks.pool_sum, strict=True)
+    ]
+    rule, week, change = (np.array(column) for column in zip(*changes, strict=True))
+    marked = np.zeros(len(changes), WEEK)
+    marked["name"], marked["week"], marked["change"] = rule, week, change
+    marked["position"] = np.arange(len(changes))
+    marked["held_at"] = marked["told_at"] = [week_start(int(number), None) for number in week]
+    count = weeks.resolved.count.astype(np.int64)
+    rule, week = np.nonzero(count)
+    outcomes = np.zeros(int(count.sum()), RECORD)
+    mean = np.repeat(weeks.resolved.total[rule, week] / count[rule, week], count[rule, week])
+    outcomes["name"], outcomes["value"] = np.repeat(rule, count[rule, week]), mean
+    outcomes["position"] = np.arange(len(outcomes))
+    starts = np.array([week_start(FIRST + int(number), None) for number in week], np.int64)
+    outcomes["resolved_at"] = outcomes["told_at"] = np.repeat(starts, count[rule, week])
+    return History([*names, "earlier"], outcomes, marked)
 
 
 def one_look(weeks: Weeks) -> Looks:

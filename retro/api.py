@@ -339,7 +339,7 @@ class Mirror:
         from retro.app.questions import audit  # noqa: PLC0415  as above
 
         question = audit.AuditQuestion(agent=self._agent(agent), as_of=_instant(as_of), history=history)
-        return audit.audit_documents(self.experience, question)
+        return audit.audit_document(self.experience, question)
 
     def playbook_ripening(
         self, agent: str | None = None, *, as_of: str | datetime | None = None
@@ -347,7 +347,7 @@ class Mirror:
         """When each heuristic can be judged, as `retro playbook ripening --json` prints it."""
         from retro.app.questions import audit  # noqa: PLC0415  as above
 
-        return audit.ripening_documents(self.experience, self._question(agent, as_of))
+        return audit.ripening_document(self.experience, self._question(agent, as_of))
 
     # whom, and as of when
 

@@ -35,6 +35,9 @@ __all__ = [
     "parse_instant",
     "period_at",
     "period_before",
+    "week_name",
+    "week_of",
+    "week_start",
     "zone",
 ]
 

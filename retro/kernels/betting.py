@@ -42,6 +42,9 @@ FALSE_DISCOVERIES = 0.10
 GRADED_FROM, SUPPORTED_FROM = 3, 10
 """Outcomes below which nothing is said of a rule, and from which something may be `supported`."""
 
+GRADES: tuple[Grade, ...] = ("none", "weak", "suggestive", "supported")
+"""From nothing known to what changes a playbook."""
+
 _LOG_STAKES = math.log(len(STAKES))
 _LOG_LARGEST = math.log(1e300)  # wealth beyond is told as 1e300, so that no product of it leaves the floats
 
@@ -190,8 +193,10 @@ def e_benjamini_hochberg(e: ArrayLike, family: ArrayLike, level: float = FALSE_D
     return np.asarray(value >= least)
 
 
-def grades(outcomes: ArrayLike, averages: ArrayLike, e_against: ArrayLike, e_for: ArrayLike) -> list[Grade]:
-    """Name what the evidence on each rule is worth at one look, all arrays (rows,), all standing rows of both roles.
+def grade_numbers(
+    outcomes: ArrayLike, averages: ArrayLike, e_against: ArrayLike, e_for: ArrayLike
+) -> NDArray[np.int8]:
+    """What the evidence on each rule is worth, as places in `GRADES`; all arrays (rows,) or (rows, looks), one family a look.
 
     Of the direction that the average has: `none` with fewer than 3 outcomes or without a bet (E is NaN), `supported`
     when chosen by e-BH at 0.10 and from 10 outcomes on, `suggestive` from 10 to 1 on, else `weak`. An average of exactly
@@ -200,19 +205,17 @@ def grades(outcomes: ArrayLike, averages: ArrayLike, e_against: ArrayLike, e_for
     count, average = np.asarray(outcomes), np.asarray(averages, dtype=np.float64)
     against = np.where(average < 0, e_against, np.nan)
     in_favour = np.where(average > 0, e_for, np.nan)
-    family = int(np.isfinite(np.asarray(e_against, dtype=np.float64)).sum())
+    bet_on = np.isfinite(np.asarray(e_against, dtype=np.float64))
+    family = bet_on.sum(axis=0)
     chosen = e_benjamini_hochberg(against, family) | e_benjamini_hochberg(in_favour, family)
-    e = np.fmax(against, in_favour)
-    without = (count < GRADED_FROM) | np.isnan(np.asarray(e_against, dtype=np.float64))
-    names: list[Grade] = []
-    for row in range(len(count)):
-        if without[row]:
-            names.append("none")
-        elif chosen[row] and count[row] >= SUPPORTED_FROM:
-            names.append("supported")
-        else:
-            names.append("suggestive" if e[row] >= TEN_TO_ONE else "weak")
-    return names
+    number = 1 + (np.nan_to_num(np.fmax(against, in_favour)) >= TEN_TO_ONE)
+    number = np.where(chosen & (count >= SUPPORTED_FROM), 3, number)
+    return np.where(bet_on & (count >= GRADED_FROM), number, 0).astype(np.int8)
+
+
+def grades(outcomes: ArrayLike, averages: ArrayLike, e_against: ArrayLike, e_for: ArrayLike) -> list[Grade]:
+    """The words of `grade_numbers` at one look, all arrays (rows,)."""
+    return [GRADES[number] for number in grade_numbers(outcomes, averages, e_against, e_for).tolist()]
 
 
 def bernoulli_e(wins: int, losses: int, stated: float) -> float:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from retro.report.form import Reasons, dump
 from retro.report.groups import Breakdowns, Bucket, CalendarDay
 from retro.report.heuristic import (
-    BreakEven,
+    BreakEvenGain,
+    DetectorState,
     HeuristicReport,
     OddsPath,
     Partner,
     Recommendation,
-    StoppedWorking,
 )
 from retro.report.life import LifeWeek
 from retro.report.money import Costs, EquityDay, PnlAttribution, Risk
@@ -35,7 +35,7 @@ from retro.report.position import Checkpoint, Cites, EntryPrediction, PathPoint,
 __all__ = [
     "Accuracy",
     "Action",
-    "BreakEven",
+    "BreakEvenGain",
     "Breakdowns",
     "Bucket",
     "CalendarDay",
@@ -43,6 +43,7 @@ __all__ = [
     "Cites",
     "Costs",
     "DataQuality",
+    "DetectorState",
     "Effectiveness",
     "EntryPrediction",
     "EquityDay",
@@ -61,7 +62,6 @@ __all__ = [
     "Recommendation",
     "RetrospectiveReport",
     "Risk",
-    "StoppedWorking",
     "Unpriced",
     "dump",
 ]

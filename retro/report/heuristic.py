@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from retro.report.form import Document, Reasons
 
-__all__ = ["BreakEven", "HeuristicReport", "OddsPath", "Partner", "Recommendation", "StoppedWorking"]
+__all__ = ["BreakEvenGain", "DetectorState", "HeuristicReport", "OddsPath", "Partner", "Recommendation"]
 
 
 class Recommendation(Document):
@@ -25,14 +25,14 @@ class Partner(Document):
     jaccard: float
 
 
-class BreakEven(Document):
+class BreakEvenGain(Document):
     """The single gain that would bring a losing rule's sum back to 0, and its largest so far; in the threshold unit."""
 
     gain: float
     largest: float | None
 
 
-class StoppedWorking(Document):
+class DetectorState(Document):
     """The detector of a rule that has stopped working: wealth `m`, alarm at 520, the week its losing run began."""
 
     alarm: bool
@@ -109,11 +109,11 @@ class HeuristicReport(Document):
     interval_method: Literal["t", "bca"] | None
     p_value: float | None = Field(description="of this look alone")
     clipped: float | None = Field(default=None, description="share of its gains (losses) beyond the bound")
-    break_even: BreakEven | None = None
+    break_even: BreakEvenGain | None = None
     weeks_to_verdict: int | None = Field(
         default=None, description="more weeks until 10 to 1, were its average just the threshold"
     )
-    stopped_working: StoppedWorking | None = None
+    stopped_working: DetectorState | None = None
     odds: OddsPath | None = Field(default=None, description="E week by week, since the bound")
     rule_of_three: float | None = Field(
         default=None, description="all outcomes have one sign: the share that may yet have the other, 95 %"

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from playbook import AuditRow, LaterCitations, SinceStated, apply, first, judge, parse, propose, to_json
+from playbook import AuditRow, SinceStated, apply, first, parse, propose, to_json
 from playbook.amendment import Amendment
 from playbook.audit import evidence
 from playbook.confidence import posterior
@@ -363,44 +363,6 @@ def test_a_playbook_once_proposed_is_not_proposed_again() -> None:
     audit_rows = [row("dip", "keep", n=4, wins=2, citation_count=20)]
     claimed = [replace(audit_row, heuristic_id="H-1") for audit_row in audit_rows]
     assert propose(parse(first(audit_rows)), claimed) == []
-
-
-DEMOTED = row("H-7", "demote", "supported", wins=2)
-PROMOTED = row("H-12", "keep", "supported", wins=9)
-RAISED = row("H-3", "keep", wins=11)  # from 0.55
-LOWERED = row("H-7", "demote", wins=2)  # from 0.62
-
-
-@pytest.mark.parametrize(
-    ("audit_row", "later", "expected"),
-    [
-        (DEMOTED, LaterCitations(11, 9.9, 0.1), "open"),
-        (DEMOTED, LaterCitations(11, None, None), "open"),
-        (DEMOTED, LaterCitations(12, 10.0, 0.1), "validated"),
-        (DEMOTED, LaterCitations(12, 0.1, 10.0), "refuted"),
-        (DEMOTED, LaterCitations(59, 9.9, 9.9), "open"),
-        (DEMOTED, LaterCitations(60, 9.9, 9.9), "undecided"),
-        (PROMOTED, LaterCitations(12, 0.1, 10.0), "validated"),
-        (PROMOTED, LaterCitations(12, 10.0, 0.1), "refuted"),
-        (RAISED, LaterCitations(12, e_old=10.0, e_new=2.0, won=0.9), "validated"),
-        (RAISED, LaterCitations(12, e_old=10.0, e_new=20.0, won=0.2), "refuted"),
-        (RAISED, LaterCitations(12, e_old=9.0, e_new=2.0, won=0.9), "open"),
-        (LOWERED, LaterCitations(12, e_old=10.0, e_new=1.0, won=0.2), "validated"),
-        (LOWERED, LaterCitations(12, e_old=20.0, e_new=40.0, won=0.9), "refuted"),
-        (row("early", "keep", "supported", wins=9), LaterCitations(12, 0.1, 10.0), "validated"),
-        (row("late", "demote", "supported", wins=2), LaterCitations(12, 0.1, 10.0), "refuted"),
-    ],
-)
-def test_later_citations_judge_a_proposal_at_ten_to_one(
-    audit_row: AuditRow, later: LaterCitations, expected: str
-) -> None:
-    (amendment,) = propose(BOOK, [audit_row])
-    assert judge(amendment, later) == expected
-
-
-def test_a_merge_waits_for_a_person() -> None:
-    (amendment,) = propose(PAIR, _pair())
-    assert judge(amendment, LaterCitations(500, 99.0, 99.0)) == "open"
 
 
 def test_faults_of_the_document_stand_in_the_way_of_their_own_heuristics_only() -> None:

@@ -84,6 +84,8 @@ def asked(tools: Tools) -> dict[str, list[dict[str, Any]]]:
         "get_review": [tools.get_review(review["id"]) for review in listed["reviews"][-8:]],
         "list_hypotheses": [tools.list_hypotheses()],
         "experiment_history": [tools.experiment_history(n=1000)],
+        "playbook_audit": [tools.playbook_audit(), tools.playbook_audit(history=True)],
+        "playbook_ripening": [tools.playbook_ripening()],
     }
 
 

@@ -53,7 +53,7 @@ def test_the_diff_is_headed_by_what_each_change_rests_on(retro: Retro, home: Pat
     assert head.startswith("# demote H-1: average -48.0")
     for part in ("USDC over 40 resolved entry citations", "95 % -", "evidence supported"):
         assert part in head
-    assert head.endswith("wrong if the next 30 resolved entry citations average above 0 USDC")
+    assert head.endswith("wrong if later entry citations speak for it at 10 to 1")
     assert diff[0].startswith("--- ")
 
 
@@ -71,19 +71,19 @@ def test_status_shows_the_whole_address_and_what_would_prove_it_wrong(retro: Ret
     head, where, wrong = retro(*words, "status").out.splitlines()
     assert head.split() == ["open", "bot", "H-1:", "demote"]
     assert where.strip() == address
-    assert wrong.strip() == "wrong if the next 30 resolved entry citations average above 0 USDC"
+    assert wrong.strip() == "wrong if later entry citations speak for it at 10 to 1"
 
 
 def entry(**changed: Any) -> dict[str, Any]:
     defaults = {"op": "set_confidence", "heuristic": "H-7", "old": "- H-7 [0.62] x", "new": "- H-7 [0.53] x"}
-    evidence = {"role": "entry", "resolved": 15, "wins": 7, "average": -0.962, "unit": "usd", "q": 0.577}
+    evidence = {"role": "entry", "resolved": 15, "wins": 7, "average": -0.962, "unit": "usd", "e": 2.577}
     return {**defaults, "evidence": {**evidence, "interval": [-2.87, 0.845], "grade": "weak"}, **changed}
 
 
 @pytest.mark.parametrize(
     ("proposal", "change", "evidence"),
     [
-        (entry(), ("lower to 0.53", "H-7"), "average -0.96 USDC over 15 resolved entry citations, 7 won, 95 % -2.87..+0.84, q 0.58, evidence weak"),
+        (entry(), ("lower to 0.53", "H-7"), "average -0.96 USDC over 15 resolved entry citations, 7 won, 95 % -2.87..+0.84 at every look, evidence weak (2 to 1)"),
         (entry(new="- H-7 [0.7] x", evidence={"role": "exit", "resolved": 1, "average": 2, "unit": "bps"}), ("raise to 0.70", "H-7"), "avoided on average +2.00 bps of notional over 1 resolved exit citation"),
         (entry(op="merge", old="- H-7 [0.5] x\n- H-8 [0.5] y", evidence={"resolved": 0, "role": "entry"}), ("merge H-8 into it", "H-7"), "no average over 0 resolved entry citations"),
         (entry(op="demote", heuristic="moon", old=None, new="- H-9 [0.1] x {tags: moon}", evidence="told in words"), ("demote", "H-9"), "told in words"),

@@ -29,10 +29,10 @@ __all__ = [
     "AuditQuestion",
     "AuditedLife",
     "Ripeness",
-    "audit_documents",
+    "audit_document",
     "audited",
     "ripening",
-    "ripening_documents",
+    "ripening_document",
     "row_document",
 ]
 
@@ -72,7 +72,7 @@ class AuditQuestion(MemoryQuestion):
     history: bool = False
 
 
-def audit_documents(experience: Experience, question: AuditQuestion) -> list[dict[str, Any]]:
+def audit_document(experience: Experience, question: AuditQuestion) -> list[dict[str, Any]]:
     """The rows as `retro playbook audit --json` prints them, by the playbook that the configuration names."""
     agent, settings = _settings(experience, question.agent)
     life = audited(experience.store, agent, settings, as_of=question.as_of, history=question.history)
@@ -81,7 +81,7 @@ def audit_documents(experience: Experience, question: AuditQuestion) -> list[dic
     return [row_document(row, weeks) for row, weeks in zip(life.rows, life.weeks, strict=True)]
 
 
-def ripening_documents(experience: Experience, question: MemoryQuestion) -> list[dict[str, Any]]:
+def ripening_document(experience: Experience, question: MemoryQuestion) -> list[dict[str, Any]]:
     """What `retro playbook ripening --json` prints."""
     agent, settings = _settings(experience, question.agent)
     return documents_of(ripening(experience.store, agent, settings, as_of=question.as_of))

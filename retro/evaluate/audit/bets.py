@@ -16,7 +16,7 @@ import numpy as np
 
 from retro.kernels import anytime, betting
 from retro.kernels.audit import recommend
-from retro.kernels.betting import Bounds, WeekGrid
+from retro.kernels.betting import GRADES, Bounds, WeekGrid
 from retro.periods import FOREVER, week_of, week_start
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from retro.kernels.audit import Grade, Kind, Thresholds
     from retro.kernels.betting import Wealth
 
-__all__ = ["Bets", "RuleEvidence", "WeekLook", "bets_of", "in_unit", "number_of", "since_of"]
+__all__ = ["Bets", "OddsByWeek", "RuleEvidence", "WeekLook", "bets_of", "in_unit", "number_of", "since_of"]
 
 Key = tuple[str, "Role"]
 
@@ -118,15 +118,13 @@ class Bets:
         """The last complete week, by its number."""
         return self.grid.first + len(self.grid.sums.T) - 1
 
-    def look(self, column: int) -> list[Grade]:
-        """The grades of all rows at the end of one week of the grid."""
-        n = self.grid.outcomes[:, : column + 1].sum(axis=1)
-        sums = [fsum(row) for row in self.resolved[:, : column + 1].tolist()]
-        averages = np.array([total / count if count else 0.0 for total, count in zip(sums, n, strict=True)])
-        e_against, e_for = (
-            betting.e_value(log_e[:, column]) for log_e in (self.wealth.log_against, self.wealth.log_for)
-        )
-        return betting.grades(n, averages, e_against, e_for)
+    @cached_property
+    def grades(self) -> NDArray[np.int8]:
+        """What is said of every row at the end of every week, (rows, weeks), as places in `betting.GRADES`."""
+        n = np.cumsum(self.grid.outcomes, axis=1)
+        averages = np.cumsum(self.resolved, axis=1) / np.maximum(n, 1)
+        e_values = (betting.e_value(log_e) for log_e in (self.wealth.log_against, self.wealth.log_for))
+        return betting.grade_numbers(n, averages, *e_values)
 
     def looks(self, key: Key, since: int, thresholds: Thresholds) -> list[WeekLook]:
         """Every complete week of a row since an instant, as it stood at each week's end."""
@@ -148,7 +146,7 @@ class Bets:
                     float(self.grid.sums[row, column]),
                     number_of(betting.e_value(self.wealth.log_against[row, column])),
                     number_of(betting.e_value(self.wealth.log_for[row, column])),
-                    self._grades[column][row],
+                    GRADES[self.grades[row, column]],
                     recommend(n, fsum(total) / n if n else None, thresholds),
                 )
             )
@@ -162,17 +160,12 @@ class Bets:
         logs = (log_e[row, begins:] for log_e in (self.wealth.log_against, self.wealth.log_for))
         return OddsByWeek(self.grid.first + begins, *(_six_digits(betting.e_value(log_e)) for log_e in logs))
 
-    @cached_property
-    def _grades(self) -> list[list[Grade]]:
-        return [self.look(column) for column in range(self.grid.sums.shape[1])]
-
     def evidence(self, keys: Sequence[Key], thresholds: tuple[float, float]) -> dict[Key, RuleEvidence]:
         """What is known now of these rows, as far as they are in the family; `thresholds` are demote's and keep's."""
         index = {key: row for row, key in enumerate(self.keys)}
         rows = [index[key] for key in keys if key in index]
         if not rows:
             return {}
-        grades = self.look(self.grid.sums.shape[1] - 1)
         grid = WeekGrid(self.grid.first, self.grid.sums[rows], self.grid.outcomes[rows])
         bound = Bounds(self.bound.size[rows], self.bound.column[rows], 0)
         intervals = anytime.mean_intervals(grid, bound)
@@ -189,7 +182,7 @@ class Bets:
             side = None if not average else int(average > 0)
             column = int(bound.column[i])
             out[self.keys[row]] = RuleEvidence(
-                grade=grades[row],
+                grade=GRADES[self.grades[row, -1]],
                 since=None if self.since[row] == FOREVER else int(self.since[row]),
                 n=len(values),
                 days=self.days[row],

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from retro.kernels import uncertainty
 from retro.kernels.betting import BOUND_FROM
 from retro.periods import format_instant, week_name
-from retro.report import BreakEven, OddsPath, Partner, StoppedWorking
+from retro.report import BreakEvenGain, DetectorState, OddsPath, Partner
 
 if TYPE_CHECKING:
     from retro.evaluate.audit.bets import RuleEvidence
     from retro.evaluate.audit.citations import CreditItem, Rule
     from retro.evaluate.audit.tally import Tally
 
-__all__ = ["RowFacts", "evidence_of"]
+__all__ = ["RowFacts", "add_evidence"]
 
 _OF_BOUND: Final = (
     "bound",
@@ -51,8 +51,10 @@ class RowFacts(NamedTuple):
     partners: list[Partner]
 
 
-def evidence_of(row: Tally, rule: Rule | None, facts: RowFacts, reasons: dict[str, str]) -> dict[str, Any]:
-    """How sure that is, over everything since the heuristic's text last changed: the one look, and the bets."""
+def add_evidence(
+    fields: dict[str, Any], row: Tally, rule: Rule | None, facts: RowFacts, reasons: dict[str, str]
+) -> None:
+    """Add to a row's fields how sure everything since its text changed makes it: the one look, and the bets."""
     only_sign = uncertainty.rule_of_three(row.ever["value"], row.ever["day"])
     if only_sign is None:
         reasons["rule_of_three"] = "the outcomes have no one sign"
@@ -60,7 +62,7 @@ def evidence_of(row: Tally, rule: Rule | None, facts: RowFacts, reasons: dict[st
     since = rule.since if rule is not None and rule.since is not None else first
     if since is None:
         reasons["evidence_since"] = "nothing was held for it yet"
-    return {
+    fields |= {
         "evidence_since": None if since is None else format_instant(since),
         "rule_of_three": only_sign,
         **_one_look(facts, reasons),
@@ -129,11 +131,11 @@ def _bets(evidence: RuleEvidence | None, reasons: dict[str, str]) -> dict[str, A
         "anytime_p": evidence.anytime_p,
         "interval": None if evidence.interval is None else list(evidence.interval),
         "clipped": evidence.clipped,
-        "break_even": None if gain is None else BreakEven(gain=gain.gain, largest=gain.largest),
+        "break_even": None if gain is None else BreakEvenGain(gain=gain.gain, largest=gain.largest),
         "weeks_to_verdict": None if ripening is None else ripening.weeks,
         "stopped_working": None
         if stopped is None
-        else StoppedWorking(
+        else DetectorState(
             alarm=stopped.alarm,
             since=None if stopped.since is None else week_name(stopped.since),
             m=stopped.m,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import fsum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from retro.evaluate.audit.evidence import evidence_of
+from retro.evaluate.audit.evidence import add_evidence
 from retro.evaluate.audit.tally import by_position
 from retro.kernels import audit as kernel
 from retro.kernels import uncertainty
@@ -43,7 +43,8 @@ def report_of(
     rule = rules.rules.get(heuristic)
     reasons: dict[str, str] = {}
     period = _of_the_period(key, row, rules, reasons)
-    evidence = evidence_of(row, rule, facts, reasons)
+    evidence: dict[str, Any] = {}
+    add_evidence(evidence, row, rule, facts, reasons)
     return HeuristicReport(
         heuristic_id=heuristic,
         heuristic_text=None if rule is None else rule.text,

@@ -23,8 +23,9 @@ from retro.periods import DAY
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from retro.accounting.movements import OpeningFill
     from retro.accounting.prices import PriceLine, Prices
-    from retro.accounting.track import OpeningFill, PositionHistory
+    from retro.accounting.track import PositionHistory
     from retro.evaluate.position.foresight import Cited
     from retro.model import Decision
 

@@ -313,14 +313,14 @@ class Tools:
         question = audit.AuditQuestion(
             agent=self.experience.agent(agent), as_of=_instant(as_of), history=history
         )
-        rules = audit.audit_documents(self.experience, question)
+        rules = audit.audit_document(self.experience, question)
         return {"rules": rules} if detail else page("rules", rules, cursor, shorten=rule_item)
 
     def playbook_ripening(
         self, agent: Agent = None, as_of: AsOf = None, cursor: Cursor = 0, detail: Detail = False
     ) -> Document:
         """How many weeks until each rule can be judged, and whether one has stopped working."""
-        documents = audit.ripening_documents(self.experience, self._question(agent, as_of))
+        documents = audit.ripening_document(self.experience, self._question(agent, as_of))
         return {"rules": documents} if detail else page("rules", documents, cursor)
 
     def remember_trade(
