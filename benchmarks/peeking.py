@@ -12,7 +12,8 @@ the word `supported` is ever said, with 3 standard errors. Money is in units of 
 3. Many rules: 12 worthless, 4 at -0.3 sd, 4 at +0.3 sd: lives with any false word, with a false demotion, the share of
    words that are false (what e-BH bounds), of rules judged right; and one at -0.4 sd among ten worthless ones.
 4. Six ways to close positions on driftless prices: three entries a week, marked money and resolved money.
-5. A stated confidence that is exactly right; and the wealth of confseq's betting martingale beside ours.
+5. A demotion that was merged: called validated or refuted by the sixty citations since.
+6. A stated confidence that is exactly right; and the wealth of confseq's betting martingale beside ours.
 """
 
 from __future__ import annotations
@@ -56,6 +57,8 @@ DEMOTE: Final = -0.1
 """The threshold of -1 USD, where one trade has a standard deviation of 10."""
 FIRST: Final = 105_000
 """The number of the week in which a life's rules begin: in 2012."""
+PATIENCE: Final = 60
+"""Later citations after which a merged change stays undecided."""
 CLIPPED: Final = 0.2
 """The share of all gains that may lie beyond the bound, uncounted, where a rule is demoted."""
 
@@ -270,6 +273,29 @@ def ways_out(bench: Bench) -> None:
         line(exits, *(share(column, bench.lives) for column in columns))
 
 
+def later_verdicts(lives: int) -> None:
+    """A demotion that was merged, judged by the citations since: at three a week, by which side first has 10 to 1."""
+    head("A MERGED DEMOTION IS CALLED", "validated", "refuted")
+    for mean, rules in ((0.0, tuple(SORTS)), (-0.4, ("normal",)), (0.3, ("normal",))):
+        for sort in rules:
+            said = np.array([_verdict(sort, mean, seed) for seed in range(lives)])
+            cells = [share((said == side).astype(np.int64), lives) for side in (1, 2)]
+            line(f"{sort}, {mean} sd" if mean else f"{sort}, worthless", *cells)
+
+
+def _verdict(sort: str, mean: float, seed: int) -> int:
+    weeks = trades(np.random.default_rng([seed, 11]), sort, (mean,))
+    size = betting.BOUND_WIDTH * math.sqrt(float(np.mean(np.square(weeks.pool_sum))))
+    looks = PATIENCE // A_WEEK
+    grid = betting.WeekGrid(0, weeks.money[:, :looks], weeks.resolved.count[:, :looks].astype(np.int64))
+    wealth = betting.wealth(grid, betting.Bounds(np.array([size]), np.array([0]), 0))
+    first = [
+        np.append(np.flatnonzero(log_e[0] >= math.log(betting.TEN_TO_ONE)), looks)[0]
+        for log_e in (wealth.log_against, wealth.log_for)
+    ]
+    return 0 if min(first) == looks else 1 if first[0] <= first[1] else 2
+
+
 def confidences(lives: int) -> None:
     """A stated confidence that is right, looked at after each week of three outcomes: E ever at 10."""
     rng = np.random.default_rng(10)
@@ -305,6 +331,7 @@ def main() -> None:
         bench = Bench(pool, options.lives)
         for table in (worthless, losing, families, ways_out):
             table(bench)
+    later_verdicts(options.lives)
     confidences(options.lives)
     beside_confseq()
     print(f"{options.lives} lives of {LOOKS} weekly looks in {time.perf_counter() - started:.0f} s")
