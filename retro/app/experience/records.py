@@ -201,6 +201,8 @@ def _limits(report: RetrospectiveReport, closed: int) -> list[str]:
 
 # heuristics
 
+_UNITS: Final = {"r": "R", "bps": "bps"}  # of thresholds and so of intervals; else money
+
 
 def _main(rows: Sequence[HeuristicReport]) -> HeuristicReport:
     """The row that speaks for a heuristic: as an entry if it was ever judged there, else as an exit."""
@@ -284,7 +286,7 @@ def _claim(report: RetrospectiveReport, rows: Sequence[HeuristicReport], whole: 
             e=row.e,
             interval=row.interval,
             period_n=row.evaluated_count,
-            unit=report.base_currency,
+            unit=_UNITS.get(row.threshold_unit, report.base_currency),
             one_outcome=True if rests_on_one_outcome(row) else None,
             open_count=row.open_count or None,
             open_pnl=row.open_pnl if row.open_count else None,
