@@ -98,8 +98,10 @@ class History:
 
     def used_names(self) -> set[str]:
         """The names that stand in a row: not those whose last row is gone."""
-        used = np.union1d(self.records["name"], self.weeks["name"]).tolist()
-        return {self.names[i] for i in used}
+        used = np.bincount(
+            np.concatenate([self.records["name"], self.weeks["name"]]), minlength=len(self.names)
+        )
+        return {name for name, count in zip(self.names, used.tolist(), strict=True) if count}
 
     def of_role(self, role: Role) -> NDArray[Any]:
         """The records of all outcomes of a role, cited or not, each once."""
