@@ -161,6 +161,24 @@ def test_marked_money_is_bet_on_and_not_what_was_closed(life: Life) -> None:
 LIFE = {"A": draws(7, 16, 0.2), "B": draws(8, 16, -1.0)}
 
 
+def held_for_weeks(life: Life) -> None:
+    """What lies across week ends, closed and open, in another market, with marks that come late and have gaps."""
+    told = random.Random(9)
+    for hour in range(0, 16 * WEEK, 31):
+        if told.random() < 0.7:
+            life.tell(hour, "mark", instrument="BTC/USDC", price=round(200 + 30 * told.random(), 2))
+    for i in range(6):
+        at, label = 100 + 200 * i, "AB"[i % 2]
+        life.open(at, f"long-{i}", instrument="BTC/USDC")
+        life.tell(at, "decision", action="enter", position=f"long-{i}", cites=[label])
+        life.fill(at, f"long-{i}", "buy", 2, 210)
+        life.tell(at + 90, "decision", action="increase", position=f"long-{i}", cites=["C"])
+        life.fill(at + 90, f"long-{i}", "buy", 1, 215)
+        if i < 4:
+            life.fill(at + 300 * (i + 1), f"long-{i}", "sell", 3, 220)
+            life.tell(at + 300 * (i + 1), "decision", action="exit", position=f"long-{i}", cites=["D"])
+
+
 def bytes_of(store: Store) -> str:
     agent = agent_of(store, "a")
     answer = audited(store, agent, settings_for()(agent), history=True)
@@ -175,6 +193,7 @@ def test_any_split_of_a_life_gives_the_same_bytes_on_both_databases(
 ) -> None:
     told = Life(tmp_path)
     traded(told, LIFE)
+    held_for_weeks(told)
     marks = Batch(marks=told.shared)
     whole = bytes_of(told.store)
     store = open_store(database_url)
