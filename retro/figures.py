@@ -28,6 +28,7 @@ __all__ = [
     "interval",
     "moment",
     "money_of",
+    "month_text",
     "odds",
     "percent",
     "price",
@@ -47,6 +48,10 @@ _FINE_TO_THE_CENT: Final = frozenset(
     {"DAI", "FRAX", "EUR", "GBP", "CHF", "EURC", "EURS", "AUD", "CAD", "JPY"}
 )
 _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_WHOLE_MONTHS: Final = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "December",
+)  # fmt: skip
 _WEEKDAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
@@ -228,6 +233,11 @@ def moment(instant: str | None, zone: str = "UTC") -> str:
 def day_text(instant: str | None, zone: str = "UTC") -> str:
     """The day of an instant in a zone: 16 Nov 2026."""
     return DASH if instant is None else date_text(_local(instant, zone).date())
+
+
+def month_text(day: date) -> str:
+    """The month of a day: March 2027."""
+    return f"{_WHOLE_MONTHS[day.month - 1]} {day.year}"
 
 
 def date_text(day: date, *, weekday: bool = False) -> str:

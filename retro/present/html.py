@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from retro.figures import DASH, percent
 from retro.present.charts.bars import forest, waterfall
 from retro.present.charts.days import calendar, equity_curve
+from retro.present.charts.odds import odds_by_week
 from retro.present.charts.trajectory import position_path
 from retro.present.environment import environment_of, markup
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from jinja2 import Environment
 
-    from retro.present.page.blocks import Bars, Days, Page, PathChart, Verdicts
+    from retro.present.page.blocks import Bars, Days, OddsChart, OddsLine, Page, PathChart, Verdicts
 
 __all__ = ["html_of"]
 
@@ -44,6 +45,10 @@ def _intervals(block: Verdicts) -> str:
     return markup(forest(block.rows, unit=block.unit))
 
 
+def _odds(block: OddsChart, row: OddsLine, ident: str) -> str:
+    return markup(odds_by_week(block, row, ident=ident))
+
+
 def _equity(block: Days) -> str:
     return markup(equity_curve(block.rows, block.opening, unit=block.unit))
 
@@ -63,6 +68,7 @@ def _percent(share: float | None) -> str:
 _FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "bars": _bars,
     "intervals": _intervals,
+    "odds": _odds,
     "equity": _equity,
     "strip": _strip,
     "path": _path,

@@ -11,9 +11,20 @@ import re
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
-from retro.figures import DASH, percent
-from retro.present.page.blocks import Bars, Days, FigureList, Notes, PathChart, Prose, Quote, Table, Verdicts
-from retro.present.text.drawings import drawn_path
+from retro.figures import DASH, date_text, odds, percent
+from retro.present.page.blocks import (
+    Bars,
+    Days,
+    FigureList,
+    Notes,
+    OddsChart,
+    PathChart,
+    Prose,
+    Quote,
+    Table,
+    Verdicts,
+)
+from retro.present.text.drawings import LEVELS_OF_ODDS, drawn_path, odds_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -29,6 +40,7 @@ _HELD: Final = re.compile(
 _STARTS: Final = re.compile(r"[-+=](?![0-9A-Za-z])|\d{1,9}[.)](?=\s|$)")  # lists, rules and underlinings
 _NUMERIC: Final = frozenset("0123456789.+-")
 _WIDE: Final = 78
+_SIGNS: Final = 26  # a half year of weeks, or as many signs as stand in a cell of a table
 
 
 def escaped(text: str) -> str:
@@ -102,6 +114,8 @@ def _block(block: Block) -> str:
             return _grid([("", False), (escaped(block.unit or "Amount"), True)], [*rows, total])
         case Verdicts():
             return _verdicts(block)
+        case OddsChart():
+            return _odds(block)
         case Days():
             return _days(block)
         case PathChart():
@@ -183,6 +197,17 @@ def _verdict(row: Verdict) -> list[str]:
         escaped(row.average_text) or DASH,
         escaped("; ".join(row.figures)),
     ]
+
+
+def _odds(block: OddsChart) -> str:
+    titles = [("Heuristic", False), ("Bets", False), ("Week by week", False), ("Odds", True)]
+    rows = []
+    for row in block.rows:
+        for side, values in (("against", row.against), ("for", row.in_favour)):
+            name = f"**{escaped(row.name)}** {escaped(row.role)}" if side == "against" else ""
+            rows.append([name, f"{side} it", odds_line(values, _SIGNS)[0], odds(values[-1])])
+    note = f"until {date_text(block.last)}: {LEVELS_OF_ODDS}. {block.note}"
+    return f"{_grid(titles, rows)}\n\n*{escaped(note.strip())}*"
 
 
 def _days(block: Days) -> str:

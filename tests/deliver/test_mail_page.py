@@ -68,6 +68,7 @@ def test_decisions_come_worst_first_with_their_doubt_and_the_rest_is_counted(lif
                 "recommendation": rows[0].recommendation.model_copy(update={"kind": kind}),
                 "evidence": "supported",
                 "interval": [-9.0, -1.0],
+                "evidence_avg": -5.0,
             }
         )
         for n, kind in enumerate(kinds)
@@ -150,6 +151,7 @@ def test_a_death_tells_lessons_and_the_largest_regrets(life: Life) -> None:
                 "recommendation": row.recommendation.model_copy(update={"kind": "demote"}),
                 "evidence": "suggestive",
                 "interval": [-9.0, -1.0],
+                "evidence_avg": -5.0,
             }
         )
         for row in rows[:2]

@@ -25,6 +25,7 @@ def judged(*rows: tuple[str, str, str, list[float] | None]) -> RetrospectiveRepo
                 "recommendation": row.recommendation.model_copy(update={"kind": kind}),
                 "evidence": evidence,
                 "interval": interval,
+                "evidence_avg": None if interval is None else sum(interval) / 2,
             }
         )
         for name, kind, evidence, interval in rows

@@ -123,7 +123,7 @@ def test_tables_hold_the_week() -> None:
     source = render(words(reports.weekly()), "md")
     assert source.startswith("# Weekly review: golem-7\n")
     assert "**Up 8.41 USDC.** LP fees earned +14.20" in source
-    assert "**DEMOTE** (weak: 3 citations, 95 % -11.3..+7.1)" in source
+    assert "**DEMOTE** (weak (1.4 to 1): 3 citations, 95 % +9.90 or below at every look)" in source
     assert "| LP fees earned | +14.20 |" in source
     assert "| **Total** | **+8.41** |" in source
     assert "| &#126; ETH/USDC | 1 | -4.20 |" in source

@@ -84,9 +84,12 @@ def test_the_first_screen_answers_in_the_owners_order() -> None:
 
 
 def test_a_heuristic_stands_with_its_doubt_on_one_line() -> None:
+    row = heuristic(interval=None, e_against=None, interval_one_look=None)
+    short = render(words(reports.weekly(heuristic_performance=[row])), "text").splitlines()
+    assert "DEMOTE (weak: 3 citations)" in next(line for line in short if line.startswith("▸ H-7"))
     lines = render(DOCUMENTS["week"], "text").splitlines()
     line = next(line for line in lines if line.startswith("▸ H-7"))
-    assert "DEMOTE (weak: 3 citations, 95 % -11.3..+7.1)" in line
+    assert "    weak (1.4 to 1): 3 citations, 95 % +9.90 or below at every look" in lines
     assert line.endswith("-2.10 USDC avg")
     text = text_of("week")
     assert "average -2.10 over 3, below -1.00; won 33 % of 3, sum -6.30 USDC (-4.20 shared)" in text
@@ -104,10 +107,12 @@ def test_evidence_of_all_outcomes_against_the_verdict_of_a_week_is_told_as_such(
         "evaluated_count": 8,
         "evidence_n": 127,
     }
-    row = heuristic("H-9", evidence="supported", interval=[-17.9, -1.7], **fields)
+    row = heuristic("H-9", evidence="supported", e_against=61.9, interval=[-17.9, -1.7], **fields)
     text = render(words(reports.weekly(heuristic_performance=[row])), "text")
     flat = " ".join(text.split())
-    assert "supported against it: 3 citations, 95 % -17.9..-1.7 since 1 Nov 2026, n 127" in flat
+    assert (
+        "supported against it (61 to 1): 3 citations, 95 % -17.9..-1.7 at every look since 1 Nov 2026, n 127" in flat
+    )
     assert "keep it, by the thresholds; but the evidence of all 127 outcomes shows that it loses." in flat
     assert "the evidence supports it" not in flat
     standing = report_slots(reports.weekly(heuristic_performance=[row])).by_name["h.H-9.name"].standing

@@ -5,6 +5,7 @@ All are drawn 380 wide, so that they read on a phone and stand two abreast on a 
 
 from __future__ import annotations
 
+import math
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Final
 
@@ -24,6 +25,7 @@ _NAMES: Final = 146.0
 _VALUES: Final = 66.0
 _FEW: Final = 3  # outcomes
 _GOES_ON: Final = "beyond the axis"
+_UNIT: Final = 5  # characters that fit beside the end of an axis
 _NAME: Final = 18  # characters of a heuristic in its chart
 
 
@@ -84,7 +86,10 @@ def _step(y: float, row: Bar, ends: tuple[float, float], palette: Palette) -> li
 def forest(
     rows: Sequence[Verdict], *, unit: str = "", palette: Palette = INLINE, ident: str = "forest"
 ) -> str:
-    """Heuristics with their average in the period (dot) and the 95 % interval of their mean so far (bar)."""
+    """Heuristics with their average in the period (dot) and the 95 % interval of their mean so far.
+
+    The thin bar is the interval at every look, the thick one inside it that of this look alone.
+    """
     names, values = 118.0, 82.0
     reach = _reach(rows)
     axis_start, axis_end = names + 10, WIDTH - values - 8
@@ -95,8 +100,12 @@ def forest(
         y = i * _ROW + 14
         colour = {"up": palette.up, "down": palette.down, "warn": palette.warn}.get(row.tone, palette.quiet)
         body.append(label(0, y + 4, _named(row), palette.ink))
-        if row.low is not None and row.high is not None:
-            body += _whisker(y, (row.low, row.high), (middle, scale, reach), colour)
+        if row.low is not None or row.high is not None:
+            ends = (-math.inf if row.low is None else row.low, math.inf if row.high is None else row.high)
+            body += _whisker(y, ends, (middle, scale, reach), colour)
+        if row.one_look is not None:
+            low, high = (middle + max(-reach, min(reach, end)) * scale for end in row.one_look)
+            body.append(rect(low, y - 2.5, high - low, 5, colour, opacity=0.3, round_=1))
         if row.average is not None and abs(row.average) > reach:
             edge = axis_end if row.average > 0 else axis_start
             body.append(_arrow(edge, y, colour, ahead=row.average > 0))
@@ -116,7 +125,14 @@ def forest(
     body += [
         label(axis_start, y, f"-{_short(reach)}", palette.quiet, size=10.5),
         label(middle, y, "0", palette.quiet, anchor="middle", size=10.5),
-        label(axis_end, y, f"+{_short(reach)}", palette.quiet, anchor="end", size=10.5),
+        label(
+            axis_end,
+            y,
+            f"+{_short(reach)} {unit if len(unit) <= _UNIT else ''}".rstrip(),
+            palette.quiet,
+            anchor="end",
+            size=10.5,
+        ),
     ]
     if any(_beyond(row, reach) for row in rows):
         body += [
@@ -144,7 +160,9 @@ def _reach(rows: Sequence[Verdict]) -> float:
     """
     sound = [row for row in rows if row.n >= _FEW] or rows
     ends = sorted(
-        max(abs(row.low), abs(row.high)) for row in sound if row.low is not None and row.high is not None
+        max(abs(end) for end in _ends(row) if end is not None)
+        for row in sound
+        if any(end is not None for end in _ends(row))
     )
     averages = [abs(row.average) for row in sound if row.average is not None]
     most = max([*averages, *ends], default=0.0)
@@ -152,13 +170,18 @@ def _reach(rows: Sequence[Verdict]) -> float:
     return min(most * 1.05, usual) or 1.0
 
 
+def _ends(row: Verdict) -> tuple[float | None, ...]:
+    """The ends of both intervals; None where there is none, or nothing limits it."""
+    return (row.low, row.high, *(row.one_look or ()))
+
+
 def _whisker(
     y: float, interval: tuple[float, float], axis: tuple[float, float, float], colour: str
 ) -> list[str]:
-    """An interval as a bar with caps; an end beyond the axis is an arrow that points there."""
+    """An interval as a thin bar with caps; an end beyond the axis, or that nothing limits, is an arrow that points there."""
     middle, scale, reach = axis
     low, high = (middle + max(-reach, min(reach, end)) * scale for end in interval)
-    parts = [rect(low, y - 2.5, high - low, 5, colour, opacity=0.3, round_=1)]
+    parts = [stroke(low, y, high, y, colour, width=1.4)]
     for end, x in zip(interval, (low, high), strict=True):
         if abs(end) <= reach:
             parts.append(stroke(x, y - 5, x, y + 5, colour, width=1.4))
@@ -175,7 +198,8 @@ def _arrow(x: float, y: float, colour: str, *, ahead: bool) -> str:
 
 def _beyond(row: Verdict, reach: float) -> bool:
     """Whether something of a row lies beyond the axis."""
-    return any(abs(value) > reach for value in (row.low, row.high, row.average) if value is not None)
+    has_open_end = (row.low is None) != (row.high is None)
+    return has_open_end or any(abs(end) > reach for end in (*_ends(row), row.average) if end is not None)
 
 
 def _short(value: float) -> str:

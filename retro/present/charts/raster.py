@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Final
 
 from retro.present.charts.bars import forest, waterfall
 from retro.present.charts.days import equity_curve
+from retro.present.charts.odds import odds_by_week
 from retro.present.charts.svg import DARK, LIGHT
 from retro.present.charts.trajectory import position_path
-from retro.present.page.blocks import Bars, Days, PathChart, Verdicts
+from retro.present.page.blocks import Bars, Days, OddsChart, PathChart, Verdicts
 from retro.present.widths import cut
 
 if TYPE_CHECKING:
@@ -79,6 +80,8 @@ def _drawing(block: Block) -> Callable[[Palette], str] | None:
             return lambda palette: waterfall(block.rows, block.total, unit=block.unit, palette=palette)
         case Verdicts() if block.is_drawn:
             return lambda palette: forest(block.rows, unit=block.unit, palette=palette)
+        case OddsChart() if block.rows:
+            return lambda palette: odds_by_week(block, palette=palette)
         case Days() if block.rows:
             return lambda palette: equity_curve(block.rows, block.opening, unit=block.unit, palette=palette)
         case PathChart() if len(block.position.path) > 1:
@@ -98,6 +101,9 @@ def _alt_text(block: Block) -> str:
         case Verdicts():
             rows = [f"{row.name} {row.role} {row.verdict} {row.average_text}".strip() for row in block.rows]
             return f"Average outcome of each heuristic and its 95 % interval: {'; '.join(rows)}"
+        case OddsChart():
+            rows = [f"{row.name} {row.role} {row.words}" for row in block.rows]
+            return f"Odds week by week: {'; '.join(rows)}"
         case Days():
             last = block.rows[-1]
             if block.opening is None:

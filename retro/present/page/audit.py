@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from retro.figures import DASH, count, day_text, interval, odds, percent, ratio
+from retro.figures import DASH, count, day_text, odds, percent, ratio
 from retro.present.page.blocks import (
     Cell,
     Column,
@@ -19,6 +19,17 @@ from retro.present.page.blocks import (
     Verdicts,
 )
 from retro.present.page.labels import VERDICTS, reason_text, verdict_tone
+from retro.present.page.odds import (
+    break_even_in_words,
+    every_look,
+    odds_chart,
+    odds_in_words,
+    one_look,
+    ripeness_in_words,
+    stopped_in_words,
+    uncounted_in_words,
+)
+from retro.report.life import LifeReport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,7 +43,7 @@ _SHOWN: Final = 20
 _WEAK: Final = 5
 """Rows that no evidence carries, beyond which they are counted: what may be noise does not fill screens."""
 _ORDER: Final = ("demote", "investigate", "keep", "insufficient_data")
-_UNITS: Final = {"usd": "", "r": " R", "bps": " bps"}
+_UNITS: Final = {"r": "R", "bps": "bps"}
 _ENOUGH: Final = 30  # resolved predictions
 _COMPARED: Final = 3  # predictions of a category; fewer are faint
 
@@ -59,7 +70,7 @@ def average_in_words(row: HeuristicReport, money: MoneyStyle) -> str:
 
 
 def doubt(row: HeuristicReport, zone: str) -> str:
-    """How far a recommendation can be trusted: weak: 3 citations, 95 % -11.3..+7.1 since 3 Oct 2026, n 15.
+    """How far a recommendation can be trusted: weak (2 to 1): 3 citations, 95 % -11.3..+7.1 at every look, n 15.
 
     The interval is of all outcomes since the text stands; since when and how many is said where they are not the period's
     alone: its average, which stands beside it, may lie outside. Where
@@ -70,8 +81,7 @@ def doubt(row: HeuristicReport, zone: str) -> str:
     if row.e is not None:
         strength += f" ({odds(row.e)})"
     parts = [count(row.citation_count, "citation")]
-    if row.interval is not None:
-        bounds = f"95 % {interval(*row.interval)}{_UNITS[row.threshold_unit]} at every look"
+    if bounds := every_look(row) or one_look(row):
         if row.evidence_n == row.evaluated_count:
             parts.append(bounds)
         else:
@@ -91,10 +101,20 @@ def audit_section(report: RetrospectiveReport, money: MoneyStyle) -> Section | N
     untouched = tuple(row.heuristic_id for row in rows if row not in judged)
     ranked = sorted(judged, key=lambda row: _ORDER.index(row.recommendation.kind))
     shown = _shown(ranked)
-    verdicts = tuple(_verdict(row, money, report.time_zone) for row in shown)
+    unit = _drawn_unit(shown)
+    verdicts = tuple(_verdict(row, money, report, unit) for row in shown)
     left_out = _left_out([row for row in ranked if row not in shown])
-    block = Verdicts(verdicts, money.currency, left_out, untouched)
-    return Section("audit", "Heuristic audit", (block,), "outcomes resolved in the period")
+    block = Verdicts(verdicts, unit or money.currency, left_out, untouched)
+    chart = odds_chart(judged, whole_life=isinstance(report, LifeReport))
+    blocks = (block,) if chart is None else (block, chart)
+    return Section("audit", "Heuristic audit", blocks, "outcomes resolved in the period")
+
+
+def _drawn_unit(rows: Sequence[HeuristicReport]) -> str:
+    """What the chart of averages counts in: R or bps where the intervals do; else money, which has no word here."""
+    return next(
+        (_UNITS[row.threshold_unit] for row in rows if row.interval and row.threshold_unit != "usd"), ""
+    )
 
 
 def _shown(ranked: Sequence[HeuristicReport]) -> list[HeuristicReport]:
@@ -113,27 +133,29 @@ def _left_out(rows: Sequence[HeuristicReport]) -> str:
     return f"{len(rows):,} more ({verdicts}){weak}: retro playbook audit and the JSON document have them all."
 
 
-def _verdict(row: HeuristicReport, money: MoneyStyle, zone: str) -> Verdict:
+def _verdict(row: HeuristicReport, money: MoneyStyle, report: RetrospectiveReport, unit: str) -> Verdict:
     low, high = row.interval or (None, None)
+    bounds = None if unit else row.interval_one_look  # that one is always of money
     kind = row.recommendation.kind
     return Verdict(
         name=row.heuristic_id,
         role=row.role,
         kind=kind,
         verdict=VERDICTS[kind],
-        doubt=doubt(row, zone),
-        figures=tuple(_figures(row, money, zone)),
+        doubt=doubt(row, report.time_zone),
+        figures=tuple(_figures(row, money, report)),
         text=row.heuristic_text or "",
-        average=row.avg_pnl_per_citation,
+        average=row.avg_in_unit if unit else row.avg_pnl_per_citation,
         average_text=average_in_words(row, money),
         low=low,
         high=high,
         tone=verdict_tone(kind),
         n=row.evidence_n,
+        one_look=None if bounds is None else (bounds[0], bounds[1]),
     )
 
 
-def _figures(row: HeuristicReport, money: MoneyStyle, zone: str) -> list[str]:
+def _figures(row: HeuristicReport, money: MoneyStyle, report: RetrospectiveReport) -> list[str]:
     """What the recommendation rests on, a sentence at a time."""
     reason = row.recommendation.reason
     if not row.evaluated_count:
@@ -158,15 +180,24 @@ def _figures(row: HeuristicReport, money: MoneyStyle, zone: str) -> list[str]:
     if row.evidence_n:
         text = f"evidence: {count(row.evidence_n, 'outcome')} on {count(row.evidence_days, 'day')}"
         if row.evidence_since is not None:
-            text += f" since {day_text(row.evidence_since, zone)}"
-        if row.interval_one_look is not None:
-            text += f", 95 % {interval(*row.interval_one_look)} by this look alone"
+            text += f" since {day_text(row.evidence_since, report.time_zone)}"
+        if bounds := one_look(row, money.currency):
+            text += f", {bounds}"
         if row.shrunk_mean is not None:
             text += f", shrunk mean {money.signed(row.shrunk_mean)}"
         if row.told_late is not None:
             text += f", {percent(row.told_late)} told late"
         lines.append(text)
-    return lines + _cautions(row, money)
+    if row.bound is not None:
+        lines.append(f"bets on {count(row.bets, 'week')} of marked money: {odds_in_words(row)}")
+    lines += [
+        stopped_in_words(row),
+        break_even_in_words(row, money),
+        uncounted_in_words(row),
+        ripeness_in_words(row, report.period_end),
+        *_cautions(row, money),
+    ]
+    return [line for line in lines if line]
 
 
 def _cautions(row: HeuristicReport, money: MoneyStyle) -> list[str]:

@@ -6,9 +6,12 @@ Strings here are bare: they may hold what an agent wrote, so each format escapes
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    from datetime import date
+
     from retro.report import PositionRetrospective
 
 __all__ = [
@@ -23,6 +26,8 @@ __all__ = [
     "FigureList",
     "Headline",
     "Notes",
+    "OddsChart",
+    "OddsLine",
     "Page",
     "PathChart",
     "Prose",
@@ -151,7 +156,8 @@ class Bars:
 class Verdict:
     """One heuristic in one role: the recommendation, how sure it is, and the figures behind both.
 
-    `low` and `high` are its interval, of `n` outcomes.
+    `average`, with `low` and `high`, its 95 % interval at every look (None: nothing limits that end), and `one_look`, that
+    of this look alone, are drawn in the unit of the block; `n` outcomes. `average_text` is in money.
     """
 
     name: str
@@ -167,11 +173,15 @@ class Verdict:
     high: float | None
     tone: Tone
     n: int = 0
+    one_look: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """The citation audit: rows that want a decision first; `omitted` counts those left out, and says where they are."""
+    """The citation audit: rows that want a decision first; `omitted` counts those left out, and says where they are.
+
+    `unit` is what its chart counts in.
+    """
 
     rows: tuple[Verdict, ...]
     unit: str
@@ -181,7 +191,42 @@ class Verdicts:
     @property
     def is_drawn(self) -> bool:
         """Whether a chart of it shows anything: some row has an average or an interval."""
-        return any(row.average is not None or row.low is not None for row in self.rows)
+        return any(
+            value is not None for row in self.rows for value in (row.average, row.low, row.high, row.one_look)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class OddsLine:
+    """The odds of one heuristic in one role at each week's end since the Monday `first`: 10 is 10 to 1.
+
+    `words` say what they are now.
+    """
+
+    name: str
+    role: str
+    first: date
+    against: tuple[float, ...]
+    in_favour: tuple[float, ...]
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class OddsChart:
+    """Odds week by week, of the rules that matter here, on one axis; `note` says which are left out."""
+
+    rows: tuple[OddsLine, ...]
+    note: str = ""
+
+    @property
+    def first(self) -> date:
+        """The Monday with which the axis begins."""
+        return min(row.first for row in self.rows)
+
+    @property
+    def last(self) -> date:
+        """The Sunday with which it ends."""
+        return max(row.first + timedelta(weeks=len(row.against), days=-1) for row in self.rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +263,7 @@ class PathChart:
     tone: Tone = "plain"
 
 
-Block = FigureList | Table | Prose | Quote | Notes | Bars | Verdicts | Days | PathChart
+Block = FigureList | Table | Prose | Quote | Notes | Bars | Verdicts | OddsChart | Days | PathChart
 
 
 @dataclass(frozen=True, slots=True)

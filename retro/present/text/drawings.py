@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from retro.present.widths import Line, Span
     from retro.report import PositionRetrospective
 
-__all__ = ["diverging", "drawn_path"]
+__all__ = ["LEVELS_OF_ODDS", "diverging", "drawn_path", "odds_line"]
 
 _DOTS: Final = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))  # braille dot bits by row and column
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉"
@@ -51,6 +51,20 @@ def diverging(amounts: Sequence[float], width: int) -> list[tuple[str, str]]:
             body = "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
             bars.append((" " * loss_width, body[: width - loss_width].ljust(width - loss_width)))
     return bars
+
+
+_LEVELS: Final = ((0.1, "▁"), (0.3, "▂"), (1.0, "▃"), (3.0, "▄"), (10.0, "▅"), (30.0, "▆"), (100.0, "▇"))
+LEVELS_OF_ODDS: Final = "▃ below 1, ▄ from 1, ▅ from 3, ▆ from 10 to 1, █ from 100"
+"""What the heights of `odds_line` mean."""
+
+
+def odds_line(values: Sequence[float], width: int) -> tuple[str, int]:
+    """Odds week by week as one line, the newest last, and how many weeks each sign is: it shows the last of them."""
+    step = max(1, -(-len(values) // max(1, width)))
+    signs = [
+        next((sign for limit, sign in _LEVELS if value < limit), "█") for value in values[::-1][::step][::-1]
+    ]
+    return "".join(signs), step
 
 
 class _Frame(NamedTuple):

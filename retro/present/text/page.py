@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from retro.figures import DASH, percent
+from retro.figures import DASH, count, date_text, odds, percent
 from retro.present.page.blocks import (
     Bars,
     Days,
     Figure,
     FigureList,
     Notes,
+    OddsChart,
     PathChart,
     Prose,
     Quote,
@@ -18,7 +19,7 @@ from retro.present.page.blocks import (
     Verdicts,
     tone_of,
 )
-from retro.present.text.drawings import diverging, drawn_path
+from retro.present.text.drawings import LEVELS_OF_ODDS, diverging, drawn_path, odds_line
 from retro.present.text.tables import table_lines
 from retro.present.widths import cells, cut, line, pad, paint, wrap
 
@@ -96,6 +97,8 @@ def _block(block: Block, width: int) -> list[Line]:
             return _bars(block, width)
         case Verdicts():
             return _verdicts(block, width)
+        case OddsChart():
+            return _odds(block, width)
         case Days():
             return _days(block, width)
         case PathChart():
@@ -197,6 +200,37 @@ def _verdicts(block: Verdicts, width: int) -> list[Line]:
         text = f"Never cited in the period, condition never triggered: {names}."
         lines += [line(_INDENT, (part, "faint")) for part in wrap(text, width - 2)]
     return lines
+
+
+def _odds(block: OddsChart, width: int) -> list[Line]:
+    """Two lines for each rule, the bets against it and for it, with what they are now."""
+    names = [f"{row.name} {row.role}" for row in block.rows]
+    name = min(22, max(map(cells, names)))
+    sides = [[("against", row.against, "down"), ("for", row.in_favour, "up")] for row in block.rows]
+    value = max(cells(odds(values[-1])) for of in sides for _, values, _ in of)
+    weeks = max(len(values) for of in sides for _, values, _ in of)
+    room = min(weeks, max(8, width - name - value - 14))
+    lines: list[Line] = [line(_INDENT, ("Odds week by week", "strong"))]
+    step = 1
+    for row_name, of in zip(names, sides, strict=True):
+        for i, (side, values, tone) in enumerate(of):
+            drawn, step = odds_line([*[0.0] * (weeks - len(values)), *values], room)
+            known = -(-len(values) // step)
+            drawn = " " * (len(drawn) - known) + drawn[len(drawn) - known :]
+            text = pad("" if i else row_name, name)
+            now = pad(odds(values[-1]), value, right=True)
+            leads = values[-1] == max(other[-1] for _, other, _ in of)
+            lines.append(
+                line(
+                    _INDENT,
+                    (text, "strong"),
+                    (f"  {side:<8}", "faint"),
+                    (drawn, tone if leads else "faint"),
+                    f"  {now}",
+                )
+            )
+    legend = f"{date_text(block.first)} to {date_text(block.last)}, each sign {count(step, 'week')}: {LEVELS_OF_ODDS}. {block.note}"
+    return [*lines, *(line(_INDENT, (part, "faint")) for part in wrap(legend, width - 2))]
 
 
 def _verdict(row: Verdict, name: int, width: int) -> list[Line]:

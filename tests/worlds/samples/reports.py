@@ -6,7 +6,7 @@ from typing import Any
 
 from retro import report as r
 from tests.worlds.samples.positions import START, attribution, instant, position, spot, wave
-from tests.worlds.samples.rows import breakdowns, bucket, heuristic, others
+from tests.worlds.samples.rows import breakdowns, bucket, heuristic, heuristic_of_one_look, others
 
 __all__ = [
     "START",
@@ -15,6 +15,7 @@ __all__ = [
     "bucket",
     "empty_daily",
     "heuristic",
+    "heuristic_of_one_look",
     "instant",
     "position",
     "spot",

@@ -23,10 +23,22 @@ H_7: dict[str, Any] = {
     "evidence_n": 3,
     "evidence_days": 3,
     "evidence_since": instant(-360),
-    "interval": [-11.26, 7.06],
+    "evidence_avg": -2.1,
+    "bets": 3,
+    "bound": 15.0,
+    "bound_since": instant(-336),
+    "e_against": 1.482968,
+    "e_for": 0.61,
+    "anytime_p": 0.674,
+    "interval": [None, 9.9],
+    "interval_one_look": [-11.26, 7.06],
     "interval_method": "t",
     "p_value": 0.44,
-    "q_value": 0.61,
+    "clipped": 0.0,
+    "break_even": r.BreakEven(gain=6.3, largest=2.1),
+    "weeks_to_verdict": 41,
+    "stopped_working": r.StoppedWorking(alarm=False, since=None, m=1.4),
+    "odds": r.OddsPath(first="2026-W45", against=[0.93, 1.21, 1.482968], in_favour=[1.05, 0.78, 0.61]),
     "shrunk_mean": -0.4,
     "win_rate_interval": [0.05, 0.8],
     "uncited_avg": 1.2,
@@ -41,8 +53,28 @@ H_7: dict[str, Any] = {
 
 
 def heuristic(heuristic_id: str = "H-7", **changes: Any) -> r.HeuristicReport:
-    """The seed's H-7: three outcomes, -2.10 on average, demoted on weak evidence."""
+    """The seed's H-7: three outcomes, -2.10 on average, demoted on weak evidence.
+
+    An `interval` given alone goes the way of its average, as bets do.
+    """
+    bounds = changes.get("interval")
+    if bounds and None not in bounds and "evidence_avg" not in changes:
+        changes["evidence_avg"] = sum(bounds) / 2
     return r.HeuristicReport(**(H_7 | {"heuristic_id": heuristic_id} | changes))
+
+
+OF_ONE_LOOK: dict[str, Any] = {"interval": [-11.26, 7.06], "q_value": 0.61}
+"""What rows had before there were bets."""
+
+
+def heuristic_of_one_look(**changes: Any) -> r.HeuristicReport:
+    """The same row as it was stored before there were bets."""
+    of_bets = (
+        "evidence_avg", "bets", "bound", "bound_since", "e_against", "e_for", "anytime_p", "interval_one_look", "clipped",
+        "break_even", "weeks_to_verdict", "stopped_working", "odds",
+    )  # fmt: skip
+    row = {name: value for name, value in H_7.items() if name not in of_bets}
+    return r.HeuristicReport(**(row | {"heuristic_id": "H-7"} | OF_ONE_LOOK | changes))
 
 
 KEPT: dict[str, Any] = {
@@ -56,9 +88,22 @@ KEPT: dict[str, Any] = {
     "evidence": "suggestive",
     "evidence_n": 21,
     "evidence_days": 14,
-    "interval": [0.31, 2.44],
+    "evidence_avg": 1.3,
+    "bets": 9,
+    "bound_since": instant(-1344),
+    "e_against": 0.071,
+    "e_for": 14.2,
+    "anytime_p": 0.0704,
+    "interval": [0.02, 3.1],
+    "interval_one_look": [0.31, 2.44],
     "interval_method": "bca",
-    "q_value": 0.12,
+    "break_even": None,
+    "weeks_to_verdict": 20,
+    "odds": r.OddsPath(
+        first="2026-W39",
+        against=[0.8, 0.62, 0.7, 0.41, 0.3, 0.22, 0.15, 0.09, 0.071],
+        in_favour=[1.2, 1.9, 1.6, 2.8, 4.1, 6.6, 9.1, 12.7, 14.2],
+    ),
     "shrunk_mean": 1.1,
     "recommendation_without_largest": "keep",
     "inseparable_from": [],
@@ -78,10 +123,26 @@ NEVER_CITED: dict[str, Any] = {
     "evidence_n": 0,
     "evidence_days": 0,
     "evidence_since": None,
-    "interval": None,
-    "interval_method": None,
-    "p_value": None,
-    "q_value": None,
+    **dict.fromkeys(
+        (
+            "evidence_avg",
+            "bound",
+            "bound_since",
+            "e_against",
+            "e_for",
+            "anytime_p",
+            "interval",
+            "interval_one_look",
+            "interval_method",
+            "p_value",
+            "clipped",
+            "break_even",
+            "weeks_to_verdict",
+            "stopped_working",
+            "odds",
+        )
+    ),
+    "bets": 0,
     "shrunk_mean": None,
     "win_rate_interval": None,
     "uncited_avg": None,
