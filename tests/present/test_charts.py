@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from retro.figures import MoneyStyle
 from retro.present.charts.bars import WIDTH, forest, waterfall
 from retro.present.charts.days import calendar, equity_curve
+from retro.present.charts.odds import odds_by_week
 from retro.present.charts.svg import DARK, INLINE, LIGHT, Palette
 from retro.present.charts.trajectory import position_path
 from retro.present.page.audit import audit_section
-from retro.present.page.blocks import Bar, Days, Verdicts
+from retro.present.page.blocks import Bar, Days, OddsChart, Verdicts
 from retro.present.page.labels import attribution_bars
 from retro.present.page.money import days_section
 from retro.present.scale import amount_ticks, time_ticks
@@ -50,11 +51,21 @@ def verdicts_of(report: RetrospectiveReport = WEEK) -> Verdicts:
     return block
 
 
+def odds_of(report: RetrospectiveReport = WEEK) -> OddsChart:
+    section = audit_section(report, USDC)
+    assert section is not None
+    block = section.blocks[1]
+    assert isinstance(block, OddsChart)
+    return block
+
+
 def charts(palette: Palette, report: RetrospectiveReport = WEEK) -> dict[str, str]:
     bars, days, verdicts = attribution_bars(report.pnl, USDC), days_of(report), verdicts_of(report)
     return {
         "waterfall": waterfall(bars.rows, bars.total, unit="USDC", palette=palette),
         "forest": forest(verdicts.rows, unit="USDC", palette=palette),
+        "odds": odds_by_week(odds_of(report), palette=palette),
+        "odds of one": odds_by_week(odds_of(report), odds_of(report).rows[0], palette=palette),
         "equity": equity_curve(days.rows, days.opening, unit="USDC", palette=palette),
         "calendar": calendar(days.rows, unit="USDC", palette=palette),
         "path": position_path(report.positions[0], unit="USDC", palette=palette),
@@ -114,7 +125,11 @@ def test_everything_drawn_lies_inside_the_picture(name: str) -> None:
 def test_agent_names_are_escaped_in_a_chart() -> None:
     attack = '"><script>alert(1)</script><image href="x"/>'
     report = reports.week_quoting(attack)
-    for svg in (forest(verdicts_of(report).rows), position_path(report.positions[0])):
+    for svg in (
+        forest(verdicts_of(report).rows),
+        odds_by_week(odds_of(report)),
+        position_path(report.positions[0]),
+    ):
         tags = {element.tag for element in parse(svg).iter()}
         assert not tags & {f"{SVG}script", f"{SVG}image"}
 
@@ -172,7 +187,8 @@ def test_an_interval_of_two_outcomes_flattens_no_other() -> None:
     svg = forest(verdicts_of(reports.weekly(heuristic_performance=rows)).rows)
     alone = forest(verdicts_of(reports.weekly(heuristic_performance=rows[:2])).rows)
     widths, lone = (
-        [float(r.get("width") or 0) for r in parse(text).iter(f"{SVG}rect")] for text in (svg, alone)
+        [float(r.get("x2") or 0) - float(r.get("x1") or 0) for r in parse(text).iter(f"{SVG}line")][1:]
+        for text in (svg, alone)
     )
     assert widths[:2] == pytest.approx(lone[:2])
     texts = [t.text or "" for t in parse(svg).iter(f"{SVG}text")]

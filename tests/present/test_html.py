@@ -108,8 +108,8 @@ def test_a_page_keeps_its_structure_whatever_the_agent_wrote(attack: str) -> Non
 
 def test_pictures_and_tables_say_what_they_are() -> None:
     page = read("week")
-    assert page.tags.count("svg") == 8  # waterfall, forest, equity, calendar and four paths
-    assert page.tags.count("title") == 1 + 8
+    assert page.tags.count("svg") == 11  # waterfall, forest, three of odds, equity, calendar and four paths
+    assert page.tags.count("title") == 1 + 11
     assert page.tags.count("table") == page.tags.count("thead")
     assert ("lang", "en") in page.attributes
     assert ("viewport", "width=device-width, initial-scale=1") in zip(

@@ -206,7 +206,9 @@ def _odds(block: OddsChart, width: int) -> list[Line]:
     """Two lines for each rule, the bets against it and for it, with what they are now."""
     names = [f"{row.name} {row.role}" for row in block.rows]
     name = min(22, max(map(cells, names)))
-    sides = [[("against", row.against, "down"), ("for", row.in_favour, "up")] for row in block.rows]
+    sides: list[list[tuple[str, tuple[float, ...], Tone]]] = [
+        [("against", row.against, "down"), ("for", row.in_favour, "up")] for row in block.rows
+    ]
     value = max(cells(odds(values[-1])) for of in sides for _, values, _ in of)
     weeks = max(len(values) for of in sides for _, values, _ in of)
     room = min(weeks, max(8, width - name - value - 14))

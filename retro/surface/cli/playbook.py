@@ -15,11 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from retro.app.questions.audit import AuditedLife, Ripeness
+    from retro.evaluate.audit.bets import WeekLook
     from retro.report import HeuristicReport
 
 __all__ = ["add_to", "app"]
 
-_UNITS = {"usd": "money", "r": "R", "bps": "bps of notional"}
+_UNITS = {"usd": "", "r": " in R", "bps": " in bps of notional"}
+_SHORT_UNITS = {"r": "R", "bps": "bps"}
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -125,6 +127,7 @@ def _print_history(life: AuditedLife) -> None:
     from retro.periods import week_name
     from retro.present.page.blocks import Cell, Column
     from retro.present.page.labels import verdict_tone
+    from retro.safe import plain_text
 
     columns = [
         Column("Week", right=False),
@@ -138,7 +141,8 @@ def _print_history(life: AuditedLife) -> None:
     for row, weeks in zip(life.rows, life.weeks, strict=True):
         if not weeks:
             continue
-        call.out(f"{row.heuristic_id} ({row.role}), marked money in {_UNITS[row.threshold_unit]}")
+        call.out(plain_text(f"{row.heuristic_id} ({row.role}), marked money{_UNITS[row.threshold_unit]}"))
+        _print_odds(weeks)
         cells = [
             [
                 Cell(week_name(week.week)),
@@ -154,8 +158,27 @@ def _print_history(life: AuditedLife) -> None:
         print_table(columns, cells)
 
 
+def _print_odds(weeks: Sequence[WeekLook]) -> None:
+    """Both bets as lines of signs, with what they are now."""
+    from retro.figures import count, odds
+    from retro.present.text.drawings import LEVELS_OF_ODDS, odds_line
+
+    bets = [(week.e_against, week.e_for) for week in weeks]
+    paths = [
+        (against, in_favour) for against, in_favour in bets if against is not None and in_favour is not None
+    ]
+    if not paths:
+        return
+    for side, values in zip(("against it", "for it"), zip(*paths, strict=True), strict=True):
+        signs, step = odds_line(values, 52)
+        call.out(f"  {side:<10} {signs}  {odds(values[-1])}")
+    call.out(f"  {LEVELS_OF_ODDS}; {count(step, 'week')} a sign")
+
+
 def _print_ripening(rows: Sequence[Ripeness]) -> None:
-    from retro.figures import DASH, count
+    from datetime import date
+
+    from retro.figures import DASH, count, month_text
     from retro.present.page.blocks import Cell, Column
 
     columns = [
@@ -164,8 +187,7 @@ def _print_ripening(rows: Sequence[Ripeness]) -> None:
         Column("Weeks bet on"),
         Column("Weeks to go"),
         Column("About", right=False),
-        Column("Why not", right=False, spare=1),
-        Column("Stopped working", right=False, spare=2),
+        Column("Stopped working", right=False),
     ]
     cells = []
     for row in rows:
@@ -173,23 +195,37 @@ def _print_ripening(rows: Sequence[Ripeness]) -> None:
         alarm = "no" if stopped is not None else DASH
         if stopped is not None and stopped["alarm"]:
             alarm = f"since {stopped['since']}"
-        weeks = DASH if row.weeks_to_verdict is None else f"{row.weeks_to_verdict:,}"
         cells.append(
             [
                 Cell(row.heuristic, "strong"),
                 Cell(row.role),
                 Cell(f"{row.bets:,}"),
-                Cell(weeks),
-                Cell(row.date or DASH),
-                Cell(row.reasons.get("weeks_to_verdict", "")),
+                Cell(DASH if row.weeks_to_verdict is None else f"{row.weeks_to_verdict:,}"),
+                Cell(DASH if row.date is None else month_text(date.fromisoformat(row.date))),
                 Cell(alarm),
             ]
         )
-    print_table(
-        columns,
-        cells,
-        f"Weeks to go: until 10 to 1, were its average just the threshold. {count(len(rows), 'row')}.",
-    )
+    note = f"Weeks to go: until 10 to 1, were its average just the threshold. {count(len(rows), 'row')}."
+    print_table(columns, cells, note)
+    _print_unripe(rows)
+
+
+def _print_unripe(rows: Sequence[Ripeness]) -> None:
+    """Why rows have no date, those of one reason together, and what would shorten the wait."""
+    from retro.figures import DASH
+    from retro.present.widths import wrap
+    from retro.safe import plain_text
+
+    names: dict[str, list[str]] = {}
+    for row in rows:
+        if row.weeks_to_verdict is None:
+            why = row.reasons.get("weeks_to_verdict", "not known")
+            names.setdefault(why, []).append(f"{row.heuristic} ({row.role})")
+    for why, cited in names.items():
+        for i, text in enumerate(wrap(plain_text(f"{why}: {', '.join(cited)}"), 76)):
+            call.out(f"    {text}" if i else f"  {DASH} {text}")
+    if names:
+        call.out("  Citing a rule more often shortens its wait; judging in R may, too.")
 
 
 def _verdict(kind: str) -> str:
@@ -200,7 +236,7 @@ def _verdict(kind: str) -> str:
 
 
 def _print_audit(rows: Sequence[HeuristicReport], currency: str) -> None:
-    from retro.figures import DASH, interval, money_of, odds, percent
+    from retro.figures import DASH, interval, money_of, percent
     from retro.present.page.blocks import Cell, Column
     from retro.present.page.labels import verdict_tone
 
@@ -211,9 +247,8 @@ def _print_audit(rows: Sequence[HeuristicReport], currency: str) -> None:
         Column("Verdict", right=False),
         Column("n"),
         Column(f"Average {currency}"),
-        Column("Won", spare=1),
-        Column("95 %", right=False),
-        Column("Odds", spare=2),
+        Column("Won", spare=2),
+        Column(f"95 % at every look{_shown_unit(rows)}", right=False, spare=1),
         Column("Evidence", right=False),
     ]
     cells = [
@@ -225,13 +260,27 @@ def _print_audit(rows: Sequence[HeuristicReport], currency: str) -> None:
             Cell(money.signed(row.avg_pnl_per_citation)),
             Cell(percent(row.win_rate)),
             Cell(DASH if row.interval is None else interval(*row.interval)),
-            Cell(odds(row.e)),
-            Cell(DASH if row.recommendation.kind == "insufficient_data" else row.evidence),
+            Cell(_evidence(row)),
         ]
         for row in rows
     ]
     print_table(
         columns,
         cells,
-        "Verdict: what the thresholds say; evidence: how sure that is. An exit's average is loss avoided, or gain missed.",
+        "Verdict: what the thresholds say; evidence: how sure that is, in odds that hold at every look."
+        " An exit's average is loss avoided, or gain missed.",
     )
+
+
+def _shown_unit(rows: Sequence[HeuristicReport]) -> str:
+    """What the intervals count in, where that is not the money of the averages."""
+    return next((f" {_SHORT_UNITS[row.threshold_unit]}" for row in rows if row.threshold_unit != "usd"), "")
+
+
+def _evidence(row: HeuristicReport) -> str:
+    """The grade with its odds: supported (61 to 1); the odds alone where there is no verdict that it could carry."""
+    from retro.figures import DASH, odds
+
+    if row.recommendation.kind == "insufficient_data":
+        return DASH if row.e is None else f"({odds(row.e)})"
+    return row.evidence if row.e is None else f"{row.evidence} ({odds(row.e)})"
