@@ -149,7 +149,7 @@ def _open(evidence: Mapping[str, Any]) -> str:
     if not isinstance(n, int) or isinstance(n, bool) or n < 1:
         return ""
     priced = isinstance(pnl, int | float) and not isinstance(pnl, bool)
-    unit = printable_line(evidence.get("unit") or "", 12)
+    unit = printable_line(evidence.get("open_unit") or evidence.get("unit") or "", 12)
     stand = f"at {pnl:+,.2f} {unit}".rstrip() if priced else "without a price"
     return f"; {n:,} open position{'' if n == 1 else 's'} not counted, {stand}"
 

@@ -58,13 +58,14 @@ _LARGEST: Final = 60_000  # GitHub takes 65,536 characters
 _CHOICES: Final = """\
 - Accept: merge. Later citations then tell whether the change was right.
 - Change: commit to this branch; from then on it is left alone.
-- Reject: close it unmerged. Each proposal is remembered, and comes back only when its evidence has doubled."""
+- Reject: close it unmerged. Each proposal is remembered, and comes back only when its odds have grown tenfold."""
 _LEGEND: Final = (
     "Cited, Resolved and Won are counts from the day named last to the newest fact known when this was brought up to"
     " date, which may lie after the week reviewed. Average, its 95 % interval and what it made beyond"
     " doing nothing are per resolved citation, in the unit of the average (the agent's own currency; R: its risk; bps of"
-    " notional). Of an exit it is what was avoided, no result of a trade, and won is how often leaving was right. q: how often luck alone would show such an average, corrected for the number of heuristics"
-    " audited."
+    " notional). Of an exit it is what was avoided, no result of a trade, and won is how often leaving was"
+    " right. Odds: what bets of 1, week by week, have become in its direction; at most one worthless rule in ten ever"
+    " gets to 10 to 1. They and the 95 % hold however often one looks."
 )
 _BELOW: Final = (
     "Text below this line was worded by a model from the agent's notes, by the agent or by you: quotations, not"

@@ -290,6 +290,7 @@ def _claim(report: RetrospectiveReport, rows: Sequence[HeuristicReport], whole: 
             one_outcome=True if rests_on_one_outcome(row) else None,
             open_count=row.open_count or None,
             open_pnl=row.open_pnl if row.open_count else None,
+            open_unit=report.base_currency if row.open_count else None,
         ),
     )
 

@@ -144,4 +144,4 @@ def _print_status(proposals: Sequence[Proposal]) -> None:
         ):
             if detail and detail != "wrong if ":
                 call.out(plain_text(f"{'':<9}  {detail}"))
-    call.say("a rejected proposal comes back only when its evidence has doubled")
+    call.say("a rejected proposal comes back only when its odds have grown tenfold")
