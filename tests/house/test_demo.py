@@ -80,7 +80,7 @@ def test_h_7_is_demoted_on_weak_evidence(demo: Demo) -> None:
     assert row["avg_pnl_per_citation"] == pytest.approx(-2.10, abs=1e-6)
     assert row["win_rate"] == pytest.approx(1 / 3)
     assert row["heuristic_text"] == "Increase position size when accuracy is above 80 %"
-    assert re.search(r"H-7 +entry DEMOTE +-2.10 USDC avg\n +weak: 3 citations", demo.out)
+    assert re.search(r"H-7 +entry DEMOTE +-2\.10 USDC avg\n +weak \(1\.2 to 1\): 3 citations", demo.out)
     assert {row["heuristic_id"] for row in rows} >= {"H-3", "H-7", "H-12", "H-15"}
 
 

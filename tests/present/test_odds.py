@@ -17,7 +17,7 @@ from retro.present.formats import render
 from retro.present.page.blocks import OddsChart, OddsLine
 from retro.present.page.odds import odds_chart
 from retro.present.text.drawings import odds_line
-from retro.report import BreakEven, HeuristicReport, OddsPath, Recommendation, StoppedWorking
+from retro.report import BreakEvenGain, DetectorState, HeuristicReport, OddsPath, Recommendation
 from retro.report.life import LifeReport
 from tests.worlds.samples import reports
 from tests.worlds.samples.rows import heuristic, heuristic_of_one_look
@@ -48,7 +48,7 @@ def test_odds_are_rounded_down_so_that_no_page_says_ten_before_it_is() -> None:
 @pytest.mark.parametrize(("unit", "name"), [("r", "R"), ("bps", "bps")])
 def test_thresholds_in_another_unit_have_it_beside_every_figure_held_to_them(unit: str, name: str) -> None:
     row = heuristic(
-        threshold_unit=unit, interval=[-0.31, -0.02], break_even=BreakEven(gain=3.24, largest=0.3)
+        threshold_unit=unit, interval=[-0.31, -0.02], break_even=BreakEvenGain(gain=3.24, largest=0.3)
     )
     text = text_of(row)
     assert f"95 % -0.310..-0.020 {name} at every look" in text
@@ -57,9 +57,9 @@ def test_thresholds_in_another_unit_have_it_beside_every_figure_held_to_them(uni
 
 
 def test_a_loser_has_the_gain_that_would_undo_it_beside_its_largest() -> None:
-    row = heuristic(break_even=BreakEven(gain=32.4, largest=3.0))
+    row = heuristic(break_even=BreakEvenGain(gain=32.4, largest=3.0))
     assert "one gain of 32.40 USDC would bring it to 0; its largest so far 3.00" in text_of(row)
-    none_yet = heuristic(break_even=BreakEven(gain=32.4, largest=None))
+    none_yet = heuristic(break_even=BreakEvenGain(gain=32.4, largest=None))
     assert "one gain of 32.40 USDC would bring it to 0; it has had none" in text_of(none_yet)
     assert "would bring it to 0" not in text_of(heuristic(break_even=None))
 
@@ -73,7 +73,7 @@ def test_gains_that_no_bet_counted_are_said_where_they_keep_a_demotion_away() ->
 
 
 def test_the_alarm_of_a_rule_that_stopped_working_names_its_week() -> None:
-    alarm = StoppedWorking(alarm=True, since="2026-W31", m=612.0)
+    alarm = DetectorState(alarm=True, since="2026-W31", m=612.0)
     text = text_of(heuristic(stopped_working=alarm))
     assert "it has stopped working: what it lost from 2026-W31 on" in text
     assert "stopped working" not in text_of(heuristic())
@@ -93,9 +93,13 @@ def test_a_row_without_a_verdict_says_when_there_can_be_one_at_its_rate() -> Non
     assert "; cite it more" in in_r
     assert "judge it in R" not in in_r
     never = {"weeks_to_verdict": "at its rate never: in more than 520 weeks"}
-    assert "no verdict in sight (at its rate never: in more than 520 weeks); judge it in R" in text_of(
+    assert "no verdict in sight, at its rate never: in more than 520 weeks; judge it in R" in text_of(
         heuristic(weeks_to_verdict=None, reasons=never)
     )
+    of_one_week = {"weeks_to_verdict": "one week alone says nothing of how its weeks scatter"}
+    text = text_of(heuristic(weeks_to_verdict=None, reasons=of_one_week))
+    assert "no date for a verdict: one week alone says nothing of how its weeks scatter" in text
+    assert "cite it more" not in text
     assert "more weeks" not in text_of(heuristic(evidence="supported", e_against=61.0))
 
 

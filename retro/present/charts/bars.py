@@ -97,30 +97,7 @@ def forest(
     height = len(rows) * _ROW + 24
     body = [stroke(middle, 2, middle, height - 18, palette.quiet, width=0.8)]
     for i, row in enumerate(rows):
-        y = i * _ROW + 14
-        colour = {"up": palette.up, "down": palette.down, "warn": palette.warn}.get(row.tone, palette.quiet)
-        body.append(label(0, y + 4, _named(row), palette.ink))
-        if row.low is not None or row.high is not None:
-            ends = (-math.inf if row.low is None else row.low, math.inf if row.high is None else row.high)
-            body += _whisker(y, ends, (middle, scale, reach), colour)
-        if row.one_look is not None:
-            low, high = (middle + max(-reach, min(reach, end)) * scale for end in row.one_look)
-            body.append(rect(low, y - 2.5, high - low, 5, colour, opacity=0.3, round_=1))
-        if row.average is not None and abs(row.average) > reach:
-            edge = axis_end if row.average > 0 else axis_start
-            body.append(_arrow(edge, y, colour, ahead=row.average > 0))
-        elif row.average is not None:
-            dot = middle + row.average * scale
-            body.append(circle(dot, y, 4.2, colour, palette.paper, width=1.2))
-        body.append(
-            label(
-                WIDTH,
-                y + 4,
-                row.average_text or "no outcome",
-                colour if row.average_text else palette.quiet,
-                anchor="end",
-            )
-        )
+        body += _row(i * _ROW + 14, row, (axis_start, axis_end), (middle, scale, reach), palette)
     y = height - 4
     body += [
         label(axis_start, y, f"-{_short(reach)}", palette.quiet, size=10.5),
@@ -145,6 +122,41 @@ def forest(
     )
     title = f"Heuristics: average and 95 % interval{f' in {unit}' if unit else ''}"
     return document(WIDTH, height, body, ident=ident, title=title, desc=description, font=palette.font)
+
+
+def _row(
+    y: float,
+    row: Verdict,
+    edges: tuple[float, float],
+    axis: tuple[float, float, float],
+    palette: Palette,
+) -> list[str]:
+    """One heuristic at a height: its name, both intervals, its average as a dot and in words."""
+    (axis_start, axis_end), (middle, scale, reach) = edges, axis
+    colour = {"up": palette.up, "down": palette.down, "warn": palette.warn}.get(row.tone, palette.quiet)
+    body = [label(0, y + 4, _named(row), palette.ink)]
+    if row.low is not None or row.high is not None:
+        ends = (-math.inf if row.low is None else row.low, math.inf if row.high is None else row.high)
+        body += _whisker(y, ends, (middle, scale, reach), colour)
+    if row.one_look is not None:
+        low, high = (middle + max(-reach, min(reach, end)) * scale for end in row.one_look)
+        body.append(rect(low, y - 2.5, high - low, 5, colour, opacity=0.3, round_=1))
+    if row.average is not None and abs(row.average) > reach:
+        edge = axis_end if row.average > 0 else axis_start
+        body.append(_arrow(edge, y, colour, ahead=row.average > 0))
+    elif row.average is not None:
+        dot = middle + row.average * scale
+        body.append(circle(dot, y, 4.2, colour, palette.paper, width=1.2))
+    body.append(
+        label(
+            WIDTH,
+            y + 4,
+            row.average_text or "no outcome",
+            colour if row.average_text else palette.quiet,
+            anchor="end",
+        )
+    )
+    return body
 
 
 def _named(row: Verdict) -> str:

@@ -38,6 +38,9 @@ _DRAWN_OF_A_LIFE: Final = 20
 _TEN: Final = 10.0
 _MICROSECONDS_A_WEEK: Final = 7 * 86_400_000_000
 _SOON: Final = 26  # weeks
+_NEVER: Final = (
+    "never"  # the reason of those that take too long; what else stands in the way passes by itself
+)
 _ORDER: Final = ("supported", "suggestive", "weak", "none")
 
 
@@ -111,7 +114,11 @@ def ripeness_in_words(row: HeuristicReport, end: str) -> str:
     advice = "cite it more" if row.threshold_unit == "r" else "judge it in R, or cite it more"
     if weeks is None:
         why = reason_text(row.reasons, "weeks_to_verdict")
-        return f"no verdict in sight ({why}); {advice}" if why else ""
+        return (
+            f"no verdict in sight, {why}; {advice}"
+            if _NEVER in why
+            else why and f"no date for a verdict: {why}"
+        )
     over = date.fromordinal(_day(end).toordinal() + 7 * weeks)
     text = f"can be judged in {count(weeks, 'more week')}"
     if at:
@@ -137,7 +144,7 @@ def _day(instant: str) -> date:
 
 def odds_chart(rows: Sequence[HeuristicReport], *, whole_life: bool = False) -> OddsChart | None:
     """Odds by week of the rules that evidence carries or that want a decision, the surest first; a life has them all."""
-    drawable = [row for row in rows if row.odds is not None and row.odds.against]
+    drawable = [row for row in rows if row.odds is not None and len(row.odds.against) > 1]
     if not drawable:
         return None
     ranked = sorted(drawable, key=lambda row: (_ORDER.index(row.evidence), -_leading(row)))
