@@ -102,7 +102,7 @@ def test_a_rule_says_what_it_keeps_open() -> None:
         "- **H_002** Decisions that cite H-1 gain: keep (n 7 in its last review); evidence supported, n 20, noisy,"
         " 95 % +24.13..+27.63 USDC each; 5 open positions not counted, at -2,218.44 USDC"
     )
-    in_r = rule | {"evidence": rule["evidence"] | {"unit": "R", "open_unit": "USDC"}}  # type: ignore[operator]
+    in_r = rule | {"evidence": rule["evidence"] | {"unit": "R", "open_unit": "USDC"}}
     assert (
         brief([], [in_r], n=5)
         .split("\n")[4]
