@@ -26,7 +26,7 @@ _LEAST: Final = 0.1
 """Odds below 1 to 10 are drawn at the lower edge: how far a bet was lost says nothing more."""
 _LOWEST_TOP: Final = 30.0
 _MOST: Final = 1e6
-_NAME: Final = 30
+_NAME: Final = 26
 _DASH: Final = "4 3"
 
 

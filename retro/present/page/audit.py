@@ -118,8 +118,8 @@ def _drawn_unit(rows: Sequence[HeuristicReport]) -> str:
 
 
 def _shown(ranked: Sequence[HeuristicReport]) -> list[HeuristicReport]:
-    """The rows that their evidence carries, and the first few of those that it does not, in their order."""
-    weak = [row for row in ranked if not row.is_conclusive]
+    """The rows that their evidence carries or that stopped working, and the first few of the weak ones, in their order."""
+    weak = [row for row in ranked if not row.is_conclusive and not stopped_in_words(row)]
     return [row for row in ranked if row not in weak[_WEAK:]][:_SHOWN]
 
 
