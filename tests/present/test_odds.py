@@ -9,9 +9,12 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from retro.figures import MoneyStyle
 from retro.narrate.plain import words
+from retro.present.charts.bars import WIDTH
 from retro.present.charts.odds import odds_by_week
 from retro.present.formats import render
 from retro.present.page.blocks import OddsChart, OddsLine
@@ -23,6 +26,7 @@ from tests.worlds.samples import reports
 from tests.worlds.samples.rows import heuristic, heuristic_of_one_look
 
 USDC = MoneyStyle("USDC")
+DEMOTE = Recommendation(kind="demote", reason="by hand")
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -178,6 +182,26 @@ def test_the_scale_is_logarithmic_and_the_same_for_every_rule() -> None:
     second = points(odds_by_week(block, rows[1]))[-1]
     assert [x for x, _ in second] == [x for x, _ in against[1:]]  # it begins a week later
     assert second[1][1] == against[1][1]
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.lists(st.floats(1e-300, 1e300), min_size=2, max_size=104), min_size=1, max_size=5),
+    st.integers(60, 140),
+)
+def test_whatever_the_odds_every_drawing_keeps_its_room(paths: list[list[float]], width: int) -> None:
+    rows = [of_odds(f"H-{i}", path, recommendation=DEMOTE) for i, path in enumerate(paths)]
+    chart = odds_chart(rows, whole_life=True)
+    assert chart is not None
+    svg = odds_by_week(chart)
+    height = float(ET.fromstring(svg).get("height") or 0)  # noqa: S314  drawn by us
+    for x, y in (point for line in points(svg) for point in line):
+        assert 0 <= x <= WIDTH
+        assert 0 <= y <= height
+    assert svg == odds_by_week(chart)
+    text = render(reports.weekly(heuristic_performance=rows), "text", width=width)
+    assert max(map(len, text.splitlines())) <= width
+    assert not re.search(r"\b(?:nan|inf)\b", text + svg)
 
 
 def test_a_line_of_signs_is_as_wide_as_asked_and_ends_with_the_newest_week() -> None:
