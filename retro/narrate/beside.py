@@ -22,6 +22,9 @@ _ALTERED: Final = "a slot whose figure is altered"
 _DENIED: Final = "a slot whose sign the words deny"
 _ANOTHERS: Final = "a figure of another one than the sentence names"
 
+_BOUNDS: Final = re.compile(
+    r"\.\.| or (?:above|below)"
+)  # of an interval, whose signs stay where the figure's goes
 _NAMES: Final = frozenset({"name", "instrument", "venue", "strategy", "side", "role"})
 _WORDS: Final = _NAMES | {"evidence", "recommendation"}
 _WHOLE: Final = frozenset({"agent", "period", "horizon"})
@@ -109,7 +112,7 @@ def _is_other(name: str, before: str, after: str) -> bool:
 def _is_denied(before: str, text: str) -> bool:
     """Whether the words before a signed figure say the opposite; a loss that code can tell without its sign is none."""
     if is_loss(before):
-        return text.startswith("+") or (text.startswith("-") and ".." in text)
+        return text.startswith("+") or (text.startswith("-") and _BOUNDS.search(text) is not None)
     return text.startswith("-") and _GAIN.search(before) is not None
 
 

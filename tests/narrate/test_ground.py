@@ -12,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retro.narrate import plain
+from retro.narrate.beside import misused_slots
 from retro.narrate.ground import Objection
+from retro.narrate.slots import Slots
 from retro.narrate.subject import GroundedWords, Subject, check, report_subject
 from retro.store.database import open_store
 from tests.worlds.narrations import AGENT, GOOD, lived, with_text
@@ -48,8 +50,7 @@ def test_a_sound_answer_is_taken_and_code_fills_value_unit_and_interval(subject:
     grounded = check(subject, json.dumps(GOOD))
     assert isinstance(grounded, GroundedWords)
     assert grounded.fields["what_worked"] == (
-        "Trading gains came to 8.30 USDC. H-3 averaged +0.75 USDC (n = 6, 95 % interval -2.29..+3.79),"
-        " with weak evidence (n = 6)."
+        "Trading gains came to 8.30 USDC. H-3 averaged +0.75 USDC (n = 6), with no evidence yet (n = 6)."
     )
     assert grounded.positions["t-2"][0] == "It was entered at a high and left at -5.00 USDC."
     assert grounded.candidates == {"H-7": "Add size only once the fees of the entry are earned."}
@@ -78,6 +79,21 @@ def test_a_sound_answer_is_taken_and_code_fills_value_unit_and_interval(subject:
 )
 def test_plain_sentences_pass(subject: Subject, text: str) -> None:
     assert kinds(subject, with_text(text)) == set()
+
+
+@pytest.mark.parametrize(
+    ("bounds", "refused"),
+    [
+        ("", False),
+        (", 95 % interval -4.10..-0.50 at every look", True),
+        (", 95 % interval -0.50 or below", True),
+    ],
+)
+def test_a_loss_told_without_its_sign_has_no_interval_beside_it(bounds: str, refused: bool) -> None:
+    slots = Slots()
+    slots.put("h.H-7.avg", f"-2.30 USDC (n = 3{bounds})")
+    faults = [kind for kind, _ in misused_slots("It lost {h.H-7.avg}.", slots)]
+    assert faults == ["a slot whose sign the words deny"] * refused
 
 
 @pytest.mark.parametrize(
@@ -181,7 +197,6 @@ def test_plain_sentences_pass(subject: Subject, text: str) -> None:
         ("It made —{pnl.trading_gains}.", ALTERED),
         ("It gained {pnl.total}.", "a slot whose sign the words deny"),
         ("It lost {h.H-3.pnl}.", "a slot whose sign the words deny"),
-        ("It lost {h.H-7.avg}.", "a slot whose sign the words deny"),
         ("{h.H-3.name} averaged {h.H-7.avg}.", ANOTHERS),
         ("{h.H-3.name} has {h.H-7.evidence}.", ANOTHERS),
         ("{p.t-2.name} closed at {p.t-1.final_pnl}.", ANOTHERS),

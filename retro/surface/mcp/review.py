@@ -118,4 +118,5 @@ def _rule(row: HeuristicReport) -> dict[str, Any]:
         "e_against": row.e_against,
         "e_for": row.e_for,
         "interval": row.interval,
+        "threshold_unit": row.threshold_unit,
     }

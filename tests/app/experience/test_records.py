@@ -66,7 +66,10 @@ def judged(report: RetrospectiveReport, **row: Any) -> RetrospectiveReport:
     [performance] = report.heuristic_performance
     kind = row.pop("kind")
     recommendation = performance.recommendation.model_copy(update={"kind": kind})
-    changed = performance.model_copy(update={**row, "recommendation": recommendation})
+    average = sum(row["interval"]) / 2  # bets go the way of the average
+    changed = performance.model_copy(
+        update={"evidence_avg": average, **row, "recommendation": recommendation}
+    )
     return report.model_copy(update={"heuristic_performance": [changed]})
 
 
