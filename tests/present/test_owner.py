@@ -189,7 +189,7 @@ def test_an_interval_of_all_outcomes_says_since_when_beside_an_average_of_the_pe
     row = reports.heuristic("H-9", avg_pnl_per_citation=-20.0, **fields)
     document = reports.weekly(heuristic_performance=[row])
     for form in FORMATS:
-        assert "95 % -1.1..+16.1 since 3 Oct 2026, n 230" in words(document, form)
+        assert "95 % -1.1..+16.1 at every look since 3 Oct 2026, n 230" in words(document, form)
 
 
 def test_nothing_to_report_claims_no_marks_that_nobody_told() -> None:

@@ -111,7 +111,8 @@ def test_evidence_of_all_outcomes_against_the_verdict_of_a_week_is_told_as_such(
     text = render(words(reports.weekly(heuristic_performance=[row])), "text")
     flat = " ".join(text.split())
     assert (
-        "supported against it (61 to 1): 3 citations, 95 % -17.9..-1.7 at every look since 1 Nov 2026, n 127" in flat
+        "supported against it (61 to 1): 3 citations, 95 % -17.9..-1.7 at every look since 1 Nov 2026, n 127"
+        in flat
     )
     assert "keep it, by the thresholds; but the evidence of all 127 outcomes shows that it loses." in flat
     assert "the evidence supports it" not in flat
