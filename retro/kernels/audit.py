@@ -14,25 +14,13 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from retro.kernels.uncertainty import (
-    DaySums,
-    Floats,
-    MeanEstimate,
-    Spread,
-    benjamini_hochberg,
-    mean_estimate,
-)
-
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from retro.kernels.uncertainty import Floats
 
 Integers = NDArray[np.int64]
 Kind = Literal["keep", "demote", "investigate", "insufficient_data"]
 Grade = Literal["none", "weak", "suggestive", "supported"]
 
-GRADED_FROM = 3  # days with an outcome, below which there is no evidence at all
-SUPPORTED_FROM = 10
-FALSE_DISCOVERY_RATE = 0.10
 INSEPARABLE_ABOVE = 0.8
 EXACTLY = 1e-9  # an average this near a threshold is the threshold, rounded
 
@@ -58,15 +46,6 @@ class Credit:
     wins: Integers
     full: Floats
     shared: Floats
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """The estimate behind an average, its q-value within the family audited, and what that is worth in a word."""
-
-    estimate: MeanEstimate
-    q: float | None
-    grade: Grade
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,38 +105,6 @@ def credit(outcomes: ArrayLike, heuristic: ArrayLike, outcome: ArrayLike, heuris
         full=_sums(heuristic_index, value[outcome_index], heuristics),
         shared=_sums(heuristic_index, value[outcome_index] / set_size[outcome_index], heuristics),
     )
-
-
-def weigh(
-    samples: Sequence[DaySums], pooled: Spread | None = None, confidence: float = 0.95
-) -> list[Evidence]:
-    """Weigh the outcomes of each heuristic, one `DaySums` a row, as one family of tests; `pooled` is their role's spread.
-
-    Rows without a p (fewer than 2 days, or nothing but 0) have no q-value and do not enlarge the family.
-    """
-    estimates = [mean_estimate(sample, pooled, confidence) for sample in samples]
-    tested = [row for row, estimate in enumerate(estimates) if estimate.p is not None]
-    adjusted = benjamini_hochberg([estimates[row].p or 0.0 for row in tested]).tolist()
-    q_values = dict(zip(tested, adjusted, strict=True))
-    return [
-        Evidence(estimate, q_values.get(row), grade(estimate.days, estimate.interval, q_values.get(row)))
-        for row, estimate in enumerate(estimates)
-    ]
-
-
-def grade(days: int, interval: tuple[float, float] | None, q: float | None) -> Grade:
-    """Name what the evidence is worth; days with an outcome are what counts, not outcomes.
-
-    `none` below 3 days; `supported` from 10 days when q <= 0.10; `suggestive` when the interval excludes 0; else
-    `weak`.
-    """
-    if days < GRADED_FROM:
-        return "none"
-    if q is not None and q <= FALSE_DISCOVERY_RATE and days >= SUPPORTED_FROM:
-        return "supported"
-    if interval is not None and (interval[0] > 0 or interval[1] < 0):
-        return "suggestive"
-    return "weak"
 
 
 def largest_trade(outcomes: ArrayLike, thresholds: Thresholds | None = None) -> LargestTrade | None:

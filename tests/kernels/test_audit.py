@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retro.kernels import audit
-from retro.kernels.uncertainty import benjamini_hochberg, by_day, mean_estimate
+from retro.kernels.uncertainty import by_day, mean_estimate
 from tests.worlds.places import GOLDEN
 
 HEURISTICS = json.loads((GOLDEN / "heuristics.json").read_text())
@@ -30,10 +30,6 @@ KIND = {
 
 citations = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 8)), max_size=40)
 outcomes = st.lists(st.floats(-100, 100), min_size=9, max_size=9)
-
-
-def rng(seed: int = 7) -> np.random.Generator:
-    return np.random.default_rng(seed)
 
 
 def columns(pairs: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
@@ -67,73 +63,16 @@ def test_a_better_average_never_earns_a_worse_word(n: int, average: float, gain:
         assert ladder.index(after) >= ladder.index(before)
 
 
-# evidence
-
-
-def test_seed_heuristic_h7_is_demoted_on_weak_evidence() -> None:
+def test_seed_heuristic_h7_is_demoted_by_its_average() -> None:
     """-2.10 on average, one win of three, interval -11.26..+7.06: a policy choice, not a proof."""
     credit = audit.credit(H7, [0, 0, 0], [0, 1, 2], 1)
     average = credit.full[0] / credit.evaluated[0]
     assert average == pytest.approx(-2.10)
     assert credit.wins[0] / credit.evaluated[0] == pytest.approx(1 / 3)
     assert audit.recommend(int(credit.evaluated[0]), average) == "demote"
-    (evidence,) = audit.weigh([by_day(H7, [1, 2, 3])])
-    assert evidence.grade == "weak"
-    assert [round(x, 2) for x in evidence.estimate.interval] == [-11.26, 7.06]
-    assert evidence.q == evidence.estimate.p == pytest.approx(0.4278162800689622)
-
-
-@pytest.mark.parametrize(
-    ("days", "interval", "q", "expected"),
-    [
-        (0, None, None, "none"),
-        (2, (1.0, 2.0), 0.001, "none"),
-        (3, None, None, "weak"),
-        (3, (-1.0, 2.0), 0.5, "weak"),
-        (3, (0.0, 2.0), 0.5, "weak"),
-        (3, (0.1, 2.0), 0.001, "suggestive"),
-        (9, (-2.0, -0.1), 0.001, "suggestive"),
-        (10, (-2.0, -0.1), 0.11, "suggestive"),
-        (10, (-2.0, -0.1), 0.10, "supported"),
-        (10, (-1.0, 2.0), 0.11, "weak"),
-    ],
-)
-def test_evidence_is_named_by_days_interval_and_false_discovery_rate(
-    days: int, interval: tuple[float, float] | None, q: float | None, expected: str
-) -> None:
-    assert audit.grade(days, interval, q) == expected
-
-
-def test_thirty_trades_of_one_busy_week_are_not_thirty_observations() -> None:
-    """Thirty losses entered on five days are graded by the five days."""
-    losses = -1.5 - 0.1 * np.arange(30) / 30
-    (crowded,) = audit.weigh([by_day(losses, np.arange(30) % 5)])
-    (spread,) = audit.weigh([by_day(losses, np.arange(30))])
-    assert (crowded.estimate.days, crowded.estimate.method, crowded.grade) == (5, "t", "suggestive")
-    assert (spread.estimate.days, spread.estimate.method, spread.grade) == (30, "t", "supported")
-
-
-def test_heuristics_of_pure_luck_are_rarely_supported() -> None:
-    """Of 150 families of ten worthless heuristics about one in ten has a false discovery."""
-    source, discoveries = rng(4), 0
-    for _ in range(150):
-        rows = [mean_estimate(by_day(source.normal(size=12), np.arange(12))) for _ in range(10)]
-        q = benjamini_hochberg([row.p or 0.0 for row in rows])
-        grades = [audit.grade(r.days, r.interval, x) for r, x in zip(rows, q, strict=True)]
-        discoveries += "supported" in grades
-    assert 5 <= discoveries <= 27
-
-
-def test_rows_without_a_p_do_not_make_the_others_weaker() -> None:
-    real = by_day([1.0, 1.2, 0.7, 1.4], [1, 2, 3, 4])
-    alone = audit.weigh([real])[0]
-    accompanied = audit.weigh([by_day([5.0], [1]), real, by_day([0.0] * 4, [1, 2, 3, 4])])
-    assert [row.q for row in accompanied] == [None, alone.q, None]
-    assert [row.grade for row in accompanied] == ["none", "suggestive", "weak"]
-
-
-def test_weighing_takes_nothing_for_nothing() -> None:
-    assert audit.weigh([]) == []
+    estimate = mean_estimate(by_day(H7, [1, 2, 3]))
+    assert [round(x, 2) for x in estimate.interval or ()] == [-11.26, 7.06]
+    assert estimate.p == pytest.approx(0.4278162800689622)
 
 
 # credit
