@@ -96,7 +96,7 @@ def test_the_prompt_is_a_brief_of_rules_lessons_drawdown_and_what_is_open(fleet:
     assert re.search(r"\(25 closed trades, noisy\)", text)
     rules = re.search(r"### Rules Under Audit\n\n(- .*)\n", text)
     assert rules
-    assert re.search(r"H-1.*: \w+ \(n \d+ in its last review\); evidence \w+, n \d+, noisy, 95 % ", rules[1])
+    assert re.search(r"H-1.*: \w+ \(n \d+ in its last review\); evidence \w+, n \d+, noisy", rules[1])
     lessons = text.split("### Largest Lessons (one trade each: examples, no rate)\n\n")[1].split("\n\n")[0]
     assert len(lessons.split("\n")) == 3
     assert "worse than doing nothing" in lessons

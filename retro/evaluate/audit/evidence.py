@@ -118,6 +118,10 @@ def _bets(evidence: RuleEvidence | None, reasons: dict[str, str]) -> dict[str, A
     if ripening is not None and ripening.reason is not None:
         reasons["weeks_to_verdict"] = _UNRIPE[ripening.reason]
     gain, stopped = evidence.break_even, evidence.stopped_working
+    if gain is not None and gain.largest is None:
+        reasons["break_even.largest"] = "it has had no gain"
+    if stopped is not None and stopped.since is None:
+        reasons["stopped_working.since"] = "no alarm"
     return {
         "evidence": evidence.grade,
         "evidence_n": evidence.n,

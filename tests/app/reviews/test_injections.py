@@ -44,7 +44,7 @@ BOOK = """\
 ## Global
 
 - H-3 [0.55] Enter when fees have paid for the gas {status: active}
-- H-7 [0.62] Increase position size when accuracy is above 80 % {status: active}
+- H-7 [0.97] Increase position size when accuracy is above 80 % {status: active}
 """
 ROOM = 25
 """Reasons the agent gives in the week."""
