@@ -180,10 +180,11 @@ def history_from(
         RECORD,
     )  # fmt: skip
     columns = [
-        (index[c.heuristic], c.role == "exit", identity(c.position), c.day, week, c.told_at, c.held_at, change,
-            c.notional, c.risk)
+        (
+            index[c.heuristic], c.role == "exit", identity(c.position), c.day, c.week, c.told_at, c.held_at, c.change,
+            c.notional, c.risk,
+        )
         for c in weeks
-        for week, change in c.changes.items()
     ]  # fmt: skip
     return History(names, _ordered(records), _ordered(np.array(columns, WEEK)))
 

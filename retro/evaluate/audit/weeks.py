@@ -12,17 +12,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from retro.evaluate.audit.citations import AuditRules, CreditItem, Role
-    from retro.evaluate.position.levels import WeeklyMoney
+    from retro.evaluate.position.levels import WeekLevels, WeeklyMoney
     from retro.evaluate.position.summary import PositionSummary
 
 __all__ = ["WeekCredit", "week_credits"]
 
 
 class WeekCredit(NamedTuple):
-    """What the weeks of one position changed for a heuristic cited for it in one role.
+    """What one week of a position changed for a heuristic cited for it in one role, in base currency.
 
-    `changes` by the number of the week, in base currency; `told_at` is when it was first cited, `held_at` the entry (of an exit: when it left), `day` the entry's.
-    `notional` and `risk` are NaN where the position does not know them.
+    `told_at` is when it was first cited, `held_at` since when the position counts for it: its entry (of an exit: when it
+    left), or the citation if that came later; `day` the entry's. `notional`, as far as it was put in by then, and `risk`
+    are NaN where the position does not know them.
     """
 
     heuristic: str
@@ -31,7 +32,8 @@ class WeekCredit(NamedTuple):
     day: int
     told_at: int
     held_at: int
-    changes: Mapping[int, float]
+    week: int
+    change: float
     notional: float
     risk: float
 
@@ -41,21 +43,33 @@ def week_credits(
 ) -> Iterator[WeekCredit]:
     """Credit the weeks of one position to what its decisions cite, as `items_of` credits its outcomes."""
     items = every_item(row, rules, claims)
-    entry, exit_item = items[0], items[-1]
+    entry, leaving = items[0], items[-1]
+    credited: list[tuple[CreditItem, str, WeekLevels | None]] = [
+        (entry, heuristic, money.entry) for heuristic in entry.cites
+    ]
+    for cites, levels in money.increases:
+        own = (heuristic for heuristic in resolve(cites, claims) if heuristic not in entry.cites)
+        credited += [(entry, heuristic, levels) for heuristic in own]
+    credited += [(leaving, heuristic, money.exit) for heuristic in leaving.cites]
+    for item, heuristic, known in credited:
+        if known is not None:
+            yield from _credits(row, item, heuristic, item.cited_at(heuristic, claims), known)
 
-    def credit(item: CreditItem, heuristic: str, changes: Mapping[int, float]) -> WeekCredit:
-        told_at = item.cited_at(heuristic, claims)
-        notional, risk = item.notional or nan, item.risk or nan
-        held_at = row.opened_at if item.role == "entry" or row.closed_at is None else row.closed_at
-        return WeekCredit(
-            heuristic, item.role, item.position, item.day, told_at, held_at, changes, notional, risk
+
+def _credits(
+    row: PositionSummary, item: CreditItem, heuristic: str, told_at: int, levels: WeekLevels
+) -> Iterator[WeekCredit]:
+    begins = row.opened_at if item.role == "entry" or row.closed_at is None else row.closed_at
+    for week, change in levels.changes(told_at).items():
+        yield WeekCredit(
+            heuristic,
+            item.role,
+            item.position,
+            item.day,
+            told_at,
+            max(begins, told_at),
+            week,
+            change,
+            item.notional * levels.size(week) if item.notional else nan,
+            item.risk or nan,
         )
-
-    for heuristic in entry.cites:
-        yield credit(entry, heuristic, money.entry)
-    for cites, changes in money.increases:
-        for heuristic in resolve(cites, claims):
-            if heuristic not in entry.cites:
-                yield credit(entry, heuristic, changes)
-    for heuristic in exit_item.cites:
-        yield credit(exit_item, heuristic, money.exit)

@@ -8,38 +8,67 @@ came after it: what has no price stands at its cost, and a price that is missing
 from __future__ import annotations
 
 from functools import partial
-from math import fsum
-from typing import TYPE_CHECKING, NamedTuple
+from math import fsum, inf
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from retro.evaluate.position.alternatives import inaction
 from retro.evaluate.position.foresight import foreseen
 from retro.evaluate.position.summary import avoided, exit_horizon, increases
-from retro.periods import week_of, week_start
+from retro.periods import HOUR, week_of, week_start
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from zoneinfo import ZoneInfo
 
     from retro.accounting.prices import Prices
     from retro.accounting.track import PositionHistory
     from retro.evaluate.position.summary import PositionSummary
 
-__all__ = ["WeeklyMoney", "weekly_money"]
+__all__ = ["WeekLevels", "WeeklyMoney", "weekly_money"]
+
+_ENTRY: Final = HOUR
+"""Fills so soon after the first belong to the entry: an order fills in parts."""
+
+
+class WeekLevels(NamedTuple):
+    """What something stood at when each week ended, from the week `first` on; 0 before it.
+
+    `bases` are the levels at later citations, with their week: whoever is cited then has no part in what came before.
+    `sizes` are the shares of all that was ever put in which were known when each week's bet was made.
+    """
+
+    first: int
+    ends: tuple[float, ...]
+    bases: dict[int, tuple[int, float]]
+    sizes: tuple[float, ...]
+
+    def changes(self, cited_at: int) -> dict[int, float]:
+        """What each week changed since a citation; weeks without a change are left out, but for the first."""
+        begin, before = self.bases.get(cited_at, (self.first, 0.0))
+        out: dict[int, float] = {}
+        for week, now in enumerate(self.ends[begin - self.first :], start=begin):
+            if now != before or week == begin:  # the first week says since when something was held
+                out[week] = now - before
+            before = now
+        return out
+
+    def size(self, week: int) -> float:
+        """The share of all that was ever put in which was known when a week's bet was made."""
+        return self.sizes[week - self.first]
 
 
 class WeeklyMoney(NamedTuple):
-    """What the weeks of one position changed, by the number of the week: as an entry, of its increases, as an exit.
+    """The weeks of one position, in base currency, gains above 0: as an entry, of its increases, as an exit.
 
-    `increases` has one for each of the position's increases that cite something, in their order. Base currency, gains
-    above 0. Weeks without a change are left out, but for the first.
+    `increases` has one for each of the position's increases that cite something, in their order. None: nothing is known.
     """
 
-    entry: dict[int, float]
-    increases: tuple[tuple[tuple[str, ...], dict[int, float]], ...]
-    exit: dict[int, float]
+    entry: WeekLevels | None
+    increases: tuple[tuple[tuple[str, ...], WeekLevels], ...]
+    exit: WeekLevels | None
 
 
-_NOTHING = WeeklyMoney({}, (), {})
+_NOTHING = WeeklyMoney(None, (), None)
 
 
 def weekly_money(
@@ -61,8 +90,6 @@ def weekly_money(
     until = max(known_until, _last_mark(track, prices)) if closed is None else closed
     weeks = range(week_of(track.opened_at, zone), week_of(until, zone) + 1)
 
-    changes = partial(_changes, track, zone)
-
     def standing(at: int) -> float:
         pnl = track.state(at, at, prices).pnl
         if not against_inaction:
@@ -70,38 +97,53 @@ def weekly_money(
         advantage = inaction(track, pnl, at, prices, {})
         return 0.0 if advantage is None else advantage
 
+    levels = partial(_levels, track, zone, weeks)
     outcome = row.vs_inaction if against_inaction else row.final_pnl
-    is_known = closed is None or outcome is not None
-    lots = [
-        (
-            part.cites,
-            changes(weeks, partial(_lots_at, track, part.tags, prices), part.pnl if closed else None),
-        )
-        for part in increases(track, foreseen(track))
-    ]
-    entry = changes(weeks, standing, outcome) if is_known else {}
+    cited = {decision.at for decision in row.decisions if track.opened_at < decision.at <= until}
+    lots = []
+    for part in increases(track, foreseen(track)):
+        opened = min(opening.at for opening in track.openings if opening.tag in part.tags)
+        level = partial(_lots_at, track, part.tags, prices)
+        lots.append((part.cites, levels(level, part.pnl if closed else None, (), opened)))
+    entry = (
+        levels(standing, outcome, cited, track.opened_at) if closed is None or outcome is not None else None
+    )
     return WeeklyMoney(entry, tuple(lots), _after_exit(track, row, prices, zone))
 
 
-def _changes(
+def _levels(
     track: PositionHistory,
     zone: ZoneInfo | None,
     weeks: range,
     level: Callable[[int], float],
     final: float | None,
-) -> dict[int, float]:
-    """What each week added to a level; `final` is what it ends at, in the last week (None: it goes on)."""
-    out: dict[int, float] = {}
-    before = 0.0
+    cited: Iterable[int],
+    since: int,
+) -> WeekLevels:
+    """Levels at the ends of weeks; `final` is what the last one ends at (None: it goes on), `cited` later citations.
+
+    From an impossible fill on nothing is gained any more, beyond what had been gained before it.
+    """
+    ends: list[float] = []
+    most = inf
     for week in weeks:
         end = week_start(week + 1, zone)
         now = final if final is not None and week == weeks[-1] else level(end)
         if track.flagged_at is not None and track.flagged_at < end:
-            now = min(now, 0.0)
-        if now != before or week == weeks[0]:  # the first week says since when something was held
-            out[week] = now - before
-        before = now
-    return out
+            most = max(ends[-1] if ends else 0.0, 0.0) if most == inf else most
+            now = min(now, most)
+        ends.append(now)
+    bases = {at: (week_of(at, zone), min(level(at), most)) for at in cited}
+    sizes = tuple(_share_in(track, max(week_start(week, zone), since + _ENTRY)) for week in weeks)
+    return WeekLevels(weeks[0], tuple(ends), bases, sizes)
+
+
+def _share_in(track: PositionHistory, until: int) -> float:
+    """The share of a position's opening fills, by cost, that came up to an instant; 1 where it has none."""
+    costs = [(opening.at, opening.quantity * opening.price) for opening in track.openings]
+    total = fsum(cost for _, cost in costs)
+    share = fsum(cost for at, cost in costs if at <= until) / total if total > 0 else 1.0
+    return share if share > 0 else 1.0
 
 
 def _last_mark(track: PositionHistory, prices: Prices) -> int:
@@ -126,19 +168,24 @@ def _lots_at(track: PositionHistory, tags: frozenset[int], prices: Prices, at: i
 
 def _after_exit(
     track: PositionHistory, row: PositionSummary, prices: Prices, zone: ZoneInfo | None
-) -> dict[int, float]:
-    """What the exit had avoided or missed by the end of each week up to its horizon, as far as marks go."""
+) -> WeekLevels | None:
+    """What has been avoided or missed since the exit, at the end of each week up to its horizon, as far as marks go."""
     horizon, closed = exit_horizon(track), track.closed_at
     if horizon is None or closed is None or not track.closings:
-        return {}
+        return None
     line = prices.line(track.position.instrument)
     if not len(line.t) or int(line.t[-1]) <= closed:
-        return {}
+        return None
+
+    base = avoided(
+        track, track.closings[-1].price
+    )  # of pieces that had left before: theirs is another exit's
 
     def level(at: int) -> float:
         i = line.index(min(at, horizon))
-        return 0.0 if i < 0 or int(line.t[i]) <= closed else avoided(track, float(line.price[i]))
+        return 0.0 if i < 0 or int(line.t[i]) <= closed else avoided(track, float(line.price[i])) - base
 
     last = min(horizon, int(line.t[-1]))
     weeks = range(week_of(closed, zone), week_of(last, zone) + 1)
-    return _changes(track, zone, weeks, level, row.exit_outcome)
+    final = None if row.exit_outcome is None else row.exit_outcome - base
+    return _levels(track, zone, weeks, level, final, (), closed)

@@ -97,3 +97,46 @@ def test_the_weeks_of_a_closed_position_add_up_to_its_outcome(life: Life) -> Non
     life.until(5 * WEEK)
     outcomes = [96 + 3 * i - (100 + i) for i in range(6)]
     assert fsum(weeks_of(life).values()) == approx(sum(outcomes))
+
+
+def test_a_hold_has_no_part_in_what_was_made_before_it(life: Life) -> None:
+    """Bought at 100; 110 when H-9 says hold, on the second Tuesday; 104 when the week ends, sold at 120."""
+    said_at = WEEK + DAY + 12
+    marks = {h: 100.0 + (10 if h > 30 else 0) for h in range(said_at + 1)}
+    life.market("ETH/USDC", {**marks, **dict.fromkeys(range(said_at + 1, 3 * WEEK), 104.0)})
+    life.trade("p", (10, 100), (2 * WEEK + 5, 120), cites=["H-1"])
+    life.tell(said_at, "decision", action="hold", position="p", cites=["H-9"])
+    life.until(3 * WEEK)
+    assert weeks_of(life) == {0: approx(10), 1: approx(-6), 2: approx(16)}
+    assert weeks_of(life, "H-9") == {1: approx(-6), 2: approx(16)}
+
+
+def test_an_exit_has_no_part_in_what_pieces_avoided_that_left_before(life: Life) -> None:
+    """Nine of ten sold at 100; the price falls; the last sold at 90, citing H-9, and nothing moves any more."""
+    life.market("ETH/USDC", {h: 100.0 if h < WEEK else 90.0 for h in range(5 * WEEK)})
+    life.open(10, "p")
+    life.fill(10, "p", "buy", 10, 100)
+    life.fill(50, "p", "sell", 9, 100)
+    life.fill(WEEK + 50, "p", "sell", 1, 90)
+    life.tell(WEEK + 50, "decision", action="exit", position="p", cites=["H-9"])
+    life.until(5 * WEEK)
+    assert not any(weeks_of(life, "H-9", "exit").values())
+
+
+def test_a_week_is_measured_by_what_was_in_when_it_began(life: Life) -> None:
+    """100 put in, -10 by Sunday: -1,000 basis points; 900 more on the tenth day measure the weeks after."""
+    life.market(
+        "ETH/USDC",
+        {h: 100.0 if h < 40 else 90.0 for h in range(WEEK)} | dict.fromkeys(range(WEEK, 3 * WEEK), 90.0),
+    )
+    life.open(10, "p")
+    life.tell(10, "decision", action="enter", position="p", cites=["H-1"])
+    life.fill(10, "p", "buy", 1, 100)
+    life.fill(10 * DAY, "p", "buy", 10, 90)
+    life.fill(2 * WEEK + 5, "p", "sell", 11, 95)
+    life.until(3 * WEEK)
+    with settled_book(life.store, life.name, settings_for()(agent_of(life.store, life.name))) as book:
+        history = book.history()
+    first, last = (row for row in history.weeks if history.names[row["name"]] == "H-1")
+    assert (first["change"], first["notional"]) == (approx(-10), approx(100))
+    assert (last["change"], last["notional"]) == (approx(55), approx(1000))
