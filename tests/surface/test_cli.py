@@ -264,7 +264,8 @@ def test_json_is_utf_8_whatever_the_locale(retro: Retro, tmp_path: Path) -> None
     assert "買い" in results[0].out
 
 
-def test_a_reader_that_has_seen_enough_ends_it_quietly(sample_db: Path) -> None:
+@pytest.mark.parametrize("buffering", ["", "1"])
+def test_a_reader_that_has_seen_enough_ends_it_quietly(sample_db: Path, buffering: str) -> None:
     done = subprocess.run(
         [
             "bash",
@@ -274,6 +275,7 @@ def test_a_reader_that_has_seen_enough_ends_it_quietly(sample_db: Path) -> None:
             str(sample_db),
         ],
         cwd=ROOT,
+        env={**os.environ, "PYTHONUNBUFFERED": buffering},
         capture_output=True,
         check=False,
     )

@@ -12,6 +12,8 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+import typer
+
 from retro.errors import RetroError, UnknownError, UsageError
 
 if TYPE_CHECKING:
@@ -156,8 +158,11 @@ def _standard_output() -> Iterator[TextIO]:
     try:
         yield sys.stdout
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader has seen enough
-        raise
+    except (
+        BrokenPipeError
+    ):  # the reader has seen enough; left to itself, the parser would call that a failure
+        drop_output()
+        raise typer.Exit from None
     except OSError as error:
         drop_output()
         raise RetroError(f"the result could not be printed: {error.strerror or error}") from error
