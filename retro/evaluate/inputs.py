@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from retro.accounting.books import DailyBooks
     from retro.accounting.prices import Prices
     from retro.accounting.track import PositionHistory
+    from retro.evaluate.audit.bets import Bets
     from retro.evaluate.audit.history import History
     from retro.evaluate.position.summary import PositionSummary
     from retro.model import Cost, Decision, Prediction, Resolution
@@ -57,6 +58,7 @@ class Inputs:
     watched: Prices
     rows: Sequence[PositionSummary]
     history: History
+    bets: Bets
     decisions: Sequence[Decision]
     costs: Sequence[Cost]
     predictions: Mapping[str, Prediction]

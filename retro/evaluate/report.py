@@ -223,11 +223,11 @@ def _audit(inputs: Inputs, positions: Sequence[PositionRetrospective]) -> list[H
     rows = audit_period(
         items,
         inputs.history,
+        inputs.bets,
         rules,
         period.start,
         period.end,
         inputs.seed,
-        known_until=inputs.known_until,
         stray=stray,
         standing=standing,
     )

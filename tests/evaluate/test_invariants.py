@@ -13,6 +13,7 @@ import pytest
 from retro.accounting.movements import Booking
 from retro.errors import InvariantError
 from retro.evaluate.audit.audit import _check_shared, audit_period
+from retro.evaluate.audit.bets import bets_of
 from retro.evaluate.audit.citations import AuditRules, CreditItem
 from retro.evaluate.audit.history import history_from
 from retro.evaluate.inputs import Options
@@ -82,7 +83,8 @@ def test_shared_credit_that_does_not_add_up_to_the_outcomes_is_refused() -> None
         for n, (cites, value) in enumerate([(("H-1", "H-2"), 9.0), (("H-2",), -4.0), ((), 50.0)])
     ]
     rules = AuditRules()
-    rows = audit_period(items, history_from([], rules), rules, T0, T0 + DAY, 7, known_until=T0 + DAY)
+    history = history_from([], rules)
+    rows = audit_period(items, history, bets_of(history, rules, T0 + DAY), rules, T0, T0 + DAY, 7)
     assert [row.shared_pnl for row in rows] == [4.5, 0.5]
     for wrong in (rows[:1], [*rows, rows[0]], [rows[0].model_copy(update={"shared_pnl": 9.0}), rows[1]]):
         with pytest.raises(InvariantError, match="shared_pnl adds up to the outcomes"):

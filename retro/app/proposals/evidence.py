@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from playbook import Playbook
     from retro.app.settlement.settings import AgentSettings
+    from retro.evaluate.audit.bets import Bets
     from retro.evaluate.audit.citations import AuditRules
     from retro.evaluate.audit.history import History
     from retro.report import HeuristicReport, RetrospectiveReport
@@ -56,7 +57,7 @@ class CitationEvidence(NamedTuple):
 
 
 def evidence_of_review(
-    report: RetrospectiveReport, settings: AgentSettings, outcomes: History, known_until: int
+    report: RetrospectiveReport, settings: AgentSettings, outcomes: History, bets: Bets
 ) -> CitationEvidence:
     """What a review's own audit says, and that of every heuristic the period itself says nothing of.
 
@@ -65,10 +66,10 @@ def evidence_of_review(
     rules, end = settings.options.rules, parse_instant(report.period_end)
     reported = report.heuristic_performance
     seed = report.provenance.seed
-    beyond = audit_standing(outcomes, rules, end, seed, known_until=known_until, without=reported)
+    beyond = audit_standing(outcomes, bets, rules, end, seed, without=reported)
     rows = audit_rows([*reported, *beyond], outcomes, rules, report.base_currency)
     rows = [replace(row, reviews=(report.id,)) for row in rows]
-    return CitationEvidence(rows, outcomes, rules, min(end, known_until))
+    return CitationEvidence(rows, outcomes, rules, bets.until)
 
 
 def evidence_of_life(

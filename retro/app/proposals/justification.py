@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from playbook import Amendment, AuditRow, Playbook
     from retro.app.proposals.evidence import CitationEvidence
     from retro.app.settlement.settings import AgentSettings
+    from retro.evaluate.audit.bets import Bets
     from retro.evaluate.audit.history import History
     from retro.report import RetrospectiveReport
     from retro.store.database import Store
@@ -76,7 +77,7 @@ def proposed_by(
     report: RetrospectiveReport,
     settings: AgentSettings,
     outcomes: History,
-    known_until: int,
+    bets: Bets,
 ) -> list[Amendment]:
     """What a review proposes; of the ledger it knows what was decided before it was made.
 
@@ -84,7 +85,7 @@ def proposed_by(
     """
     if not KINDS[report.horizon].proposes:
         return []
-    evidence = evidence_of_review(report, settings, outcomes, known_until)
+    evidence = evidence_of_review(report, settings, outcomes, bets)
     if settings.playbook is None:
         evidence = evidence._replace(rows=[row for row in evidence.rows if row.grade == "supported"])
     book = _book(settings)

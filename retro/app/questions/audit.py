@@ -11,7 +11,6 @@ from retro.app.questions.experience import MemoryQuestion
 from retro.app.settlement.audit import audit_life, citations_of_life
 from retro.app.settlement.settings import settings_of
 from retro.app.settlement.settle import settled_book
-from retro.evaluate.audit.bets import bets_of
 from retro.periods import day_of, parse_instant, week_name, week_of, week_start
 from retro.store.facts import agents
 
@@ -104,11 +103,10 @@ def audited(
         rows = audit_life(book, life, as_of=as_of)
     weeks: list[list[WeekLook]] = []
     if history:
-        bets = bets_of(life.history, life.rules, life.known_until)
         weeks = [
             []
             if row.evidence_since is None
-            else bets.looks(
+            else life.bets.looks(
                 (row.heuristic_id, row.role), parse_instant(row.evidence_since), life.rules.thresholds
             )
             for row in rows

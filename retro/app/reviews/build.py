@@ -27,6 +27,7 @@ from retro.app.settlement.audit import seed_of
 from retro.app.settlement.price_lines import MarkReach, load_marks
 from retro.app.settlement.tracks import Extent, load_tracks
 from retro.errors import UnknownError
+from retro.evaluate.audit.bets import bets_of
 from retro.evaluate.position.after_exit import funding_told, holding_terms
 from retro.evaluate.position.life import HoldingTerms, Lookahead
 from retro.evaluate.report import Inputs, build, retrospective_of
@@ -118,6 +119,7 @@ def inputs_of(book: SettledBook, window: Window, names: Iterable[str], *, at_mar
         watched=_watched(book, window, loaded, decisions),
         rows=remembrance.rows,
         history=remembrance.history,
+        bets=bets_of(remembrance.history, settings.options.rules, min(period.end, now)),
         discrepancies=positions.discrepancies(conn, name, min(period.end, now)),
         decisions=decisions,
         costs=[*costs, *(cost for cost in reviewing.costs if cost.at >= period.start)],
@@ -194,7 +196,7 @@ def review_period(
     alive = positions.positions(book.conn, book.name, opened_before=period.end, alive_at=window.start)
     inputs = inputs_of(book, window, [row.position for row in alive], at_marks=True)
     report = build(inputs)
-    proposed = proposed_by(book.conn, report, settings, inputs.history, now)
+    proposed = proposed_by(book.conn, report, settings, inputs.history, inputs.bets)
     return report.model_copy(update={"playbook_proposals": [to_json(amendment) for amendment in proposed]})
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from retro.app.settlement.tracks import Extent, load_tracks, money_of_weeks
 from retro.evaluate.audit.audit import audit_period
+from retro.evaluate.audit.bets import bets_of
 from retro.evaluate.audit.citations import items_of
 from retro.evaluate.audit.exits import with_results
 from retro.evaluate.audit.history import history_from, joined
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from retro.app.settlement.book import SettledBook
+    from retro.evaluate.audit.bets import Bets
     from retro.evaluate.audit.citations import AuditRules, CreditItem
     from retro.evaluate.audit.history import History
     from retro.evaluate.position.summary import PositionSummary
@@ -46,6 +48,7 @@ class LifeCitations:
     rows: Sequence[PositionSummary]
     items: Sequence[CreditItem]
     history: History
+    bets: Bets
 
 
 def citations_of_life(
@@ -65,7 +68,7 @@ def citations_of_life(
     else:
         history = book.history()
     items = [item for row in rows for item in items_of(row, rules, rules.claims)]
-    return LifeCitations(rules, known_until, rows, items, history)
+    return LifeCitations(rules, known_until, rows, items, history, bets_of(history, rules, known_until))
 
 
 def _replayed(
@@ -91,11 +94,11 @@ def audit_life(
     rows = audit_period(
         life.items,
         life.history,
+        life.bets,
         rules,
         period.start,
         end,
         seed_of(book.name, period),
-        known_until=life.known_until,
         stray=citations_of(decided, rules.claims),
         standing=_standing(book, still, life.known_until),
     )

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from retro.accounting.attribution import agree
-from retro.evaluate.audit.bets import bets_of
 from retro.evaluate.audit.evidence import RowFacts
 from retro.evaluate.audit.history import identity
 from retro.evaluate.audit.row import report_of
@@ -37,19 +36,20 @@ _ROLES: Final[tuple[Role, ...]] = ("entry", "exit")
 def audit_period(
     items: Sequence[CreditItem],
     history: History,
+    bets: Bets,
     rules: AuditRules,
     start: int,
     end: int,
     seed: int,
     *,
-    known_until: int,
     stray: Mapping[tuple[str, Role], set[str]] | None = None,
     standing: Mapping[str, float | None] | None = None,
 ) -> list[HeuristicReport]:
     """One row per heuristic and role with anything to say in [start, end); playbook rules never cited come too.
 
-    Evidence rests on the weeks that are complete at `end` and at `known_until`, whichever is earlier. `stray` are
-    decisions of the period, whatever became of them: they count as citations only. `standing` is the pnl so far, at the period's end, of positions that were open then (None: no price).
+    Evidence rests on `bets`, which are the history's over the weeks that are complete. `stray` are decisions of the
+    period, whatever became of them: they count as citations only. `standing` is the pnl so far, at the period's end, of
+    positions that were open then (None: no price).
     """
     table = tally(items, history, rules, start, end)
     tally_open(table, items, standing or {}, rules, end)
@@ -59,7 +59,6 @@ def audit_period(
     cited = {heuristic for heuristic, _ in keys}
     keys |= {(rule.id, "entry") for rule in rules.rules.values() if rule.watched and rule.id not in cited}
     within = [item for item in items if inside(item, start, end)]
-    bets = bets_of(history, rules, min(end, known_until))
     rows = _rows(table, keys, within, history, bets, rules, seed)
     _check_shared(rows, within)
     return rows
@@ -76,19 +75,17 @@ def _check_shared(rows: Iterable[HeuristicReport], within: Iterable[CreditItem])
 
 def audit_standing(
     history: History,
+    bets: Bets,
     rules: AuditRules,
     end: int,
     seed: int,
     *,
-    known_until: int,
     without: Iterable[HeuristicReport],
 ) -> list[HeuristicReport]:
     """Rows of everybody else with an outcome before `end`: what is known of those the period itself says nothing of."""
     table = tally((), history, rules, end, end)
     beyond = table.keys() - {(row.heuristic_id, row.role) for row in without}
-    if not beyond:
-        return []
-    return _rows(table, beyond, (), history, bets_of(history, rules, min(end, known_until)), rules, seed)
+    return _rows(table, beyond, (), history, bets, rules, seed) if beyond else []
 
 
 def _rows(

@@ -118,6 +118,11 @@ class Bets:
         """The last complete week, by its number."""
         return self.grid.first + len(self.grid.sums.T) - 1
 
+    @property
+    def until(self) -> int:
+        """The end of the last complete week, in microseconds."""
+        return week_start(self.last + 1, self.zone)
+
     @cached_property
     def grades(self) -> NDArray[np.int8]:
         """What is said of every row at the end of every week, (rows, weeks), as places in `betting.GRADES`."""
