@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import struct
+from typing import TypeVar
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -19,7 +20,7 @@ from retro.present.charts.odds import odds_by_week
 from retro.present.charts.svg import DARK, INLINE, LIGHT, Palette
 from retro.present.charts.trajectory import position_path
 from retro.present.page.audit import audit_section
-from retro.present.page.blocks import Bar, Days, OddsChart, Verdicts
+from retro.present.page.blocks import Bar, Days, OddsChart, Section, Verdicts
 from retro.present.page.labels import attribution_bars
 from retro.present.page.money import days_section
 from retro.present.scale import amount_ticks, time_ticks
@@ -29,34 +30,31 @@ from tests.worlds.samples import reports
 SVG = "{http://www.w3.org/2000/svg}"
 USDC = MoneyStyle("USDC")
 WEEK = reports.weekly()
+B = TypeVar("B")
 
 
 def parse(svg: str) -> ET.Element:
     return ET.fromstring(svg)  # noqa: S314  drawn by us
 
 
-def days_of(report: RetrospectiveReport = WEEK) -> Days:
-    section = days_section(report, USDC)
+def block_of(section: Section | None, place: int, kind: type[B]) -> B:
+    """A block of a section, of the kind that it must be."""
     assert section is not None
-    block = section.blocks[0]
-    assert isinstance(block, Days)
+    block = section.blocks[place]
+    assert isinstance(block, kind)
     return block
+
+
+def days_of(report: RetrospectiveReport = WEEK) -> Days:
+    return block_of(days_section(report, USDC), 0, Days)
 
 
 def verdicts_of(report: RetrospectiveReport = WEEK) -> Verdicts:
-    section = audit_section(report, USDC)
-    assert section is not None
-    block = section.blocks[0]
-    assert isinstance(block, Verdicts)
-    return block
+    return block_of(audit_section(report, USDC), 0, Verdicts)
 
 
 def odds_of(report: RetrospectiveReport = WEEK) -> OddsChart:
-    section = audit_section(report, USDC)
-    assert section is not None
-    block = section.blocks[1]
-    assert isinstance(block, OddsChart)
-    return block
+    return block_of(audit_section(report, USDC), 1, OddsChart)
 
 
 def charts(palette: Palette, report: RetrospectiveReport = WEEK) -> dict[str, str]:

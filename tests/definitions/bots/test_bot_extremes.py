@@ -80,25 +80,31 @@ def test_extremes_that_contradict_the_fills_or_are_none_say_nothing(
     assert FLAG not in p["flags"]
 
 
-def test_extremes_of_a_position_that_was_added_to_have_no_time_and_say_nothing(retro: Retro) -> None:
-    """At 110 it may have held one unit or three."""
-    orders = [
-        Order(True, 1.0, 100.0, D.format(5)),
-        Order(True, 2.0, 98.0, D.format(6)),
-        Order(False, 3.0, 104.0, D.format(7)),
-    ]
-    p = lived(retro, Trade(orders, row={"max_rate": 110.0, "min_rate": 97.0}))
-    assert figures(p) == (None, None, None, None)
-    assert FLAG not in p["flags"]
-
-
-def test_extremes_of_a_position_that_was_left_in_two_parts_say_nothing(retro: Retro) -> None:
-    """At 97 it may have held two units or one; that it never lost anything nobody knows either."""
-    orders = [
-        Order(True, 2.0, 100.0, D.format(5)),
-        Order(False, 1.0, 104.0, D.format(6)),
-        Order(False, 1.0, 104.0, D.format(7)),
-    ]
+@pytest.mark.parametrize(
+    "orders",
+    [
+        pytest.param(
+            [
+                Order(True, 1.0, 100.0, D.format(5)),
+                Order(True, 2.0, 98.0, D.format(6)),
+                Order(False, 3.0, 104.0, D.format(7)),
+            ],
+            id="added to: at 110 it may have held one unit or three",
+        ),
+        pytest.param(
+            [
+                Order(True, 2.0, 100.0, D.format(5)),
+                Order(False, 1.0, 104.0, D.format(6)),
+                Order(False, 1.0, 104.0, D.format(7)),
+            ],
+            id="left in two parts: at 97 it may have held two units or one",
+        ),
+    ],
+)
+def test_extremes_of_a_position_whose_size_changed_have_no_size_and_say_nothing(
+    retro: Retro, orders: list[Order]
+) -> None:
+    """That it never lost anything nobody knows either."""
     p = lived(retro, Trade(orders, row={"max_rate": 110.0, "min_rate": 97.0}))
     assert figures(p) == (None, None, None, None)
     assert FLAG not in p["flags"]
