@@ -23,9 +23,10 @@ from retro.evaluate.position.after_exit import funding_told, holding_terms
 from retro.evaluate.position.costs import NO_SLIPPAGE, costs
 from retro.evaluate.position.foresight import ENTRY_ACTIONS, EXIT_ACTIONS, cites_of
 from retro.evaluate.position.life import UNBOUNDED, HoldingTerms, Lookahead
-from retro.evaluate.position.retrospective import retrospect
+from retro.evaluate.position.retrospective import retrospect, with_path
 from retro.evaluate.predictions import accuracy, words_of
 from retro.kernels import effectiveness as kernel
+from retro.kinds import KINDS
 from retro.periods import format_instant
 from retro.report import (
     DataQuality,
@@ -40,6 +41,7 @@ from retro.report import (
     Risk,
     Unpriced,
 )
+from retro.report.extremes import DRAWN, movers
 from retro.report.form import finite_figures
 from retro.report.lines import COMPONENTS, IMPLAUSIBLE, SIGNS
 
@@ -88,7 +90,7 @@ def _lives(inputs: Inputs, tracks: Sequence[PositionHistory]) -> list[PositionRe
         use_highs_lows=options.use_highs_lows,
     )
     funding = funding_told(inputs.tracks.values())
-    return [
+    positions = [
         retrospective_of(
             track,
             inputs.prices,
@@ -106,6 +108,20 @@ def _lives(inputs: Inputs, tracks: Sequence[PositionHistory]) -> list[PositionRe
             ),
         )
         for track in tracks
+    ]
+    return positions if KINDS[period.horizon].scope == "life" else _drawn(positions, inputs, horizon)
+
+
+def _drawn(
+    positions: Sequence[PositionRetrospective], inputs: Inputs, horizon: Lookahead
+) -> list[PositionRetrospective]:
+    """The positions, with their paths those that the page of a period draws: of each other its own review has it."""
+    shown = {position.position_id for position in movers(positions)[:DRAWN]}
+    return [
+        with_path(position, inputs.tracks[position.position_id], horizon, inputs.prices)
+        if position.position_id in shown
+        else position
+        for position in positions
     ]
 
 

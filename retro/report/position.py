@@ -101,7 +101,8 @@ class PositionRetrospective(Document):
     flags: list[str]
     reasons: Reasons
     path: list[PathPoint] = Field(
-        default=[], description="thinned for drawing: first, last and extremes kept"
+        default=[],
+        description="thinned for drawing: first, last and extremes kept; in a period's review of those its page draws",
     )
 
     @property

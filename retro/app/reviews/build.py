@@ -30,6 +30,7 @@ from retro.errors import UnknownError
 from retro.evaluate.audit.bets import bets_of
 from retro.evaluate.position.after_exit import funding_told, holding_terms
 from retro.evaluate.position.life import HoldingTerms, Lookahead
+from retro.evaluate.position.retrospective import with_path
 from retro.evaluate.report import Inputs, build, retrospective_of
 from retro.model import Cost, Decision, Position
 from retro.periods import DAY, WEEK, period_at
@@ -211,16 +212,21 @@ def review_position(
     loaded = load_tracks(conn, name, book.settings, [position], Extent(now, now + 1, now))
     start = min(fact.at for fact in facts)
     prediction_set = load_predictions(conn, name, loaded.facts, start, now + 1)
-    return retrospective_of(
+    track, horizon = (
         loaded.tracks[position],
+        Lookahead(now + 1, now, after_until, options.offsets, options.use_highs_lows),
+    )
+    document = retrospective_of(
+        track,
         loaded.prices,
         options,
         agent=name,
-        horizon=Lookahead(now + 1, now, after_until, options.offsets, options.use_highs_lows),
+        horizon=horizon,
         predictions=prediction_set.predictions,
         outcomes=prediction_set.outcomes,
-        terms=_holding_terms(book, loaded.tracks[position], loaded.prices),
+        terms=_holding_terms(book, track, loaded.prices),
     )
+    return with_path(document, track, horizon, loaded.prices)
 
 
 def _holding_terms(book: SettledBook, track: PositionHistory, prices: Prices) -> HoldingTerms:

@@ -23,8 +23,8 @@ def numbers_of(book: SettledBook, review: Review, now: int) -> Document:
     """The figures of a review, its words still empty.
 
     A position is told as far as it can be judged at `now`: to its exit, then to exit + h, in the end with every mark
-    that its checkpoints ask for; between these instants the clock makes no difference. A loss is told by its day up to and with the action, read at once: no mark after it is waited for. A death gathers
-    the whole life; paths of positions, which nobody would look at by the thousand, are left out of it.
+    that its checkpoints ask for; between these instants the clock makes no difference. A loss is told by its day up to and
+    with the action, read at once: no mark after it is waited for.
     """
     kind = KINDS[review.kind]
     if kind.scope == "position":
@@ -36,11 +36,7 @@ def numbers_of(book: SettledBook, review: Review, now: int) -> Document:
     period = Period(
         cast("PeriodKind", review.kind), review.period_start, review.period_end, review.period_key
     )
-    report = review_period(book, period, ended=True)
-    if kind.scope == "life":
-        bare = [position.model_copy(update={"path": []}) for position in report.positions]
-        report = report.model_copy(update={"positions": bare})
-    return report.model_copy(update={"id": review.id})
+    return review_period(book, period, ended=True).model_copy(update={"id": review.id})
 
 
 def _after_until(review: Review, settings: AgentSettings, now: int) -> int | None:

@@ -16,7 +16,5 @@ __all__ = ["review_life"]
 
 
 def review_life(book: SettledBook, *, as_of: int | None = None) -> LifeReport:
-    """The report of the whole life up to K or `as_of`; paths of positions, which come by the thousand, are left out."""
-    report = review_period(book, whole_life(book.agent, book.settings, as_of), as_of=as_of)
-    bare = [position.model_copy(update={"path": []}) for position in report.positions]
-    return life_of(report.model_copy(update={"positions": bare}))
+    """The report of the whole life up to K or `as_of`."""
+    return life_of(review_period(book, whole_life(book.agent, book.settings, as_of), as_of=as_of))

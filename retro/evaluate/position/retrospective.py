@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from retro.evaluate.position.life import Lookahead
     from retro.kernels import regret as kernel
 
-__all__ = ["AgentWords", "Timing", "position_attribution", "retrospect", "timing"]
+__all__ = ["AgentWords", "Timing", "position_attribution", "retrospect", "timing", "with_path"]
 
 _NOT_A_POSITIONS: Final = {
     "unattributed": "equity is stated for the whole portfolio",
@@ -60,7 +60,10 @@ def retrospect(
     agent: str,
     terms: HoldingTerms,
 ) -> PositionRetrospective:
-    """One position's document; `period_pnl` None means the whole life is the period, `terms` are of keeping it."""
+    """One position's document, its path not drawn; `period_pnl` None: the whole life is the period.
+
+    `terms` are of keeping it.
+    """
     life = PositionPath(track, horizon, prices, terms)
     times, gross = life.inside()
     ending = hindsight(life, times, gross)
@@ -98,9 +101,20 @@ def retrospect(
         lesson=None,
         flags=flags,
         reasons=dict(sorted(life.reasons.items())),
-        path=drawn(life, times, gross),
     )
     return document if life.state.is_priced else _without_price(document)
+
+
+def with_path(
+    document: PositionRetrospective, track: PositionHistory, horizon: Lookahead, prices: Prices
+) -> PositionRetrospective:
+    """A position's document with its path, for who draws it: most of its bytes and of its time."""
+    life = PositionPath(track, horizon, prices)
+    return (
+        document.model_copy(update={"path": drawn(life, *life.inside())})
+        if life.state.is_priced
+        else document
+    )
 
 
 _NEEDS_A_PRICE: Final = (
@@ -117,7 +131,6 @@ def _without_price(document: PositionRetrospective) -> PositionRetrospective:
         update={
             **dict.fromkeys(_NEEDS_A_PRICE),
             "pnl_trajectory": points,
-            "path": [],
             "flags": [*document.flags, "unpriced"],
             "reasons": dict(sorted({**document.reasons, **why}.items())),
         }

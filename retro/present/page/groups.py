@@ -21,6 +21,7 @@ from retro.present.page.blocks import (
     tone_of,
 )
 from retro.present.page.labels import POSITION_KINDS
+from retro.report.extremes import DRAWN, movers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 __all__ = ["actions_section", "breakdown_section", "instrument_label", "positions_section"]
 
 _POSITIONS: Final = 20
-_CHARTS: Final = 12
 _GROUPS: Final = 8
 _GROUPINGS: Final = (
     ("by_instrument", "Instrument"),
@@ -61,7 +61,7 @@ def positions_section(report: RetrospectiveReport, money: MoneyStyle) -> Section
     believed = report.believed_positions
     if not report.positions:
         return None
-    by_size = sorted(believed, key=lambda p: (-abs(p.period_pnl or 0.0), p.position_id))
+    by_size = movers(report.positions)
     chosen = {p.position_id for p in by_size[:_POSITIONS]}
     listed = (
         [p for p in believed if p.position_id in chosen]
@@ -90,7 +90,7 @@ def positions_section(report: RetrospectiveReport, money: MoneyStyle) -> Section
         omitted=len(believed) - len(listed),
         note=note,
     )
-    drawn = [p for p in by_size[:_CHARTS] if len(p.path) > 2]
+    drawn = [p for p in by_size[:DRAWN] if len(p.path) > 2]
     charts = tuple(
         PathChart(p, money.currency, small=True, result=money.signed(p.final_pnl), tone=tone_of(p.final_pnl))
         for p in drawn

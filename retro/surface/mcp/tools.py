@@ -253,7 +253,7 @@ class Tools:
         self,
         id: Annotated[str, Field(description="as list_reviews gives it; ID@1 for a revision")],  # noqa: A002  as above
         detail: Detail = False,
-        paths: Annotated[bool, Field(description="with detail: also each position's path as drawn")] = False,
+        paths: Annotated[bool, Field(description="with detail: also the paths that its page draws")] = False,
     ) -> Document:
         """One review: figures, the positions and heuristics that matter most, words; with detail as it was written."""
         stored = reviews.stored(self.experience.store, id)

@@ -1,0 +1,67 @@
+"""Drawn paths: in a period's document those that its page draws, of every other position on demand."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from retro.present.formats import render
+from retro.report.extremes import movers
+from retro.store.database import Store
+from tests.worlds import lives
+
+MONDAY = 1_767_571_200_000  # 2026-01-05, milliseconds
+HOUR = 3_600_000
+WEDNESDAY = (MONDAY + 48 * HOUR) * 1000
+
+
+def traded(count: int) -> bytes:
+    """Positions p1, p2, ...: pn bought n units at 100 and sold at 101, held for three hours on a mark each half an hour."""
+    events = [{"type": "equity", "id": "e", "at": MONDAY - HOUR, "balances": {"USDC": 100_000}}]
+    for number in range(1, count + 1):
+        at, name = MONDAY + number * HOUR, f"p{number}"
+        told = {"position": name, "quantity": number}
+        events += [
+            {
+                "type": "position",
+                "id": name,
+                "at": at,
+                "position": name,
+                "kind": "spot",
+                "instrument": "X/USDC",
+            },
+            {"type": "fill", "id": f"{name}-in", "at": at, "side": "buy", "price": 100, **told},
+            {"type": "fill", "id": f"{name}-out", "at": at + 3 * HOUR, "side": "sell", "price": 101, **told},
+        ]
+    for half in range(-4, 2 * 24 * 3):
+        at = MONDAY + half * HOUR // 2 + 1
+        events.append(
+            {"type": "mark", "id": f"m{half}", "at": at, "instrument": "X/USDC", "price": 100 + half % 3}
+        )
+    return b"".join(json.dumps({"agent": "bot", **event}).encode() + b"\n" for event in events)
+
+
+@pytest.mark.parametrize("count", [5, 15])
+def test_a_period_has_the_paths_of_the_twelve_that_moved_most_and_each_position_its_own(
+    store: Store, count: int
+) -> None:
+    lives.live(store, traded(count))
+    report = lives.report(store, "bot", "weekly", at=WEDNESDAY)
+    largest = [f"p{number}" for number in range(count, 0, -1)]
+    assert [position.position_id for position in movers(report.positions)] == largest
+    assert {position.position_id for position in report.positions if position.path} == {*largest[:12]}
+    for position in report.positions:
+        alone = lives.position(store, "bot", position.position_id)
+        assert len(alone.path) > 2
+        assert position.path in ([], alone.path)
+        assert position.model_copy(update={"path": alone.path}) == alone
+    assert render(report, "html").count("<svg") >= min(count, 12)
+
+
+def test_the_bytes_of_a_period_grow_by_no_path_beyond_those_drawn(store: Store) -> None:
+    lives.live(store, traded(40))
+    positions = lives.report(store, "bot", "weekly", at=WEDNESDAY).positions
+    sizes = [len(position.model_dump_json()) for position in positions if not position.path]
+    assert len(sizes) == 28
+    assert max(sizes) < 4_000
