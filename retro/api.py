@@ -16,6 +16,7 @@ from retro.app.questions.episodes import ReflectionQuestion, reflect, remember
 from retro.app.questions.experience import Experience, MemoryQuestion
 from retro.config import Config, load
 from retro.errors import UsageError
+from retro.lists import Lists
 from retro.periods import DAY, parse_instant
 from retro.store.database import open_store
 
@@ -37,7 +38,7 @@ def open_mirror(url: str, config: Path | None = None) -> Mirror:
     return Mirror(open_store(url), Config() if config is None else load(config, {}))
 
 
-class Mirror:
+class Mirror(Lists):
     """An open database, with the questions an agent or its owner asks of it. A context manager; `close` ends it.
 
     `agent` may be left out while there is only one. Times are RFC 3339 text or aware datetimes; a read hides what was
@@ -47,11 +48,6 @@ class Mirror:
     def __init__(self, store: Store, config: Config | None = None) -> None:
         self.store = store
         self.experience = Experience(store, config or Config())
-
-    def reviews(self, agent: str | None = None) -> list[dict[str, Any]]:
-        """Every review that is owed or made, as `retro reviews --json` prints them."""
-        question = reviews.ReviewsQuestion(agent)
-        return [reviews.review_document(review) for review in reviews.reviews(self.store, question)]
 
     def review(self, id: str) -> dict[str, Any]:  # noqa: A002  the field's name
         """A stored review, as `retro show ID --format json` prints it; `ID@1` names a revision."""
@@ -368,7 +364,6 @@ class Mirror:
     def _question(self, agent: str | None, as_of: str | datetime | None) -> MemoryQuestion:
         return MemoryQuestion(agent=self._agent(agent), as_of=_instant(as_of))
 
-    list_reviews = reviews
     get_review = review
 
     def close(self) -> None:

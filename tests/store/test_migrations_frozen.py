@@ -38,6 +38,7 @@ RELEASED = {
     "retro/store/migrations/steps/0011_rulings.sql": "e644662c247a1057422345dcb175612ee5c1129745a030656376b727552430a8",
     "retro/store/migrations/steps/0012_weeks.sql": "d50cf8a86eb7a7ce227706d5aaaba0f514f2fbd6045c2d223e3f499e5bdc30a2",
     "retro/store/migrations/steps/0013_confidences.sql": "8ce0f62af06dd00631bc733fc1633775f7f225148695908d84d68003af720d74",
+    "retro/store/migrations/steps/0014_lists.sql": "515603fb3d48748d31c4f70c14788ef3e15eed9a252561175f2c73edfe486ead",
 }
 """Every step's file -> the SHA-256 of its bytes."""
 

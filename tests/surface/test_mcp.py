@@ -24,7 +24,7 @@ __all__ = ["retro"]
 
 TOOLS = {
     "remember_trade", "recall_memories", "get_behavioral_analysis", "get_agent_state", "create_trading_plan",
-    "check_active_plans", "get_strategy_performance", "get_trade_reflection", "list_reviews", "get_review",
+    "check_active_plans", "get_strategy_performance", "get_trade_reflection", "list_positions", "list_reviews", "get_review",
     "list_hypotheses", "experiment_history", "playbook_audit", "playbook_ripening",
 }  # fmt: skip
 WRITES = {"remember_trade", "create_trading_plan"}

@@ -80,6 +80,7 @@ def asked(tools: Tools) -> dict[str, list[dict[str, Any]]]:
         "get_trade_reflection": [
             tools.get_trade_reflection(hit["id"]) for hit in recalled["memories"] if hit["type"] == "episode"
         ],
+        "list_positions": [tools.list_positions()],
         "list_reviews": [listed, tools.list_reviews()],
         "get_review": [tools.get_review(review["id"]) for review in listed["reviews"][-8:]],
         "list_hypotheses": [tools.list_hypotheses()],
@@ -125,6 +126,18 @@ def test_the_cursor_leads_through_everything_once(tools: Tools) -> None:
     memories = walked("memories", lambda cursor: tools.recall_memories(context=TRENDING, k=50, cursor=cursor))
     whole = tools.recall_memories(context=TRENDING, k=50, detail=True)["memories"]
     assert memories == [hit["id"] for hit in whole]
+
+
+def test_positions_lead_from_one_answer_to_the_next(tools: Tools) -> None:
+    ids, answer = [], tools.list_positions()
+    while True:
+        ids += [item["position_id"] for item in answer["positions"]]
+        if "next" not in answer:
+            break
+        answer = tools.list_positions(after=answer["next"])
+    whole = tools.list_positions(limit=1000, detail=True)
+    assert ids == [item["position_id"] for item in whole["positions"]]
+    assert len(ids) == whole["total"]
 
 
 def test_detail_gives_the_review_as_it_was_written_and_paths_only_on_demand(tools: Tools) -> None:

@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from retro.app.proposals.files import read_playbook
 from retro.app.questions.document import documents_of
-from retro.app.questions.experience import MemoryQuestion
+from retro.app.questions.experience import MemoryQuestion, facts_and_settings
 from retro.app.settlement.audit import audit_life, citations_of_life
-from retro.app.settlement.settings import settings_of
 from retro.app.settlement.settle import settled_book
 from retro.periods import day_of, parse_instant, week_name, week_of, week_start
-from retro.store.facts import agents
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
@@ -73,7 +70,7 @@ class AuditQuestion(MemoryQuestion):
 
 def audit_document(experience: Experience, question: AuditQuestion) -> list[dict[str, Any]]:
     """The rows as `retro playbook audit --json` prints them, by the playbook that the configuration names."""
-    agent, settings = _settings(experience, question.agent)
+    agent, settings = facts_and_settings(experience, question.agent)
     life = audited(experience.store, agent, settings, as_of=question.as_of, history=question.history)
     if not question.history:
         return [row_document(row) for row in life.rows]
@@ -82,16 +79,8 @@ def audit_document(experience: Experience, question: AuditQuestion) -> list[dict
 
 def ripening_document(experience: Experience, question: MemoryQuestion) -> list[dict[str, Any]]:
     """What `retro playbook ripening --json` prints."""
-    agent, settings = _settings(experience, question.agent)
+    agent, settings = facts_and_settings(experience, question.agent)
     return documents_of(ripening(experience.store, agent, settings, as_of=question.as_of))
-
-
-def _settings(experience: Experience, name: str) -> tuple[Agent, AgentSettings]:
-    table = experience.config.agent.get(name)
-    book = None if table is None or table.playbook is None else read_playbook(table.playbook)
-    with experience.reading() as conn:
-        agent = agents.existing_agent(conn, name)
-    return agent, settings_of(experience.config, agent, book)
 
 
 def audited(

@@ -4,23 +4,43 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from retro.app.questions.bounds import number_of, part_of, rows_of
 from retro.app.reviews.messages import message_of
 from retro.store.jobs import outbox
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from retro.app.questions.bounds import ListBounds, ListPart
     from retro.app.questions.reviews import Stored
     from retro.config import Config
     from retro.deliver.channel import Message
     from retro.store.database import Store
-    from retro.store.jobs.outbox import Delivery
+    from retro.store.jobs.outbox import Delivery, Which
 
-__all__ = ["deliveries", "delivery_document", "message"]
+__all__ = ["count_deliveries", "deliveries", "delivery_document", "every_delivery", "message"]
 
 
-def deliveries(store: Store) -> list[Delivery]:
-    """Every message of the outbox, in the order they were written."""
+def deliveries(store: Store, bounds: ListBounds, which: Which = "all") -> ListPart[Delivery]:
+    """Messages of the outbox, in the order they were written; the cursor is a number.
+
+    `which`: "unsent": those that wait, are being sent or failed; "people": those to a person, not to a file.
+    """
+    after = number_of(bounds.after)
     with store.read() as conn:
-        return outbox.listed(conn)
+        rows = outbox.listed(conn, which=which, after=after, limit=bounds.with_one_more, newest=bounds.newest)
+    return part_of(rows, bounds, lambda letter: str(letter.key))
+
+
+def every_delivery(store: Store, bounds: ListBounds) -> Iterator[Delivery]:
+    """The same, all within the bounds, however many."""
+    return rows_of(lambda part: deliveries(store, part), bounds)
+
+
+def count_deliveries(store: Store) -> dict[tuple[str, str], int]:
+    """How many there are of each (channel, state)."""
+    with store.read() as conn:
+        return outbox.counts(conn)
 
 
 def delivery_document(delivery: Delivery) -> dict[str, Any]:

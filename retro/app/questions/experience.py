@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 from retro.app.experience.door import memory, translate_memory_errors
 from retro.app.experience.equity import marked_equity
 from retro.app.experience.settings import capital_of, memory_settings
+from retro.app.proposals.files import read_playbook
+from retro.app.settlement.settings import settings_of
 from retro.errors import UnknownError, UsageError
 from retro.store.facts import agents
 
@@ -21,10 +23,12 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from retro.app.settlement.settings import AgentSettings
     from retro.config import Config
     from retro.store.database import Store
+    from retro.store.facts.agents import Agent
 
-__all__ = ["Experience", "MemoryQuestion"]
+__all__ = ["Experience", "MemoryQuestion", "facts_and_settings"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,3 +93,12 @@ class Experience:
         """Fields of a situation that nothing is compared by."""
         registered = {field.name for field in memory_settings(self.config).registry.fields}
         return sorted(set(context) - registered)
+
+
+def facts_and_settings(experience: Experience, name: str) -> tuple[Agent, AgentSettings]:
+    """An agent that has facts, and what its figures depend on, with the playbook that the configuration names."""
+    table = experience.config.agent.get(name)
+    book = None if table is None or table.playbook is None else read_playbook(table.playbook)
+    with experience.store.read() as conn:
+        agent = agents.existing_agent(conn, name)
+    return agent, settings_of(experience.config, agent, book)

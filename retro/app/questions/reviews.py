@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from retro.app.questions.bounds import EVERYTHING, part_of, rows_of
 from retro.errors import UnknownError, UsageError
 from retro.periods import format_instant
 from retro.present.page.revision import changes
 from retro.report.document import read
+from retro.store.jobs import pages
 from retro.store.jobs import reviews as ledger
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from retro.app.questions.bounds import ListBounds, ListPart
     from retro.present.page.revision import Change
     from retro.report.document import Document
     from retro.store.database import Store
     from retro.store.jobs.reviews import Review
 
-__all__ = ["ReviewsQuestion", "Stored", "compare", "review_document", "reviews", "stored"]
+__all__ = [
+    "ReviewsQuestion",
+    "Stored",
+    "compare",
+    "count_reviews",
+    "every_review",
+    "review_document",
+    "reviews",
+    "stored",
+]
 
 
 class Stored(NamedTuple):
@@ -31,17 +45,38 @@ class Stored(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReviewsQuestion:
-    """The reviews of one agent or of all, in one state or in any."""
+    """The reviews of one agent or of all, in one state or in any; the cursor of its bounds is a review's id."""
 
     agent: str | None = None
     state: str | None = None
+    bounds: ListBounds = EVERYTHING
 
 
-def reviews(store: Store, question: ReviewsQuestion) -> list[Review]:
-    """Every review that is owed or made, in order of its period's end."""
+def reviews(store: Store, question: ReviewsQuestion) -> ListPart[Review]:
+    """Reviews that are owed or made, in order of their period's end."""
+    bounds = question.bounds
     with store.read() as conn:
-        rows = ledger.listed(conn, question.agent)
-    return [review for review in rows if question.state in (None, review.state)]
+        place = None if bounds.after is None else ledger.by_id(conn, bounds.after)
+        rows = pages.reviews_after(
+            conn,
+            place,
+            bounds.with_one_more,
+            agent=question.agent,
+            state=question.state,
+            newest=bounds.newest,
+        )
+    return part_of(rows, bounds, lambda review: review.id)
+
+
+def every_review(store: Store, question: ReviewsQuestion) -> Iterator[Review]:
+    """The same, all within the bounds, however many."""
+    return rows_of(lambda bounds: reviews(store, replace(question, bounds=bounds)), question.bounds)
+
+
+def count_reviews(store: Store, question: ReviewsQuestion) -> int:
+    """How many there are, whatever the bounds."""
+    with store.read() as conn:
+        return pages.count_reviews(conn, question.agent, question.state)
 
 
 def review_document(review: Review) -> dict[str, Any]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING, Final
 
-from retro.app.questions.positions import overview_of
+from retro.app.questions.bounds import ListPart
+from retro.app.questions.positions import book_part, overview_of
 from retro.app.settlement.settle import settled_book
 from retro.app.settlement.tracks import Extent, load_tracks
 from retro.evaluate.position.foresight import ENTRY_ACTIONS, EXIT_ACTIONS
@@ -13,18 +14,18 @@ from retro.evaluate.position.life import Lookahead
 from retro.evaluate.position.spreadsheet import SpreadsheetRow, spreadsheet_row
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
+    from retro.app.questions.bounds import ListBounds
     from retro.app.settlement.book import SettledBook
     from retro.app.settlement.settings import AgentSettings
     from retro.evaluate.position.summary import PositionSummary
     from retro.store.database import Store
     from retro.store.facts.agents import Agent
 
-__all__ = ["COLUMNS", "CellValue", "spreadsheet"]
+__all__ = ["COLUMNS", "CellValue", "spreadsheet_part"]
 
 CellValue = str | float | bool | None
-_CHUNK: Final = 1000
 _OVERVIEW: Final = (
     *("position_id", "agent", "kind", "instrument", "strategy", "side", "entry_at", "exit_at", "open"),
     *("final_pnl", "vs_inaction", "notional", "flags"),
@@ -34,15 +35,16 @@ COLUMNS: Final = (*_OVERVIEW, "currency", "entry_tags", "exit_tags", *_FIGURES)
 """The columns, in their order; the figures of a position that is open are empty."""
 
 
-def spreadsheet(store: Store, agent: Agent, settings: AgentSettings) -> Iterator[tuple[CellValue, ...]]:
-    """The agent's positions, oldest first, each with a value a column."""
-    with settled_book(store, agent.name, settings) as book:
-        rows = book.positions()
-        for first in range(0, len(rows), _CHUNK):
-            yield from _part(book, rows[first : first + _CHUNK])
+def spreadsheet_part(
+    store: Store, agent: Agent, settings: AgentSettings, bounds: ListBounds
+) -> ListPart[tuple[CellValue, ...]]:
+    """Positions of the agent with a value a column, in order of their entries: each is replayed."""
+    with settled_book(store, agent.name, settings, measured=False) as book:
+        rows, following = book_part(book, bounds)
+        return ListPart(tuple(_cells(book, rows)), following)
 
 
-def _part(book: SettledBook, rows: list[PositionSummary]) -> Iterator[tuple[CellValue, ...]]:
+def _cells(book: SettledBook, rows: Sequence[PositionSummary]) -> Iterator[tuple[CellValue, ...]]:
     now, options = book.known_until, book.settings.options
     closed = [row.position for row in rows if row.closed_at is not None]
     loaded = load_tracks(book.conn, book.name, book.settings, closed, Extent(now, now + 1, now))

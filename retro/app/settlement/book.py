@@ -14,7 +14,7 @@ from retro.evaluate.position.foresight import Cited
 from retro.evaluate.position.summary import PositionSummary
 from retro.model import Cost, Equity, External, Flow
 from retro.periods import FOREVER
-from retro.store.books import positions
+from retro.store.books import pages, positions
 from retro.store.books.outcomes import outcomes_until
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ __all__ = [
     "history_of",
     "is_stale",
     "known_until",
+    "listed_rows",
     "measured_settings",
     "opening_of",
     "read_rows",
@@ -155,32 +156,47 @@ def read_rows(
     conn: Connection, agent: str, *, opened_before: int | None = None, since: int | None = None
 ) -> list[PositionSummary]:
     """The book's positions opened before an instant, oldest first; with `since` those open or resolved since then."""
-    rows = []
-    for row in positions.positions(conn, agent, opened_before=opened_before, alive_at=since):
-        citations = _CITATIONS.decode(row.told)
-        rows.append(
-            PositionSummary(
-                position=row.position,
-                kind=row.kind,
-                instrument=row.instrument,
-                strategy=row.strategy,
-                side=row.side,
-                opened_at=row.opened_at,
-                closed_at=row.closed_at,
-                flagged_at=row.flagged_at,
-                final_pnl=row.final_pnl,
-                vs_inaction=row.vs_inaction,
-                notional=row.notional,
-                risk=row.risk,
-                exit_outcome=row.exit_outcome,
-                exit_resolved_at=row.exit_resolved_at,
-                implausible_pnl=row.implausible_pnl,
-                decisions=tuple(Cited(c[0], c[1], c[2], tuple(c[3]), *c[4:]) for c in citations["decisions"]),
-                increases=tuple((tuple(cites), pnl) for cites, pnl in citations["increases"]),
-                ruling=row.ruling,
-            )
-        )
-    return rows
+    return [
+        _summary_of(row)
+        for row in positions.positions(conn, agent, opened_before=opened_before, alive_at=since)
+    ]
+
+
+def _summary_of(row: Any) -> PositionSummary:
+    citations = _CITATIONS.decode(row.told)
+    return PositionSummary(
+        position=row.position,
+        kind=row.kind,
+        instrument=row.instrument,
+        strategy=row.strategy,
+        side=row.side,
+        opened_at=row.opened_at,
+        closed_at=row.closed_at,
+        flagged_at=row.flagged_at,
+        final_pnl=row.final_pnl,
+        vs_inaction=row.vs_inaction,
+        notional=row.notional,
+        risk=row.risk,
+        exit_outcome=row.exit_outcome,
+        exit_resolved_at=row.exit_resolved_at,
+        implausible_pnl=row.implausible_pnl,
+        decisions=tuple(Cited(c[0], c[1], c[2], tuple(c[3]), *c[4:]) for c in citations["decisions"]),
+        increases=tuple((tuple(cites), pnl) for cites, pnl in citations["increases"]),
+        ruling=row.ruling,
+        mfe=row.mfe,
+        mae=row.mae,
+        regret=row.regret,
+        regret_ratio=row.regret_ratio,
+        exit_reason=row.exit_reason,
+        spark=row.spark,
+    )
+
+
+def listed_rows(
+    conn: Connection, agent: str, *, limit: int, after: pages.Place | None = None, newest: bool = False
+) -> list[PositionSummary]:
+    """At most `limit` of the book's positions that follow a place, oldest or newest first."""
+    return [_summary_of(row) for row in pages.positions_after(conn, agent, after, limit, newest=newest)]
 
 
 def _as_known(row: PositionSummary, known_until: int) -> PositionSummary:
@@ -198,4 +214,10 @@ def _as_known(row: PositionSummary, known_until: int) -> PositionSummary:
         exit_outcome=None,
         exit_resolved_at=None,
         increases=(),
+        mfe=None,
+        mae=None,
+        regret=None,
+        regret_ratio=None,
+        exit_reason=None,
+        spark=None,
     )

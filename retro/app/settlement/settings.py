@@ -52,6 +52,7 @@ class AgentSettings:
             self.zone.key,
             rules.entry_outcome,
             claims,
+            self.options.use_highs_lows,
             DEFINITIONS,
         ]
         return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:16]

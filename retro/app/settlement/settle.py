@@ -204,7 +204,10 @@ def _settle_positions(
         until = known_until(agent)
         loaded = load_tracks(conn, name, settings, chunk, Extent(until), PriceDemand(valued))
         told_at = told_first(conn, name, chunk)
-        rows = [book_row(track, loaded.prices, until, told_at) for track in loaded.tracks.values()]
+        rows = [
+            book_row(track, loaded.prices, until, told_at, use_highs_lows=settings.options.use_highs_lows)
+            for track in loaded.tracks.values()
+        ]
         positions.save_positions(conn, name, [_plain(row) for row in rows])
         resolved.append(history_from(rows, rules, money_of_weeks(loaded, rows, until, rules)))
         settled.prices.append(loaded.prices)
@@ -297,19 +300,25 @@ def _plain(row: PositionSummary) -> dict[str, Any]:
 
 
 @contextmanager
-def settled_book(store: Store, name: str, settings: AgentSettings) -> Iterator[SettledBook]:
-    """An agent's book, settled first where it is stale, in one read transaction; `UnknownError` without the agent."""
+def settled_book(
+    store: Store, name: str, settings: AgentSettings, *, measured: bool = True
+) -> Iterator[SettledBook]:
+    """An agent's book, settled first where it is stale, in one read transaction; `UnknownError` without the agent.
+
+    `measured` False: its settings as they were given, for a reader of rows who asks for no verdict; measuring counts all.
+    """
     with store.read() as conn:
         book = SettledBook(conn, agents.existing_agent(conn, name), settings)
         if not is_stale(conn, book.name, settings):  # the usual case: one transaction in all
-            yield _measured(book)
+            yield _measured(book) if measured else book
             return
     with store.write() as conn:
         ingest_alone(conn)  # two readers at once: the second finds it done
         # asked again: facts may have come since, and with them a later K
         settle(conn, agents.existing_agent(conn, name), settings)
     with store.read() as conn:
-        yield _measured(SettledBook(conn, agents.existing_agent(conn, name), settings))
+        book = SettledBook(conn, agents.existing_agent(conn, name), settings)
+        yield _measured(book) if measured else book
 
 
 def _measured(book: SettledBook) -> SettledBook:

@@ -6,7 +6,7 @@ citation audit, the alarm and the lists need without replaying a position's fact
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import fsum, isfinite
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -14,7 +14,10 @@ import numpy as np
 
 from retro.accounting.prices import NEAR
 from retro.evaluate.position.alternatives import outcome_of
+from retro.evaluate.position.excursions import hindsight
 from retro.evaluate.position.foresight import citations_in, cites_of, foreseen
+from retro.evaluate.position.life import Lookahead, PositionPath
+from retro.evaluate.position.spark import spark
 from retro.invariant import invariant
 from retro.kernels.lots import unrounded
 from retro.kernels.series import median_gap
@@ -48,7 +51,8 @@ _DUST: Final = 1e-6
 class PositionSummary:
     """A position in the book. Money in base currency; None where unknown or not yet known.
 
-    `increases` are the outcomes of decisions that only enlarged the position: (cites, pnl of their own lots).
+    `increases` are the outcomes of decisions that only enlarged the position: (cites, pnl of their own lots). `mfe` to
+    `spark` are what its end knows of its way, None while it is open: for lists, so that no list replays a life.
     """
 
     position: str
@@ -69,6 +73,12 @@ class PositionSummary:
     decisions: tuple[Cited, ...]
     increases: tuple[tuple[tuple[str, ...], float], ...]
     ruling: str | None = None
+    mfe: float | None = None
+    mae: float | None = None
+    regret: float | None = None
+    regret_ratio: float | None = None
+    exit_reason: str | None = None
+    spark: bytes | None = None
 
     def counts(self, outcome: float) -> bool:
         """Whether an outcome enters rates and the audit: of a flagged position its losses do, its gains do not.
@@ -219,7 +229,12 @@ def increases(track: PositionHistory, decisions: list[Decision]) -> list[Increas
 
 
 def book_row(
-    track: PositionHistory, prices: Prices, known_until: int, told_at: Mapping[str, int] | None = None
+    track: PositionHistory,
+    prices: Prices,
+    known_until: int,
+    told_at: Mapping[str, int] | None = None,
+    *,
+    use_highs_lows: bool = False,
 ) -> PositionSummary:
     """The row of one replayed position; `told_at` says by which clock its decisions were told first."""
     closed = track.closed_at is not None
@@ -251,8 +266,29 @@ def book_row(
         else (),
         ruling=track.ruling,
     )
+    if closed:
+        summary = _with_hindsight(summary, track, prices, known_until, use_highs_lows=use_highs_lows)
     _check_finite(summary)
     return summary
+
+
+def _with_hindsight(
+    row: PositionSummary, track: PositionHistory, prices: Prices, known_until: int, *, use_highs_lows: bool
+) -> PositionSummary:
+    """The row of a closed position with what its end knows of its way, as its retrospective says it."""
+    horizon = Lookahead(known_until + 1, known_until, None, (), use_highs_lows)
+    life = PositionPath(track, horizon, prices)
+    times, gross = life.inside()
+    ending = hindsight(life, times, gross)
+    return replace(
+        row,
+        mfe=ending.mfe,
+        mae=ending.mae,
+        regret=ending.regret.regret,
+        regret_ratio=ending.regret.regret_ratio,
+        exit_reason=track.exit_reason,
+        spark=spark(life, times, gross, ending),
+    )
 
 
 def _check_finite(summary: PositionSummary) -> None:
@@ -263,6 +299,10 @@ def _check_finite(summary: PositionSummary) -> None:
         summary.notional,
         summary.exit_outcome,
         summary.implausible_pnl,
+        summary.mfe,
+        summary.mae,
+        summary.regret,
+        summary.regret_ratio,
         *(pnl for _, pnl in summary.increases),
     )
     if not all(figure is None or isfinite(figure) for figure in figures):

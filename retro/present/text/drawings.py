@@ -16,12 +16,20 @@ if TYPE_CHECKING:
     from retro.present.widths import Line, Span
     from retro.report import PositionRetrospective
 
-__all__ = ["LEVELS_OF_ODDS", "diverging", "drawn_path", "odds_line"]
+__all__ = ["LEVELS_OF_ODDS", "diverging", "drawn_path", "odds_line", "spark_line"]
 
 _DOTS: Final = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))  # braille dot bits by row and column
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉"
+_HEIGHTS: Final = "▁▂▃▄▅▆▇█"
+_SPARK: Final = 8
 _ROWS: Final = 12
 ENTRY, CHECKPOINT, BEST, EXIT = "○", "◆", "▲", "●"
+
+
+def spark_line(levels: bytes) -> str:
+    """A position's way in eight blocks: the height, from its deepest loss to its peak, at the end of each eighth."""
+    step = len(levels) // _SPARK
+    return "".join(_HEIGHTS[level * len(_HEIGHTS) // 256] for level in levels[step - 1 :: step])
 
 
 def diverging(amounts: Sequence[float], width: int) -> list[tuple[str, str]]:

@@ -15,6 +15,7 @@ from sqlalchemy import (
     BigInteger,
     Column,
     Double,
+    LargeBinary,
     Table,
     Text,
     and_,
@@ -67,6 +68,10 @@ _FIGURES: Final = (
     "risk",
     "exit_outcome",
     "implausible_pnl",
+    "mfe",
+    "mae",
+    "regret",
+    "regret_ratio",
 )
 
 
@@ -101,8 +106,14 @@ book_positions: Final = Table(
     Column("implausible_pnl", Double, nullable=False),
     Column("told", Text, nullable=False),
     Column("ruling", Text),
+    Column("mfe", Double),
+    Column("mae", Double),
+    Column("regret", Double),
+    Column("regret_ratio", Double),
+    Column("exit_reason", Text),
+    Column("spark", LargeBinary),
 )
-"""One row a position; `told` holds its citations, `ruling` what its owner said of it."""
+"""One row a position; `told` holds its citations, `ruling` what its owner said of it, `spark` its path in 24 bytes."""
 
 book_days: Final = Table(
     "book_days",

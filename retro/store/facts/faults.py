@@ -6,7 +6,7 @@ A fault is an agent's where its line names the agent, and where it names none an
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sqlalchemy import and_, delete, func, insert, or_, select
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection
 
-__all__ = ["add", "all", "count", "forget", "tell_of"]
+__all__ = ["NumberedFault", "add", "all", "count", "forget", "numbered", "tell_of"]
 
 _LONGEST_REASON: Final = 2000
 
@@ -69,6 +69,27 @@ def all(  # noqa: A001  read as faults.all
     if agent is not None:
         query = query.where(_of(agent))
     return [Fault(*row) for row in conn.execute(query)]
+
+
+class NumberedFault(NamedTuple):
+    """A fault and its number: those of one database ascend in order of arrival."""
+
+    number: int
+    fault: Fault
+
+
+def numbered(
+    conn: Connection, agent: str | None, *, after: int | None, limit: int, newest: bool = False
+) -> list[NumberedFault]:
+    """At most `limit` faults, or one agent's, that follow a number (None: from the first on), in order of arrival."""
+    c = table.c
+    query = select(c.seq, c.place, c.line, c.reason, c.agent)
+    if agent is not None:
+        query = query.where(_of(agent))
+    if after is not None:
+        query = query.where(c.seq < after if newest else c.seq > after)
+    rows = conn.execute(query.order_by(c.seq.desc() if newest else c.seq).limit(limit))
+    return [NumberedFault(seq, Fault(*parts)) for seq, *parts in rows]
 
 
 def count(conn: Connection, agent: str | None = None) -> int:

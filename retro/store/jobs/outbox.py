@@ -6,7 +6,7 @@ a message whose sender died stands as `sending`: it may have arrived, and is sen
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from sqlalchemy import Select, and_, func, or_, select, text, update
 
@@ -24,10 +24,12 @@ if TYPE_CHECKING:
 __all__ = [
     "QUEUE",
     "Delivery",
+    "Which",
     "catching_up",
     "claim",
     "claim_digest_group",
     "count",
+    "counts",
     "fail_all",
     "listed",
     "pending_recipients",
@@ -44,6 +46,9 @@ __all__ = [
 _IS_OPEN: Final = text("outbox.state IN ('pending', 'sending')")
 QUEUE: Final = LeaseQueue(outbox, leased_state="sending", is_open=_IS_OPEN)
 """The leases of deliveries."""
+Which = Literal["all", "unsent", "people"]
+"""All letters, those that did not arrive yet or never will, or those to people."""
+_QUIET: Final = ("file", "records")
 _UNCERTAIN: Final = "sent again: its sender died, and whether it had arrived is not known"
 
 
@@ -270,12 +275,31 @@ def ripe_channels(conn: Connection, now: int, *, digest: bool) -> list[str]:
     return list(conn.execute(query).scalars())
 
 
-def listed(conn: Connection, review: str | None = None) -> list[Delivery]:
-    """Every letter, or those of one review by its id, in the order they were written."""
-    query = _letters().order_by(outbox.c.key)
+def listed(
+    conn: Connection,
+    review: str | None = None,
+    *,
+    which: Which = "all",
+    after: int | None = None,
+    limit: int | None = None,
+    newest: bool = False,
+) -> list[Delivery]:
+    """Letters, or those of one review by its id, in the order they were written: after a number, at most `limit`."""
+    own = outbox.c
+    query = _letters().order_by(own.key.desc() if newest else own.key).limit(limit)
     if review is not None:
         query = query.where(reviews.c.id == review)
+    if which != "all":
+        query = query.where(own.state != "sent" if which == "unsent" else own.channel.not_in(_QUIET))
+    if after is not None:
+        query = query.where(own.key < after if newest else own.key > after)
     return [Delivery._make(row) for row in conn.execute(query)]
+
+
+def counts(conn: Connection) -> dict[tuple[str, str], int]:
+    """How many letters there are of each (channel, state)."""
+    query = select(outbox.c.channel, outbox.c.state, func.count()).group_by(outbox.c.channel, outbox.c.state)
+    return {(channel, state): number for channel, state, number in conn.execute(query)}
 
 
 def resend(conn: Connection, which: str, now: int) -> int:

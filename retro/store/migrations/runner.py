@@ -86,6 +86,7 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
     _step("0011_rulings"),
     _step("0012_weeks"),
     _step("0013_confidences"),
+    _step("0014_lists"),
 )
 """The steps of the component `retro`."""
 

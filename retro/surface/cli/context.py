@@ -17,7 +17,7 @@ import typer
 from retro.errors import RetroError, UnknownError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from zoneinfo import ZoneInfo
 
     from playbook import Playbook
@@ -131,6 +131,16 @@ class CommandContext:
         with _standard_output() as stream:
             stream.write(text if text.endswith("\n") else text + "\n")
 
+    def out_parts(self, parts: Iterable[str]) -> None:
+        """The result as it comes, part by part: as much memory as one of them takes."""
+        with _standard_output() as stream:
+            for part in parts:
+                stream.write(part)
+
+    def out_json_rows(self, rows: Iterable[Any]) -> None:
+        """A list as JSON, the very text that `out_json` prints of it, row by row as it comes."""
+        self.out_parts(_json_rows(rows))
+
     def out_bytes(self, data: bytes) -> None:
         """The result as it is."""
         with _standard_output() as stream:
@@ -139,16 +149,29 @@ class CommandContext:
 
     def out_json(self, data: Any) -> None:
         """The result as JSON; what a screen would not show stands there as an escape."""
-        import json
-
-        from retro.safe import visible
-
-        self.out(visible(json.dumps(data, ensure_ascii=False, allow_nan=False, indent=2)))
+        self.out(_json_text(data))
 
     def close(self) -> None:
         """Let go of the database."""
         if self._store is not None:
             self._store.close()
+
+
+def _json_text(data: Any) -> str:
+    import json
+
+    from retro.safe import visible
+
+    return visible(json.dumps(data, ensure_ascii=False, allow_nan=False, indent=2))
+
+
+def _json_rows(rows: Iterable[Any]) -> Iterator[str]:
+    begun = False
+    for row in rows:
+        text = _json_text(row).replace("\n", "\n  ")
+        yield f",\n  {text}" if begun else f"[\n  {text}"
+        begun = True
+    yield "\n]\n" if begun else "[]\n"
 
 
 @contextmanager

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import time
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from retro.app.questions.bounds import EVERYTHING, ListBounds
 from retro.errors import UsageError
 from retro.surface.cli.context import call
-from retro.surface.cli.screen import print_table
+from retro.surface.cli.screen import After, Limit, Newest, print_rows, print_table, screen_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from retro.app.questions.agents import AgentOverview
+    from retro.app.questions.bounds import ListPart
     from retro.app.questions.positions import PositionOverview
     from retro.app.questions.spreadsheet import CellValue
+    from retro.app.settlement.settings import AgentSettings
+    from retro.store.facts.agents import Agent
+    from retro.store.facts.faults import NumberedFault
     from retro.store.facts.rulings import Ruling
 
 __all__ = ["add_to", "show_faults"]
@@ -131,32 +137,60 @@ def positions(
     context: typer.Context,
     agent: AgentName = None,
     form: Annotated[str, typer.Option("--format", metavar="text|csv|json")] = "text",
+    limit: Limit = None,
+    after: After = None,
+    newest: Newest = False,
 ) -> None:
-    """List an agent's positions with what they made.
+    """List an agent's positions with what they made, in order of their entries.
 
     Example: retro positions --format csv > positions.csv
     """
-    from retro.app.questions import positions as subject
-
     if context.invoked_subcommand is not None:
         return
     form = "json" if call.json else form
     if form not in {"text", "csv", "json"}:
         raise UsageError("--format takes text, csv or json")
+    bounds = ListBounds(limit, after, newest)
     agent_record = call.agent(agent)
     settings = call.settings(agent_record)
     if form == "csv":
-        from retro.app.questions.spreadsheet import COLUMNS, spreadsheet
-
-        call.out(_csv(COLUMNS, spreadsheet(call.store, agent_record, settings)))
-        return
-    rows = subject.positions(call.store, agent_record, settings)
-    if form == "json":
-        call.out_json([row.document() for row in rows])
-    elif not rows:
-        call.say(f"agent {agent_record.name} has no positions yet")
+        _write_spreadsheet(agent_record, settings, bounds)
     else:
+        _list_positions(agent_record, settings, bounds, as_json=form == "json")
+
+
+def _write_spreadsheet(agent: Agent, settings: AgentSettings, bounds: ListBounds) -> None:
+    from retro.app.questions.spreadsheet import COLUMNS, spreadsheet_part
+
+    print_rows(
+        lambda part: spreadsheet_part(call.store, agent, settings, part),
+        bounds,
+        lambda row: str(row[0]),
+        lambda rows: call.out_parts(_csv_lines([COLUMNS], rows)),
+    )
+
+
+def _list_positions(agent: Agent, settings: AgentSettings, bounds: ListBounds, *, as_json: bool) -> None:
+    from retro.app.questions import positions as subject
+
+    def read(part: ListBounds) -> ListPart[PositionOverview]:
+        return subject.positions(call.store, agent, settings, part)
+
+    if as_json:
+        print_rows(
+            read,
+            bounds,
+            lambda row: row.name,
+            lambda rows: call.out_json_rows(row.document() for row in rows),
+        )
+        return
+    rows = screen_rows(read, bounds, lambda: subject.count_positions(call.store, agent), "positions")
+    if rows:
         _print_positions(rows, settings.base_currency)
+    elif bounds.after is None:
+        call.say(f"agent {agent.name} has no positions yet")
+    else:
+        call.say(f"no position follows {bounds.after}")
 
 
 @positions_app.command("confirm")
@@ -198,6 +232,7 @@ def _print_positions(rows: Sequence[PositionOverview], currency: str) -> None:
     from retro.periods import SECOND, format_instant
     from retro.present.page.blocks import Cell, Column, tone_of
     from retro.present.page.labels import POSITION_KINDS
+    from retro.present.text.drawings import spark_line
 
     money = money_of(currency, [row.final_pnl for row in rows])
     columns = [
@@ -207,6 +242,8 @@ def _print_positions(rows: Sequence[PositionOverview], currency: str) -> None:
         Column("Held", spare=1),
         Column(currency),
         Column("vs inaction", spare=2),
+        Column("Regret", spare=3),
+        Column("Path", right=False, spare=4),
         Column("", right=False),
     ]
     cells = []
@@ -221,6 +258,8 @@ def _print_positions(rows: Sequence[PositionOverview], currency: str) -> None:
                 Cell("open" if held_for is None else duration(held_for)),
                 Cell(money.signed(row.final_pnl), tone_of(row.final_pnl)),
                 Cell(money.signed(row.vs_inaction), tone_of(row.vs_inaction)),
+                Cell(money.plain(row.regret)),
+                Cell("" if row.spark is None else spark_line(row.spark)),
                 Cell("implausible" if row.implausible else "", "warn"),
             ]
         )
@@ -229,16 +268,18 @@ def _print_positions(rows: Sequence[PositionOverview], currency: str) -> None:
     print_table(columns, cells)
 
 
-def _csv(columns: Sequence[str], rows: Iterable[Sequence[CellValue]]) -> str:
+def _csv_lines(heads: Iterable[Sequence[str]], rows: Iterable[Sequence[CellValue]]) -> Iterator[str]:
+    """The lines of a CSV, each as its row comes."""
     import csv
     import io
 
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(columns)
-    for row in rows:
+    for row in chain(heads, rows):
         writer.writerow([_csv_cell(value) for value in row])
-    return out.getvalue()
+        yield out.getvalue()
+        out.seek(0)
+        out.truncate()
 
 
 def _csv_cell(value: CellValue) -> str:
@@ -258,25 +299,36 @@ def faults(
         str | None,
         typer.Option("--agent", metavar="A", help="of this agent's lines and sources; default: all"),
     ] = None,
+    limit: Limit = None,
+    after: After = None,
+    newest: Newest = False,
 ) -> None:
     """List foreign rows that could not be used, and why.
 
     Example: retro faults --agent my-agent
     """
-    show_faults(agent)
+    show_faults(agent, ListBounds(limit, after, newest))
 
 
-def show_faults(agent: str | None = None) -> None:
+def show_faults(agent: str | None = None, bounds: ListBounds = EVERYTHING) -> None:
     """Print the kept faults, or those of one agent."""
     from retro.app.questions import faults as subject
     from retro.safe import plain_text
 
-    rows = subject.faults(call.store, agent)
+    def read(part: ListBounds) -> ListPart[NumberedFault]:
+        return subject.faults(call.store, part, agent)
+
     if call.json:
-        call.out_json([subject.fault_document(fault) for fault in rows])
-    elif not rows:
+        print_rows(
+            read,
+            bounds,
+            lambda row: str(row.number),
+            lambda rows: call.out_json_rows(subject.fault_document(row.fault) for row in rows),
+        )
+        return
+    rows = screen_rows(read, bounds, lambda: subject.count_faults(call.store, agent), "faults")
+    for _, fault in rows:
+        place = fault.where if fault.line is None else f"{fault.where}:{fault.line}"
+        call.out(plain_text(f"{place}: {fault.reason}"))
+    if not rows and bounds.after is None:
         call.say("no faults: everything that was ingested could be used")
-    else:
-        for fault in rows:
-            place = fault.where if fault.line is None else f"{fault.where}:{fault.line}"
-            call.out(plain_text(f"{place}: {fault.reason}"))

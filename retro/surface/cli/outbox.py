@@ -9,18 +9,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from retro.app.questions.bounds import EVERYTHING, ListBounds
 from retro.errors import BusyError, RetroError, UnknownError
 from retro.surface.cli.context import call
+from retro.surface.cli.screen import After, Limit, Newest, print_rows, screen_rows
 from retro.surface.cli.service import orders
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from retro.app.questions.bounds import ListPart
     from retro.store.jobs.outbox import Delivery
 
 __all__ = ["add_to"]
 
-_FILES = frozenset({"file", "records"})
 _SHOWN = 20
 
 
@@ -45,6 +47,9 @@ def deliver(
     output: Annotated[
         Path, typer.Option("-o", "--output", metavar="DIR", help="where a preview goes")
     ] = Path(),
+    limit: Limit = None,
+    after: After = None,
+    newest: Newest = False,
 ) -> None:
     """List the messages: pending, sending, sent, failed. The service sends; here you look and send again.
 
@@ -55,29 +60,55 @@ def deliver(
     elif resend:
         _resend(resend)
     else:
-        _list()
+        _list(ListBounds(limit, after, newest))
 
 
-def _list() -> None:
-    from retro.app.questions.deliveries import deliveries, delivery_document
+def _list(bounds: ListBounds) -> None:
+    from retro.app.questions.deliveries import count_deliveries, deliveries, delivery_document
 
-    letters = deliveries(call.store)
+    def read(part: ListBounds) -> ListPart[Delivery]:
+        return deliveries(call.store, part)
+
     if call.json:
-        call.out_json([delivery_document(letter) for letter in letters])
-    elif not letters:
-        call.say("nothing to deliver yet; `retro run --once` makes what is due")
+        print_rows(
+            read,
+            bounds,
+            lambda letter: str(letter.key),
+            lambda rows: call.out_json_rows(map(delivery_document, rows)),
+        )
+    elif bounds != EVERYTHING:
+        counts = count_deliveries(call.store)
+        letters = screen_rows(read, bounds, lambda: sum(counts.values()), "messages")
+        _print_letters(letters, "")
     else:
-        _print_letters(letters)
+        _print_open()
 
 
-def _print_letters(letters: Sequence[Delivery]) -> None:
+def _print_open() -> None:
     """What waits or failed and why, and the newest to people; the rest, files by the thousand, is counted."""
+    from retro.app.questions.deliveries import count_deliveries, deliveries
+
+    counts = count_deliveries(call.store)
+    if not counts:
+        call.say("nothing to deliver yet; `retro run --once` makes what is due")
+        return
+    unsent = screen_rows(
+        lambda part: deliveries(call.store, part, "unsent"),
+        EVERYTHING,
+        lambda: sum(number for (_, state), number in counts.items() if state != "sent"),
+        "messages that wait or failed",
+    )
+    newest = ListBounds(_SHOWN, newest=True)
+    sent = deliveries(call.store, newest, "people").rows or deliveries(call.store, newest).rows
+    letters = {letter.key: letter for letter in (*unsent, *sent)}
+    listed = [letters[key] for key in sorted(letters)]
+    _print_letters(listed, "; ".join(_left_out(counts, listed)))
+
+
+def _print_letters(listed: Sequence[Delivery], note: str) -> None:
     from retro.present.page.blocks import Cell, Column, Tone
     from retro.surface.cli.screen import print_table
 
-    people = [letter for letter in letters if letter.channel not in _FILES]
-    newest = {letter.key for letter in (people or letters)[-_SHOWN:]}
-    listed = [letter for letter in letters if letter.state != "sent" or letter.key in newest]
     tones: dict[str, Tone] = {"failed": "down", "pending": "warn", "sending": "warn", "sent": "up"}
     columns = [
         Column("Review", right=False, cut=24),
@@ -98,16 +129,20 @@ def _print_letters(letters: Sequence[Delivery]) -> None:
         ]
         for letter in listed
     ]
-    print_table(columns, cells, "; ".join(_left_out(letters, listed)))
+    print_table(columns, cells, note)
     _print_reasons(listed)
 
 
-def _left_out(letters: Sequence[Delivery], listed: Sequence[Delivery]) -> list[str]:
+def _left_out(counts: Mapping[tuple[str, str], int], listed: Sequence[Delivery]) -> list[str]:
     from collections import Counter
 
-    listed_keys = {letter.key for letter in listed}
-    counts = Counter(letter.channel for letter in letters if letter.key not in listed_keys)
-    parts = [f"{n:,} sent to {channel}" for channel, n in sorted(counts.items())]
+    listed_by_channel = Counter(letter.channel for letter in listed if letter.state == "sent")
+    sent = {
+        channel: number - listed_by_channel[channel]
+        for (channel, state), number in counts.items()
+        if state == "sent"
+    }
+    parts = [f"{n:,} sent to {channel}" for channel, n in sorted(sent.items()) if n > 0]
     return [f"And {', '.join(parts)}: --json lists them all."] if parts else []
 
 

@@ -1,25 +1,56 @@
-"""What a person at a terminal sees: tables within 80 columns, coloured; a progress line, and nothing of it in a pipe."""
+"""What a person at a terminal sees: tables within 80 columns, coloured; a progress line, and nothing of it in a pipe.
+
+Of a long list a page, and where it goes on: `--limit`, `--after` and `--newest`.
+"""
 
 from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
+import typer
+
+from retro.app.questions.bounds import ListBounds, rows_of
 from retro.surface.cli.context import call
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from retro.app.questions.bounds import ListPart
     from retro.present.page.blocks import Cell, Column, Tone
 
-__all__ = ["counter", "print_findings", "print_table"]
+__all__ = [
+    "After",
+    "Limit",
+    "Newest",
+    "counter",
+    "print_findings",
+    "print_rows",
+    "print_table",
+    "screen_rows",
+]
 
-WIDTH = 80
+T = TypeVar("T")
+
+WIDTH: Final = 80
+_WIDEST: Final = 120
+_SCREEN: Final = 100
+
+Limit = Annotated[
+    int | None,
+    typer.Option("--limit", metavar="N", help=f"at most so many; default: {_SCREEN} on a terminal, else all"),
+]
+After = Annotated[
+    str | None,
+    typer.Option("--after", metavar="CURSOR", help="what follows this one in the list: its id or number"),
+]
+Newest = Annotated[bool, typer.Option("--newest", help="the newest first")]
 
 
 def print_table(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], note: str = "") -> None:
-    """Rows within 80 columns; an agent's words are cut and lose control characters."""
+    """Rows within 80 columns, or those of a wider terminal; an agent's words are cut and lose control characters."""
     from retro.present.page.blocks import Cell, Table, TableRow
     from retro.present.text.tables import table_lines
     from retro.present.widths import paint
@@ -28,8 +59,16 @@ def print_table(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], note:
     table_rows = tuple(
         TableRow(tuple(Cell(plain_text(cell.text), cell.tone) for cell in row)) for row in rows
     )
-    lines = table_lines(Table(tuple(columns), table_rows, note=note), WIDTH)
-    call.out(paint(lines, WIDTH, colour=call.colour))
+    width = _width()
+    lines = table_lines(Table(tuple(columns), table_rows, note=note), width)
+    call.out(paint(lines, width, colour=call.colour))
+
+
+def _width() -> int:
+    """80 columns, so that what is printed into a file is the same everywhere; a terminal may have more."""
+    if sys.stdout is None or not sys.stdout.isatty():
+        return WIDTH
+    return min(max(WIDTH, get_terminal_size().columns), _WIDEST)
 
 
 def print_findings(findings: Sequence[tuple[str, str, str]]) -> None:
@@ -61,3 +100,42 @@ def counter(label: str, *, quiet: bool) -> Iterator[Callable[[int], None] | None
     console = Console(stderr=True)
     with console.status(escape(label)) as status:
         yield lambda n: status.update(escape(f"{label}: {n:,} events"))
+
+
+def screen_rows(
+    read: Callable[[ListBounds], ListPart[T]], bounds: ListBounds, count: Callable[[], int], what: str
+) -> Sequence[T]:
+    """The rows to draw; where others follow, a word to the person of how many there are and how to go on."""
+    if bounds.limit is None and not (sys.stdout is not None and sys.stdout.isatty()):
+        return list(rows_of(read, bounds))
+    rows, following = read(ListBounds(bounds.limit or _SCREEN, bounds.after, bounds.newest))
+    if following is not None:
+        call.say(f"{len(rows):,} of {count():,} {what}; to go on, add: {_go_on(following)}")
+    return rows
+
+
+def print_rows(
+    read: Callable[[ListBounds], ListPart[T]],
+    bounds: ListBounds,
+    cursor_of: Callable[[T], str],
+    write: Callable[[Iterable[T]], None],
+) -> None:
+    """Write every row within the bounds as it comes; with a limit, a word of how to go on where others follow."""
+    last: list[T] = []
+
+    def rows() -> Iterable[T]:
+        for row in rows_of(read, bounds):
+            last[:] = [row]
+            yield row
+
+    write(rows())
+    if bounds.limit is not None and last:
+        cursor = cursor_of(last[0])
+        if read(ListBounds(1, cursor, bounds.newest)).rows:
+            call.say(f"to go on, add: {_go_on(cursor)}")
+
+
+def _go_on(cursor: str) -> str:
+    import shlex
+
+    return f"--after {shlex.quote(cursor)}"

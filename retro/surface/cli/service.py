@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
+from retro.app.questions.bounds import ListBounds
 from retro.errors import UsageError
 from retro.surface.cli.context import call
+from retro.surface.cli.screen import After, Limit, Newest, print_rows, screen_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from retro.app.questions.bounds import ListPart
     from retro.app.questions.reviews import Stored
     from retro.daemon import RunOptions
     from retro.store.jobs.reviews import Review
@@ -71,48 +74,65 @@ def reviews(
         str | None,
         typer.Option("--state", metavar="S", help=f"only those: {', '.join(_STATES)}"),
     ] = None,
+    limit: Limit = None,
+    after: After = None,
+    newest: Newest = False,
 ) -> None:
     """List the reviews; a parked one needs you: retry or skip it.
 
     Example: retro reviews --state parked
     """
     if context.invoked_subcommand is None:
-        _list(agent, state)
+        _list(agent, state, ListBounds(limit, after, newest))
 
 
 @reviews_app.command("list")
-def list_reviews(agent: AgentName = None) -> None:
+def list_reviews(
+    agent: AgentName = None, limit: Limit = None, after: After = None, newest: Newest = False
+) -> None:
     """List every review. The same as `retro reviews`.
 
     Example: retro reviews list --json
     """
-    _list(agent, None)
+    _list(agent, None, ListBounds(limit, after, newest))
 
 
-def _list(agent: str | None, state: str | None) -> None:
-    from retro.app.questions.reviews import ReviewsQuestion, review_document
-    from retro.app.questions.reviews import reviews as ask
+def _list(agent: str | None, state: str | None, bounds: ListBounds) -> None:
+    from retro.app.questions import reviews as subject
 
     if state is not None and state not in _STATES:
         raise UsageError(f"--state takes {', '.join(_STATES)}")
-    review_rows = ask(call.store, ReviewsQuestion(agent, state))
+
+    def read(part: ListBounds) -> ListPart[Review]:
+        return subject.reviews(call.store, subject.ReviewsQuestion(agent, state, part))
+
     if call.json:
-        call.out_json([review_document(review) for review in review_rows])
-    elif not review_rows:
-        call.say(_none_there(agent, state))
+        print_rows(
+            read,
+            bounds,
+            lambda review: review.id,
+            lambda rows: call.out_json_rows(subject.review_document(review) for review in rows),
+        )
+        return
+    question = subject.ReviewsQuestion(agent, state)
+    rows = screen_rows(read, bounds, lambda: subject.count_reviews(call.store, question), "reviews")
+    if rows:
+        _print_reviews(rows)
     else:
-        _print_reviews(review_rows)
+        call.say(_none_there(agent, state, bounds))
 
 
-def _none_there(agent: str | None, state: str | None) -> str:
+def _none_there(agent: str | None, state: str | None, bounds: ListBounds) -> str:
     """What an empty list means: nobody was ever reviewed, or there are reviews of other agents or in other states."""
-    from retro.app.questions.reviews import ReviewsQuestion, reviews
+    from retro.app.questions.reviews import ReviewsQuestion, count_reviews
     from retro.figures import count
 
-    everything = reviews(call.store, ReviewsQuestion(agent))
+    if bounds.after is not None:
+        return f"no review follows {bounds.after}"
+    everything = count_reviews(call.store, ReviewsQuestion(agent))
     if not everything:
         return "no reviews; `retro run --once` makes what is due"
-    return f"no review is {state}; {count(len(everything), 'review')} in other states"
+    return f"no review is {state}; {count(everything, 'review')} in other states"
 
 
 def _print_reviews(rows: Sequence[Review]) -> None:

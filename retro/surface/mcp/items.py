@@ -11,6 +11,7 @@ __all__ = [
     "experiment_item",
     "hypothesis_item",
     "memory_item",
+    "position_item",
     "review_item",
     "rule_item",
 ]
@@ -25,6 +26,10 @@ _RULE: Final = (
     "recommendation", "evaluated_count", "avg_in_unit", "threshold_unit", "evidence", "evidence_n", "e_against", "e_for",
     "interval", "clipped", "break_even", "weeks_to_verdict", "stopped_working", "open_count", "open_pnl",
 )  # fmt: skip
+_POSITION: Final = (
+    "position_id", "instrument", "side", "strategy", "entry_at", "exit_at", "final_pnl", "vs_inaction", "mfe", "mae",
+    "regret", "flags",
+)  # fmt: skip
 _UNTOLD: Final = ("agent", "heuristic", "rationale", "created", "tested_by")
 
 
@@ -33,6 +38,11 @@ def memory_item(hit: Document) -> Document:
     memory = hit["memory"]
     told = {name: memory[name] for name in _MEMORY if name in memory} if hit["type"] == "episode" else memory
     return {name: hit[name] for name in ("id", "type", "score", "reason")} | {"memory": brief(told, 5, 160)}
+
+
+def position_item(position: Document) -> Document:
+    """A position as far as an agent that looks through many needs it."""
+    return {name: position[name] for name in _POSITION}
 
 
 def review_item(review: Document) -> Document:

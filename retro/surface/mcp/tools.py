@@ -29,9 +29,9 @@ from retro.surface.mcp.items import (
     experiment_item,
     hypothesis_item,
     memory_item,
-    review_item,
     rule_item,
 )
+from retro.surface.mcp.lists import ListTools
 from retro.surface.mcp.review import review_in_brief, without_paths
 from retro.surface.mcp.size import brief, encoded, fitted, page
 from retro.version import __version__
@@ -54,6 +54,7 @@ READS: Final = (
     "check_active_plans",
     "get_strategy_performance",
     "get_trade_reflection",
+    "list_positions",
     "list_reviews",
     "get_review",
     "list_hypotheses",
@@ -129,7 +130,7 @@ def _damaged(troubles: tuple[Trouble, ...]) -> list[Document]:
     return [{"file": trouble.path, "reason": trouble.reason} for trouble in troubles]
 
 
-class Tools:
+class Tools(ListTools):
     """The tools over one database and configuration."""
 
     def __init__(self, experience: Experience) -> None:
@@ -235,19 +236,6 @@ class Tools:
         if detail:
             return {"episode": document}
         return fitted(lambda items, characters: {"episode": episode_in_brief(document, items, characters)})
-
-    def list_reviews(
-        self,
-        agent: Agent = None,
-        state: Annotated[str | None, Field(description="only those due, done, parked ...")] = None,
-        cursor: Cursor = 0,
-        detail: Detail = False,
-    ) -> Document:
-        """The reviews that are owed or made, the newest first; of every agent unless one is named."""
-        name = None if agent is None else self.experience.agent(agent)
-        rows = reviews.reviews(self.experience.store, reviews.ReviewsQuestion(name, state))
-        documents = [reviews.review_document(review) for review in reversed(rows)]
-        return {"reviews": documents} if detail else page("reviews", documents, cursor, shorten=review_item)
 
     def get_review(
         self,

@@ -1,0 +1,77 @@
+"""The lists of `retro mcp`: what is stored, as much of it as an answer holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
+
+from retro.app.questions import positions, reviews
+from retro.app.questions.bounds import ListBounds
+from retro.app.questions.experience import facts_and_settings
+from retro.surface.mcp.items import position_item, review_item
+from retro.surface.mcp.size import page
+
+if TYPE_CHECKING:
+    from retro.app.questions.experience import Experience
+
+__all__ = ["ListTools"]
+
+Document = dict[str, Any]
+
+_FITTING = 64
+"""Rows of which no answer of 4 KB holds more."""
+
+
+class ListTools:
+    """The tools that list."""
+
+    experience: Experience
+
+    def list_positions(
+        self,
+        agent: Annotated[
+            str | None, Field(description="the agent's name; needed when there are several")
+        ] = None,
+        after: Annotated[str | None, Field(description="a position's id: those that follow it")] = None,
+        limit: Annotated[int, Field(description="at most so many", ge=1, le=1000)] = 100,
+        detail: Annotated[bool, Field(description="all of `limit`; default: at most 4 KB")] = False,
+    ) -> Document:
+        """An agent's positions, the newest first: result, against doing nothing, peak, deepest loss, regret.
+
+        `next` in an answer is the `after` of what follows.
+        """
+        record, settings = facts_and_settings(self.experience, self.experience.agent(agent))
+        store = self.experience.store
+        bounds = ListBounds(limit if detail else min(limit, _FITTING), after, newest=True)
+        part = positions.positions(store, record, settings, bounds)
+        documents = [
+            row.document() | {"mfe": row.mfe, "mae": row.mae, "regret": row.regret} for row in part.rows
+        ]
+        total = positions.count_positions(store, record)
+        answer: Document = {"positions": documents, "total": total}
+        following = part.next
+        if not detail:
+            answer = page("positions", documents, 0, {"total": total}, position_item)
+            following = part.rows[answer["next"] - 1].name if "next" in answer else part.next
+        return {**answer, "next": following} if following is not None else answer
+
+    def list_reviews(
+        self,
+        agent: Annotated[
+            str | None, Field(description="the agent's name; needed when there are several")
+        ] = None,
+        state: Annotated[str | None, Field(description="only those due, done, parked ...")] = None,
+        cursor: Annotated[int, Field(description="where to go on: `next` of the answer before", ge=0)] = 0,
+        detail: Annotated[bool, Field(description="everything, however long; default: at most 4 KB")] = False,
+    ) -> Document:
+        """The reviews that are owed or made, the newest first; of every agent unless one is named."""
+        name = None if agent is None else self.experience.agent(agent)
+        bounds = ListBounds(None if detail else cursor + _FITTING, newest=True)
+        question = reviews.ReviewsQuestion(name, state, bounds)
+        rows = reviews.every_review(self.experience.store, question)
+        documents = [reviews.review_document(review) for review in rows]
+        if detail:
+            return {"reviews": documents}
+        total = reviews.count_reviews(self.experience.store, question)
+        return page("reviews", documents, cursor, {"total": total}, review_item)
