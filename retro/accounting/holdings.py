@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, Self, TypeAlias
 
 from retro.kernels.lots import LotBook
 
@@ -54,6 +54,9 @@ class Removal(NamedTuple):
 class Holdings(Protocol):
     """The mechanics of one kind of position."""
 
+    def copy(self) -> Self:
+        """The same state, that can move on by itself."""
+
     def first_state(self, at: int) -> dict[str, Decimal]:
         """What must have been put in when no deposit says so."""
 
@@ -88,6 +91,12 @@ class Claims:
     def __init__(self, method: LotMethod) -> None:
         self._method = method
         self._books: dict[str, LotBook] = {}
+
+    def copy(self) -> Claims:
+        """The same claims, that can move on by themselves."""
+        twin = Claims(self._method)
+        twin._books = {asset: book.copy() for asset, book in self._books.items()}
+        return twin
 
     def add(self, asset: str, quantity: Decimal, value: float) -> float:
         """Change a claim by a quantity worth `value` (> 0); gives what that realised."""

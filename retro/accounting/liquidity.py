@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from copy import copy
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
@@ -47,6 +48,13 @@ class LiquidityBook:
         self.by_formula = True
         self.fees_told = False
         self.early: dict[str, Decimal] = defaultdict(Decimal)
+
+    def copy(self) -> LiquidityBook:
+        """The same state, that can move on by itself; position and prices are shared."""
+        twin = copy(self)
+        twin.claims = self.claims.copy()
+        twin.bundle, twin.principal, twin.early = self.bundle.copy(), self.principal.copy(), self.early.copy()
+        return twin
 
     def _range(self) -> tuple[float, float]:
         lower, upper = self.position.lower, self.position.upper

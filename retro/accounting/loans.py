@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from copy import copy
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -39,8 +40,20 @@ class LoanBook:
         self.early_income: dict[str, Decimal] = defaultdict(Decimal)
         self.early_price: dict[str, Decimal] = defaultdict(Decimal)
         self.ever = False
-        self._assets: set[str] = set()
-        self._owed: set[str] = set()
+        self.assets_ever: set[str] = set()
+        self.borrowed: set[str] = set()
+
+    def copy(self) -> LoanBook:
+        """The same state, that can move on by itself; prices are shared."""
+        twin = copy(self)
+        twin.principal, twin.claims = self.principal.copy(), self.claims.copy()
+        twin.early_income, twin.early_price = self.early_income.copy(), self.early_price.copy()
+        twin.flow_kinds, twin.assets_ever, twin.borrowed = (
+            {*self.flow_kinds},
+            {*self.assets_ever},
+            {*self.borrowed},
+        )
+        return twin
 
     def first_state(self, at: int) -> dict[str, Decimal]:  # noqa: ARG002  # only a snapshot can tell
         """Nothing known."""
@@ -51,7 +64,7 @@ class LoanBook:
         total, realized = 0.0, []
         for asset, (quantity, value) in by_asset(deposits, self.prices).items():
             total += value
-            self._assets.add(asset)
+            self.assets_ever.add(asset)
             realized.append(self.principal.add(asset, quantity, value))
         self.ever = True
         return total, [pnl for pnl in realized if pnl]
@@ -61,7 +74,7 @@ class LoanBook:
 
         Growth that snapshots showed before is what is now told: it is not added again, only called by its name.
         """
-        self._assets.add(flow.asset)
+        self.assets_ever.add(flow.asset)
         self.flow_kinds.add(flow.kind)
         component, asset = ACCRUALS[flow.kind], flow.asset
         if flow.kind == "slash":
@@ -99,7 +112,7 @@ class LoanBook:
             self._note_early(asset, growth if snapshot.claimable is None else accrued)
             bookings += self._grow(self.claims, asset, accrued, snapshot.at)
             bookings += self._grow(self.principal, asset, growth, snapshot.at)
-            self._assets.add(asset)
+            self.assets_ever.add(asset)
         return bookings
 
     def _note_early(self, asset: str, growth: Decimal) -> None:
@@ -112,7 +125,7 @@ class LoanBook:
         if not growth:
             return []
         value = float(abs(growth)) * self.prices.price(asset, at)
-        new = asset not in self._assets
+        new = asset not in self.assets_ever
         component = self._component(book.quantity(asset) + growth, growth, new=new)
         signed = value if growth > 0 else -value
         price = realised(book.add(asset, growth, value))
@@ -138,9 +151,9 @@ class LoanBook:
             realized += self.claims.add(asset, -claimed, share * float(claimed))
             principal = quantity - claimed
             realized += self.principal.add(asset, -principal, share * float(principal))
-            self._assets.add(asset)
+            self.assets_ever.add(asset)
             if self.principal.quantity(asset) < 0 and not final:
-                self._owed.add(asset)
+                self.borrowed.add(asset)
         emptied = self.ever and not self.principal.view() and not self.claims.view()
         return Removal(total, realized, 0.0, emptied and not final)
 
@@ -149,7 +162,7 @@ class LoanBook:
         bookings: list[Amount] = []
         for asset in sorted(self.principal.view()):
             missing = -self.principal.quantity(asset)
-            if missing > 0 and asset not in self._owed:
+            if missing > 0 and asset not in self.borrowed:
                 value = float(missing) * self.prices.price(asset, at)
                 price = realised(self.principal.add(asset, missing, value))
                 component = self._component(ZERO + 1, missing, new=False) or "trading_gains"

@@ -6,7 +6,6 @@ exit. Fills and flows settle in base currency with the wallet; `funded_with` rep
 
 from __future__ import annotations
 
-import copy
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -58,14 +57,24 @@ def replay(facts: list[Fact], prices: Prices, method: LotMethod) -> PositionHist
 
 
 class _MarkedExit(NamedTuple):
-    """What an exit sent away at its marks, kept in case the agent tells the real settlement later."""
+    """What an exit sent away at its marks, kept in case the agent tells the real settlement later.
 
+    `lots` and `holdings` as they were before it, at the instant `at` with the mark `price`; `bookings` what it booked,
+    `closings` from where on its closings stand, `cash` what the wallet got.
+    """
+
+    at: int
+    price: float
     lots: LotBook
     holdings: Holdings
-    matches: list[tuple[int, Match]]
     bookings: list[Booking]
-    closings: list[Closing]
+    closings: int
     cash: float
+
+    def matched(self) -> list[tuple[int, Match]]:
+        """The pieces of opening fills that it closed."""
+        done = self.lots.copy().trade(-self.lots.quantity, self.price)
+        return [(self.at, match) for match in done.matched]
 
 
 class _Replay:
@@ -74,6 +83,7 @@ class _Replay:
         self.side = side
         self.prices = prices
         self.track = PositionHistory(position=position, opened_at=position.at)
+        self.method: LotMethod = method
         self.lots = LotBook(method)
         self.cash = 0.0
         self.gas = 0.0
@@ -100,6 +110,8 @@ class _Replay:
             self._instant(at, list(group))
         if self._is_flat() and self.track.closed_at is None:
             self.track.closed_at = self.track.fills[-1].at
+        if self.marked_exit is not None:  # nothing took it back
+            self.track.matches += self.marked_exit.matched()
         self.track.undecided = self.implied.undecided
         if self.marked_exit is not None and self.marked_exit.lots.quantity:
             self.track.warnings.append("closed with a quantity left; the rest is valued at its mark")
@@ -178,12 +190,8 @@ class _Replay:
         # reversed at this instant, not erased at that one: the days between keep their figures
         self.track.bookings.extend(Booking(at, b.component, -b.amount) for b in self.marked_exit.bookings)
         self._pay(at, -self.marked_exit.cash)
-        self.lots, self.holdings, self.track.matches = (
-            self.marked_exit.lots,
-            self.marked_exit.holdings,
-            self.marked_exit.matches,
-        )
-        self.track.closings = [c for c in self.track.closings if c not in self.marked_exit.closings]
+        self.lots, self.holdings = self.marked_exit.lots, self.marked_exit.holdings
+        del self.track.closings[self.marked_exit.closings :]  # a closed position has closed nothing since
         self.marked_exit = None
 
     def _knot(self, at: int) -> None:
@@ -353,30 +361,22 @@ class _Replay:
         principal, claims, bundle, _, _ = self.holdings.view()
         if not (self.lots.quantity or principal or claims or bundle):
             return False
-        # a later event may take this exit back, so the state before it is kept; prices and position are shared, not copied
-        memo = {id(self.prices): self.prices, id(self.position): self.position}
-        lots, holdings = self.lots.copy(), copy.deepcopy(self.holdings, memo)
-        matches, cash = [*self.track.matches], self.cash
+        # a later event may take this exit back, so the state before it is kept
+        lots, holdings, cash, price = self.lots, self.holdings, self.cash, 0.0
+        self.lots, self.holdings = LotBook(self.method), holdings.copy()
         booked, closed = len(self.track.bookings), len(self.track.closings)
-        if self.lots.quantity:
+        if quantity := lots.quantity:
             price = self.prices.price(self.position.instrument, at)
-            quantity = self.lots.quantity
-            done = self.lots.trade(-quantity, price, 0.0, len(self.track.fills))
-            self.track.matches += [(at, match) for match in done.matched]
+            pnl = lots.result_of_closing(price)
             sign = -1.0 if quantity < 0 else 1.0
-            self.track.closings.append(Closing(at, float(abs(quantity)), price, 0.0, done.pnl, sign))
-            self._realise(at, done.pnl)
+            self.track.closings.append(Closing(at, float(abs(quantity)), price, 0.0, pnl, sign))
+            self._realise(at, pnl)
             self._pay(at, float(quantity) * price)
         removal = self.holdings.leave(at)
         if removal is not None:
             self._removal(at, removal.value, removal.realized, removal.il)
         self.marked_exit = _MarkedExit(
-            lots,
-            holdings,
-            matches,
-            self.track.bookings[booked:],
-            self.track.closings[closed:],
-            self.cash - cash,
+            at, price, lots, holdings, self.track.bookings[booked:], closed, self.cash - cash
         )
         return True
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from retro.model import Position, Snapshot
 from retro.periods import FOREVER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -142,6 +143,8 @@ class PositionHistory:
     unreliable: set[str] = field(default_factory=set)
     undecided: bool = False
     _starts: list[int] = field(default_factory=list)
+    _states: dict[int, Snapshot] = field(default_factory=dict)
+    _told_states: int = 0
 
     @property
     def is_fill_based(self) -> bool:
@@ -232,16 +235,23 @@ class PositionHistory:
                 return {pool.token0: x, pool.token1: y}
         return knot.bundle or {}
 
+    def snapshot_of(self, at: int) -> Snapshot | None:
+        """What the agent told of the state at an instant, last of all; None where it told nothing."""
+        if self._told_states != len(self.snapshots):
+            self._states = {snapshot.at: snapshot for snapshot in self.snapshots}
+            self._told_states = len(self.snapshots)
+        return self._states.get(at)
+
     def _snapshot_at(self, knot: StatePoint, boundary: int) -> dict[str, float] | None:
         """The principal that a snapshot of exactly this boundary tells; None where none speaks of it."""
         # where nothing was inside, a snapshot at the boundary opens the position, and does so after the boundary
         if not self.snapshots or boundary in self.deposits or not knot.holds_anything:
             return None
-        exact = [snap for snap in self.snapshots if snap.at == boundary]
-        if not exact or (self.closed_at is not None and boundary > self.closed_at):
+        exact = self.snapshot_of(boundary)
+        if exact is None or (self.closed_at is not None and boundary > self.closed_at):
             return None
-        holdings = {asset: float(quantity) for asset, quantity in exact[-1].holdings.items()}
-        for asset, quantity in (exact[-1].debt or {}).items():
+        holdings = {asset: float(quantity) for asset, quantity in exact.holdings.items()}
+        for asset, quantity in (exact.debt or {}).items():
             holdings[asset] = holdings.get(asset, 0.0) - float(quantity)
         return holdings
 
@@ -280,11 +290,10 @@ class PositionHistory:
             self._starts[:] = [knot.at for knot in self.knots]
         which = np.searchsorted(np.array(self._starts, dtype=np.int64), times, side="left") - 1
         out = np.zeros(len(times))
-        for i in np.unique(which):
+        for i, chosen in _stretches(which):
             if i < 0:
                 continue
-            chosen = which == i
-            knot, at = self.knots[int(i)], times[chosen]
+            knot, at = self.knots[i], times[chosen]
             total = np.full(len(at), knot.cash - knot.gas if with_cash else 0.0)
             begins = knot.priced_from(prices, self.opened_at - MAX_AGE)
             if begins == FOREVER:
@@ -302,6 +311,13 @@ class PositionHistory:
                     total += quantity * prices.at_many(asset, at)
             out[chosen] = np.where(at < begins, at_cost, total)
         return out
+
+
+def _stretches(which: NDArray[np.int64]) -> Iterator[tuple[int, slice]]:
+    """Each number of an ascending array, with the slice that holds it."""
+    edges = np.flatnonzero(np.diff(which, prepend=-2, append=-2)).tolist()
+    for first, end in pairwise(edges):
+        yield int(which[first]), slice(first, end)
 
 
 def has_holdings(snapshot: Snapshot) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from math import fsum
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,7 @@ def actions(
 ) -> list[Action]:
     """What the agent decided in the period, and trades no decision tells of."""
     by_name = {track.position.position: track for track in tracks}
+    realized = {name: _Realized(track) for name, track in by_name.items()}
     rows: list[tuple[int, tuple[str, ...], Action]] = []
     for decision in decisions:
         track = by_name.get(decision.position or "")
@@ -52,7 +54,7 @@ def actions(
                     position_id=decision.position,
                     instrument=decision.instrument or (track.position.instrument if track else None),
                     cites=list(resolve(cites_of(decision), claims)),
-                    realized_pnl=_realized(track, decision)
+                    realized_pnl=realized[track.position.position].by(decision)
                     if track and decision.action in EXIT_ACTIONS
                     else None,
                 ),
@@ -63,12 +65,23 @@ def actions(
     return [action for _, _, action in sorted(rows, key=lambda row: row[:2])]
 
 
-def _realized(track: PositionHistory, decision: Decision) -> float | None:
-    """What the fills of an exit decision realised: those until the position's next decision."""
-    later = [d.at for d in track.decisions if d.at > decision.at]
-    end = min(later, default=None)
-    parts = [c.realized for c in track.closings if c.at >= decision.at and (end is None or c.at < end)]
-    return fsum(parts) if parts else None
+class _Realized:
+    """What the exit decisions of one position realised."""
+
+    def __init__(self, track: PositionHistory) -> None:
+        # both in order of time: that is how a position is replayed
+        self._decided = [decision.at for decision in track.decisions]
+        self._closed = [closing.at for closing in track.closings]
+        self._closings = track.closings
+
+    def by(self, decision: Decision) -> float | None:
+        """What the fills of an exit decision realised: those until the position's next decision."""
+        later = bisect_right(self._decided, decision.at)
+        first, end = bisect_left(self._closed, decision.at), len(self._closed)
+        if later < len(self._decided):
+            end = bisect_left(self._closed, self._decided[later])
+        parts = [closing.realized for closing in self._closings[first:end]]
+        return fsum(parts) if parts else None
 
 
 def _untold(track: PositionHistory, period: Period) -> list[tuple[int, tuple[str, ...], Action]]:

@@ -95,6 +95,11 @@ class LotBook:
         """Profit if all that is open were closed at `price` without a fee."""
         return float(self._quantity) * price - self._basis
 
+    def result_of_closing(self, price: float) -> float:
+        """What `trade` would realise if all that is open were closed at `price` without a fee."""
+        cash = float(self._quantity) * price
+        return unrounded(cash - self._basis, cash)
+
     def copy(self) -> LotBook:
         """Return an independent book with the same lots."""
         twin = LotBook(self._method)

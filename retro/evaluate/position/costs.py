@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from math import fsum
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -53,7 +54,7 @@ def slippage(tracks: Iterable[PositionHistory], prices: Prices, start: int, end:
     for track in tracks:
         if not track.is_fill_based or track.flagged_at is not None:
             continue
-        inventory = 0.0
+        inventory, deciding, marks = 0.0, _Deciding(track.decisions), _MarksAtDecisions(track, prices)
         for trade in track.trades:
             before, inventory = inventory, inventory + trade.quantity
             if not start <= trade.at < end:
@@ -61,7 +62,7 @@ def slippage(tracks: Iterable[PositionHistory], prices: Prices, start: int, end:
             if trade.requested is not None:
                 parts.append(trade.quantity * (trade.price - trade.requested))
                 continue
-            mark = _mark_at_decision(track, prices, _decided(track.decisions, trade, before))
+            mark = marks.at(deciding.last(trade, before))
             if mark is not None:
                 parts.append(trade.quantity * (trade.price - mark.price))
                 ages.append(mark.age / SECOND)
@@ -75,29 +76,61 @@ class _AgedMark(NamedTuple):
     age: int
 
 
-def _mark_at_decision(track: PositionHistory, prices: Prices, decided: int | None) -> _AgedMark | None:
-    """The mark a decision was made at; None where it is too old to say what was meant, or there is none."""
-    line = prices.line(track.position.instrument)
-    i = -1 if decided is None else line.index(decided)
-    if i < 0 or decided is None:
-        return None
-    age = decided - int(line.t[i])
-    until = decided if track.closed_at is None else track.closed_at
-    gap = median_gap(line.t, track.opened_at - DAY, until)
-    fresh = max(_AT_ONCE, float(fresh_for(np.nan if gap is None else gap, 0)))
-    if age > min(fresh, MAX_AGE):
-        return None
-    return _AgedMark(float(line.price[i]), age)
+class _MarksAtDecisions:
+    """The marks that the decisions of one position were made at."""
+
+    def __init__(self, track: PositionHistory, prices: Prices) -> None:
+        self._track = track
+        self._line = prices.line(track.position.instrument)
+        self._fresh_at: dict[int, float] = {}
+
+    def at(self, decided: int | None) -> _AgedMark | None:
+        """The mark a decision was made at; None where it is too old to say what was meant, or there is none."""
+        i = -1 if decided is None else self._line.index(decided)
+        if i < 0 or decided is None:
+            return None
+        age = decided - int(self._line.t[i])
+        if age > MAX_AGE or (age > _AT_ONCE and age > self._fresh(i, decided)):
+            return None
+        return _AgedMark(float(self._line.price[i]), age)
+
+    def _fresh(self, i: int, decided: int) -> float:
+        """How old a mark may be at a decision that mark `i` came last before; of a closed position its whole life says."""
+        closed = self._track.closed_at
+        i = i if closed is None else -1
+        if i not in self._fresh_at:
+            gap = median_gap(self._line.t, self._track.opened_at - DAY, decided if closed is None else closed)
+            self._fresh_at[i] = float(fresh_for(np.nan if gap is None else gap, 0))
+        return self._fresh_at[i]
 
 
-def _decided(decisions: Iterable[Decision], trade: SignedFill, inventory: float) -> int | None:
-    """When a trade was decided: the last decision to trade that way. None for a stop that nobody decided on."""
-    fits = {"adjust"}
-    if trade.quantity * inventory >= 0 or abs(trade.quantity) > abs(inventory) * _THROUGH:
-        fits |= {"enter", "increase"}
-    if trade.quantity * inventory < 0:
-        fits |= {"exit", "reduce"}
-    return max((d.at for d in decisions if d.action in fits and d.at <= trade.at), default=None)
+class _Deciding:
+    """The instants at which something was decided, in order, by what it decides: to change, to put in, to take out."""
+
+    def __init__(self, decisions: Iterable[Decision]) -> None:
+        self._changed: list[int] = []
+        self._opened: list[int] = []
+        self._closed: list[int] = []
+        into = {
+            "adjust": self._changed,
+            **dict.fromkeys(("enter", "increase"), self._opened),
+            **dict.fromkeys(("exit", "reduce"), self._closed),
+        }
+        for decision in decisions:
+            if decision.action in into:
+                into[decision.action].append(decision.at)
+        for instants in (self._changed, self._opened, self._closed):
+            instants.sort()
+
+    def last(self, trade: SignedFill, inventory: float) -> int | None:
+        """When a trade was decided: the last decision to trade that way. None for a stop that nobody decided on."""
+        fits = [self._changed]
+        if trade.quantity * inventory >= 0 or abs(trade.quantity) > abs(inventory) * _THROUGH:
+            fits.append(self._opened)
+        if trade.quantity * inventory < 0:
+            fits.append(self._closed)
+        before = [(instants, bisect_right(instants, trade.at)) for instants in fits]
+        return max((instants[count - 1] for instants, count in before if count), default=None)
 
 
 def costs(pnl: PnlAttribution, facts: Iterable[Cost], prices: Prices) -> Costs:

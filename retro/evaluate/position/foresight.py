@@ -61,9 +61,9 @@ def retold_of(track: PositionHistory, retold: Iterable[Retelling]) -> list[Retel
 
 def foreseen(track: PositionHistory) -> list[Decision]:
     """The decisions that count as evidence, as they stood when the outcome became known; in order of time."""
-    decisions = _as_of_the_exit(track).values()
+    decisions, last = _as_of_the_exit(track).values(), _last_put_in(track)
     return sorted(
-        (d for d in decisions if d.position == track.position.position and not _dated_late(d, track)),
+        (d for d in decisions if d.position == track.position.position and not _dated_late(d, track, last)),
         key=_order,
     )
 
@@ -94,14 +94,17 @@ def _as_of_the_exit(track: PositionHistory) -> dict[str, Decision]:
     return {**standing, **before}
 
 
-def _dated_late(decision: Decision, track: PositionHistory) -> bool:
+def _last_put_in(track: PositionHistory) -> int:
+    """When something was put in last."""
+    put_in = [opening.at for opening in track.openings] if track.is_fill_based else track.deposits
+    return max(put_in, default=track.opened_at)
+
+
+def _dated_late(decision: Decision, track: PositionHistory, last_put_in: int) -> bool:
     """Whether a decision is dated after the last fill it could explain; of a position that is open, nobody can say."""
     if track.closed_at is None:
         return False
-    if decision.action not in _OPENING:
-        return decision.at > track.closed_at
-    put_in = [opening.at for opening in track.openings] if track.is_fill_based else [*track.deposits]
-    return decision.at > max(put_in, default=track.opened_at)
+    return decision.at > (last_put_in if decision.action in _OPENING else track.closed_at)
 
 
 def _order(decision: Decision) -> tuple[int, tuple[str, ...]]:

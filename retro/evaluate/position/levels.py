@@ -7,13 +7,15 @@ came after it: what has no price stands at its cost, and a price that is missing
 
 from __future__ import annotations
 
-from functools import partial
+from bisect import bisect_right
+from functools import cache, partial
 from math import fsum, inf
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from retro.evaluate.position.alternatives import inaction
 from retro.evaluate.position.foresight import foreseen
 from retro.evaluate.position.summary import avoided, exit_horizon, increases
+from retro.kernels.sums import running_sums
 from retro.periods import HOUR, week_of, week_start
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from retro.accounting.prices import Prices
     from retro.accounting.track import PositionHistory
     from retro.evaluate.position.summary import PositionSummary
+    from retro.kernels.lots import Match
 
 __all__ = ["WeekLevels", "WeeklyMoney", "weekly_money"]
 
@@ -88,7 +91,7 @@ def weekly_money(
         return _NOTHING
     closed = track.closed_at
     until = max(known_until, _last_mark(track, prices)) if closed is None else closed
-    weeks = range(week_of(track.opened_at, zone), week_of(until, zone) + 1)
+    weeks = _Weeks.between(track.opened_at, until, zone)
 
     def standing(at: int) -> float:
         pnl = track.state(at, at, prices).pnl
@@ -97,13 +100,13 @@ def weekly_money(
         advantage = inaction(track, pnl, at, prices, {})
         return 0.0 if advantage is None else advantage
 
-    levels = partial(_levels, track, zone, weeks)
+    levels = partial(_levels, track, weeks, _PutIn(track))
     outcome = row.vs_inaction if against_inaction else row.final_pnl
     cited = {decision.at for decision in row.decisions if track.opened_at < decision.at <= until}
-    lots = []
+    pieces, lots = _Pieces(track, prices), []
     for part in increases(track, foreseen(track)):
-        opened = min(opening.at for opening in track.openings if opening.tag in part.tags)
-        level = partial(_lots_at, track, part.tags, prices)
+        level = partial(pieces.level, part.tags)
+        opened = pieces.opened_at(part.tags)
         lots.append((part.cites, levels(level, part.pnl if closed else None, (), opened)))
     entry = (
         levels(standing, outcome, cited, track.opened_at) if closed is None or outcome is not None else None
@@ -111,10 +114,26 @@ def weekly_money(
     return WeeklyMoney(entry, tuple(lots), _after_exit(track, row, prices, zone))
 
 
+class _Weeks(NamedTuple):
+    """Weeks of the owner's calendar from the week `first` on; `bounds` (n + 1,) are where each begins and the last ends."""
+
+    first: int
+    bounds: tuple[int, ...]
+    zone: ZoneInfo | None
+
+    @classmethod
+    def between(cls, start: int, last: int, zone: ZoneInfo | None) -> _Weeks:
+        """The weeks from that of one instant to that of another, both included."""
+        first = week_of(start, zone)
+        return cls(
+            first, tuple(week_start(week, zone) for week in range(first, week_of(last, zone) + 2)), zone
+        )
+
+
 def _levels(
     track: PositionHistory,
-    zone: ZoneInfo | None,
-    weeks: range,
+    weeks: _Weeks,
+    put_in: _PutIn,
     level: Callable[[int], float],
     final: float | None,
     cited: Iterable[int],
@@ -126,24 +145,29 @@ def _levels(
     """
     ends: list[float] = []
     most = inf
-    for week in weeks:
-        end = week_start(week + 1, zone)
-        now = final if final is not None and week == weeks[-1] else level(end)
+    for end in weeks.bounds[1:]:
+        now = final if final is not None and end == weeks.bounds[-1] else level(end)
         if track.flagged_at is not None and track.flagged_at < end:
             most = max(ends[-1] if ends else 0.0, 0.0) if most == inf else most
             now = min(now, most)
         ends.append(now)
-    bases = {at: (week_of(at, zone), min(level(at), most)) for at in cited}
-    sizes = tuple(_share_in(track, max(week_start(week, zone), since + _ENTRY)) for week in weeks)
-    return WeekLevels(weeks[0], tuple(ends), bases, sizes)
+    bases = {at: (week_of(at, weeks.zone), min(level(at), most)) for at in cited}
+    sizes = tuple(put_in.share(max(start, since + _ENTRY)) for start in weeks.bounds[:-1])
+    return WeekLevels(weeks.first, tuple(ends), bases, sizes)
 
 
-def _share_in(track: PositionHistory, until: int) -> float:
-    """The share of a position's opening fills, by cost, that came up to an instant; 1 where it has none."""
-    costs = [(opening.at, opening.quantity * opening.price) for opening in track.openings]
-    total = fsum(cost for _, cost in costs)
-    share = fsum(cost for at, cost in costs if at <= until) / total if total > 0 else 1.0
-    return share if share > 0 else 1.0
+class _PutIn:
+    """What the opening fills of a position cost, summed up in order of time."""
+
+    def __init__(self, track: PositionHistory) -> None:
+        self._opened = [opening.at for opening in track.openings]
+        self._costs = running_sums(opening.quantity * opening.price for opening in track.openings)
+
+    def share(self, until: int) -> float:
+        """The share, by cost, that came up to an instant; 1 where it has none."""
+        total = self._costs[-1]
+        share = self._costs[bisect_right(self._opened, until)] / total if total > 0 else 1.0
+        return share if share > 0 else 1.0
 
 
 def _last_mark(track: PositionHistory, prices: Prices) -> int:
@@ -151,19 +175,37 @@ def _last_mark(track: PositionHistory, prices: Prices) -> int:
     return max((int(line.t[-1]) for line in lines if len(line.t)), default=track.opened_at)
 
 
-def _lots_at(track: PositionHistory, tags: frozenset[int], prices: Prices, at: int) -> float:
-    """What these opening fills stood at: their closed pieces, and what is left of them at its mark."""
-    price = prices.price(track.position.instrument, at)
-    closed = [match for when, match in track.matches if match.tag in tags and when < at]
-    gone: dict[int, float] = {}
-    for match in closed:
-        gone[match.tag] = gone.get(match.tag, 0.0) + float(abs(match.quantity))
-    levels = [match.pnl for match in closed]
-    for opening in track.openings:
-        if opening.tag in tags and opening.at < at:
-            left = opening.quantity - gone.get(opening.tag, 0.0)
-            levels.append(track.sign * left * (price - opening.price) - opening.fee * left / opening.quantity)
-    return fsum(levels)
+class _Pieces:
+    """The opening fills of a position by their tags, and the pieces of each that were closed."""
+
+    def __init__(self, track: PositionHistory, prices: Prices) -> None:
+        self._sign = track.sign
+        self._openings = {opening.tag: opening for opening in track.openings}
+        self._closed: dict[int, list[tuple[int, Match]]] = {}
+        for when, match in track.matches:
+            self._closed.setdefault(match.tag, []).append((when, match))
+        self._price = cache(partial(prices.price, track.position.instrument))
+
+    def opened_at(self, tags: Iterable[int]) -> int:
+        """When the first of these fills came."""
+        return min(self._openings[tag].at for tag in tags)
+
+    def level(self, tags: Iterable[int], at: int) -> float:
+        """What these fills stood at: their closed pieces, and what is left of them at its mark."""
+        price, levels = self._price(at), []
+        for tag in tags:
+            gone = 0.0
+            for when, match in self._closed.get(tag, ()):
+                if when < at:
+                    gone += float(abs(match.quantity))
+                    levels.append(match.pnl)
+            opening = self._openings[tag]
+            if opening.at < at:
+                left = opening.quantity - gone
+                levels.append(
+                    self._sign * left * (price - opening.price) - opening.fee * left / opening.quantity
+                )
+        return fsum(levels)
 
 
 def _after_exit(
@@ -186,6 +228,6 @@ def _after_exit(
         return 0.0 if i < 0 or int(line.t[i]) <= closed else avoided(track, float(line.price[i])) - base
 
     last = min(horizon, int(line.t[-1]))
-    weeks = range(week_of(closed, zone), week_of(last, zone) + 1)
+    weeks = _Weeks.between(closed, last, zone)
     final = None if row.exit_outcome is None else row.exit_outcome - base
-    return _levels(track, zone, weeks, level, final, (), closed)
+    return _levels(track, weeks, _PutIn(track), level, final, (), closed)

@@ -15,6 +15,8 @@ from retro.periods import DAY
 from retro.report.lines import SIGNS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from retro.accounting.prices import PriceLine, Prices
@@ -185,7 +187,8 @@ class PositionPath:
         hi = int(np.searchsorted(self.marks, self.exit_at, side="left"))
         times = self.marks[lo:hi]
         if self.track.snapshots:
-            return times, np.array([self._at_snapshot(int(t)) for t in times])
+            out = self._taken_out()
+            return times, np.array([self._at_snapshot(int(t), out) for t in times])
         path = self.track.pnl_path(times, self.prices)
         if self.horizon.use_highs_lows and self.track.is_fill_based and len(times):
             return self._with_extremes(times, path, lo, hi)
@@ -215,16 +218,22 @@ class PositionPath:
         knot = self.track.knot_before(at)
         return knot.principal.get(self.track.position.instrument, 0.0) if knot else 0.0
 
-    def _at_snapshot(self, at: int) -> float:
-        snap = next(s for s in reversed(self.track.snapshots) if s.at == at)
-        knot = self.track.knot_before(at + 1)
+    def _taken_out(self) -> dict[int, list[float]]:
+        """What the wallet got at each instant."""
+        received: dict[int, list[float]] = {}
+        for effect in self.track.effects:
+            if effect.value > 0:
+                received.setdefault(effect.at, []).append(effect.value)
+        return received
+
+    def _at_snapshot(self, at: int, received: Mapping[int, list[float]]) -> float:
+        snap, knot = self.track.snapshot_of(at), self.track.knot_before(at + 1)
         if knot is None:
             return 0.0
         # a snapshot tells the state before what was withdrawn at the same instant; the knot after it has that cash
         # already, so it is taken off again
-        if snap.value is not None:
-            out = fsum(effect.value for effect in self.track.effects if effect.at == at and effect.value > 0)
-            return float(snap.value) + knot.cash - out - knot.gas
+        if snap is not None and snap.value is not None:
+            return float(snap.value) + knot.cash - fsum(received.get(at, ())) - knot.gas
         return self.track.state(at + 1, at, self.prices).pnl
 
     def gross_if_held(self, times: NDArray[np.int64]) -> NDArray[np.float64]:

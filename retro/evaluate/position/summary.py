@@ -6,6 +6,7 @@ citation audit, the alarm and the lists need without replaying a position's fact
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, replace
 from math import fsum, isfinite
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -206,13 +207,17 @@ class Increase(NamedTuple):
 
 
 def increases(track: PositionHistory, decisions: list[Decision]) -> list[Increase]:
-    """The increases of a position that cite what its entry does not, of the decisions that count as evidence."""
+    """The increases of a position that cite what its entry does not, of the decisions that count as evidence.
+
+    The `decisions` are in order of time, as `foreseen` gives them.
+    """
     entries = [d for d in decisions if d.action in {"enter", "increase"}]
+    decided = [d.at for d in entries]
     lots: dict[str, list[OpeningFill]] = {}
     for opening in track.openings:
-        before = [d for d in entries if d.at <= opening.at]
-        if before and before[-1].action == "increase" and opening.at > track.opened_at:
-            lots.setdefault(before[-1].id, []).append(opening)
+        before = bisect_right(decided, opening.at)
+        if before and entries[before - 1].action == "increase" and opening.at > track.opened_at:
+            lots.setdefault(entries[before - 1].id, []).append(opening)
     beaten = {cite for d in decisions if d.action in {"enter", "hold", "skip"} for cite in cites_of(d)}
     closed: dict[int, float] = {}
     for _, match in track.matches:

@@ -1,0 +1,32 @@
+"""Sums that are right to the last digit, wherever a list of amounts is cut."""
+
+from __future__ import annotations
+
+from math import fsum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["running_sums"]
+
+
+def running_sums(amounts: Iterable[float]) -> list[float]:
+    """`fsum` of the first k of n finite amounts, for k = 0 .. n: (n + 1,), in one pass.
+
+    Source: J. R. Shewchuk, Adaptive precision floating-point arithmetic, 1997: the sum so far is kept exactly, in parts
+    that do not overlap, of which there are a few.
+    """
+    sums, parts = [0.0], list[float]()
+    for amount in amounts:
+        rest, exact = amount, []
+        for part in parts:
+            total = rest + part
+            share = total - part
+            error = (rest - share) + (part - (total - share))  # what rounding took, exactly (Knuth)
+            if error:
+                exact.append(error)
+            rest = total
+        parts = [*exact, rest]
+        sums.append(fsum(parts))
+    return sums
