@@ -7,22 +7,26 @@ from typing import TYPE_CHECKING, Literal
 from retro.figures import money_of
 from retro.present.html import html_of
 from retro.present.markdown import markdown_of
+from retro.present.page.fleet import page_of_fleet
 from retro.present.page.position import page_of_position
 from retro.present.page.report import page_of_report
 from retro.present.text.page import text_of
 from retro.report import PositionRetrospective, RetrospectiveReport, dump
+from retro.report.fleet import FleetReport
 from retro.safe import clean
 
 if TYPE_CHECKING:
     from retro.present.page.blocks import Page
 
-__all__ = ["Format", "page_of", "render"]
+__all__ = ["Format", "Printable", "page_of", "render"]
 
 Format = Literal["text", "json", "md", "html"]
+Printable = RetrospectiveReport | PositionRetrospective | FleetReport
+"""What has a page."""
 
 
 def render(
-    document: RetrospectiveReport | PositionRetrospective,
+    document: Printable,
     format: Format,  # noqa: A002  what the contract calls it
     *,
     width: int = 80,
@@ -44,8 +48,10 @@ def render(
     return text_of(page, width=width, colour=colour)
 
 
-def page_of(document: RetrospectiveReport | PositionRetrospective, currency: str = "") -> Page:
+def page_of(document: Printable, currency: str = "") -> Page:
     """The document as a page of blocks; it has to be clean already."""
+    if isinstance(document, FleetReport):
+        return page_of_fleet(document)
     if isinstance(document, RetrospectiveReport):
         return page_of_report(document)
     amounts = [document.final_pnl, document.mfe, document.mae, document.period_pnl]

@@ -16,6 +16,7 @@ from retro.app.narration.narrators import words_of
 from retro.app.proposals.channel import PullRequests
 from retro.app.proposals.files import read_playbook
 from retro.app.proposals.lifecycle import suggesting
+from retro.app.reviews.week_lines import summing_up
 from retro.app.settlement.settings import settings_of
 from retro.errors import InputError
 from retro.secret import find_secrets
@@ -72,7 +73,7 @@ def bench_of(
         rng=rng or random.Random(),  # noqa: S311  it spreads retries, no more
         secrets=find_secrets(env),
         # in this order, after the deliveries, in the transaction that finishes a review
-        consequences=(learning(config, settings_for, log), suggesting(settings_for, clock)),
+        consequences=(learning(config, settings_for, log), suggesting(settings_for, clock), summing_up()),
         look_back=partial(_look_back, config, requests, log),
         beat=beat,
         stopping=stopping,

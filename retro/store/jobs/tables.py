@@ -8,7 +8,7 @@ from sqlalchemy import BigInteger, Column, Integer, Table, Text
 
 from retro.store.schema import metadata, reference
 
-__all__ = ["documents", "enrolments", "outbox", "reviews", "sources"]
+__all__ = ["documents", "enrolments", "hosts", "outbox", "reviews", "sources"]
 
 reviews: Final = Table(
     "reviews",
@@ -49,10 +49,12 @@ documents: Final = Table(
     Column("numbers", Text),
     Column("document", Text),
     Column("done_at", BigInteger),
+    Column("line", Text),
 )
 """The exact JSON text of each revision: `numbers` while its words are missing, then `document`; shown once done.
 
-`digest` is taken of the figures, so that a later look can tell whether anything changed.
+`digest` is taken of the figures, so that a later look can tell whether anything changed; `line` sums up a week's review
+for a page of all agents.
 """
 
 enrolments: Final = Table(
@@ -74,6 +76,15 @@ sources: Final = Table(
     Column("alarm", Text),
 )
 """How far a `[[source]]` was read, and what stands in its way."""
+
+hosts: Final = Table(
+    "hosts",
+    metadata,
+    Column("host", Text, primary_key=True),
+    Column("knocked_at", BigInteger, nullable=False),
+    Column("version", Text, nullable=False),
+)
+"""When each machine last worked on the database, and by which version of this program."""
 
 outbox: Final = Table(
     "outbox",

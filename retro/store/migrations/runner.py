@@ -87,6 +87,7 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
     _step("0012_weeks"),
     _step("0013_confidences"),
     _step("0014_lists"),
+    _step("0015_fleet"),
 )
 """The steps of the component `retro`."""
 

@@ -15,7 +15,7 @@ __all__ = ["Commands", "everywhere"]
 _SECTIONS = {
     "Facts and reviews": ("init", "ingest", "agents", "positions", "faults", "review"),
     "Rules and what they earned": ("playbook",),
-    "The service": ("run", "reviews", "show", "diff", "deliver"),
+    "The service": ("run", "fleet", "reviews", "show", "diff", "deliver"),
     "Memory": (
         *("remember", "recall", "state", "habits", "beliefs", "markers", "plans", "kelly", "validate"),
         *("experiments", "hypotheses", "mcp"),

@@ -1,10 +1,11 @@
-"""`retro agents`, `positions`, `faults`: what there is."""
+"""`retro agents`, `fleet`, `positions`, `faults`: what there is."""
 
 from __future__ import annotations
 
 import time
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
@@ -51,6 +52,7 @@ def add_to(parent: typer.Typer) -> None:
     """Hang the commands into the tree."""
     parent.add_typer(agents_app, name="agents")
     parent.add_typer(positions_app, name="positions")
+    parent.command("fleet")(fleet)
     parent.command("faults")(faults)
 
 
@@ -332,3 +334,41 @@ def show_faults(agent: str | None = None, bounds: ListBounds = EVERYTHING) -> No
         call.out(plain_text(f"{place}: {fault.reason}"))
     if not rows and bounds.after is None:
         call.say("no faults: everything that was ingested could be used")
+
+
+def fleet(
+    week: Annotated[
+        str | None, typer.Option("--week", metavar="2026-W47", help="default: the newest that is reviewed")
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", help="agents listed by name")] = 50,
+    form: Annotated[str, typer.Option("--format", metavar="text|json|md|html")] = "text",
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="write there instead of printing")
+    ] = None,
+) -> None:
+    """Every agent on one page: who wants you, and what the last complete week came to. Reads what is stored.
+
+    Example: retro fleet --format html -o fleet.html
+    """
+    from retro.app.questions.fleet import FleetQuestion, fleet_report
+    from retro.present.formats import render
+
+    form = "json" if call.json else form
+    if form not in {"text", "json", "md", "html"}:
+        raise UsageError("--format takes text, json, md or html")
+    if limit < 1:
+        raise UsageError(f"--limit: {limit} is no number of rows; 1 is the least")
+    question = FleetQuestion(time.time_ns() // 1000, limit, week)
+    with call.store.read() as conn:
+        report = fleet_report(conn, call.config, question)
+    if not report.agents:
+        call.say("no agents yet; start with: retro ingest journal FILE, or retro ingest freqtrade DB")
+    colour = form == "text" and output is None and call.colour
+    text = render(report, cast("Literal['text', 'json', 'md', 'html']", form), colour=colour)
+    if output is None:
+        call.out(text)
+        return
+    from retro.surface.cli.files import write_whole
+
+    write_whole(output, text)
+    call.say(f"wrote {output}")
