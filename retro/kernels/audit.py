@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from retro.kernels.uncertainty import DaySums, Floats, by_day
+
 if TYPE_CHECKING:
-    from retro.kernels.uncertainty import Floats
+    from collections.abc import Sequence
 
 Integers = NDArray[np.int64]
 Kind = Literal["keep", "demote", "investigate", "insufficient_data"]
@@ -166,3 +168,65 @@ def _sums(group: Integers, value: Floats, groups: int) -> Floats:
     bounds = np.searchsorted(group[order], np.arange(groups + 1))
     ordered = value[order].tolist()
     return np.array([math.fsum(ordered[a:b]) for a, b in pairwise(bounds)])
+
+
+# Everything but a few: each row is held against the outcomes that do not cite it
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """Outcomes `value` (n,), in order of entry day and size, and where each day of them `begins`, (days + 1,).
+
+    `place` (n,) says where an outcome stands, by its number as it was given. `exact` are floats whose sum is that of all
+    outcomes without any rounding. Without a few of them it is, to the last bit, as if those had never been in it, and
+    costs those few and their days.
+    """
+
+    value: Floats
+    begins: Integers
+    place: Integers
+    sums: DaySums
+    exact: tuple[float, ...]
+
+    def mean_without(self, numbers: Sequence[int]) -> float | None:
+        """Mean of all outcomes but these, each named once; None where none is left."""
+        left = len(self.value) - len(numbers)
+        if not left:
+            return None
+        return math.fsum([*self.exact, *(-self.value[self.place[numbers]]).tolist()]) / left
+
+    def days_without(self, numbers: Sequence[int]) -> DaySums:
+        """All outcomes but these, by entry day."""
+        gone = np.sort(self.place[numbers])
+        days = np.searchsorted(self.begins, gone, side="right") - 1
+        sums, counts = self.sums.sums.copy(), self.sums.counts.copy()
+        edges = np.flatnonzero(np.diff(days, prepend=-1, append=-1)).tolist()
+        for start, end in pairwise(edges):
+            day = days[start]
+            first, last = self.begins[day], self.begins[day + 1]
+            stays = np.ones(last - first, dtype=bool)
+            stays[gone[start:end] - first] = False
+            counts[day] = np.count_nonzero(stays)
+            if counts[day]:  # added up as `by_day` does
+                sums[day] = np.add.reduceat(self.value[first:last][stays], [0])[0]
+        some = counts > 0
+        return DaySums(sums, counts) if some.all() else DaySums(sums[some], counts[some])
+
+
+def sample_of(values: ArrayLike, days: ArrayLike) -> Sample:
+    """Make ready outcomes (n,) with their entry days, integers of any epoch."""
+    value, day = np.asarray(values, dtype=np.float64), np.asarray(days)
+    order = np.lexsort((value, day))
+    place = np.empty(len(value), np.int64)
+    place[order] = np.arange(len(value))
+    sums = by_day(value, day)
+    begins = np.concatenate(([0], np.cumsum(sums.counts))).astype(np.int64)
+    return Sample(value[order], begins, place, sums, _exact(value.tolist()))
+
+
+def _exact(values: list[float]) -> tuple[float, ...]:
+    """The sum of values as floats that add up to it exactly: what rounding leaves over is summed again."""
+    parts: list[float] = []
+    while part := math.fsum([*values, *(-known for known in parts)]):
+        parts.append(part)
+    return tuple(parts)

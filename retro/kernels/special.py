@@ -8,6 +8,7 @@ is never obtained by subtracting its complement from one. Scalars only; relative
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from statistics import NormalDist
 
 _NORMAL = NormalDist()
@@ -15,6 +16,7 @@ _HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
 _TINY = 1e-300
 _FAR_LOGIT = 700.0  # exp of it is still a float
+_KEPT = 4096  # answers: of many rules cited once or twice most ask the same few questions
 
 
 def normal_cdf(z: float) -> float:
@@ -37,6 +39,7 @@ def beta_cdf(x: float, a: float, b: float) -> float:
     return _tails(x, 1 - x, a, b)[0]
 
 
+@lru_cache(_KEPT)
 def beta_quantile(p: float, a: float, b: float) -> float:
     """The x with `beta_cdf(x, a, b) == p`, 0 <= p <= 1; `a`, `b` > 0."""
     if p <= 0 or p >= 1:
@@ -51,6 +54,7 @@ def t_cdf(t: float, df: float) -> float:
     return tail if t < 0 else 1 - tail
 
 
+@lru_cache(_KEPT)
 def t_two_sided(t: float, df: float) -> float:
     """Two-sided p-value: probability of a Student t variable at least as far from zero as `t`."""
     square = t * t
@@ -59,6 +63,7 @@ def t_two_sided(t: float, df: float) -> float:
     return _tails(df / (df + square), square / (df + square), df / 2, 0.5)[0]
 
 
+@lru_cache(_KEPT)
 def t_quantile(p: float, df: float) -> float:
     """The t with `t_cdf(t, df) == p`, 0 < p < 1, `df` > 0."""
     tail = 2 * min(p, 1 - p)

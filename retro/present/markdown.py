@@ -182,7 +182,7 @@ def _verdicts(block: Verdicts) -> str:
     parts = [_grid(titles, [_verdict(row) for row in block.rows])] if block.rows else []
     parts += [f"*{escaped(block.omitted)}*"] if block.omitted else []
     if block.untouched:
-        names = ", ".join(escaped(name) for name in block.untouched)
+        names = ", ".join(escaped(name) for name in block.names_untouched)
         parts.append(f"Never cited in the period, condition never triggered: {names}")
     return "\n\n".join(parts)
 

@@ -14,7 +14,7 @@ from retro.accounting.movements import Booking
 from retro.errors import InvariantError
 from retro.evaluate.audit.audit import _check_shared, audit_period
 from retro.evaluate.audit.bets import bets_of
-from retro.evaluate.audit.citations import AuditRules, CreditItem
+from retro.evaluate.audit.citations import AuditRules, CreditItem, citing
 from retro.evaluate.audit.history import history_from
 from retro.evaluate.inputs import Options
 from retro.evaluate.position.life import Lookahead
@@ -79,7 +79,7 @@ def test_no_outcome_that_is_no_number_enters_the_book() -> None:
 
 def test_shared_credit_that_does_not_add_up_to_the_outcomes_is_refused() -> None:
     items = [
-        CreditItem("entry", f"p{n}", cites, value, T0, 20_000, 100.0, None, ())
+        CreditItem("entry", f"p{n}", cites, value, T0, 20_000, 100.0, None, citing((), {}))
         for n, (cites, value) in enumerate([(("H-1", "H-2"), 9.0), (("H-2",), -4.0), ((), 50.0)])
     ]
     rules = AuditRules()

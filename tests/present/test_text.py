@@ -198,6 +198,21 @@ def test_long_lists_are_cut_and_say_how_much_is_missing() -> None:
     assert " p036 " not in text
 
 
+def test_rules_nobody_cited_are_named_while_there_is_room_and_counted_beyond() -> None:
+    silent = [
+        reports.heuristic(f"H-{i}", citation_count=0, evaluated_count=0, evidence_n=0) for i in range(1234)
+    ]
+    report = reports.weekly(heuristic_performance=silent)
+    for form in ("text", "md"):
+        text = " ".join(render(report, form).split())
+        assert "H-18, H-19, and 1,214 more: retro playbook audit and the JSON document have them all" in text
+        assert "H-20" not in text
+    assert '"H-1233"' in render(report, "json")
+    few = render(reports.weekly(heuristic_performance=silent[:20]), "text")
+    assert "H-19." in few
+    assert " more: retro" not in few
+
+
 def test_names_too_long_for_their_column_stand_whole_above_their_row() -> None:
     columns = (Column("Group", right=False, cut=6), Column("n"), Column("PnL"))
     rows = tuple(

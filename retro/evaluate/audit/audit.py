@@ -14,6 +14,7 @@ from retro.evaluate.audit.evidence import RowFacts
 from retro.evaluate.audit.history import identity
 from retro.evaluate.audit.row import report_of
 from retro.evaluate.audit.tally import Tally, inside, tally, tally_open
+from retro.evaluate.audit.uncited import outcomes_by_role
 from retro.invariant import invariant
 from retro.kernels import audit as kernel
 from retro.kernels import uncertainty
@@ -52,7 +53,7 @@ def audit_period(
     positions that were open then (None: no price).
     """
     table = tally(items, history, rules, start, end)
-    tally_open(table, items, standing or {}, rules, end)
+    tally_open(table, items, standing or {}, end)
     for key, decisions in (stray or {}).items():
         table[key].decisions |= decisions
     keys = {key for key, row in table.items() if row.period or row.decisions or row.standing}
@@ -105,14 +106,13 @@ def _rows(
     }
     limits = rules.thresholds
     evidence = bets.evidence(sorted(keys), (limits.demote, limits.investigate))
-    pairs = _partners(table)
+    pairs, others = _partners(table), outcomes_by_role(within)
     out = []
     for key in sorted(keys, key=lambda key: (_id_key(key[0]), key[1])):
         row = table.get(key, Tally())
         rng = np.random.default_rng(_child_seed(seed, *key))
-        uncited_items = [item for item in within if item.role == key[1] and key[0] not in item.cites]
         mean = roles[key[1]].mean
-        facts = RowFacts(estimates.get(key), evidence.get(key), mean, uncited_items, pairs.get(key, []))
+        facts = RowFacts(estimates.get(key), evidence.get(key), mean, others[key[1]], pairs.get(key, []))
         out.append(report_of(key, row, rules, facts, rng))
     return out
 

@@ -13,6 +13,7 @@ from retro.periods import DAY, day_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from collections.abc import Set as AbstractSet
     from zoneinfo import ZoneInfo
 
     from retro.evaluate.position.foresight import Cited
@@ -20,11 +21,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AuditRules",
+    "CitingDecisions",
     "CreditItem",
+    "FirstCitation",
     "Outcome",
     "Role",
     "Rule",
     "Unit",
+    "citing",
     "entry_day",
     "every_item",
     "items_of",
@@ -48,18 +52,59 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class AuditRules:
-    """How to judge: the playbook's heuristics, thresholds, the unit they are in, what an entry's outcome is."""
+    """How to judge: the playbook's heuristics, thresholds, the unit they are in, what an entry's outcome is.
+
+    `claims`: tag -> the heuristic that claims it; `rules` name each tag once.
+    """
 
     rules: Mapping[str, Rule] = field(default_factory=dict)
     thresholds: audit.Thresholds = field(default_factory=audit.Thresholds)
     unit: Unit = "usd"
     entry_outcome: Literal["final_pnl", "vs_inaction"] = "final_pnl"
     zone: ZoneInfo | None = None
+    claims: Mapping[str, str] = field(init=False, repr=False, compare=False)
 
-    @property
-    def claims(self) -> dict[str, str]:
-        """Tag -> the heuristic that claims it; `rules` name each tag once."""
-        return {tag: rule.id for rule in self.rules.values() for tag in rule.tags}
+    def __post_init__(self) -> None:
+        """Read off once what each tag stands for: it is asked for with every row and position."""
+        claims = {tag: rule.id for rule in self.rules.values() for tag in rule.tags}
+        object.__setattr__(self, "claims", claims)
+
+
+class FirstCitation(NamedTuple):
+    """When a heuristic was first cited by a decision that counts, and by the earliest clock that was looked at, if any."""
+
+    at: int
+    told_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class CitingDecisions:
+    """The decisions of a position in one role, each with the heuristics it cites: read once, for however many outcomes.
+
+    `first` has what decisions cite that count, `hindsight` what those cite that came after the fact.
+    """
+
+    decisions: tuple[tuple[Cited, tuple[str, ...]], ...] = ()
+    first: Mapping[str, FirstCitation] = field(default_factory=dict)
+    hindsight: tuple[str, ...] = ()
+
+
+def citing(decisions: Iterable[Cited], claims: Mapping[str, str]) -> CitingDecisions:
+    """Read what decisions cite, in their order."""
+    read = tuple((cited, resolve(cited.cites, claims)) for cited in decisions)
+    first: dict[str, FirstCitation] = {}
+    for cited, heuristics in read:
+        if cited.after_the_fact:
+            continue
+        for heuristic in heuristics:
+            known = first.get(heuristic)
+            if known is None:
+                first[heuristic] = FirstCitation(cited.at, cited.told_at)
+            else:
+                clocks = [clock for clock in (known.told_at, cited.told_at) if clock is not None]
+                first[heuristic] = FirstCitation(min(known.at, cited.at), min(clocks, default=None))
+    late = (heuristic for cited, heuristics in read if cited.after_the_fact for heuristic in heuristics)
+    return CitingDecisions(read, first, tuple(dict.fromkeys(late)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,27 +122,18 @@ class CreditItem:
     day: int
     notional: float | None
     risk: float | None
-    decisions: tuple[Cited, ...]
+    citing: CitingDecisions
     left_out: tuple[str, ...] = ()
 
-    def told_late(self, heuristic: str, claims: Mapping[str, str]) -> bool:
+    def told_late(self, heuristic: str) -> bool:
         """Whether a heuristic was first cited for it when the outcome was known already, or nobody knows when."""
-        clocks = [
-            cited.told_at
-            for cited in self.decisions
-            if not cited.after_the_fact and heuristic in resolve(cited.cites, claims)
-        ]
-        known_at = self.resolved_at or 0
-        return all(clock is None or clock >= known_at for clock in clocks)
+        first = self.citing.first.get(heuristic)
+        return first is None or first.told_at is None or first.told_at >= (self.resolved_at or 0)
 
-    def cited_at(self, heuristic: str, claims: Mapping[str, str]) -> int:
+    def cited_at(self, heuristic: str) -> int:
         """When a heuristic was first cited for it; when it resolved where no decision that counts says so."""
-        citing = (
-            cited.at
-            for cited in self.decisions
-            if not cited.after_the_fact and heuristic in resolve(cited.cites, claims)
-        )
-        return min(citing, default=self.resolved_at or 0)
+        first = self.citing.first.get(heuristic)
+        return (self.resolved_at or 0) if first is None else first.at
 
     def in_unit(self, unit: Unit) -> float | None:
         """The outcome in the unit of the thresholds; None where the position does not know its size in it."""
@@ -125,7 +161,7 @@ class Outcome(NamedTuple):
     late: bool
 
 
-def outcomes_of(items: Iterable[CreditItem], claims: Mapping[str, str]) -> list[Outcome]:
+def outcomes_of(items: Iterable[CreditItem]) -> list[Outcome]:
     """One outcome per heuristic, role and position: several of one heuristic are added."""
     sums: dict[tuple[str, Role, str], tuple[CreditItem, list[float]]] = {}
     for item in items:
@@ -140,10 +176,10 @@ def outcomes_of(items: Iterable[CreditItem], claims: Mapping[str, str]) -> list[
             item.day,
             fsum(values),
             item.resolved_at or 0,
-            item.cited_at(heuristic, claims),
+            item.cited_at(heuristic),
             item.notional or nan,
             item.risk or nan,
-            item.told_late(heuristic, claims),
+            item.told_late(heuristic),
         )
         for (heuristic, role, position), (item, values) in sums.items()
     ]
@@ -168,10 +204,9 @@ def every_item(row: PositionSummary, rules: AuditRules, claims: Mapping[str, str
     outcome = row.final_pnl if rules.entry_outcome == "final_pnl" else row.vs_inaction
 
     def item(
-        role: Role, cites: tuple[str, ...], value: float | None, at: int | None, decisions: tuple[Cited, ...]
+        role: Role, cites: tuple[str, ...], value: float | None, at: int | None, told: CitingDecisions
     ) -> CreditItem:
         resolved = value is not None and at is not None
-        late = resolve((x for c in decisions if c.after_the_fact for x in c.cites), claims)
         return CreditItem(
             role,
             row.position,
@@ -181,28 +216,40 @@ def every_item(row: PositionSummary, rules: AuditRules, claims: Mapping[str, str
             day,
             row.notional,
             row.risk,
-            decisions,
-            tuple(heuristic for heuristic in late if heuristic not in cites),
+            told,
+            _not_in(set(cites), told.hindsight) if told.hindsight else (),
         )
 
     entries = tuple(c for c in row.decisions if c.action in ENTRY_ACTIONS)
     main = _cited_in(c for c in entries if c.action != "increase")
     exits = tuple(c for c in row.decisions if c.action in EXIT_ACTIONS)
-    items = [item("entry", resolve(main, claims), outcome, row.closed_at, entries)]
+    items = [item("entry", resolve(main, claims), outcome, row.closed_at, citing(entries, claims))]
     beaten = set(items[0].cites)
     increases = tuple(c for c in entries if c.action == "increase" and not c.after_the_fact)
+    enlarging = citing(increases, claims) if increases else CitingDecisions()
     for cites, pnl in row.increases:
-        own = tuple(cite for cite in resolve(cites, claims) if cite not in beaten)
+        own = _not_in(beaten, resolve(cites, claims))
         if own:
-            items.append(item("entry", own, pnl, row.closed_at, increases))
+            items.append(item("entry", own, pnl, row.closed_at, enlarging))
     if not row.increases and row.closed_at is None:
-        own = tuple(x for x in resolve(_cited_in(increases), claims) if x not in beaten)
+        own = _not_in(beaten, resolve(_cited_in(increases), claims))
         if own:
-            items.append(item("entry", own, None, None, increases))
+            items.append(item("entry", own, None, None, enlarging))
     items.append(
-        item("exit", resolve(_cited_in(exits), claims), row.exit_outcome, row.exit_resolved_at, exits)
+        item(
+            "exit",
+            resolve(_cited_in(exits), claims),
+            row.exit_outcome,
+            row.exit_resolved_at,
+            citing(exits, claims),
+        )
     )
     return items
+
+
+def _not_in(known: AbstractSet[str], names: Iterable[str]) -> tuple[str, ...]:
+    """Those names that are not known, in their order."""
+    return tuple(name for name in names if name not in known)
 
 
 def _cited_in(decisions: Iterable[Cited]) -> tuple[str, ...]:

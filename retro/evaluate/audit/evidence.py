@@ -11,8 +11,9 @@ from retro.report import BreakEvenGain, DetectorState, OddsPath, Partner
 
 if TYPE_CHECKING:
     from retro.evaluate.audit.bets import RuleEvidence
-    from retro.evaluate.audit.citations import CreditItem, Rule
+    from retro.evaluate.audit.citations import Rule
     from retro.evaluate.audit.tally import Tally
+    from retro.evaluate.audit.uncited import RoleOutcomes
 
 __all__ = ["RowFacts", "add_evidence"]
 
@@ -42,12 +43,12 @@ _UNRIPE: Final = {
 
 
 class RowFacts(NamedTuple):
-    """What a row is judged by besides its own outcomes of the period."""
+    """What a row is judged by besides its own outcomes of the period; `others` are all of its role, its own among them."""
 
     estimate: uncertainty.MeanEstimate | None
     evidence: RuleEvidence | None
     role_mean: float | None
-    uncited_items: list[CreditItem]
+    others: RoleOutcomes
     partners: list[Partner]
 
 

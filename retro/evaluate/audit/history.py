@@ -159,7 +159,7 @@ def history_from(
     outcomes = [
         outcome
         for row in rows
-        for outcome in (*_of_all(row, rules), *outcomes_of(items_of(row, rules, claims), claims))
+        for outcome in (*_of_all(row, rules), *outcomes_of(items_of(row, rules, claims)))
     ]
     weeks = [
         credit

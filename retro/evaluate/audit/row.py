@@ -12,13 +12,12 @@ from retro.kernels import uncertainty
 from retro.report import HeuristicReport, Recommendation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy as np
 
-    from retro.evaluate.audit.citations import AuditRules, CreditItem, Role
+    from retro.evaluate.audit.citations import AuditRules, Role
     from retro.evaluate.audit.evidence import RowFacts
     from retro.evaluate.audit.tally import Tally
+    from retro.evaluate.audit.uncited import RoleOutcomes
 
 __all__ = ["report_of"]
 
@@ -55,7 +54,7 @@ def report_of(
         **_left_out(row, reasons),
         **_open(row, reasons),
         **evidence,
-        **_compared(row, facts.uncited_items, rng, reasons),
+        **_compared(row, facts.others, rng, reasons),
         reasons=reasons,
     )
 
@@ -101,8 +100,8 @@ def _of_the_period(
 
 def _told_in_time(heuristic: str, row: Tally, rules: AuditRules, kind: str) -> str:
     """What those outcomes recommend that were cited before they were known, where the others change it."""
-    claims, limits = rules.claims, rules.thresholds
-    early = [item for item in row.period if not item.told_late(heuristic, claims)]
+    limits = rules.thresholds
+    early = [item for item in row.period if not item.told_late(heuristic)]
     values = [value for _, value in by_position(early, rules.unit)]
     if len(early) == len(row.period) or len(values) < limits.min_citations:
         return ""
@@ -143,35 +142,24 @@ def _left_out(row: Tally, reasons: dict[str, str]) -> dict[str, Any]:
 
 
 def _compared(
-    row: Tally, uncited_items: list[CreditItem], rng: np.random.Generator, reasons: dict[str, str]
+    row: Tally, others: RoleOutcomes, rng: np.random.Generator, reasons: dict[str, str]
 ) -> dict[str, Any]:
     """The memo: outcomes of the role in the period without the citation."""
     outcomes = by_position(row.period)
-    cited = {item.position for item, _ in outcomes}
     values = [value for _, value in outcomes]
-    others = [(item, value) for item, value in by_position(uncited_items) if item.position not in cited]
-    uncited = [value for _, value in others]
-    mean = fsum(uncited) / len(uncited) if uncited else None
+    mean, count = others.mean_without(row.period), others.count_without(row.period)
     if mean is None:
         reasons["uncited_avg"] = "no decision of this role without the citation"
     if mean is None or not values:
         reasons |= dict.fromkeys(("uncited_difference", "uncited_p"), "nothing to compare with in the period")
-        return {
-            "uncited_avg": mean,
-            "uncited_count": len(uncited),
-            "uncited_difference": None,
-            "uncited_p": None,
-        }
+        return {"uncited_avg": mean, "uncited_count": count, "uncited_difference": None, "uncited_p": None}
+    days = uncertainty.by_day(values, [item.day for item, _ in outcomes])
     return {
         "uncited_avg": mean,
-        "uncited_count": len(uncited),
+        "uncited_count": count,
         "uncited_difference": fsum(values) / len(values) - mean,
-        "uncited_p": uncertainty.permutation_of_days(_days_of(outcomes), _days_of(others), rng),
+        "uncited_p": uncertainty.permutation_of_days(days, others.days_without(row.period), rng),
     }
-
-
-def _days_of(outcomes: Sequence[tuple[CreditItem, float]]) -> uncertainty.DaySums:
-    return uncertainty.by_day([value for _, value in outcomes], [item.day for item, _ in outcomes])
 
 
 def _why(

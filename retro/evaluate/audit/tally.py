@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from playbook.citation import resolve
 from retro.evaluate.audit.bets import since_of
 from retro.evaluate.audit.history import RECORD
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from retro.evaluate.audit.citations import AuditRules, CreditItem, Role, Unit
+    from retro.evaluate.audit.citations import AuditRules, CitingDecisions, CreditItem, Role, Unit
     from retro.evaluate.audit.history import History
 
 __all__ = ["Tally", "by_position", "inside", "tally", "tally_open"]
@@ -47,7 +46,7 @@ def tally(
     table: dict[tuple[str, Role], Tally] = defaultdict(Tally)
     for key, records in history.before(end).by_heuristic(since_of(rules)).items():
         table[key].ever = records
-    claims = rules.claims
+    before: CitingDecisions | None = None
     for item in items:
         resolved = inside(item, start, end)
         if resolved:
@@ -55,9 +54,12 @@ def tally(
                 table[heuristic, item.role].period.append(item)
             for heuristic in item.left_out:
                 table[heuristic, item.role].left_out.append(item)
-        for decision in item.decisions:
+        if item.citing is before:  # the increases of a position resolve together, and share their decisions
+            continue
+        before = item.citing
+        for decision, heuristics in before.decisions:
             if resolved or start <= decision.at < end:
-                for heuristic in resolve(decision.cites, claims):
+                for heuristic in heuristics:
                     row = table[heuristic, item.role]
                     row.decisions.add(decision.id)
                     if decision.after_the_fact:
@@ -69,22 +71,21 @@ def tally_open(
     table: dict[tuple[str, Role], Tally],
     items: Iterable[CreditItem],
     standing: Mapping[str, float | None],
-    rules: AuditRules,
     end: int,
 ) -> None:
     """Note with each heuristic what the positions are worth that it brought in and that nobody has closed."""
-    claims, waiting = rules.claims, dict(standing)
+    waiting = dict(standing)
     for item in items:
         if item.role != "entry" or item.position not in waiting:
             continue
         pnl = waiting.pop(item.position)  # an increase that is an item of its own comes after the entry
-        cites = (
-            cite
-            for cited in item.decisions
-            if cited.action != "increase" and not cited.after_the_fact and cited.at < end
-            for cite in cited.cites
+        cited = (
+            heuristic
+            for decision, heuristics in item.citing.decisions
+            if decision.action != "increase" and not decision.after_the_fact and decision.at < end
+            for heuristic in heuristics
         )
-        for heuristic in resolve(cites, claims):
+        for heuristic in dict.fromkeys(cited):
             table[heuristic, "entry"].standing.append(pnl)
 
 

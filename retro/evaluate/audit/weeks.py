@@ -44,16 +44,17 @@ def week_credits(
     """Credit the weeks of one position to what its decisions cite, as `items_of` credits its outcomes."""
     items = every_item(row, rules, claims)
     entry, leaving = items[0], items[-1]
+    beaten = set(entry.cites)
     credited: list[tuple[CreditItem, str, WeekLevels | None]] = [
         (entry, heuristic, money.entry) for heuristic in entry.cites
     ]
     for cites, levels in money.increases:
-        own = (heuristic for heuristic in resolve(cites, claims) if heuristic not in entry.cites)
+        own = (heuristic for heuristic in resolve(cites, claims) if heuristic not in beaten)
         credited += [(entry, heuristic, levels) for heuristic in own]
     credited += [(leaving, heuristic, money.exit) for heuristic in leaving.cites]
     for item, heuristic, known in credited:
         if known is not None:
-            yield from _credits(row, item, heuristic, item.cited_at(heuristic, claims), known)
+            yield from _credits(row, item, heuristic, item.cited_at(heuristic), known)
 
 
 def _credits(

@@ -97,14 +97,17 @@ def audit_section(report: RetrospectiveReport, money: MoneyStyle) -> Section | N
     rows = report.heuristic_performance
     if not rows:
         return None
-    judged = [row for row in rows if row.citation_count or row.evaluated_count or row.evidence_n]
-    untouched = tuple(row.heuristic_id for row in rows if row not in judged)
-    ranked = sorted(judged, key=lambda row: _ORDER.index(row.recommendation.kind))
-    shown = _shown(ranked)
+    judged = [row for row in rows if _is_judged(row)]
+    untouched = [row.heuristic_id for row in rows if not _is_judged(row)]
+    shown, hidden = _divided(sorted(judged, key=lambda row: _ORDER.index(row.recommendation.kind)))
     unit = _drawn_unit(shown)
-    verdicts = tuple(_verdict(row, money, report, unit) for row in shown)
-    left_out = _left_out([row for row in ranked if row not in shown])
-    block = Verdicts(verdicts, unit or money.currency, left_out, untouched)
+    block = Verdicts(
+        tuple(_verdict(row, money, report, unit) for row in shown),
+        unit or money.currency,
+        _left_out(hidden),
+        tuple(untouched[:_SHOWN]),
+        max(0, len(untouched) - _SHOWN),
+    )
     chart = odds_chart(judged, whole_life=isinstance(report, LifeReport))
     blocks = (block,) if chart is None else (block, chart)
     return Section("audit", "Heuristic audit", blocks, "outcomes resolved in the period")
@@ -117,10 +120,25 @@ def _drawn_unit(rows: Sequence[HeuristicReport]) -> str:
     )
 
 
-def _shown(ranked: Sequence[HeuristicReport]) -> list[HeuristicReport]:
-    """The rows that their evidence carries or that stopped working, and the first few of the weak ones, in their order."""
-    weak = [row for row in ranked if not row.is_conclusive and not stopped_in_words(row)]
-    return [row for row in ranked if row not in weak[_WEAK:]][:_SHOWN]
+def _is_judged(row: HeuristicReport) -> bool:
+    """Whether there is anything to say of a row: it was cited, or something it was cited for resolved."""
+    return bool(row.citation_count or row.evaluated_count or row.evidence_n)
+
+
+def _divided(ranked: Sequence[HeuristicReport]) -> tuple[list[HeuristicReport], list[HeuristicReport]]:
+    """The rows that a page shows, and all others, in their order.
+
+    Shown are those that their evidence carries or that stopped working, and the first few of the weak ones.
+    """
+    shown: list[HeuristicReport] = []
+    hidden: list[HeuristicReport] = []
+    weak = 0
+    for row in ranked:
+        is_weak = not row.is_conclusive and not stopped_in_words(row)
+        weak += is_weak
+        fits = len(shown) < _SHOWN and not (is_weak and weak > _WEAK)
+        (shown if fits else hidden).append(row)
+    return shown, hidden
 
 
 def _left_out(rows: Sequence[HeuristicReport]) -> str:

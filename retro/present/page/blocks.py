@@ -180,13 +180,24 @@ class Verdict:
 class Verdicts:
     """The citation audit: rows that want a decision first; `omitted` counts those left out, and says where they are.
 
-    `unit` is what its chart counts in.
+    `unit` is what its chart counts in; `untouched` are rules that nobody cited, with `more_untouched` beside them.
     """
 
     rows: tuple[Verdict, ...]
     unit: str
     omitted: str = ""
     untouched: tuple[str, ...] = ()
+    more_untouched: int = 0
+
+    @property
+    def names_untouched(self) -> tuple[str, ...]:
+        """The names of those nobody cited, and where the many more are that a page has no room for."""
+        if not self.more_untouched:
+            return self.untouched
+        return (
+            *self.untouched,
+            f"and {self.more_untouched:,} more: retro playbook audit and the JSON document have them all",
+        )
 
     @property
     def is_drawn(self) -> bool:

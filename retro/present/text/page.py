@@ -196,7 +196,7 @@ def _verdicts(block: Verdicts, width: int) -> list[Line]:
         lines += _verdict(row, name, width)
     lines += [line(_INDENT, (part, "faint")) for part in wrap(block.omitted, width - 2) if part]
     if block.untouched:
-        names = ", ".join(block.untouched[:20]) + (" ..." if len(block.untouched) > 20 else "")
+        names = ", ".join(block.names_untouched)
         text = f"Never cited in the period, condition never triggered: {names}."
         lines += [line(_INDENT, (part, "faint")) for part in wrap(text, width - 2)]
     return lines

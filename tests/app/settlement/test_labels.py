@@ -24,7 +24,7 @@ MERGED = """\
 
 
 def claimed_in_audit(text: str) -> dict[str, str]:
-    return AuditRules(rules=rules_of(playbook.parse(text), zone("UTC"))).claims
+    return dict(AuditRules(rules=rules_of(playbook.parse(text), zone("UTC"))).claims)
 
 
 def test_a_merged_rule_keeps_the_labels_of_the_one_it_took_in() -> None:
