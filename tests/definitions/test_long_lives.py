@@ -7,11 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from retro.app.settlement.settle import settle
-from retro.store.books.positions import forget_book
-from tests.worlds.lives import agent_of, settings_for
 from tests.worlds.oracle import DAY, Life, approx, life
-from tests.worlds.steps import steps_of
+from tests.worlds.steps import settle_anew, steps_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -113,14 +110,6 @@ def told(folder: Path, family: str, count: int) -> Life:
     life.until(8 * DAY)
     assert life.store
     return life
-
-
-def settle_anew(life: Life) -> None:
-    """Its book from nothing."""
-    agent = agent_of(life.store, life.name)
-    with life.store.write() as conn:
-        forget_book(conn, life.name)
-        settle(conn, agent, settings_for(life.configuration)(agent))
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from retro.app.intake.batches import batched
 from retro.app.intake.identity import BotIdentity, take_the_place
-from retro.app.intake.invalidation import invalidate_for_facts, invalidate_for_marks
+from retro.app.intake.invalidation import invalidate_for_facts, invalidate_for_marks, united
 from retro.app.settlement.settle import settle
 from retro.errors import DamagedRowError, OtherBotError
 from retro.model import Fault
 from retro.store.facts import agents, events, faults, marks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from sqlalchemy import Connection
 
@@ -251,11 +251,11 @@ def _take(conn: Connection, batch: Batch, done: Ingested, replace: str | None) -
         done.unchanged += added.unchanged
         done.conflicts += added.conflicts
         _count(conn, added, batch.rows, done)
-    for series in batch.marks:
-        got = marks.add(conn, series, where=done.source, replace=replace)
+    told = marks.add_all(conn, batch.marks, where=done.source, replace=replace)
+    for got in told:
         done.unchanged += got.unchanged
         done.conflicts += got.conflicts
-        _count_marks(conn, series, got, done)
+    _count_marks(conn, batch.marks, told, done)
     done.notices += batch.notices
     for agent in batch.as_of.keys() | batch.capital.keys() | batch.base_currency.keys() | batch.origin.keys():
         agents.note_agent(
@@ -294,10 +294,10 @@ def _correct(
             )
             done.unchanged -= added.replaced
             _count(conn, added, rows, done)
-        for series in () if older else batch.marks:
-            got = marks.add(conn, series, where=done.source, replace=replace)
-            done.unchanged -= got.replaced
-            _count_marks(conn, series, got, done)
+        if not older:
+            told = marks.add_all(conn, batch.marks, where=done.source, replace=replace)
+            done.unchanged -= sum(got.replaced for got in told)
+            _count_marks(conn, batch.marks, told, done)
 
 
 def _count(conn: Connection, added: events.Added, rows: Iterable[EventRow], done: Ingested) -> None:
@@ -311,9 +311,15 @@ def _count(conn: Connection, added: events.Added, rows: Iterable[EventRow], done
         done.agents.add(agent)
 
 
-def _count_marks(conn: Connection, series: MarkSeries, added: marks.AddedMarks, done: Ingested) -> None:
-    owner = series.agent
-    done.stored += added.stored + added.replaced + added.completed
-    if added.first_at is not None:
-        invalidate_for_marks(conn, owner, added.first_at, int(series.t.max()))
+def _count_marks(
+    conn: Connection, told: Sequence[MarkSeries], added: Sequence[marks.AddedMarks], done: Ingested
+) -> None:
+    changed: dict[str | None, list[tuple[int, int]]] = {}
+    for series, got in zip(told, added, strict=True):
+        done.stored += got.stored + got.replaced + got.completed
+        if got.first_at is not None:
+            changed.setdefault(series.agent, []).append((got.first_at, int(series.t.max())))
+    for owner, spans in changed.items():
+        for first, last in united(spans):
+            invalidate_for_marks(conn, owner, first, last)
         done.agents |= {owner} if owner is not None else set()

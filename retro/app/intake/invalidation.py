@@ -9,9 +9,11 @@ from retro.store.jobs import enrolments, reviews
 from retro.store.jobs.staleness import Staleness
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from sqlalchemy import Connection
 
-__all__ = ["invalidate_for_facts", "invalidate_for_marks"]
+__all__ = ["invalidate_for_facts", "invalidate_for_marks", "united"]
 
 
 def invalidate_for_facts(conn: Connection, agent: str, first: int, last: int, now: int | None) -> None:
@@ -28,3 +30,14 @@ def invalidate_for_marks(conn: Connection, owner: str | None, first: int, last: 
     positions.mark_dirty(conn, owner, first)
     enrolments.note_actions(conn, owner, first)
     reviews.mark_stale(conn, owner, first, last, Staleness(marks=True))
+
+
+def united(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Stretches of time, both ends included, those that meet as one: the marks of thousands of instruments mostly are."""
+    whole: list[tuple[int, int]] = []
+    for first, last in sorted(spans):
+        if whole and first <= whole[-1][1]:
+            whole[-1] = (whole[-1][0], max(last, whole[-1][1]))
+        else:
+            whole.append((first, last))
+    return whole

@@ -14,7 +14,8 @@ from retro.accounting.prices import Prices, base_and_quote, related_symbols
 from retro.model import Cost, Equity, External, Fill, Flow, Position, Snapshot
 from retro.periods import DAY, FOREVER
 from retro.store.books import positions
-from retro.store.facts import events, marks
+from retro.store.facts import events
+from retro.store.facts.market import market
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from retro.app.settlement.settings import AgentSettings
-    from retro.model import Fact, MarkSeries
+    from retro.model import Fact
 
 __all__ = ["MarkReach", "PriceDemand", "load_marks", "load_prices"]
 
@@ -94,19 +95,7 @@ def load_marks(
     and where there is none, its first mark after it, so that a short reach prices as a long one does.
     """
     wanted = {name for symbol in symbols for name in related_symbols(symbol, settings.base_currency)}
-    series: list[dict[str, MarkSeries]] = []
-    for owner in (agent, None):
-        instruments = wanted & marks.instruments(conn, owner).keys()
-        loaded = {}
-        for name in sorted(instruments):
-            before = marks.last_at_or_before(conn, owner, name, reach.start)
-            start = reach.start if before is None else before[0]
-            mark_series = marks.load(conn, owner, name, start, reach.end)
-            if mark_series is None and (first := marks.first_after(conn, owner, name, reach.end)) is not None:
-                mark_series = marks.load(conn, owner, name, first[0], first[0])
-            if mark_series is not None:
-                loaded[name] = mark_series
-        series.append(loaded)
+    series = [market(conn, owner, wanted, reach.start, reach.end) for owner in (agent, None)]
     return Prices(settings.base_currency, *series, known_until=reach.known_until)
 
 

@@ -35,22 +35,29 @@ def last_told(conn: Connection, agent: Agent, until: int) -> int:
         for kind in FACT_TYPES
     ]
     instants = [at for at in conn.execute(select(*newest)).one() if at is not None]
-    columns = mark_series.c
-    series = select(columns.key).where(columns.owner == name_of(agent.name), columns.first_at <= until)
-    for key in conn.execute(series).scalars():
-        instants += _last_mark(conn, key, until)
-    return max(instants, default=0)
+    return max([*instants, *_last_mark(conn, agent.name, until)], default=0)
 
 
-def _last_mark(conn: Connection, series: int, until: int) -> list[int]:
-    """The last mark of a series at or before an instant, of its last two days that began by then; else nothing."""
-    blocks = mark_blocks.c
-    days = select(blocks.at_ms, blocks.micros).where(blocks.series == series, blocks.day <= until // DAY)
-    for packed in conn.execute(days.order_by(blocks.day.desc()).limit(2)):
-        try:
-            stamps = instants_of(*packed)
-        except ValueError as error:
-            raise next(damage.blocks(conn, blocks.series == series), error) from error
-        if inside := int(np.searchsorted(stamps, until, "right")):
-            return [int(stamps[inside - 1])]
+def _last_mark(conn: Connection, agent: str, until: int) -> list[int]:
+    """The last of an agent's own marks at or before an instant; nothing where there is none."""
+    columns, c = mark_series.c, mark_blocks.c
+    own = (columns.owner == name_of(agent)) & (columns.first_at <= until)
+    limit = until // DAY
+    for _ in range(2):  # all marks of the instant's own day may come after it
+        of_one = select(func.max(c.day)).where(c.series == columns.key, c.day <= limit).scalar_subquery()
+        day = conn.execute(select(func.max(of_one)).where(own)).scalar()
+        if day is None:
+            break
+        of_day = c.series.in_(select(columns.key).where(own)) & (c.day == day)
+        instants: list[int] = []
+        for packed in conn.execute(select(c.at_ms, c.micros).where(of_day)):
+            try:
+                stamps = instants_of(*packed)
+            except ValueError as error:
+                raise next(damage.blocks(conn, of_day), error) from error
+            inside = int(np.searchsorted(stamps, until, "right"))
+            instants += [int(stamps[inside - 1])] if inside else []
+        if instants:
+            return [max(instants)]
+        limit = day - 1
     return []

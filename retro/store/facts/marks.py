@@ -11,7 +11,7 @@ from math import isnan
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
-from sqlalchemy import Select, insert, select, update
+from sqlalchemy import Select, insert, select
 
 from retro.errors import DamagedRowError
 from retro.model import Conflict, MarkSeries
@@ -29,6 +29,7 @@ from retro.store.facts.blocks import (
     stretches,
     unpack,
 )
+from retro.store.facts.series import SeriesKey, SeriesName, SeriesSpan, owner_name, series_keys
 from retro.store.schema import ingest_alone, mark_blocks, mark_corrections, name_of
 from retro.store.schema import series as mark_series
 
@@ -38,7 +39,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sqlalchemy import ColumnElement, Connection
 
-__all__ = ["AddedMarks", "add", "days_told", "first_after", "instruments", "last_at_or_before", "load"]
+__all__ = [
+    "AddedMarks",
+    "add",
+    "add_all",
+    "days_told",
+    "first_after",
+    "instruments",
+    "last_at_or_before",
+    "load",
+    "series_of",
+]
 
 _DAYS_AT_ONCE: Final = 64
 _VALUES: Final = {"sqlite": ", ".join("?" * 7), "postgresql": ", ".join(["%s"] * 7)}
@@ -66,12 +77,16 @@ class AddedMarks:
 
 
 class _Provenance(NamedTuple):
-    """Where the marks of a series (its key) come from, and the reason to replace what is known otherwise."""
+    """Where the marks of a series (its key) come from, and the reason to replace what is known otherwise.
+
+    `is_new`: the series has no marks yet.
+    """
 
     key: int
     instrument: str
     where: str
     replace: str | None
+    is_new: bool
 
 
 # adding
@@ -90,14 +105,52 @@ def add(
     Another price, low or high for a known instant is a conflict and kept back, or, with `replace` (the reason),
     corrected. A low or high that was unknown is filled in. `ValueError` for a mark that is not finite.
     """
-    added = AddedMarks()
-    if len(series.t) == 0:
+    return add_all(conn, [series], where=where, lines=[lines], replace=replace)[0]
+
+
+def add_all(
+    conn: Connection,
+    told: Sequence[MarkSeries],
+    *,
+    where: str,
+    lines: Sequence[Sequence[int] | None] | None = None,
+    replace: str | None = None,
+) -> list[AddedMarks]:
+    """`add` for several series, and what became of each."""
+    added = [AddedMarks() for _ in told]
+    given = {i: ascending(series) for i, series in enumerate(told) if len(series.t)}
+    if not given:
         return added
-    given, order = ascending(series)
-    numbers = None if lines is None else np.asarray(lines, np.int64)[order]
     ingest_alone(conn)
-    key = _series_key(conn, series, given)
-    provenance = _Provenance(key, series.instrument, where, replace)
+    names = {i: SeriesName.of(told[i].agent, told[i].instrument) for i in given}
+    keys = series_keys(
+        conn, [SeriesSpan(names[i], int(each.t[0]), int(each.t[-1])) for i, (each, _) in given.items()]
+    )
+    grown: dict[str, list[tuple[int, int, int]]] = {}
+    for i, (columns, order) in given.items():
+        numbers = None
+        if lines is not None and (given_lines := lines[i]) is not None:
+            numbers = np.asarray(given_lines, np.int64)[order]
+        key, is_new = keys[names[i]]
+        keys[names[i]] = SeriesKey(key, is_new=False)  # told of twice, it has marks the second time
+        _add(conn, _Provenance(key, told[i].instrument, where, replace, is_new), added[i], columns, numbers)
+        agent = told[i].agent
+        if agent is not None and (added[i].stored or added[i].completed):
+            grown.setdefault(agent, []).append((int(columns.t[0]), int(columns.t[-1]), added[i].stored))
+    for agent, spans in grown.items():
+        first, last, stored = zip(*spans, strict=True)
+        extend_life(conn, key_of(conn, agent), min(first), max(last), sum(stored))
+    return added
+
+
+def _add(
+    conn: Connection,
+    provenance: _Provenance,
+    added: AddedMarks,
+    given: MarkColumns,
+    numbers: NDArray[np.int64] | None,
+) -> None:
+    """Bring marks in order of time into the blocks of their series; `numbers` are their lines."""
     remaining = np.arange(len(given.t))
     while len(remaining):  # more than one round only when the series itself tells an instant twice
         _, first = np.unique(given.t[remaining], return_index=True)
@@ -105,30 +158,7 @@ def add(
             which = remaining[first[part]]
             _merge(conn, provenance, added, given.at(which), None if numbers is None else numbers[which])
         remaining = np.delete(remaining, first)
-    if series.agent is not None and (added.stored or added.completed):
-        agent = key_of(conn, series.agent)
-        extend_life(conn, agent, int(given.t[0]), int(given.t[-1]), added.stored)
-    return added
-
-
-def _series_key(conn: Connection, series: MarkSeries, given: MarkColumns) -> int:
-    """The key of the series, made when there is none and widened to the given instants."""
-    owner, instrument = _owner(series.agent), name_of(series.instrument)
-    first, last = int(given.t[0]), int(given.t[-1])
-    columns = mark_series.c
-    row = conn.execute(
-        select(columns.key, columns.first_at, columns.last_at).where(
-            columns.owner == owner, columns.instrument == instrument
-        )
-    ).one_or_none()
-    if row is None:
-        insertion = insert(mark_series).values(
-            owner=owner, instrument=instrument, first_at=first, last_at=last
-        )
-        return int(conn.execute(insertion.returning(columns.key)).scalar_one())
-    span = {"first_at": min(first, row.first_at), "last_at": max(last, row.last_at)}
-    conn.execute(update(mark_series).where(columns.key == row.key).values(span))
-    return int(row.key)
+        provenance = provenance._replace(is_new=False)
 
 
 def _merge(
@@ -174,6 +204,8 @@ def _merge(
 
 def _known(conn: Connection, provenance: _Provenance, days: ColumnElement[bool]) -> MarkColumns:
     """The stored marks of some days; where they are replaced, a day that cannot be read any more is as if untold."""
+    if provenance.is_new:
+        return unpack([])
     query = _blocks(mark_blocks.c.series == provenance.key, days)
     try:
         return _columns(conn, query)
@@ -239,7 +271,11 @@ def load(conn: Connection, agent: str | None, instrument: str, start: int, end: 
     """
     days = mark_blocks.c.day.between(start // DAY, end // DAY)
     columns = _columns(conn, _blocks(_own(agent, instrument), days))
-    inside = columns.at(slice(*np.searchsorted(columns.t, (start, end + 1))))
+    return series_of(agent, instrument, columns.at(slice(*np.searchsorted(columns.t, (start, end + 1)))))
+
+
+def series_of(agent: str | None, instrument: str, inside: MarkColumns) -> MarkSeries | None:
+    """Columns as the series that `load` gives; None when there are none."""
     if not len(inside.t):
         return None
     low, high = (
@@ -269,7 +305,7 @@ def first_after(conn: Connection, agent: str | None, instrument: str, at: int) -
 def instruments(conn: Connection, agent: str | None) -> dict[str, int]:
     """The instruments of one owner (None: shared) that have a mark, and the instant of their first one, by name."""
     query = select(mark_series.c.instrument, mark_series.c.first_at).where(
-        mark_series.c.owner == _owner(agent)
+        mark_series.c.owner == owner_name(agent)
     )
     return dict(sorted((name, first_at) for name, first_at in conn.execute(query)))
 
@@ -278,18 +314,16 @@ def days_told(conn: Connection, owners: Iterable[str | None], instrument: str) -
     """The UTC days (counted from the epoch) that have a mark of an instrument by one of these owners (None: shared)."""
     columns = mark_series.c
     keys = select(columns.key).where(
-        columns.owner.in_(sorted(map(_owner, owners))), columns.instrument == name_of(instrument)
+        columns.owner.in_(sorted(map(owner_name, owners))), columns.instrument == name_of(instrument)
     )
     return set(conn.execute(select(mark_blocks.c.day).where(mark_blocks.c.series.in_(keys))).scalars())
 
 
-def _owner(agent: str | None) -> str:
-    return "" if agent is None else name_of(agent)
-
-
 def _own(agent: str | None, instrument: str) -> ColumnElement[bool]:
     columns = mark_series.c
-    key = select(columns.key).where(columns.owner == _owner(agent), columns.instrument == name_of(instrument))
+    key = select(columns.key).where(
+        columns.owner == owner_name(agent), columns.instrument == name_of(instrument)
+    )
     return mark_blocks.c.series == key.scalar_subquery()
 
 

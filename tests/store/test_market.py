@@ -1,0 +1,133 @@
+"""Many instruments at once: told and read in as many statements as a few, and what each says by itself."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from retro.model import MarkSeries
+from retro.periods import DAY, HOUR
+from retro.store.facts import agents, marks
+from retro.store.facts.last_told import last_told
+from retro.store.facts.market import market
+from tests.worlds.oracle import Life
+from tests.worlds.steps import settle_anew, statements_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sqlalchemy import Connection
+
+    from retro.store.database import Store
+
+T0 = 1_772_323_200_000_000  # 2026-03-01T00:00:00Z
+LIVES = count()
+HOURS = st.dictionaries(st.integers(-60, 130), st.integers(1, 9), max_size=6)
+SETTINGS = settings(
+    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+def series(agent: str | None, name: str, prices: dict[int, int]) -> MarkSeries:
+    """Marks by hour, or half of a candle: every third knows its low."""
+    hours = sorted(prices)
+    t = np.array([T0 + hour * HOUR for hour in hours], np.int64)
+    low = np.array([np.nan if hour % 3 else prices[hour] / 2 for hour in hours])
+    return MarkSeries(agent, name, t, np.array([prices[hour] for hour in hours], float), low, None)
+
+
+def each(conn: Connection, agent: str | None, name: str, start: int, end: int) -> MarkSeries | None:
+    """The definition: from the last mark before, if there is one; else the first after the end."""
+    before = marks.last_at_or_before(conn, agent, name, start)
+    inside = marks.load(conn, agent, name, start if before is None else before[0], end)
+    if inside is None and (first := marks.first_after(conn, agent, name, end)) is not None:
+        inside = marks.load(conn, agent, name, first[0], first[0])
+    return inside
+
+
+def plain(told: MarkSeries | None) -> Any:
+    """A series as lists, which compare."""
+    if told is None:
+        return None
+    columns = [None if x is None else x.tolist() for x in (told.t, told.price, told.low, told.high)]
+    return (told.agent, told.instrument, *columns)
+
+
+@given(st.lists(HOURS, min_size=1, max_size=4), st.integers(-70, 140), st.integers(0, 70), st.booleans())
+@SETTINGS
+def test_a_market_is_each_of_its_instruments(
+    store: Store, told: list[dict[int, int]], start: int, length: int, own: bool
+) -> None:
+    agent = f"a{next(LIVES)}" if own else None
+    names = [f"{next(LIVES)}/USDC" for _ in told]
+    with store.write() as conn:
+        marks.add_all(
+            conn,
+            [series(agent, name, prices) for name, prices in zip(names, told, strict=True)],
+            where="candles.csv",
+        )
+        begin, end = T0 + start * HOUR, T0 + (start + length) * HOUR
+        loaded = market(conn, agent, [*names, "never/USDC"], begin, end)
+        wanted = {name: plain(each(conn, agent, name, begin, end)) for name in names}
+        if own and any(told):
+            known = agents.existing_agent(conn, str(agent))
+            latest = [T0 + hour * HOUR for prices in told for hour in prices if T0 + hour * HOUR <= end]
+            assert last_told(conn, known, end) == max(latest, default=0)
+    assert list(loaded) == sorted(loaded)
+    assert {name: plain(loaded.get(name)) for name in names} == wanted
+
+
+@given(st.lists(HOURS, min_size=2, max_size=5))
+@SETTINGS
+def test_series_told_together_are_stored_as_one_after_the_other(
+    store: Store, told: list[dict[int, int]]
+) -> None:
+    """Two of them are of one instrument: what the second tells otherwise is a conflict."""
+    together, apart = f"a{next(LIVES)}", f"a{next(LIVES)}"
+    names = [f"C{max(i, 1)}/USDC" for i in range(len(told))]
+    pairs = list(zip(names, told, strict=True))
+    with store.write() as conn:
+        at_once = marks.add_all(conn, [series(together, *pair) for pair in pairs], where="x.csv")
+        singly = [marks.add(conn, series(apart, *pair), where="x.csv") for pair in pairs]
+        stored = [market(conn, agent, names, T0 - 100 * DAY, T0 + 100 * DAY) for agent in (together, apart)]
+        lives = [agents.agent(conn, agent) for agent in (together, apart)]
+    assert at_once == singly
+    assert [plain(s)[1:] for s in stored[0].values()] == [plain(s)[1:] for s in stored[1].values()]
+    spans = [None if life is None else (life.first_at, life.last_at, life.events) for life in lives]
+    assert spans[0] == spans[1]
+
+
+def traded(folder: Path, count: int) -> Life:
+    """As many instruments, each with marks and a position."""
+    life = Life(folder, f"a{count}")
+    life.tell(0, "external", quantity=1000)
+    for n in range(count):
+        name = f"C{n}/USDC"
+        life.marks(name, {0: 10, 30: 11, 60: 12})
+        life.trade(f"p{n}", (6, 10), (40, 11), instrument=name, cites=["H-1"], exit_cites=["X-1"])
+    life.until(168)
+    assert life.store
+    return life
+
+
+def test_more_instruments_are_no_more_statements_of(tmp_path: Path) -> None:
+    """To settle them, and to review a day and the week that holds it."""
+    few, many = (traded(tmp_path, count) for count in (5, 25))
+    for work in (settle_anew, Life.week, lambda life: life.day(1)):
+        assert statements_of(many.store, partial(work, many)) == statements_of(few.store, partial(work, few))
+
+
+def test_marks_of_more_instruments_are_one_statement_each(store: Store) -> None:
+    """What is new of an instrument is written; everything else is asked and noted once for all of them."""
+
+    def tell(count: int) -> None:
+        told = [series(f"a{count}", f"C{n}/USDC", {0: 1, 30: 2}) for n in range(count)]
+        with store.write() as conn:
+            marks.add_all(conn, told, where="candles.csv")
+
+    assert statements_of(store, partial(tell, 25)) - statements_of(store, partial(tell, 5)) == 20
