@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-__all__ = ["SeriesName", "SeriesSpan", "owner_name", "series_keys"]
+__all__ = ["SeriesKey", "SeriesName", "SeriesSpan", "owner_name", "series_keys"]
 
 
 class SeriesName(NamedTuple):
