@@ -77,7 +77,7 @@ def run_kernels(w: World, workers: int) -> Run:
     from retro.kernels.series import Marks
     from retro.kernels.trajectory import Positions, trajectories
 
-    positions = Positions(w.instrument, w.entry, w.leave, w.quantity, w.price, np.zeros(len(w.entry)))
+    positions = Positions.filled(w.instrument, w.entry, w.leave, w.quantity, w.price, np.zeros(len(w.entry)))
     begin = perf_counter()
     with ThreadPoolExecutor(workers) if workers > 1 else nullcontext() as pool:
         got = trajectories(Marks(w.offsets, w.t, w.x), positions, OFFSETS, pool.map if pool else map)

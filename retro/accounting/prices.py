@@ -86,7 +86,7 @@ class PriceLine:
 
     def index(self, at: int) -> int:
         """Where the last mark at or before `at` stands, -1 when there is none."""
-        return int(np.searchsorted(self.t, at, side="right")) - 1
+        return int(self.t.searchsorted(at, side="right")) - 1
 
     def at(self, which: NDArray[np.bool_]) -> PriceLine:
         """The marks that a mask picks."""

@@ -17,16 +17,13 @@ from retro.evaluate.audit.exits import with_results
 from retro.evaluate.breakdowns import breakdowns
 from retro.evaluate.effectiveness import effectiveness_of, resolved_decisions, week_of
 from retro.evaluate.inputs import Inputs, Options
+from retro.evaluate.lives import lives_of
 from retro.evaluate.market import market_of
 from retro.evaluate.performance import equity_curve, period_attribution, returns, risk_of, yielding
-from retro.evaluate.position.after_exit import funding_told, holding_terms
 from retro.evaluate.position.costs import NO_SLIPPAGE, costs
 from retro.evaluate.position.foresight import ENTRY_ACTIONS, EXIT_ACTIONS, cites_of
-from retro.evaluate.position.life import UNBOUNDED, HoldingTerms, Lookahead
-from retro.evaluate.position.retrospective import retrospect, with_path
-from retro.evaluate.predictions import accuracy, words_of
+from retro.evaluate.predictions import accuracy
 from retro.kernels import effectiveness as kernel
-from retro.kinds import KINDS
 from retro.periods import format_instant
 from retro.report import (
     DataQuality,
@@ -41,18 +38,16 @@ from retro.report import (
     Risk,
     Unpriced,
 )
-from retro.report.extremes import DRAWN, movers
 from retro.report.form import finite_figures
 from retro.report.lines import COMPONENTS, IMPLAUSIBLE, SIGNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from retro.accounting.prices import Prices
     from retro.accounting.track import PositionHistory
-    from retro.model import Decision, Prediction, Resolution
+    from retro.model import Decision
 
-__all__ = ["Inputs", "Options", "build", "citations_of", "retrospective_of"]
+__all__ = ["Inputs", "Options", "build", "citations_of"]
 
 
 _WITHOUT_GROWTH: Final = (
@@ -60,69 +55,6 @@ _WITHOUT_GROWTH: Final = (
     " owner's flows began at 0 or below, or nothing moved while an open position had no price"
 )
 _WITHOUT_RESULT: Final = "the first boundary ends no day; and where nothing moved while an open position had no price the result is not known"
-
-
-@finite_figures()
-def retrospective_of(
-    track: PositionHistory,
-    prices: Prices,
-    options: Options,
-    *,
-    agent: str,
-    horizon: Lookahead,
-    predictions: Mapping[str, Prediction],
-    outcomes: Mapping[str, Resolution],
-    period_pnl: float | None = None,
-    terms: HoldingTerms = UNBOUNDED,
-) -> PositionRetrospective:
-    """One position's document; without a `period_pnl` its life is the period; `terms` are those of keeping it on."""
-    words = words_of(track, predictions, outcomes, options.rules.claims)
-    return retrospect(track, horizon, prices, words, period_pnl=period_pnl, agent=agent, terms=terms)
-
-
-def _lives(inputs: Inputs, tracks: Sequence[PositionHistory]) -> list[PositionRetrospective]:
-    period, options = inputs.period, inputs.options
-    horizon = Lookahead(
-        end=period.end,
-        known_until=inputs.known_until,
-        after_until=period.end + options.settle_lag,
-        offsets=options.offsets,
-        use_highs_lows=options.use_highs_lows,
-    )
-    funding = funding_told(inputs.tracks.values())
-    positions = [
-        retrospective_of(
-            track,
-            inputs.prices,
-            options,
-            agent=inputs.agent,
-            horizon=horizon,
-            predictions=inputs.predictions,
-            outcomes=inputs.last_resolutions,
-            period_pnl=inputs.books.position_pnl(track.position.position, period.start, period.end),
-            terms=holding_terms(
-                track,
-                inputs.books.equity_by(track.closed_at) if inputs.capital_known else None,
-                funding.get(track.position.instrument, ()),
-                inputs.prices,
-            ),
-        )
-        for track in tracks
-    ]
-    return positions if KINDS[period.horizon].scope == "life" else _drawn(positions, inputs, horizon)
-
-
-def _drawn(
-    positions: Sequence[PositionRetrospective], inputs: Inputs, horizon: Lookahead
-) -> list[PositionRetrospective]:
-    """The positions, with their paths those that the page of a period draws: of each other its own review has it."""
-    shown = {position.position_id for position in movers(positions)[:DRAWN]}
-    return [
-        with_path(position, inputs.tracks[position.position_id], horizon, inputs.prices)
-        if position.position_id in shown
-        else position
-        for position in positions
-    ]
 
 
 def citations_of(
@@ -280,7 +212,7 @@ def build(inputs: Inputs) -> RetrospectiveReport:
     pnl, risk = period_attribution(inputs), risk_of(inputs)
     tracks = [track for track in inputs.tracks.values() if in_period(track, period)]
     tracks.sort(key=lambda track: (track.opened_at, track.position.position))
-    positions = _lives(inputs, tracks)
+    positions = lives_of(inputs, tracks)
     counted = [
         position
         for position, track in zip(positions, tracks, strict=True)

@@ -1,6 +1,5 @@
 """Arrays in, numbers out: pure functions on numpy arrays.
 
-Reviews use what `evaluate` and `accounting` call. The rest is public for callers with arrays, and tested as they are: the
-columns of many positions at once (`regret.regrets`, `regret.after_exits`, `trajectory.trajectories`,
-`series.with_highs_lows`), pool arithmetic on raw units and ticks (`liquidity`), and the other intervals and corrections for many tests (`uncertainty`).
+Reviews use what `evaluate` and `accounting` call. The rest is public for callers with arrays, and tested as they are:
+`trajectory.trajectories` and `series.with_highs_lows`, pool arithmetic on raw units and ticks (`liquidity`), and the other intervals and corrections for many tests (`uncertainty`).
 """

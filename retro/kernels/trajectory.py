@@ -1,8 +1,8 @@
 """The path of a position: PnL at checkpoints and the first best and worst moment, for many positions at once.
 
 A simple position has one entry, one exit and a constant signed quantity, so its gross PnL at a mark x is
-`quantity * (x - price) - costs`, and the extremes of its PnL are extremes of the price: long uses the maximum as best,
-short the minimum. Perps with funding and interest-bearing assets are simple too when x is a total-return mark.
+`quantity * x + cash`, and the extremes of its PnL are extremes of the price: long uses the maximum as best, short the
+minimum. Perps with funding and interest-bearing assets are simple too when x is a total-return mark.
 
 Work goes in shards of whole instruments, small enough for the processor's cache; one shard knows nothing of another.
 """
@@ -33,16 +33,32 @@ TIE = 1e-9
 class Positions:
     """Simple positions as columns, (N,) each.
 
-    `instrument` indexes the marks; `entry` and `exit` in microseconds; `quantity` signed, + long and - short, not 0;
-    `price` the average entry fill in base currency; `costs` the entry fees and gas, >= 0.
+    `instrument` indexes the marks; `entry` and `exit` in microseconds; `quantity` signed, + long and - short, not 0.
+    Base currency: `cash` what it had brought when it was entered, + received (a short), - paid (a long), entry fees and
+    gas paid; `notional` |quantity| * entry price, unlevered; `costs` the entry fees, >= 0, below 0 by which it began.
     """
 
     instrument: IntArray
     entry: IntArray
     exit: IntArray
     quantity: FloatArray
-    price: FloatArray
+    cash: FloatArray
+    notional: FloatArray
     costs: FloatArray
+
+    @classmethod
+    def filled(
+        cls,
+        instrument: IntArray,
+        entry: IntArray,
+        exit: IntArray,  # noqa: A002  the field's name
+        quantity: FloatArray,
+        price: FloatArray,
+        costs: FloatArray,
+    ) -> Positions:
+        """Positions by their average entry price, base currency, (N,)."""
+        cost = quantity * price
+        return cls(instrument, entry, exit, quantity, -cost - costs, np.abs(cost), costs)
 
     def take(self, rows: IntArray) -> Positions:
         """The positions of these rows, in this order."""
@@ -51,15 +67,15 @@ class Positions:
     def gross(self, x: FloatArray) -> FloatArray:
         """PnL at marks x, net of entry costs and before exit costs; x is (N,) or (N, K)."""
         column = (slice(None),) + (None,) * (x.ndim - 1)
-        return self.quantity[column] * (x - self.price[column]) - self.costs[column]
+        return self.quantity[column] * x + self.cash[column]
 
-    def notional(self) -> FloatArray:
-        """|quantity| * entry price, base currency, unlevered."""
-        return np.abs(self.quantity) * self.price
+    def price_at(self, gross: FloatArray) -> FloatArray:
+        """The mark at which gross PnL is this, (N,)."""
+        return (gross - self.cash) / self.quantity
 
     def slack(self) -> FloatArray:
         """The tie tolerance as a price: 1e-9 * max(1, notional) / |quantity|."""
-        return TIE * np.maximum(1.0, self.notional()) / np.abs(self.quantity)
+        return TIE * np.maximum(1.0, self.notional) / np.abs(self.quantity)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +209,7 @@ def extremes(
     and the exit, and -1 when only the exit is.
     """
     slack, long = positions.slack(), positions.quantity > 0
-    after = None if at_exit is None else positions.price + (at_exit + positions.costs) / positions.quantity
+    after = None if at_exit is None else positions.price_at(at_exit)
     top, top_at = first_extreme(x, lo, hi, slack, np.maximum, after)
     bottom, bottom_at = first_extreme(x, lo, hi, slack, np.minimum, after)
     best, worst = np.where(long, top, bottom), np.where(long, bottom, top)

@@ -16,10 +16,10 @@ from retro.evaluate.audit.audit import _check_shared, audit_period
 from retro.evaluate.audit.bets import bets_of
 from retro.evaluate.audit.citations import AuditRules, CreditItem, citing
 from retro.evaluate.audit.history import history_from
-from retro.evaluate.inputs import Options
-from retro.evaluate.position.life import Lookahead
+from retro.evaluate.position.life import Lookahead, PositionPath
+from retro.evaluate.position.measures import measures_of
+from retro.evaluate.position.retrospective import AgentWords, retrospect
 from retro.evaluate.position.summary import book_row
-from retro.evaluate.report import retrospective_of
 from retro.periods import DAY
 from retro.report import Costs, PositionRetrospective
 from retro.report.form import finite_figures
@@ -29,18 +29,12 @@ from tests.worlds.commands import SAMPLE, Retro, retro, sample_db
 __all__ = ["retro", "sample_db"]
 
 
-def retrospective(track: Any, **more: Any) -> PositionRetrospective:
+def retrospective(track: Any, period_pnl: float | None = None) -> PositionRetrospective:
     horizon = Lookahead(end=T0 + 3 * DAY, known_until=T0 + 9 * DAY, after_until=None, offsets=())
-    return retrospective_of(
-        track,
-        prices(),
-        Options(offsets=(), settle_lag=0),
-        agent="bot",
-        horizon=horizon,
-        predictions={},
-        outcomes={},
-        **more,
-    )
+    life, words = PositionPath(track, horizon, prices()), AgentWords([], [], None, None, [])
+    (measures,) = measures_of([life])
+    with finite_figures():
+        return retrospect(life, measures, words, period_pnl=period_pnl, agent="bot")
 
 
 # positions

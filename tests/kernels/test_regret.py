@@ -37,13 +37,13 @@ def single(marks: Marks, p: Positions, i: int, final_pnl: float, exit_costs: flo
     entry, leave = int(p.entry[i]), int(p.exit[i])
     gap = series.median_gap(t, entry - DAY, leave)
     within = (t > entry) & (t < leave)
-    gross = p.quantity[i] * (marks.prices(p.instrument[i]) - p.price[i]) - p.costs[i]
+    gross = p.quantity[i] * marks.prices(p.instrument[i]) + p.cash[i]
     candidates = regret.ExitCandidates(
         t[within],
         gross[within],
         exit_at=leave,
         final_pnl=float(final_pnl),
-        notional=float(abs(p.quantity[i]) * p.price[i]),
+        notional=float(p.notional[i]),
         entry_costs=float(p.costs[i]),
         exit_costs=float(exit_costs),
     )
@@ -54,7 +54,7 @@ def golden_position(case: dict[str, Any]) -> tuple[Marks, Positions]:
     """Ticks are minutes here; the file knows no entry costs."""
     marks = series.bundle([(np.array(case["marks_t"]) * MINUTE, case["marks_p"])])
     columns = (case["entry"] * MINUTE, case["exit"] * MINUTE, case["qty"], case["entry_mark"], 0.0)
-    return marks, Positions(instants(0), *(np.array([c]) for c in columns))
+    return marks, Positions.filled(instants(0), *(np.array([c]) for c in columns))
 
 
 @pytest.mark.parametrize("k", range(len(GOLDEN)))
@@ -184,7 +184,7 @@ def test_the_earliest_of_near_equals_is_the_optimal_exit(
     got = path([1, 2, 3], gross, 4, final, notional=notional)
     assert got.optimal_exit_at == best_at
     assert got.regret == 0
-    p = Positions(
+    p = Positions.filled(
         instants(0), instants(0), instants(4), np.array([1.0]), np.array([notional]), np.array([0.0])
     )
     marks = series.bundle([([0, 1, 2, 3], [notional, *(notional + g for g in gross)])])
@@ -202,7 +202,7 @@ def random_lives(seed: int, n: int = 15, grid: float | None = None) -> Any:
     entry = rng.integers(-20, 950, n) * MINUTE
     quantity = rng.choice([-1.0, 1.0], n) * rng.uniform(0.1, 9, n)
     durations = rng.integers(0, 600, n) * MINUTE
-    p = Positions(
+    p = Positions.filled(
         rng.integers(0, 4, n),
         entry,
         entry + durations,
@@ -328,7 +328,7 @@ def test_a_short_regrets_what_the_mirrored_long_does(seed: int) -> None:
     """Prices mirrored at 100 and the side turned: every figure stays."""
     marks, p, final, costs = random_lives(seed)
     mirrored = Marks(marks.offsets, marks.t, 200 - marks.x)
-    turned = replace(p, quantity=-p.quantity, price=200 - p.price)
+    turned = replace(p, quantity=-p.quantity, cash=p.cash + 200 * p.quantity)
     original, mirror = regret.regrets(marks, p, final, costs), regret.regrets(mirrored, turned, final, costs)
     for i in range(len(final)):
         assert_same(original.row(i), mirror.row(i))

@@ -29,7 +29,7 @@ def instants(*values: float) -> IntArray:
 def positions_of(rows: Any) -> Positions:
     """Positions from (instrument, entry, exit, quantity, price, costs) rows."""
     columns = zip(*rows, strict=True)
-    return Positions(
+    return Positions.filled(
         *(np.array(c, kind) for c, kind in zip(columns, ("i8", "i8", "i8", "f8", "f8", "f8"), strict=True))
     )
 
@@ -57,7 +57,7 @@ def world(
     durations = rng.integers(0, span, n) * MINUTE
     which = rng.integers(0, len(parts), n)
     quantity = rng.choice([-1, 1], n) * rng.uniform(0.1, 10, n)
-    return series.bundle(parts), Positions(
+    return series.bundle(parts), Positions.filled(
         which, entry, entry + durations, quantity, rng.uniform(90, 110, n), rng.uniform(0, 2, n)
     )
 
@@ -66,7 +66,7 @@ def brute(marks: Marks, p: Positions, i: int, offsets: IntArray) -> tuple[Any, .
     """One position the slow way: (checkpoint pnl, ages, marks inside, best, first best, worst, first worst)."""
     t, x = marks.times(p.instrument[i]), marks.prices(p.instrument[i])
     base = int(marks.offsets[p.instrument[i]])
-    gross = p.quantity[i] * (x - p.price[i]) - p.costs[i]
+    gross = p.quantity[i] * x + p.cash[i]
     pnl, ages = [], []
     for offset in [*offsets.tolist(), None]:
         due = offset is None or p.entry[i] + offset < p.exit[i]
@@ -78,7 +78,7 @@ def brute(marks: Marks, p: Positions, i: int, offsets: IntArray) -> tuple[Any, .
     if not within:
         return pnl, ages, [], np.nan, -1, np.nan, -1
     best, worst = max(gross[k] for k in within), min(gross[k] for k in within)
-    tie = 1e-9 * max(1.0, abs(p.quantity[i]) * p.price[i])
+    tie = 1e-9 * max(1.0, p.notional[i])
     first = next(k for k in within if gross[k] >= best - tie)
     last = next(k for k in within if gross[k] <= worst + tie)
     return pnl, ages, [base + k for k in within], best, base + first, worst, base + last
@@ -119,7 +119,7 @@ def test_a_position_is_alone_what_it_is_among_many() -> None:
     marks, n = series.bundle(parts), 3 * trajectory.ROWS
     entry = rng.integers(0, 200_000, n) * MINUTE
     leave = entry + rng.integers(0, 100_000, n) * MINUTE
-    p = Positions(
+    p = Positions.filled(
         rng.integers(0, 4, n), entry, leave, rng.choice([-1.0, 2.0], n), np.full(n, 100.0), np.full(n, 0.1)
     )
     many = trajectory.trajectories(marks, p, OFFSETS)
@@ -179,7 +179,9 @@ def test_scaling_the_quantity_scales_the_pnl_and_moves_no_moment(
 ) -> None:
     marks, p = small_world
     base = trajectory.trajectories(marks, p, OFFSETS)
-    many = trajectory.trajectories(marks, replace(p, quantity=8 * p.quantity, costs=8 * p.costs), OFFSETS)
+    many = trajectory.trajectories(
+        marks, replace(p, quantity=8 * p.quantity, cash=8 * p.cash, costs=8 * p.costs), OFFSETS
+    )
     for name in ("pnl", "best", "worst"):
         np.testing.assert_allclose(getattr(many, name), 8 * getattr(base, name), rtol=1e-12)
     np.testing.assert_array_equal(many.best_index, base.best_index)
@@ -188,9 +190,9 @@ def test_scaling_the_quantity_scales_the_pnl_and_moves_no_moment(
 
 def test_a_short_is_the_long_seen_in_a_mirror(small_world: tuple[Marks, Positions]) -> None:
     marks, p = small_world
-    free = replace(p, costs=np.zeros(len(p.costs)))
+    free = replace(p, cash=p.cash + p.costs, costs=np.zeros(len(p.costs)))
     long = trajectory.trajectories(marks, free, OFFSETS)
-    short = trajectory.trajectories(marks, replace(free, quantity=-free.quantity), OFFSETS)
+    short = trajectory.trajectories(marks, replace(free, quantity=-free.quantity, cash=-free.cash), OFFSETS)
     np.testing.assert_allclose(short.pnl, -long.pnl, rtol=1e-12)
     np.testing.assert_allclose(short.best, -long.worst, rtol=1e-12)
     np.testing.assert_array_equal(short.best_index, long.worst_index)

@@ -11,7 +11,7 @@ from retro.app.settlement.settle import settled_book
 from retro.app.settlement.tracks import Extent, load_tracks
 from retro.evaluate.position.foresight import ENTRY_ACTIONS, EXIT_ACTIONS
 from retro.evaluate.position.life import Lookahead
-from retro.evaluate.position.spreadsheet import SpreadsheetRow, spreadsheet_row
+from retro.evaluate.position.spreadsheet import SpreadsheetRow, spreadsheet_rows
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -49,12 +49,14 @@ def _cells(book: SettledBook, rows: Sequence[PositionSummary]) -> Iterator[tuple
     closed = [row.position for row in rows if row.closed_at is not None]
     loaded = load_tracks(book.conn, book.name, book.settings, closed, Extent(now, now + 1, now))
     horizon = Lookahead(now + 1, now, None, options.offsets, options.use_highs_lows)
+    figures_of = dict(
+        zip(loaded.tracks, spreadsheet_rows(loaded.tracks.values(), horizon, loaded.prices), strict=True)
+    )
     for row in rows:
         document = overview_of(row, book.name).document()
         document["currency"] = book.settings.base_currency
         document["entry_tags"], document["exit_tags"] = _tags(row, ENTRY_ACTIONS), _tags(row, EXIT_ACTIONS)
-        track = loaded.tracks.get(row.position)
-        figures = None if track is None else spreadsheet_row(track, horizon, loaded.prices)
+        figures = figures_of.get(row.position)
         document |= {name: None if figures is None else getattr(figures, name) for name in _FIGURES}
         yield tuple(document[name] for name in COLUMNS)
 

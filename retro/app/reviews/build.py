@@ -28,10 +28,10 @@ from retro.app.settlement.price_lines import MarkReach, load_marks
 from retro.app.settlement.tracks import Extent, load_tracks
 from retro.errors import UnknownError
 from retro.evaluate.audit.bets import bets_of
+from retro.evaluate.lives import life_of
 from retro.evaluate.position.after_exit import funding_told, holding_terms
 from retro.evaluate.position.life import HoldingTerms, Lookahead
-from retro.evaluate.position.retrospective import with_path
-from retro.evaluate.report import Inputs, build, retrospective_of
+from retro.evaluate.report import Inputs, build
 from retro.model import Cost, Decision, Position
 from retro.periods import DAY, WEEK, period_at
 from retro.store.books import positions
@@ -216,7 +216,7 @@ def review_position(
         loaded.tracks[position],
         Lookahead(now + 1, now, after_until, options.offsets, options.use_highs_lows),
     )
-    document = retrospective_of(
+    return life_of(
         track,
         loaded.prices,
         options,
@@ -226,7 +226,6 @@ def review_position(
         outcomes=prediction_set.outcomes,
         terms=_holding_terms(book, track, loaded.prices),
     )
-    return with_path(document, track, horizon, loaded.prices)
 
 
 def _holding_terms(book: SettledBook, track: PositionHistory, prices: Prices) -> HoldingTerms:

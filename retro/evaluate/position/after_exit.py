@@ -7,7 +7,8 @@ from math import fsum, inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from retro.evaluate.position.life import HoldingTerms
-from retro.kernels import regret as kernel
+from retro.kernels import after_exit as kernel
+from retro.kernels.regret import tie_tolerance
 from retro.periods import WEEK
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from retro.accounting.track import PositionHistory
     from retro.evaluate.position.life import PositionPath
 
-__all__ = ["FundingPayment", "funding_told", "holding_on", "holding_terms"]
+__all__ = ["FundingPayment", "funding_told", "holding_on", "holding_terms", "stop_of", "unknown_after"]
 
 
 class FundingPayment(NamedTuple):
@@ -78,41 +79,47 @@ def _margin(track: PositionHistory, prices: Prices) -> float | None:
     return fsum(amounts) if len(amounts) == len(quotes) else None
 
 
-def holding_on(life: PositionPath, mae: float) -> kernel.AfterExit:
-    """What holding on would have brought, within h = min(holding time, 7 d) after the exit."""
+def unknown_after(life: PositionPath) -> str | None:
+    """Why nothing can be said of holding on, whatever the marks are; None where they may say it."""
     duration = life.exit_at - life.track.opened_at
-    why = None
     if not life.closed:
-        why = "the position is open"
-    elif not life.track.is_fill_based:
-        why = "not defined for LP, lending and staking"
-    elif duration <= 0:
-        why = "it was held for no time"
-    elif (
+        return "the position is open"
+    if not life.track.is_fill_based:
+        return "not defined for LP, lending and staking"
+    if duration <= 0:
+        return "it was held for no time"
+    if (
         life.track.exit_reason == "force_exit"
         and life.gap
         and life.exit_at >= life.horizon.known_until - 2 * life.gap
     ):
-        why = "forced out where the data end"
-    until = life.exit_at + min(duration, WEEK)
-    if why is None and life.horizon.after_until is not None and until > life.horizon.after_until:
-        why = "its time after the exit has not passed yet"
-    after = kernel.AfterExit(None, None, None, why)
-    if why is None:
-        lo, hi = life.line.index(life.exit_at) + 1, life.line.index(until) + 1
-        times = life.line.t[lo:hi]
-        after = kernel.after_exit(
-            times,
-            life.gross_if_held(times),
-            entry=life.track.opened_at,
-            exit_at=life.exit_at,
-            final_pnl=life.final,
-            exit_costs=life.exit_costs,
-            gap=life.gap,
-            stop=max(life.risk or 0.0, abs(mae)),
-            tolerance=kernel.tie_tolerance(life.sizes.notional or 0.0),
-            ruin=inf if life.terms.ruin is None else life.terms.ruin,
-        )
-    if after.reason is not None:
-        life.reasons |= dict.fromkeys(("left_on_table", "left_on_table_capped", "hold_on"), after.reason)
-    return after
+        return "forced out where the data end"
+    if life.exit_at + min(duration, WEEK) > life.marks_after:
+        return "its time after the exit has not passed yet"
+    return None
+
+
+def stop_of(life: PositionPath, mae: float) -> float:
+    """How far holding on may fall before a patient holder leaves: max(risk, |mae|), base currency."""
+    return max(life.risk or 0.0, abs(mae))
+
+
+def holding_on(life: PositionPath, mae: float) -> kernel.AfterExit:
+    """What holding on would have brought, within h = min(holding time, 7 d) after the exit."""
+    why = unknown_after(life)
+    if why is not None:
+        return kernel.AfterExit(None, None, None, why)
+    until = life.exit_at + min(life.exit_at - life.track.opened_at, WEEK)
+    times = life.line.t[life.line.index(life.exit_at) + 1 : life.line.index(until) + 1]
+    return kernel.after_exit(
+        times,
+        life.gross_if_held(times),
+        entry=life.track.opened_at,
+        exit_at=life.exit_at,
+        final_pnl=life.final,
+        exit_costs=life.exit_costs,
+        gap=life.gap,
+        stop=stop_of(life, mae),
+        tolerance=tie_tolerance(life.sizes.notional or 0.0),
+        ruin=inf if life.terms.ruin is None else life.terms.ruin,
+    )

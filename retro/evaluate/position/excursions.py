@@ -13,12 +13,9 @@ from retro.kernels import regret as kernel
 from retro.kernels.series import coverage
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from retro.evaluate.position.life import PositionPath
 
-__all__ = ["FROM_THE_BOT", "Excursions", "Hindsight", "hindsight"]
+__all__ = ["FROM_THE_BOT", "Excursions", "Hindsight", "hindsight", "walked"]
 
 FROM_THE_BOT: Final = "from the bot's extremes"
 """The flag of a position whose peak and deepest loss are of extremes that were told, not of marks."""
@@ -49,11 +46,9 @@ class Hindsight(NamedTuple):
     mae: float | None
 
 
-def hindsight(life: PositionPath, times: NDArray[np.int64], gross: NDArray[np.float64]) -> Hindsight:
-    """Excursions and regret, of the marks inside its life; where those are too few, as far as the agent itself saw.
-
-    `times` (n,) and `gross` (n,) are those marks in microseconds, and its pnl before exit costs at each.
-    """
+def walked(life: PositionPath) -> Hindsight:
+    """Excursions and regret of a life whose holdings changed: of the gross pnl at each mark inside it."""
+    times, gross = life.inside()
     share = coverage(life.marks, life.track.opened_at, life.exit_at, life.gap)
     candidates = kernel.ExitCandidates(
         times,
@@ -65,12 +60,16 @@ def hindsight(life: PositionPath, times: NDArray[np.int64], gross: NDArray[np.fl
         exit_costs=life.exit_costs,
         closes=life.closes(gross),
     )
-    regret = kernel.regret(candidates, share)
+    return hindsight(life, kernel.regret(candidates, share), len(times))
+
+
+def hindsight(life: PositionPath, regret: kernel.Regret, marks_inside: int) -> Hindsight:
+    """Excursions and regret, of the marks inside its life; where those are too few, as far as the agent itself saw."""
     life.reasons |= regret.reasons
     seen = _excursions_seen(life) if regret.regret is None else None
     if seen is not None:
         regret = _widened(regret, seen)
-    elif not len(times):
+    elif not marks_inside:
         life.reasons |= dict.fromkeys(("mfe", "mae", "mfe_price", "mae_price", "mfe_r", "mae_r"), _UNSEEN)
         return Hindsight(regret, None, None, None)
     return Hindsight(regret, seen, regret.mfe, regret.mae)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import fsum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -11,7 +12,7 @@ import numpy as np
 from retro.accounting.holdings import ACCRUALS
 from retro.kernels.lots import unrounded
 from retro.kernels.series import median_gap
-from retro.periods import DAY
+from retro.periods import DAY, FOREVER
 from retro.report.lines import SIGNS
 
 if TYPE_CHECKING:
@@ -143,10 +144,19 @@ class PositionPath:
         self.risk = track.risk
         self.reasons: dict[str, str] = {}
         self.line: PriceLine = prices.line(track.position.instrument)
-        self.marks = self._marks()
-        self.gap = median_gap(self.marks, track.opened_at - DAY, self.exit_at)
 
-    def _marks(self) -> NDArray[np.int64]:
+    @property
+    def marks_after(self) -> int:
+        """The last instant of marks that figures of the time after the exit may read."""
+        return FOREVER if self.horizon.after_until is None else self.horizon.after_until
+
+    @cached_property
+    def gap(self) -> float | None:
+        """Median microseconds between its marks, from a day before the entry to the exit."""
+        return median_gap(self.marks, self.track.opened_at - DAY, self.exit_at)
+
+    @cached_property
+    def marks(self) -> NDArray[np.int64]:
         """Instants at which the position has a mark: its snapshots, else the marks of what it holds."""
         if self.track.snapshots:
             return np.array(sorted({snap.at for snap in self.track.snapshots}), dtype=np.int64)
@@ -158,7 +168,7 @@ class PositionPath:
         lines = [self.prices.line(symbol).t for symbol in sorted(symbols)]
         return np.unique(np.concatenate(lines)) if lines else np.empty(0, dtype=np.int64)
 
-    @property
+    @cached_property
     def exit_costs(self) -> float:
         """Fees and gas at the closing instant."""
         if not self.closed:
@@ -169,7 +179,7 @@ class PositionPath:
             [*fees, *(b.amount for b in self.track.bookings if b.at == at and b.component == "gas_costs")]
         )
 
-    @property
+    @cached_property
     def closing_price(self) -> float | None:
         """Average price of the fills at the closing instant."""
         last = [c for c in self.track.closings if c.at == self.exit_at and c.quantity]
@@ -244,12 +254,7 @@ class PositionPath:
         knot = self.track.knot_before(self.exit_at)
         if knot is None:
             return np.zeros(len(times))
-        settled = fsum(
-            SIGNS[booking.component] * booking.amount
-            for booking in self.track.bookings
-            if self.exit_at <= booking.at < self.horizon.end and booking.component in _ACCRUING
-        )
-        total = np.full(len(times), knot.cash - knot.gas + settled)
+        total = np.full(len(times), knot.cash - knot.gas + self.settled_since)
         for symbol, quantity in (*knot.principal.items(), *knot.claims.items()):
             total += quantity * self.prices.at_many(symbol, times)
         later = [payment for payment in self.terms.funding if payment[0] > self.exit_at]
@@ -258,6 +263,15 @@ class PositionPath:
             settled_by = np.searchsorted([at for at, _ in later], times, side="left")
             total += knot.principal.get(self.track.position.instrument, 0.0) * paid[settled_by]
         return total
+
+    @property
+    def settled_since(self) -> float:
+        """Funding and interest that settled at the exit or were posted after it."""
+        return fsum(
+            SIGNS[booking.component] * booking.amount
+            for booking in self.track.bookings
+            if self.exit_at <= booking.at < self.horizon.end and booking.component in _ACCRUING
+        )
 
     def mark_age(self, at: int) -> int | None:
         """Age of the oldest mark a valuation at `at` rests on; None when one of them has none."""

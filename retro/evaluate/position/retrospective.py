@@ -7,12 +7,11 @@ from math import fsum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from retro.accounting.attribution import YIELD_KINDS, agree, attribution, signed_sum
-from retro.evaluate.position.after_exit import holding_on
 from retro.evaluate.position.alternatives import inaction, vs_hold, vs_pair
 from retro.evaluate.position.checkpoints import drawn, post_exit, trajectory
 from retro.evaluate.position.costs import NO_SLIPPAGE, fees_between, slippage
-from retro.evaluate.position.excursions import FROM_THE_BOT, hindsight
-from retro.evaluate.position.life import HoldingTerms, PositionPath, in_r
+from retro.evaluate.position.excursions import FROM_THE_BOT
+from retro.evaluate.position.life import PositionPath, in_r
 from retro.invariant import invariant
 from retro.periods import SECOND, format_instant
 from retro.report import Cites, EntryPrediction, PnlAttribution, PositionRetrospective
@@ -21,10 +20,8 @@ from retro.report.lines import COMPONENTS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from retro.accounting.prices import Prices
-    from retro.accounting.track import PositionHistory
     from retro.evaluate.position.excursions import Excursions, Hindsight
-    from retro.evaluate.position.life import Lookahead
+    from retro.evaluate.position.measures import Measures
     from retro.kernels import regret as kernel
 
 __all__ = ["AgentWords", "Timing", "position_attribution", "retrospect", "timing", "with_path"]
@@ -51,30 +48,22 @@ class AgentWords:
 
 
 def retrospect(
-    track: PositionHistory,
-    horizon: Lookahead,
-    prices: Prices,
-    words: AgentWords,
-    *,
-    period_pnl: float | None,
-    agent: str,
-    terms: HoldingTerms,
+    life: PositionPath, measures: Measures, words: AgentWords, *, period_pnl: float | None, agent: str
 ) -> PositionRetrospective:
-    """One position's document, its path not drawn; `period_pnl` None: the whole life is the period.
-
-    `terms` are of keeping it.
-    """
-    life = PositionPath(track, horizon, prices, terms)
-    times, gross = life.inside()
-    ending = hindsight(life, times, gross)
+    """One position's document, its path not drawn; `period_pnl` None: the whole life is the period."""
+    track, (ending, after, samples) = life.track, measures
+    if after.reason is not None:
+        life.reasons |= dict.fromkeys(("left_on_table", "left_on_table_capped", "hold_on"), after.reason)
     flags = _flags(life, insufficient=ending.regret.regret is None) + [FROM_THE_BOT] * (
         ending.seen is not None
     )
-    after = holding_on(life, ending.regret.mae)
-    if track.position.kind == "perp" and after.hold_on is not None and terms.ruin is None:
+    if track.position.kind == "perp" and after.hold_on is not None and life.terms.ruin is None:
         flags.append("unbounded")
-    idle, hold_difference = inaction(track, life.final, life.exit_at, prices, life.reasons), vs_hold(life)
-    points, later = trajectory(life), post_exit(life)
+    idle, hold_difference = (
+        inaction(track, life.final, life.exit_at, life.prices, life.reasons),
+        vs_hold(life),
+    )
+    points, later = trajectory(life, samples), post_exit(life, samples)
     own = position_attribution(life)
     document = PositionRetrospective(
         **_identity(life, agent),
@@ -105,11 +94,8 @@ def retrospect(
     return document if life.state.is_priced else _without_price(document)
 
 
-def with_path(
-    document: PositionRetrospective, track: PositionHistory, horizon: Lookahead, prices: Prices
-) -> PositionRetrospective:
+def with_path(document: PositionRetrospective, life: PositionPath) -> PositionRetrospective:
     """A position's document with its path, for who draws it: most of its bytes and of its time."""
-    life = PositionPath(track, horizon, prices)
     return (
         document.model_copy(update={"path": drawn(life, *life.inside())})
         if life.state.is_priced

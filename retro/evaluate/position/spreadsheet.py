@@ -8,19 +8,21 @@ from typing import TYPE_CHECKING
 
 from retro.evaluate.position.alternatives import vs_hold, vs_pair
 from retro.evaluate.position.costs import fees_between, slippage
-from retro.evaluate.position.excursions import FROM_THE_BOT, hindsight
+from retro.evaluate.position.excursions import FROM_THE_BOT
 from retro.evaluate.position.life import PositionPath, in_r
+from retro.evaluate.position.measures import endings_of
 from retro.evaluate.position.retrospective import timing
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from decimal import Decimal
 
     from retro.accounting.prices import Prices
     from retro.accounting.track import PositionHistory
+    from retro.evaluate.position.excursions import Hindsight
     from retro.evaluate.position.life import Lookahead
 
-__all__ = ["SpreadsheetRow", "spreadsheet_row"]
+__all__ = ["SpreadsheetRow", "spreadsheet_rows"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +67,17 @@ class SpreadsheetRow:
     mfe_source: str | None
 
 
-def spreadsheet_row(track: PositionHistory, horizon: Lookahead, prices: Prices) -> SpreadsheetRow:
-    """The row of a position that was closed before the horizon's end."""
-    life = PositionPath(track, horizon, prices)
-    told, ending = track.position, hindsight(life, *life.inside())
-    risk, size, end = life.risk, life.sizes, horizon.end
+def spreadsheet_rows(
+    tracks: Iterable[PositionHistory], horizon: Lookahead, prices: Prices
+) -> list[SpreadsheetRow]:
+    """The rows of positions that were closed before the horizon's end, in order."""
+    lives = [PositionPath(track, horizon, prices) for track in tracks]
+    return list(map(_row, lives, endings_of(lives)))
+
+
+def _row(life: PositionPath, ending: Hindsight) -> SpreadsheetRow:
+    track, told, prices = life.track, life.track.position, life.prices
+    risk, size, end = life.risk, life.sizes, life.horizon.end
 
     def booked(component: str) -> float:
         return fsum(b.amount for b in track.bookings if b.component == component and b.at < end)

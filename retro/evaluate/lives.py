@@ -1,0 +1,89 @@
+"""Positions judged in hindsight: all of a period at once, or one alone by the same way. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from retro.evaluate.position.after_exit import funding_told, holding_terms
+from retro.evaluate.position.life import Lookahead, PositionPath
+from retro.evaluate.position.measures import measures_of
+from retro.evaluate.position.retrospective import retrospect, with_path
+from retro.evaluate.predictions import words_of
+from retro.kinds import KINDS
+from retro.report.extremes import DRAWN, movers
+from retro.report.form import finite_figures
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from retro.accounting.prices import Prices
+    from retro.accounting.track import PositionHistory
+    from retro.evaluate.inputs import Inputs, Options
+    from retro.evaluate.position.life import HoldingTerms
+    from retro.model import Prediction, Resolution
+    from retro.report import PositionRetrospective
+
+__all__ = ["life_of", "lives_of"]
+
+
+@finite_figures()
+def life_of(
+    track: PositionHistory,
+    prices: Prices,
+    options: Options,
+    *,
+    agent: str,
+    horizon: Lookahead,
+    predictions: Mapping[str, Prediction],
+    outcomes: Mapping[str, Resolution],
+    terms: HoldingTerms,
+) -> PositionRetrospective:
+    """One position's document, its path drawn; `terms` are those of keeping it on after its exit."""
+    words = words_of(track, predictions, outcomes, options.rules.claims)
+    life = PositionPath(track, horizon, prices, terms)
+    (measures,) = measures_of([life])
+    return with_path(retrospect(life, measures, words, period_pnl=None, agent=agent), life)
+
+
+def lives_of(inputs: Inputs, tracks: Sequence[PositionHistory]) -> list[PositionRetrospective]:
+    """The documents of a period's positions, in order, with the paths that its page draws; of a whole life none are."""
+    period, options = inputs.period, inputs.options
+    horizon = Lookahead(
+        end=period.end,
+        known_until=inputs.known_until,
+        after_until=period.end + options.settle_lag,
+        offsets=options.offsets,
+        use_highs_lows=options.use_highs_lows,
+    )
+    funding = funding_told(inputs.tracks.values())
+    lives = [
+        PositionPath(
+            track,
+            horizon,
+            inputs.prices,
+            holding_terms(
+                track,
+                inputs.books.equity_by(track.closed_at) if inputs.capital_known else None,
+                funding.get(track.position.instrument, ()),
+                inputs.prices,
+            ),
+        )
+        for track in tracks
+    ]
+    positions = [
+        retrospect(
+            life,
+            measures,
+            words_of(life.track, inputs.predictions, inputs.last_resolutions, options.rules.claims),
+            period_pnl=inputs.books.position_pnl(life.track.position.position, period.start, period.end),
+            agent=inputs.agent,
+        )
+        for life, measures in zip(lives, measures_of(lives), strict=True)
+    ]
+    if KINDS[period.horizon].scope == "life":
+        return positions
+    shown = {position.position_id for position in movers(positions)[:DRAWN]}
+    return [
+        with_path(position, life) if position.position_id in shown else position
+        for position, life in zip(positions, lives, strict=True)
+    ]
