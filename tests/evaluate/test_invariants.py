@@ -19,7 +19,7 @@ from retro.evaluate.audit.history import history_from
 from retro.evaluate.position.life import Lookahead, PositionPath
 from retro.evaluate.position.measures import measures_of
 from retro.evaluate.position.retrospective import AgentWords, retrospect
-from retro.evaluate.position.summary import book_row
+from retro.evaluate.position.summary import book_rows
 from retro.periods import DAY
 from retro.report import Costs, PositionRetrospective
 from retro.report.form import finite_figures
@@ -62,10 +62,10 @@ def test_no_figure_that_is_no_number_reaches_a_document() -> None:
 
 def test_no_outcome_that_is_no_number_enters_the_book() -> None:
     track = history()
-    assert book_row(track, prices(), T0 + 9 * DAY).final_pnl == pytest.approx(23.0)
+    assert book_rows([track], prices(), T0 + 9 * DAY)[0].final_pnl == pytest.approx(23.0)
     track.knots[-1] = replace(track.knots[-1], cash=float("nan"))
     with pytest.raises(InvariantError, match=r"every figure is a number or absent \(p: "):
-        book_row(track, prices(), T0 + 9 * DAY)
+        book_rows([track], prices(), T0 + 9 * DAY)
 
 
 # the audit

@@ -39,9 +39,11 @@ def lives(seed: int, count: int = 12) -> list[PositionPath]:
 
 
 def _life(rng: Any, name: str, instruments: list[str], prices: Prices, horizon: Lookahead) -> PositionPath:
+    kind: Any
     kind, short = ("perp", bool(rng.integers(2))) if rng.integers(2) else ("spot", False)
     entry = T0 + int(rng.integers(1, 6 * 24)) * HOUR
     leave = entry + int(rng.integers(0, 72)) * HOUR
+    sides: Any
     sides, quantity = (("sell", "buy") if short else ("buy", "sell")), int(rng.integers(1, 9))
     fills = [(entry, sides[0], quantity)]
     if rng.integers(4) == 0:

@@ -34,7 +34,7 @@ from retro.app.settlement.price_lines import MarkReach, PriceDemand, load_prices
 from retro.app.settlement.tracks import Extent, load_tracks, money_of_weeks
 from retro.evaluate.audit.citations import entry_day
 from retro.evaluate.audit.history import History, history_from, joined
-from retro.evaluate.position.summary import PositionSummary, book_row
+from retro.evaluate.position.summary import PositionSummary, book_rows
 from retro.model import Equity, External, Flow
 from retro.periods import DAY, FOREVER
 from retro.store.books import positions
@@ -204,10 +204,13 @@ def _settle_positions(
         until = known_until(agent)
         loaded = load_tracks(conn, name, settings, chunk, Extent(until), PriceDemand(valued))
         told_at = told_first(conn, name, chunk)
-        rows = [
-            book_row(track, loaded.prices, until, told_at, use_highs_lows=settings.options.use_highs_lows)
-            for track in loaded.tracks.values()
-        ]
+        rows = book_rows(
+            loaded.tracks.values(),
+            loaded.prices,
+            until,
+            told_at,
+            use_highs_lows=settings.options.use_highs_lows,
+        )
         positions.save_positions(conn, name, [_plain(row) for row in rows])
         resolved.append(history_from(rows, rules, money_of_weeks(loaded, rows, until, rules)))
         settled.prices.append(loaded.prices)

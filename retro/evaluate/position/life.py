@@ -193,16 +193,34 @@ class PositionPath:
 
     def inside(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Marks strictly inside (entry, exit) and the gross pnl at each."""
-        lo = int(np.searchsorted(self.marks, self.track.opened_at, side="right"))
-        hi = int(np.searchsorted(self.marks, self.exit_at, side="left"))
+        lo, hi = self._inside()
         times = self.marks[lo:hi]
-        if self.track.snapshots:
-            out = self._taken_out()
-            return times, np.array([self._at_snapshot(int(t), out) for t in times])
-        path = self.track.pnl_path(times, self.prices)
-        if self.horizon.use_highs_lows and self.track.is_fill_based and len(times):
+        path = self.gross_at(times)
+        if (
+            self.horizon.use_highs_lows
+            and self.track.is_fill_based
+            and len(times)
+            and not self.track.snapshots
+        ):
             return self._with_extremes(times, path, lo, hi)
         return times, path
+
+    @property
+    def marks_inside(self) -> NDArray[np.int64]:
+        """The instants of the marks strictly inside (entry, exit)."""
+        lo, hi = self._inside()
+        return self.marks[lo:hi]
+
+    def _inside(self) -> tuple[int, int]:
+        lo = int(np.searchsorted(self.marks, self.track.opened_at, side="right"))
+        return lo, int(np.searchsorted(self.marks, self.exit_at, side="left"))
+
+    def gross_at(self, times: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The gross pnl at marks inside its life, in ascending order."""
+        if self.track.snapshots:
+            out = self._taken_out()
+            return np.array([self._at_snapshot(int(t), out) for t in times])
+        return self.track.pnl_path(times, self.prices)
 
     def closes(self, gross: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Of the gross pnl at the marks `inside`, those at closes, where lows and highs are among them; else None."""

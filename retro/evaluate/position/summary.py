@@ -15,9 +15,9 @@ import numpy as np
 
 from retro.accounting.prices import NEAR
 from retro.evaluate.position.alternatives import outcome_of
-from retro.evaluate.position.excursions import hindsight
 from retro.evaluate.position.foresight import citations_in, cites_of, foreseen
 from retro.evaluate.position.life import Lookahead, PositionPath
+from retro.evaluate.position.measures import endings_of
 from retro.evaluate.position.spark import spark
 from retro.invariant import invariant
 from retro.kernels.lots import unrounded
@@ -25,11 +25,12 @@ from retro.kernels.series import median_gap
 from retro.periods import DAY
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from retro.accounting.movements import OpeningFill
     from retro.accounting.prices import PriceLine, Prices
     from retro.accounting.track import PositionHistory
+    from retro.evaluate.position.excursions import Hindsight
     from retro.evaluate.position.foresight import Cited
     from retro.model import Decision
 
@@ -37,7 +38,7 @@ __all__ = [
     "Increase",
     "PositionSummary",
     "avoided",
-    "book_row",
+    "book_rows",
     "exit_horizon",
     "flag_implausible",
     "increases",
@@ -233,15 +234,37 @@ def increases(track: PositionHistory, decisions: list[Decision]) -> list[Increas
     return out
 
 
-def book_row(
-    track: PositionHistory,
+def book_rows(
+    tracks: Iterable[PositionHistory],
     prices: Prices,
     known_until: int,
     told_at: Mapping[str, int] | None = None,
     *,
     use_highs_lows: bool = False,
+) -> list[PositionSummary]:
+    """The rows of replayed positions, in order; `told_at` says by which clock their decisions were told first."""
+    tracks = list(tracks)
+    horizon = Lookahead(known_until + 1, known_until, None, (), use_highs_lows)
+    lives = [PositionPath(track, horizon, prices) for track in tracks if track.closed_at is not None]
+    endings = {
+        life.track.position.position: (life, ending)
+        for life, ending in zip(lives, endings_of(lives), strict=True)
+    }
+    out = []
+    for track in tracks:
+        row = _row(track, prices, known_until, told_at or {})
+        _check_finite(row)
+        if row.position in endings:
+            row = _with_hindsight(row, *endings[row.position])
+            _check_finite(row)
+        out.append(row)
+    return out
+
+
+def _row(
+    track: PositionHistory, prices: Prices, known_until: int, told_at: Mapping[str, int]
 ) -> PositionSummary:
-    """The row of one replayed position; `told_at` says by which clock its decisions were told first."""
+    """The row of one position, without what its marks tell."""
     closed = track.closed_at is not None
     outcome = outcome_of(track, prices, known_until)
     exit_outcome, resolved = _exit_outcome(track, prices, known_until)
@@ -249,7 +272,7 @@ def book_row(
     implausible = 0.0
     if track.flagged_day is not None:
         implausible = outcome.final_pnl - track.state(track.flagged_day, known_until, prices).pnl
-    summary = PositionSummary(
+    return PositionSummary(
         position=position.position,
         kind=position.kind,
         instrument=position.instrument,
@@ -265,34 +288,24 @@ def book_row(
         exit_outcome=exit_outcome,
         exit_resolved_at=resolved,
         implausible_pnl=implausible,
-        decisions=citations_in(track, told_at or {}),
+        decisions=citations_in(track, told_at),
         increases=tuple((part.cites, part.pnl) for part in increases(track, foreseen(track)))
         if closed
         else (),
         ruling=track.ruling,
     )
-    if closed:
-        summary = _with_hindsight(summary, track, prices, known_until, use_highs_lows=use_highs_lows)
-    _check_finite(summary)
-    return summary
 
 
-def _with_hindsight(
-    row: PositionSummary, track: PositionHistory, prices: Prices, known_until: int, *, use_highs_lows: bool
-) -> PositionSummary:
+def _with_hindsight(row: PositionSummary, life: PositionPath, ending: Hindsight) -> PositionSummary:
     """The row of a closed position with what its end knows of its way, as its retrospective says it."""
-    horizon = Lookahead(known_until + 1, known_until, None, (), use_highs_lows)
-    life = PositionPath(track, horizon, prices)
-    times, gross = life.inside()
-    ending = hindsight(life, times, gross)
     return replace(
         row,
         mfe=ending.mfe,
         mae=ending.mae,
         regret=ending.regret.regret,
         regret_ratio=ending.regret.regret_ratio,
-        exit_reason=track.exit_reason,
-        spark=spark(life, times, gross, ending),
+        exit_reason=life.track.exit_reason,
+        spark=spark(life, ending),
     )
 
 
