@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retro.kernels import after_exit as kernel
 from retro.kernels import regret, series
-from retro.kernels.after_exit import NO_MARK, NOT_HELD
+from retro.kernels.regret import NO_MARK, NOT_HELD
 from retro.kernels.series import DAY, HOUR
 from tests.kernels.test_regret import assert_same, instants, random_lives
 
@@ -30,7 +29,7 @@ AFTER = {
 
 
 def after(hours: Iterable[float], gross: Sequence[float], stop: float = 1e9, **changes: Any) -> Any:
-    return kernel.after_exit(
+    return regret.after_exit(
         instants(*(h * HOUR for h in hours)), np.array(gross, float), stop=stop, **(AFTER | changes)
     )
 
@@ -81,7 +80,7 @@ def test_without_a_mark_near_the_end_nothing_is_said(
     hours: list[int], changes: dict[str, Any], reason: Any
 ) -> None:
     got = after(hours, [1.0] * len(hours), **changes)
-    assert got == kernel.AfterExit(None, None, None, reason)
+    assert got == regret.AfterExit(None, None, None, reason)
     near = after([11, 17], [1.0, 1.0])
     assert near.hold_on == pytest.approx(-0.5)
 
@@ -100,11 +99,11 @@ def test_the_batch_after_the_exit_is_the_single_function_row_by_row(seed: int, g
     rng = np.random.default_rng(seed)
     stop = rng.uniform(0, 10, len(final))
     ruin = np.where(rng.random(len(final)) < 0.5, np.inf, rng.uniform(0, 20, len(final)))
-    batch = kernel.after_exits(marks, p, final, costs, lives.gap, stop, ruin)
+    batch = regret.after_exits(marks, p, final, costs, lives.gap, stop, ruin)
     for i in range(len(final)):
         t = marks.times(p.instrument[i])
         gross = p.quantity[i] * marks.prices(p.instrument[i]) + p.cash[i]
-        wanted = kernel.after_exit(
+        wanted = regret.after_exit(
             t,
             gross,
             entry=int(p.entry[i]),

@@ -7,8 +7,7 @@ from math import fsum, inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from retro.evaluate.position.life import HoldingTerms
-from retro.kernels import after_exit as kernel
-from retro.kernels.regret import tie_tolerance
+from retro.kernels import regret as kernel
 from retro.periods import WEEK
 
 if TYPE_CHECKING:
@@ -120,6 +119,6 @@ def holding_on(life: PositionPath, mae: float) -> kernel.AfterExit:
         exit_costs=life.exit_costs,
         gap=life.gap,
         stop=stop_of(life, mae),
-        tolerance=tie_tolerance(life.sizes.notional or 0.0),
+        tolerance=kernel.tie_tolerance(life.sizes.notional or 0.0),
         ruin=inf if life.terms.ruin is None else life.terms.ruin,
     )

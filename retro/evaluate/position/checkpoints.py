@@ -9,7 +9,7 @@ import numpy as np
 
 from retro.accounting.prices import MAX_AGE
 from retro.figures import moment
-from retro.kernels.after_exit import ruin_index
+from retro.kernels.regret import ruin_index
 from retro.kernels.series import fresh_for
 from retro.periods import SECOND, format_instant
 from retro.report import Checkpoint, PathPoint

@@ -17,8 +17,7 @@ from retro.accounting.prices import MAX_AGE
 from retro.evaluate.position.after_exit import holding_on, stop_of, unknown_after
 from retro.evaluate.position.checkpoints import Sample, Samples, has_after, last_after, sampled
 from retro.evaluate.position.excursions import hindsight, walked
-from retro.kernels.after_exit import AfterExit, after_exits, ruin_instants
-from retro.kernels.regret import regrets
+from retro.kernels.regret import AfterExit, after_exits, regrets, ruin_instants
 from retro.kernels.series import bundle, stale
 from retro.kernels.trajectory import Positions, sample
 from retro.periods import DAY, WEEK
