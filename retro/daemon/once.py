@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import socket
 import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from retro.daemon.notify import Notifier
 from retro.daemon.ping import Ping
-from retro.daemon.setup import configured, log_of, opened, private, workbench
+from retro.daemon.setup import clock, configured, log_of, opened, private, workbench
 from retro.daemon.stop import Interrupted, Signals
 from retro.errors import StoreError
 
@@ -43,6 +44,7 @@ def once(orders: RunOptions) -> int:
             except Interrupted:
                 log("interrupted", level="warning")
                 return 1
+        _note_knock(store)
         well = tally.clean and not tally.unreached and not _parked(store)
         log("run_once", **asdict(tally))
         (ping.success if well else ping.fail)()
@@ -81,6 +83,13 @@ def _worked_once(store: Store, config: Config, log: Log, signals: Signals, notif
         return run_once(bench, time.sleep)
     finally:
         signals.working(False)
+
+
+def _note_knock(store: Store) -> None:
+    from retro.store.jobs.hosts import note_knock  # noqa: PLC0415  as above
+
+    with store.write() as conn:
+        note_knock(conn, socket.gethostname(), clock())
 
 
 def _parked(store: Store) -> int:

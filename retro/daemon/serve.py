@@ -19,6 +19,7 @@ from retro.daemon.setup import clock, configured, log_of, opened, private, workb
 from retro.daemon.stop import Interrupted, Signals, deferred
 from retro.errors import ConfigError, StoreError
 from retro.store.jobs.enrolments import next_end
+from retro.store.jobs.hosts import note_knock
 from retro.store.jobs.outbox import wake_all
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ _LOOK_S: Final = 15.0
 _WHOLE_S: Final = 3600.0
 """How often everything is looked at although nothing seems due: what became of pull requests, damaged records."""
 _JUMP_S: Final = 120.0
+_NOTED_S: Final = 300.0
 _QUIET: Final = 2
 """Knocks without work after which the service becomes small again."""
 _FATAL: Final = frozenset(
@@ -76,6 +78,7 @@ class _Loop:
         self.looked = orders.told is not None
         self.quiet = 0
         self.worked = self.knocked = time.monotonic()
+        self.noted: float | None = None
         self.clocks = _clocks()
 
     def run(self, signals: Signals, lock: Instance | None, anew: Callable[[RunOptions], None]) -> int:
@@ -126,12 +129,21 @@ class _Loop:
                 self.quiet = 0
                 self._tell(self._work(signals))
                 self.looked, self.worked = True, time.monotonic()
+            self._note_knock()
             self._say_idle()
         except StoreError as error:
             self.log("store_failed", level="error", reason=str(error))
             self.ping.fail()
             return not _is_fatal(error)
         return True
+
+    def _note_knock(self) -> None:
+        """Leave word in the database that this machine is at work, so that whoever watches sees when it is not."""
+        if self.noted is not None and time.monotonic() - self.noted < _NOTED_S:
+            return
+        with self.store.write() as conn:
+            note_knock(conn, self.host, clock())
+        self.noted = time.monotonic()
 
     def _anything_to_do(self) -> bool:
         late = time.monotonic() - self.worked >= _WHOLE_S

@@ -10,8 +10,20 @@ from retro.report.extremes import movers
 from retro.report.form import Document, Reasons
 from retro.report.period import RetrospectiveReport  # noqa: TC001  pydantic reads it at run time
 
-__all__ = ["AgentWeek", "FleetCurrency", "FleetReport", "FleetWish", "WeekCorrection", "WeekLine", "line_of"]
+__all__ = [
+    "AgentState",
+    "AgentWeek",
+    "FleetCurrency",
+    "FleetReport",
+    "FleetWish",
+    "WeekCorrection",
+    "WeekLine",
+    "WishKind",
+    "line_of",
+]
 
+AgentState = Literal["awake", "dormant", "dead", "new"]
+"""It tells of itself; it has told nothing for weeks; it has told of its end; it has told nothing yet."""
 WishKind = Literal["alarm", "silence", "parked", "delivery", "proposal"]
 
 
@@ -40,7 +52,7 @@ class AgentWeek(Document):
     """One agent: how it stands, and its last complete week; null where there is none, with the reason."""
 
     agent: str
-    state: Literal["awake", "dormant", "dead", "new"]
+    state: AgentState
     last_event: str | None
     wishes: list[FleetWish]
     review: str | None

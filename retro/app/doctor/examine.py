@@ -13,6 +13,7 @@ from retro.app.doctor import playbook as checks_playbook
 from retro.app.doctor import rows as checks_rows
 from retro.app.doctor import service as checks_service
 from retro.app.doctor import sources as checks_sources
+from retro.app.doctor import watch as checks_watch
 from retro.app.doctor.check import Check, Installation, broken
 from retro.config import Config, load, with_database
 from retro.errors import ConfigError, RetroError, UsageError
@@ -36,6 +37,7 @@ _CHECKS: Final[tuple[Examination, ...]] = (
     *checks_playbook.CHECKS,
     *checks_model.CHECKS,
     *checks_service.CHECKS,
+    *checks_watch.CHECKS,
 )
 
 

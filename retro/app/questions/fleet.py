@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from datetime import date
 from math import fsum
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 from retro.app.settlement.settings import base_currency_of
 from retro.errors import UsageError
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from retro.config import Config
-    from retro.report.fleet import WeekCorrection, WishKind
+    from retro.report.fleet import AgentState, WeekCorrection, WishKind
     from retro.store.facts.agents import Agent
     from retro.store.jobs.fleet import AgentCounts, StoredWeek
 
-__all__ = ["FleetQuestion", "fleet_report", "line_of_week", "week_ends"]
+__all__ = ["FleetQuestion", "agent_states", "fleet_report", "line_of_week", "week_ends"]
 
 _ORDER: Final[tuple[WishKind, ...]] = ("alarm", "silence", "parked", "delivery", "proposal")
 """What a person is wanted for most, first."""
@@ -64,10 +64,10 @@ def fleet_report(conn: Connection, config: Config, question: FleetQuestion) -> F
     """Every agent, those that want a person first; sums are of all, also of those that are not listed."""
     week, weeks = _weeks(conn, question.week)
     lines = _lines(conn, weeks)
-    reader = _Reader(
-        config, question.now, week, weeks, lines, fleet.counts_by_agent(conn), fleet.dead_agents(conn)
-    )
-    rows = sorted((reader.row(agent) for agent in agents.agents(conn)), key=_rank)
+    known_agents = agents.agents(conn)
+    states = agent_states(conn, config, known_agents, question.now)
+    reader = _Reader(config, week, weeks, lines, fleet.counts_by_agent(conn), states)
+    rows = sorted(map(reader.row, known_agents), key=_rank)
     return FleetReport(
         week=week,
         generated_at=format_instant(question.now),
@@ -81,6 +81,14 @@ def fleet_report(conn: Connection, config: Config, question: FleetQuestion) -> F
         corrections=list(question.corrections),
         corrections_omitted=question.corrections_omitted,
     )
+
+
+def agent_states(
+    conn: Connection, config: Config, known_agents: Sequence[Agent], now: int
+) -> dict[str, AgentState]:
+    """How each agent stands: nothing told yet, awake, dormant, or ended."""
+    dead = fleet.dead_agents(conn)
+    return {agent.name: _state(agent, config, dead, now) for agent in known_agents}
 
 
 def week_ends(week: str) -> tuple[int, int]:
@@ -142,15 +150,15 @@ class _Reader:
     """What was read of all agents, to make a row of each."""
 
     config: Config
-    now: int
     week: str | None
     weeks: Mapping[str, StoredWeek]
     lines: Mapping[str, WeekLine]
     counts: AgentCounts
-    dead: set[str]
+    states: Mapping[str, AgentState]
 
     def row(self, agent: Agent) -> AgentWeek:
-        week, line, state = self.weeks.get(agent.name), self.lines.get(agent.name), self._state(agent)
+        week, line = self.weeks.get(agent.name), self.lines.get(agent.name)
+        state = self.states[agent.name]
         return AgentWeek(
             agent=agent.name,
             state=state,
@@ -166,15 +174,6 @@ class _Reader:
             mover_pnl=None if line is None else line.mover_pnl,
             reasons={"pnl": self._absence(agent, state)} if line is None else _reasons(line),
         )
-
-    def _state(self, agent: Agent) -> Literal["awake", "dormant", "dead", "new"]:
-        if agent.last_at is None:
-            return "new"
-        if agent.name in self.dead:
-            return "dead"
-        tz = zone(self.config.owner.time_zone if agent.grid is None else agent.grid.time_zone)
-        rests = week_start(week_of(agent.last_at, tz) + 1 + _DORMANT_WEEKS, tz) <= self.now
-        return "dormant" if rests else "awake"
 
     def _wishes(self, agent: Agent, line: WeekLine | None, state: str) -> list[FleetWish]:
         wishes = []
@@ -206,6 +205,16 @@ class _Reader:
         if state == "awake":
             return f"no review of {self.week} is owed yet"
         return {"new": "nothing is known of it yet", "dead": "it has ended"}.get(state, "it is dormant")
+
+
+def _state(agent: Agent, config: Config, dead: set[str], now: int) -> AgentState:
+    if agent.last_at is None:
+        return "new"
+    if agent.name in dead:
+        return "dead"
+    tz = zone(config.owner.time_zone if agent.grid is None else agent.grid.time_zone)
+    rests = week_start(week_of(agent.last_at, tz) + 1 + _DORMANT_WEEKS, tz) <= now
+    return "dormant" if rests else "awake"
 
 
 def _reasons(line: WeekLine) -> dict[str, str]:

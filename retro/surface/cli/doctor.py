@@ -1,10 +1,11 @@
-"""`retro doctor`: what works, what does not, and what to do about it."""
+"""`retro doctor` and `metrics`: what works, what does not and what to do about it; what a monitoring system watches."""
 
 from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,6 +21,7 @@ __all__ = ["add_to"]
 def add_to(parent: typer.Typer) -> None:
     """Hang the command into the tree."""
     parent.command("doctor")(doctor)
+    parent.command("metrics")(metrics)
 
 
 def doctor() -> None:
@@ -45,3 +47,29 @@ def _summary(checks: list[Check]) -> str:
     if wrong:
         return f"{wrong} broken, {notes} to know, {len(checks) - wrong - notes} in order"
     return f"everything works{f', {notes} to know' if notes else ''}"
+
+
+def metrics(
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="write there, whole or not at all: a .prom file"),
+    ] = None,
+) -> None:
+    """What a monitoring system watches, as OpenMetrics text: what waits, who works, ages, cost.
+
+    Example: retro metrics --output /var/lib/node_exporter/retro.prom
+    """
+    import socket
+
+    from retro.app.questions.metrics import metrics as measure
+    from retro.present.openmetrics import openmetrics_of
+    from retro.surface.cli.files import write_whole
+
+    with call.store.read() as conn:
+        families = measure(conn, call.config, socket.gethostname(), time.time_ns() // 1000)
+    if output is not None:
+        write_whole(output, openmetrics_of(families))
+    elif call.json:
+        call.out_json([family.model_dump(mode="json") for family in families])
+    else:
+        call.out(openmetrics_of(families))

@@ -108,12 +108,12 @@ def test_no_statement_more_for_more_agents(store: Store, tmp_path: Path) -> None
     counts = []
     executed: list[str] = []
     event.listen(store.engine, "before_cursor_execute", lambda *given: executed.append(given[2]))
-    for more in ((), ("bob", "eve", "joe", "zoe")):
-        for name in more:
+    for names in ((), ("bob", "eve", "joe", "zoe")):
+        for name in names:
             world.tell(life(7, agent=name))
         world.knock(consequences=(summing_up(),))
         executed.clear()
-        assert fleet(world).reviewed == 1 + len(more)
+        assert fleet(world).reviewed == 1 + len(names)
         counts.append(len(executed))
         assert not [statement for statement in executed if "review_documents.document" in statement]
         assert not [words for words in executed if words.startswith(("INSERT", "UPDATE", "DELETE"))]

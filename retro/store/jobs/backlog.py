@@ -1,0 +1,57 @@
+"""How much waits, for whoever watches: counted by the partial indexes of what is open, never by what is done."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from sqlalchemy import and_, func, select, text
+
+from retro.store.jobs.reviews import IS_OPEN
+from retro.store.jobs.tables import outbox, reviews
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+__all__ = ["Backlog", "backlog_of"]
+
+_UNSENT = (text("outbox.state IN ('pending', 'sending')"), text("outbox.state = 'failed'"))
+
+
+class Backlog(NamedTuple):
+    """What of the ledger waits now. Instants are microseconds of the wall clock; None where nothing waits.
+
+    `due` counts the reviews that can be made, by kind; `oldest_due_at` is since when the oldest of them can; `letters`
+    counts what is not sent, by channel and state, and `oldest_letter_at` is when the oldest of what waits was written.
+    """
+
+    due: dict[str, int]
+    running: int
+    parked: int
+    oldest_due_at: int | None
+    letters: dict[tuple[str, str], int]
+    oldest_letter_at: int | None
+
+
+def backlog_of(conn: Connection, now: int) -> Backlog:
+    """Count what waits."""
+    c, o = reviews.c, outbox.c
+    ripe = and_(c.state == "due", c.not_before <= now)
+    by_kind = select(c.kind, func.count(), func.min(c.due_at)).where(IS_OPEN, ripe).group_by(c.kind)
+    due = {kind: (number, since) for kind, number, since in conn.execute(by_kind)}
+    running = conn.execute(select(func.count()).select_from(reviews).where(IS_OPEN, c.state == "running"))
+    parked = conn.execute(select(func.count()).select_from(reviews).where(text("reviews.state = 'parked'")))
+    letters: dict[tuple[str, str], tuple[int, int]] = {}
+    for unsent in _UNSENT:
+        counts = select(o.channel, o.state, func.count(), func.min(o.written_at)).where(unsent)
+        for channel, state, number, since in conn.execute(counts.group_by(o.channel, o.state)):
+            letters[channel, state] = (number, since)
+    return Backlog(
+        due={kind: number for kind, (number, _) in sorted(due.items())},
+        running=running.scalar_one(),
+        parked=parked.scalar_one(),
+        oldest_due_at=min((since for _, since in due.values()), default=None),
+        letters={key: number for key, (number, _) in sorted(letters.items())},
+        oldest_letter_at=min(
+            (since for (_, state), (_, since) in letters.items() if state != "failed"), default=None
+        ),
+    )
