@@ -7,6 +7,7 @@ once. All credit is association, never cause: heuristics are cited when their co
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
@@ -17,13 +18,14 @@ from numpy.typing import ArrayLike, NDArray
 from retro.kernels.uncertainty import DaySums, Floats, by_day
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 Integers = NDArray[np.int64]
 Kind = Literal["keep", "demote", "investigate", "insufficient_data"]
 Grade = Literal["none", "weak", "suggestive", "supported"]
 
 INSEPARABLE_ABOVE = 0.8
+NEAREST = 100  # heuristics named beside one that cannot be told apart from them
 EXACTLY = 1e-9  # an average this near a threshold is the threshold, rounded
 
 
@@ -65,12 +67,11 @@ class LargestTrade:
 
 
 @dataclass(frozen=True, slots=True)
-class Partners:
-    """Two heuristics, first < second, that the same outcomes cite; `jaccard` is shared over all their outcomes."""
+class Inseparable:
+    """The heuristics that one is cited with, as (heuristic, Jaccard index), the nearest first; `count` of them in all."""
 
-    first: int
-    second: int
-    jaccard: float
+    nearest: tuple[tuple[int, float], ...]
+    count: int
 
 
 def recommend(evaluated: int, average: float | None, thresholds: Thresholds | None = None) -> Kind:
@@ -128,28 +129,68 @@ def largest_trade(outcomes: ArrayLike, thresholds: Thresholds | None = None) -> 
     )
 
 
-def partners(heuristic: ArrayLike, outcome: ArrayLike, above: float = INSEPARABLE_ABOVE) -> list[Partners]:
-    """Find the pairs of heuristics whose citations overlap by more than `above` (Jaccard): not separable.
+def inseparable(
+    heuristic: ArrayLike, outcome: ArrayLike, above: float = INSEPARABLE_ABOVE, most: int = NEAREST
+) -> dict[int, Inseparable]:
+    """Find for each heuristic those whose citations overlap with its own by more than `above` (Jaccard).
 
-    `heuristic` and `outcome` (c,) are the citations, by index, resolved or not. Sorted by pair.
+    `heuristic` and `outcome` (c,) are the citations, by index, resolved or not. Of each the `most` nearest are named, of
+    equal ones those of the lowest index: all pairs of many cited for one outcome alone would be their square.
     """
-    heuristic_index, outcome_index = _distinct_pairs(heuristic, outcome)
-    if len(heuristic_index) == 0:
-        return []
-    cited, width = np.bincount(heuristic_index), int(heuristic_index.max()) + 1
-    # citations come sorted by outcome: those a set's size or less apart may belong together
-    pairs = [
-        (heuristic_index[:-lag] * width + heuristic_index[lag:])[outcome_index[:-lag] == outcome_index[lag:]]
-        for lag in range(1, int(np.bincount(outcome_index).max()))
-    ]
-    code, together = np.unique(np.concatenate([np.empty(0, np.int64), *pairs]), return_counts=True)
-    first, second = code // width, code % width
-    jaccard = together / (cited[first] + cited[second] - together)
-    return [
-        Partners(*row)
-        for row in zip(first.tolist(), second.tolist(), jaccard.tolist(), strict=True)
-        if row[2] > above
-    ]
+    alike: dict[frozenset[int], list[int]] = {}
+    for index, outcomes in _cited_by(heuristic, outcome):
+        alike.setdefault(frozenset(outcomes), []).append(index)
+    neighbours = _neighbours(list(alike), above)
+    out: dict[int, Inseparable] = {}
+    for cited, members in alike.items():
+        near = sorted(
+            (-jaccard, index) for jaccard, group in neighbours.get(cited, ()) for index in alike[group][:most]
+        )
+        count = len(members) - 1 + sum(len(alike[group]) for _, group in neighbours.get(cited, ()))
+        for index in members if count else ():
+            same = [(other, 1.0) for other in members[: most + 1] if other != index]
+            nearest = [*same, *((other, -minus) for minus, other in near)][:most]
+            out[index] = Inseparable(tuple(nearest), count)
+    return out
+
+
+def _cited_by(heuristic: ArrayLike, outcome: ArrayLike) -> Iterator[tuple[int, list[int]]]:
+    """Each heuristic with the outcomes that cite it."""
+    heuristics, outcomes = np.asarray(heuristic, dtype=np.int64), np.asarray(outcome, dtype=np.int64)
+    order = np.argsort(heuristics, kind="stable")
+    heuristics, outcomes = heuristics[order], outcomes[order]
+    begins = np.flatnonzero(np.diff(heuristics, prepend=-1)).tolist()
+    for start, end in pairwise([*begins, len(heuristics)]):
+        yield int(heuristics[start]), outcomes[start:end].tolist()
+
+
+def _neighbours(
+    groups: list[frozenset[int]], above: float
+) -> dict[frozenset[int], list[tuple[float, frozenset[int]]]]:
+    """Which sets overlap by more than `above` without being equal, each with its Jaccard index.
+
+    Two that do share one of their rarest elements: with all but ceil(above n) - 1 of n to choose from, one has to be
+    shared (prefix filter; Chaudhuri, Ganti and Kaushik 2006). Sets too small to lose one element are equal or apart.
+    """
+    large = [group for group in groups if len(group) > above * (len(group) + 1)]
+    large.sort(key=lambda group: (len(group), min(group)))
+    frequency = Counter(element for group in large for element in group)
+    seen: dict[int, list[frozenset[int]]] = {}
+    out: dict[frozenset[int], list[tuple[float, frozenset[int]]]] = {}
+    for group in large:
+        rarest = sorted(group, key=lambda element: (frequency[element], element))
+        prefix = rarest[: len(group) - math.ceil(above * len(group)) + 1]
+        candidates = {id(other): other for element in prefix for other in seen.get(element, ())}
+        for other in candidates.values():
+            if len(other) > above * len(group):
+                together = len(group & other)
+                jaccard = together / (len(group) + len(other) - together)
+                if jaccard > above:
+                    out.setdefault(group, []).append((jaccard, other))
+                    out.setdefault(other, []).append((jaccard, group))
+        for element in prefix:
+            seen.setdefault(element, []).append(group)
+    return out
 
 
 def _distinct_pairs(heuristic: ArrayLike, outcome: ArrayLike) -> tuple[Integers, Integers]:

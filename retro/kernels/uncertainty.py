@@ -263,12 +263,15 @@ def _random_group_sums(pool: Floats, size: int, rng: np.random.Generator) -> Flo
 
 
 def _all_group_sums(pool: Floats, size: int) -> Floats:
-    """Return the sums of all groups of `size` elements of `pool`, by adding one element at a time."""
-    sums = [np.zeros(1)] + [np.empty(0)] * size
-    for value in pool:
-        for count in range(size, 0, -1):
-            sums[count] = np.concatenate((sums[count], sums[count - 1] + value))
-    return sums[size]
+    """Return the sums of all groups of `size` elements of `pool`, each added up in its order, one element after the other."""
+    sums, last = np.zeros(1), np.array([-1])
+    for _ in range(size):
+        following = len(pool) - 1 - last  # elements that may yet join each group
+        group = np.repeat(np.arange(len(sums)), following)
+        start = np.cumsum(following) - following
+        last = last[group] + 1 + np.arange(len(group)) - start[group]
+        sums = sums[group] + pool[last]
+    return sums
 
 
 def benjamini_hochberg(p: ArrayLike) -> Floats:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from retro.kernels import audit
 from retro.kernels.uncertainty import by_day, mean_estimate
 from tests.worlds.places import GOLDEN
+from tests.worlds.work import calls_in
 
 HEURISTICS = json.loads((GOLDEN / "heuristics.json").read_text())
 RULE = HEURISTICS["decision_rule_min3_demote-1_investigate0.5"]
@@ -179,9 +180,28 @@ def test_heuristics_cited_together_are_named_as_partners() -> None:
     """0 and 1 share five of six outcomes, 2 shares exactly four of five with 3: 0.8 is still separable."""
     pairs = [(0, o) for o in range(6)] + [(1, o) for o in range(5)]
     pairs += [(2, o) for o in range(10, 15)] + [(3, o) for o in range(10, 14)]
-    got = audit.partners(*columns(pairs))
-    assert [(p.first, p.second) for p in got] == [(0, 1)]
-    assert got[0].jaccard == pytest.approx(5 / 6)
+    got = audit.inseparable(*columns(pairs))
+    assert {index: row.nearest for index, row in got.items()} == {0: ((1, 5 / 6),), 1: ((0, 5 / 6),)}
+    assert {row.count for row in got.values()} == {1}
+
+
+def test_of_many_partners_the_nearest_are_named_and_all_are_counted() -> None:
+    """0 to 4 are cited for the same ten outcomes, 5 and 6 for nine of them, 7 for half: 2 is nearest to its like."""
+    pairs = [(h, o) for h in range(5) for o in range(10)]
+    pairs += [(h, o) for h in (5, 6) for o in range(9)] + [(7, o) for o in range(5)]
+    got = audit.inseparable(*columns(pairs), most=5)
+    assert got[2].nearest == ((0, 1.0), (1, 1.0), (3, 1.0), (4, 1.0), (5, 0.9))
+    assert got[6].nearest == ((5, 1.0), (0, 0.9), (1, 0.9), (2, 0.9), (3, 0.9))
+    assert [got[h].count for h in range(7)] == [6] * 7
+    assert 7 not in got
+
+
+def test_thousands_of_tags_of_one_outcome_are_no_square() -> None:
+    def work(tags: int) -> int:
+        pairs = [(h, 0) for h in range(tags)] + [(h, 1 + h % 50) for h in range(tags)]
+        return calls_in(lambda: audit.inseparable(*columns(pairs)))
+
+    assert work(2000) < 2.25 * work(1000)
 
 
 @given(citations)
@@ -192,7 +212,8 @@ def test_partners_are_those_whose_citation_sets_overlap(pairs: list[tuple[int, i
         (i, j): len(cited[i] & cited[j]) / len(cited[i] | cited[j])
         for i in cited
         for j in cited
-        if i < j and len(cited[i] & cited[j]) / len(cited[i] | cited[j]) > 0.8
+        if i != j and len(cited[i] & cited[j]) / len(cited[i] | cited[j]) > 0.8
     }
-    got = {(p.first, p.second): p.jaccard for p in audit.partners(*columns(pairs))}
-    assert got == pytest.approx(expected)
+    got = audit.inseparable(*columns(pairs))
+    assert {(i, j): jaccard for i, row in got.items() for j, jaccard in row.nearest} == expected
+    assert all(row.count == len(row.nearest) for row in got.values())

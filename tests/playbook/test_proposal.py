@@ -294,6 +294,19 @@ def test_the_contract_of_propose(audit_rows: list[AuditRow], text: str) -> None:
     assert len({amendment.heuristic for amendment in proposals}) == len(proposals)
 
 
+@given(rows(), rows())
+@settings(max_examples=200, deadline=None)
+def test_labels_that_a_playbook_does_not_know_change_nothing_while_none_is_supported(
+    audit_rows: list[AuditRow], exits: list[AuditRow]
+) -> None:
+    """What a review may leave out of the audit it proposes from (`retro.app.proposals.evidence`)."""
+    every = [*audit_rows, *(replace(row, role="exit") for row in exits)]
+    book = parse(TEXT)
+    names = {heuristic.id for heuristic in book.heuristics}
+    names |= {row.heuristic_id for row in every if row.grade == "supported"}
+    assert propose(book, [row for row in every if row.heuristic_id in names]) == propose(book, every)
+
+
 PAIR = parse("## Global\n\n- H-2 [0.5] a {tags: x}\n- H-10 [0.5] b {tags: y}\n- H-11 [0.5] c {tags: z}\n")
 
 

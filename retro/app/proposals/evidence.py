@@ -61,15 +61,25 @@ def evidence_of_review(
 ) -> CitationEvidence:
     """What a review's own audit says, and that of every heuristic the period itself says nothing of.
 
-    `outcomes` are those that had resolved by the period's end: a review made late rests on nothing later.
+    `outcomes` are those that had resolved by the period's end: a review made late rests on nothing later. Of labels that
+    the playbook does not know only those are read whose evidence is supported: no other can lead to anything.
     """
     rules, end = settings.options.rules, parse_instant(report.period_end)
-    reported = report.heuristic_performance
+    names = _proposable(settings.playbook, bets)
+    reported = [row for row in report.heuristic_performance if names is None or row.heuristic_id in names]
     seed = report.provenance.seed
-    beyond = audit_standing(outcomes, bets, rules, end, seed, without=reported)
+    beyond = audit_standing(outcomes, bets, rules, end, seed, without=reported, names=names)
     rows = audit_rows([*reported, *beyond], outcomes, rules, report.base_currency)
     rows = [replace(row, reviews=(report.id,)) for row in rows]
     return CitationEvidence(rows, outcomes, rules, bets.until)
+
+
+def _proposable(book: Playbook | None, bets: Bets) -> set[str] | None:
+    """The heuristics of which a review may propose anything; None: of all, into a playbook that holds nothing yet."""
+    if book is not None and not book.heuristics:
+        return None
+    known = () if book is None else book.heuristics
+    return {heuristic.id for heuristic in known} | bets.supported()
 
 
 def evidence_of_life(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
 from math import fsum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from retro.accounting.attribution import agree
-from retro.evaluate.audit.evidence import RowFacts
+from retro.evaluate.audit.evidence import Partners, RowFacts
 from retro.evaluate.audit.history import identity
 from retro.evaluate.audit.row import report_of
 from retro.evaluate.audit.tally import Tally, inside, tally, tally_open
@@ -22,6 +21,7 @@ from retro.report import HeuristicReport, Partner
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from numpy.typing import NDArray
 
@@ -82,10 +82,18 @@ def audit_standing(
     seed: int,
     *,
     without: Iterable[HeuristicReport],
+    names: AbstractSet[str] | None = None,
 ) -> list[HeuristicReport]:
-    """Rows of everybody else with an outcome before `end`: what is known of those the period itself says nothing of."""
+    """Rows of everybody else with an outcome before `end`: what is known of those the period itself says nothing of.
+
+    `names`: of these heuristics alone.
+    """
+    if names is not None and not names:
+        return []
     table = tally((), history, rules, end, end)
     beyond = table.keys() - {(row.heuristic_id, row.role) for row in without}
+    if names is not None:
+        beyond = {key for key in beyond if key[0] in names}
     return _rows(table, beyond, (), history, bets, rules, seed) if beyond else []
 
 
@@ -99,11 +107,6 @@ def _rows(
     seed: int,
 ) -> list[HeuristicReport]:
     roles = {role: _role_of(history, role) for role in _ROLES}
-    estimates = {
-        key: uncertainty.mean_estimate(_sample(row.ever), roles[key[1]].spread)
-        for key, row in table.items()
-        if len(row.ever)
-    }
     limits = rules.thresholds
     evidence = bets.evidence(sorted(keys), (limits.demote, limits.investigate))
     pairs, others = _partners(table), outcomes_by_role(within)
@@ -111,8 +114,10 @@ def _rows(
     for key in sorted(keys, key=lambda key: (_id_key(key[0]), key[1])):
         row = table.get(key, Tally())
         rng = np.random.default_rng(_child_seed(seed, *key))
-        mean = roles[key[1]].mean
-        facts = RowFacts(estimates.get(key), evidence.get(key), mean, others[key[1]], pairs.get(key, []))
+        role = roles[key[1]]
+        estimate = uncertainty.mean_estimate(_sample(row.ever), role.spread) if len(row.ever) else None
+        partners = pairs.get(key, Partners([], 0))
+        facts = RowFacts(estimate, evidence.get(key), role.mean, others[key[1]], partners)
         out.append(report_of(key, row, rules, facts, rng))
     return out
 
@@ -144,17 +149,18 @@ def _child_seed(seed: int, heuristic: str, role: str) -> int:
     return int.from_bytes(hashlib.sha256(f"{seed}|{heuristic}|{role}".encode()).digest()[:8], "big")
 
 
-def _partners(table: Mapping[tuple[str, Role], Tally]) -> dict[tuple[str, Role], list[Partner]]:
-    out: dict[tuple[str, Role], list[Partner]] = defaultdict(list)
-    for role in ("entry", "exit"):
+def _partners(table: Mapping[tuple[str, Role], Tally]) -> dict[tuple[str, Role], Partners]:
+    """What each key of the table cannot be told apart from."""
+    out: dict[tuple[str, Role], Partners] = {}
+    for role in _ROLES:
         keys = sorted(key for key in table if key[1] == role)
         cited = [_positions(table[key]) for key in keys]
         key_index = np.repeat(np.arange(len(keys)), [len(positions) for positions in cited])
-        _, position_index = np.unique(np.concatenate([np.empty(0, np.int64), *cited]), return_inverse=True)
-        for pair in kernel.partners(key_index, position_index) if len(key_index) else []:
-            first, second = keys[pair.first], keys[pair.second]
-            out[first].append(Partner(heuristic_id=second[0], jaccard=pair.jaccard))
-            out[second].append(Partner(heuristic_id=first[0], jaccard=pair.jaccard))
+        positions = np.concatenate([np.empty(0, np.int64), *cited])
+        for index, together in kernel.inseparable(key_index, positions).items():
+            nearest = (Partner(heuristic_id=keys[i][0], jaccard=jaccard) for i, jaccard in together.nearest)
+            ordered = sorted(nearest, key=lambda partner: partner.heuristic_id)
+            out[keys[index]] = Partners(ordered, together.count)
     return out
 
 

@@ -131,6 +131,11 @@ class Bets:
         e_values = (betting.e_value(log_e) for log_e in (self.wealth.log_against, self.wealth.log_for))
         return betting.grade_numbers(n, averages, *e_values)
 
+    def supported(self) -> set[str]:
+        """The heuristics whose evidence is `supported` now, in whichever role."""
+        now = (self.grades[:, -1] == GRADES.index("supported")).tolist()
+        return {name for (name, _), is_supported in zip(self.keys, now, strict=True) if is_supported}
+
     def looks(self, key: Key, since: int, thresholds: Thresholds) -> list[WeekLook]:
         """Every complete week of a row since an instant, as it stood at each week's end."""
         if key not in self.keys:

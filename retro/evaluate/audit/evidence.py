@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from retro.evaluate.audit.tally import Tally
     from retro.evaluate.audit.uncited import RoleOutcomes
 
-__all__ = ["RowFacts", "add_evidence"]
+__all__ = ["Partners", "RowFacts", "add_evidence"]
 
 _OF_BOUND: Final = (
     "bound",
@@ -42,6 +42,13 @@ _UNRIPE: Final = {
 }
 
 
+class Partners(NamedTuple):
+    """The heuristics that one cannot be told apart from, by id: the nearest of `total`."""
+
+    nearest: list[Partner]
+    total: int
+
+
 class RowFacts(NamedTuple):
     """What a row is judged by besides its own outcomes of the period; `others` are all of its role, its own among them."""
 
@@ -49,7 +56,7 @@ class RowFacts(NamedTuple):
     evidence: RuleEvidence | None
     role_mean: float | None
     others: RoleOutcomes
-    partners: list[Partner]
+    partners: Partners
 
 
 def add_evidence(

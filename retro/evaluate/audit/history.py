@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from math import nan
 from typing import TYPE_CHECKING, Any, Final
 
@@ -58,6 +59,7 @@ WEEK: Final = np.dtype(
 `notional` and `risk` are NaN where they are not known.
 """
 
+_ROLES: Final[tuple[Role, ...]] = ("entry", "exit")
 _ALL: Final = ""
 """The name under which every outcome of a role stands, cited or not."""
 
@@ -131,17 +133,17 @@ class History:
 
     def by_heuristic(self, since: Mapping[str, int]) -> dict[tuple[str, Role], NDArray[Any]]:
         """The records of each (heuristic, role); only those cited from `since` on where it names the heuristic."""
-        kind = self.records["name"] * 2 + self.records["exit"]
+        kind = self.records["name"].astype(np.int64) * 2 + self.records["exit"]
         order = np.argsort(kind, kind="stable")
-        bounds = np.searchsorted(kind[order], np.arange(2 * len(self.names) + 1))
+        kind, ordered = kind[order], self.records[order]
+        begins = np.flatnonzero(np.diff(kind, prepend=-1))
         groups: dict[tuple[str, Role], NDArray[Any]] = {}
-        for i, name in enumerate(self.names):
-            for role, k in (("entry", 2 * i), ("exit", 2 * i + 1)):
-                records = self.records[order[bounds[k] : bounds[k + 1]]]
-                if name in since:
-                    records = records[records["told_at"] >= since[name]]
-                if len(records) and name != _ALL:
-                    groups[name, role] = records  # type: ignore[index]  # mypy widens the literals of the pair
+        for start, end in pairwise([*begins.tolist(), len(kind)]):
+            name, records = self.names[kind[start] // 2], ordered[start:end]
+            if name in since:
+                records = records[records["told_at"] >= since[name]]
+            if len(records) and name != _ALL:
+                groups[name, _ROLES[kind[start] % 2]] = records
         return groups
 
 

@@ -44,12 +44,14 @@ def report_of(
     period = _of_the_period(key, row, rules, reasons)
     evidence: dict[str, Any] = {}
     add_evidence(evidence, row, rule, facts, reasons)
+    if facts.partners.total > len(facts.partners.nearest):
+        reasons["inseparable_from"] = f"the {len(facts.partners.nearest)} nearest of {facts.partners.total:,}"
     return HeuristicReport(
         heuristic_id=heuristic,
         heuristic_text=None if rule is None else rule.text,
         role=role,
         threshold_unit=rules.unit,
-        inseparable_from=sorted(facts.partners, key=lambda partner: partner.heuristic_id),
+        inseparable_from=facts.partners.nearest,
         **period,
         **_left_out(row, reasons),
         **_open(row, reasons),
