@@ -11,7 +11,9 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
+from secrets import token_hex, token_urlsafe
 from typing import Any, Final, NoReturn
 from urllib.parse import parse_qsl, quote, urlsplit
 
@@ -19,6 +21,7 @@ from retro.errors import ConfigError
 
 __all__ = [
     "FORGE_TOKEN",
+    "MCP_KEY",
     "MODEL_KEY",
     "NOTIFY_URLS",
     "SECRETS",
@@ -26,6 +29,9 @@ __all__ = [
     "Secret",
     "find_secret",
     "find_secrets",
+    "find_tokens",
+    "is_secret_name",
+    "key_file",
     "redact",
 ]
 
@@ -33,9 +39,11 @@ MODEL_KEY: Final = "ANTHROPIC_API_KEY"
 SMTP_PASSWORD: Final = "RETRO_SMTP_PASSWORD"  # noqa: S105  its name, not its value
 FORGE_TOKEN: Final = "RETRO_FORGE_TOKEN"  # noqa: S105  its name, not its value
 NOTIFY_URLS: Final = "RETRO_NOTIFY_URLS"
-SECRETS: Final = (MODEL_KEY, SMTP_PASSWORD, FORGE_TOKEN, NOTIFY_URLS)
-"""Every secret there is, by its name in the environment."""
+MCP_KEY: Final = "RETRO_MCP_KEY"
+SECRETS: Final = (MODEL_KEY, SMTP_PASSWORD, FORGE_TOKEN, NOTIFY_URLS, MCP_KEY)
+"""Every secret there is, by its name in the environment; agents' tokens have names that the configuration gives."""
 
+_NAME: Final = re.compile(r"[A-Z][A-Z0-9_]{0,63}", re.ASCII)
 _LIMIT: Final = 64 * 1024
 _SHORTEST: Final = 4  # a shorter value would blot out ordinary words
 _DEEPEST: Final = 12
@@ -88,6 +96,62 @@ def find_secret(name: str, env: Mapping[str, str]) -> Secret | None:
 def find_secrets(env: Mapping[str, str]) -> tuple[Secret, ...]:
     """Every secret that was given: what logs and errors are redacted by."""
     return tuple(secret for name in SECRETS if (secret := find_secret(name, env)))
+
+
+def is_secret_name(text: str) -> bool:
+    """Whether a text can name a secret of the configuration's own: in capitals, as in the environment, and not ours."""
+    return bool(_NAME.fullmatch(text)) and text not in SECRETS
+
+
+def find_tokens(names: Mapping[str, str], env: Mapping[str, str]) -> dict[str, Secret]:
+    """Agent -> its token, by the names of their secrets; `ConfigError` lists who has none, or another's."""
+    tokens: dict[str, Secret] = {}
+    owners: dict[str, str] = {}
+    faults = []
+    for agent, name in names.items():
+        try:
+            secret = find_secret(name, env)
+        except ConfigError as error:
+            faults.append(f"{agent}: {error}")
+            continue
+        if secret is None or not secret.reveal():
+            faults.append(f"{agent}: the secret {name} was not given: ${name}, ${name}_FILE or a credential")
+        elif (other := owners.setdefault(secret.reveal(), agent)) != agent:
+            faults.append(f"{agent}: {name} is the token of {other} too; each agent needs its own")
+        else:
+            tokens[agent] = secret
+    if faults:
+        raise ConfigError("[mcp.tokens]", faults)
+    return tokens
+
+
+def key_file(path: Path, name: str) -> Secret:
+    """The key that a file of our own keeps, made with its first use: 32 random bytes, for its owner alone.
+
+    Two processes that begin at once get the same one. `ConfigError` when it cannot be made, read or trusted.
+    """
+    if not os.path.lexists(path):
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _make_key(path)
+        except OSError as error:
+            raise ConfigError(str(path), [f"{name}: cannot be made: {error.strerror or error}"]) from None
+    return Secret(name, _read_private(path, name), str(path))
+
+
+def _make_key(path: Path) -> None:
+    """Written beside, then linked into place: whole or not at all, and never over another's."""
+    beside = path.with_name(f".{path.name}.{token_hex(4)}")
+    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(handle, "w") as file:
+            file.write(f"{token_urlsafe(32)}\n")
+            file.flush()
+            os.fsync(file.fileno())
+        with suppress(FileExistsError):
+            os.link(beside, path)
+    finally:
+        beside.unlink()
 
 
 def redact(value: Any, secrets: Iterable[Secret] = ()) -> Any:

@@ -19,7 +19,7 @@ _HEAD: Final = """\
 # Relative paths begin at this file. `retro doctor` says what works and what does not.
 #
 # No secret stands here. They come from $CREDENTIALS_DIRECTORY/<name> (systemd), a file named by $<NAME>_FILE, or the
-# environment: ANTHROPIC_API_KEY, RETRO_SMTP_PASSWORD, RETRO_FORGE_TOKEN, RETRO_NOTIFY_URLS.
+# environment: ANTHROPIC_API_KEY, RETRO_SMTP_PASSWORD, RETRO_FORGE_TOKEN, RETRO_NOTIFY_URLS, RETRO_MCP_KEY.
 """
 _MANY: Final = {
     "source": """\
@@ -44,6 +44,10 @@ _MANY: Final = {
 # weight = 0.10
 # bandwidth = 0.0005
 # unit = "per 8 h"
+""",
+    "tokens": """\
+# [mcp.tokens]
+# my-agent = "RETRO_MCP_MY_AGENT"
 """,
 }
 _GROUPS: Final = {

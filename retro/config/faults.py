@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 from pydantic import BaseModel
 
 from retro.config.tables import Config
-from retro.secret import FORGE_TOKEN, MODEL_KEY, NOTIFY_URLS, SECRETS, SMTP_PASSWORD, redact
+from retro.secret import FORGE_TOKEN, MODEL_KEY, NOTIFY_URLS, SECRETS, SMTP_PASSWORD, is_secret_name, redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -31,6 +31,7 @@ _SECRET_OF: Final = {
 }
 _SECRET_KEY: Final = re.compile(r"(?i)passw|passphrase|secret|token|api_?key|credential")
 _MAY_CARRY_ONE: Final = {("store", "url"), ("service", "ping_url")}  # no secret of ours would replace it
+_NAMES_OF_SECRETS: Final = ("mcp", "tokens")
 _REPLACED: Final = (
     (re.compile(r"^Value error, "), ""),
     (re.compile(r"^Input should be a valid (?:dictionary or instance of \w+|dictionary)"), "must be a table"),
@@ -69,6 +70,13 @@ def secrets_in(data: Mapping[str, Any]) -> dict[KeyPath, str]:
     for path, value in _leaves(data):
         texts = [text for text in (value if isinstance(value, list) else [value]) if isinstance(text, str)]
         key = next((part for part in reversed(path) if isinstance(part, str)), "")
+        if path[:2] == _NAMES_OF_SECRETS:
+            if any(not is_secret_name(text) for text in texts):
+                reasons[path] = (
+                    "must be the name of a secret, in capitals, such as RETRO_MCP_HARBOR_4;"
+                    " the token itself does not belong in this file"
+                )
+            continue
         by_key = texts and _SECRET_KEY.search(key) and key not in _names(path[:-1])
         if by_key or (path[:2] not in _MAY_CARRY_ONE and any(redact(text) != text for text in texts)):
             name = _SECRET_OF.get(str(path[0])) or next(

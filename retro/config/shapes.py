@@ -16,6 +16,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from retro.errors import UsageError
 from retro.kinds import OwedKind
 from retro.periods import parse_duration, zone
+from retro.secret import is_secret_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,6 +35,7 @@ __all__ = [
     "Durations",
     "FilePath",
     "Host",
+    "HostNames",
     "Kinds",
     "Line",
     "Money",
@@ -43,6 +45,7 @@ __all__ = [
     "Positive",
     "Repository",
     "RepositoryFile",
+    "SecretName",
     "Slug",
     "Tier",
     "TimeZone",
@@ -157,6 +160,12 @@ def _money(value: object) -> object:
     return amount
 
 
+def _secret_name(value: str) -> str:
+    if not is_secret_name(value):
+        raise ValueError("must be the name of a secret, in capitals, such as RETRO_MCP_HARBOR_4")
+    return value
+
+
 def _inside(value: str) -> str:
     parts = value.split("/")
     if (
@@ -195,6 +204,18 @@ WebUrl = Annotated[
     ),
 ]
 Host = Annotated[str, AfterValidator(_matching(r"[^\s/@\x00-\x1f\x7f]{1,253}", "the name of a server"))]
+HostName = Annotated[
+    str,
+    AfterValidator(
+        _matching(
+            r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?|[0-9A-Fa-f:]*:[0-9A-Fa-f:.]+",
+            "the name or address of a host, without scheme and port",
+        )
+    ),
+    AfterValidator(lambda value: value.lower().removesuffix(".")),
+]
+HostNames = Annotated[tuple[HostName, ...], Field(strict=False)]
+SecretName = Annotated[str, AfterValidator(_secret_name)]
 NotifyUrl = Annotated[
     str,
     AfterValidator(

@@ -14,7 +14,7 @@ from retro.config import shapes
 from retro.config.retrospective import RetrospectiveTable
 from retro.config.shapes import ConfigTable
 from retro.kinds import MAILED
-from retro.secret import FORGE_TOKEN, NOTIFY_URLS, SMTP_PASSWORD
+from retro.secret import FORGE_TOKEN, MCP_KEY, NOTIFY_URLS, SMTP_PASSWORD
 
 __all__ = [
     "AgentTable",
@@ -22,6 +22,7 @@ __all__ = [
     "ContextField",
     "LlmTable",
     "MailTable",
+    "McpTable",
     "MemoryTable",
     "NotifyTable",
     "OwnerTable",
@@ -244,6 +245,20 @@ class MemoryTable(ConfigTable):
     )
 
 
+class McpTable(ConfigTable):
+    """Who may ask through `retro mcp --http`; beyond this machine nobody without a key."""
+
+    hosts: shapes.HostNames = Field(
+        default=(),
+        examples=[["mirror.example.org"]],
+        description="names it is reached by, beside localhost and its address",
+    )
+    tokens: dict[shapes.AgentName, shapes.SecretName] = Field(
+        default_factory=dict,
+        description=f"Agent -> the name of the secret that is its token; the owner's key is {MCP_KEY}, else mcp.key",
+    )
+
+
 class ServiceTable(ConfigTable):
     """The background service, `retro run`."""
 
@@ -283,6 +298,7 @@ class Config(ConfigTable):
     notify: NotifyTable = Field(default_factory=NotifyTable)
     playbook: PlaybookTable = Field(default_factory=PlaybookTable)
     memory: MemoryTable = Field(default_factory=MemoryTable)
+    mcp: McpTable = Field(default_factory=McpTable)
     service: ServiceTable = Field(default_factory=ServiceTable)
 
     _file: Path | None = PrivateAttr(default=None)
@@ -291,3 +307,10 @@ class Config(ConfigTable):
     def file(self) -> Path | None:
         """The file this was read from; None when these are the built-in defaults."""
         return self._file
+
+    @property
+    def home(self) -> Path:
+        """Where files of ours lie: beside the database, or beside the configuration where that is a server's."""
+        if "://" not in self.store.url:
+            return Path(self.store.url).parent
+        return self.file.parent if self.file is not None else Path.cwd()

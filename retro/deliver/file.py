@@ -26,11 +26,7 @@ _LONGEST: Final = 120
 
 def reviews_directory(config: Config) -> Path:
     """Where the files go: as configured, else `reviews/` beside the database, or the configuration for a server's."""
-    if config.store.reviews is not None:
-        return config.store.reviews
-    if "://" not in config.store.url:
-        return Path(config.store.url).parent / "reviews"
-    return (config.file.parent if config.file is not None else Path.cwd()) / "reviews"
+    return config.home / "reviews" if config.store.reviews is None else config.store.reviews
 
 
 def file_channel(config: Config) -> Files:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from retro.app.doctor import agents as checks_agents
+from retro.app.doctor import doors as checks_doors
 from retro.app.doctor import machine as checks_machine
 from retro.app.doctor import memory as checks_memory
 from retro.app.doctor import model as checks_model
@@ -38,6 +39,7 @@ _CHECKS: Final[tuple[Examination, ...]] = (
     *checks_model.CHECKS,
     *checks_service.CHECKS,
     *checks_watch.CHECKS,
+    *checks_doors.CHECKS,
 )
 
 

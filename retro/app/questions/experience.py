@@ -41,10 +41,11 @@ class MemoryQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Experience:
-    """The memory in one database, as one configuration sees it."""
+    """The memory in one database, as one configuration sees it; of `only` this agent, where one is named."""
 
     store: Store
     config: Config
+    only: str | None = None
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -69,7 +70,9 @@ class Experience:
         return None if settings.capital is None else marked_equity(conn, question.agent, question.as_of)
 
     def agents(self) -> list[str]:
-        """Everybody the database knows: by facts, or by episodes alone."""
+        """Everybody the database knows: by facts, or by episodes alone; of a memory that is one agent's, that one."""
+        if self.only is not None:
+            return [self.only]
         with self.reading() as conn:
             return sorted({*memory.agents(conn), *(agent.name for agent in agents.agents(conn))})
 

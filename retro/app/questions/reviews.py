@@ -96,12 +96,15 @@ def review_document(review: Review) -> dict[str, Any]:
     }
 
 
-def stored(store: Store, id: str) -> Stored:  # noqa: A002  the field's name
-    """The newest revision of a review, or the one that `ID@2` names; `UnknownError` says in what state it is."""
+def stored(store: Store, id: str, agent: str | None = None) -> Stored:  # noqa: A002  the field's name
+    """The newest revision of a review, or the one that `ID@2` names; `UnknownError` says in what state it is.
+
+    `agent`: whose it must be; another's is as if it were not there.
+    """
     name, _, number = id.rpartition("@")
     revision = int(number) if name and number.isascii() and number.isdigit() else None
     with store.read() as conn:
-        review = ledger.by_id(conn, name if revision is not None else id)
+        review = ledger.by_id(conn, name if revision is not None else id, agent)
         stored_revision = ledger.revision_of(conn, review.key, revision)
     if stored_revision is None or stored_revision.document is None or stored_revision.done_at is None:
         if revision is not None:

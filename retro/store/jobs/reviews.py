@@ -306,9 +306,11 @@ def facts_digest(conn: Connection, review: Review) -> str:
 # for people
 
 
-def by_id(conn: Connection, id: str) -> Review:  # noqa: A002  the field's name
-    """The review of that id; `UnknownError` when there is none."""
+def by_id(conn: Connection, id: str, agent: str | None = None) -> Review:  # noqa: A002  the field's name
+    """The review of that id, or only if it is this agent's; `UnknownError` when there is none."""
     query = columns().where(reviews.c.id == id.replace("\0", "")).order_by(reviews.c.period_start.desc())
+    if agent is not None:
+        query = query.where(agents.c.name == name_of(agent))
     row = conn.execute(query.limit(1)).one_or_none()
     if row is None:
         raise UnknownError(f"there is no review {id!r}; `retro reviews` lists them")

@@ -1,4 +1,7 @@
-"""What a caller is told of arguments that a tool cannot take: one sentence, each argument with what is allowed."""
+"""What a call may ask: arguments that its tool has, and of a session bound to an agent only that agent's.
+
+What a tool cannot take is refused in one sentence, each argument with what is allowed.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import ValidationError
+
+from retro.surface.guard.access import CALLER
+from retro.surface.mcp.subjects.parameters import ONLY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -34,17 +40,30 @@ _WORDS: Final = {
 
 
 class ToolServer(MCPServer[Any]):
-    """An MCP server that refuses arguments in words of its own; one that no tool has is refused, not passed over."""
+    """An MCP server that refuses arguments in words of its own; one that no tool has is refused, not passed over.
+
+    `agent`: whose every session is; None: of whom the guard found to be calling, and everybody's where there is none.
+    """
+
+    def __init__(self, name: str, *, agent: str | None = None, **settings: Any) -> None:
+        super().__init__(name, **settings)
+        self._agent = agent
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
         """Call a tool; `ToolError` with one sentence where its arguments are not those of its schema."""
         tool = next((tool for tool in await self.list_tools() if tool.name == name), None)
-        known: JsonSchema = {} if tool is None else tool.input_schema["properties"]
-        unknown = [_unknown(given, known) for given in arguments if tool is not None and given not in known]
+        if tool is None:
+            return await super().call_tool(name, arguments, context)
+        known: JsonSchema = tool.input_schema["properties"]
+        unknown = [_unknown(given, known) for given in arguments if given not in known]
         if unknown:
             raise ToolError(f"{name}: {'; '.join(unknown)}")
+        agent = self._bound_to(context)
+        if agent is not None:
+            arguments = _own(name, arguments, known, agent)
+        bound = ONLY.set(agent)
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:
@@ -53,6 +72,28 @@ class ToolServer(MCPServer[Any]):
             wrong = dict.fromkeys(str(fault["loc"][0]) for fault in error.__cause__.errors() if fault["loc"])
             sentences = [_refused(argument, arguments, known) for argument in wrong]
             raise ToolError(f"{name}: {'; '.join(sentences)}") from None
+        finally:
+            ONLY.reset(bound)
+
+    def _bound_to(self, context: Context[Any, Any] | None) -> str | None:
+        """The agent that a call is bound to. A request over HTTP that no guard let in has no caller: it fails."""
+        request = None if context is None else context.request_context.request
+        agent: str | None = None if request is None else request.scope[CALLER].agent
+        if self._agent is not None and agent not in (None, self._agent):
+            raise ToolError(f"this server is {self._agent}'s")
+        return self._agent or agent
+
+
+def _own(name: str, arguments: dict[str, Any], known: Mapping[str, Any], agent: str) -> dict[str, Any]:
+    """The arguments with the agent that the session is bound to; `ToolError` where they name another.
+
+    A tool that cannot be asked about one agent alone is not for such a session.
+    """
+    if "agent" not in known:
+        raise ToolError(f"{name}: this session is {agent}'s, and the tool tells of everybody")
+    if arguments.get("agent") not in (None, agent):
+        raise ToolError(f"{name}: this session is {agent}'s: it neither reads nor writes another's")
+    return {**arguments, "agent": agent}
 
 
 def _unknown(given: str, known: Mapping[str, Any]) -> str:

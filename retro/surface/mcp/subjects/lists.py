@@ -1,8 +1,8 @@
-"""The lists of `retro mcp`: what is stored, as much of it as an answer holds."""
+"""Tools that list: what is stored, as much of it as an answer holds."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Final
 
 from pydantic import Field
 
@@ -11,28 +11,20 @@ from retro.app.questions.bounds import ListBounds
 from retro.app.questions.experience import facts_and_settings
 from retro.surface.mcp.items import position_item, review_item
 from retro.surface.mcp.size import page
-
-if TYPE_CHECKING:
-    from retro.app.questions.experience import Experience
+from retro.surface.mcp.subjects.parameters import Agent, Cursor, Desk, Detail, Document
 
 __all__ = ["ListTools"]
 
-Document = dict[str, Any]
-
-_FITTING = 64
+_FITTING: Final = 64
 """Rows of which no answer of 4 KB holds more."""
 
 
-class ListTools:
-    """The tools that list."""
-
-    experience: Experience
+class ListTools(Desk):
+    """The lists of an agent, of reviews also of all."""
 
     def list_positions(
         self,
-        agent: Annotated[
-            str | None, Field(description="the agent's name; needed when there are several")
-        ] = None,
+        agent: Agent = None,
         after: Annotated[str | None, Field(description="a position's id: those that follow it")] = None,
         limit: Annotated[int, Field(description="at most so many", ge=1, le=1000)] = 100,
         detail: Annotated[bool, Field(description="all of `limit`; default: at most 4 KB")] = False,
@@ -58,15 +50,14 @@ class ListTools:
 
     def list_reviews(
         self,
-        agent: Annotated[
-            str | None, Field(description="the agent's name; needed when there are several")
-        ] = None,
+        agent: Agent = None,
         state: Annotated[str | None, Field(description="only those due, done, parked ...")] = None,
-        cursor: Annotated[int, Field(description="where to go on: `next` of the answer before", ge=0)] = 0,
-        detail: Annotated[bool, Field(description="everything, however long; default: at most 4 KB")] = False,
+        cursor: Cursor = 0,
+        detail: Detail = False,
     ) -> Document:
         """The reviews that are owed or made, the newest first; of every agent unless one is named."""
-        name = None if agent is None else self.experience.agent(agent)
+        everybodys = agent is None and self.experience.only is None
+        name = None if everybodys else self.experience.agent(agent)
         bounds = ListBounds(None if detail else cursor + _FITTING, newest=True)
         question = reviews.ReviewsQuestion(name, state, bounds)
         rows = reviews.every_review(self.experience.store, question)
