@@ -42,6 +42,13 @@ from memory.records.judgement import Claim, Judgement, keep
 from memory.records.owner import agent_of_experiment, agent_of_hypothesis, owners_of
 from memory.records.prompt import prompt_section
 from memory.records.splice import Unwritable
+from memory.records.transfer import (
+    AgentRecords,
+    forget_records,
+    import_copies,
+    reassign_records,
+    records_of_agent,
+)
 
 __all__ = [
     "ASSESSMENT_PROMPT",
@@ -49,6 +56,7 @@ __all__ = [
     "EXPERIMENTS_DIR",
     "HYPOTHESES_FILE",
     "MEMORY_DIR",
+    "AgentRecords",
     "Busy",
     "Claim",
     "ExperimentRecord",
@@ -64,10 +72,12 @@ __all__ = [
     "agent_of_experiment",
     "agent_of_hypothesis",
     "brief",
+    "forget_records",
     "generate_experiment_id",
     "generate_hypothesis_id",
     "get_all_hypotheses",
     "get_open_hypotheses",
+    "import_copies",
     "import_records",
     "keep",
     "load_experiments",
@@ -76,7 +86,9 @@ __all__ = [
     "prompt_section",
     "read_experiments",
     "read_hypotheses",
+    "reassign_records",
     "record_assessment",
+    "records_of_agent",
     "save_experiment",
     "save_hypothesis",
     "update_hypothesis_status",

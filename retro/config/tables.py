@@ -279,6 +279,14 @@ class ServiceTable(ConfigTable):
     max_attempts: Annotated[int, Field(ge=1, le=100)] = Field(
         default=5, description="then a review waits for a person"
     )
+    keep_daily_reviews: Annotated[int, Field(ge=1, le=36_500)] | None = Field(
+        default=None,
+        examples=[400],
+        description="days; older daily reviews lose their text, all other figures stay",
+    )
+    keep_documents: Annotated[int, Field(ge=1, le=1000)] | None = Field(
+        default=None, examples=[3], description="so many revisions of a review keep their text"
+    )
 
 
 class Config(ConfigTable):

@@ -13,6 +13,7 @@ from retro.app.engine import delivery
 from retro.app.engine.leases import renewing_leases
 from retro.app.engine.obligations import enqueue_due
 from retro.app.engine.stages import StagedReview, StoppedError, commit, compute
+from retro.app.estate.retention import purge, tidy
 from retro.app.intake import sources
 from retro.app.settlement.grid import grid_differs
 from retro.errors import LostClaimError, ModelAwayError, StoreError, WithheldError
@@ -38,6 +39,7 @@ _LONGEST_WAIT: Final = DAY
 def run_pass(bench: WorkContext, *, all_agents: bool = False) -> PassSummary:
     """Do everything that can be done now."""
     tally = PassSummary()
+    tidy(bench)
     _recover(bench, tally)  # before anything is claimed: what the dead held may be the oldest that is due
     bench.beat()
     sources.read_all(bench, tally)
@@ -49,6 +51,8 @@ def run_pass(bench: WorkContext, *, all_agents: bool = False) -> PassSummary:
     if not bench.stopping():
         delivery.send_all(bench, tally)
         tally.amiss = bench.look_back()
+        if tally.done:  # texts grow old where new ones come
+            purge(bench)
     return tally
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
@@ -10,10 +11,13 @@ from retro.app.experience.door import memory, translate_memory_errors
 from retro.ingest.source import open_source, read_lines
 from retro.model import Fault
 from retro.store.facts import faults
+from retro.store.facts.departures import departures
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
     from typing import BinaryIO
+
+    from sqlalchemy import Connection
 
     from retro.store.database import Store
 
@@ -56,7 +60,10 @@ def import_episodes(
     """Store episodes, all in one transaction; each is stored, unchanged, a conflict or at fault."""
     with translate_memory_errors(), store.write() as conn:
         return ImportResult(
-            "-", memory.remember(conn, episodes, settings=terms, not_after=not_after, where="-")
+            "-",
+            memory.remember(
+                conn, _of_today(conn, episodes, "-"), settings=terms, not_after=not_after, where="-"
+            ),
         )
 
 
@@ -73,12 +80,28 @@ def import_file(
             faults.forget(conn, where)  # this reading says afresh what is wrong with it
         while batch := list(islice(read, _COMMIT_EVERY)):
             with store.write() as conn:
-                done += memory.remember(conn, batch, settings=terms, not_after=not_after, where=where)
+                of_today = _of_today(conn, batch, where)
+                done += memory.remember(conn, of_today, settings=terms, not_after=not_after, where=where)
         done += memory.Remembered(faults=tuple(unread))
         if done.faults:
             with store.write() as conn:
                 faults.add(conn, where, [Fault(f.where, f.line, f.reason) for f in done.faults])
     return ImportResult(where, done)
+
+
+def _of_today(conn: Connection, told: Iterable[Any], where: str) -> Iterator[Any]:
+    """The episodes, but as faults those of agents that were forgotten, or are called otherwise now."""
+    gone = departures(conn)
+    for number, episode in enumerate(told, 1):
+        name = episode.get("agent") if isinstance(episode, Mapping) else getattr(episode, "agent", None)
+        departure = gone.of(name) if isinstance(name, str) else None
+        if departure is None:
+            yield episode
+        elif departure.successor is None:
+            reason = f"agent {name} was forgotten; `retro agents forget {name} --undo` takes it in again"
+            yield memory.EpisodeFault(where, number, reason)
+        else:
+            yield memory.EpisodeFault(where, number, f"agent {name} is {departure.successor} now: tell it so")
 
 
 def _texts(stream: BinaryIO, where: str, unread: list[memory.EpisodeFault]) -> Iterator[bytes]:

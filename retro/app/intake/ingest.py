@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from retro.app.intake.batches import batched
 from retro.app.intake.identity import BotIdentity, take_the_place
 from retro.app.intake.invalidation import invalidate_for_facts, invalidate_for_marks, united
+from retro.app.intake.redirection import Redirection
 from retro.app.settlement.settle import settle
 from retro.errors import DamagedRowError, OtherBotError
 from retro.model import Fault
@@ -143,14 +144,15 @@ def ingest(
     terms = terms or IngestTerms()
     done, dates = Ingested(source, now), _Dates()
     since_commit = 0
-    identity, told_of = BotIdentity(source), frozenset[str]()
+    identity, told_of, redirection = BotIdentity(source), frozenset[str](), Redirection()
     wanted_by: Batch | None = None
     with _refusal_kept(store, source, terms), ExitStack() as stack:
         conn = stack.enter_context(store.write())
         if not (terms.dry_run or terms.continued):
             faults.forget(conn, source)  # this reading says afresh what is wrong with it
         # a dated source is compared batch by batch, and so not brought into batches of our own
-        for batch in batches if terms.dated else batched(batches):
+        for told_batch in batches if terms.dated else batched(batches):
+            batch = redirection.of(conn, told_batch)
             if terms.in_place:
                 done.withdrawn += _clear_place(conn, batch, done, dates)
             identity.check(conn, batch)
@@ -171,6 +173,7 @@ def ingest(
         if wanted_by is not None and wanted_by.wanted is not None:
             done.notices += _unpriced(conn, wanted_by.wanted, wanted_by.origin)
         done.newcomers = dates.newcomers
+        done.notices += redirection.notices()
         faults.add(conn, source, done.faults)
         if not terms.keeps(done):
             conn.rollback()

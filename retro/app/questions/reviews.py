@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from retro.present.page.revision import Change
     from retro.report.document import Document
     from retro.store.database import Store
-    from retro.store.jobs.reviews import Review
+    from retro.store.jobs.reviews import Review, StoredRevision
 
 __all__ = [
     "ReviewsQuestion",
@@ -106,6 +106,8 @@ def stored(store: Store, id: str, agent: str | None = None) -> Stored:  # noqa: 
     with store.read() as conn:
         review = ledger.by_id(conn, name if revision is not None else id, agent)
         stored_revision = ledger.revision_of(conn, review.key, revision)
+    if stored_revision is not None and stored_revision.purged_at is not None:
+        raise UnknownError(_purged(review, stored_revision))
     if stored_revision is None or stored_revision.document is None or stored_revision.done_at is None:
         if revision is not None:
             raise UnknownError(f"{review.id} has no revision {revision}; the newest is {review.revision}")
@@ -117,6 +119,18 @@ def stored(store: Store, id: str, agent: str | None = None) -> Stored:  # noqa: 
         stored_revision.document,
         read(stored_revision.document, review.kind),
     )
+
+
+def _purged(review: Review, revision: StoredRevision) -> str:
+    """What became of a text that was put away, and how to have it again."""
+    since = format_instant(revision.purged_at or 0)[:10]
+    name = f"revision {revision.revision} of {review.id}"
+    sentence = f"{name} was put away on {since} ([service] keep_daily_reviews, keep_documents); its row stays"
+    if revision.revision != review.revision:
+        return f"{sentence}; a newer one is there: `retro show {review.id}`"
+    if review.state == "done":
+        return f"{sentence}; `retro reviews remake {review.id}` has it made again at the next knock"
+    return f"{sentence}; it lay on an earlier grid of its agent, and is not made again"
 
 
 def compare(before: Stored, after: Stored, currency: str = "") -> tuple[Change, ...]:

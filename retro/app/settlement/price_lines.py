@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from retro.app.settlement.settings import AgentSettings
     from retro.model import Fact
 
-__all__ = ["MarkReach", "PriceDemand", "load_marks", "load_prices"]
+__all__ = ["MarkReach", "PriceDemand", "load_marks", "load_prices", "symbols_of"]
 
 
 class MarkReach(NamedTuple):
@@ -61,12 +61,12 @@ class PriceDemand:
             began[name] = min(fact.at, began.get(name, fact.at))
         for fact in self.facts:
             at = began[fact.position] if isinstance(fact, Position) else fact.at
-            for symbol in _named(fact):
+            for symbol in symbols_of(fact):
                 asked[symbol] = min(at, asked.get(symbol, at))
         return asked
 
 
-def _named(fact: Fact) -> Iterable[str]:
+def symbols_of(fact: Fact) -> Iterable[str]:
     """Every instrument and asset that a fact names and that may need a price."""
     match fact:
         case Fill():

@@ -29,6 +29,7 @@ __all__ = [
     "known_key",
     "note_agent",
     "remeasure_life",
+    "restate",
 ]
 
 
@@ -211,3 +212,10 @@ def remeasure_life(conn: Connection, key: int) -> None:
         .where(table.c.key == key)
         .values(first_at=min(instants, default=None), last_at=max(instants, default=None))
     )
+
+
+def restate(conn: Connection, agent: Agent) -> None:
+    """Put what is told of an agent as a whole in the place of what is known; its grid stays."""
+    names = ("first_at", "last_at", "as_of", "capital", "base_currency", "events", "origin")
+    values = {name: getattr(agent, name) for name in names}
+    conn.execute(update(tables.agents).where(tables.agents.c.name == name_of(agent.name)).values(values))

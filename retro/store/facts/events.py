@@ -22,7 +22,7 @@ from retro.store.facts.damage import UNREADABLE
 from retro.store.schema import corrections, events, name_of, within
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from sqlalchemy import Connection
 
@@ -35,6 +35,7 @@ __all__ = [
     "between",
     "by_ids",
     "declarations",
+    "every",
     "first_instant",
     "first_of",
     "instants",
@@ -64,6 +65,7 @@ _DECISION: Final = "decision"
 _POSITION: Final = "position"
 _NUMBER: Final = re.compile(r"([0-9]+)")
 _SHOWN_ID: Final = 80
+_AT_ONCE: Final = 5_000
 
 
 @dataclass(slots=True)
@@ -320,6 +322,14 @@ def instants(conn: Connection, agent: str, kind: type[Fact]) -> dict[str, int]:
     of_kind = events.c.type == _NAME_OF[kind]
     query = select(events.c.id, events.c.at).where(events.c.agent == key_query(agent), of_kind)
     return dict(conn.execute(query).all())
+
+
+def every(conn: Connection, agent: str) -> Iterator[Fact]:
+    """Every fact of an agent, in no order, in constant memory."""
+    query = select(events.c.body, events.c.at).where(events.c.agent == key_query(agent))
+    with conn.execute(query.execution_options(yield_per=_AT_ONCE)) as rows:
+        for body, at in rows:
+            yield decode(body, at)
 
 
 def positions_touched(conn: Connection, agent: str, start: int, end: int) -> list[str]:

@@ -20,7 +20,17 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection
 
-__all__ = ["NumberedFault", "add", "all", "count", "forget", "numbered", "tell_of"]
+__all__ = [
+    "NumberedFault",
+    "SourceFault",
+    "add",
+    "all",
+    "count",
+    "forget",
+    "numbered",
+    "of_agent",
+    "tell_of",
+]
 
 _LONGEST_REASON: Final = 2000
 
@@ -90,6 +100,23 @@ def numbered(
         query = query.where(c.seq < after if newest else c.seq > after)
     rows = conn.execute(query.order_by(c.seq.desc() if newest else c.seq).limit(limit))
     return [NumberedFault(seq, Fault(*parts)) for seq, *parts in rows]
+
+
+class SourceFault(NamedTuple):
+    """A fault with the source it stands in."""
+
+    source: str
+    place: str
+    line: int | None
+    reason: str
+    agent: str | None
+
+
+def of_agent(conn: Connection, agent: str) -> list[SourceFault]:
+    """The faults of one agent with their sources, in order of arrival."""
+    c = table.c
+    query = select(c.source, c.place, c.line, c.reason, c.agent).where(_of(agent)).order_by(c.seq)
+    return [SourceFault(*row) for row in conn.execute(query)]
 
 
 def count(conn: Connection, agent: str | None = None) -> int:

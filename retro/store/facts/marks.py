@@ -34,7 +34,7 @@ from retro.store.schema import ingest_alone, mark_blocks, mark_corrections, name
 from retro.store.schema import series as mark_series
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
     from sqlalchemy import ColumnElement, Connection
@@ -43,6 +43,7 @@ __all__ = [
     "AddedMarks",
     "add",
     "add_all",
+    "by_day",
     "days_told",
     "first_after",
     "instruments",
@@ -283,6 +284,20 @@ def series_of(agent: str | None, instrument: str, inside: MarkColumns) -> MarkSe
         for column in (inside.low, inside.high)
     )
     return MarkSeries(agent, instrument, inside.t, inside.price, low, high)
+
+
+def by_day(
+    conn: Connection, agent: str | None, instrument: str, since: int | None = None
+) -> Iterator[MarkColumns]:
+    """Every mark of one owner (None: shared), a UTC day at a time; `since`: from the last day at or before an instant on."""
+    own = _own(agent, instrument)
+    days = select(mark_blocks.c.day).where(own).order_by(mark_blocks.c.day)
+    wanted = list(conn.execute(days).scalars())
+    if since is not None:
+        before = [day for day in wanted if day <= since // DAY]
+        wanted = [*before[-1:], *wanted[len(before) :]]
+    for day in wanted:
+        yield _columns(conn, _blocks(own, mark_blocks.c.day == day))
 
 
 def last_at_or_before(

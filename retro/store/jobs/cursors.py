@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from retro.store.jobs.tables import sources
 from retro.store.schema import insert_into
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-__all__ = ["alarms", "keep", "raise_alarm", "state_of"]
+__all__ = ["alarms", "keep", "raise_alarm", "rewind", "state_of"]
 
 
 def state_of(conn: Connection, key: str) -> dict[str, Any]:
@@ -43,6 +43,11 @@ def alarms(conn: Connection) -> dict[str, str]:
     """Key -> what stands in the way of a source."""
     query = select(sources.c.key, sources.c.alarm).where(sources.c.alarm.is_not(None))
     return {row.key: row.alarm for row in conn.execute(query)}
+
+
+def rewind(conn: Connection) -> None:
+    """Every source is read from its start at the next knock; what is known of it changes nothing."""
+    conn.execute(update(sources).values(state="{}"))
 
 
 def _put(conn: Connection, key: str, values: Mapping[str, Any]) -> None:

@@ -73,7 +73,8 @@ def stored_grid(conn: Connection, agent: str) -> StoredGrid:
     newest = (
         select(documents.c.document)
         .join(reviews, reviews.c.key == documents.c.review)
-        .where(mine, reviews.c.kind.in_(CALENDAR), documents.c.done_at.is_not(None))
+        .where(mine, reviews.c.kind.in_(CALENDAR))
+        .where(documents.c.done_at.is_not(None), documents.c.document.is_not(None))
         .order_by(documents.c.done_at.desc(), reviews.c.key.desc())
         .limit(1)
     )

@@ -18,6 +18,7 @@ from retro.kinds import CALENDAR, KINDS, POSITION
 from retro.periods import FOREVER
 from retro.store.books.positions import book_positions
 from retro.store.facts.agents import key_query, known_key
+from retro.store.facts.departures import present_id
 from retro.store.jobs.staleness import Staleness, stale
 from retro.store.jobs.tables import documents, reviews
 from retro.store.schema import agents, events, insert_into, name_of
@@ -111,18 +112,27 @@ class Review(NamedTuple):
 
     @property
     def period_key(self) -> str:
-        """The part of the id after the kind: `2026-W47`, a position's id; empty for a death."""
-        return self.id[len(self.agent) + len(self.kind) + 2 :]
+        """The part of the id after the kind: `2026-W47`, a position's id; empty for a death.
+
+        A review of an agent that was merged into this one has the id it was written under.
+        """
+        if self.id.startswith(f"{self.agent}.{self.kind}"):
+            return self.id[len(self.agent) + len(self.kind) + 2 :]
+        return self.id.partition(f".{self.kind}.")[2]
 
 
 class StoredRevision(NamedTuple):
-    """A revision as it is stored: its figures alone, or with its words; without `done_at` it is not finished."""
+    """A revision as it is stored: its figures alone, or with its words; without `done_at` it is not finished.
+
+    `purged_at`: since when its text is gone, as the owner's configuration says.
+    """
 
     revision: int
     digest: str
     numbers: str | None
     document: str | None
     done_at: int | None
+    purged_at: int | None = None
 
 
 def columns() -> Select[Any]:
@@ -307,11 +317,17 @@ def facts_digest(conn: Connection, review: Review) -> str:
 
 
 def by_id(conn: Connection, id: str, agent: str | None = None) -> Review:  # noqa: A002  the field's name
-    """The review of that id, or only if it is this agent's; `UnknownError` when there is none."""
-    query = columns().where(reviews.c.id == id.replace("\0", "")).order_by(reviews.c.period_start.desc())
+    """The review of that id, or only if it is this agent's; `UnknownError` when there is none.
+
+    An id from before its agent was renamed leads to the review, too.
+    """
+    name = id.replace("\0", "")
+    query = columns().order_by(reviews.c.period_start.desc()).limit(1)
     if agent is not None:
         query = query.where(agents.c.name == name_of(agent))
-    row = conn.execute(query.limit(1)).one_or_none()
+    row = conn.execute(query.where(reviews.c.id == name)).one_or_none()
+    if row is None and (renamed := present_id(conn, name)) is not None:
+        row = conn.execute(query.where(reviews.c.id == renamed)).one_or_none()
     if row is None:
         raise UnknownError(f"there is no review {id!r}; `retro reviews` lists them")
     return review_of(row)
@@ -334,7 +350,7 @@ def listed(conn: Connection, agent: str | None = None) -> list[Review]:
 def revision_of(conn: Connection, review: int, revision: int | None = None) -> StoredRevision | None:
     """A revision as far as it is written, or (None) the newest that is done; None when there is none."""
     own = documents.c
-    query = select(own.revision, own.digest, own.numbers, own.document, own.done_at).where(
+    query = select(own.revision, own.digest, own.numbers, own.document, own.done_at, own.purged_at).where(
         own.review == review
     )
     query = query.where(own.done_at.is_not(None) if revision is None else own.revision == revision)

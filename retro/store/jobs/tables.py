@@ -50,11 +50,13 @@ documents: Final = Table(
     Column("document", Text),
     Column("done_at", BigInteger),
     Column("line", Text),
+    Column("purged_at", BigInteger),
 )
 """The exact JSON text of each revision: `numbers` while its words are missing, then `document`; shown once done.
 
 `digest` is taken of the figures, so that a later look can tell whether anything changed; `line` sums up a week's review
-for a page of all agents.
+for a page of all agents. `purged_at`: when the text was put away by `[service]` keep_daily_reviews or keep_documents;
+its row stays.
 """
 
 enrolments: Final = Table(

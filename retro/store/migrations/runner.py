@@ -88,6 +88,7 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
     _step("0013_confidences"),
     _step("0014_lists"),
     _step("0015_fleet"),
+    _step("0016_departures"),
 )
 """The steps of the component `retro`."""
 

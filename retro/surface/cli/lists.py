@@ -1,4 +1,4 @@
-"""`retro agents`, `fleet`, `positions`, `faults`: what there is."""
+"""`retro fleet`, `positions`, `faults`: what there is."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from retro.surface.cli.screen import After, Limit, Newest, print_rows, print_tab
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from retro.app.questions.agents import AgentOverview
     from retro.app.questions.bounds import ListPart
     from retro.app.questions.positions import PositionOverview
     from retro.app.questions.spreadsheet import CellValue
@@ -27,14 +26,6 @@ if TYPE_CHECKING:
     from retro.store.facts.rulings import Ruling
 
 __all__ = ["add_to", "show_faults"]
-
-
-agents_app = typer.Typer(
-    invoke_without_command=True,
-    rich_markup_mode=None,
-    help="List the agents and what is known of them.",
-    epilog="Example: retro agents --json",
-)
 
 
 positions_app = typer.Typer(
@@ -50,88 +41,9 @@ PositionName = Annotated[str, typer.Argument(metavar="ID", help="as `retro posit
 
 def add_to(parent: typer.Typer) -> None:
     """Hang the commands into the tree."""
-    parent.add_typer(agents_app, name="agents")
     parent.add_typer(positions_app, name="positions")
     parent.command("fleet")(fleet)
     parent.command("faults")(faults)
-
-
-@agents_app.callback()
-def agents(context: typer.Context) -> None:
-    """List the agents and what is known of them.
-
-    Example: retro agents --json
-    """
-    if context.invoked_subcommand is None:
-        _list_agents()
-
-
-@agents_app.command("regrid")
-def regrid(agent: Annotated[str, typer.Argument(metavar="NAME")]) -> None:
-    """Put an agent's days, weeks and epochs on the configured time zone and length.
-
-    Without it an agent keeps the grid of its first review. The reviews of the old grid stay under their ids; the new
-    ones are made from the first event on, at the next knock, under ids that end in .g2.
-
-    Example: retro agents regrid my-agent
-    """
-    from retro.app.settlement.grid import regrid as put_on_grid
-
-    record = call.agent(agent)
-    with call.store.write() as conn:
-        sentence = put_on_grid(conn, record, call.config, time.time_ns() // 1000)
-    if call.json:
-        grid = call.agent(agent).grid
-        call.out_json(
-            {
-                "agent": agent,
-                "time_zone": grid and grid.time_zone,
-                "epoch_interval_days": grid and grid.epoch_days,
-            }
-        )
-    else:
-        call.out(sentence)
-
-
-def _list_agents() -> None:
-    from retro.app.questions import agents as subject
-
-    rows = subject.agents(call.store, call.settings)
-    if call.json:
-        call.out_json([row.document() for row in rows])
-    elif not rows:
-        call.say("no agents yet; start with: retro ingest journal FILE, or retro ingest freqtrade DB")
-    else:
-        _print_agents(rows)
-
-
-def _print_agents(rows: Sequence[AgentOverview]) -> None:
-    from retro.figures import day_text
-    from retro.periods import format_instant
-    from retro.present.page.blocks import Cell, Column
-
-    columns = [
-        Column("Agent", right=False, cut=64),
-        Column("First event", right=False, spare=3),
-        Column("Last event", right=False),
-        Column("Events", spare=2),
-        Column("Positions"),
-        Column("Open"),
-        Column("Currency", right=False, spare=1),
-    ]
-    cells = [
-        [
-            Cell(row.name, "strong"),
-            *(
-                Cell(day_text(None if at is None else format_instant(at)))
-                for at in (row.first_at, row.last_at)
-            ),
-            *(Cell(f"{number:,}") for number in (row.events, row.positions, row.open)),
-            Cell(row.base_currency),
-        ]
-        for row in rows
-    ]
-    print_table(columns, cells)
 
 
 @positions_app.callback()

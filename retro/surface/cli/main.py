@@ -27,6 +27,7 @@ from retro.surface.cli import (
 )
 from retro.surface.cli.context import call, complain, drop_output, split_globals
 from retro.surface.cli.help import Commands, everywhere
+from retro.surface.cli.operator import agents, backup, transfer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,10 +81,13 @@ def _globals(
 
 ingest.add_to(app)
 review.add_to(app)
+agents.add_to(app)
 lists.add_to(app)
 playbook.add_to(app)
 proposals.add_to(playbook.app)
 service.add_to(app)
+transfer.add_to(app)
+backup.add_to(app)
 outbox.add_to(app)
 memory.add_to(app)
 behaviour.add_to(app)

@@ -1,0 +1,1 @@
+"""Agents in an operator's hands: what belongs to one, and forgetting, renaming, merging, carrying it elsewhere."""

@@ -1,0 +1,75 @@
+"""Another name for an agent: its life goes on under it, and what still tells of the old name is told of the new."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from memory.store import ledger
+from retro.app.estate.census import estate_of, known_name
+from retro.app.estate.folders import run_errands
+from retro.app.estate.removal import alone_with
+from retro.errors import UsageError
+from retro.store.estate import errands
+from retro.store.estate.rename import rename as rename_rows
+from retro.store.facts import agents
+from retro.store.facts.departures import departure_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sqlalchemy import Connection
+
+    from retro.app.estate.census import Estate
+    from retro.app.estate.folders import EstateFolders
+    from retro.store.database import Store
+
+__all__ = ["refuse_name", "rename"]
+
+
+def rename(
+    store: Store,
+    folders: EstateFolders,
+    name: str,
+    successor: str,
+    *,
+    clock: Callable[[], int],
+    sleep: Callable[[float], None] = time.sleep,
+) -> Estate:
+    """Rename an agent; gives what it has. `UsageError` for a name that somebody has or had."""
+    run_errands(store, folders)
+    estate = estate_of(store, folders, name)
+    with store.read() as conn:
+        refuse_name(conn, name, successor)
+
+    def change(conn: Connection) -> None:
+        known_name(conn, name)
+        refuse_name(conn, name, successor)
+        rename_rows(conn, name, successor, clock())
+        errands.owe(conn, "rename", name, successor)
+
+    alone_with(store, (name,), change, clock=clock, sleep=sleep)
+    run_errands(store, folders)
+    return estate
+
+
+def refuse_name(conn: Connection, name: str, successor: str) -> None:
+    """`UsageError` where an agent cannot be called so."""
+    if not successor.strip() or successor != successor.strip() or any(ord(sign) < 0x20 for sign in successor):
+        raise UsageError("the new name is empty, begins or ends with a space, or holds control characters")
+    if name == successor:
+        raise UsageError(f"{name} is called so already")
+    if agents.agent(conn, successor) is not None or ledger.head(conn, successor) != ledger.EMPTY:
+        raise UsageError(
+            f"there is an agent {successor!r} already; `retro agents merge {name} {successor}` makes one life of both"
+        )
+    gone = departure_of(conn, successor)
+    if gone is not None and gone.successor is None:
+        raise UsageError(
+            f"{successor!r} was forgotten, and its sources would come to {name}; "
+            f"`retro agents forget {successor} --undo` frees the name"
+        )
+    if gone is not None and gone.successor != name:
+        raise UsageError(
+            f"{successor!r} is a name that {gone.successor} had; what its sources tell goes there"
+        )

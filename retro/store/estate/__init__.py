@@ -1,0 +1,1 @@
+"""Everything that belongs to an agent, whatever table it lies in: counted, deleted, renamed, carried elsewhere."""

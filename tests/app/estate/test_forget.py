@@ -1,0 +1,205 @@
+"""A forgotten agent leaves no row, no file and no word; its neighbours keep every byte; its sources do not bring it back."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from sqlalchemy import inspect
+
+from retro.app.estate.folders import run_errands
+from retro.app.estate.removal import forget
+from retro.config import load
+from retro.errors import BusyError, RetroError
+from retro.store.estate.holdings import counts, holdings
+from retro.store.facts import agents
+from retro.store.jobs import claims, reviews
+from tests.app.estate.homes import Home, texts
+from tests.syscalls import CAN_TRACE, MODES, traced
+from tests.worlds.commands import Retro, retro
+
+__all__ = ["retro"]
+
+NOBODYS = {"schema_version", "sources", "hosts"}
+"""Tables with no row of any agent: a new table that is neither here nor led to an agent fails the test below."""
+
+
+def now() -> int:
+    return 2_000_000_000_000_000
+
+
+@pytest.fixture
+def home(tmp_path: Path, database_url: str) -> Home:
+    place = Home(tmp_path / "home", database_url)
+    place.tell("harbor", "harbor.weekly", days=3)
+    place.shared_marks("ETH/USDC", 2000)
+    with place.journal.open("ab") as file:
+        file.write(b'{"type": "fill", "agent": "harbor", "id": "bad"}\n')
+    assert place.do("run", "--once") == 0
+    place.remember("harbor", "m-1")
+    place.remember("harbor.weekly", "m-2")
+    return place
+
+
+def rows_with(home: Home, word: str) -> list[tuple[str, str]]:
+    store = home.store()
+    rows = [(table, column) for table, column, value in texts(store) if word in value]
+    store.close()
+    return rows
+
+
+def test_no_row_of_any_table_and_no_file_names_it(home: Home) -> None:
+    named = {table for table, _ in rows_with(home, "harbor-p0") + rows_with(home, '"harbor"')}
+    assert {"events", "review_documents", "memory_episode", "book_positions"} <= named
+    beside = {
+        key: text
+        for key, text in home.documents().items()
+        if key[0].removeprefix("harbor.weekly.")[0].isalpha() and key[0].startswith("harbor.weekly.")
+    }
+    own = {name: data for name, data in home.files().items() if "harbor.weekly" in name}
+    assert home.do("agents", "forget", "harbor", "--yes") == 0
+    # the name of its neighbour begins with its own
+    words = ("harbor-", '"harbor"', "harbor.daily", "harbor.position")
+    assert [row for word in words for row in rows_with(home, word)] == []
+    assert home.documents() == beside
+    files = home.files()
+    assert {name: data for name, data in files.items() if "harbor.weekly" in name} == own
+    assert not (home.folder / "reviews" / "harbor").exists()
+    assert not [name for name, data in files.items() if b"harbor-" in data or b"agent: harbor\n" in data]
+    store = home.store()
+    with store.read() as conn:
+        assert counts(conn, "harbor") == {}
+        assert [agent.name for agent in agents.agents(conn)] == ["harbor.weekly"]
+    store.close()
+
+
+def test_every_table_is_an_agents_or_nobodys(home: Home) -> None:
+    store = home.store()
+    with store.read() as conn:
+        tables = set(inspect(conn).get_table_names())
+    store.close()
+    assert tables == {holding.table.name for holding in holdings()} | NOBODYS
+
+
+def test_its_source_does_not_bring_it_back_until_that_is_undone(home: Home, retro: Retro) -> None:
+    ingest = ("--config", home.config, "--db", home.url, "ingest", "journal", home.journal, "--json")
+    home.tell("harbor", days=4)
+    home.do("ingest", "journal", home.journal)
+    before = retro("--db", home.url, "review", "position", "harbor-p0", "--agent", "harbor", "--json").out
+    home.do("agents", "forget", "harbor", "--yes")
+    home.journal.touch()
+    assert home.do("run", "--once") == 0
+    report = retro(*ingest)
+    assert report.code == 0
+    assert report.data["notices"][0].startswith("55 events of harbor passed over: it was forgotten")
+    assert rows_with(home, "harbor-") == []
+    assert "was forgotten" in retro("--db", home.url, "agents", "show", "harbor").err
+    assert home.do("remember", episode(home)) == 1
+    assert home.do("agents", "forget", "harbor", "--undo") == 0
+    assert home.do("agents", "forget", "harbor", "--undo") == 2
+    assert home.do("run", "--once") == 0
+    after = retro("--db", home.url, "review", "position", "harbor-p0", "--agent", "harbor", "--json").out
+    assert after == before
+
+
+def episode(home: Home) -> Path:
+    path = home.folder / "told.episodes"
+    path.write_text(
+        json.dumps({"id": "m", "agent": "harbor", "at": "2026-03-02T14:00:00Z", "pnl_r": 1}) + "\n"
+    )
+    return path
+
+
+def test_a_dry_run_and_a_missing_yes_change_nothing(home: Home, retro: Retro) -> None:
+    store = home.store()
+    before, files = sorted(texts(store)), home.files()
+    words = ("--config", home.config, "--db", home.url, "agents", "forget", "harbor")
+    dry = retro(*words, "--dry-run", "--json").data
+    with store.read() as conn:
+        assert dry["rows"] == counts(conn, "harbor")
+    assert dry["dry_run"] is True
+    assert dry["files"]["reviews"] > 10
+    refused = retro(*words)
+    assert refused.code == 2
+    assert "--yes" in refused.err
+    assert sorted(texts(store)) == before
+    assert home.files() == files
+    store.close()
+
+
+def test_who_makes_or_sends_a_review_is_waited_for(home: Home) -> None:
+    store = home.store()
+    with store.write() as conn:
+        conn.exec_driver_sql("UPDATE reviews SET state = 'due', not_before = 0")
+        claimed = claims.claim(conn, "worker", now(), 90_000_000, limit=1000)
+    waits = []
+
+    def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 3:
+            with store.write() as conn:
+                for review in claimed:
+                    claims.release(conn, review)
+
+    config = load(home.config, {})
+    forget(store, config, home.folders, "harbor", clock=now, host="here", sleep=sleep)
+    assert waits == [1.0] * 3
+    with store.write() as conn:
+        assert claims.claim(conn, "worker", now(), 90_000_000, limit=1000)
+        assert {review.agent for review in reviews.listed(conn)} == {"harbor.weekly"}
+    with pytest.raises(BusyError, match=r"the service is making harbor\.weekly"):
+        forget(store, config, home.folders, "harbor.weekly", clock=now, host="here", sleep=lambda _: None)
+    store.close()
+
+
+@pytest.mark.skipif(not CAN_TRACE, reason="the kernel's tracer of Linux on x86-64 is needed")
+def test_killed_anywhere_it_is_whole_or_gone_and_the_next_command_finishes(tmp_path: Path) -> None:
+    origin = Home(tmp_path / "origin")
+    origin.tell("harbor", "otter", days=2)
+    assert origin.do("run", "--once") == 0
+    whole, files = origin.documents(), origin.files()
+    beside = {key: text for key, text in whole.items() if key[0].startswith("otter.")}
+    points = len(traced(lambda: forgotten(copy_of(origin, tmp_path / "calm"))).calls)
+    assert points > 40
+    ends = set()
+    for number, mode in enumerate(MODES):
+        for point in range(1 + number, points + 1, 9):
+            home = copy_of(origin, tmp_path / f"{number}-{point}")
+            traced(lambda home=home: forgotten(home), mode, point)  # type: ignore[misc]
+            store = home.store()
+            run_errands(store, home.folders)
+            store.close()
+            gone = home.documents() == beside
+            ends.add(gone)
+            if gone:
+                assert [name for name, data in home.files().items() if b"harbor" in data] == []
+                assert rows_with(home, "harbor") == []
+            else:
+                assert home.documents() == whole
+                assert home.files() == files
+            shutil.rmtree(home.folder)
+    assert ends == {True, False}
+
+
+def copy_of(origin: Home, folder: Path) -> Home:
+    shutil.copytree(origin.folder, folder)
+    return Home(folder)
+
+
+def forgotten(home: Home) -> None:
+    store = home.store()
+    try:
+        forget(
+            store,
+            load(home.config, {}),
+            home.folders,
+            "harbor",
+            clock=now,
+            host="here",
+        )
+    except RetroError as error:
+        raise SystemExit(1) from error
+    finally:
+        store.close()
