@@ -25,22 +25,22 @@ def turns(life: Life, count: int) -> None:
     """In and out again, each time decided on."""
     life.open(0, "p", risk=15)
     for i in range(count):
-        at, left = _SPAN * i / count, _SPAN * (i + 0.5) / count
+        at, leave = _SPAN * i / count, _SPAN * (i + 0.5) / count
         life.tell(at, "decision", position="p", action="increase" if i else "enter")
         life.fill(at, "p", "buy", 1, 100 + i % 7)
-        life.tell(left, "decision", position="p", action="exit")
-        life.fill(left, "p", "sell", 1, 100 + i % 5)
-        life.tell(left, "exit", position="p", reason="out")
+        life.tell(leave, "decision", position="p", action="exit")
+        life.fill(leave, "p", "sell", 1, 100 + i % 5)
+        life.tell(leave, "exit", position="p", reason="out")
 
 
 def marked_exits(life: Life, count: int) -> None:
     """Half is sold at each exit; the rest leaves at its mark and comes back."""
     life.open(0, "p")
     for i in range(count):
-        at, left = _SPAN * i / count, _SPAN * (i + 0.5) / count
+        at, leave = _SPAN * i / count, _SPAN * (i + 0.5) / count
         life.fill(at, "p", "buy", 2, 100 + i % 7)
-        life.fill(left, "p", "sell", 1, 100 + i % 5)
-        life.tell(left, "exit", position="p", reason="out")
+        life.fill(leave, "p", "sell", 1, 100 + i % 5)
+        life.tell(leave, "exit", position="p", reason="out")
 
 
 def pool(life: Life, count: int) -> None:
@@ -101,7 +101,7 @@ FAMILIES: dict[str, Callable[[Life, int], None]] = {
 }
 
 
-def told(folder: Path, family: str, count: int) -> Life:
+def long_life(folder: Path, family: str, count: int) -> Life:
     """A life of one position, marked every hour, settled."""
     life = Life(folder, f"a{count}")
     life.tell(0, "external", quantity=100_000)
@@ -115,7 +115,7 @@ def told(folder: Path, family: str, count: int) -> Life:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_twice_the_events_are_twice_the_work(tmp_path: Path, family: str) -> None:
     """Settling, the position's review and the week's."""
-    lives = [told(tmp_path, family, count) for count in (200, 400)]
+    lives = [long_life(tmp_path, family, count) for count in (200, 400)]
     for work in (settle_anew, lambda life: life.position("p"), Life.week):
         few, many = (steps_of(partial(work, life)) for life in lives)
         assert many <= _TWICE * few, (work, few, many)

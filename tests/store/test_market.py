@@ -50,34 +50,34 @@ def each(conn: Connection, agent: str | None, name: str, start: int, end: int) -
     return inside
 
 
-def plain(told: MarkSeries | None) -> Any:
+def plain(marked: MarkSeries | None) -> Any:
     """A series as lists, which compare."""
-    if told is None:
+    if marked is None:
         return None
-    columns = [None if x is None else x.tolist() for x in (told.t, told.price, told.low, told.high)]
-    return (told.agent, told.instrument, *columns)
+    columns = [None if x is None else x.tolist() for x in (marked.t, marked.price, marked.low, marked.high)]
+    return (marked.agent, marked.instrument, *columns)
 
 
 @given(st.lists(HOURS, min_size=1, max_size=4), st.integers(-70, 140), st.integers(0, 70), st.booleans())
 @SETTINGS
 def test_a_market_is_each_of_its_instruments(
-    store: Store, told: list[dict[int, int]], start: int, length: int, own: bool
+    store: Store, prices: list[dict[int, int]], start: int, length: int, own: bool
 ) -> None:
     agent = f"a{next(LIVES)}" if own else None
-    names = [f"{next(LIVES)}/USDC" for _ in told]
+    names = [f"{next(LIVES)}/USDC" for _ in prices]
     with store.write() as conn:
         marks.add_all(
             conn,
-            [series(agent, name, prices) for name, prices in zip(names, told, strict=True)],
+            [series(agent, *pair) for pair in zip(names, prices, strict=True)],
             where="candles.csv",
         )
         begin, end = T0 + start * HOUR, T0 + (start + length) * HOUR
         loaded = market(conn, agent, [*names, "never/USDC"], begin, end)
         wanted = {name: plain(each(conn, agent, name, begin, end)) for name in names}
-        if own and any(told):
-            known = agents.existing_agent(conn, str(agent))
-            latest = [T0 + hour * HOUR for prices in told for hour in prices if T0 + hour * HOUR <= end]
-            assert last_told(conn, known, end) == max(latest, default=0)
+        if own and any(prices):
+            life = agents.existing_agent(conn, str(agent))
+            latest = [T0 + hour * HOUR for path in prices for hour in path if T0 + hour * HOUR <= end]
+            assert last_told(conn, life, end) == max(latest, default=0)
     assert list(loaded) == sorted(loaded)
     assert {name: plain(loaded.get(name)) for name in names} == wanted
 
@@ -85,12 +85,12 @@ def test_a_market_is_each_of_its_instruments(
 @given(st.lists(HOURS, min_size=2, max_size=5))
 @SETTINGS
 def test_series_told_together_are_stored_as_one_after_the_other(
-    store: Store, told: list[dict[int, int]]
+    store: Store, prices: list[dict[int, int]]
 ) -> None:
     """Two of them are of one instrument: what the second tells otherwise is a conflict."""
     together, apart = f"a{next(LIVES)}", f"a{next(LIVES)}"
-    names = [f"C{max(i, 1)}/USDC" for i in range(len(told))]
-    pairs = list(zip(names, told, strict=True))
+    names = [f"C{max(i, 1)}/USDC" for i in range(len(prices))]
+    pairs = list(zip(names, prices, strict=True))
     with store.write() as conn:
         at_once = marks.add_all(conn, [series(together, *pair) for pair in pairs], where="x.csv")
         singly = [marks.add(conn, series(apart, *pair), where="x.csv") for pair in pairs]
@@ -126,8 +126,8 @@ def test_marks_of_more_instruments_are_one_statement_each(store: Store) -> None:
     """What is new of an instrument is written; everything else is asked and noted once for all of them."""
 
     def tell(count: int) -> None:
-        told = [series(f"a{count}", f"C{n}/USDC", {0: 1, 30: 2}) for n in range(count)]
+        markets = [series(f"a{count}", f"C{n}/USDC", {0: 1, 30: 2}) for n in range(count)]
         with store.write() as conn:
-            marks.add_all(conn, told, where="candles.csv")
+            marks.add_all(conn, markets, where="candles.csv")
 
     assert statements_of(store, partial(tell, 25)) - statements_of(store, partial(tell, 5)) == 20

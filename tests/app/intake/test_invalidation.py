@@ -13,9 +13,9 @@ spans = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 6)).map(lambda s: 
 
 
 @given(spans)
-def test_stretches_that_meet_are_one_and_cover_what_each_covered(told: list[tuple[int, int]]) -> None:
-    whole = united(told)
+def test_stretches_that_meet_are_one_and_cover_what_each_covered(stretches: list[tuple[int, int]]) -> None:
+    whole = united(stretches)
     for half in range(80):  # every instant, and each between two
         at = half / 2
-        assert any(a <= at <= b for a, b in whole) == any(a <= at <= b for a, b in told)
-    assert all(one[1] < other[0] for one, other in pairwise(whole))
+        assert any(a <= at <= b for a, b in whole) == any(a <= at <= b for a, b in stretches)
+    assert all(before[1] < after[0] for before, after in pairwise(whole))
