@@ -22,13 +22,13 @@ _TWICE = 2.2
 
 
 def turns(life: Life, count: int) -> None:
-    """In and out again, each time decided on."""
+    """In and out again, each time for a reason that is cited."""
     life.open(0, "p", risk=15)
     for i in range(count):
         at, leave = _SPAN * i / count, _SPAN * (i + 0.5) / count
-        life.tell(at, "decision", position="p", action="increase" if i else "enter")
+        life.tell(at, "decision", position="p", action="increase" if i else "enter", cites=[f"H-{i % 3}"])
         life.fill(at, "p", "buy", 1, 100 + i % 7)
-        life.tell(leave, "decision", position="p", action="exit")
+        life.tell(leave, "decision", position="p", action="exit", cites=["X-1"])
         life.fill(leave, "p", "sell", 1, 100 + i % 5)
         life.tell(leave, "exit", position="p", reason="out")
 
