@@ -10,7 +10,7 @@ from retro.app.intake.batches import batched
 from retro.app.intake.identity import BotIdentity, take_the_place
 from retro.app.intake.invalidation import invalidate_for_facts, invalidate_for_marks, united
 from retro.app.intake.redirection import Redirection
-from retro.app.settlement.settle import settle
+from retro.app.settlement.settle import replays_more_than, settle
 from retro.errors import DamagedRowError, OtherBotError
 from retro.model import Fault
 from retro.store.facts import agents, events, faults, marks
@@ -30,6 +30,9 @@ __all__ = ["IngestTerms", "Ingested", "ingest", "refresh"]
 _COMMIT_EVERY: Final = 100_000
 _NAMES: Final = 1000
 _SETTLE_BELOW: Final = 200_000
+_REPLAY_BELOW: Final = 10_000
+_REPLAY_EACH: Final = 10
+"""Facts that may be replayed for each that was told."""
 
 
 @dataclass(slots=True)
@@ -181,7 +184,7 @@ def ingest(
             return done
     # a long history is settled by the first who asks, not while somebody waits
     if done.facts <= _SETTLE_BELOW:
-        refresh(store, done.agents, settings_for)
+        refresh(store, done.agents, settings_for, max(_REPLAY_BELOW, _REPLAY_EACH * done.facts))
     return done
 
 
@@ -198,8 +201,14 @@ def _refusal_kept(store: Store, source: str, terms: IngestTerms) -> Iterator[Non
         raise
 
 
-def refresh(store: Store, names: Iterable[str], settings_for: Callable[[Agent], AgentSettings]) -> None:
-    """Settle these agents, each in its own transaction; who is not stored is passed over."""
+def refresh(
+    store: Store, names: Iterable[str], settings_for: Callable[[Agent], AgentSettings], most: int
+) -> None:
+    """Settle these agents, each in its own transaction; who is not stored is passed over.
+
+    Where that replays more than `most` facts it is left to the first who asks: a position of thousands of fills is then
+    not replayed with each that is told.
+    """
     for name in sorted(set(names)):
         with store.read() as conn:
             agent = agents.agent(conn, name)
@@ -208,7 +217,8 @@ def refresh(store: Store, names: Iterable[str], settings_for: Callable[[Agent], 
             # a damaged row stands in the way of its own agent alone, and whoever asks about that one is told
             with suppress(DamagedRowError), store.write() as conn:
                 # asked again: with a K that no other writer has moved
-                settle(conn, agents.existing_agent(conn, name), settings)
+                if not replays_more_than(conn, name, most):
+                    settle(conn, agents.existing_agent(conn, name), settings)
 
 
 def _tell_of(conn: Connection, batch: Batch, source: str, noted: frozenset[str]) -> frozenset[str]:

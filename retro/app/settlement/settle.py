@@ -40,7 +40,7 @@ from retro.periods import DAY, FOREVER
 from retro.store.books import positions
 from retro.store.books.outcomes import forget_outcomes, replace_outcomes
 from retro.store.books.positions import WalletDay
-from retro.store.facts import agents, events
+from retro.store.facts import agents, counts, events
 from retro.store.facts.tellings import told_first
 from retro.store.jobs import reviews
 from retro.store.jobs.staleness import Staleness
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from retro.store.facts.agents import Agent
 
 
-__all__ = ["settle", "settled_book"]
+__all__ = ["replays_more_than", "settle", "settled_book"]
 
 _CHUNK: Final = 4000
 _LOOK_BACK: Final = 8 * DAY
@@ -190,7 +190,7 @@ def _settle_positions(
     `facts` are those of the wallet: its statements, and flows that say what an asset was worth.
     """
     name, rules = agent.name, settings.options.rules
-    names = _names_to_settle(conn, name, start)
+    names = _names_to_settle(conn, name, start.since, start.at)
     times = sorted({fact.at for fact in facts if isinstance(fact, Equity)})
     # a flow with a stated value may price an asset that has neither mark nor fill
     valued = [fact for fact in facts if isinstance(fact, Flow | External) and fact.value is not None]
@@ -225,12 +225,23 @@ def _settle_positions(
     return settled
 
 
-def _names_to_settle(conn: Connection, agent: str, start: _Start) -> list[str]:
+def _names_to_settle(conn: Connection, agent: str, since: int, at: int) -> list[str]:
     """Positions with a fact since the start, and those that were open then or resolved lately: marks move them too."""
-    look_back = start.since - _LOOK_BACK
+    look_back = since - _LOOK_BACK
     alive = {row.position for row in positions.positions(conn, agent, alive_at=look_back)}
-    touched = events.positions_touched(conn, agent, min(start.at, look_back), FOREVER)
+    touched = events.positions_touched(conn, agent, min(at, look_back), FOREVER)
     return sorted({*touched, *alive})
+
+
+def replays_more_than(conn: Connection, agent: str, limit: int) -> bool:
+    """Whether settling a book that is there already would replay more than so many facts; none of them is read."""
+    book = positions.book_of(conn, agent)
+    if book is None or book.dirty_from is None:
+        return False
+    since = book.dirty_from
+    if counts.since(conn, agent, since - _LOOK_BACK, limit + 1) > limit:
+        return True
+    return counts.of_positions(conn, agent, _names_to_settle(conn, agent, since, since)) > limit
 
 
 def _add_worth(
