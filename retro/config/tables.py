@@ -150,6 +150,7 @@ class MailTable(ConfigTable):
         default=(), examples=[["ada@example.org"]], description="each gets each mail once"
     )
     kinds: shapes.Kinds = Field(default=MAILED, description="also daily and position, if you like")
+    fleet: bool = Field(default=False, description="one weekly mail for all agents instead of one each")
 
     @field_validator("recipients")
     @classmethod

@@ -22,6 +22,7 @@ from retro.present.page.answers import (
 )
 from retro.present.page.audit import carried
 from retro.present.page.blocks import Notes, PathChart, Prose, Table, tone_of
+from retro.present.page.fleet import page_of_fleet
 from retro.present.page.groups import instrument_label
 from retro.present.page.position import page_of_position
 from retro.present.page.report import money_of_report, page_of_report, result_text
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from retro.kinds import ReviewKind
     from retro.present.page.blocks import Block, Page, Section, Tone
     from retro.report import PositionRetrospective
+    from retro.report.fleet import FleetReport
 
     Document = TypeVar("Document", bound=BaseModel)
 
@@ -107,6 +109,8 @@ class _Content(NamedTuple):
 
 def briefing_of(message: Message) -> Briefing:
     """What a message says."""
+    if message.fleet is not None:
+        return _briefing_of_fleet(harmless(message.fleet))
     kind, document = KINDS[message.kind], harmless(message.document)
     currencies = {agent: sanitise(currency, 20) for agent, currency in message.currencies.items()}
     currency = currencies.get(message.agent, "")
@@ -137,6 +141,34 @@ def briefing_of(message: Message) -> Briefing:
         older=tuple(older),
         more_older=len(message.digest_of) - len(older),
         sections=tuple(_sections(page, keys)),
+        foot=page.foot,
+    )
+
+
+def _briefing_of_fleet(report: FleetReport) -> Briefing:
+    """All agents in one message: who wants a person stands before what the week came to."""
+    page = page_of_fleet(report)
+    head = page.headline
+    wanting = f"{report.wanting:,} want you; " if report.wanting else ""
+    return Briefing(
+        agent=head.title,
+        review_id="fleet",
+        period=report.week or "",
+        kicker="weekly",
+        title=head.title,
+        subtitle=head.subtitle,
+        result=head.result,
+        outcome=f"{wanting}{head.result[:1].lower()}{head.result[1:]}",
+        why=head.why,
+        tone=head.tone,
+        alarms=head.alarms,
+        answers=tuple(HeadlineAnswer("more", fact.label, fact.value, fact.note) for fact in head.facts),
+        revision=1,
+        changed=(),
+        more_changed=0,
+        older=(),
+        more_older=0,
+        sections=page.sections,
         foot=page.foot,
     )
 

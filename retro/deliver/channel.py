@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from retro.config import Config
     from retro.report import PositionRetrospective, RetrospectiveReport
+    from retro.report.fleet import FleetReport
 
 __all__ = ["Channel", "Message", "Outcome", "Rejected", "Retry", "Sent"]
 
@@ -26,6 +27,7 @@ class Message:
     `digest_of` holds, in a catch-up digest, the older reviews that go into the same message, oldest first; `previous`
     is the revision before this one, for what changed. A position does not say its unit: `currencies` names, by agent,
     the base currency of each whose documents are here. `written_at_us` is when it was ready to be sent, None in a preview.
+    With a `fleet` it speaks of all agents, in place of its document.
     """
 
     review_id: str
@@ -41,6 +43,7 @@ class Message:
     previous: RetrospectiveReport | PositionRetrospective | None = None
     currencies: Mapping[str, str] = field(default_factory=dict)
     written_at_us: int | None = None
+    fleet: FleetReport | None = None
 
 
 @dataclass(frozen=True, slots=True)

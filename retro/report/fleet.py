@@ -100,6 +100,7 @@ class FleetReport(Document):
     omitted: int
     corrections: list[WeekCorrection] = Field(default=[])
     corrections_omitted: int = 0
+    older: int = Field(default=0, description="reviews of older weeks that a mail speaks for too")
 
 
 def line_of(report: RetrospectiveReport) -> WeekLine:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from retro.app.context import LONGEST_WAIT, backoff
+from retro.app.reviews.fleet_mail import fleet_message_of, is_together
 from retro.app.reviews.messages import message_of
 from retro.deliver.channel import Rejected, Retry, Sent
 from retro.errors import InvariantError, LostClaimError, StoreError
@@ -94,7 +95,7 @@ def send_all(bench: WorkContext, tally: PassSummary) -> None:
     if not _fail_unroutable(bench, tally):
         return
     progress = _Pass()
-    for digest in (False, True):
+    for digest in (outbox.ALONE, outbox.AGENT, outbox.FLEET):
         while not bench.stopping():
             bench.beat()
             letters = _take(bench, digest=digest)
@@ -106,15 +107,17 @@ def send_all(bench: WorkContext, tally: PassSummary) -> None:
     tally.unreached += len(progress.missed - progress.reached)
 
 
-def _take(bench: WorkContext, *, digest: bool) -> list[Delivery]:
+def _take(bench: WorkContext, *, digest: int) -> list[Delivery]:
     """A message's letters, or of a channel that minds no repeat as many as fit into one transaction."""
     now, lease = bench.clock(), bench.lease
     with bench.store.read() as conn:
         names = [name for name in outbox.ripe_channels(conn, now, digest=digest) if name in bench.channels]
+        if digest == outbox.FLEET:
+            names = [name for name in names if is_together(conn, bench.config, name, now)]
     if not names:
         return []
     with bench.store.write() as conn:
-        incomplete_agents = outbox.catching_up(conn, now) if digest else []
+        incomplete_agents = outbox.catching_up(conn, now) if digest == outbox.AGENT else []
         for name in names:
             limit = 1 if digest else _AT_ONCE.get(name, 1)
             letters = outbox.claim(
@@ -139,7 +142,11 @@ def _send(bench: WorkContext, letters: list[Delivery], sent_leases: set[_Lease])
         invariant(not again, "a delivery is sent once under a lease", f"{head.channel} of {head.review_id}")
         sent_leases |= leases
         with bench.store.read() as conn:
-            message = replace(message_of(conn, bench.config, head, older), written_at_us=head.written_at)
+            if head.digest == outbox.FLEET:
+                message = fleet_message_of(conn, bench.config, letters)
+            else:
+                message = message_of(conn, bench.config, head, older)
+            message = replace(message, written_at_us=head.written_at)
         return bench.channels[head.channel].send(message)
     except StoreError:
         raise

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from retro.app.context import Consequence, WorkContext
 from retro.app.reviews import documents
 from retro.app.settlement.settle import settled_book
-from retro.kinds import KINDS
+from retro.kinds import KINDS, WEEKLY
 from retro.report import dump
 from retro.report.document import digest_of, read, with_revision
 from retro.safe import clean
@@ -168,7 +168,8 @@ def _owe_deliveries(conn: Connection, bench: WorkContext, review: Review, now: i
     ]
     # what a newer review has overtaken is no news: people get it gathered, files and records each by itself
     gathered = [name for name in bench.channels if name in {"mail", "notify"}] if overtaken else []
-    outbox.write(conn, review.key, review.revision, to, now, digest=gathered)
+    together = ["mail"] if bench.config.mail.fleet and review.kind == WEEKLY.name else []
+    outbox.write(conn, review.key, review.revision, to, now, digest=gathered, fleet=together)
 
 
 def _goes(bench: WorkContext, channel: str, review: Review, *, overtaken: bool) -> bool:

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from retro.app.intake.fingerprints import key_of
-from retro.app.questions.fleet import agent_states
+from retro.app.reviews.fleet import agent_states
 from retro.ingest.registry import ADAPTERS
 from retro.kinds import KINDS
 from retro.periods import SECOND, day_of, midnight, zone

@@ -129,6 +129,12 @@ def _subject(page: Briefing) -> str:
 
 def _foot(page: Briefing) -> tuple[str, ...]:
     """Where it came from, how to see it again, and why it came."""
+    if page.review_id == "fleet":
+        return (
+            "`retro fleet` prints this page as it is now; nothing in this mail is remote.",
+            "You get one for all agents because [mail] fleet = true in config.toml; each review is a file as well.",
+            *page.foot,
+        )
     return (
         f"`retro show {page.review_id}` prints this review again, with every figure; nothing in this mail is remote.",
         "You get it because [mail] recipients in config.toml names you; kinds there says which reviews are mailed.",

@@ -79,6 +79,8 @@ def message_id(message: Message, domain: str, revision: int | None = None) -> st
 
     Kinds other than weekly stand before the period, so that a day and an epoch that begin together stay apart.
     """
+    if message.fleet is not None:
+        return f"<fleet.{_atom(message.period_key)}@{domain}>"
     parts = ["review", _atom(message.agent)]
     key_tells_kind = KINDS[message.kind].key_tells_kind
     if not key_tells_kind:
@@ -112,7 +114,9 @@ def mail_bytes(message: Message, envelope: Envelope, subject: str, parts: Parts)
 
 def _head(mail: EmailMessage, message: Message, envelope: Envelope, subject: str) -> None:
     domain, agent = envelope.domain, _atom(message.agent)
-    thread = f"<review.{agent}@{domain}>"
+    thread, list_id = f"<review.{agent}@{domain}>", f"Reviews of {agent} <{agent}.reviews.{domain}>"
+    if message.fleet is not None:  # no agent's thread or list can be called so
+        agent, thread, list_id = "fleet", f"<fleet@{domain}>", f"Weeks of all agents <fleet.{domain}>"
     earlier = [message_id(message, domain, n) for n in range(1, message.revision)][-10:]
     mail["From"] = envelope.sender
     mail["To"] = envelope.recipient
@@ -125,7 +129,7 @@ def _head(mail: EmailMessage, message: Message, envelope: Envelope, subject: str
     mail["References"] = " ".join([thread, *earlier])
     mail["Auto-Submitted"] = "auto-generated"
     mail["X-Auto-Response-Suppress"] = "All"
-    mail["List-ID"] = f"Reviews of {agent} <{agent}.reviews.{domain}>"
+    mail["List-ID"] = list_id
     if envelope.unsubscribe:
         about = quote(f"unsubscribe {agent}")
         mail["List-Unsubscribe"] = f"<mailto:{envelope.unsubscribe}?subject={about}>"

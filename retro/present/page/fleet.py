@@ -44,15 +44,23 @@ def page_of_fleet(report: FleetReport) -> Page:
     """The page of all agents."""
     currencies = {row.currency for row in report.rows} | {entry.currency for entry in report.currencies}
     money = {currency: _money(report, currency) for currency in sorted(currencies)}
-    sections = (_corrections(report, money), _wishes(report), _weeks(report, money))
+    sections = (_wishes(report), _corrections(report, money), _weeks(report, money))
     return Page(
         headline=_headline(report, money),
         sections=tuple(section for section in sections if section is not None),
         foot=(
             f"As of {day_text(report.generated_at)}: of what is stored, nothing was computed for this page.",
             "Sums are within one currency; `retro show REVIEW` prints a week whole.",
+            *_older(report),
         ),
     )
+
+
+def _older(report: FleetReport) -> tuple[str, ...]:
+    if not report.older:
+        return ()
+    number = count(report.older, "review")
+    return (f"{number} of older weeks came with this; `retro fleet --week WEEK` shows one.",)
 
 
 def _money(report: FleetReport, currency: str) -> MoneyStyle:

@@ -8,22 +8,30 @@ from sqlalchemy import and_, exists, func, select, text, update
 
 from retro.kinds import WEEKLY
 from retro.model import FACT_TYPES, Death
+from retro.periods import DAY, HOUR
+from retro.store.jobs.outbox import FLEET
+from retro.store.jobs.reviews import IS_OPEN
 from retro.store.jobs.tables import documents, outbox, reviews
 from retro.store.proposals import proposals
 from retro.store.schema import agents, events
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
+    from sqlalchemy import ColumnElement, Connection
 
 __all__ = [
     "AgentCounts",
+    "FleetLetters",
     "StoredWeek",
     "counts_by_agent",
     "dead_agents",
+    "document_text",
+    "is_week_open",
     "keep_line",
+    "letters_together",
+    "line_text",
     "newest_week_end",
-    "text_of",
     "weeks_ended",
+    "zones",
 ]
 
 _DEATH: Final = next(name for name, kind in FACT_TYPES.items() if kind is Death)
@@ -55,8 +63,7 @@ class AgentCounts(NamedTuple):
 
 def keep_line(conn: Connection, review: int, revision: int, line: str) -> None:
     """Keep what sums up a revision beside it."""
-    mine = and_(documents.c.review == review, documents.c.revision == revision)
-    conn.execute(update(documents).where(mine).values(line=line))
+    conn.execute(update(documents).where(_revision(review, revision)).values(line=line))
 
 
 def newest_week_end(conn: Connection) -> int | None:
@@ -84,10 +91,65 @@ def weeks_ended(conn: Connection, after: int, until: int) -> list[StoredWeek]:
     return list(newest.values())
 
 
-def text_of(conn: Connection, review: int, revision: int) -> str | None:
+def document_text(conn: Connection, review: int, revision: int) -> str | None:
     """The document of a revision."""
-    mine = and_(documents.c.review == review, documents.c.revision == revision)
-    return conn.execute(select(documents.c.document).where(mine)).scalar_one_or_none()
+    return conn.execute(select(documents.c.document).where(_revision(review, revision))).scalar_one_or_none()
+
+
+def line_text(conn: Connection, review: int, revision: int) -> str | None:
+    """What was kept to sum up a revision."""
+    return conn.execute(select(documents.c.line).where(_revision(review, revision))).scalar_one_or_none()
+
+
+def _revision(review: int, revision: int) -> ColumnElement[bool]:
+    return and_(documents.c.review == review, documents.c.revision == revision)
+
+
+class FleetLetters(NamedTuple):
+    """What waits to go out through a channel for all agents together, in microseconds.
+
+    `newest_end`: the end of the newest week that was not told yet, `week_written_at` when its first letter was written;
+    None and 0: only corrections wait, the oldest since `written_at`.
+    """
+
+    written_at: int
+    newest_end: int | None
+    week_written_at: int
+
+
+def letters_together(conn: Connection, channel: str) -> FleetLetters | None:
+    """What waits for all agents together; None where nothing does."""
+    o, r = outbox.c, reviews.c
+    waiting = and_(
+        text("outbox.state IN ('pending', 'sending')"),
+        o.state == "pending",
+        o.digest == FLEET,
+        o.channel == channel,
+    )
+    joined = outbox.join(reviews, r.key == o.review)
+    oldest = conn.execute(select(func.min(o.written_at)).select_from(joined).where(waiting)).scalar_one()
+    if oldest is None:
+        return None
+    fresh = and_(waiting, o.revision == 1)
+    newest = conn.execute(select(func.max(r.period_end)).select_from(joined).where(fresh)).scalar_one()
+    if newest is None:
+        return FleetLetters(oldest, None, 0)
+    of_week = and_(fresh, r.period_end > newest - DAY - 3 * HOUR)
+    written = conn.execute(select(func.min(o.written_at)).select_from(joined).where(of_week)).scalar_one()
+    return FleetLetters(oldest, newest, written)
+
+
+def is_week_open(conn: Connection, after: int, until: int) -> bool:
+    """Whether any agent's week that ended in (after, until] is still to be made."""
+    r = reviews.c
+    query = select(r.key).where(IS_OPEN, r.kind == WEEKLY.name, r.period_end > after, r.period_end <= until)
+    return conn.execute(query.limit(1)).one_or_none() is not None
+
+
+def zones(conn: Connection) -> set[str]:
+    """The time zones of all agents' grids."""
+    zone = agents.c.time_zone
+    return set(conn.execute(select(zone).where(zone.is_not(None)).distinct()).scalars())
 
 
 def counts_by_agent(conn: Connection) -> AgentCounts:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection
 
 __all__ = [
+    "AGENT",
+    "ALONE",
+    "FLEET",
     "QUEUE",
     "Delivery",
     "Which",
@@ -43,6 +46,9 @@ __all__ = [
     "write",
 ]
 
+ALONE, AGENT, FLEET = 0, 1, 2
+"""What a letter goes out with: nothing, the others that wait of its agent, or those of all agents."""
+_AT_ONCE: Final = 10_000
 _IS_OPEN: Final = text("outbox.state IN ('pending', 'sending')")
 QUEUE: Final = LeaseQueue(outbox, leased_state="sending", is_open=_IS_OPEN)
 """The leases of deliveries."""
@@ -53,7 +59,7 @@ _UNCERTAIN: Final = "sent again: its sender died, and whether it had arrived is 
 
 
 class Delivery(NamedTuple):
-    """A row of the outbox, with the review it speaks of. `digest`: it goes out together with others."""
+    """A row of the outbox, with the review it speaks of. `digest`: ALONE, or together with those of AGENT or FLEET."""
 
     key: int
     review: int
@@ -61,7 +67,7 @@ class Delivery(NamedTuple):
     channel: str
     recipient: str
     state: str
-    digest: bool
+    digest: int
     attempts: int
     not_before: int
     owner: str | None
@@ -107,9 +113,13 @@ def write(
     now: int,
     *,
     digest: Iterable[str] = (),
+    fleet: Iterable[str] = (),
 ) -> None:
-    """Owe a revision to these (channel, recipient) pairs, each once; `digest` names the channels that gather."""
-    gathering = set(digest)
+    """Owe a revision to these (channel, recipient) pairs, each once.
+
+    `digest` names the channels that gather those of one agent, `fleet` those that gather all agents' into one message.
+    """
+    gathering = dict.fromkeys(digest, AGENT) | dict.fromkeys(fleet, FLEET)
     rows = [
         {
             "review": review,
@@ -117,7 +127,7 @@ def write(
             "channel": channel,
             "recipient": recipient,
             "state": "pending",
-            "digest": int(channel in gathering),
+            "digest": gathering.get(channel, ALONE),
             "attempts": 0,
             "not_before": now,
             "written_at": now,
@@ -135,7 +145,7 @@ def claim(
     lease: int,
     channel: str,
     *,
-    digest: bool,
+    digest: int,
     limit: int = 1,
     without: Iterable[str] = (),
 ) -> list[Delivery]:
@@ -146,7 +156,7 @@ def claim(
     ripe = and_(
         outbox.c.state == "pending",
         outbox.c.not_before <= now,
-        outbox.c.digest == int(digest),
+        outbox.c.digest == digest,
         outbox.c.channel == channel,
         agents.c.name.not_in(list(without)),
     )
@@ -164,16 +174,16 @@ def catching_up(conn: Connection, now: int) -> list[str]:
 def claim_digest_group(
     conn: Connection, letter: Delivery, owner: str, now: int, lease: int
 ) -> list[Delivery]:
-    """Take everything else that waits to go out together with a gathered letter: same agent, channel and recipient.
+    """Take everything else that waits to go out together with a gathered letter: same channel and recipient.
 
-    Whatever its `not_before`: one message goes out, so what was postponed goes with it.
+    Of its agent, or of all agents where it is a letter of the fleet. Whatever its `not_before`: one message goes out, so what was postponed goes with it.
     """
     group = and_(
         outbox.c.state == "pending",
-        outbox.c.digest == 1,
+        outbox.c.digest == letter.digest,
         outbox.c.channel == letter.channel,
         outbox.c.recipient == letter.recipient,
-        agents.c.name == letter.agent,
+        *(() if letter.digest == FLEET else (agents.c.name == letter.agent,)),
     )
     query = _letters().where(_IS_OPEN, group).order_by(reviews.c.period_end, outbox.c.key)
     return _take(conn, query, owner, now + lease)
@@ -183,14 +193,12 @@ def _take(conn: Connection, query: Select[Any], owner: str, until: int) -> list[
     letters = [Delivery._make(row) for row in QUEUE.candidates(conn, query)]
     if not letters:
         return []
-    leased = QUEUE.take(
-        conn,
-        [letter.key for letter in letters],
-        outbox.c.state == "pending",
-        owner,
-        until,
-        attempts=outbox.c.attempts + 1,
-    )
+    leased: set[int] = set()
+    for first in range(0, len(letters), _AT_ONCE):  # a statement takes so many parameters and no more
+        keys = [letter.key for letter in letters[first : first + _AT_ONCE]]
+        leased |= QUEUE.take(
+            conn, keys, outbox.c.state == "pending", owner, until, attempts=outbox.c.attempts + 1
+        ).keys()
     return [
         letter._replace(state="sending", owner=owner, attempts=letter.attempts + 1)
         for letter in letters
@@ -268,9 +276,9 @@ def fail_all(conn: Connection, channel: str, recipient: str, reason: str) -> int
     return conn.execute(update(outbox).where(_IS_OPEN, mine).values(state="failed", reason=reason)).rowcount
 
 
-def ripe_channels(conn: Connection, now: int, *, digest: bool) -> list[str]:
+def ripe_channels(conn: Connection, now: int, *, digest: int) -> list[str]:
     """The channels that have something to send now, alone or gathered."""
-    can = and_(outbox.c.state == "pending", outbox.c.not_before <= now, outbox.c.digest == int(digest))
+    can = and_(outbox.c.state == "pending", outbox.c.not_before <= now, outbox.c.digest == digest)
     query = select(outbox.c.channel).where(_IS_OPEN, can).distinct().order_by(outbox.c.channel)
     return list(conn.execute(query).scalars())
 

@@ -262,7 +262,8 @@ def fleet(
 
     Example: retro fleet --format html -o fleet.html
     """
-    from retro.app.questions.fleet import FleetQuestion, fleet_report
+    from retro.app.questions.fleet import FleetQuestion
+    from retro.app.questions.fleet import fleet as ask
     from retro.present.formats import render
 
     form = "json" if call.json else form
@@ -271,8 +272,7 @@ def fleet(
     if limit < 1:
         raise UsageError(f"--limit: {limit} is no number of rows; 1 is the least")
     question = FleetQuestion(time.time_ns() // 1000, limit, week)
-    with call.store.read() as conn:
-        report = fleet_report(conn, call.config, question)
+    report = ask(call.store, call.config, question)
     if not report.agents:
         call.say("no agents yet; start with: retro ingest journal FILE, or retro ingest freqtrade DB")
     colour = form == "text" and output is None and call.colour

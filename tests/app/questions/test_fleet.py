@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import event, update
 
-from retro.app.questions.fleet import FleetQuestion, fleet_report
+from retro.app.reviews.fleet import FleetQuestion, fleet_report
 from retro.app.reviews.week_lines import summing_up
 from retro.errors import UsageError
 from retro.periods import DAY
