@@ -19,14 +19,14 @@ def running_sums(amounts: Iterable[float]) -> list[float]:
     """
     sums, parts = [0.0], list[float]()
     for amount in amounts:
-        rest, exact = amount, []
+        carry, exact = amount, []
         for part in parts:
-            total = rest + part
+            total = carry + part
             share = total - part
-            error = (rest - share) + (part - (total - share))  # what rounding took, exactly (Knuth)
+            error = (carry - share) + (part - (total - share))  # what rounding took, exactly (Knuth)
             if error:
                 exact.append(error)
-            rest = total
-        parts = [*exact, rest]
+            carry = total
+        parts = [*exact, carry]
         sums.append(fsum(parts))
     return sums

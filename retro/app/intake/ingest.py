@@ -264,11 +264,11 @@ def _take(conn: Connection, batch: Batch, done: Ingested, replace: str | None) -
         done.unchanged += added.unchanged
         done.conflicts += added.conflicts
         _count(conn, added, batch.rows, done)
-    told = marks.add_all(conn, batch.marks, where=done.source, replace=replace)
-    for got in told:
+    outcomes = marks.add_all(conn, batch.marks, where=done.source, replace=replace)
+    for got in outcomes:
         done.unchanged += got.unchanged
         done.conflicts += got.conflicts
-    _count_marks(conn, batch.marks, told, done)
+    _count_marks(conn, batch.marks, outcomes, done)
     done.notices += batch.notices
     for agent in batch.as_of.keys() | batch.capital.keys() | batch.base_currency.keys() | batch.origin.keys():
         agents.note_agent(
@@ -308,9 +308,9 @@ def _correct(
             done.unchanged -= added.replaced
             _count(conn, added, rows, done)
         if not older:
-            told = marks.add_all(conn, batch.marks, where=done.source, replace=replace)
-            done.unchanged -= sum(got.replaced for got in told)
-            _count_marks(conn, batch.marks, told, done)
+            outcomes = marks.add_all(conn, batch.marks, where=done.source, replace=replace)
+            done.unchanged -= sum(got.replaced for got in outcomes)
+            _count_marks(conn, batch.marks, outcomes, done)
 
 
 def _count(conn: Connection, added: events.Added, rows: Iterable[EventRow], done: Ingested) -> None:
@@ -325,10 +325,10 @@ def _count(conn: Connection, added: events.Added, rows: Iterable[EventRow], done
 
 
 def _count_marks(
-    conn: Connection, told: Sequence[MarkSeries], added: Sequence[marks.AddedMarks], done: Ingested
+    conn: Connection, batch: Sequence[MarkSeries], added: Sequence[marks.AddedMarks], done: Ingested
 ) -> None:
     changed: dict[str | None, list[tuple[int, int]]] = {}
-    for series, got in zip(told, added, strict=True):
+    for series, got in zip(batch, added, strict=True):
         done.stored += got.stored + got.replaced + got.completed
         if got.first_at is not None:
             changed.setdefault(series.agent, []).append((got.first_at, int(series.t.max())))

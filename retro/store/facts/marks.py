@@ -111,19 +111,19 @@ def add(
 
 def add_all(
     conn: Connection,
-    told: Sequence[MarkSeries],
+    batch: Sequence[MarkSeries],
     *,
     where: str,
     lines: Sequence[Sequence[int] | None] | None = None,
     replace: str | None = None,
 ) -> list[AddedMarks]:
     """`add` for several series, and what became of each."""
-    added = [AddedMarks() for _ in told]
-    given = {i: ascending(series) for i, series in enumerate(told) if len(series.t)}
+    added = [AddedMarks() for _ in batch]
+    given = {i: ascending(series) for i, series in enumerate(batch) if len(series.t)}
     if not given:
         return added
     ingest_alone(conn)
-    names = {i: SeriesName.of(told[i].agent, told[i].instrument) for i in given}
+    names = {i: SeriesName.of(batch[i].agent, batch[i].instrument) for i in given}
     keys = series_keys(
         conn, [SeriesSpan(names[i], int(each.t[0]), int(each.t[-1])) for i, (each, _) in given.items()]
     )
@@ -134,8 +134,8 @@ def add_all(
             numbers = np.asarray(given_lines, np.int64)[order]
         key, is_new = keys[names[i]]
         keys[names[i]] = SeriesKey(key, is_new=False)  # told of twice, it has marks the second time
-        _add(conn, _Provenance(key, told[i].instrument, where, replace, is_new), added[i], columns, numbers)
-        agent = told[i].agent
+        _add(conn, _Provenance(key, batch[i].instrument, where, replace, is_new), added[i], columns, numbers)
+        agent = batch[i].agent
         if agent is not None and (added[i].stored or added[i].completed):
             grown.setdefault(agent, []).append((int(columns.t[0]), int(columns.t[-1]), added[i].stored))
     for agent, spans in grown.items():

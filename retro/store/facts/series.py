@@ -49,12 +49,12 @@ def owner_name(agent: str | None) -> str:
     return "" if agent is None else name_of(agent)
 
 
-def series_keys(conn: Connection, told: Iterable[SeriesSpan]) -> dict[SeriesName, SeriesKey]:
+def series_keys(conn: Connection, reaches: Iterable[SeriesSpan]) -> dict[SeriesName, SeriesKey]:
     """The keys of series, made where there are none and widened to the given instants; a few statements for all."""
     spans: dict[SeriesName, SeriesSpan] = {}
-    for span in told:
-        known = spans.get(span.name, span)
-        spans[span.name] = SeriesSpan(span.name, min(span.first, known.first), max(span.last, known.last))
+    for span in reaches:
+        before = spans.get(span.name, span)
+        spans[span.name] = SeriesSpan(span.name, min(span.first, before.first), max(span.last, before.last))
     keys, wider = {}, []
     for name, key, first, last in _rows(conn, spans):
         keys[name] = SeriesKey(key, is_new=False)
