@@ -72,6 +72,8 @@ class ReviewKind:
     """Its mail leaves out what a short time says nothing of."""
     key_in_mail: bool = False
     """Its mail names the key of its period, or its position."""
+    tells_of_others: bool = False
+    """A message of it names the owner's other agents that have gone silent: nobody is sent a page of theirs."""
     key_tells_kind: bool = False
     """Its key (2026-W47) cannot be another kind's: mail ids need no kind before it, and a page shows it."""
     formats: tuple[Literal["json", "md", "html"], ...] = ("json", "md", "html")
@@ -98,6 +100,7 @@ WEEKLY: Final = ReviewKind(
     plans=True,
     mailed=True,
     tells_history=True,
+    tells_of_others=True,
     key_in_mail=True,
     key_tells_kind=True,
 )

@@ -130,6 +130,13 @@ class ReviewPolicy:
     loss_pct: float = 5.0
     lag: int = HOUR
     catch_up: Literal["all", "latest"] = "all"
+    dormant_weeks: int = 4
+    """After so many whole weeks without a word an agent is dormant; 0: never."""
+
+    @property
+    def tells_silence(self) -> Horizon | None:
+        """The kind whose review says that an agent fell dormant: the first of these that is made; None: none is."""
+        return next((kind for kind in (WEEKLY.name, DAILY.name, EPOCH.name) if kind in self.periods), None)
 
 
 def policy_of(config: Config) -> ReviewPolicy:
@@ -146,4 +153,5 @@ def policy_of(config: Config) -> ReviewPolicy:
         loss_pct=review.loss_review_threshold_pct,
         lag=round(review.settle_lag_hours * HOUR),
         catch_up=config.service.catch_up,
+        dormant_weeks=config.service.dormant_weeks,
     )

@@ -288,6 +288,10 @@ class ServiceTable(ConfigTable):
     keep_documents: Annotated[int, Field(ge=1, le=1000)] | None = Field(
         default=None, examples=[3], description="so many revisions of a review keep their text"
     )
+    dormant_weeks: Annotated[int, Field(ge=0, le=520)] = Field(
+        default=4,
+        description="whole weeks without an event after which an agent gets one alarm and no more reviews; 0: never",
+    )
 
 
 class Config(ConfigTable):

@@ -51,6 +51,9 @@ class IdleService:
     catch_up: str
     ping_url: str | None
     max_attempts: int
+    keep_daily_reviews: int | None
+    keep_documents: int | None
+    dormant_weeks: int
 
 
 @dataclass(frozen=True, slots=True)

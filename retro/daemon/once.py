@@ -6,7 +6,7 @@ import os
 import socket
 import time
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from retro.daemon.notify import Notifier
 from retro.daemon.ping import Ping
@@ -45,8 +45,10 @@ def once(orders: RunOptions) -> int:
                 log("interrupted", level="warning")
                 return 1
         _note_knock(store)
-        well = tally.clean and not tally.unreached and not _parked(store)
-        log("run_once", **asdict(tally))
+        parked = _parked(store)
+        well = tally.clean and not tally.unreached and not parked
+        fields: dict[str, Any] = asdict(tally) | ({"attention": parked} if parked else {})
+        log("run_once", level="error" if parked else "info", **fields)
         (ping.success if well else ping.fail)()
         return 0 if well else 1
     finally:
@@ -92,8 +94,9 @@ def _note_knock(store: Store) -> None:
         note_knock(conn, socket.gethostname(), clock())
 
 
-def _parked(store: Store) -> int:
-    from retro.store.jobs.reviews import count_parked  # noqa: PLC0415  as above
+def _parked(store: Store) -> str:
+    """What waits for a person, in words; nothing where nothing does."""
+    from retro.app.reviews.notices import parked_text  # noqa: PLC0415  as above
 
     with store.read() as conn:
-        return count_parked(conn)
+        return parked_text(conn)

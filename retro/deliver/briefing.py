@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from retro.figures import DASH, money_of, span
+from retro.figures import DASH, day_text, money_of, span
 from retro.kinds import KINDS
 from retro.present.page.answers import (
     LOST,
@@ -48,6 +48,7 @@ __all__ = ["Briefing", "Older", "briefing_of", "harmless", "sanitise"]
 _CHANGES: Final = 8
 _OLDER: Final = 60
 _LONGEST: Final = 1200
+_NOTICE: Final = 300
 _IN_SHORT: Final = ("proposals", "words", "audit", "attribution", "positions", "predictions", "quality")
 _IN_FULL: Final = (
     *("proposals", "words", "attribution", "audit", "days", "positions", "effectiveness", "risk"),
@@ -89,6 +90,7 @@ class Briefing:
     why: str
     tone: Tone
     alarms: tuple[str, ...]
+    notices: tuple[str, ...]
     answers: tuple[HeadlineAnswer, ...]
     revision: int
     changed: tuple[Change, ...]
@@ -130,10 +132,11 @@ def briefing_of(message: Message) -> Briefing:
         title=head.title,
         subtitle=head.subtitle,
         result=head.result,
-        outcome=next((answer.answer for answer in answers if answer.question == LOST), head.result),
+        outcome=_outcome(document, head.result, answers),
         why=head.why,
         tone=head.tone,
         alarms=head.alarms,
+        notices=tuple(sanitise(notice, _NOTICE) for notice in message.notices),
         answers=answers,
         revision=message.revision,
         changed=differences[:_CHANGES],
@@ -162,6 +165,7 @@ def _briefing_of_fleet(report: FleetReport) -> Briefing:
         why=head.why,
         tone=head.tone,
         alarms=head.alarms,
+        notices=(),
         answers=tuple(HeadlineAnswer("more", fact.label, fact.value, fact.note) for fact in head.facts),
         revision=1,
         changed=(),
@@ -171,6 +175,15 @@ def _briefing_of_fleet(report: FleetReport) -> Briefing:
         sections=page.sections,
         foot=page.foot,
     )
+
+
+def _outcome(
+    document: RetrospectiveReport | PositionRetrospective, result: str, answers: Sequence[HeadlineAnswer]
+) -> str:
+    """What it comes to in a few words: that the agent went silent, what was lost, or the result."""
+    if isinstance(document, RetrospectiveReport) and document.silent_since is not None:
+        return f"silent since {day_text(document.silent_since, document.time_zone)}"
+    return next((answer.answer for answer in answers if answer.question == LOST), result)
 
 
 def _content(

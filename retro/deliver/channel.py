@@ -28,6 +28,7 @@ class Message:
     is the revision before this one, for what changed. A position does not say its unit: `currencies` names, by agent,
     the base currency of each whose documents are here. `written_at_us` is when it was ready to be sent, None in a preview.
     With a `fleet` it speaks of all agents, in place of its document.
+    `notices` say, a line each, what a person should know besides: reviews that are parked, agents that went silent.
     """
 
     review_id: str
@@ -44,6 +45,7 @@ class Message:
     currencies: Mapping[str, str] = field(default_factory=dict)
     written_at_us: int | None = None
     fleet: FleetReport | None = None
+    notices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,6 +86,7 @@ def summary(message: Message) -> tuple[str, str]:
         changed = "; ".join(f"{c.label} {c.before}, now {c.after}" for c in page.changed[:2])
         first.append(f"Revision {page.revision}: {changed or 'no figure changed'}")
     first += page.alarms[:1]
+    first += page.notices
     last = [f"retro show {page.review_id}"]
     if page.older:
         last.insert(0, f"{count(len(page.older) + page.more_older, 'older review')}, caught up with.")

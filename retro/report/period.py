@@ -152,6 +152,11 @@ class RetrospectiveReport(Document):
     base_currency: str
     time_zone: str
     known_until: str = Field(description="the agent's last own event: what this review could know")
+    silent_since: str | None = Field(
+        default=None,
+        exclude_if=lambda since: since is None,
+        description="the agent's last own event, where the agent fell dormant in this period; else absent",
+    )
     pnl: PnlAttribution
     risk: Risk
     equity: list[EquityDay]

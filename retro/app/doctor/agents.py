@@ -11,6 +11,7 @@ from retro.app.proposals.files import read_playbook
 from retro.app.settlement.book import is_stale, known_until, read_rows
 from retro.app.settlement.grid import grid_differs
 from retro.app.settlement.settings import settings_of
+from retro.app.settlement.silence import silent_since
 from retro.errors import DamagedRowError, InputError
 from retro.figures import count
 from retro.periods import FOREVER, format_instant
@@ -39,7 +40,8 @@ def agents(house: Installation) -> Iterator[Check]:
     with house.store.read() as conn:
         for agent in stored_agents.agents(conn):
             try:
-                yield from _agent(conn, agent, _settings(house, agent))
+                since = silent_since(conn, house.config, agent, house.now)
+                yield from _agent(conn, agent, _settings(house, agent), since)
             except DamagedRowError as error:
                 yield broken("agent", f"{agent.name}: {error}")
             if difference := grid_differs(agent, house.config):
@@ -55,12 +57,16 @@ def _settings(house: Installation, agent: Agent) -> AgentSettings:
     return settings_of(house.config, agent, book)
 
 
-def _agent(conn: Connection, agent: Agent, settings: AgentSettings) -> Iterator[Check]:
+def _agent(conn: Connection, agent: Agent, settings: AgentSettings, since: int | None) -> Iterator[Check]:
     if agent.first_at is None or agent.last_at is None:
         yield note("agent", f"{agent.name}: has no events yet")
         return
     life = f"{_day(agent.first_at)} to {_day(agent.last_at)}"
     yield ok("agent", f"{agent.name}: {count(agent.events, 'event')}, {life}, in {settings.base_currency}")
+    if since is not None:
+        yield note(
+            "agent", f"{agent.name}: silent since {_day(since)}; it gets no reviews until its next event"
+        )
     if is_stale(conn, agent.name, settings):
         yield note(
             "agent", f"{agent.name}: its book is behind its facts; the next review brings it up to date"

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from retro.deliver.channel import Channel, Outcome
     from retro.store.jobs.outbox import Delivery
 
-__all__ = ["channels_of", "send_all"]
+__all__ = ["ask_again", "channels_of", "send_all"]
 
 _AT_ONCE: Final = {"file": 50}
 _QUIET: Final = frozenset({"file", "records"})
@@ -61,8 +61,12 @@ class _Door(NamedTuple):
     recipient: str | None
 
 
+def _door(channel: str, recipient: str) -> _Door:
+    return _Door(channel, None if channel == "mail" else recipient)
+
+
 def _door_of(letter: Delivery) -> _Door:
-    return _Door(letter.channel, None if letter.channel == "mail" else letter.recipient)
+    return _door(letter.channel, letter.recipient)
 
 
 class _Lease(NamedTuple):
@@ -105,6 +109,20 @@ def send_all(bench: WorkContext, tally: PassSummary) -> None:
             outcomes = [(message, _send(bench, message, progress.sent_leases)) for message in messages]
             _record_outcomes(bench, outcomes, tally, progress)
     tally.unreached += len(progress.missed - progress.reached)
+
+
+def ask_again(bench: WorkContext) -> None:
+    """Let each channel that letters wait for be asked anew, with one of them: a run by hand or from a timer comes rarely.
+
+    Where it is taken the others follow in the same pass.
+    """
+    with bench.store.read() as conn:
+        doors = {_door(channel, recipient) for channel, recipient in outbox.pending_recipients(conn)}
+    if doors:
+        now = bench.clock()
+        with bench.store.write() as conn:
+            for door in sorted(doors, key=lambda door: (door.channel, door.recipient or "")):
+                outbox.ask_again(conn, now, *door)
 
 
 def _take(bench: WorkContext, *, digest: int) -> list[Delivery]:

@@ -1,53 +1,42 @@
 """What is owed: from the facts and the clock to rows of the ledger. It remembers nothing and heals everything.
 
 Run at any moment, after any outage, any change of the clock or a restored backup, `materialise` brings the ledger to
-the same rows: every period since the agent's first event, every closed position, every great loss, every death.
+the same rows: every period since the agent's first event but for those it slept through, every closed position, every
+great loss, every death.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
+from retro.app.engine.alarms import outdated_alarms
+from retro.app.engine.calendar import Lifespan, next_end, owed_by_calendar
 from retro.app.engine.losses import losses
 from retro.app.settlement.grid import fix_grid
 from retro.app.settlement.settle import settled_book
+from retro.app.settlement.silence import dormant_from
 from retro.errors import WithheldError
-from retro.invariant import invariant
-from retro.kinds import DEATH, KINDS, LOSS, POSITION
+from retro.kinds import DEATH, LOSS, POSITION
 from retro.model import Death
-from retro.periods import DAY, SECOND, WEEK, day_of, format_instant, midnight, period_at
+from retro.periods import DAY, SECOND, WEEK, day_of, midnight
 from retro.store.facts import agents, events
 from retro.store.jobs import enrolments, reviews
-from retro.store.jobs.grids import mark_of, period_key, spans
 from retro.store.jobs.reviews import NEVER, Obligation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from sqlalchemy import Connection
 
     from retro.app.context import ReviewPolicy
     from retro.app.settlement.book import SettledBook
     from retro.app.settlement.settings import AgentSettings
-    from retro.periods import Horizon, Period
     from retro.store.database import Store
     from retro.store.facts.agents import Agent
 
-__all__ = ["Lifespan", "enqueue_due", "next_end", "owed_periods", "tiling"]
+__all__ = ["enqueue_due"]
 
 _FILLED: Final = frozenset({"spot", "perp"})
-
-
-class Lifespan(NamedTuple):
-    """From the agent's first event to its end: the next full second after its death and its last open position.
-
-    `died_at` without `ended_at`: `open_positions` are still to be settled.
-    """
-
-    birth: int
-    died_at: int | None = None
-    ended_at: int | None = None
-    open_positions: int = 0
 
 
 def enqueue_due(
@@ -93,7 +82,7 @@ def _bring_up_to_date(
     with settled_book(store, name, settings) as book:
         conn, life = book.conn, _life_of(book.conn, book.agent)
         owed = [
-            *_periods(book, terms, life, now, enrolment.enrolled_at),
+            *owed_by_calendar(book, terms, life, now, enrolment.enrolled_at),
             *_losses(book, terms, enrolment, now),
         ]
         obligations = _death(life, terms, settings, enrolment.enrolled_at)
@@ -104,6 +93,8 @@ def _bring_up_to_date(
             ]
         kinds = {obligation.kind for obligation in obligations}
         subjects = {kind: reviews.subjects(conn, name, kind) for kind in kinds}
+        outdated = outdated_alarms(book, terms, enrolment.losses_from)
+        rest = dormant_from(book.agent.last_at or life.birth, settings.zone, terms.dormant_weeks)
     with store.write() as conn:
         fresh = [
             obligation for obligation in obligations if obligation.subject not in subjects[obligation.kind]
@@ -112,10 +103,11 @@ def _bring_up_to_date(
         for obligation in obligations:
             if obligation.subject in subjects[obligation.kind]:
                 reviews.reschedule(conn, name, obligation)
+        reviews.look_again(conn, outdated)
         reviews.mark_due(conn, now)
         if terms.catch_up == "latest":
             reviews.skip_superseded(conn, name, now, "passed over: catch_up = latest")
-        enrolments.looked(conn, name, enrolment, next_end(settings, terms, life, now))
+        enrolments.looked(conn, name, enrolment, next_end(settings, terms, life, now, rest=rest))
 
 
 def _on_its_grid(store: Store, agent: Agent, settings_for: Callable[[Agent], AgentSettings]) -> Agent:
@@ -134,98 +126,6 @@ def _enrolment(store: Store, agent: str, now: int) -> enrolments.Enrolment:
         return enrolment
     with store.write() as conn:
         return enrolments.enrol(conn, agent, now)
-
-
-# the calendar
-
-
-def owed_periods(
-    kind: Horizon, settings: AgentSettings, life: Lifespan, until: int, *, after: int | None = None
-) -> Iterator[Period]:
-    """The periods of a kind from the agent's first event (or from `after`) that have ended by `until`, in order.
-
-    The last is the one in which the life ends; an epoch ends with it.
-    """
-    start = life.birth if after is None else after
-    end_of_life = NEVER if life.ended_at is None else life.ended_at
-    while start < end_of_life:
-        period = period_at(kind, start, settings.zone, birth=life.birth, epoch_days=settings.epoch_days)
-        if KINDS[kind].from_birth and period.end > end_of_life:
-            period = type(period)(kind, period.start, end_of_life, period.key)
-        if period.end > until or period.end <= start:
-            return
-        yield period
-        start = period.end
-
-
-def tiling(periods: Iterable[Period], start: int) -> Iterator[Period]:
-    """The same periods while they tile the line from the one around `start`: half-open, without a gap or an overlap.
-
-    `InvariantError` at the first that does not: a fact in a gap would be in no review, one in an overlap in two.
-    """
-    end = None
-    for period in periods:
-        fits = period.start <= start if end is None else period.start == end
-        # the detail is made only for a broken one: there are thousands
-        if not (fits and period.start < period.end):
-            detail = f"{period.horizon} {period.key} after {format_instant(start if end is None else end)}"
-            invariant(False, "the periods of an agent are contiguous and half-open", detail)
-        yield period
-        end = period.end
-
-
-def next_end(settings: AgentSettings, terms: ReviewPolicy, life: Lifespan, now: int) -> int:
-    """When the next period ends; `NEVER` after the life's last."""
-    ends = [
-        period_at(kind, now, settings.zone, birth=life.birth, epoch_days=settings.epoch_days)
-        for kind in terms.periods
-    ]
-    over = NEVER if life.ended_at is None else life.ended_at
-    return min((period.end for period in ends if period.start < over), default=NEVER)
-
-
-def _periods(
-    book: SettledBook, terms: ReviewPolicy, life: Lifespan, now: int, enrolled_at: int
-) -> list[Obligation]:
-    """What the calendar owes and the ledger may not have. What fills a hole behind its newest row is quiet.
-
-    So is what ended before the agent came onto its grid: it was told of on the one before.
-    """
-    settings, grid = book.settings, book.agent.grid
-    marks: dict[str, str] = {kind: mark_of(grid, kind) for kind in terms.periods}
-    rows = spans(book.conn, book.name, marks)
-    past = enrolled_at if grid is None or grid.since is None else max(enrolled_at, grid.since)
-    owed = []
-    for kind in terms.periods:
-        span, mark = rows.get(kind), marks[kind]
-        newest = -NEVER if span is None else span[2]
-        after = None if span is None else _contiguous(kind, settings, life, *span)
-        owed += [
-            Obligation(
-                kind=kind,
-                subject=mark,
-                key=period_key(period.key, mark),
-                start=period.start,
-                end=period.end,
-                due_at=period.end + terms.lag,
-                backfill=period.end <= past or period.start < newest,
-            )
-            for period in tiling(
-                owed_periods(kind, settings, life, now, after=after), life.birth if after is None else after
-            )
-        ]
-    return owed
-
-
-def _contiguous(
-    kind: Horizon, settings: AgentSettings, life: Lifespan, count: int, first: int, last: int
-) -> int | None:
-    """Where to go on when the ledger has every period of a kind so far; None when it has to be asked for each."""
-    zone, days = settings.zone, KINDS[kind].days or settings.epoch_days
-    begin = period_at(kind, life.birth, zone, birth=life.birth, epoch_days=settings.epoch_days)
-    final = period_at(kind, last, zone, birth=life.birth, epoch_days=settings.epoch_days)
-    steps = (day_of(last, zone) - day_of(first, zone)).days
-    return final.end if (begin.start, final.start, days * (count - 1)) == (first, last, steps) else None
 
 
 # events

@@ -13,7 +13,7 @@ from retro.app.context import Consequence, WorkContext
 from retro.app.reviews import documents
 from retro.app.settlement.settle import settled_book
 from retro.kinds import KINDS, WEEKLY
-from retro.report import dump
+from retro.report import RetrospectiveReport, dump
 from retro.report.document import digest_of, read, with_revision
 from retro.safe import clean
 from retro.store.facts import agents
@@ -89,7 +89,8 @@ def _figures(bench: WorkContext, staged: StagedReview) -> StagedReview:
         # facts touched the period and it has the ones it had, such as a correction taken back: spare the figures
         return replace(staged, facts=facts)
     with settled_book(bench.store, review.agent, staged.settings) as book:
-        document = clean(documents.numbers_of(book, review, bench.clock()))
+        weeks = bench.terms.dormant_weeks if review.kind == bench.terms.tells_silence else 0
+        document = clean(documents.numbers_of(book, review, bench.clock(), dormant_weeks=weeks))
     digest = digest_of(document)
     if stored is not None and digest == stored.digest:
         # something arrived and no figure moved: a revision that says nothing new would only cost mails and words
@@ -151,19 +152,24 @@ def commit(conn: Connection, bench: WorkContext, staged: StagedReview, now: int)
 def consequences_of(bench: WorkContext, now: int) -> tuple[Consequence, ...]:
     """What follows from a finished review, in order: its deliveries first, then what the wiring has joined to them."""
 
-    def owe_deliveries(conn: Connection, review: Review, _: Document) -> None:
-        _owe_deliveries(conn, bench, review, now)
+    def owe_deliveries(conn: Connection, review: Review, document: Document) -> None:
+        _owe_deliveries(conn, bench, review, now, alarm=_is_alarm(document))
 
     return (Consequence("delivery", owe_deliveries), *bench.consequences)
 
 
-def _owe_deliveries(conn: Connection, bench: WorkContext, review: Review, now: int) -> None:
+def _is_alarm(document: Document) -> bool:
+    """Whether people are told of it whatever kinds of reviews they chose: their agent has gone silent."""
+    return isinstance(document, RetrospectiveReport) and document.silent_since is not None
+
+
+def _owe_deliveries(conn: Connection, bench: WorkContext, review: Review, now: int, *, alarm: bool) -> None:
     """Owe the review to everybody who is to have it, with the review itself: no crash comes between the two."""
     overtaken = reviews.newer_than(conn, review, now)
     to = [
         (name, recipient)
         for name, channel in bench.channels.items()
-        if _goes(bench, name, review, overtaken=overtaken)
+        if _goes(bench, name, review, overtaken=overtaken, alarm=alarm)
         for recipient in channel.recipients(bench.config)
     ]
     # what a newer review has overtaken is no news: people get it gathered, files and records each by itself
@@ -172,8 +178,8 @@ def _owe_deliveries(conn: Connection, bench: WorkContext, review: Review, now: i
     outbox.write(conn, review.key, review.revision, to, now, digest=gathered, fleet=together)
 
 
-def _goes(bench: WorkContext, channel: str, review: Review, *, overtaken: bool) -> bool:
-    """Whether people are told: of the kinds they chose, and of history only by its newest week."""
+def _goes(bench: WorkContext, channel: str, review: Review, *, overtaken: bool, alarm: bool) -> bool:
+    """Whether people are told: of the kinds they chose and of alarms, and of history only by its newest week."""
     if review.repeats_history:
         return channel == "file"
     if channel == "records":
@@ -182,4 +188,4 @@ def _goes(bench: WorkContext, channel: str, review: Review, *, overtaken: bool) 
     if channel == "pull_request":
         return KINDS[review.kind].requests and not quiet
     kinds = {"mail": bench.config.mail.kinds, "notify": bench.config.notify.kinds}.get(channel)
-    return kinds is None or (review.kind in kinds and not quiet)
+    return kinds is None or ((review.kind in kinds or (alarm and bool(kinds))) and not quiet)

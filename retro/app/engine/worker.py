@@ -80,6 +80,7 @@ def run_once(bench: WorkContext, sleep: Callable[[float], None]) -> PassSummary:
 
     Where a model was away there are two more, half a knock apart: who runs from a timer comes back too late to ask again.
     """
+    delivery.ask_again(bench)
     tally = run_pass(bench, all_agents=True)
     away = tally.unworded
     while away and not bench.stopping():

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from retro.app.settlement.settle import settled_book
+from retro.app.settlement.silence import silent_since
 from retro.periods import format_instant
 from retro.store.facts import agents as agent_store
 
@@ -13,10 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from retro.app.settlement.settings import AgentSettings
+    from retro.config import Config
     from retro.store.database import Store
     from retro.store.facts.agents import Agent
 
-__all__ = ["AgentOverview", "agents"]
+__all__ = ["AgentOverview", "agents", "silent_since_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +33,12 @@ class AgentOverview:
     open: int
     base_currency: str
     capital: float | None
+    silent_since: int | None = None
+    """Its last word, where it is dormant: it gets no reviews until the next."""
 
     def document(self) -> dict[str, Any]:
         """What `retro agents --json` prints of it."""
-        return {
+        document: dict[str, Any] = {
             "agent": self.name,
             "first_event": None if self.first_at is None else format_instant(self.first_at),
             "last_event": None if self.last_at is None else format_instant(self.last_at),
@@ -44,18 +48,32 @@ class AgentOverview:
             "base_currency": self.base_currency,
             "capital": self.capital,
         }
+        if self.silent_since is not None:
+            document["silent_since"] = format_instant(self.silent_since)
+        return document
 
 
-def agents(store: Store, settings_for: Callable[[Agent], AgentSettings]) -> list[AgentOverview]:
-    """Every agent with facts, in order of name."""
+def agents(
+    store: Store, settings_for: Callable[[Agent], AgentSettings], config: Config, now: int
+) -> list[AgentOverview]:
+    """Every agent with facts, in order of name, and who of them is dormant at `now`."""
     with store.read() as conn:
         names = agent_store.agents(conn)
-    return [_overview(store, agent, settings_for(agent)) for agent in names]
+    return [_overview(store, agent, settings_for(agent), config, now) for agent in names]
 
 
-def _overview(store: Store, agent: Agent, settings: AgentSettings) -> AgentOverview:
+def silent_since_of(store: Store, config: Config, agent: str, now: int) -> str | None:
+    """The last word of an agent that is dormant at `now`, RFC 3339; None of one that is awake, dead or has no facts."""
+    with store.read() as conn:
+        known = agent_store.agent(conn, agent)
+        last = None if known is None else silent_since(conn, config, known, now)
+    return None if last is None else format_instant(last)
+
+
+def _overview(store: Store, agent: Agent, settings: AgentSettings, config: Config, now: int) -> AgentOverview:
     with settled_book(store, agent.name, settings) as book:
         positions = book.positions()
+        since = silent_since(book.conn, config, agent, now)
     return AgentOverview(
         name=agent.name,
         first_at=agent.first_at,
@@ -65,4 +83,5 @@ def _overview(store: Store, agent: Agent, settings: AgentSettings) -> AgentOverv
         open=sum(row.closed_at is None for row in positions),
         base_currency=settings.base_currency,
         capital=None if settings.capital is None else float(settings.capital),
+        silent_since=since,
     )

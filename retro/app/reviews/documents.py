@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from retro.app.reviews.build import review_period, review_position
+from retro.app.settlement.silence import fell_silent
 from retro.kinds import KINDS
-from retro.periods import WEEK, Period
+from retro.periods import WEEK, Period, format_instant
 
 if TYPE_CHECKING:
     from retro.app.settlement.book import SettledBook
@@ -19,12 +20,13 @@ if TYPE_CHECKING:
 __all__ = ["numbers_of"]
 
 
-def numbers_of(book: SettledBook, review: Review, now: int) -> Document:
+def numbers_of(book: SettledBook, review: Review, now: int, *, dormant_weeks: int = 0) -> Document:
     """The figures of a review, its words still empty.
 
     A position is told as far as it can be judged at `now`: to its exit, then to exit + h, in the end with every mark
     that its checkpoints ask for; between these instants the clock makes no difference. A loss is told by its day up to and
-    with the action, read at once: no mark after it is waited for.
+    with the action, read at once: no mark after it is waited for. A review with `dormant_weeks` says so where the agent
+    fell dormant in its period, after so many whole weeks without a word.
     """
     kind = KINDS[review.kind]
     if kind.scope == "position":
@@ -36,7 +38,10 @@ def numbers_of(book: SettledBook, review: Review, now: int) -> Document:
     period = Period(
         cast("PeriodKind", review.kind), review.period_start, review.period_end, review.period_key
     )
-    return review_period(book, period, ended=True).model_copy(update={"id": review.id})
+    report = review_period(book, period, ended=True)
+    since = fell_silent(book.conn, book.agent, book.settings.zone, dormant_weeks, period.start, period.end)
+    silence = {} if since is None else {"silent_since": format_instant(since)}
+    return report.model_copy(update={"id": review.id, **silence})
 
 
 def _after_until(review: Review, settings: AgentSettings, now: int) -> int | None:

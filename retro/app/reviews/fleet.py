@@ -9,6 +9,7 @@ from math import fsum
 from typing import TYPE_CHECKING, Final
 
 from retro.app.settlement.settings import base_currency_of
+from retro.app.settlement.silence import dormant_from
 from retro.errors import UsageError
 from retro.figures import count, day_text
 from retro.kinds import WEEKLY
@@ -43,7 +44,6 @@ _ORDER: Final[tuple[WishKind, ...]] = ("alarm", "silence", "parked", "delivery",
 """What a person is wanted for most, first."""
 _ZONES: Final = 15 * HOUR
 """By how much the end of a week differs from UTC's, in whatever zone its agent lives."""
-_DORMANT_WEEKS: Final = 4
 _NONE_CLOSED: Final = "no position was closed in the week"
 _READ: Final = 100
 """Reviews that are read because the version that made them kept no line of them."""
@@ -223,7 +223,7 @@ def _state(agent: Agent, config: Config, dead: set[str], now: int) -> AgentState
     if agent.name in dead:
         return "dead"
     tz = zone(config.owner.time_zone if agent.grid is None else agent.grid.time_zone)
-    rests = week_start(week_of(agent.last_at, tz) + 1 + _DORMANT_WEEKS, tz) <= now
+    rests = dormant_from(agent.last_at, tz, config.service.dormant_weeks) <= now
     return "dormant" if rests else "awake"
 
 

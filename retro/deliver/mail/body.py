@@ -119,7 +119,14 @@ def _lead(page: Briefing) -> list[Section]:
 def _text(page: Briefing, lead: tuple[Section, ...], owner: str, foot: tuple[str, ...]) -> str:
     """The text part: questions and answers that read in any typeface, then tables 78 columns wide."""
     headline = Headline(
-        page.kicker, page.title, page.subtitle, page.result, page.why, page.tone, (), page.alarms
+        page.kicker,
+        page.title,
+        page.subtitle,
+        page.result,
+        page.why,
+        page.tone,
+        (),
+        (*page.alarms, *page.notices),
     )
     sections = tuple(
         replace(section, blocks=tuple(_whole(block) for block in section.blocks))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import fsum
 from typing import TYPE_CHECKING, Final
 
-from retro.figures import count, duration, money_of, percent, ratio, span
+from retro.figures import count, duration, moment, money_of, percent, ratio, span
 from retro.kinds import KINDS
 from retro.present.page.amendments import describe_change
 from retro.present.page.audit import audit_section, carried, predictions_section, wanting
@@ -93,6 +93,11 @@ def _headline(report: RetrospectiveReport, money: MoneyStyle) -> Headline:
     name = report.id.rpartition(f".{report.horizon}.")[2]
     week = f" ({name})" if KINDS[report.horizon].key_tells_kind and "-W" in name else ""
     alarms = []
+    if report.silent_since is not None:
+        last = f"{moment(report.silent_since, report.time_zone)} {report.time_zone}"
+        alarms.append(
+            f"Silent since {last}: no event and no mark of its own. It is not reviewed again until it tells one."
+        )
     if report.effectiveness.alarm and report.effectiveness.alarm_text:
         alarms.append(f"Alarm: {report.effectiveness.alarm_text}.")
     if report.pnl.unbelieved_pnl:

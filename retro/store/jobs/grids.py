@@ -21,7 +21,16 @@ if TYPE_CHECKING:
 
     from retro.store.facts.agents import Grid
 
-__all__ = ["StoredGrid", "calendar_key", "mark_of", "period_key", "spans", "stored_grid", "supersede"]
+__all__ = [
+    "StoredGrid",
+    "calendar_key",
+    "mark_of",
+    "period_key",
+    "spans",
+    "starts",
+    "stored_grid",
+    "supersede",
+]
 
 
 class StoredGrid(NamedTuple):
@@ -61,6 +70,13 @@ def spans(conn: Connection, agent: str, marks: Mapping[str, str]) -> dict[str, t
         .group_by(reviews.c.kind)
     )
     return {kind: (count, first, last) for kind, count, first, last in conn.execute(query)}
+
+
+def starts(conn: Connection, agent: str, kind: str, mark: str) -> frozenset[int]:
+    """When the periods begin of which an agent has a review of a kind on a grid."""
+    columns = reviews.c
+    mine = and_(columns.agent == key_query(agent), columns.kind == kind, columns.subject == mark)
+    return frozenset(conn.execute(select(columns.period_start).where(mine)).scalars())
 
 
 def _on(marks: Mapping[str, str]) -> list[ColumnElement[bool]]:

@@ -28,6 +28,7 @@ __all__ = [
     "QUEUE",
     "Delivery",
     "Which",
+    "ask_again",
     "catching_up",
     "claim",
     "claim_digest_group",
@@ -247,6 +248,26 @@ def wake(
     if recipient is not None:
         waiting.append(outbox.c.recipient == recipient)
     conn.execute(update(outbox).where(_IS_OPEN, *waiting).values(not_before=now))
+
+
+def ask_again(conn: Connection, now: int, channel: str, recipient: str | None = None) -> None:
+    """One letter of those that wait for another try at a channel goes at once, unless a time was named: it asks for all."""
+    waiting = [
+        outbox.c.state == "pending",
+        outbox.c.not_before > now,
+        func.coalesce(outbox.c.asked_until, 0) <= now,
+        outbox.c.channel == channel,
+    ]
+    if recipient is not None:
+        waiting.append(outbox.c.recipient == recipient)
+    oldest = (
+        select(outbox.c.key).where(_IS_OPEN, *waiting).order_by(outbox.c.not_before, outbox.c.key).limit(1)
+    )
+    conn.execute(
+        update(outbox)
+        .where(outbox.c.key.in_(oldest.with_for_update(skip_locked=True)))
+        .values(not_before=now)
+    )
 
 
 def wake_all(conn: Connection, now: int) -> None:

@@ -24,13 +24,14 @@ from retro.store.jobs.tables import documents, reviews
 from retro.store.schema import agents, events, insert_into, name_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from sqlalchemy import Connection, Row
 
 __all__ = [
     "IS_LATE",
     "IS_OPEN",
+    "IS_PARKED",
     "NEVER",
     "NO_FACTS",
     "Obligation",
@@ -45,10 +46,12 @@ __all__ = [
     "insert",
     "lifespan",
     "listed",
+    "look_again",
     "mark_due",
     "mark_stale",
     "newer_than",
     "newest_done",
+    "parked",
     "reschedule",
     "review_of",
     "revision_of",
@@ -63,6 +66,7 @@ NO_FACTS: Final = hashlib.sha256().hexdigest()
 """`facts_digest` where there is none."""
 IS_OPEN: Final = text("reviews.state IN ('waiting', 'due', 'running')")
 IS_LATE: Final = text("reviews.late <> 0")
+IS_PARKED: Final = text("reviews.state = 'parked'")
 """As the partial indexes spell them, so that the database finds that they apply."""
 
 
@@ -298,6 +302,15 @@ def mark_stale(conn: Connection, agent: str | None, first: int, last: int, arriv
     )
 
 
+def look_again(conn: Connection, keys: Collection[int]) -> None:
+    """What these reviews say rests on facts outside their periods, and those have changed."""
+    if keys:
+        again = stale(reviews.c.late, Staleness(marks=True))
+        conn.execute(
+            update(reviews).where(reviews.c.key.in_(keys), reviews.c.state == "done").values(late=again)
+        )
+
+
 def facts_digest(conn: Connection, review: Review) -> str:
     """A digest of the facts inside a review's period (a position's: that name it), whatever order they came in."""
     own: ColumnElement[bool] = (
@@ -366,9 +379,17 @@ def count_due(conn: Connection, now: int) -> int:
 
 def count_parked(conn: Connection) -> int:
     """How many reviews need a person."""
-    return conn.execute(
-        select(func.count()).select_from(reviews).where(reviews.c.state == "parked")
-    ).scalar_one()
+    total: int = conn.execute(select(func.count()).select_from(reviews).where(IS_PARKED)).scalar_one()
+    return total
+
+
+def parked(conn: Connection, limit: int) -> tuple[list[str], int]:
+    """The ids of reviews that need a person, oldest first up to `limit`, and how many there are."""
+    total = count_parked(conn)
+    if not total:
+        return [], 0
+    query = select(reviews.c.id).where(IS_PARKED).order_by(reviews.c.period_end, reviews.c.key).limit(limit)
+    return list(conn.execute(query).scalars()), total
 
 
 def newest_done(conn: Connection) -> int | None:

@@ -37,6 +37,7 @@ def test_12_a_clock_set_both_ways_under_a_running_service_is_told_and_healed(tmp
     world.tell([line("equity", "e", world.clock() - 8 * DAY, value=100)])
     (tmp_path / "config.toml").write_text(
         '[store]\nurl = "retro.db"\n[service]\nknock_seconds = 0.2\n'
+        "dormant_weeks = 0\n"
         "[retrospective]\ndaily_review_enabled = false\nweekly_review_enabled = false\n"
     )
     log = tmp_path / "log"

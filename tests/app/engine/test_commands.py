@@ -112,6 +112,12 @@ def test_run_once_exits_1_while_a_review_is_parked(call: Retro, parked: str) -> 
     assert call("-q", "run", "--once").code == 0
 
 
+def test_the_last_line_of_run_once_names_what_is_parked(call: Retro, parked: str) -> None:
+    event = json.loads(call("run", "--once").err.splitlines()[-1])
+    said = f"1 review waits for a person: {parked}; `retro reviews --state parked` says why"
+    assert (event["event"], event["attention"]) == ("run_once", said)
+
+
 def test_run_once_exits_1_when_a_source_cannot_be_read(call: Retro, tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text('[[source]]\nkind = "journal"\npath = "gone.jsonl"\n')
     for _ in range(2):

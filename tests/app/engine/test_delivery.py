@@ -9,9 +9,13 @@ from typing import Any
 import pytest
 
 from retro.app.engine.delivery import channels_of
+from retro.app.engine.worker import run_once
 from retro.config import Config
+from retro.deliver.briefing import briefing_of
 from retro.deliver.channel import Message, Outcome, Rejected, Retry, Sent
 from retro.deliver.file import Files, file_channel, reviews_directory, safe_name
+from retro.deliver.mail.body import parts_of
+from retro.deliver.notify import summary
 from retro.errors import LostClaimError
 from retro.periods import DAY, HOUR, SECOND
 from retro.report.document import read
@@ -78,6 +82,51 @@ def test_15_what_cannot_be_sent_now_is_tried_again_and_disturbs_nobody(world: Wo
     world.clock.advance(30)
     assert world.knock().sent == 1
     assert [message.recipient for message in got] == [BOB]
+
+
+def test_15_a_run_by_hand_asks_a_mended_server_at_once_and_with_one_letter(world: World) -> None:
+    """Down for hours, mended, and `run --once` a second later: the first letter opens the door to the others."""
+    got = answering(world, ada=Retry("421 away"), bob=Retry("421 away"), eve=Retry("421 away"))
+    for _ in range(5):
+        run_once(world.bench(), lambda _: None)
+        world.clock.advance(1800)
+    run_once(world.bench(), lambda _: None)
+    count = len(got)
+    run_once(world.bench(), lambda _: None)
+    run_once(world.bench(), lambda _: None)
+    assert len(got) == count + 2, "a server that is down is asked with one letter, not with all"
+    answering(world)
+    assert run_once(world.bench(), lambda _: None).sent == 3
+    assert set(states(world).values()) == {"sent"}
+
+
+def test_15_a_time_that_a_server_named_is_kept_by_a_run_by_hand(world: World) -> None:
+    answering(world, bob=Retry("421 try in ten minutes", 600.0))
+    run_once(world.bench(), lambda _: None)
+    answering(world)
+    assert run_once(world.bench(), lambda _: None).sent == 0
+    world.clock.advance(601)
+    assert run_once(world.bench(), lambda _: None).sent == 1
+
+
+def test_what_is_parked_stands_in_the_next_mail_and_notification(world: World) -> None:
+    got = answering(world)
+    world.owe()
+    with world.store.write() as conn:
+        conn.exec_driver_sql(
+            "UPDATE reviews SET state = 'parked', reason = 'no luck' WHERE id = 'bot.daily.2026-03-02'"
+        )
+    world.clock.advance(86_400)
+    world.knock()
+    said = "1 review waits for a person: bot.daily.2026-03-02; `retro reviews --state parked` says why"
+    assert got
+    for message in got:
+        assert message.notices == (said,)
+        assert "1 review waits for a person: bot.daily.2026-03-02" in summary(message)[1]
+        page = briefing_of(message)
+        parts = parts_of(page, "a subject", "Ada", (), lambda name: name)
+        assert "! 1 review waits for a person: bot.daily.2026-03-02" in parts.text
+        assert "1 review waits for a person: bot.daily.2026-03-02" in parts.html
 
 
 def test_15_a_server_that_names_a_time_is_believed(world: World) -> None:

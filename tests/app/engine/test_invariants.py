@@ -9,7 +9,8 @@ import pytest
 from sqlalchemy import update
 
 from retro.app.context import policy_of
-from retro.app.engine.obligations import enqueue_due, tiling
+from retro.app.engine.calendar import tiling
+from retro.app.engine.obligations import enqueue_due
 from retro.app.engine.worker import run_pass
 from retro.deliver.channel import Message, Outcome, Sent
 from retro.errors import InvariantError

@@ -196,7 +196,7 @@ def test_a_stale_worker_that_wakes_up_finds_its_fence_shut(postgres_url: str, tm
 
 def command(database: Path, *arguments: str) -> list[str]:
     settings = database.with_name("config.toml")
-    settings.write_text("[retrospective]\ndaily_review_enabled = false\n")
+    settings.write_text("[retrospective]\ndaily_review_enabled = false\n[service]\ndormant_weeks = 0\n")
     return [sys.executable, "-m", "retro", "--config", str(settings), "--db", str(database), *arguments]
 
 

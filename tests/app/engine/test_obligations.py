@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retro.app.context import policy_of
-from retro.app.engine.obligations import Lifespan, next_end, owed_periods
+from retro.app.engine.calendar import Lifespan, next_end, owed_periods
 from retro.config import Config
 from retro.periods import DAY, HOUR, SECOND, midnight, parse_instant
 from retro.store.database import Store, open_store

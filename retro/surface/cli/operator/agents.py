@@ -103,7 +103,7 @@ def regrid(agent: Annotated[str, typer.Argument(metavar="NAME")]) -> None:
 def _list_agents() -> None:
     from retro.app.questions import agents as subject
 
-    rows = subject.agents(call.store, call.settings)
+    rows = subject.agents(call.store, call.settings, call.config, time.time_ns() // 1000)
     if call.json:
         call.out_json([row.document() for row in rows])
     elif not rows:
@@ -117,6 +117,7 @@ def _print_agents(rows: Sequence[AgentOverview]) -> None:
     from retro.periods import format_instant
     from retro.present.page.blocks import Cell, Column
 
+    is_any_silent = any(row.silent_since is not None for row in rows)
     columns = [
         Column("Agent", right=False, cut=64),
         Column("First event", right=False, spare=3),
@@ -125,6 +126,7 @@ def _print_agents(rows: Sequence[AgentOverview]) -> None:
         Column("Positions"),
         Column("Open"),
         Column("Currency", right=False, spare=1),
+        *([Column("Silent since", right=False)] if is_any_silent else []),
     ]
     cells = [
         [
@@ -135,6 +137,11 @@ def _print_agents(rows: Sequence[AgentOverview]) -> None:
             ),
             *(Cell(f"{number:,}") for number in (row.events, row.positions, row.open)),
             Cell(row.base_currency),
+            *(
+                [Cell("" if row.silent_since is None else day_text(format_instant(row.silent_since)), "warn")]
+                if is_any_silent
+                else []
+            ),
         ]
         for row in rows
     ]

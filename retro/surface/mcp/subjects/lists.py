@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from typing import Annotated, Final
 
 from pydantic import Field
 
-from retro.app.questions import positions, reviews
+from retro.app.questions import agents, positions, reviews
 from retro.app.questions.bounds import ListBounds
 from retro.app.questions.experience import facts_and_settings
 from retro.surface.mcp.items import position_item, review_item
@@ -62,7 +63,14 @@ class ListTools(Desk):
         question = reviews.ReviewsQuestion(name, state, bounds)
         rows = reviews.every_review(self.experience.store, question)
         documents = [reviews.review_document(review) for review in rows]
+        silent = {} if name is None else self._silence(name)
         if detail:
-            return {"reviews": documents}
+            return {"reviews": documents, **silent}
         total = reviews.count_reviews(self.experience.store, question)
-        return page("reviews", documents, cursor, {"total": total}, review_item)
+        return page("reviews", documents, cursor, {"total": total, **silent}, review_item)
+
+    def _silence(self, agent: str) -> dict[str, str]:
+        """Since when an agent is silent that gets no reviews any more; nothing of one that is awake."""
+        known = self.experience
+        since = agents.silent_since_of(known.store, known.config, agent, time.time_ns() // 1000)
+        return {} if since is None else {"silent_since": since}
