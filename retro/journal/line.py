@@ -17,7 +17,7 @@ from retro.journal.values import CONTROL, Number, quote, show, why_no_instant, w
 from retro.model import EventRow, decode
 from retro.periods import DAY, format_instant, parse_instant
 
-__all__ = ["Event", "RejectedError", "check", "instant"]
+__all__ = ["Event", "EventLine", "RejectedError", "check", "instant", "parse"]
 
 _DEEPEST: Final = 100
 
@@ -33,8 +33,28 @@ class Event(NamedTuple):
     unknown: tuple[str, ...]
 
 
+class EventLine(NamedTuple):
+    """A line that is an event, read as JSON: its type, its fields with numbers as written, its instant."""
+
+    kind: str
+    fields: dict[str, Any]
+    at: int
+
+
 def check(text: str, now: int) -> Event:
     """The event a line tells, whole; `RejectedError` where it tells none. `now`: the ingest clock, microseconds."""
+    kind, fields, at = parse(text, now)
+    try:
+        decode(text, at)
+    except (msgspec.MsgspecError, ArithmeticError, ValueError, RecursionError) as error:
+        raise RejectedError(f"{kind}: cannot be read back ({quote(str(error))}); write it simpler") from None
+    position = fields.get("position") if "position" in FIELDS[kind] else None
+    row = EventRow(fields["agent"], kind, fields["id"], at, position, text)
+    return Event(row, tuple(name for name in fields if name not in FIELDS[kind]))
+
+
+def parse(text: str, now: int) -> EventLine:
+    """The same by the standard library alone, for the writer; what it lets through reads back."""
     fields = _structure(text)
     kind = _kind(fields)
     field_rules = FIELDS[kind]
@@ -50,13 +70,7 @@ def check(text: str, now: int) -> Event:
     ):
         raise RejectedError(wrong)
     at = instant(int(fields["at"]) if isinstance(fields["at"], Number) else fields["at"], now)
-    try:
-        decode(text, at)
-    except (msgspec.MsgspecError, ArithmeticError, ValueError, RecursionError) as error:
-        raise RejectedError(f"{kind}: cannot be read back ({quote(str(error))}); write it simpler") from None
-    position = fields.get("position") if "position" in field_rules else None
-    row = EventRow(fields["agent"], kind, fields["id"], at, position, text)
-    return Event(row, tuple(name for name in fields if name not in field_rules))
+    return EventLine(kind, fields, at)
 
 
 def instant(value: str | int, now: int) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
+from msgspec import UNSET
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +18,7 @@ __all__ = ["RULES"]
 
 
 def _absent(*values: Any) -> bool:
-    return all(value is None or value is msgspec.UNSET for value in values)
+    return all(value is None or value is UNSET for value in values)
 
 
 def _position_rule(event: Any) -> str | None:

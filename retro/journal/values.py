@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, Final
 
 from retro.periods import parse_instant
@@ -68,7 +69,7 @@ def show(value: Any) -> str:
         return value[:40]
     if isinstance(value, str):
         return quote(value)
-    if isinstance(value, dict | list):
+    if isinstance(value, (dict, list)):
         return "an object" if isinstance(value, dict) else "a list"
     return json.dumps(value)
 
@@ -124,7 +125,13 @@ def _not_a_number(value: Any) -> str | None:
     size = abs(float(value))
     if math.isinf(size):
         return f"{value[:40]} is not finite as float64; correct it"
-    return f"{value[:40]} is beyond {LARGEST:g}; correct it" if size > LARGEST else None
+    if size > LARGEST:
+        return f"{value[:40]} is beyond {LARGEST:g}; correct it"
+    try:
+        Decimal(value)
+    except InvalidOperation:
+        return f"{value[:40]} has an exponent beyond measure; write digits"
+    return None
 
 
 def _ranged(holds: Callable[[float], bool], must: str) -> Callable[[Any], str | None]:

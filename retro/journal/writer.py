@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from retro.errors import RetroError
-from retro.journal.line import RejectedError, check
+from retro.journal.line import RejectedError, parse
 from retro.journal.values import LONGEST_LINE, quote, wrong_with
 from retro.periods import format_instant
 
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Unpack
 
+    Quantity = Decimal | int | float | str
+    """A number, or its decimal string; a Decimal is written as a string, digit for digit."""
+
+    Instant = datetime | str | int
+    """An aware datetime, an RFC 3339 string with offset, or Unix milliseconds."""
+
 __all__ = ["Common", "Journal", "JournalError"]
-
-Quantity = Decimal | int | float | str
-"""A number, or its decimal string; a Decimal is written as a string, digit for digit."""
-
-Instant = datetime | str | int
-"""An aware datetime, an RFC 3339 string with offset, or Unix milliseconds."""
 
 
 class JournalError(RetroError):
@@ -84,7 +84,7 @@ class Journal:
         try:
             text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"), default=_spelled)
             line = text.encode() + b"\n"
-            check(text, now)
+            parse(text, now)
         except UnicodeEncodeError:
             raise JournalError("line: a text holds half a character (a lone surrogate); correct it") from None
         except RejectedError as error:

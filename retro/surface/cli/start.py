@@ -1,4 +1,4 @@
-"""`retro init` and `retro schema`: what to start from."""
+"""`retro init`, `schema` and `journal-writer`: what to start from."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ def add_to(parent: typer.Typer) -> None:
     """Hang the commands into the tree."""
     parent.command("init")(init)
     parent.command("schema")(schema)
+    parent.command("journal-writer")(journal_writer)
 
 
 def init(
@@ -83,3 +84,19 @@ def _schema(document: str) -> dict[str, Any]:
         raise UsageError("retro schema takes report, position, journal or config")
     dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
     return dialect | documents[document].model_json_schema(mode="serialization")
+
+
+def journal_writer() -> None:
+    """Print the writer of journals as one file for an agent to carry: the standard library alone, Python 3.9 or later.
+
+    Example: retro journal-writer > journal.py
+    """
+    from retro.journal.standalone import OLDEST, standalone
+    from retro.version import __version__
+
+    text = standalone()
+    if call.json:
+        oldest = ".".join(map(str, OLDEST))
+        call.out_json({"file": "journal.py", "version": __version__, "python": oldest, "text": text})
+    else:
+        call.out(text)
