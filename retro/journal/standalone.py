@@ -188,9 +188,9 @@ def _text(lines: list[str], first: ast.stmt, last: ast.stmt) -> str:
 def _import_lines(brought: list[_Import], *, typing_only: bool) -> list[str]:
     """Import statements, one a module, in order."""
     names: dict[str, list[str]] = {}
-    for one in brought:
-        if one.typing_only == typing_only:
-            names.setdefault(one.module, []).append(one.name)
+    for item in brought:
+        if item.typing_only == typing_only:
+            names.setdefault(item.module, []).append(item.name)
     modules = sorted(module for module, inside in names.items() if "" in inside)
     inside_of = {
         module: sorted({name for name in inside if name}) for module, inside in sorted(names.items())

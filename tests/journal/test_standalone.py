@@ -70,12 +70,12 @@ assert "retro" not in sys.modules
 
 
 def interpreter(version: tuple[int, int]) -> str | None:
-    """A Python of that version on this machine, wherever such are kept; None where there is none."""
+    """A Python of that version on this machine, wherever such are versions; None where there is none."""
     name = ".".join(map(str, version))
     if sys.version_info[:2] == version:
         return sys.executable
-    kept = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    candidates = [*sorted(kept.glob(f"{name}.*/bin/python{name}")), shutil.which(f"python{name}")]
+    versions = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    candidates = [*sorted(versions.glob(f"{name}.*/bin/python{name}")), shutil.which(f"python{name}")]
     for candidate in filter(None, candidates):
         check = [str(candidate), "-c", "import sys; print(sys.version_info[:2])"]
         done = subprocess.run(check, capture_output=True, text=True, check=False)
@@ -133,16 +133,9 @@ def test_it_is_text_of_the_oldest_python_and_names_the_standard_library_alone() 
 
 def test_every_name_it_uses_is_there_and_nothing_is_there_for_nothing() -> None:
     """No undefined name, no unused import, nothing defined twice, no syntax that the oldest Python has not."""
-    command = [
-        Path(sys.executable).with_name("ruff"),
-        "check",
-        "--isolated",
-        "--no-cache",
-        "--select",
-        "F,E9",
-    ]
+    ruff = str(Path(sys.executable).with_name("ruff"))
     done = subprocess.run(
-        [*command, "--target-version", "py39", "--stdin-filename", "journal.py", "-"],
+        [ruff, "check", "--isolated", "--no-cache", "--select", "F,E9", "--target-version", "py39", "-"],
         input=TEXT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
@@ -164,9 +157,9 @@ def test_it_runs_alone_and_what_it_writes_is_taken_in_without_a_fault(
     assert [json.loads(line)["type"] for line in path.read_text(encoding="utf-8").splitlines()] == [
         "position", *FIELDS,
     ]  # fmt: skip
-    taken = retro("--db", tmp_path / "r.db", "ingest", "journal", path, "--json")
-    assert taken.code == 0
-    assert (taken.data["events"], taken.data["stored"], taken.data["faults"]) == (14, 14, [])
+    ingested = retro("--db", tmp_path / "r.db", "ingest", "journal", path, "--json")
+    assert ingested.code == 0
+    assert (ingested.data["events"], ingested.data["stored"], ingested.data["faults"]) == (14, 14, [])
 
 
 def test_a_writer_that_is_killed_costs_at_most_the_line_it_was_writing(folder: Path, tmp_path: Path) -> None:

@@ -28,19 +28,19 @@ def tokens(house: Installation) -> Iterator[Check]:
     if not names:
         return
     try:
-        found = find_tokens(names, house.env)
+        given = find_tokens(names, house.env)
     except ConfigError as error:
         for fault in error.faults:
             yield broken("mcp", f"[mcp.tokens] {fault}")
         return
-    yield ok("mcp", f"{count(len(found), 'agent')} with a token")
-    for agent, secret in found.items():
+    yield ok("mcp", f"{count(len(given), 'agent')} with a token")
+    for agent, secret in given.items():
         if len(secret.reveal()) < _SHORTEST:
             yield note("mcp", f"the token of {agent} is short; `openssl rand -hex 32` makes one")
     if house.store is not None:
         with house.store.read() as conn:
-            known = {agent.name for agent in agents.agents(conn)}
-        for agent in sorted(set(names) - known):
+            agents_there = {agent.name for agent in agents.agents(conn)}
+        for agent in sorted(set(names) - agents_there):
             yield note("mcp", f"[mcp.tokens] {agent}: nobody has told of an agent of that name yet")
 
 

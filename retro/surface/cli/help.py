@@ -20,7 +20,7 @@ _SECTIONS = {
         *("remember", "recall", "state", "habits", "beliefs", "markers", "plans", "kelly", "validate"),
         *("experiments", "hypotheses", "mcp"),
     ),
-    "The house": ("doctor", "metrics", "schema"),
+    "The house": ("doctor", "metrics", "schema", "journal-writer"),
 }
 
 

@@ -87,7 +87,9 @@ def _schema(document: str) -> dict[str, Any]:
 
 
 def journal_writer() -> None:
-    """Print the writer of journals as one file for an agent to carry: the standard library alone, Python 3.9 or later.
+    """Print the journal's writer as one file to carry.
+
+    It needs the standard library of Python 3.9 or later, and nothing else.
 
     Example: retro journal-writer > journal.py
     """

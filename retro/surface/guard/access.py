@@ -58,11 +58,11 @@ class Keyring:
     def caller(self, authorization: str) -> Caller | None:
         """Whose key a header `Authorization: Bearer KEY` carries; every key is compared, in constant time."""
         scheme, _, token = authorization.partition(" ")
-        given, found = _digest(token.strip()), None
+        given, caller = _digest(token.strip()), None
         for digest, agent in self._owners:
             if hmac.compare_digest(given, digest):
-                found = Caller("the owner" if agent is None else f"agent {agent}", agent)
-        return found if scheme.lower() == "bearer" else None
+                caller = Caller("the owner" if agent is None else f"agent {agent}", agent)
+        return caller if scheme.lower() == "bearer" else None
 
 
 def _digest(key: str) -> bytes:

@@ -96,8 +96,8 @@ class Guard:
             return Refusal(414)
         if sum(len(name) + len(value) for name, value in scope["headers"]) > self._limits.headers:
             return Refusal(431)
-        told = [value for name, value in scope["headers"] if name.lower() == b"content-length"]
-        if any(not value.isdigit() or int(value[:19]) > self._limits.body for value in told):
+        lengths = [value for name, value in scope["headers"] if name.lower() == b"content-length"]
+        if any(not value.isdigit() or int(value[:19]) > self._limits.body for value in lengths):
             return Refusal(413)
         later = ((b"retry-after", b"1"),)
         if self._at_hand[caller.name] >= self._limits.of_one:
@@ -150,8 +150,8 @@ def _with_headers(send: Send) -> Send:
     async def answer(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = list(message.get("headers", ()))
-            there = {name.lower() for name, _ in headers}
-            message = {**message, "headers": [*headers, *(pair for pair in _ALWAYS if pair[0] not in there)]}
+            own = {name.lower() for name, _ in headers}
+            message = {**message, "headers": [*headers, *(pair for pair in _ALWAYS if pair[0] not in own)]}
         await send(message)
 
     return answer

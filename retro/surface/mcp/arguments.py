@@ -56,13 +56,13 @@ class ToolServer(MCPServer[Any]):
         tool = next((tool for tool in await self.list_tools() if tool.name == name), None)
         if tool is None:
             return await super().call_tool(name, arguments, context)
-        known: JsonSchema = tool.input_schema["properties"]
-        unknown = [_unknown(given, known) for given in arguments if given not in known]
+        schemas: JsonSchema = tool.input_schema["properties"]
+        unknown = [_unknown(given, schemas) for given in arguments if given not in schemas]
         if unknown:
             raise ToolError(f"{name}: {'; '.join(unknown)}")
         agent = self._bound_to(context)
         if agent is not None:
-            arguments = _own(name, arguments, known, agent)
+            arguments = _own(name, arguments, schemas, agent)
         bound = ONLY.set(agent)
         try:
             return await super().call_tool(name, arguments, context)
@@ -70,7 +70,7 @@ class ToolServer(MCPServer[Any]):
             if not isinstance(error.__cause__, ValidationError):
                 raise
             wrong = dict.fromkeys(str(fault["loc"][0]) for fault in error.__cause__.errors() if fault["loc"])
-            sentences = [_refused(argument, arguments, known) for argument in wrong]
+            sentences = [_refused(argument, arguments, schemas) for argument in wrong]
             raise ToolError(f"{name}: {'; '.join(sentences)}") from None
         finally:
             ONLY.reset(bound)
@@ -84,26 +84,26 @@ class ToolServer(MCPServer[Any]):
         return self._agent or agent
 
 
-def _own(name: str, arguments: dict[str, Any], known: Mapping[str, Any], agent: str) -> dict[str, Any]:
+def _own(name: str, arguments: dict[str, Any], schemas: Mapping[str, Any], agent: str) -> dict[str, Any]:
     """The arguments with the agent that the session is bound to; `ToolError` where they name another.
 
     A tool that cannot be asked about one agent alone is not for such a session.
     """
-    if "agent" not in known:
+    if "agent" not in schemas:
         raise ToolError(f"{name}: this session is {agent}'s, and the tool tells of everybody")
     if arguments.get("agent") not in (None, agent):
         raise ToolError(f"{name}: this session is {agent}'s: it neither reads nor writes another's")
     return {**arguments, "agent": agent}
 
 
-def _unknown(given: str, known: Mapping[str, Any]) -> str:
-    near = difflib.get_close_matches(given, known, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"it takes {', '.join(known) or 'none'}"
+def _unknown(given: str, schemas: Mapping[str, Any]) -> str:
+    near = difflib.get_close_matches(given, schemas, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"it takes {', '.join(schemas) or 'none'}"
     return f"there is no argument {_shown(given)}; {hint}"
 
 
-def _refused(argument: str, arguments: Mapping[str, Any], known: Mapping[str, JsonSchema]) -> str:
-    schema = known.get(argument, {})
+def _refused(argument: str, arguments: Mapping[str, Any], schemas: Mapping[str, JsonSchema]) -> str:
+    schema = schemas.get(argument, {})
     words = " or ".join(dict.fromkeys(_allowed(schema)))
     described = f" ({schema['description']})" if "description" in schema else ""
     if argument not in arguments:

@@ -36,8 +36,10 @@ _UNTOLD: Final = ("agent", "heuristic", "rationale", "created", "tested_by")
 def memory_item(hit: Document) -> Document:
     """A recalled memory without the components of its score."""
     memory = hit["memory"]
-    told = {name: memory[name] for name in _MEMORY if name in memory} if hit["type"] == "episode" else memory
-    return {name: hit[name] for name in ("id", "type", "score", "reason")} | {"memory": brief(told, 5, 160)}
+    fields = (
+        {name: memory[name] for name in _MEMORY if name in memory} if hit["type"] == "episode" else memory
+    )
+    return {name: hit[name] for name in ("id", "type", "score", "reason")} | {"memory": brief(fields, 5, 160)}
 
 
 def position_item(position: Document) -> Document:
@@ -53,22 +55,22 @@ def review_item(review: Document) -> Document:
 def hypothesis_item(entry: Document) -> Document:
     """A hypothesis with the number of its tests instead of their names."""
     tests = entry.get("tested_by")
-    told: Document = brief({name: value for name, value in entry.items() if name not in _UNTOLD}, 5, 160)
-    return told | {"tests": len(tests) if isinstance(tests, list) else 0}
+    fields: Document = brief({name: value for name, value in entry.items() if name not in _UNTOLD}, 5, 160)
+    return fields | {"tests": len(tests) if isinstance(tests, list) else 0}
 
 
 def experiment_item(record: Document) -> Document:
     """An experiment as far as it fits among others."""
-    told: Document = brief(
+    fields: Document = brief(
         {name: value for name, value in record.items() if name not in ("agent", "source")}, 3, 160
     )
-    return {"id": record["id"]} | told
+    return {"id": record["id"]} | fields
 
 
 def rule_item(row: Document) -> Document:
     """A row of the audit: the verdict, how sure it is at every look, and the newest of its weeks."""
-    told: Document = brief({name: row.get(name) for name in _RULE}, 8, 160)
-    return {"heuristic_id": row["heuristic_id"], "role": row["role"]} | told | _weeks(row)
+    fields: Document = brief({name: row.get(name) for name in _RULE}, 8, 160)
+    return {"heuristic_id": row["heuristic_id"], "role": row["role"]} | fields | _weeks(row)
 
 
 def _weeks(row: Document) -> Document:
@@ -77,5 +79,5 @@ def _weeks(row: Document) -> Document:
 
 def episode_in_brief(document: Document, items: int, characters: int) -> Document:
     """An episode in brief; its list of amendments stands there even when it is empty."""
-    told: Document = brief(document, items, characters)
-    return {"amendments": []} | told
+    fields: Document = brief(document, items, characters)
+    return {"amendments": []} | fields

@@ -295,15 +295,15 @@ def test_what_one_caller_holds_is_bounded_and_leaves_room_for_the_others() -> No
             return (await asked(b"x", headers=scope_of(authorization=f"Bearer {key}")["headers"]))[0]
 
         asked.gate.clear()
-        held = [asyncio.create_task(by("ada-token")) for _ in range(3)]
+        waiting = [asyncio.create_task(by("ada-token")) for _ in range(3)]
         await asyncio.sleep(0)
         assert await by("ada-token") == 429
-        held += [asyncio.create_task(by("zoe-token")) for _ in range(2)]
+        waiting += [asyncio.create_task(by("zoe-token")) for _ in range(2)]
         await asyncio.sleep(0)
         assert await by("zoe-token") == 503
         assert await by("nobody") == 401
         asked.gate.set()
-        assert await asyncio.gather(*held) == [200] * 5
+        assert await asyncio.gather(*waiting) == [200] * 5
         assert await by("ada-token") == 200
 
     asyncio.run(script())

@@ -152,12 +152,12 @@ def test_connections_that_are_opened_and_left_give_way_to_a_newcomer(
     monkeypatch: pytest.MonkeyPatch, bounds: ConnectionLimits
 ) -> None:
     """The oldest goes first; what is being answered stays."""
-    with running(bounds, monkeypatch) as state, ExitStack() as held:
+    with running(bounds, monkeypatch) as state, ExitStack() as clients:
         state.gate.clear()
-        busy = held.enter_context(state.connect())
+        busy = clients.enter_context(state.connect())
         busy.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
         time.sleep(0.2)
-        idle = [held.enter_context(state.connect()) for _ in range(40)]
+        idle = [clients.enter_context(state.connect()) for _ in range(40)]
         assert all(is_dropped(client) for client in idle[:30])
         state.gate.set()
         assert b"200 OK" in state.asked()
@@ -166,13 +166,13 @@ def test_connections_that_are_opened_and_left_give_way_to_a_newcomer(
 
 
 def test_where_everything_is_busy_the_newcomer_is_turned_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    with running(ConnectionLimits(of_one=3), monkeypatch) as state, ExitStack() as held:
+    with running(ConnectionLimits(of_one=3), monkeypatch) as state, ExitStack() as clients:
         state.gate.clear()
-        busy = [held.enter_context(state.connect()) for _ in range(3)]
+        busy = [clients.enter_context(state.connect()) for _ in range(3)]
         for client in busy:
             client.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
         time.sleep(0.3)
-        assert is_dropped(held.enter_context(state.connect()))
+        assert is_dropped(clients.enter_context(state.connect()))
         state.gate.set()
         for client in busy:
             client.settimeout(10)

@@ -270,7 +270,7 @@ def test_requests_that_are_opened_and_left_leave_nothing_behind(home: Path) -> N
                 await asyncio.sleep(0.05)
                 gc.collect()
                 sizes.append(len(asyncio.all_tasks()))
-                sizes.append(sum("mcp.server" in str(type(one).__module__) for one in gc.get_objects()))
+                sizes.append(sum("mcp.server" in str(type(item).__module__) for item in gc.get_objects()))
         return sizes
 
     tasks_before, before, *after = asyncio.run(script())

@@ -77,8 +77,8 @@ class RecordTools(Desk):
     ) -> records.RecordsQuestion:
         mine = self.experience.only
         everybody = self._experience.agents()
-        known = everybody if mine is None else [*everybody, mine]
-        return records.RecordsQuestion(agent=agent or mine, known=known, n=n, as_of=as_of)
+        names = everybody if mine is None else [*everybody, mine]
+        return records.RecordsQuestion(agent=agent or mine, known=names, n=n, as_of=as_of)
 
 
 def _damaged(troubles: tuple[Trouble, ...]) -> list[Document]:
