@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -15,7 +14,7 @@ from retro.deliver.channel import Sent
 from retro.kinds import KINDS
 from retro.periods import SECOND, period_at, zone
 from retro.store.facts import agents
-from retro.store.jobs import claims, outbox, reviews
+from retro.store.jobs import claims, outbox, pages, reviews
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -148,20 +147,21 @@ def owed(house: Installation) -> Iterator[Check]:
     if house.store is None:
         return
     with house.store.read() as conn:
-        ledger = reviews.listed(conn)
+        counts = pages.counts_by_state(conn)
+        parked = pages.reviews_after(conn, None, _SHOWN, state="parked")
         known_agents = agents.agents(conn)
-    counts = Counter(review.state for review in ledger)
-    parked = [review.id for review in ledger if review.state == "parked"]
     if parked:
-        named = ", ".join(parked[:_SHOWN]) + (", ..." if len(parked) > _SHOWN else "")
-        yield broken("reviews", f"{len(parked)} parked: {named}; `retro reviews --state parked` says why")
+        named = ", ".join(review.id for review in parked) + (", ..." if counts["parked"] > _SHOWN else "")
+        yield broken(
+            "reviews", f"{counts['parked']} parked: {named}; `retro reviews --state parked` says why"
+        )
     if counts["due"]:
         yield note(
             "reviews", f"{counts['due']:,} due; `retro run`, or `retro run --once` from cron, makes them"
         )
-    elif not ledger and known_agents:
+    elif not counts and known_agents:
         yield note("reviews", "none is stored yet; `retro run`, or `retro run --once` from cron, makes them")
-    elif ledger and not parked:
+    elif counts and not parked:
         yield ok("reviews", f"{counts['done']:,} done, {counts['waiting']:,} waiting for their data")
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from retro.app.settlement.settle import settled_book
 from retro.app.settlement.silence import silent_since
 from retro.periods import format_instant
+from retro.store.books import pages
 from retro.store.facts import agents as agent_store
 
 if TYPE_CHECKING:
@@ -71,16 +72,16 @@ def silent_since_of(store: Store, config: Config, agent: str, now: int) -> str |
 
 
 def _overview(store: Store, agent: Agent, settings: AgentSettings, config: Config, now: int) -> AgentOverview:
-    with settled_book(store, agent.name, settings) as book:
-        positions = book.positions()
+    with settled_book(store, agent.name, settings, measured=False) as book:
+        number, still_open = pages.count_lives(book.conn, agent.name)
         since = silent_since(book.conn, config, agent, now)
     return AgentOverview(
         name=agent.name,
         first_at=agent.first_at,
         last_at=agent.last_at,
         events=agent.events,
-        positions=len(positions),
-        open=sum(row.closed_at is None for row in positions),
+        positions=number,
+        open=still_open,
         base_currency=settings.base_currency,
         capital=None if settings.capital is None else float(settings.capital),
         silent_since=since,

@@ -67,7 +67,7 @@ def message(
         channel=channel,
         recipient=recipient,
         state="pending",
-        digest=False,
+        digest=outbox.ALONE,
         attempts=0,
         not_before=0,
         owner=None,

@@ -101,8 +101,8 @@ def _result(currencies: Sequence[FleetCurrency], money: dict[str, MoneyStyle]) -
     if len(currencies) == 1:
         return result_text(currencies[0].pnl, money[currencies[0].currency])
     parts = [money[entry.currency].change(entry.pnl) for entry in currencies[:_NAMED]]
-    more = len(currencies) - len(parts)
-    return ", ".join(parts) + (f" and {more} more currencies" if more else "") or "No result yet"
+    remainder = len(currencies) - len(parts)
+    return ", ".join(parts) + (f" and {remainder} more currencies" if remainder else "") or "No result yet"
 
 
 def _why(report: FleetReport) -> str:

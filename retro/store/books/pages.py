@@ -17,7 +17,7 @@ from retro.store.schema import name_of
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-__all__ = ["Place", "count_positions", "place_of", "positions_after"]
+__all__ = ["Place", "count_lives", "count_positions", "place_of", "positions_after"]
 
 
 class Place(NamedTuple):
@@ -57,3 +57,11 @@ def count_positions(conn: Connection, agent: str) -> int:
     """How many positions the agent's book holds."""
     query = select(func.count()).select_from(book_positions).where(book_positions.c.agent == key_query(agent))
     return conn.execute(query).scalar_one()
+
+
+def count_lives(conn: Connection, agent: str) -> tuple[int, int]:
+    """How many positions the agent's book holds, and how many of them are open."""
+    c = book_positions.c
+    query = select(func.count(), func.count() - func.count(c.closed_at)).where(c.agent == key_query(agent))
+    every, still_open = conn.execute(query).one()
+    return int(every), int(still_open)

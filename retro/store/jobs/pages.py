@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from sqlalchemy import ColumnElement, func, literal, select, tuple_
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from retro.store.jobs.reviews import Review
 
-__all__ = ["count_reviews", "reviews_after"]
+__all__ = ["count_reviews", "counts_by_state", "reviews_after"]
 
 
 def reviews_after(
@@ -60,3 +61,9 @@ def _chosen(agent: str | None, state: str | None) -> list[ColumnElement[bool]]:
         *([agents.c.name == name_of(agent)] if agent is not None else []),
         *([reviews.c.state == state] if state is not None else []),
     ]
+
+
+def counts_by_state(conn: Connection) -> Counter[str]:
+    """How many reviews are in each state."""
+    query = select(reviews.c.state, func.count()).group_by(reviews.c.state)
+    return Counter(dict(map(tuple, conn.execute(query))))

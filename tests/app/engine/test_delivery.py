@@ -183,11 +183,11 @@ def test_whoever_lost_a_letter_does_not_record_it(world: World) -> None:
     world.knock(channels={"mail": Recorder(to=())})
     with world.store.write() as conn:
         outbox.write(conn, world.reviews()[0].key, 1, [("mail", ADA)], world.clock())
-        (mine,) = outbox.claim(conn, "me", world.clock(), SECOND, "mail", digest=False)
+        (mine,) = outbox.claim(conn, "me", world.clock(), SECOND, "mail", digest=outbox.ALONE)
     world.clock.advance(2)
     with world.store.write() as conn:
         assert outbox.rescue(conn, world.clock(), alone=False) == 1
-        assert len(outbox.claim(conn, "you", world.clock(), SECOND, "mail", digest=False)) == 1
+        assert len(outbox.claim(conn, "you", world.clock(), SECOND, "mail", digest=outbox.ALONE)) == 1
     with pytest.raises(LostClaimError), world.store.write() as conn:
         outbox.record(conn, [mine], "sent")
 
