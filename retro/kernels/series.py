@@ -9,7 +9,9 @@ Definitions: numbers.md, section 2.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from heapq import heappop, heappush, heappushpop
 from itertools import pairwise
+from math import nan
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -132,6 +134,24 @@ def median_gap(t: IntArray, start: int, end: int) -> float | None:
     gaps = np.diff(window)
     gaps = gaps[gaps > 0]
     return float(np.median(gaps)) if gaps.size else None
+
+
+def median_gaps_until(t: IntArray, start: int, ends: IntArray) -> FloatArray:
+    """`median_gap` from one start to each of several ends, (n,) microseconds, NaN where it is None; in one pass.
+
+    The gaps so far lie in two heaps, the smaller half and the larger one, as many in each: the median is between them.
+    """
+    first = int(np.searchsorted(t, start))
+    medians, below, above = [nan], list[int](), list[int]()
+    for gap in np.diff(t[first:]).tolist():
+        if gap > 0:
+            heappush(above, -heappushpop(below, -gap))
+            if len(above) > len(below):
+                heappush(below, -heappop(above))
+        even = len(below) == len(above)
+        medians.append((above[0] - below[0]) / 2 if even and below else float(-below[0]) if below else nan)
+    count = np.searchsorted(t, ends, side="right") - first - 1
+    return np.asarray(medians)[np.maximum(count, 0)]
 
 
 def median_gaps(marks: Marks, instrument: IntArray, start: IntArray, end: IntArray) -> FloatArray:

@@ -136,6 +136,17 @@ def test_many_median_gaps_and_coverages_are_the_single_ones(parts: list[Any], da
         )
 
 
+@given(times, st.integers(-5, 65), st.lists(st.integers(-5, 70), min_size=1, max_size=9))
+@example([0, 10, 10, 40, 45, 45], 5, [45, 9, 44, 10])
+@settings(deadline=None, max_examples=200)
+def test_median_gaps_until_several_ends_are_the_single_ones(
+    t: list[int], start: int, ends: list[int]
+) -> None:
+    gaps = series.median_gaps_until(instants(*t), start, instants(*ends)).tolist()
+    single = [series.median_gap(instants(*t), start, end) for end in ends]
+    assert [None if np.isnan(gap) else gap for gap in gaps] == single
+
+
 def slow_coverage(t: Sequence[float], entry: float, leave: float, gap: float | None) -> float:
     """Moment by moment, in the middle of each unit of time."""
     limit = max(3 * (gap or 0), (leave - entry) / 10)

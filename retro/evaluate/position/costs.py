@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from retro.accounting.prices import MAX_AGE
-from retro.kernels.series import fresh_for, median_gap
+from retro.kernels.series import fresh_for, median_gap, median_gaps_until
 from retro.periods import DAY, SECOND
 from retro.report import Costs, PnlAttribution
 
@@ -90,18 +90,22 @@ class _MarksAtDecisions:
         if i < 0 or decided is None:
             return None
         age = decided - int(self._line.t[i])
-        if age > MAX_AGE or (age > _AT_ONCE and age > self._fresh(i, decided)):
+        if age > MAX_AGE or (age > _AT_ONCE and age > self._fresh(decided)):
             return None
         return _AgedMark(float(self._line.price[i]), age)
 
-    def _fresh(self, i: int, decided: int) -> float:
-        """How old a mark may be at a decision that mark `i` came last before; of a closed position its whole life says."""
-        closed = self._track.closed_at
-        i = i if closed is None else -1
-        if i not in self._fresh_at:
-            gap = median_gap(self._line.t, self._track.opened_at - DAY, decided if closed is None else closed)
-            self._fresh_at[i] = float(fresh_for(np.nan if gap is None else gap, 0))
-        return self._fresh_at[i]
+    def _fresh(self, decided: int) -> float:
+        """How old a mark may be at a decision: by the marks until the close, of an open position until the decision."""
+        if not self._fresh_at:  # nearly every decision has a mark that is fresh whatever the others are
+            closed, since = self._track.closed_at, self._track.opened_at - DAY
+            instants = np.unique([decision.at for decision in self._track.decisions])
+            if closed is None:
+                gaps = median_gaps_until(self._line.t, since, instants)
+            else:
+                gap = median_gap(self._line.t, since, closed)
+                gaps = np.full(len(instants), np.nan if gap is None else gap)
+            self._fresh_at = dict(zip(instants.tolist(), fresh_for(gaps, 0).tolist(), strict=True))
+        return self._fresh_at[decided]
 
 
 class _Deciding:
