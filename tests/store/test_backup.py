@@ -100,7 +100,7 @@ def test_a_backup_under_a_running_service_restores_to_what_was_reviewed(tmp_path
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     open_store(home.url).close()
     service = subprocess.Popen(service_of(home), env=env, stderr=subprocess.DEVNULL)
-    copies = []
+    copies: list[Path] = []
     while service.poll() is None:
         copies.append(tmp_path / f"copy-{len(copies)}.db")
         assert retro("--db", home.url, "backup", copies[-1]).code == 0

@@ -15,7 +15,6 @@ from sqlalchemy.exc import IntegrityError
 
 from memory.errors import ExperienceError
 from memory.records import import_copies
-from memory.store import ledger
 from retro.app.estate.archive import EXPERIMENTS, FAULTS, HYPOTHESES, MARKS, SERIES, row_file
 from retro.app.estate.folders import run_errands
 from retro.app.estate.manifest import read_manifest
@@ -24,6 +23,7 @@ from retro.errors import InputError, RetroError, UsageError
 from retro.model import Fault, MarkSeries, decode
 from retro.periods import zone
 from retro.report.document import read
+from retro.store.estate.holdings import has_rows
 from retro.store.estate.rows import KeyMap, imported, portable, series_keys
 from retro.store.facts import agents, faults, marks
 from retro.store.facts.agents import Grid
@@ -77,7 +77,7 @@ def import_agent(store: Store, folders: EstateFolders, source: Path) -> Arrival:
 def _take_in(conn: Connection, source: Path, manifest: Manifest) -> Arrival:
     name = manifest.agent
     ingest_alone(conn)
-    if agents.agent(conn, name) is not None or ledger.head(conn, name) != ledger.EMPTY:
+    if has_rows(conn, name):
         raise UsageError(
             f"there is an agent {name!r} already; forget or rename it, or import into another database"
         )

@@ -9,7 +9,7 @@ from memory.store import ledger
 from retro.app.estate.folders import file_counts
 from retro.errors import UsageError
 from retro.periods import format_instant
-from retro.store.estate.holdings import counts
+from retro.store.estate.holdings import counts, has_rows
 from retro.store.estate.removal import own_sources
 from retro.store.facts import agents
 from retro.store.facts.departures import departures, departures_of
@@ -63,18 +63,14 @@ class Estate:
 
 
 def known_name(conn: Connection, name: str) -> str:
-    """The name, of an agent with facts or with a memory; `UsageError` says what became of one that is there no more."""
-    if agents.agent(conn, name) is not None or ledger.head(conn, name) != ledger.EMPTY:
+    """The name, where anything is known of it; `UsageError` says what became of an agent that is there no more."""
+    if has_rows(conn, name):
         return name
     gone = departures(conn).of(name)
     if gone is None:
         known = sorted({*(agent.name for agent in agents.agents(conn)), *ledger.names(conn)})
         raise UsageError(f"there is no agent {name!r}; known: {', '.join(known) or 'none yet'}")
-    if gone.successor is None:
-        undo = f"`retro agents forget {name} --undo` lets its sources tell of it again"
-        raise UsageError(f"agent {name!r} was forgotten on {format_instant(gone.at)}; {undo}")
-    how = "renamed to" if gone.reason == "renamed" else "merged into"
-    raise UsageError(f"agent {name!r} was {how} {gone.successor} on {format_instant(gone.at)}")
+    raise UsageError(gone.sentence(name))
 
 
 def estate_of(store: Store, folders: EstateFolders, name: str) -> Estate:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final
 
-from retro.app.estate.census import estate_of, known_name
-from retro.app.estate.folders import remove_files, run_errands
+from retro.app.estate.census import Estate, estate_of, known_name
+from retro.app.estate.folders import file_counts, remove_files, run_errands
 from retro.app.intake.fingerprints import key_of
 from retro.errors import BusyError, UsageError
 from retro.store.estate import errands
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from retro.app.estate.census import Estate
     from retro.app.estate.folders import EstateFolders
     from retro.config import Config
     from retro.store.database import Store
@@ -48,7 +47,9 @@ def forget(
     with store.read() as conn:
         gone = departure_of(conn, name)
     if gone is not None and gone.reason == "forgotten":
+        estate = Estate(name, None, {}, file_counts(folders, name), (), ())
         remove_files(folders, name)
+        return estate
     estate = estate_of(store, folders, name)
 
     def delete_rows(conn: Connection) -> None:

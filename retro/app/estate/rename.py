@@ -5,14 +5,13 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from memory.store import ledger
 from retro.app.estate.census import estate_of, known_name
 from retro.app.estate.folders import run_errands
 from retro.app.estate.removal import alone_with
 from retro.errors import UsageError
 from retro.store.estate import errands
+from retro.store.estate.holdings import has_rows
 from retro.store.estate.rename import rename as rename_rows
-from retro.store.facts import agents
 from retro.store.facts.departures import departure_of
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ def refuse_name(conn: Connection, name: str, successor: str) -> None:
         raise UsageError("the new name is empty, begins or ends with a space, or holds control characters")
     if name == successor:
         raise UsageError(f"{name} is called so already")
-    if agents.agent(conn, successor) is not None or ledger.head(conn, successor) != ledger.EMPTY:
+    if has_rows(conn, successor):
         raise UsageError(
             f"there is an agent {successor!r} already; `retro agents merge {name} {successor}` makes one life of both"
         )

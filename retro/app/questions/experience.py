@@ -17,6 +17,7 @@ from retro.app.proposals.files import read_playbook
 from retro.app.settlement.settings import settings_of
 from retro.errors import UnknownError, UsageError
 from retro.store.facts import agents
+from retro.store.facts.departures import departure_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -83,6 +84,8 @@ class Experience:
         """
         names = self.agents()
         if name is not None:
+            if name not in names:
+                self._refuse_departed(name)
             if names and name not in names:
                 raise UsageError(f"there is no agent {name!r}; known: {', '.join(names)}")
             return name
@@ -91,6 +94,13 @@ class Experience:
         if len(names) > 1:
             raise UsageError(f"several agents; choose one with --agent: {', '.join(names)}")
         return names[0]
+
+    def _refuse_departed(self, name: str) -> None:
+        """`UsageError` for a name whose agent was forgotten, renamed or merged: nothing is told or asked under it."""
+        with self.reading() as conn:
+            gone = departure_of(conn, name)
+        if gone is not None:
+            raise UsageError(gone.sentence(name))
 
     def unknown_fields(self, context: Mapping[str, Any]) -> list[str]:
         """Fields of a situation that nothing is compared by."""

@@ -9,6 +9,7 @@ from retro.app.settlement.book import known_until
 from retro.errors import UnknownError, UsageError
 from retro.periods import SECOND, Period, day_of, format_instant, midnight, period_at, period_before
 from retro.store.facts import agents
+from retro.store.facts.departures import departure_of
 from retro.store.jobs.grids import mark_of, period_key
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ def named_agent(conn: Connection, name: str | None) -> Agent:
     """The agent of that name, or the only one there is; `UsageError` lists them where one has to be chosen."""
     if name is not None and (named := agents.agent(conn, name)) is not None:
         return named
+    if name is not None and (gone := departure_of(conn, name)) is not None:
+        raise UsageError(gone.sentence(name))
     known_agents = agents.agents(conn)
     if name is not None:
         names = ", ".join(agent.name for agent in known_agents) or "none yet; see `retro ingest --help`"

@@ -18,7 +18,7 @@ from retro.store.schema import metadata
 if TYPE_CHECKING:
     from sqlalchemy import Column, ColumnElement, Connection, MetaData
 
-__all__ = ["DERIVED", "Holding", "counts", "holdings", "is_derived", "key_of_agent", "of_agent"]
+__all__ = ["DERIVED", "Holding", "counts", "has_rows", "holdings", "is_derived", "key_of_agent", "of_agent"]
 
 DERIVED: Final = ("book", "memory_block")
 """How the names of tables begin that follow from others: deleting their rows loses nothing."""
@@ -92,6 +92,13 @@ def of_agent(holding: Holding, name: str, key: int | None) -> ColumnElement[bool
     parent = next(row for row in holdings() if row.table is holding.parent)
     keys = select(parent.table.c.key).where(of_agent(parent, name, key))
     return holding.column.in_(keys)
+
+
+def has_rows(conn: Connection, name: str) -> bool:
+    """Whether any table has a row of an agent of that name, be it a plan alone or a fault."""
+    key = key_of_agent(conn, name)
+    queries = (select(holding.column).where(of_agent(holding, name, key)).limit(1) for holding in holdings())
+    return any(conn.execute(query).first() is not None for query in queries)
 
 
 def counts(conn: Connection, name: str) -> dict[str, int]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, cast
 
 from sqlalchemy import BigInteger, Column, ForeignKey, Table, Text, delete, insert, select, update
 
+from retro.periods import format_instant
 from retro.store import schema as tables
 from retro.store.facts.agents import key_query, known_key
 from retro.store.schema import insert_into, metadata, name_of
@@ -51,6 +52,15 @@ class Departure(NamedTuple):
     reason: DepartureReason
     at: int
     successor: str | None
+
+    def sentence(self, name: str) -> str:
+        """What became of an agent of that name, and what to do."""
+        day = format_instant(self.at)[:10]
+        if self.successor is None:
+            undo = f"`retro agents forget {name} --undo` lets its sources tell of it again"
+            return f"agent {name!r} was forgotten on {day}; {undo}"
+        how = "renamed to" if self.reason == "renamed" else "merged into"
+        return f"agent {name!r} was {how} {self.successor!r} on {day}"
 
 
 class Departures(dict[str, Departure]):

@@ -112,6 +112,25 @@ def episode(home: Home) -> Path:
     return path
 
 
+def test_a_second_call_deletes_what_another_machine_still_has(home: Home) -> None:
+    home.do("agents", "forget", "harbor", "--yes")
+    beside = home.folder / "reviews" / "harbor" / "daily"
+    beside.mkdir(parents=True)
+    (beside / "2026-03-02.json").write_text("{}")
+    assert home.do("agents", "forget", "harbor", "--yes") == 0
+    assert not beside.parent.exists()
+    assert home.do("agents", "forget", "nobody", "--yes") == 2
+
+
+def test_its_session_neither_asks_nor_tells_under_the_name(home: Home, retro: Retro) -> None:
+    for name in ("harbor", "harbor.weekly"):
+        home.do("agents", "forget", name, "--yes")
+    for words in (["recall", "--context", "{}"], ["plans"], ["state"]):
+        result = retro("--db", home.url, *words, "--agent", "harbor")
+        assert result.code == 2, words
+        assert "agent 'harbor' was forgotten on" in result.err
+
+
 def test_a_dry_run_and_a_missing_yes_change_nothing(home: Home, retro: Retro) -> None:
     store = home.store()
     before, files = sorted(texts(store)), home.files()

@@ -91,7 +91,7 @@ def test_nothing_of_the_old_name_is_left_but_where_it_went(home: Home, retro: Re
     assert {"m-1", "m-2"} <= set(ids)
     assert len(ids) == len(set(ids)) == 9
     assert home.do("doctor") in {0, 1}
-    assert "was merged into range" in retro("--db", home.url, "agents", "show", "trend").err
+    assert "was merged into 'range'" in retro("--db", home.url, "agents", "show", "trend").err
 
 
 def test_its_source_tells_the_merged_life_on(home: Home, retro: Retro) -> None:

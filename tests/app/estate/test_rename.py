@@ -57,7 +57,7 @@ def test_an_old_id_and_an_old_source_lead_to_the_new_name(home: Home, retro: Ret
     assert report["conflicts"] == 0
     agents = retro("--db", home.url, "agents", "--json").data
     assert [(row["agent"], row["positions"]) for row in agents] == [("harbor.weekly", 3), ("port", 4)]
-    assert "harbor' was renamed to port" in retro("--db", home.url, "agents", "show", "harbor").err
+    assert "harbor' was renamed to 'port'" in retro("--db", home.url, "agents", "show", "harbor").err
     earlier = retro("--db", home.url, "agents", "show", "port", "--json").data["earlier_names"]
     assert [(row["agent"], row["reason"]) for row in earlier] == [("harbor", "renamed")]
 
