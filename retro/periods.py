@@ -49,6 +49,7 @@ FOREVER: Final = 1 << 62
 """Later than every instant; its negative is earlier than every one. Fits a column of eight bytes with room to add."""
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH: Final = EPOCH.replace(tzinfo=None)
 """Instant 0."""
 
 Horizon = Literal["daily", "weekly", "epoch"]
@@ -100,7 +101,7 @@ def parse_instant(text: str) -> int:
 def format_instant(at: int) -> str:
     """RFC 3339 in UTC with Z; a fraction (3 or 6 digits) only where there is one."""
     seconds, micros = divmod(at, SECOND)
-    text = (EPOCH + timedelta(seconds=seconds)).replace(tzinfo=None).isoformat()
+    text = (_EPOCH + timedelta(seconds=seconds)).isoformat()
     if micros:
         text += f".{micros // 1000:03d}" if micros % 1000 == 0 else f".{micros:06d}"
     return text + "Z"

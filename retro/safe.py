@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from functools import cache
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, Final, TypeVar, Union, get_args, get_origin
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -68,12 +70,34 @@ def clean(document: Document) -> Document:
 
     What was clean stays the same object; figures, and the instants code wrote, are not looked at.
     """
+    fields = document.__dict__
     changes = {
         name: cleaned
-        for name, value in document.__dict__.items()
-        if name not in _OURS and (cleaned := _cleaned(value)) is not value
+        for name in _told_in(type(document))
+        if (cleaned := _cleaned(value := fields[name])) is not value
     }
     return document.model_copy(update=changes) if changes else document
+
+
+@cache
+def _told_in(form: type[BaseModel]) -> tuple[str, ...]:
+    """The fields of a form that may hold a stranger's text."""
+    return tuple(
+        name
+        for name, field in form.model_fields.items()
+        if name not in _OURS and _holds_text(field.annotation)
+    )
+
+
+def _holds_text(annotation: Any) -> bool:
+    """Whether a value so declared may hold text: figures do not, nor does a form that has none but figures."""
+    if annotation in {float, int, bool, NoneType}:
+        return False
+    if hasattr(annotation, "model_fields"):
+        return bool(_told_in(annotation))
+    if get_origin(annotation) in {list, tuple, Union, UnionType}:
+        return any(map(_holds_text, get_args(annotation)))
+    return True
 
 
 def _cleaned(value: Any) -> Any:

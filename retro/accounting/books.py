@@ -188,8 +188,11 @@ def _components(
         own[WALLET].append(wallet_unrealized[i + 1] - wallet_unrealized[i])
         both: dict[str, list[float]] = defaultdict(list, {name: list(parts) for name, parts in own.items()})
         for name, track in tracks.items():
+            before, after, bookings = states[name][i], states[name][i + 1], of_position[name][i]
+            if before == after and not bookings:  # it added exactly 0 to every line
+                continue
             believed = track.flagged_at is None or grid[i + 1] <= track.flagged_at
-            _add_day(both, states[name][i], states[name][i + 1], of_position[name][i] if believed else None)
+            _add_day(both, before, after, bookings if believed else None)
         wallet_days.append({name: fsum(own.get(name, ())) for name in COMPONENTS})
         days.append({name: fsum(both.get(name, ())) for name in COMPONENTS})
     return days, wallet_days

@@ -24,7 +24,10 @@ _NUMBER: Final = re.compile(r"(\d+)")
 def natural_key(text: str) -> tuple[str, ...]:
     """Sort key under which e2 comes before e10."""
     parts = _NUMBER.split(text)
-    return tuple(f"{len(p.lstrip('0')):09d}{p.lstrip('0')}" if i % 2 else p for i, p in enumerate(parts))
+    for i in range(1, len(parts), 2):
+        digits = parts[i].lstrip("0")
+        parts[i] = f"{len(digits):09d}{digits}"
+    return tuple(parts)
 
 
 def order_key(fact: Fact, opening: str | None) -> tuple[int, int, tuple[str, ...]]:

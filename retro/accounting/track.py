@@ -191,6 +191,11 @@ class PositionHistory:
         if not opens:  # of several of one instant the last counts, as where they are replayed
             self.snapshots += sorted(snapshots, key=lambda snapshot: natural_key(snapshot.id))
 
+    @property
+    def emptied_at(self) -> int | None:
+        """The instant from which on it holds nothing any more; None where its last event left something inside."""
+        return self.knots[-1].at if self.knots and not self.knots[-1].holds_anything else None
+
     def knot_before(self, boundary: int) -> StatePoint | None:
         """What was held just before the events at `boundary`."""
         if len(self._starts) != len(self.knots):
@@ -203,6 +208,8 @@ class PositionHistory:
         knot = self.knot_before(boundary)
         if knot is None:
             return Valuation(0.0, 0.0, 0.0, 0.0)
+        if not knot.holds_anything:  # most positions of a period are closed at most of its boundaries
+            return Valuation(0.0, -knot.basis + 0.0, 0.0, knot.cash - knot.gas)
         at = min(boundary, marks_until)
         if at < knot.priced_from(prices, self.opened_at - MAX_AGE):
             return Valuation(knot.basis, 0.0, 0.0, knot.basis + knot.cash - knot.gas, is_priced=False)
@@ -295,6 +302,9 @@ class PositionHistory:
                 continue
             knot, at = self.knots[i], times[chosen]
             total = np.full(len(at), knot.cash - knot.gas if with_cash else 0.0)
+            if not knot.holds_anything:
+                out[chosen] = total
+                continue
             begins = knot.priced_from(prices, self.opened_at - MAX_AGE)
             if begins == FOREVER:
                 out[chosen] = total + knot.basis

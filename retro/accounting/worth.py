@@ -104,8 +104,10 @@ def positions_worth(
     total = np.zeros(len(instants))
     for track in tracks.values():
         first = int(np.searchsorted(instants, track.opened_at, side="left"))
+        emptied = track.emptied_at
+        stop = len(instants) if emptied is None else int(np.searchsorted(instants, emptied, side="right"))
         if first < len(instants):
-            total[first:] += track.worth_path(instants[first:], prices)
+            total[first:stop] += track.worth_path(instants[first:stop], prices)
             if track.flagged_day is not None:
                 total[first:] -= [track.unbelieved(int(t), known_until, prices) for t in instants[first:]]
     return total

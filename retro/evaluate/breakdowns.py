@@ -180,17 +180,15 @@ def _disposition(
     i, j = books.index(period.start), books.index(period.end)
     for k in range(i, j):
         # paper gains count only on days with a sale (Odean 1998): the kernel drops the others, by the owner's day
-        boundary = books.boundaries[k + 1]
+        boundary, day = books.boundaries[k + 1], day_of(books.boundaries[k], zone).toordinal()
         for track in tracks:
-            still_open = track.opened_at < boundary and (
-                track.closed_at is None or track.closed_at >= boundary
-            )
+            if track.opened_at >= boundary or (track.closed_at is not None and track.closed_at < boundary):
+                continue
             state = books.states[track.position.position][k + 1]
-            day = day_of(books.boundaries[k], zone).toordinal()
-            if still_open and track.flagged_at is None and state.is_priced:
+            if track.flagged_at is None and state.is_priced:
                 paper.append(state.pnl)
                 paper_day.append(day)
-            elif still_open and not state.is_priced and day in sale_days:
+            elif not state.is_priced and day in sale_days:
                 unpriced.add(track.position.position)
     if unpriced:
         # what is on paper there is not known, and the share realised of what is known would be that of the sales alone

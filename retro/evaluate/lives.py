@@ -8,7 +8,7 @@ from retro.evaluate.position.after_exit import funding_told, holding_terms
 from retro.evaluate.position.life import Lookahead, PositionPath
 from retro.evaluate.position.measures import measures_of
 from retro.evaluate.position.retrospective import retrospect, with_path
-from retro.evaluate.predictions import words_of
+from retro.evaluate.predictions import PredictionIndex, words_of
 from retro.kinds import KINDS
 from retro.report.extremes import DRAWN, movers
 from retro.report.form import finite_figures
@@ -39,7 +39,7 @@ def life_of(
     terms: HoldingTerms,
 ) -> PositionRetrospective:
     """One position's document, its path drawn; `terms` are those of keeping it on after its exit."""
-    words = words_of(track, predictions, outcomes, options.rules.claims)
+    words = words_of(track, PredictionIndex(predictions.values()), outcomes, options.rules.claims)
     life = PositionPath(track, horizon, prices, terms)
     (measures,) = measures_of([life])
     return with_path(retrospect(life, measures, words, period_pnl=None, agent=agent), life)
@@ -70,11 +70,12 @@ def lives_of(inputs: Inputs, tracks: Sequence[PositionHistory]) -> list[Position
         )
         for track in tracks
     ]
+    predictions = PredictionIndex(inputs.predictions.values())
     positions = [
         retrospect(
             life,
             measures,
-            words_of(life.track, inputs.predictions, inputs.last_resolutions, options.rules.claims),
+            words_of(life.track, predictions, inputs.last_resolutions, options.rules.claims),
             period_pnl=inputs.books.position_pnl(life.track.position.position, period.start, period.end),
             agent=inputs.agent,
         )

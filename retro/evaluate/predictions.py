@@ -14,17 +14,35 @@ from retro.periods import format_instant, parse_instant
 from retro.report import Accuracy, EntryPrediction
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from retro.accounting.track import PositionHistory
     from retro.model import Prediction, Resolution
 
-__all__ = ["accuracy", "words_of"]
+__all__ = ["PredictionIndex", "accuracy", "words_of"]
+
+
+class PredictionIndex:
+    """Predictions by what they were made for: an entry decision, or else a position."""
+
+    def __init__(self, predictions: Iterable[Prediction]) -> None:
+        self._by_decision: dict[str, list[Prediction]] = {}
+        self._by_position: dict[str, list[Prediction]] = {}
+        for prediction in predictions:
+            if prediction.decision is not None:
+                self._by_decision.setdefault(prediction.decision, []).append(prediction)
+            elif prediction.position is not None:
+                self._by_position.setdefault(prediction.position, []).append(prediction)
+
+    def for_position(self, position: str, decisions: Iterable[str]) -> list[Prediction]:
+        """The predictions made for a position or for one of its decisions, in order of time."""
+        own = [p for decision in decisions for p in self._by_decision.get(decision, ())]
+        return sorted([*own, *self._by_position.get(position, ())], key=lambda p: (p.at, natural_key(p.id)))
 
 
 def words_of(
     track: PositionHistory,
-    predictions: Mapping[str, Prediction],
+    predictions: PredictionIndex,
     resolutions: Mapping[str, Resolution],
     claims: Mapping[str, str],
 ) -> AgentWords:
@@ -33,12 +51,7 @@ def words_of(
     entry = [d for d in decisions if d.action in ENTRY_ACTIONS]
     exits = [d for d in decisions if d.action in EXIT_ACTIONS]
     entry_ids = {d.id for d in entry}
-    own_predictions = [
-        p
-        for p in predictions.values()
-        if p.decision in entry_ids or (p.decision is None and p.position == track.position.position)
-    ]
-    own_predictions.sort(key=lambda p: (p.at, natural_key(p.id)))
+    own_predictions = predictions.for_position(track.position.position, entry_ids)
     return AgentWords(
         entry=list(resolve((cite for d in entry for cite in cites_of(d)), claims)),
         exit=list(resolve((cite for d in exits for cite in cites_of(d)), claims)),

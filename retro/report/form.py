@@ -44,13 +44,18 @@ def finite_figures() -> Iterator[None]:
 
 def dump(document: BaseModel, *, indent: int | None = 2) -> str:
     """The document as JSON text: fields in declared order, shortest float spelling, UTF-8 kept; ends with a newline."""
-    fields = document.model_dump(mode="json")
+    # nothing of it is kept beside what is made of it: a week of 7,000 positions is 35 MB of text
     text = json.dumps(
-        fields, ensure_ascii=False, allow_nan=False, separators=None if indent is None else (",", ":")
+        document.model_dump(mode="json"),
+        ensure_ascii=False,
+        allow_nan=False,
+        separators=None if indent is None else (",", ":"),
     )
     if indent is None:
         return text + "\n"
     try:  # the same bytes as `json.dumps` lays out, in a third of its time
-        return msgspec.json.format(text.encode(), indent=indent).decode() + "\n"
+        encoded = text.encode()
     except UnicodeEncodeError:  # half a surrogate pair, in a document that has not been cleaned
-        return json.dumps(fields, ensure_ascii=False, allow_nan=False, indent=indent) + "\n"
+        return json.dumps(json.loads(text), ensure_ascii=False, allow_nan=False, indent=indent) + "\n"
+    del text
+    return (msgspec.json.format(encoded, indent=indent) + b"\n").decode()

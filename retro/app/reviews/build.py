@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from decimal import Decimal
+from functools import cache
 from math import fsum
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import numpy as np
 
 from playbook import to_json
@@ -58,7 +58,7 @@ __all__ = ["inputs_of", "review_period", "review_position"]
 def _digest(facts: Iterable[Fact], tracks: Mapping[str, PositionHistory], prices: Prices) -> str:
     """A digest of the facts, marks and rulings a report rests on, the same in every database and order."""
     digest = hashlib.sha256()
-    lines = sorted((type(fact).__name__, fact.id, _canonical(msgspec.structs.asdict(fact))) for fact in facts)
+    lines = sorted((type(fact).__name__, fact.id, _spelled(fact)) for fact in facts)
     lines += [("Ruling", name, track.ruling) for name, track in sorted(tracks.items()) if track.ruling]
     for line in lines:
         digest.update(repr(line).encode("utf-8", "surrogatepass"))
@@ -72,17 +72,25 @@ def _digest(facts: Iterable[Fact], tracks: Mapping[str, PositionHistory], prices
     return digest.hexdigest()[:16]
 
 
+def _spelled(fact: Fact) -> str:
+    """All of a fact, by field."""
+    return repr([(name, _canonical(getattr(fact, name))) for name in _sorted_fields(type(fact))])
+
+
+@cache
+def _sorted_fields(form: type[Fact]) -> tuple[str, ...]:
+    return tuple(sorted(form.__struct_fields__))
+
+
 def _canonical(value: Any) -> str:
     """A spelling that is the same however a number was written: 1.0 is "1.00"."""
-    match value:
-        case Decimal():
-            return str(value.normalize())
-        case dict():
-            return repr([(str(name), _canonical(part)) for name, part in sorted(value.items())])
-        case list() | tuple():
-            return repr([_canonical(part) for part in value])
-        case _:
-            return repr(value)
+    if isinstance(value, Decimal):
+        return str(value.normalize())
+    if isinstance(value, dict):
+        return repr([(str(name), _canonical(part)) for name, part in sorted(value.items())])
+    if isinstance(value, list | tuple):
+        return repr([_canonical(part) for part in value])
+    return repr(value)
 
 
 def inputs_of(book: SettledBook, window: Window, names: Iterable[str], *, at_marks: bool = False) -> Inputs:

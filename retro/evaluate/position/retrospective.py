@@ -201,10 +201,11 @@ def _extreme_prices(
 def position_attribution(life: PositionPath) -> PnlAttribution:
     """The position's own life, component by component; totals its final pnl."""
     track, end = life.track, life.horizon.end
-    sums = {
-        name: fsum(b.amount for b in track.bookings if b.component == name and b.at < end)
-        for name in COMPONENTS
-    }
+    parts: dict[str, list[float]] = {}
+    for booking in track.bookings:
+        if booking.at < end:
+            parts.setdefault(booking.component, []).append(booking.amount)
+    sums = {name: fsum(parts.get(name, ())) for name in COMPONENTS}
     sums["impermanent_loss"] += life.state.il
     sums["unrealized_pnl"] += life.state.unrealized
     _check_life(life, sums)
