@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -24,6 +25,15 @@ class Document(BaseModel):
     """Closed and frozen: an unknown field is a bug, and a report is never edited."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    def model_post_init(self, context: object, /) -> None:
+        """All documents of a form share one set of the fields that were given: a week of positions has 80,000 of them."""
+        object.__setattr__(self, "__pydantic_fields_set__", _fields_of(type(self)))
+
+
+@cache
+def _fields_of(form: type[Document]) -> set[str]:
+    return set(form.model_fields)
 
 
 @contextmanager
@@ -58,4 +68,8 @@ def dump(document: BaseModel, *, indent: int | None = 2) -> str:
     except UnicodeEncodeError:  # half a surrogate pair, in a document that has not been cleaned
         return json.dumps(json.loads(text), ensure_ascii=False, allow_nan=False, indent=indent) + "\n"
     del text
-    return (msgspec.json.format(encoded, indent=indent) + b"\n").decode()
+    encoded = msgspec.json.format(encoded, indent=indent)
+    text = encoded.decode()
+    del encoded
+    text += "\n"
+    return text
