@@ -325,6 +325,9 @@ class PositionHistory:
 
 def _stretches(which: NDArray[np.int64]) -> Iterator[tuple[int, slice]]:
     """Each number of an ascending array, with the slice that holds it."""
+    if len(which) and which[0] == which[-1]:  # most marks lie between two events of a position
+        yield int(which[0]), slice(0, len(which))
+        return
     edges = np.flatnonzero(np.diff(which, prepend=-2, append=-2)).tolist()
     for first, end in pairwise(edges):
         yield int(which[first]), slice(first, end)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from retro.evaluate.position.after_exit import funding_told, holding_terms
 from retro.evaluate.position.life import Lookahead, PositionPath
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from retro.report import PositionRetrospective
 
 __all__ = ["life_of", "lives_of"]
+
+_TOGETHER: Final = 2000
+"""Positions that are measured at once: enough for the kernels, and not all of a large week in memory."""
 
 
 @finite_figures()
@@ -56,35 +59,30 @@ def lives_of(inputs: Inputs, tracks: Sequence[PositionHistory]) -> list[Position
         use_highs_lows=options.use_highs_lows,
     )
     funding = funding_told(inputs.tracks.values())
-    lives = [
-        PositionPath(
-            track,
-            horizon,
-            inputs.prices,
-            holding_terms(
-                track,
-                inputs.books.equity_by(track.closed_at) if inputs.capital_known else None,
-                funding.get(track.position.instrument, ()),
-                inputs.prices,
-            ),
-        )
-        for track in tracks
-    ]
     predictions = PredictionIndex(inputs.predictions.values())
-    positions = [
-        retrospect(
-            life,
-            measures,
-            words_of(life.track, predictions, inputs.last_resolutions, options.rules.claims),
-            period_pnl=inputs.books.position_pnl(life.track.position.position, period.start, period.end),
-            agent=inputs.agent,
-        )
-        for life, measures in zip(lives, measures_of(lives), strict=True)
-    ]
+
+    def lived(track: PositionHistory) -> PositionPath:
+        equity = inputs.books.equity_by(track.closed_at) if inputs.capital_known else None
+        told = funding.get(track.position.instrument, ())
+        return PositionPath(track, horizon, inputs.prices, holding_terms(track, equity, told, inputs.prices))
+
+    positions: list[PositionRetrospective] = []
+    for first in range(0, len(tracks), _TOGETHER):  # what is measured is let go of when it is written down
+        lives = [lived(track) for track in tracks[first : first + _TOGETHER]]
+        positions += [
+            retrospect(
+                life,
+                measures,
+                words_of(life.track, predictions, inputs.last_resolutions, options.rules.claims),
+                period_pnl=inputs.books.position_pnl(life.track.position.position, period.start, period.end),
+                agent=inputs.agent,
+            )
+            for life, measures in zip(lives, measures_of(lives), strict=True)
+        ]
     if KINDS[period.horizon].scope == "life":
         return positions
     shown = {position.position_id for position in movers(positions)[:DRAWN]}
     return [
-        with_path(position, life) if position.position_id in shown else position
-        for position, life in zip(positions, lives, strict=True)
+        with_path(position, lived(track)) if position.position_id in shown else position
+        for position, track in zip(positions, tracks, strict=True)
     ]

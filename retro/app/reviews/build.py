@@ -74,7 +74,8 @@ def _digest(facts: Iterable[Fact], tracks: Mapping[str, PositionHistory], prices
 
 def _spelled(fact: Fact) -> str:
     """All of a fact, by field."""
-    return repr([(name, _canonical(getattr(fact, name))) for name in _sorted_fields(type(fact))])
+    fields = ((name, getattr(fact, name)) for name in _sorted_fields(type(fact)))
+    return repr([(name, "None" if value is None else _canonical(value)) for name, value in fields])
 
 
 @cache

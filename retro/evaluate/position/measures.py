@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Measures", "endings_of", "measures_of"]
 
+_LEAST: Final = 1e-60
+_MOST: Final = 1e50
+"""Quantities by which a price may be divided and whose squares are numbers; what is told reaches beyond."""
+
 
 class Measures(NamedTuple):
     """What the marks tell of one position: of its way, of the time after its exit, and at the offsets of its tables."""
@@ -92,7 +96,9 @@ def _held(life: PositionPath) -> _Holding | None:
     ):
         return None
     first = inside[0]
-    if [*first.principal] != [instrument] or first.claims or not first.principal[instrument]:
+    if [*first.principal] != [instrument] or first.claims:
+        return None
+    if not _LEAST < abs(first.principal[instrument]) < _MOST:
         return None
     for knot in inside[1:]:
         if (knot.principal, knot.claims, knot.cash, knot.gas) != (first.principal, {}, first.cash, first.gas):

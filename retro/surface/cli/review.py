@@ -62,9 +62,12 @@ def _print(
     *,
     currency: str = "",
 ) -> None:
-    from retro.present.formats import render
+    from retro.present.formats import json_parts, render
 
     form = "json" if call.json else form
+    if form == "json" and output is None:
+        call.out_parts(json_parts(document))
+        return
     colour = form == "text" and output is None and call.colour
     text = render(
         document, cast("Literal['text', 'json', 'md', 'html']", form), colour=colour, currency=currency

@@ -1,0 +1,51 @@
+"""The JSON text of a document: what the standard library writes of it, part by part, no part larger than a row."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from retro.present.formats import json_parts, render
+from retro.report import PositionRetrospective, RetrospectiveReport, dump
+from retro.report.form import dump_parts
+from tests.worlds.samples import positions, reports
+
+DOCUMENTS: list[RetrospectiveReport | PositionRetrospective] = [
+    reports.weekly(),
+    reports.empty_daily(),
+    positions.position(entry_reasoning='a "quoted" line\nand a second, é and \u2028'),
+]
+
+
+@pytest.mark.parametrize("indent", [None, 2, 4])
+@pytest.mark.parametrize("document", DOCUMENTS, ids=["report", "nothing traded", "position"])
+def test_a_document_is_written_as_the_standard_library_writes_it(
+    document: RetrospectiveReport | PositionRetrospective, indent: int | None
+) -> None:
+    separators = (",", ":") if indent is None else None
+    fields = document.model_dump(mode="json")
+    wanted = json.dumps(fields, ensure_ascii=False, allow_nan=False, indent=indent, separators=separators)
+    assert dump(document, indent=indent) == f"{wanted}\n"
+
+
+def test_half_a_surrogate_pair_is_written_as_the_standard_library_writes_it() -> None:
+    broken = positions.position(lesson="half \ud800 a pair")
+    assert dump(broken) == json.dumps(broken.model_dump(mode="json"), ensure_ascii=False, indent=2) + "\n"
+
+
+def test_parts_come_row_by_row_and_are_the_whole_text() -> None:
+    many = [positions.position(position_id=f"p{number}") for number in range(50)]
+    report = reports.weekly(positions=many)
+    parts = list(dump_parts(report))
+    assert "".join(parts) == dump(report)
+    assert max(map(len, parts)) < 2 * len(dump(many[0]))
+    assert "".join(json_parts(report)) == render(report, "json")
+
+
+def test_a_changed_copy_of_a_document_leaves_every_other_as_it_was() -> None:
+    first, second = positions.position(), positions.position()
+    changed = first.model_copy(update={"lesson": "sell later"})
+    assert (first.lesson, second.lesson, changed.lesson) == (first.lesson, first.lesson, "sell later")
+    assert first == second != changed
+    assert type(first).model_validate_json(dump(changed)) == changed
