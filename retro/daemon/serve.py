@@ -191,7 +191,9 @@ class _Loop:
         self.notifier.reloading()
         stamp = self.configuration["_stamp"] = stamp_of(self.configuration["_file"])
         try:
-            configuration = plain(configured(self.orders))
+            # the file it was read from: one that is gone for a moment does not mean the built-in defaults
+            file = self.configuration["_file"] or self.orders.config
+            configuration = plain(configured(replace(self.orders, config=file)))
         except ConfigError as error:
             self.log("configuration_kept", level="error", faults=error.faults)
         else:

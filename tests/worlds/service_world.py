@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import random
+import signal
+import socket
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from retro import config
 from retro.app.context import PassSummary, WorkContext, policy_of
@@ -197,3 +206,72 @@ class World:
 def days(count: int) -> Iterator[int]:
     """The midnights after each of the first days, and the settle lag."""
     return (MONDAY + day * DAY + HOUR + SECOND for day in range(1, count + 1))
+
+
+class Process:
+    """A running `retro run`, its log, and what it tells systemd."""
+
+    def __init__(
+        self,
+        folder: Path,
+        settings: str | None = "",
+        *,
+        env: dict[str, str] | None = None,
+        named: bool = True,
+    ) -> None:
+        self.folder = folder
+        self.config = folder / "config.toml"
+        if settings is not None:
+            self.config.write_text(f'[store]\nurl = "retro.db"\n{settings}')
+        words = ("--config", str(self.config)) if named else ("--db", "retro.db")
+        self.inbox = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.inbox.bind(str(folder / "notify"))
+        self.inbox.settimeout(0.05)
+        self.notifications: list[str] = []
+        self.errors = folder / "log"
+        given = {k: v for k, v in os.environ.items() if not k.startswith(("RETRO_", "ANTHROPIC_"))}
+        with self.errors.open("w") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "retro", *words, "run"],
+                cwd=folder,
+                stderr=log,
+                env={**given, "NOTIFY_SOCKET": str(folder / "notify"), **(env or {})},
+            )
+
+    @property
+    def log(self) -> list[dict[str, Any]]:
+        return [json.loads(text) for text in self.errors.read_text().splitlines() if text.startswith("{")]
+
+    def wait_for(self, message: str, seconds: float = 30) -> None:
+        """Until systemd was told, or the log says, so."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            with suppress(TimeoutError):
+                self.notifications.append(self.inbox.recv(4096).decode())
+            if any(message in text for text in self.notifications) or any(
+                message == event["event"] for event in self.log
+            ):
+                return
+            if self.process.poll() is not None and message not in self.errors.read_text():
+                break
+        pytest.fail(
+            f"never heard {message!r}; told {self.notifications}, logged {self.errors.read_text()[-2000:]}"
+        )
+
+    def end(self, number: int = signal.SIGTERM, seconds: float = 30) -> int:
+        self.process.send_signal(number)
+        return self.process.wait(seconds)
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        self.inbox.close()
+
+
+@contextmanager
+def running(folder: Path, settings: str | None = "", **how: Any) -> Iterator[Process]:
+    service = Process(folder, settings, **how)
+    try:
+        yield service
+    finally:
+        service.close()

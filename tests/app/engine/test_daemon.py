@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import os
 import re
@@ -12,81 +11,21 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from retro.app.narration.narrators import plain_words
+from retro.daemon.handover import stamp_of
 from retro.daemon.notify import Notifier
 from retro.daemon.stop import Interrupted, Signals
 from retro.periods import DAY, HOUR
 from retro.store.database import open_store
-from tests.worlds.service_world import MONDAY, World, life, line, lines_of
+from tests.worlds.places import ROOT
+from tests.worlds.service_world import MONDAY, World, life, line, lines_of, running
 
 FORK = multiprocessing.get_context("fork")
-
-
-class Process:
-    """A running `retro run`, its log, and what it tells systemd."""
-
-    def __init__(self, folder: Path, settings: str = "", *, env: dict[str, str] | None = None) -> None:
-        self.folder = folder
-        self.config = folder / "config.toml"
-        self.config.write_text(f'[store]\nurl = "retro.db"\n{settings}')
-        self.inbox = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self.inbox.bind(str(folder / "notify"))
-        self.inbox.settimeout(0.05)
-        self.notifications: list[str] = []
-        self.errors = folder / "log"
-        given = {k: v for k, v in os.environ.items() if not k.startswith(("RETRO_", "ANTHROPIC_"))}
-        with self.errors.open("w") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "retro", "--config", str(self.config), "run"],
-                cwd=folder,
-                stderr=log,
-                env={**given, "NOTIFY_SOCKET": str(folder / "notify"), **(env or {})},
-            )
-
-    @property
-    def log(self) -> list[dict[str, Any]]:
-        return [json.loads(text) for text in self.errors.read_text().splitlines() if text.startswith("{")]
-
-    def wait_for(self, message: str, seconds: float = 30) -> None:
-        """Until systemd was told, or the log says, so."""
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            with suppress(TimeoutError):
-                self.notifications.append(self.inbox.recv(4096).decode())
-            if any(message in text for text in self.notifications) or any(
-                message == event["event"] for event in self.log
-            ):
-                return
-            if self.process.poll() is not None and message not in self.errors.read_text():
-                break
-        pytest.fail(
-            f"never heard {message!r}; told {self.notifications}, logged {self.errors.read_text()[-2000:]}"
-        )
-
-    def end(self, number: int = signal.SIGTERM, seconds: float = 30) -> int:
-        self.process.send_signal(number)
-        return self.process.wait(seconds)
-
-    def close(self) -> None:
-        self.process.kill()
-        self.process.wait()
-        self.inbox.close()
-
-
-@contextmanager
-def running(folder: Path, settings: str = "", **how: Any) -> Iterator[Process]:
-    service = Process(folder, settings, **how)
-    try:
-        yield service
-    finally:
-        service.close()
 
 
 def world_of(folder: Path, events: list[dict[str, Any]]) -> World:
@@ -205,6 +144,43 @@ def test_25_an_edited_configuration_is_read_at_the_next_knock_and_a_broken_one_i
         )
         service.wait_for("configuration_read")
         assert service.end() == 0
+
+
+SETTINGS = '[store]\nurl = "retro.db"\n[service]\nknock_seconds = 0.3\n'
+
+
+def test_25_a_configuration_that_comes_later_is_read_and_one_that_is_gone_for_a_while_is_not_given_up(
+    tmp_path: Path,
+) -> None:
+    """Without --config: ./config.toml is looked for, also after a start without one; defaults never replace what was read."""
+    with running(tmp_path, None, named=False, env={"PYTHONPATH": str(ROOT)}) as service:
+        service.wait_for("STATUS=idle")
+        service.config.write_text(SETTINGS)
+        service.process.send_signal(signal.SIGHUP)  # a knock comes once a minute
+        service.wait_for("configuration_read")
+        service.config.unlink()
+        service.process.send_signal(signal.SIGHUP)
+        service.wait_for("configuration_kept")
+        service.config.write_text(SETTINGS + "max_attempts = 3\n")
+        service.process.send_signal(signal.SIGHUP)
+        deadline = time.monotonic() + 20
+        while [event["event"] for event in service.log].count("configuration_read") < 2:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        assert service.end() == 0
+
+
+def test_what_shows_that_the_configuration_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a service that was started without one: that there is one now, where a start would find it."""
+    monkeypatch.chdir(tmp_path)
+    assert stamp_of(None) is None
+    (tmp_path / "config.toml").write_text(SETTINGS)
+    first = stamp_of(None)
+    assert first == stamp_of(str(tmp_path / "config.toml")) != stamp_of(str(tmp_path / "other.toml"))
+    (tmp_path / "config.toml").write_text(SETTINGS + "max_attempts = 3\n")
+    assert stamp_of(None) != first
 
 
 def test_25_a_start_with_a_broken_configuration_lists_every_fault_and_touches_nothing(tmp_path: Path) -> None:
