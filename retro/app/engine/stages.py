@@ -16,7 +16,6 @@ from retro.kinds import KINDS, WEEKLY
 from retro.report import RetrospectiveReport, dump
 from retro.report.document import digest_of, read, with_revision
 from retro.safe import clean
-from retro.store.facts import agents
 from retro.store.jobs import claims, outbox, reviews
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
     from retro.app.settlement.settings import AgentSettings
     from retro.report.document import Document
-    from retro.store.jobs.reviews import Review
+    from retro.store.jobs.reviews import Review, StoredRevision
 
 __all__ = ["STAGES", "Stage", "StagedReview", "StoppedError", "commit", "compute", "consequences_of"]
 
@@ -58,11 +57,9 @@ class Stage(NamedTuple):
     run: Callable[[WorkContext, StagedReview], StagedReview]
 
 
-def compute(bench: WorkContext, review: Review) -> StagedReview:
+def compute(bench: WorkContext, review: Review, settings: AgentSettings) -> StagedReview:
     """Every stage up to the last step, from wherever a killed process had come."""
-    with bench.store.read() as conn:
-        agent = agents.existing_agent(conn, review.agent)
-    staged = StagedReview(review, bench.settings_for(agent))
+    staged = StagedReview(review, settings)
     for stage in STAGES:
         staged = stage.run(bench, staged)
     return staged
@@ -71,30 +68,25 @@ def compute(bench: WorkContext, review: Review) -> StagedReview:
 def _figures(bench: WorkContext, staged: StagedReview) -> StagedReview:
     """The figures: as a checkpoint has them, or computed. Backfill is cheap to repeat: the last step alone stores it."""
     review = staged.review
-    with bench.store.read() as conn:
-        stored = reviews.revision_of(conn, review.key, review.revision)
-    if stored is not None and stored.document is not None and stored.done_at is None:
-        # killed between the words and the last step: the words may have been paid for, and are taken as they are
-        return replace(staged, document=read(stored.document, review.kind), is_worded=True)
-    if stored is not None and stored.numbers is not None:
-        # killed between the figures and the words: had the facts changed since, the review would be noted as stale
-        return replace(staged, document=read(stored.numbers, review.kind))
-    again = stored is not None  # this revision is finished: whatever is new gets a revision of its own
-    with bench.store.read() as conn:  # before the figures: what comes in between is then seen as late
-        facts = reviews.facts_digest(conn, review)
-    if again and facts == reviews.NO_FACTS and KINDS[review.kind].scope == "position":
-        # its position was withdrawn, with the source that told of it: what was said of it stands
-        return replace(staged, facts=facts)
-    if again and review.late.checks_facts_alone and facts == review.facts:
-        # facts touched the period and it has the ones it had, such as a correction taken back: spare the figures
-        return replace(staged, facts=facts)
+    # one state of the database for what is stored, the facts and the figures: what comes after it is seen as late
     with settled_book(bench.store, review.agent, staged.settings) as book:
+        stored = reviews.revision_of(book.conn, review.key, review.revision)
+        if stored is not None and stored.document is not None and stored.done_at is None:
+            # killed between the words and the last step: the words may have been paid for, and are taken as they are
+            return replace(staged, document=read(stored.document, review.kind), is_worded=True)
+        if stored is not None and stored.numbers is not None:
+            # killed between the figures and the words: had the facts changed since, the review would be noted as stale
+            return replace(staged, document=read(stored.numbers, review.kind))
+        facts = reviews.facts_digest(book.conn, review)
+        if _has_nothing_new(review, stored, facts):
+            return replace(staged, facts=facts)
         weeks = bench.terms.dormant_weeks if review.kind == bench.terms.tells_silence else 0
         document = clean(documents.numbers_of(book, review, bench.clock(), dormant_weeks=weeks))
     digest = digest_of(document)
     if stored is not None and digest == stored.digest:
         # something arrived and no figure moved: a revision that says nothing new would only cost mails and words
         return replace(staged, facts=facts)
+    again = stored is not None  # this revision is finished: whatever is new gets a revision of its own
     revision = review.revision + again
     before = (
         read(stored.document, review.kind) if stored is not None and stored.document is not None else None
@@ -108,6 +100,16 @@ def _figures(bench: WorkContext, staged: StagedReview) -> StagedReview:
             conn, review, revision=revision, facts=facts, digest=digest, text=dump(document)
         )
     return replace(staged, review=checkpoint, document=document)
+
+
+def _has_nothing_new(review: Review, stored: StoredRevision | None, facts: str) -> bool:
+    """Whether a finished review stands without a look at its figures."""
+    if stored is None:
+        return False
+    if facts == reviews.NO_FACTS and KINDS[review.kind].scope == "position":
+        return True  # its position was withdrawn, with the source that told of it: what was said of it stands
+    # facts touched the period and it has the ones it had, such as a correction taken back: spare the figures
+    return review.late.checks_facts_alone and facts == review.facts
 
 
 def _words(bench: WorkContext, staged: StagedReview) -> StagedReview:
@@ -138,13 +140,14 @@ def commit(conn: Connection, bench: WorkContext, staged: StagedReview, now: int)
     if document is None:
         claims.finish(conn, review, now, facts=staged.facts)
         return
-    if staged.digest is not None and staged.facts is not None:
-        # backfill has no checkpoint: its row of figures is made here, empty, and filled by the document
-        review = claims.keep_numbers(
-            conn, review, revision=review.revision, facts=staged.facts, digest=staged.digest, text=""
-        )
-    claims.keep_document(conn, review, dump(document))
-    claims.finish(conn, review, now)
+    if (
+        staged.digest is not None and staged.facts is not None
+    ):  # backfill has no checkpoint: all of it is stored here
+        whole = claims.Whole(staged.facts, staged.digest, dump(document))
+        claims.finish_whole(conn, review, now, whole)
+    else:
+        claims.keep_document(conn, review, dump(document))
+        claims.finish(conn, review, now)
     for consequence in consequences_of(bench, now)[: 1 if review.repeats_history else None]:
         consequence.draw(conn, review, document)
 

@@ -5,6 +5,7 @@ The same code serves the daemon, `retro run --once` and cron.
 
 from __future__ import annotations
 
+from functools import cache, partial
 from math import ceil
 from typing import TYPE_CHECKING, Final
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from retro.app.context import WorkContext
+    from retro.app.settlement.settings import AgentSettings
     from retro.store.jobs.reviews import Review
 
 __all__ = ["run_once", "run_pass"]
@@ -182,11 +184,12 @@ def _work(bench: WorkContext, tally: PassSummary) -> None:
 def _make_all(bench: WorkContext, claimed: Sequence[Review], tally: PassSummary) -> None:
     """Make what was claimed and finish it in one transaction; whatever comes, nothing stays held by mistake."""
     waiting, staged_reviews = list(claimed), list[StagedReview]()
+    settings_of = cache(partial(_settings, bench))
     try:
         for review in claimed:
             try:
                 with bench.bound(agent=review.agent, review=review.id, attempt=review.attempts):
-                    staged_reviews.append(compute(bench, review))
+                    staged_reviews.append(compute(bench, review, settings_of(review.agent)))
             except (StoreError, StoppedError):
                 raise  # not this review's fault: nothing is noted against it
             except LostClaimError as error:
@@ -210,6 +213,11 @@ def _make_all(bench: WorkContext, claimed: Sequence[Review], tally: PassSummary)
         waiting = [review for review in waiting if review.key not in keys]
     finally:
         _release(bench, waiting)
+
+
+def _settings(bench: WorkContext, agent: str) -> AgentSettings:
+    with bench.store.read() as conn:
+        return bench.settings_for(agents.existing_agent(conn, agent))
 
 
 def _finish(bench: WorkContext, staged_reviews: Sequence[StagedReview], tally: PassSummary) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from retro.app.reviews.notices import notices_of
+from retro.app.reviews.notices import PERSONAL, notices_of
 from retro.app.settlement.settings import base_currency_of
 from retro.deliver.channel import Message
 from retro.errors import UnknownError
@@ -52,7 +52,7 @@ def message_of(conn: Connection, config: Config, letter: Delivery, older: Sequen
         digest_of=digest,
         previous=stored_document.previous,
         currencies=_currencies(conn, config, (stored_document.document, *digest)),
-        notices=notices_of(conn, config, review),
+        notices=notices_of(conn, config, review) if letter.channel in PERSONAL else (),
     )
 
 

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from retro.config import Config
     from retro.store.jobs.reviews import Review
 
-__all__ = ["notices_of", "parked_text"]
+__all__ = ["PERSONAL", "notices_of", "parked_text"]
+
+PERSONAL: Final = frozenset({"mail", "notify"})
+"""The channels that reach people, and not a folder or a forge."""
 
 _NAMED: Final = 3
 

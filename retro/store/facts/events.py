@@ -314,7 +314,8 @@ def first_instant(conn: Connection, agent: str) -> int | None:
 
 def by_ids(conn: Connection, agent: str, kind: type[FactT], ids: Iterable[str]) -> list[FactT]:
     """The facts of a type with these ids, in no order; unknown ids are passed over."""
-    return _facts_of(conn, agent, kind, within(conn, events.c.id, ids))
+    wanted = list(ids)
+    return _facts_of(conn, agent, kind, within(conn, events.c.id, wanted)) if wanted else []
 
 
 def instants(conn: Connection, agent: str, kind: type[Fact]) -> dict[str, int]:

@@ -44,6 +44,8 @@ def market(
     own &= within(conn, mark_series.c.instrument, sorted(wanted))
     query = select(mark_series.c.key, mark_series.c.instrument).where(own)
     names = {key: name for key, name in conn.execute(query) if name in wanted}
+    if not names:  # most often all prices of an agent are its own, or all are shared
+        return {}
     inside = {
         key: _between(columns, start, end) for key, columns in _columns(conn, own, start, end) if key in names
     }

@@ -7,7 +7,7 @@ checkpoints that outlive a crash, and what becomes of a review in the end.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sqlalchemy import and_, case, delete, func, insert, or_, select, update
 
@@ -26,9 +26,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "QUEUE",
+    "Whole",
     "claim",
     "fail",
     "finish",
+    "finish_whole",
     "keep_document",
     "keep_numbers",
     "lock",
@@ -39,6 +41,14 @@ __all__ = [
 
 QUEUE: Final = LeaseQueue(reviews, leased_state="running", is_open=IS_OPEN)
 """The leases of reviews."""
+
+
+class Whole(NamedTuple):
+    """A document with its words, the digest of its figures, and that of the facts in its period."""
+
+    facts: str
+    digest: str
+    text: str
 
 
 def claim(conn: Connection, owner: str, now: int, lease: int, *, limit: int = 1) -> list[Review]:
@@ -140,14 +150,18 @@ def keep_numbers(
     grows = review.revision <= revision <= review.revision + 1
     invariant(grows, "a revision only grows, by one", f"{review.id}: {review.revision} to {revision}")
     _through(conn, review, revision=revision, facts=facts)
-    mine = and_(documents.c.review == review.key, documents.c.revision == revision)
-    # what a killed process left of this revision gives way; not with it a document that somebody has read
-    replaced = conn.execute(delete(documents).where(mine).returning(documents.c.done_at)).scalars().all()
-    is_open = all(done_at is None for done_at in replaced)
-    invariant(is_open, "a finished revision is never overwritten", f"{review.id}, revision {revision}")
+    _clear(conn, review, revision)
     row = {"review": review.key, "revision": revision, "digest": digest, "numbers": text}
     conn.execute(insert(documents).values(row))
     return review._replace(revision=revision, facts=facts)
+
+
+def _clear(conn: Connection, review: Review, revision: int) -> None:
+    """What a killed process left of this revision gives way; not with it a document that somebody has read."""
+    mine = and_(documents.c.review == review.key, documents.c.revision == revision)
+    replaced = conn.execute(delete(documents).where(mine).returning(documents.c.done_at)).scalars().all()
+    is_open = all(done_at is None for done_at in replaced)
+    invariant(is_open, "a finished revision is never overwritten", f"{review.id}, revision {revision}")
 
 
 def keep_document(conn: Connection, review: Review, text: str) -> None:
@@ -160,24 +174,40 @@ def keep_document(conn: Connection, review: Review, text: str) -> None:
 
 def finish(conn: Connection, review: Review, now: int, *, facts: str | None = None) -> None:
     """It is done. What arrived while it was made stays noted, and brings it back."""
-    # an instant of another look that lies ahead stays; one that has passed is what this look was for
-    again = case((reviews.c.again_at <= now, None), else_=reviews.c.again_at)
-    _through(
-        conn,
-        review,
-        state="done",
-        owner=None,
-        leased_until=None,
-        attempts=0,
-        not_before=0,
-        late=checked(reviews.c.late),
-        again_at=again,
-        reason=None,
-        done_at=now,
-        **({} if facts is None else {"facts": facts}),
-    )
+    _through(conn, review, **_done(now), **({} if facts is None else {"facts": facts}))
     mine = and_(documents.c.review == review.key, documents.c.revision == review.revision)
     conn.execute(update(documents).where(mine, documents.c.done_at.is_(None)).values(done_at=now))
+
+
+def finish_whole(conn: Connection, review: Review, now: int, document: Whole) -> None:
+    """It is done, and had no checkpoint: the row and its document in one step each, where years of history come."""
+    _through(conn, review, **_done(now), facts=document.facts)
+    _clear(conn, review, review.revision)
+    row = {
+        "review": review.key,
+        "revision": review.revision,
+        "digest": document.digest,
+        "document": document.text,
+        "done_at": now,
+    }
+    conn.execute(insert(documents).values(row))
+
+
+def _done(now: int) -> dict[str, object]:
+    """What a row says of itself when nobody works on it any more."""
+    # an instant of another look that lies ahead stays; one that has passed is what this look was for
+    again = case((reviews.c.again_at <= now, None), else_=reviews.c.again_at)
+    return {
+        "state": "done",
+        "owner": None,
+        "leased_until": None,
+        "attempts": 0,
+        "not_before": 0,
+        "late": checked(reviews.c.late),
+        "again_at": again,
+        "reason": None,
+        "done_at": now,
+    }
 
 
 def release(conn: Connection, review: Review) -> None:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import event, select, update
 
 from retro.errors import InvariantError, LostClaimError
 from retro.periods import DAY, HOUR, SECOND
-from retro.store.database import Store
+from retro.store.database import Store, open_store
 from retro.store.jobs import claims, outbox, reviews
 from retro.store.jobs.queue import LeaseQueue
 from retro.store.jobs.staleness import Staleness, checked, checking, stale
 from retro.store.jobs.tables import reviews as table
-from tests.worlds.service_world import MONDAY, World, line
+from tests.worlds.service_world import MONDAY, World, life, line
 
 LEASE = 90 * SECOND
 
@@ -115,3 +117,28 @@ def test_leases_of_a_clock_that_went_back_end_within_one_lease(world: World) -> 
         assert claims.QUEUE.clamp_leases(conn, now, LEASE, HOUR) == 1
         assert not claims.QUEUE.has_future_leases(conn, now, LEASE, HOUR)
         assert claims.QUEUE.leases_of_others(conn, "b") == {review.key: now + LEASE}
+
+
+# what years of history cost
+
+
+@pytest.mark.parametrize("days", [20, 60])
+def test_a_back_filled_review_costs_few_statements_and_transactions_however_long_the_history(
+    tmp_path: Path, days: int
+) -> None:
+    """Its figures are one transaction that reads, its file another; what is written is shared by a batch of 25."""
+    world = World(open_store(str(tmp_path / "r.db")), tmp_path)
+    world.clock.set(MONDAY + (days + 2) * DAY)
+    world.tell(life(days))
+    world.owe()
+    counts: Counter[str] = Counter()
+
+    def statement(_conn: Any, _cursor: Any, text: str, *_: Any) -> None:
+        counts[text.split(maxsplit=1)[0]] += 1
+
+    event.listen(world.store.engine, "before_cursor_execute", statement)
+    done = world.knock().done
+    assert done >= 2 * days
+    assert sum(counts.values()) / done < 40
+    assert counts["BEGIN"] / done < 2.7
+    world.store.close()
