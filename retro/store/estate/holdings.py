@@ -18,7 +18,17 @@ from retro.store.schema import metadata
 if TYPE_CHECKING:
     from sqlalchemy import Column, ColumnElement, Connection, MetaData
 
-__all__ = ["DERIVED", "Holding", "counts", "has_rows", "holdings", "is_derived", "key_of_agent", "of_agent"]
+__all__ = [
+    "DERIVED",
+    "Holding",
+    "counts",
+    "has_rows",
+    "holdings",
+    "is_derived",
+    "key_of_agent",
+    "of_agent",
+    "references",
+]
 
 DERIVED: Final = ("book", "memory_block")
 """How the names of tables begin that follow from others: deleting their rows loses nothing."""
@@ -69,6 +79,16 @@ def _holding(table: Table, rows: dict[str, Holding]) -> Holding | None:
     if name in table.c and isinstance(table.c[name].type, Text):
         return Holding(table, table.c[name], None)
     return None
+
+
+def references() -> tuple[Column[object], ...]:
+    """Every column of any table that holds the key of an agent."""
+    return tuple(
+        column
+        for holding in holdings()
+        for column in holding.table.columns
+        if any(reference.column.table.name == "agents" for reference in column.foreign_keys)
+    )
 
 
 def is_derived(table: Table) -> bool:

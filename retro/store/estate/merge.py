@@ -11,21 +11,19 @@ from retro.invariant import invariant
 from retro.kinds import CALENDAR, DEATH
 from retro.model import MarkSeries
 from retro.store.confidences import confidence_readings
-from retro.store.estate.holdings import counts, holdings, is_derived, of_agent
+from retro.store.estate.holdings import counts, holdings, is_derived, of_agent, references
 from retro.store.facts import agents, marks
-from retro.store.facts.departures import depart, departed
+from retro.store.facts.departures import depart
 from retro.store.jobs.tables import enrolments, reviews
 from retro.store.proposals import proposals, pull_requests
 from retro.store.schema import agents as agent_table
 from retro.store.schema import (
-    corrections,
     events,
     faults,
     ingest_alone,
     insert_into,
     mark_blocks,
     mark_corrections,
-    position_rulings,
     series,
     source_agents,
 )
@@ -36,7 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["merge", "shared_ids"]
 
-_MOVED: Final = (corrections, position_rulings, proposals, pull_requests, reviews, departed)
 _UNITED: Final = (confidence_readings, source_agents)
 """Tables of which both agents may have the same row: it is one row then."""
 
@@ -87,14 +84,14 @@ def merge(conn: Connection, name: str, successor: str, now: int) -> None:
     conn.execute(update(reviews).where(mine).values(subject=subject))
     others = select(proposals.c.id).where(proposals.c.agent == new)
     conn.execute(delete(proposals).where(proposals.c.agent == old, proposals.c.id.in_(others)))
-    told = conn.execute(update(events).where(events.c.agent == old).values(agent=new)).rowcount
-    for table in _MOVED:
-        conn.execute(update(table).where(table.c.agent == old).values(agent=new))
     for table in _UNITED:
         _unite(conn, table, old, new)
+    conn.execute(delete(enrolments).where(enrolments.c.agent == old))
+    told = conn.execute(update(events).where(events.c.agent == old).values(agent=new)).rowcount
+    for column in references():
+        conn.execute(update(column.table).where(column == old).values({column.name: new}))
     conn.execute(update(faults).where(faults.c.agent == name).values(agent=successor))
     conn.execute(update(spend).where(spend.c.agent == name).values(agent=successor))
-    conn.execute(delete(enrolments).where(enrolments.c.agent == old))
     _join_lives(conn, old, new, told)
     left_behind = {table: size for table, size in counts(conn, name).items() if table != "agents"}
     invariant(not left_behind, "a merged agent leaves nothing under its name", f"{name}: {left_behind}")
