@@ -64,17 +64,20 @@ def dump_parts(document: BaseModel, *, indent: int | None = 2) -> Iterator[str]:
     opening = "{"
     for name in type(document).model_fields:
         value = getattr(document, name)
-        yield f"{opening}{margins[1]}{json.dumps(name)}{colon}"
-        opening = ","
+        head = f"{margins[1]}{json.dumps(name)}{colon}"
         if isinstance(value, list) and value and isinstance(value[0], BaseModel):
+            yield f"{opening}{head}"
             for number, row in enumerate(value):
                 text = _text(row.model_dump(mode="json"), indent, margins[2])
                 yield f"{',' if number else '['}{margins[2]}{text}"
             yield f"{margins[1]}]"
         else:
             fields = document.model_dump(mode="json", include={name})
-            yield _text(fields[name], indent, margins[1])
-    yield f"{margins[0]}}}\n"
+            if name not in fields:  # a field that is left out where there is nothing to say
+                continue
+            yield f"{opening}{head}{_text(fields[name], indent, margins[1])}"
+        opening = ","
+    yield f"{opening.strip(',')}{margins[0]}}}\n"
 
 
 def _text(value: Any, indent: int | None, margin: str) -> str:

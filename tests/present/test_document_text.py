@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
+from pydantic import Field
 
 from retro.present.formats import json_parts, render
 from retro.report import PositionRetrospective, RetrospectiveReport, dump
-from retro.report.form import dump_parts
+from retro.report.form import Document, dump_parts
 from tests.worlds.samples import positions, reports
 
 DOCUMENTS: list[RetrospectiveReport | PositionRetrospective] = [
@@ -49,3 +50,17 @@ def test_a_changed_copy_of_a_document_leaves_every_other_as_it_was() -> None:
     assert (first.lesson, second.lesson, changed.lesson) == (first.lesson, first.lesson, "sell later")
     assert first == second != changed
     assert type(first).model_validate_json(dump(changed)) == changed
+
+
+class _Optional(Document):
+    first: int | None = Field(default=None, exclude_if=lambda value: value is None)
+    second: int | None = Field(default=None, exclude_if=lambda value: value is None)
+    third: int | None = Field(default=None, exclude_if=lambda value: value is None)
+
+
+@pytest.mark.parametrize("given", [{}, {"first": 1}, {"second": 2}, {"third": 3}, {"first": 1, "third": 3}])
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_field_that_is_left_out_leaves_no_trace(given: dict[str, int], indent: int | None) -> None:
+    """Such as `silent_since` of an agent that is awake."""
+    text = dump(_Optional(**given), indent=indent)
+    assert json.loads(text) == given
