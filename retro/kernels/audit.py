@@ -271,3 +271,32 @@ def _exact(values: list[float]) -> tuple[float, ...]:
     while part := math.fsum([*values, *(-known for known in parts)]):
         parts.append(part)
     return tuple(parts)
+
+
+class ExactSum:
+    """A sum that goes on: after every number added its `value` is that of `math.fsum` of all so far.
+
+    Source: Shewchuk 1997, partial sums that do not overlap.
+    """
+
+    __slots__ = ("_parts",)
+
+    def __init__(self) -> None:
+        """Nothing yet: 0."""
+        self._parts: list[float] = []
+
+    @property
+    def value(self) -> float:
+        """All numbers so far, rounded once."""
+        return math.fsum(self._parts)
+
+    def add(self, number: float) -> None:
+        """Add one more."""
+        if number:
+            parts = []
+            for part in self._parts:
+                large, small = (number, part) if abs(number) >= abs(part) else (part, number)
+                number = large + small
+                if rest := small - (number - large):
+                    parts.append(rest)
+            self._parts = [*parts, number]

@@ -10,8 +10,10 @@ beyond a bound B, fixed before the first bet, are not counted. Sources: Ville 19
 Figures of all rules come at once, arrays (rows,) or (rows, weeks). They are NaN where a rule has no bound (yet), which
 no border lets through. Weeks are whole numbers from any epoch, of complete weeks only, in a grid whose 0 is neutral:
 a week in which nothing was held, or nothing changed, is no unit. Every sum over weeks is taken in their order, from the
-first: so the order in which facts were told, and which other rules stand beside, do not matter for the last bit, and
-a new week is one addition to seven stored sums.
+first: so the order in which facts were told, and which other rules stand beside, do not matter for the last bit.
+
+Thousands of rules may share a grid of years in which most hold something once or twice. So what is dear is reckoned for
+the weeks bet on alone, a few thousand at once (`packed`).
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterator
 
     from retro.kernels.audit import Grade
 
@@ -45,6 +47,7 @@ GRADED_FROM, SUPPORTED_FROM = 3, 10
 GRADES: tuple[Grade, ...] = ("none", "weak", "suggestive", "supported")
 """From nothing known to what changes a playbook."""
 
+_CELLS = 1 << 15  # weeks of all rules that are reckoned at once: seven stakes of them lie near the processor
 _LOG_STAKES = math.log(len(STAKES))
 _LOG_LARGEST = math.log(1e300)  # wealth beyond is told as 1e300, so that no product of it leaves the floats
 
@@ -75,37 +78,27 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wealth:
-    """Logs of E at the end of every week, (rows, weeks), NaN before the bound; how many weeks were bet on by then.
-
-    `sums_against` and `sums_for` (rows, 7) are the stakes' log sums at the end: all that a next week needs.
-    """
+    """Logs of E at the end of every week, (rows, weeks), NaN before the bound; how many weeks were bet on by then."""
 
     log_against: Floats
     log_for: Floats
     bets: Integers
-    sums_against: Floats
-    sums_for: Floats
 
 
-def week_grid(pieces: Iterable[tuple[int, int, float, int]], rows: int, last: int) -> WeekGrid:
-    """Add up pieces (row, week, change, outcomes resolved), in any order, up to the complete week `last`.
+@dataclass(frozen=True, slots=True, eq=False)
+class BetWeeks:
+    """The weeks bet on of some rules, moved together to the left: `rows` (r,) of the grid, `column` (r, k) in it.
 
-    A piece is what one position did in one week: the change of its marked PnL, 1 if it resolved then. Later weeks are
-    left out. The grid begins with the first piece; without any it is the week `last`, of zeros.
+    Where `bet` (r, k) is False a rule has fewer than k.
     """
-    changes: dict[tuple[int, int], list[float]] = {}
-    resolved: dict[tuple[int, int], int] = {}
-    for row, week, change, outcomes in pieces:
-        if week <= last:
-            changes.setdefault((row, week), []).append(change)
-            resolved[row, week] = resolved.get((row, week), 0) + outcomes
-    first = min((week for _, week in changes), default=last)
-    sums = np.zeros((rows, last - first + 1))
-    counts = np.zeros(sums.shape, dtype=np.int64)
-    for (row, week), values in changes.items():
-        sums[row, week - first] = math.fsum(values)
-        counts[row, week - first] = resolved[row, week]
-    return WeekGrid(first, sums, counts)
+
+    rows: Integers
+    column: Integers
+    bet: Booleans
+
+    def of(self, values: NDArray[np.float64]) -> Floats:
+        """Values of the grid, (rows, weeks), in those weeks, (r, k); 0 where there is none."""
+        return np.where(self.bet, values[self.rows[:, None], self.column], 0.0)
 
 
 def bounds(grid: WeekGrid, pool_week: ArrayLike, pool_sum: ArrayLike) -> Bounds:
@@ -133,10 +126,29 @@ def bet_weeks(grid: WeekGrid, bound: Bounds) -> Booleans:
     return np.asarray(begun & (grid.sums != 0))
 
 
+def packed(units: Booleans) -> Iterator[BetWeeks]:
+    """The weeks bet on, (rows, weeks), of the rules that have any: rules of about as many together, few cells at once."""
+    number = units.sum(axis=1)
+    order = np.argsort(number, kind="stable")
+    order = order[number[order] > 0]
+    start = 0
+    while start < len(order):
+        ahead = order[start : start + _CELLS]
+        fit = np.searchsorted(np.arange(1, len(ahead) + 1) * number[ahead], _CELLS, side="right")
+        rows = ahead[: max(1, int(fit))]
+        start += len(rows)
+        row, week = np.nonzero(units[rows])
+        place = np.arange(len(row)) - (np.cumsum(number[rows]) - number[rows])[row]
+        column = np.zeros((len(rows), int(number[rows[-1]])), np.int64)
+        bet = np.zeros(column.shape, dtype=bool)
+        column[row, place], bet[row, place] = week, True
+        yield BetWeeks(rows, column, bet)
+
+
 def log_factors(sums: ArrayLike, size: ArrayLike) -> Floats:
     """What a week does to the log of each of the seven wealths against a rule, (..., 7): log(1 - c min(x, B)/B).
 
-    `sums` and `size` broadcast. For a rule: the same of -x. A week is added to stored sums as it is.
+    `sums` and `size` broadcast. For a rule: the same of -x.
     """
     value = np.asarray(sums, dtype=np.float64)
     share = np.minimum(value, size) / size
@@ -153,19 +165,31 @@ def log_wealth(log_sums: Floats) -> Floats:
 def wealth(grid: WeekGrid, bound: Bounds) -> Wealth:
     """The bets against every rule and for it, week by week, from its bound on."""
     units = bet_weeks(grid, bound)
-    x = np.where(units, grid.sums, 0.0)  # a bet on nothing changes nothing: log1p(0) is 0
-    size = np.where(bound.column >= 0, bound.size, 1.0)[:, None]
-    against = np.cumsum(log_factors(x, size), axis=1)
-    in_favour = np.cumsum(log_factors(-x, size), axis=1)
     bets = np.cumsum(units, axis=1, dtype=np.int64)
-    begun = bets > 0
-    return Wealth(
-        log_against=np.where(begun, log_wealth(against), np.nan),
-        log_for=np.where(begun, log_wealth(in_favour), np.nan),
-        bets=bets,
-        sums_against=against[:, -1],
-        sums_for=in_favour[:, -1],
-    )
+    logs = np.full(grid.sums.shape, np.nan), np.full(grid.sums.shape, np.nan)
+    for weeks in packed(units):
+        last = bets[weeks.rows] - 1  # between two bets E stays
+        for out, log_e in zip(logs, _logs_of(weeks, grid, bound), strict=True):
+            out[weeks.rows] = np.where(
+                last < 0, np.nan, np.take_along_axis(log_e, np.maximum(last, 0), axis=1)
+            )
+    return Wealth(logs[0], logs[1], bets)
+
+
+def wealth_now(grid: WeekGrid, bound: Bounds) -> tuple[Floats, Floats]:
+    """Logs of E at the grid's end, against every rule and for it, (rows,) each; NaN without a bet."""
+    logs = np.full(len(grid.sums), np.nan), np.full(len(grid.sums), np.nan)
+    for weeks in packed(bet_weeks(grid, bound)):
+        for out, log_e in zip(logs, _logs_of(weeks, grid, bound), strict=True):
+            out[weeks.rows] = log_e[:, -1]  # what lies beyond a rule's own weeks changes nothing
+    return logs
+
+
+def _logs_of(weeks: BetWeeks, grid: WeekGrid, bound: Bounds) -> Iterator[Floats]:
+    """Logs of E after each of the weeks bet on, (r, k): against, then for."""
+    x, size = weeks.of(grid.sums), bound.size[weeks.rows][:, None]
+    for sums in (x, -x):  # a bet on nothing changes nothing: log1p(0) is 0
+        yield log_wealth(np.cumsum(log_factors(sums, size), axis=1))
 
 
 def e_value(log_e: ArrayLike) -> Floats:

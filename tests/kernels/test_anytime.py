@@ -215,3 +215,63 @@ def test_false_alarms_come_once_in_ten_years_at_most() -> None:
     alarms = [row.alarm for row in anytime.stopped_working(grid, bound)]
     assert np.mean(alarms) <= 52 / 520
     assert betting.STAKES.mean() == pytest.approx(3.1 / 7)
+
+
+# many rules at once
+
+
+@given(st.lists(sums, min_size=1, max_size=6), st.floats(1, 40))
+@settings(max_examples=60, deadline=None)
+def test_rules_of_every_length_side_by_side_say_what_each_says_alone(
+    lives: list[list[float]], size: float
+) -> None:
+    width = max(map(len, lives))
+    rows = np.array([[0.0] * (width - len(x)) + x for x in lives])
+    grid = WeekGrid(100, rows, (rows != 0).astype(np.int64))
+    bound = Bounds(np.full(len(rows), size), (rows != 0).argmax(axis=1), 13)
+    thresholds = [-0.5 if number % 2 else 0.25 for number in range(len(rows))]
+    together = [
+        anytime.mean_intervals(grid, bound),
+        anytime.weeks_to_verdict(grid, bound, thresholds),
+        anytime.stopped_working(grid, bound),
+    ]
+    for row in range(len(rows)):
+        alone = WeekGrid(100, rows[row : row + 1], grid.outcomes[row : row + 1])
+        own = Bounds(bound.size[:1], bound.column[row : row + 1], 13)
+        assert [part[row] for part in together] == [
+            anytime.mean_intervals(alone, own)[0],
+            anytime.weeks_to_verdict(alone, own, thresholds[row])[0],
+            anytime.stopped_working(alone, own)[0],
+        ]
+
+
+@given(sums, st.floats(1, 40))
+@settings(max_examples=80, deadline=None)
+def test_an_end_is_the_one_that_halving_alone_comes_to(x: list[float], size: float) -> None:
+    """To the last bit: on which side of the end a mean lies is only taken as known where it is certain."""
+    grid, bound = weekly(x, size)
+    (got,) = anytime.mean_intervals(grid, bound)
+    units = np.array([value for value in x if value])[None]
+    ends: list[float | None] = []
+    for own in (units, -units):
+        clipped, there = np.minimum(own, size), np.ones(own.shape, dtype=bool)
+        low, high = float(clipped.min()), size
+        if low >= high:
+            ends.append(None)
+            continue
+        while high - low > 1e-12 * size and low < (middle := (low + high) / 2) < high:
+            log_e = anytime._log_e(clipped, there, np.array([size]), np.array([middle]))[0]
+            low, high = (low, middle) if log_e >= math.log(40) else (middle, high)
+        ends.append((low + high) / 2)
+    if got.reason is None:
+        assert got.high == ends[0]
+        assert got.low == (None if ends[1] is None else -ends[1])
+
+
+def test_thousands_of_rules_held_once_or_twice_are_reckoned_by_their_own_weeks() -> None:
+    """Not by all weeks of the longest life: of 3,000 rules in 300 weeks, 6,000 cells and not 900,000."""
+    rows = np.zeros((3000, 300))
+    rows[np.arange(3000), np.arange(3000) % 300], rows[0] = -1.0, 1.0
+    cells = [weeks.bet.size for weeks in betting.packed(rows != 0)]
+    assert sum(cells) < 6000 + 300
+    assert max(cells) <= 1 << 15

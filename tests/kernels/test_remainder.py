@@ -7,7 +7,7 @@ import math
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retro.kernels.audit import sample_of
+from retro.kernels.audit import ExactSum, sample_of
 from retro.kernels.uncertainty import by_day
 
 outcomes = st.lists(
@@ -42,3 +42,12 @@ def test_many_outcomes_of_one_day_are_added_as_the_day_is() -> None:
     sample = sample_of(values, [7] * 500)
     left = values[:123] + values[124:]
     assert sample.days_without([123]).sums.tolist() == by_day(left, [7] * 499).sums.tolist()
+
+
+@given(st.lists(st.floats(-1e12, 1e12) | st.floats(-1e-9, 1e-9), max_size=30))
+@settings(max_examples=200, deadline=None)
+def test_a_sum_that_goes_on_is_rounded_once_at_every_step(values: list[float]) -> None:
+    total = ExactSum()
+    for n, value in enumerate(values, start=1):
+        total.add(value)
+        assert total.value == math.fsum(values[:n])

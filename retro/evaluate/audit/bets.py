@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from retro.kernels import anytime, betting
-from retro.kernels.audit import recommend
+from retro.kernels.audit import ExactSum, recommend
 from retro.kernels.betting import GRADES, Bounds, WeekGrid
 from retro.periods import FOREVER, week_of, week_start
 
@@ -35,6 +35,7 @@ __all__ = ["Bets", "OddsByWeek", "RuleEvidence", "WeekLook", "bets_of", "in_unit
 Key = tuple[str, "Role"]
 
 _DRAWN: Final = 104
+_AT_ONCE: Final = 1024  # rows whose evidence is reckoned together
 _ROLES: Final[tuple[Role, ...]] = ("entry", "exit")
 
 
@@ -96,7 +97,7 @@ class WeekLook(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Bets:
-    """Rows of one family: what they made week by week, and the wealth of the bets. Row i of everything is `keys[i]`.
+    """Rows of one family: what they made week by week, and what is bet on them. Row i of everything is `keys[i]`.
 
     `resolved` (rows, weeks) are the outcomes of each week in the threshold unit, added up; `values` the outcomes of a
     row, `days` of how many days of entry; `since` (rows,) when something was first held for it.
@@ -105,7 +106,6 @@ class Bets:
     keys: Sequence[Key]
     grid: WeekGrid
     bound: Bounds
-    wealth: Wealth
     resolved: NDArray[np.float64]
     values: Sequence[Sequence[float]]
     days: Sequence[int]
@@ -124,6 +124,16 @@ class Bets:
         return week_start(self.last + 1, self.zone)
 
     @cached_property
+    def index(self) -> dict[Key, int]:
+        """The row of each key."""
+        return {key: row for row, key in enumerate(self.keys)}
+
+    @cached_property
+    def wealth(self) -> Wealth:
+        """The wealth of the bets at the end of every week: of all rows, as only a history asks for it."""
+        return betting.wealth(self.grid, self.bound)
+
+    @cached_property
     def grades(self) -> NDArray[np.int8]:
         """What is said of every row at the end of every week, (rows, weeks), as places in `betting.GRADES`."""
         n = np.cumsum(self.grid.outcomes, axis=1)
@@ -131,74 +141,83 @@ class Bets:
         e_values = (betting.e_value(log_e) for log_e in (self.wealth.log_against, self.wealth.log_for))
         return betting.grade_numbers(n, averages, *e_values)
 
+    @cached_property
+    def grades_now(self) -> NDArray[np.int8]:
+        """What is said of every row at the end of the last complete week, (rows,)."""
+        n = self.grid.outcomes.sum(axis=1)
+        averages = np.cumsum(self.resolved, axis=1)[:, -1] / np.maximum(n, 1)
+        logs = betting.wealth_now(self.grid, self.bound)
+        return betting.grade_numbers(n, averages, *map(betting.e_value, logs))
+
     def supported(self) -> set[str]:
         """The heuristics whose evidence is `supported` now, in whichever role."""
-        now = (self.grades[:, -1] == GRADES.index("supported")).tolist()
+        now = (self.grades_now == GRADES.index("supported")).tolist()
         return {name for (name, _), is_supported in zip(self.keys, now, strict=True) if is_supported}
 
     def looks(self, key: Key, since: int, thresholds: Thresholds) -> list[WeekLook]:
         """Every complete week of a row since an instant, as it stood at each week's end."""
-        if key not in self.keys:
+        if key not in self.index:
             return []
-        row, first = self.keys.index(key), week_of(since, self.zone)
-        out, n, total = [], 0, []
-        for week in range(first, self.last + 1):
-            column = week - self.grid.first
-            if column < 0:
-                out.append(WeekLook(week, 0, 0.0, None, None, "none", "insufficient_data"))
-                continue
-            n += int(self.grid.outcomes[row, column])
-            total.append(float(self.resolved[row, column]))
-            out.append(
-                WeekLook(
-                    week,
-                    int(self.grid.outcomes[row, column]),
-                    float(self.grid.sums[row, column]),
-                    number_of(betting.e_value(self.wealth.log_against[row, column])),
-                    number_of(betting.e_value(self.wealth.log_for[row, column])),
-                    GRADES[self.grades[row, column]],
-                    recommend(n, fsum(total) / n if n else None, thresholds),
-                )
-            )
+        row, first = self.index[key], week_of(since, self.zone)
+        begins = max(first, self.grid.first)
+        out = [
+            WeekLook(week, 0, 0.0, None, None, "none", "insufficient_data")
+            for week in range(first, min(begins, self.last + 1))
+        ]
+        after = slice(begins - self.grid.first, None)
+        columns = (
+            self.grid.outcomes[row, after],
+            self.grid.sums[row, after],
+            betting.e_value(self.wealth.log_against[row, after]),
+            betting.e_value(self.wealth.log_for[row, after]),
+            self.grades[row, after],
+            self.resolved[row, after],
+        )
+        n, total = 0, ExactSum()
+        for week, look in enumerate(zip(*(column.tolist() for column in columns), strict=True), start=begins):
+            outcomes, x, against, in_favour, grade, resolved = look
+            n += outcomes
+            total.add(resolved)
+            kind = recommend(n, total.value / n if n else None, thresholds)
+            odds = number_of(against), number_of(in_favour)
+            out.append(WeekLook(week, outcomes, x, *odds, GRADES[grade], kind))
         return out
-
-    def _path(self, row: int) -> OddsByWeek | None:
-        begins = int(self.bound.column[row])
-        if begins < 0:
-            return None
-        begins = max(begins, self.grid.sums.shape[1] - _DRAWN)
-        logs = (log_e[row, begins:] for log_e in (self.wealth.log_against, self.wealth.log_for))
-        return OddsByWeek(self.grid.first + begins, *(_six_digits(betting.e_value(log_e)) for log_e in logs))
 
     def evidence(self, keys: Sequence[Key], thresholds: tuple[float, float]) -> dict[Key, RuleEvidence]:
         """What is known now of these rows, as far as they are in the family; `thresholds` are demote's and keep's."""
-        index = {key: row for row, key in enumerate(self.keys)}
-        rows = [index[key] for key in keys if key in index]
-        if not rows:
-            return {}
+        rows = np.array([self.index[key] for key in keys if key in self.index], np.int64)
+        out: dict[Key, RuleEvidence] = {}
+        for start in range(0, len(rows), _AT_ONCE):
+            out |= self._evidence(rows[start : start + _AT_ONCE], thresholds)
+        return out
+
+    def _evidence(self, rows: NDArray[np.int64], thresholds: tuple[float, float]) -> dict[Key, RuleEvidence]:
         grid = WeekGrid(self.grid.first, self.grid.sums[rows], self.grid.outcomes[rows])
         bound = Bounds(self.bound.size[rows], self.bound.column[rows], 0)
-        intervals = anytime.mean_intervals(grid, bound)
-        clipped = anytime.clipped_shares(grid, bound)
-        ripe = [anytime.weeks_to_verdict(grid, bound, limit) for limit in thresholds]
-        stopped = anytime.stopped_working(grid, bound)
-        logs = (self.wealth.log_against[rows], self.wealth.log_for[rows])
+        averages = [
+            fsum(values) / len(values) if values else None for values in map(self.values.__getitem__, rows)
+        ]
+        sides = [None if not average else int(average > 0) for average in averages]
+        wealth = betting.wealth(grid, bound)
+        logs = (wealth.log_against, wealth.log_for)
         e_values = [betting.e_value(log_e[:, -1]) for log_e in logs]
         p_values = [betting.anytime_p(log_e)[:, -1] for log_e in logs]
+        intervals = anytime.mean_intervals(grid, bound)
+        clipped = anytime.clipped_shares(grid, bound)
+        ripe = anytime.weeks_to_verdict(grid, bound, [thresholds[side == 1] for side in sides])
+        stopped = anytime.stopped_working(grid, bound)
+        bets = wealth.bets[:, -1].tolist()
         out: dict[Key, RuleEvidence] = {}
-        for i, row in enumerate(rows):
-            values, interval = self.values[row], intervals[i]
-            average = fsum(values) / len(values) if values else None
-            side = None if not average else int(average > 0)
-            column = int(bound.column[i])
+        for i, row in enumerate(rows.tolist()):
+            interval, side, column = intervals[i], sides[i], int(bound.column[i])
             out[self.keys[row]] = RuleEvidence(
-                grade=GRADES[self.grades[row, -1]],
+                grade=GRADES[self.grades_now[row]],
                 since=None if self.since[row] == FOREVER else int(self.since[row]),
-                n=len(values),
+                n=len(self.values[row]),
                 days=self.days[row],
-                average=average,
+                average=averages[i],
                 pool=self.pool[self.keys[row][1]],
-                bets=int(self.wealth.bets[row, -1]),
+                bets=bets[i],
                 bound=number_of(bound.size[i]),
                 bound_since=None if column < 0 else week_start(grid.first + column, self.zone),
                 e_against=number_of(e_values[0][i]),
@@ -207,12 +226,20 @@ class Bets:
                 interval=None if interval.reason else (interval.low, interval.high),
                 no_interval=interval.reason,
                 clipped=None if side is None else number_of(clipped[side][i]),
-                break_even=anytime.break_even(values),
-                ripening=ripe[int(side == 1)][i],
+                break_even=anytime.break_even(self.values[row]),
+                ripening=ripe[i],
                 stopped_working=stopped[i],
-                path=self._path(row),
+                path=_path(grid.first, column, *(log_e[i] for log_e in logs)),
             )
         return out
+
+
+def _path(first: int, begins: int, *logs: NDArray[np.float64]) -> OddsByWeek | None:
+    """E at the end of each week of a row, from the column of its bound on; None without one."""
+    if begins < 0:
+        return None
+    begins = max(begins, len(logs[0]) - _DRAWN)
+    return OddsByWeek(first + begins, *(_six_digits(betting.e_value(log_e[begins:])) for log_e in logs))
 
 
 def _six_digits(values: NDArray[np.float64]) -> list[float]:
@@ -262,14 +289,21 @@ def bets_of(history: History, rules: AuditRules, until: int) -> Bets:
         keys=[(history.names[kind // 2], _ROLES[kind % 2]) for kind in kinds.tolist()],
         grid=grid,
         bound=bound,
-        wealth=betting.wealth(grid, bound),
         resolved=resolved,
         values=[values[a:b].tolist() for a, b in pairwise(edges.tolist())],
-        days=[len(np.unique(records["day"][a:b])) for a, b in pairwise(edges.tolist())],
+        days=np.bincount(_distinct(row, records["day"]), minlength=len(kinds)).tolist(),
         since=since_held,
         pool=pool,
         zone=zone,
     )
+
+
+def _distinct(row: NDArray[np.int64], day: NDArray[np.int32]) -> NDArray[np.int64]:
+    """The row of each different day of a row."""
+    order = np.lexsort((day, row))
+    row, day = row[order], day[order]
+    first: NDArray[np.bool_] = (np.diff(row, prepend=-1) != 0) | (np.diff(day, prepend=-1) != 0)
+    return np.asarray(row[first])
 
 
 def since_of(rules: AuditRules) -> dict[str, int]:
