@@ -6,7 +6,6 @@ Plain ASGI, so that it stands before whatever speaks it. A refusal has a status 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -50,9 +49,19 @@ class Limits:
     of_one: int = 16
     """Requests at hand of one caller."""
     of_all: int = 64
+    served_of_one: int = 1
+    """Of those, how many are with the application: the others wait, so that each caller has its turn after one of each."""
 
 
 _DEFAULTS: Final = Limits()
+
+
+@dataclass(slots=True)
+class _Share:
+    """What one caller has at hand, and the turns it has with the application."""
+
+    turns: asyncio.Semaphore
+    at_hand: int = 0
 
 
 class Guard:
@@ -70,7 +79,7 @@ class Guard:
         self._access = access
         self._limits = limits
         self._methods = methods
-        self._at_hand: Counter[str] = Counter()
+        self._shares: dict[str, _Share] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or hand it on."""
@@ -85,8 +94,8 @@ class Guard:
         if refusal is not None:
             await _refuse(refusal, send)
         elif not isinstance(verdict, Refusal):
-            with self._counted(verdict):
-                await self._hand_on({**scope, CALLER: verdict}, receive, send)
+            with self._share_of(verdict) as share:
+                await self._hand_on({**scope, CALLER: verdict}, receive, send, share.turns)
 
     def _too_much(self, scope: Scope, caller: Caller) -> Refusal | None:
         """What speaks against a request before its body is read."""
@@ -100,21 +109,25 @@ class Guard:
         if any(not value.isdigit() or int(value[:19]) > self._limits.body for value in lengths):
             return Refusal(413)
         later = ((b"retry-after", b"1"),)
-        if self._at_hand[caller.name] >= self._limits.of_one:
+        share = self._shares.get(caller.name)
+        if share is not None and share.at_hand >= self._limits.of_one:
             return Refusal(429, later)
-        return Refusal(503, later) if self._at_hand.total() >= self._limits.of_all else None
+        total = sum(share.at_hand for share in self._shares.values())
+        return Refusal(503, later) if total >= self._limits.of_all else None
 
     @contextmanager
-    def _counted(self, caller: Caller) -> Iterator[None]:
-        self._at_hand[caller.name] += 1
+    def _share_of(self, caller: Caller) -> Iterator[_Share]:
+        """One more at hand of this caller; who has nothing at hand is forgotten."""
+        share = self._shares.setdefault(caller.name, _Share(asyncio.Semaphore(self._limits.served_of_one)))
+        share.at_hand += 1
         try:
-            yield
+            yield share
         finally:
-            self._at_hand[caller.name] -= 1
-            if not self._at_hand[caller.name]:
-                del self._at_hand[caller.name]
+            share.at_hand -= 1
+            if not share.at_hand:
+                del self._shares[caller.name]
 
-    async def _hand_on(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _hand_on(self, scope: Scope, receive: Receive, send: Send, turns: asyncio.Semaphore) -> None:
         body: bytes | Refusal | None
         try:
             async with asyncio.timeout(self._limits.body_s):
@@ -131,7 +144,8 @@ class Guard:
         async def again() -> Message:
             return messages.pop() if messages else await receive()
 
-        await self._application(scope, again, _with_headers(send))
+        async with turns:
+            await self._application(scope, again, _with_headers(send))
 
     async def _body(self, receive: Receive) -> bytes | Refusal | None:
         parts = bytearray()

@@ -309,6 +309,30 @@ def test_what_one_caller_holds_is_bounded_and_leaves_room_for_the_others() -> No
     asyncio.run(script())
 
 
+def test_a_caller_with_much_at_hand_does_not_stand_before_the_others() -> None:
+    """Of each caller one request is with the application; whoever comes waits for one of each, not for ten of one."""
+
+    async def script() -> None:
+        asked = Asked(keyring=KEYS)
+        asked.gate.clear()
+
+        def by(key: str) -> asyncio.Task[Any]:
+            headers = scope_of(authorization=f"Bearer {key}")["headers"]
+            return asyncio.create_task(asked(b"x", headers=headers))
+
+        many = [by("ada-token") for _ in range(10)]
+        await asyncio.sleep(0)
+        single = by("zoe-token")
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert [caller.agent for caller in asked.seen] == ["ada", "zoe"]
+        asked.gate.set()
+        assert {answer[0] for answer in await asyncio.gather(*many, single)} == {200}
+        assert len(asked.seen) == 11
+
+    asyncio.run(script())
+
+
 def test_a_request_that_fails_gives_its_place_back() -> None:
     async def script() -> None:
         async def fails(scope: Any, receive: Any, send: Any) -> None:
