@@ -148,8 +148,8 @@ def inseparable(
         )
         count = len(members) - 1 + sum(len(alike[group]) for _, group in neighbours.get(cited, ()))
         for index in members if count else ():
-            same = [(other, 1.0) for other in members[: most + 1] if other != index]
-            nearest = [*same, *((other, -minus) for minus, other in near)][:most]
+            equal = [(other, 1.0) for other in members[: most + 1] if other != index]
+            nearest = [*equal, *((other, -minus) for minus, other in near)][:most]
             out[index] = Inseparable(tuple(nearest), count)
     return out
 
@@ -175,12 +175,12 @@ def _neighbours(
     large = [group for group in groups if len(group) > above * (len(group) + 1)]
     large.sort(key=lambda group: (len(group), min(group)))
     frequency = Counter(element for group in large for element in group)
-    seen: dict[int, list[frozenset[int]]] = {}
+    sharing: dict[int, list[frozenset[int]]] = {}
     out: dict[frozenset[int], list[tuple[float, frozenset[int]]]] = {}
     for group in large:
         rarest = sorted(group, key=lambda element: (frequency[element], element))
         prefix = rarest[: len(group) - math.ceil(above * len(group)) + 1]
-        candidates = {id(other): other for element in prefix for other in seen.get(element, ())}
+        candidates = {id(other): other for element in prefix for other in sharing.get(element, ())}
         for other in candidates.values():
             if len(other) > above * len(group):
                 together = len(group & other)
@@ -189,7 +189,7 @@ def _neighbours(
                     out.setdefault(group, []).append((jaccard, other))
                     out.setdefault(other, []).append((jaccard, group))
         for element in prefix:
-            seen.setdefault(element, []).append(group)
+            sharing.setdefault(element, []).append(group)
     return out
 
 
@@ -215,7 +215,7 @@ def _sums(group: Integers, value: Floats, groups: int) -> Floats:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sample:
+class OutcomeSample:
     """Outcomes `value` (n,), in order of entry day and size, and where each day of them `begins`, (days + 1,).
 
     `place` (n,) says where an outcome stands, by its number as it was given. `exact` are floats whose sum is that of all
@@ -231,10 +231,10 @@ class Sample:
 
     def mean_without(self, numbers: Sequence[int]) -> float | None:
         """Mean of all outcomes but these, each named once; None where none is left."""
-        left = len(self.value) - len(numbers)
-        if not left:
+        size = len(self.value) - len(numbers)
+        if not size:
             return None
-        return math.fsum([*self.exact, *(-self.value[self.place[numbers]]).tolist()]) / left
+        return math.fsum([*self.exact, *(-self.value[self.place[numbers]]).tolist()]) / size
 
     def days_without(self, numbers: Sequence[int]) -> DaySums:
         """All outcomes but these, by entry day."""
@@ -254,7 +254,7 @@ class Sample:
         return DaySums(sums, counts) if some.all() else DaySums(sums[some], counts[some])
 
 
-def sample_of(values: ArrayLike, days: ArrayLike) -> Sample:
+def sample_of(values: ArrayLike, days: ArrayLike) -> OutcomeSample:
     """Make ready outcomes (n,) with their entry days, integers of any epoch."""
     value, day = np.asarray(values, dtype=np.float64), np.asarray(days)
     order = np.lexsort((value, day))
@@ -262,13 +262,13 @@ def sample_of(values: ArrayLike, days: ArrayLike) -> Sample:
     place[order] = np.arange(len(value))
     sums = by_day(value, day)
     begins = np.concatenate(([0], np.cumsum(sums.counts))).astype(np.int64)
-    return Sample(value[order], begins, place, sums, _exact(value.tolist()))
+    return OutcomeSample(value[order], begins, place, sums, _exact(value.tolist()))
 
 
 def _exact(values: list[float]) -> tuple[float, ...]:
     """The sum of values as floats that add up to it exactly: what rounding leaves over is summed again."""
     parts: list[float] = []
-    while part := math.fsum([*values, *(-known for known in parts)]):
+    while part := math.fsum([*values, *(-earlier for earlier in parts)]):
         parts.append(part)
     return tuple(parts)
 
@@ -297,6 +297,6 @@ class ExactSum:
             for part in self._parts:
                 large, small = (number, part) if abs(number) >= abs(part) else (part, number)
                 number = large + small
-                if rest := small - (number - large):
-                    parts.append(rest)
+                if error := small - (number - large):
+                    parts.append(error)
             self._parts = [*parts, number]

@@ -88,8 +88,8 @@ def test_each_row_is_held_against_the_outcomes_that_do_not_cite_it() -> None:
     for row in audited(rows, rules):
         of_role = [item for item in items if item.role == row.role and item.value is not None]
         cited = {item.position for item in of_role if row.heuristic_id in item.cites}
-        left = [item for item in of_role if item.position not in cited]
-        values = [value for _, value in by_position(left)]
+        uncited = [item for item in of_role if item.position not in cited]
+        values = [value for _, value in by_position(uncited)]
         assert row.uncited_count == len(values)
         assert row.uncited_avg == (fsum(values) / len(values) if values else None)
 

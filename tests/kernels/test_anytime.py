@@ -254,13 +254,13 @@ def test_an_end_is_the_one_that_halving_alone_comes_to(x: list[float], size: flo
     units = np.array([value for value in x if value])[None]
     ends: list[float | None] = []
     for own in (units, -units):
-        clipped, there = np.minimum(own, size), np.ones(own.shape, dtype=bool)
+        clipped, bet = np.minimum(own, size), np.ones(own.shape, dtype=bool)
         low, high = float(clipped.min()), size
         if low >= high:
             ends.append(None)
             continue
         while high - low > 1e-12 * size and low < (middle := (low + high) / 2) < high:
-            log_e = anytime._log_e(clipped, there, np.array([size]), np.array([middle]))[0]
+            log_e = anytime._log_e(clipped, bet, np.array([size]), np.array([middle]))[0]
             low, high = (low, middle) if log_e >= math.log(40) else (middle, high)
         ends.append((low + high) / 2)
     if got.reason is None:

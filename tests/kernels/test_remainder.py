@@ -20,9 +20,9 @@ outcomes = st.lists(
 def test_what_is_left_is_what_would_be_there_without_them(rows: list[tuple[float, int, bool]]) -> None:
     sample = sample_of([value for value, _, _ in rows], [day for _, day, _ in rows])
     gone = [number for number, (_, _, goes) in enumerate(rows) if goes]
-    left = [(value, day) for value, day, goes in rows if not goes]
-    values = [value for value, _ in left]
-    expected = by_day(values, [day for _, day in left])
+    remainder = [(value, day) for value, day, goes in rows if not goes]
+    values = [value for value, _ in remainder]
+    expected = by_day(values, [day for _, day in remainder])
     got = sample.days_without(gone)
     assert got.sums.tobytes() == expected.sums.tobytes()
     assert got.counts.tobytes() == expected.counts.tobytes()
@@ -40,8 +40,8 @@ def test_a_sum_that_rounding_would_change_is_exact() -> None:
 def test_many_outcomes_of_one_day_are_added_as_the_day_is() -> None:
     values = [math.sin(n) for n in range(500)]
     sample = sample_of(values, [7] * 500)
-    left = values[:123] + values[124:]
-    assert sample.days_without([123]).sums.tolist() == by_day(left, [7] * 499).sums.tolist()
+    remainder = values[:123] + values[124:]
+    assert sample.days_without([123]).sums.tolist() == by_day(remainder, [7] * 499).sums.tolist()
 
 
 @given(st.lists(st.floats(-1e12, 1e12) | st.floats(-1e-9, 1e-9), max_size=30))

@@ -78,8 +78,8 @@ def _proposable(book: Playbook | None, bets: Bets) -> set[str] | None:
     """The heuristics of which a review may propose anything; None: of all, into a playbook that holds nothing yet."""
     if book is not None and not book.heuristics:
         return None
-    known = () if book is None else book.heuristics
-    return {heuristic.id for heuristic in known} | bets.supported()
+    heuristics = () if book is None else book.heuristics
+    return {heuristic.id for heuristic in heuristics} | bets.supported()
 
 
 def evidence_of_life(

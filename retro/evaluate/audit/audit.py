@@ -109,7 +109,7 @@ def _rows(
     roles = {role: _role_of(history, role) for role in _ROLES}
     limits = rules.thresholds
     evidence = bets.evidence(sorted(keys), (limits.demote, limits.investigate))
-    pairs, others = _partners(table), outcomes_by_role(within)
+    pairs, outcomes = _partners(table), outcomes_by_role(within)
     out = []
     for key in sorted(keys, key=lambda key: (_id_key(key[0]), key[1])):
         row = table.get(key, Tally())
@@ -117,7 +117,7 @@ def _rows(
         role = roles[key[1]]
         estimate = uncertainty.mean_estimate(_sample(row.ever), role.spread) if len(row.ever) else None
         partners = pairs.get(key, Partners([], 0))
-        facts = RowFacts(estimate, evidence.get(key), role.mean, others[key[1]], partners)
+        facts = RowFacts(estimate, evidence.get(key), role.mean, outcomes[key[1]], partners)
         out.append(report_of(key, row, rules, facts, rng))
     return out
 

@@ -97,12 +97,12 @@ def citing(decisions: Iterable[Cited], claims: Mapping[str, str]) -> CitingDecis
         if cited.after_the_fact:
             continue
         for heuristic in heuristics:
-            known = first.get(heuristic)
-            if known is None:
+            before = first.get(heuristic)
+            if before is None:
                 first[heuristic] = FirstCitation(cited.at, cited.told_at)
             else:
-                clocks = [clock for clock in (known.told_at, cited.told_at) if clock is not None]
-                first[heuristic] = FirstCitation(min(known.at, cited.at), min(clocks, default=None))
+                clocks = [clock for clock in (before.told_at, cited.told_at) if clock is not None]
+                first[heuristic] = FirstCitation(min(before.at, cited.at), min(clocks, default=None))
     late = (heuristic for cited, heuristics in read if cited.after_the_fact for heuristic in heuristics)
     return CitingDecisions(read, first, tuple(dict.fromkeys(late)))
 
@@ -204,7 +204,7 @@ def every_item(row: PositionSummary, rules: AuditRules, claims: Mapping[str, str
     outcome = row.final_pnl if rules.entry_outcome == "final_pnl" else row.vs_inaction
 
     def item(
-        role: Role, cites: tuple[str, ...], value: float | None, at: int | None, told: CitingDecisions
+        role: Role, cites: tuple[str, ...], value: float | None, at: int | None, decisions: CitingDecisions
     ) -> CreditItem:
         resolved = value is not None and at is not None
         return CreditItem(
@@ -216,8 +216,8 @@ def every_item(row: PositionSummary, rules: AuditRules, claims: Mapping[str, str
             day,
             row.notional,
             row.risk,
-            told,
-            _not_in(set(cites), told.hindsight) if told.hindsight else (),
+            decisions,
+            _not_in(set(cites), decisions.hindsight) if decisions.hindsight else (),
         )
 
     entries = tuple(c for c in row.decisions if c.action in ENTRY_ACTIONS)
@@ -247,9 +247,9 @@ def every_item(row: PositionSummary, rules: AuditRules, claims: Mapping[str, str
     return items
 
 
-def _not_in(known: AbstractSet[str], names: Iterable[str]) -> tuple[str, ...]:
-    """Those names that are not known, in their order."""
-    return tuple(name for name in names if name not in known)
+def _not_in(listed: AbstractSet[str], names: Iterable[str]) -> tuple[str, ...]:
+    """Those names that are not listed, in their order."""
+    return tuple(name for name in names if name not in listed)
 
 
 def _cited_in(decisions: Iterable[Cited]) -> tuple[str, ...]:

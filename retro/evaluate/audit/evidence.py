@@ -50,12 +50,12 @@ class Partners(NamedTuple):
 
 
 class RowFacts(NamedTuple):
-    """What a row is judged by besides its own outcomes of the period; `others` are all of its role, its own among them."""
+    """What a row is judged by besides its own outcomes of the period; `outcomes` are all of its role, its own among them."""
 
     estimate: uncertainty.MeanEstimate | None
     evidence: RuleEvidence | None
     role_mean: float | None
-    others: RoleOutcomes
+    outcomes: RoleOutcomes
     partners: Partners
 
 

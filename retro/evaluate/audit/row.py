@@ -56,7 +56,7 @@ def report_of(
         **_left_out(row, reasons),
         **_open(row, reasons),
         **evidence,
-        **_compared(row, facts.others, rng, reasons),
+        **_compared(row, facts.outcomes, rng, reasons),
         reasons=reasons,
     )
 
@@ -144,12 +144,12 @@ def _left_out(row: Tally, reasons: dict[str, str]) -> dict[str, Any]:
 
 
 def _compared(
-    row: Tally, others: RoleOutcomes, rng: np.random.Generator, reasons: dict[str, str]
+    row: Tally, of_role: RoleOutcomes, rng: np.random.Generator, reasons: dict[str, str]
 ) -> dict[str, Any]:
     """The memo: outcomes of the role in the period without the citation."""
     outcomes = by_position(row.period)
     values = [value for _, value in outcomes]
-    mean, count = others.mean_without(row.period), others.count_without(row.period)
+    mean, count = of_role.mean_without(row.period), of_role.count_without(row.period)
     if mean is None:
         reasons["uncited_avg"] = "no decision of this role without the citation"
     if mean is None or not values:
@@ -160,7 +160,7 @@ def _compared(
         "uncited_avg": mean,
         "uncited_count": count,
         "uncited_difference": fsum(values) / len(values) - mean,
-        "uncited_p": uncertainty.permutation_of_days(days, others.days_without(row.period), rng),
+        "uncited_p": uncertainty.permutation_of_days(days, of_role.days_without(row.period), rng),
     }
 
 

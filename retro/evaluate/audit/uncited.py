@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from retro.evaluate.audit.tally import by_position
-from retro.kernels.audit import Sample, sample_of
+from retro.kernels.audit import OutcomeSample, sample_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -21,7 +21,7 @@ __all__ = ["RoleOutcomes", "outcomes_by_role"]
 class RoleOutcomes:
     """The outcomes of a role in a period, one a position, whoever was cited; `number` of a position in the `sample`."""
 
-    sample: Sample
+    sample: OutcomeSample
     number: Mapping[str, int]
 
     def count_without(self, cited: Iterable[CreditItem]) -> int:

@@ -99,10 +99,10 @@ def audit_section(report: RetrospectiveReport, money: MoneyStyle) -> Section | N
         return None
     judged = [row for row in rows if _is_judged(row)]
     untouched = [row.heuristic_id for row in rows if not _is_judged(row)]
-    shown, hidden = _divided(sorted(judged, key=lambda row: _ORDER.index(row.recommendation.kind)))
-    unit = _drawn_unit(shown)
+    visible, hidden = _divided(sorted(judged, key=lambda row: _ORDER.index(row.recommendation.kind)))
+    unit = _drawn_unit(visible)
     block = Verdicts(
-        tuple(_verdict(row, money, report, unit) for row in shown),
+        tuple(_verdict(row, money, report, unit) for row in visible),
         unit or money.currency,
         _left_out(hidden),
         tuple(untouched[:_SHOWN]),
@@ -128,17 +128,17 @@ def _is_judged(row: HeuristicReport) -> bool:
 def _divided(ranked: Sequence[HeuristicReport]) -> tuple[list[HeuristicReport], list[HeuristicReport]]:
     """The rows that a page shows, and all others, in their order.
 
-    Shown are those that their evidence carries or that stopped working, and the first few of the weak ones.
+    Visible are those that their evidence carries or that stopped working, and the first few of the weak ones.
     """
-    shown: list[HeuristicReport] = []
+    visible: list[HeuristicReport] = []
     hidden: list[HeuristicReport] = []
     weak = 0
     for row in ranked:
         is_weak = not row.is_conclusive and not stopped_in_words(row)
         weak += is_weak
-        fits = len(shown) < _SHOWN and not (is_weak and weak > _WEAK)
-        (shown if fits else hidden).append(row)
-    return shown, hidden
+        fits = len(visible) < _SHOWN and not (is_weak and weak > _WEAK)
+        (visible if fits else hidden).append(row)
+    return visible, hidden
 
 
 def _left_out(rows: Sequence[HeuristicReport]) -> str:
