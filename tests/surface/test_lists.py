@@ -242,3 +242,20 @@ def test_a_whole_life_is_a_page_of_its_own(retro: Retro) -> None:
     assert retro("review", "life").out.startswith("WHOLE LIFE: bot\n")
     assert retro("review", "life", "--json").data["weeks"]
     assert retro("review", "life", "--agent", "nobody").code == 2
+
+
+def test_an_agent_that_tells_nothing_for_weeks_is_named_as_silent(retro: Retro) -> None:
+    """Whatever day it is today, its last word was years ago; where nobody rests none is told of."""
+    name = "a" * 64
+    Path("a.jsonl").write_text(round_trip("p-1", "2024-03-02", agent=name))
+    assert retro("ingest", "journal", "a.jsonl").code == 0
+    (row,) = retro("agents", "--json").data
+    assert row["silent_since"] == row["last_event"]
+    screen = retro("agents").out
+    assert "Silent since" in screen
+    assert name in screen
+    assert max(map(len, screen.splitlines())) <= 80
+    assert "silent since 2024-03-02" in " ".join(retro("doctor").out.split())
+    Path("config.toml").write_text("[service]\ndormant_weeks = 0\n")
+    assert "silent_since" not in retro("agents", "--json").data[0]
+    assert "Silent" not in retro("agents").out

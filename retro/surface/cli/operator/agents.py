@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import sys
 import time
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from retro.app.questions.agents import AgentOverview
 
 __all__ = ["add_to", "clock", "confirmed", "folders"]
+
+_SILENT: Final = 20
 
 agents_app = typer.Typer(
     invoke_without_command=True,
@@ -113,11 +115,8 @@ def _list_agents() -> None:
 
 
 def _print_agents(rows: Sequence[AgentOverview]) -> None:
-    from retro.figures import day_text
-    from retro.periods import format_instant
     from retro.present.page.blocks import Cell, Column
 
-    is_any_silent = any(row.silent_since is not None for row in rows)
     columns = [
         Column("Agent", right=False, cut=64),
         Column("First event", right=False, spare=3),
@@ -126,26 +125,32 @@ def _print_agents(rows: Sequence[AgentOverview]) -> None:
         Column("Positions"),
         Column("Open"),
         Column("Currency", right=False, spare=1),
-        *([Column("Silent since", right=False)] if is_any_silent else []),
     ]
     cells = [
         [
             Cell(row.name, "strong"),
-            *(
-                Cell(day_text(None if at is None else format_instant(at)))
-                for at in (row.first_at, row.last_at)
-            ),
+            Cell(_day(row.first_at)),
+            Cell(_day(row.last_at), "plain" if row.silent_since is None else "warn"),
             *(Cell(f"{number:,}") for number in (row.events, row.positions, row.open)),
             Cell(row.base_currency),
-            *(
-                [Cell("" if row.silent_since is None else day_text(format_instant(row.silent_since)), "warn")]
-                if is_any_silent
-                else []
-            ),
         ]
         for row in rows
     ]
     print_table(columns, cells)
+    silent = [row.name for row in rows if row.silent_since is not None]
+    if silent:  # no column: beside a long name there is no room for one
+        call.out("Silent since the last event, and not reviewed until the next:")
+        for name in silent[:_SILENT]:
+            call.out(f"  {name}")
+        if len(silent) > _SILENT:
+            call.out(f"  and {len(silent) - _SILENT:,} more; `retro agents --json` names them")
+
+
+def _day(at: int | None) -> str:
+    from retro.figures import day_text
+    from retro.periods import format_instant
+
+    return day_text(None if at is None else format_instant(at))
 
 
 @agents_app.command("show")
