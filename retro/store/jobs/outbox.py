@@ -208,14 +208,18 @@ def _take(conn: Connection, query: Select[Any], owner: str, until: int) -> list[
 
 
 def record(conn: Connection, letters: Sequence[Delivery], state: str, **values: object) -> None:
-    """What became of letters that are still ours; `LostClaimError` when one is not."""
-    for letter in sorted(letters, key=lambda letter: letter.key):  # in one order, so that nobody deadlocks
+    """What became of letters that are still ours; `LostClaimError` when one is not.
+
+    Of many letters one message speaks for so many at a time: all agents' are thousands.
+    """
+    ordered = sorted(letters, key=lambda letter: letter.key)  # in one order, so that nobody deadlocks
+    for first in range(0, len(ordered), _AT_ONCE):
+        part = ordered[first : first + _AT_ONCE]
         # without the attempt: one process sends one message after another, so a lease of its name is the newest
-        fence = QUEUE.fence(letter.key, letter.owner)
-        if not QUEUE.write(conn, fence, state=state, owner=None, leased_until=None, **values):
-            raise LostClaimError(
-                f"the {letter.channel} of {letter.review_id} was taken over by another process"
-            )
+        head, keys = part[-1], [letter.key for letter in part]
+        number = QUEUE.write_all(conn, keys, head.owner, state=state, owner=None, leased_until=None, **values)
+        if number != len(part):
+            raise LostClaimError(f"the {head.channel} of {head.review_id} was taken over by another process")
 
 
 def rescue(conn: Connection, now: int, *, alone: bool) -> int:

@@ -96,6 +96,14 @@ class LeaseQueue:
         invariant(count in {0, 1}, "a fence stands before one row", f"{count} rows of {self.table.name}")
         return count == 1
 
+    def write_all(self, conn: Connection, keys: Sequence[int], holder: str | None, **values: object) -> int:
+        """Change the rows that are still leased to that holder, in one statement; how many they are."""
+        invariant(holder is not None, "a fenced row has an owner", f"{self.table.name} {keys[:1]}")
+        columns = self.table.c
+        self.lock(conn, keys)
+        ours = and_(columns.key.in_(keys), columns.state == self.leased_state, columns.owner == holder)
+        return conn.execute(update(self.table).where(ours).values(values)).rowcount
+
     def renew(self, conn: Connection, fences: Iterable[ColumnElement[bool]], until: int) -> int:
         """Prolong the leases of what is still ours; how many that are. In order of keys, or two who renew deadlock."""
         return sum(self.write(conn, fence, leased_until=until) for fence in fences)
