@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from retro.evaluate.inputs import Inputs, Options
     from retro.evaluate.position.life import HoldingTerms
     from retro.model import Prediction, Resolution
+    from retro.periods import Period
     from retro.report import PositionRetrospective
 
 __all__ = ["life_of", "lives_of"]
@@ -49,7 +50,10 @@ def life_of(
 
 
 def lives_of(inputs: Inputs, tracks: Sequence[PositionHistory]) -> list[PositionRetrospective]:
-    """The documents of a period's positions, in order, with the paths that its page draws; of a whole life none are."""
+    """The documents of a period's positions, in order, with the paths that its page draws.
+
+    Of a whole life it draws none, and of a day none of what was only held.
+    """
     period, options = inputs.period, inputs.options
     horizon = Lookahead(
         end=period.end,
@@ -79,10 +83,18 @@ def lives_of(inputs: Inputs, tracks: Sequence[PositionHistory]) -> list[Position
             )
             for life, measures in zip(lives, measures_of(lives), strict=True)
         ]
-    if KINDS[period.horizon].scope == "life":
+    kind = KINDS[period.horizon]
+    if kind.scope == "life":
         return positions
     shown = {position.position_id for position in movers(positions)[:DRAWN]}
     return [
-        with_path(position, lived(track)) if position.position_id in shown else position
+        with_path(position, lived(track))
+        if position.position_id in shown and not (kind.brief and _only_held(track, period))
+        else position
         for position, track in zip(positions, tracks, strict=True)
     ]
+
+
+def _only_held(track: PositionHistory, period: Period) -> bool:
+    """Whether nothing was told of a position in a period: a day adds 24 hours to a path that yesterday's has."""
+    return not any(period.start <= knot.at < period.end for knot in track.knots)

@@ -65,3 +65,43 @@ def test_the_bytes_of_a_period_grow_by_no_path_beyond_those_drawn(store: Store) 
     sizes = [len(position.model_dump_json()) for position in positions if not position.path]
     assert len(sizes) == 28
     assert max(sizes) < 4_000
+
+
+def test_a_day_draws_no_path_of_what_was_only_held_and_its_week_does(store: Store) -> None:
+    """p1 is bought on Monday and kept; p2 is bought and sold on Wednesday."""
+    wednesday, told = MONDAY + 48 * HOUR, {"quantity": 1, "price": 100}
+    kept = [
+        {
+            "type": "position",
+            "id": "p1",
+            "at": MONDAY,
+            "position": "p1",
+            "kind": "spot",
+            "instrument": "X/USDC",
+        },
+        {"type": "fill", "id": "p1-in", "at": MONDAY, "side": "buy", "position": "p1", **told},
+        {
+            "type": "position",
+            "id": "p2",
+            "at": wednesday,
+            "position": "p2",
+            "kind": "spot",
+            "instrument": "X/USDC",
+        },
+        {"type": "fill", "id": "p2-in", "at": wednesday, "side": "buy", "position": "p2", **told},
+        {
+            "type": "fill",
+            "id": "p2-out",
+            "at": wednesday + 5 * HOUR,
+            "side": "sell",
+            "position": "p2",
+            **told,
+        },
+    ]
+    lines = b"".join(json.dumps({"agent": "bot", **event}).encode() + b"\n" for event in kept)
+    lives.live(store, traded(0) + lines)
+    day = lives.report(store, "bot", "daily", at=WEDNESDAY).positions
+    week = lives.report(store, "bot", "weekly", at=WEDNESDAY).positions
+    assert [(p.position_id, bool(p.path)) for p in day] == [("p1", False), ("p2", True)]
+    assert [(p.position_id, bool(p.path)) for p in week] == [("p1", True), ("p2", True)]
+    assert day[0].mfe is not None
