@@ -189,7 +189,8 @@ def _instant(told: tuple[int, float]) -> int:
 class Prices:
     """The price lines an agent's facts need, resolved once each; `quote` is the one place that says what prices what.
 
-    `known_until`: the last instant of a mark that may price what came before it. `unreliable` says why a symbol's price
+    `known_until`: the last instant of a mark that may price what came before it; `looked_up`: the names of all series
+    whose marks these prices rest on, or would if there were any. `unreliable` says why a symbol's price
     could not be relied on; `unmarked` since when it was asked for without any mark at or before.
     """
 
@@ -200,8 +201,10 @@ class Prices:
         shared: Mapping[str, MarkSeries],
         *,
         known_until: int = FOREVER,
+        looked_up: frozenset[str] = frozenset(),
     ) -> None:
         self.base_currency = base_currency
+        self.looked_up = looked_up
         self._known_until = known_until
         self._own = own
         self._shared = shared

@@ -59,7 +59,7 @@ class WorkContext:
     """Everything a worker needs. `owner` names this process among others, `host` the machine whose files it reads.
 
     `look_back` tells what became of what was sent and gives how many things a person has to look at.
-    `alone`: no other process works on the database, so what is held by somebody else is held by nobody.
+    `worded_kinds` are those that a model words. `alone`: no other process works on the database, so what is held by somebody else is held by nobody.
     `beat` is called between steps, `stopping` says that no new step should begin, `log` takes an event and its fields,
     `bound` adds fields to whatever is logged inside it.
     """
@@ -72,6 +72,7 @@ class WorkContext:
     clock: Callable[[], int]
     words: Words
     owner: str
+    worded_kinds: frozenset[str] = frozenset()
     host: str = ""
     alone: bool = True
     rng: random.Random = field(default_factory=random.Random)

@@ -49,6 +49,7 @@ __all__ = [
     "insert_into",
     "mark_blocks",
     "mark_corrections",
+    "mark_tellings",
     "metadata",
     "name_of",
     "reference",
@@ -56,6 +57,7 @@ __all__ = [
     "series",
     "source_agents",
     "within",
+    "within_keys",
 ]
 
 
@@ -113,11 +115,13 @@ agents: Final = Table(
     Column("day_grid", BigInteger, nullable=False),
     Column("epoch_grid", BigInteger, nullable=False),
     Column("grid_since", BigInteger),
+    Column("watched", Integer, nullable=False, server_default="0"),
 )
 """Whose lives are told here. `first_at`, `last_at` and `events` are kept as facts and own marks arrive.
 
 `time_zone` and `epoch_days` are the grid of an agent's reviews, NULL until the first is owed; `day_grid` and
 `epoch_grid` count the grids that its days and weeks, and its epochs, have had; `grid_since`: when the last was chosen.
+`watched` is 1 once it was looked up what is owed to the agent, so that newcomers are found without reading all.
 """
 
 events: Final = Table(
@@ -164,8 +168,22 @@ series: Final = Table(
     Column("instrument", Text, nullable=False),
     Column("first_at", BigInteger, nullable=False),
     Column("last_at", BigInteger, nullable=False),
+    Column("version", BigInteger, nullable=False, server_default="0"),
 )
-"""One row per owner and instrument; the owner of shared marks is the empty text."""
+"""One row per owner and instrument; the owner of shared marks is the empty text.
+
+`version` counts the tellings that changed a shared series; that of an agent's own stays 0.
+"""
+
+mark_tellings: Final = Table(
+    "mark_tellings",
+    metadata,
+    reference("series", "mark_series", is_key=True),
+    Column("version", BigInteger, primary_key=True, autoincrement=False),
+    Column("first_at", BigInteger, nullable=False),
+    Column("last_at", BigInteger, nullable=False),
+)
+"""Between which instants a telling changed a shared series, and the version it made; kept while a book is behind it."""
 
 mark_blocks: Final = Table(
     "mark_blocks",
@@ -266,6 +284,15 @@ def within(conn: Connection, column: ColumnElement[str], values: Iterable[str]) 
     wanted = [name_of(value) for value in values]
     if conn.dialect.name == "postgresql":
         return column == any_(bindparam(None, wanted, ARRAY(Text)))
+    listed = func.json_each(bindparam(None, json.dumps(wanted), Text)).table_valued("value")
+    return column.in_(select(listed.c.value))
+
+
+def within_keys(conn: Connection, column: ColumnElement[int], keys: Iterable[int]) -> ColumnElement[bool]:
+    """`column IN keys` as `within` has it, of the keys of rows."""
+    wanted = list(keys)
+    if conn.dialect.name == "postgresql":
+        return column == any_(bindparam(None, wanted, ARRAY(BigInteger)))
     listed = func.json_each(bindparam(None, json.dumps(wanted), Text)).table_valued("value")
     return column.in_(select(listed.c.value))
 

@@ -20,7 +20,7 @@ def has_pending_work(store: Store, sources: Sequence[Fingerprinted], host: str, 
     """Whether a knock would find work; a few index look-ups and file dates, however long the history is."""
     with store.read() as conn:
         return bool(
-            enrolments.unsettled(conn, now)
+            enrolments.any_unsettled(conn, now)
             or enrolments.anything_to_do(conn, now)
             or outbox.ripe(conn, now)
             or any(

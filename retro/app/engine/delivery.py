@@ -129,18 +129,15 @@ def _take(bench: WorkContext, *, digest: int) -> list[Delivery]:
     """A message's letters, or of a channel that minds no repeat as many as fit into one transaction."""
     now, lease = bench.clock(), bench.lease
     with bench.store.read() as conn:
-        names = [name for name in outbox.ripe_channels(conn, now, digest=digest) if name in bench.channels]
+        names = outbox.ripe_channels(conn, now, bench.channels, digest=digest)
         if digest == outbox.FLEET:
             names = [name for name in names if is_together(conn, bench.config, name, now)]
     if not names:
         return []
     with bench.store.write() as conn:
-        incomplete_agents = outbox.catching_up(conn, now) if digest == outbox.AGENT else []
         for name in names:
             limit = 1 if digest else _AT_ONCE.get(name, 1)
-            letters = outbox.claim(
-                conn, bench.owner, now, lease, name, digest=digest, limit=limit, without=incomplete_agents
-            )
+            letters = outbox.claim(conn, bench.owner, now, lease, name, digest=digest, limit=limit)
             if letters:
                 return (
                     [*letters, *outbox.claim_digest_group(conn, letters[0], bench.owner, now, lease)]

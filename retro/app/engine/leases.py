@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from retro.errors import StoreError
@@ -12,7 +13,7 @@ from retro.periods import SECOND
 from retro.store.jobs import claims
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from retro.app.context import WorkContext
     from retro.store.jobs.reviews import Review
@@ -24,25 +25,39 @@ _PATIENCE_S: Final = 600.0
 
 
 @contextmanager
-def renewing_leases(bench: WorkContext, reviews: Sequence[Review]) -> Iterator[None]:
-    """Renew the leases of these reviews while the block runs; not where nobody else could take them."""
+def renewing_leases(bench: WorkContext, reviews: Sequence[Review]) -> Iterator[Callable[[], None]]:
+    """Renew the leases of these reviews while the block runs; not where nobody else could take them.
+
+    What it gives is called whenever a step has ended: it is the single step that must not hang, however many there are.
+    """
     if bench.alone:
-        yield
+        yield lambda: None
         return
-    over = threading.Event()
-    thread = threading.Thread(target=_renew, args=(bench, list(reviews), over), name="leases", daemon=True)
+    renewal = _Renewal(threading.Event(), time.monotonic())
+    thread = threading.Thread(target=_renew, args=(bench, list(reviews), renewal), name="leases", daemon=True)
     thread.start()
     try:
-        yield
+        yield renewal.step_ended
     finally:
-        over.set()
+        renewal.over.set()
         thread.join()
 
 
-def _renew(bench: WorkContext, reviews: list[Review], over: threading.Event) -> None:
+@dataclass(slots=True)
+class _Renewal:
+    """`over` ends it; `stepped_at` (monotonic seconds) is when a step ended last."""
+
+    over: threading.Event
+    stepped_at: float
+
+    def step_ended(self) -> None:
+        """A step has ended, and the next one begins."""
+        self.stepped_at = time.monotonic()
+
+
+def _renew(bench: WorkContext, reviews: list[Review], renewal: _Renewal) -> None:
     every = bench.lease / SECOND / 3
-    until = time.monotonic() + _PATIENCE_S
-    while not over.wait(every) and time.monotonic() < until:
+    while not renewal.over.wait(every) and time.monotonic() < renewal.stepped_at + _PATIENCE_S:
         try:
             with bench.store.write() as conn:
                 ours = claims.renew(conn, reviews, bench.clock() + bench.lease)

@@ -19,6 +19,7 @@ from retro.errors import WithheldError
 from retro.kinds import DEATH, LOSS, POSITION
 from retro.model import Death
 from retro.periods import DAY, SECOND, WEEK, day_of, midnight
+from retro.store.books import shared_marks
 from retro.store.facts import agents, events
 from retro.store.jobs import enrolments, reviews
 from retro.store.jobs.reviews import NEVER, Obligation
@@ -66,10 +67,11 @@ def enqueue_due(
         except WithheldError as error:  # nothing was written for this agent; the others must not wait for it
             broken.append(error)
     with store.read() as conn:
-        ripe = enrolments.anything_to_do(conn, now)
-    if ripe:
+        ripe, spent = enrolments.anything_to_do(conn, now), shared_marks.has_spent_tellings(conn)
+    if ripe or spent:
         with store.write() as conn:
             reviews.mark_due(conn, now)
+            shared_marks.forget_tellings(conn)
     if broken:
         raise broken[0]
     return [agent.name for agent in chosen]
@@ -78,9 +80,11 @@ def enqueue_due(
 def _bring_up_to_date(
     store: Store, name: str, settings: AgentSettings, terms: ReviewPolicy, now: int
 ) -> None:
-    enrolment = _enrolment(store, name, now)
+    _watch(store, name, now)
     with settled_book(store, name, settings) as book:
         conn, life = book.conn, _life_of(book.conn, book.agent)
+        # only now: settling with shared marks that are new says since when losses are to be looked for
+        enrolment = enrolments.existing_enrolment(conn, name)
         owed = [
             *owed_by_calendar(book, terms, life, now, enrolment.enrolled_at),
             *_losses(book, terms, enrolment, now),
@@ -119,13 +123,12 @@ def _on_its_grid(store: Store, agent: Agent, settings_for: Callable[[Agent], Age
         return agents.existing_agent(conn, agent.name)
 
 
-def _enrolment(store: Store, agent: str, now: int) -> enrolments.Enrolment:
+def _watch(store: Store, agent: str, now: int) -> None:
     with store.read() as conn:
         enrolment = enrolments.enrolment(conn, agent)
-    if enrolment is not None and enrolment.enrolled_at <= now:
-        return enrolment
-    with store.write() as conn:
-        return enrolments.enrol(conn, agent, now)
+    if enrolment is None or enrolment.enrolled_at > now:
+        with store.write() as conn:
+            enrolments.enrol(conn, agent, now)
 
 
 # events

@@ -12,13 +12,14 @@ from retro.app.context import WorkContext, policy_of
 from retro.app.engine.delivery import channels_of
 from retro.app.experience.lessons import damaged_records, learning
 from retro.app.experience.records import records_channel
-from retro.app.narration.narrators import words_of
+from retro.app.narration.narrators import is_worded, words_of
 from retro.app.proposals.channel import PullRequests
 from retro.app.proposals.files import read_playbook
 from retro.app.proposals.lifecycle import suggesting
 from retro.app.reviews.week_lines import summing_up
 from retro.app.settlement.settings import settings_of
 from retro.errors import InputError
+from retro.kinds import KINDS
 from retro.secret import find_secrets
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ def bench_of(
         channels=channels,
         clock=clock,
         words=words_of(store, config, env, clock, beat),
+        worded_kinds=frozenset(kind for kind in KINDS if is_worded(config, env, kind)),
         owner=owner,
         host=host,
         alone=store.dialect == "sqlite",

@@ -5,6 +5,7 @@ The same code serves the daemon, `retro run --once` and cron.
 
 from __future__ import annotations
 
+from collections import deque
 from functools import cache, partial
 from math import ceil
 from typing import TYPE_CHECKING, Final
@@ -22,7 +23,7 @@ from retro.periods import DAY, SECOND, format_instant
 from retro.safe import plain_text
 from retro.secret import redact
 from retro.store.facts import agents
-from retro.store.jobs import claims, enrolments, outbox, reviews
+from retro.store.jobs import backlog, claims, enrolments, outbox, reviews
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -168,17 +169,50 @@ def _work(bench: WorkContext, tally: PassSummary) -> None:
         with bench.store.read() as conn:
             if not enrolments.anything_to_do(conn, now):
                 return
-            due = 0 if is_announced else reviews.count_due(conn, now)
+            due = 0 if is_announced else backlog.count_due(conn, now)
         if due > _AT_ONCE:
             bench.log("much_is_due", level="info", reviews=due)
         is_announced = True
         with bench.store.write() as conn:
             reviews.mark_due(conn, now)
-            claimed = claims.claim(conn, bench.owner, now, bench.lease, limit=_AT_ONCE)
+            claimed = claims.claim(
+                conn, bench.owner, now, bench.lease, limit=_AT_ONCE, singly=bench.worded_kinds
+            )
         if not claimed:  # another process was faster; what is due and delayed comes with the next knock
             return
-        with renewing_leases(bench, claimed):
-            _make_all(bench, claimed, tally)
+        _make_in_turn(bench, claimed, tally)
+
+
+def _make_in_turn(bench: WorkContext, claimed: Sequence[Review], tally: PassSummary) -> None:
+    """Make what was claimed, agent by agent: the backfill of one in one transaction, everything else by itself.
+
+    So no agent waits for another's transaction, and no review is made before what its agent has just learned.
+    """
+    shares = _shares(claimed)
+    try:
+        with renewing_leases(bench, claimed) as step_ended:
+            while shares and not bench.stopping():
+                _make_all(bench, shares.popleft(), tally)
+                step_ended()
+    finally:
+        _release(bench, [review for share in shares for review in share])
+
+
+def _shares(claimed: Sequence[Review]) -> deque[list[Review]]:
+    """What is made in one transaction each, in order: an agent's reviews stay in theirs."""
+    shares: deque[list[Review]] = deque()
+    open_shares: dict[str, list[Review]] = {}
+    for review in claimed:
+        share = open_shares.get(review.agent)
+        if share is None or not review.backfill:
+            share = []
+            shares.append(share)
+        share.append(review)
+        if review.backfill:
+            open_shares[review.agent] = share
+        else:
+            open_shares.pop(review.agent, None)
+    return shares
 
 
 def _make_all(bench: WorkContext, claimed: Sequence[Review], tally: PassSummary) -> None:

@@ -18,7 +18,6 @@ from memory.records import import_copies
 from retro.app.estate.archive import EXPERIMENTS, FAULTS, HYPOTHESES, MARKS, SERIES, row_file
 from retro.app.estate.folders import run_errands
 from retro.app.estate.manifest import read_manifest
-from retro.app.intake.invalidation import invalidate_for_marks
 from retro.errors import InputError, RetroError, UsageError
 from retro.model import Fault, MarkSeries, decode
 from retro.periods import zone
@@ -176,9 +175,7 @@ def _take_in_marks(conn: Connection, source: Path, manifest: Manifest) -> int:
                     f"{source / MARKS}: a shared mark is known here otherwise: {added.conflicts[0].reason};"
                     " reviews would differ, so nothing was imported"
                 )
-            if is_shared and added.first_at is not None:
-                stored += added.stored
-                invalidate_for_marks(conn, None, added.first_at, int(series.t.max()))
+            stored += added.stored if is_shared else 0
     return stored
 
 

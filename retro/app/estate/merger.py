@@ -15,7 +15,7 @@ from memory.store import merge as memories
 from retro.app.estate.census import estate_of, known_name
 from retro.app.estate.folders import run_errands
 from retro.app.estate.removal import alone_with
-from retro.app.intake.invalidation import invalidate_for_facts
+from retro.app.settlement.invalidation import invalidate_for_facts
 from retro.errors import UsageError
 from retro.kinds import CALENDAR
 from retro.model import Death

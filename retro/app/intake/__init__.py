@@ -1,1 +1,1 @@
-"""Sources read on, batches stored, and what they invalidate."""
+"""Sources read on, and batches stored."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import structs
 
-from retro.app.intake.invalidation import invalidate_for_facts
+from retro.app.settlement.invalidation import invalidate_for_facts
 from retro.errors import OtherBotError
 from retro.model import Fill, Position, decode
 from retro.periods import DAY, SECOND, format_instant

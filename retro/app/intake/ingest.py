@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from retro.app.intake.batches import batched
 from retro.app.intake.identity import BotIdentity, take_the_place
-from retro.app.intake.invalidation import invalidate_for_facts, invalidate_for_marks, united
 from retro.app.intake.redirection import Redirection
+from retro.app.settlement.invalidation import invalidate_for_facts, invalidate_for_marks, united
 from retro.app.settlement.settle import replays_more_than, settle
 from retro.errors import DamagedRowError, OtherBotError
 from retro.model import Fault
@@ -327,12 +327,13 @@ def _count(conn: Connection, added: events.Added, rows: Iterable[EventRow], done
 def _count_marks(
     conn: Connection, batch: Sequence[MarkSeries], added: Sequence[marks.AddedMarks], done: Ingested
 ) -> None:
-    changed: dict[str | None, list[tuple[int, int]]] = {}
+    changed: dict[str, list[tuple[int, int]]] = {}
     for series, got in zip(batch, added, strict=True):
         done.stored += got.stored + got.replaced + got.completed
-        if got.first_at is not None:
+        # shared ones are told of no agent: their series have a new version
+        if got.first_at is not None and series.agent is not None:
             changed.setdefault(series.agent, []).append((got.first_at, int(series.t.max())))
     for owner, spans in changed.items():
         for first, last in united(spans):
             invalidate_for_marks(conn, owner, first, last)
-        done.agents |= {owner} if owner is not None else set()
+        done.agents.add(owner)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from retro.store.database import Store
     from retro.store.jobs.reviews import Review
 
-__all__ = ["plain_words", "words_of"]
+__all__ = ["is_worded", "plain_words", "words_of"]
 
 _TRIES: Final = 3
 _LONGEST_WAIT_S: Final = 3600.0
@@ -47,7 +47,7 @@ def words_of(
     prompt_service = 2 * config.service.knock_seconds <= _LONGEST_WAIT_S
 
     def worded(review: Review, document: Document, settings: AgentSettings) -> tuple[Document, bool]:
-        if review.backfill or not _wanted(config, env, review.kind):
+        if review.backfill or not is_worded(config, env, review.kind):
             return plain_words(review, document, settings)
         now, patient = clock(), prompt_service and review.attempts < _TRIES
         if not isinstance(document, RetrospectiveReport):
@@ -82,8 +82,8 @@ def words_of(
     return worded
 
 
-def _wanted(config: Config, env: Mapping[str, str], kind: str) -> bool:
-    """Whether a model should be asked; one that is wanted and has no key is, so that the review says why it was not."""
+def is_worded(config: Config, env: Mapping[str, str], kind: str) -> bool:
+    """Whether a model should be asked for the words of a kind; one that is wanted and has no key is, so that the review says why it was not."""
     if config.llm.enabled is False or tier_of(config, kind) == "T0":
         return False
     if config.llm.enabled:

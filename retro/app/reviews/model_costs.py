@@ -10,12 +10,15 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, cast
 
-from retro.accounting.prices import DOLLARS, MAX_AGE
+from retro.accounting.prices import MAX_AGE
+from retro.app.settlement.price_lines import exchange_symbols
 from retro.model import Cost
 from retro.store.facts import marks
 from retro.store.spend import calls_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sqlalchemy import Connection
 
     from retro.app.settlement.settings import AgentSettings
@@ -49,7 +52,8 @@ def costs_of_reviewing(
     base = settings.base_currency
     reviewing = Reviewing([], [])
     calls = [call for call in calls_of(conn, agent, start, until) if call.usd]
-    quotes = _quotes(conn, agent, base) if calls and base.upper() not in DOLLARS else None
+    names = exchange_symbols(base)
+    quotes = _quotes(conn, agent, names) if calls and names else None
     for call in calls:
         amount = call.usd if quotes is None else _exchanged(conn, quotes, call)
         if amount is None:
@@ -81,15 +85,12 @@ class _Quote(NamedTuple):
     inverse: bool
 
 
-def _quotes(conn: Connection, agent: str, base: str) -> list[_Quote]:
-    """The series that can exchange dollars, the agent's own first, real dollars before tokens."""
-    dollars = sorted(DOLLARS, key=lambda name: (len(name), name))
+def _quotes(conn: Connection, agent: str, names: Sequence[tuple[str, bool]]) -> list[_Quote]:
+    """Those of these series that there are, the agent's own first."""
     quotes = []
     for owner in (agent, None):
         instruments = marks.instruments(conn, owner)
-        for dollar in dollars:
-            names = ((f"{dollar}/{base}", False), (dollar, False), (f"{base}/{dollar}", True))
-            quotes += [_Quote(owner, name, inverse) for name, inverse in names if name in instruments]
+        quotes += [_Quote(owner, name, inverse) for name, inverse in names if name in instruments]
     return quotes
 
 

@@ -8,7 +8,7 @@ from retro.figures import count, day_text
 from retro.kinds import KINDS
 from retro.periods import format_instant, week_of, week_start, zone
 from retro.store.facts.silence import silent_agents
-from retro.store.jobs import reviews
+from retro.store.jobs import backlog
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -32,7 +32,7 @@ def notices_of(conn: Connection, config: Config, review: Review) -> tuple[str, .
 
 def parked_text(conn: Connection) -> str:
     """Which reviews wait for a person; nothing where none does."""
-    ids, total = reviews.parked(conn, _NAMED)
+    ids, total = backlog.parked(conn, _NAMED)
     if not total:
         return ""
     who = f"{count(total, 'review')} {'waits' if total == 1 else 'wait'} for a person: {_listed(ids, total)}"

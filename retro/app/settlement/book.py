@@ -14,7 +14,7 @@ from retro.evaluate.position.foresight import Cited
 from retro.evaluate.position.summary import PositionSummary
 from retro.model import Cost, Equity, External, Flow
 from retro.periods import FOREVER
-from retro.store.books import pages, positions
+from retro.store.books import pages, positions, shared_marks
 from retro.store.books.outcomes import outcomes_until
 
 if TYPE_CHECKING:
@@ -137,7 +137,9 @@ def known_until(agent: Agent) -> int:
 def is_stale(conn: Connection, agent: str, settings: AgentSettings) -> bool:
     """Whether the book has to be settled before it is read."""
     book = positions.book_of(conn, agent)
-    return book is None or not book.speaks_for(settings.fingerprint)
+    if book is None or not book.speaks_for(settings.fingerprint):
+        return True
+    return shared_marks.is_behind(conn, agent)
 
 
 def opening_of(conn: Connection, agent: str) -> WalletOpening:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from retro.accounting.order import natural_key
-from retro.accounting.prices import Prices, base_and_quote, related_symbols
+from retro.accounting.prices import DOLLARS, Prices, base_and_quote, related_symbols
 from retro.model import Cost, Equity, External, Fill, Flow, Position, Snapshot
 from retro.periods import DAY, FOREVER
 from retro.store.books import positions
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from retro.app.settlement.settings import AgentSettings
     from retro.model import Fact
 
-__all__ = ["MarkReach", "PriceDemand", "load_marks", "load_prices", "symbols_of"]
+__all__ = ["MarkReach", "PriceDemand", "exchange_symbols", "load_marks", "load_prices", "symbols_of"]
 
 
 class MarkReach(NamedTuple):
@@ -66,6 +66,25 @@ class PriceDemand:
         return asked
 
 
+def exchange_symbols(base_currency: str) -> list[tuple[str, bool]]:
+    """The series that say what a dollar is worth in a base, real dollars before tokens; True: the base in dollars.
+
+    None where the base is a dollar itself.
+    """
+    if base_currency.upper() in DOLLARS:
+        return []
+    dollars = sorted(DOLLARS, key=lambda name: (len(name), name))
+    return [
+        name
+        for dollar in dollars
+        for name in (
+            (f"{dollar}/{base_currency}", False),
+            (dollar, False),
+            (f"{base_currency}/{dollar}", True),
+        )
+    ]
+
+
 def symbols_of(fact: Fact) -> Iterable[str]:
     """Every instrument and asset that a fact names and that may need a price."""
     match fact:
@@ -96,7 +115,8 @@ def load_marks(
     """
     wanted = {name for symbol in symbols for name in related_symbols(symbol, settings.base_currency)}
     series = [market(conn, owner, wanted, reach.start, reach.end) for owner in (agent, None)]
-    return Prices(settings.base_currency, *series, known_until=reach.known_until)
+    known_until, looked_up = reach.known_until, frozenset(wanted)
+    return Prices(settings.base_currency, *series, known_until=known_until, looked_up=looked_up)
 
 
 def load_prices(

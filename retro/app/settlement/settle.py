@@ -13,6 +13,7 @@ import msgspec
 
 from retro.accounting.books import step, steps
 from retro.accounting.coins import note_coins, owed
+from retro.accounting.prices import related_symbols
 from retro.accounting.wallet import Statement, Wallet, statements
 from retro.app.settlement.book import (
     WALLET_TYPES,
@@ -30,14 +31,15 @@ from retro.app.settlement.capital import (
     with_capital,
 )
 from retro.app.settlement.first_marks import FirstMarks
-from retro.app.settlement.price_lines import MarkReach, PriceDemand, load_prices
+from retro.app.settlement.invalidation import invalidate_for_shared_marks
+from retro.app.settlement.price_lines import MarkReach, PriceDemand, exchange_symbols, load_prices
 from retro.app.settlement.tracks import Extent, load_tracks, money_of_weeks
 from retro.evaluate.audit.citations import entry_day
 from retro.evaluate.audit.history import History, history_from, joined
 from retro.evaluate.position.summary import PositionSummary, book_rows
-from retro.model import Equity, External, Flow
+from retro.model import Decision, Equity, External, Flow
 from retro.periods import DAY, FOREVER
-from retro.store.books import positions
+from retro.store.books import positions, shared_marks
 from retro.store.books.outcomes import forget_outcomes, replace_outcomes
 from retro.store.books.positions import WalletDay
 from retro.store.facts import agents, counts, events
@@ -109,7 +111,10 @@ def settle(conn: Connection, agent: Agent, settings: AgentSettings) -> None:
     """Bring an agent's book up to date in the caller's transaction; costs what changed, not the history."""
     if agent.first_at is None:
         return
-    name, book = agent.name, positions.book_of(conn, agent.name)
+    name = agent.name
+    ingest_alone(conn)  # nobody tells shared marks between what is read of them and the version that is noted
+    invalidate_for_shared_marks(conn, name)
+    book = positions.book_of(conn, name)
     if book is not None and book.speaks_for(settings.fingerprint):
         return
     first_marks = FirstMarks(conn, name, settings.base_currency, known_until(agent))
@@ -146,6 +151,32 @@ def settle(conn: Connection, agent: Agent, settings: AgentSettings) -> None:
     opening = msgspec.structs.replace(opening, unmarked=unmarked)
     positions.save_days(conn, name, days, discrepancies(opening, stated, gaps))
     positions.state(conn, name, settings.fingerprint, msgspec.to_builtins(opening))
+    _note_names(conn, name, settings, start, [*settled.prices, prices], book)
+
+
+def _note_names(
+    conn: Connection,
+    name: str,
+    settings: AgentSettings,
+    start: _Start,
+    settled_with: Iterable[Prices],
+    book: BookState | None,
+) -> None:
+    """Note the names of all series on which the book and reviews made from it rest."""
+    names = {
+        symbol for symbol, _ in exchange_symbols(settings.base_currency)
+    }  # what reviewing cost is paid in dollars
+    names = names.union(*(prices.looked_up for prices in settled_with))
+    for decision in events.between(conn, name, start.since, FOREVER, types=[Decision]):
+        if decision.instrument:  # one that was passed by is watched, though nothing of it was ever held
+            names |= related_symbols(decision.instrument, settings.base_currency)
+    whole = start.opening is None
+    if book is None or book.settings:
+        shared_marks.note_names(conn, name, names, whole=whole)
+        return
+    # an older version of this program settled it and noted nothing: every telling since then is news
+    shared_marks.note_names(conn, name, names, whole=whole, version=0)
+    invalidate_for_shared_marks(conn, name, is_settled=True)
 
 
 def _start(

@@ -83,7 +83,10 @@ book: Final = Table(
     Column("settings", Text, nullable=False),
     Column("opening", Text, nullable=False),
 )
-"""One row an agent: what is stale, under which settings it was settled, and how its equity opened."""
+"""One row an agent: what is stale, under which settings it was settled, and how its equity opened.
+
+Without `settings` it was settled before books noted their shared marks, and is settled anew.
+"""
 
 book_positions: Final = Table(
     "book_positions",
@@ -134,11 +137,11 @@ book_statements: Final = Table(
 """Stated less computed equity at each statement, less that of the first."""
 
 
-def mark_dirty(conn: Connection, agent: str | None, since: int) -> None:
-    """Facts or marks from an instant on are new: what the book says from there is stale. None: of every agent."""
-    chosen = book.c.agent == key_query(agent) if agent is not None else book.c.agent.is_not(None)
+def mark_dirty(conn: Connection, agent: str, since: int) -> None:
+    """Facts or marks from an instant on are new: what the book says from there is stale."""
     earlier = (book.c.dirty_from.is_(None)) | (book.c.dirty_from > since)
-    conn.execute(update(book).where(chosen, earlier).values(dirty_from=since))
+    mine = book.c.agent == key_query(agent)
+    conn.execute(update(book).where(mine, earlier).values(dirty_from=since))
 
 
 class BookState(NamedTuple):

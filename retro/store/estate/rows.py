@@ -27,7 +27,9 @@ Row = dict[str, Any]
 KeyMap = dict[tuple[str, int], int]
 """(table, key) -> the key on the other side, of the tables that others refer to."""
 
-_LOCAL: Final = frozenset({"agents", "outbox", "errands", "faults", "mark_series", "mark_blocks"})
+_LOCAL: Final = frozenset(
+    {"agents", "outbox", "errands", "faults", "mark_series", "mark_blocks", "mark_tellings"}
+)
 """Not carried as rows: letters and errands belong to a machine, an agent, marks and faults have forms of their own."""
 _AT_ONCE: Final = 500
 

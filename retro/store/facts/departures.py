@@ -14,7 +14,7 @@ from sqlalchemy import BigInteger, Column, ForeignKey, Table, Text, delete, inse
 from retro.periods import format_instant
 from retro.store import schema as tables
 from retro.store.facts.agents import key_query, known_key
-from retro.store.schema import insert_into, metadata, name_of
+from retro.store.schema import insert_into, metadata, name_of, within_keys
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -79,12 +79,15 @@ def _digest_of(name: str) -> str:
 def departures(conn: Connection) -> Departures:
     """All of them: few, in nearly every database none."""
     c = departed.c
-    query = select(c.digest, c.reason, c.at, tables.agents.c.name).outerjoin(
-        tables.agents, tables.agents.c.key == c.agent
-    )
+    rows = conn.execute(select(c.digest, c.reason, c.at, c.agent)).all()
+    # not joined: the database would read all agents, who may be many, to name the successors of nobody
+    keys = {row.agent for row in rows} - {None}
+    key, name = tables.agents.c.key, tables.agents.c.name
+    successors = select(key, name).where(within_keys(conn, key, keys))
+    names = {row.key: row.name for row in conn.execute(successors)} if keys else {}
     return Departures(
-        (digest, Departure(cast("DepartureReason", reason), at, name))
-        for digest, reason, at, name in conn.execute(query)
+        (row.digest, Departure(cast("DepartureReason", row.reason), row.at, names.get(row.agent)))
+        for row in rows
     )
 
 

@@ -37,6 +37,8 @@ _LONGEST_REASON: Final = 2000
 
 def add(conn: Connection, where: str, faults: Sequence[Fault]) -> int:
     """Keep the faults of a source (`where`), each (place, line, reason) once; how many were new."""
+    if not faults:
+        return 0
     ingest_alone(conn)
     source = _source(where)
     last = conn.execute(select(func.coalesce(func.max(table.c.seq), 0))).scalar_one()
@@ -77,7 +79,7 @@ def all(  # noqa: A001  read as faults.all
     if where is not None:
         query = query.where(table.c.source == _source(where))
     if agent is not None:
-        query = query.where(_of(agent))
+        query = query.where(_of(conn, agent))
     return [Fault(*row) for row in conn.execute(query)]
 
 
@@ -95,7 +97,7 @@ def numbered(
     c = table.c
     query = select(c.seq, c.place, c.line, c.reason, c.agent)
     if agent is not None:
-        query = query.where(_of(agent))
+        query = query.where(_of(conn, agent))
     if after is not None:
         query = query.where(c.seq < after if newest else c.seq > after)
     rows = conn.execute(query.order_by(c.seq.desc() if newest else c.seq).limit(limit))
@@ -115,14 +117,14 @@ class SourceFault(NamedTuple):
 def of_agent(conn: Connection, agent: str) -> list[SourceFault]:
     """The faults of one agent with their sources, in order of arrival."""
     c = table.c
-    query = select(c.source, c.place, c.line, c.reason, c.agent).where(_of(agent)).order_by(c.seq)
+    query = select(c.source, c.place, c.line, c.reason, c.agent).where(_of(conn, agent)).order_by(c.seq)
     return [SourceFault(*row) for row in conn.execute(query)]
 
 
 def count(conn: Connection, agent: str | None = None) -> int:
     """How many faults are kept, of one agent or of all."""
     query = select(func.count()).select_from(table)
-    return conn.execute(query if agent is None else query.where(_of(agent))).scalar_one()
+    return conn.execute(query if agent is None else query.where(_of(conn, agent))).scalar_one()
 
 
 def forget(conn: Connection, where: str, *, agents: bool = True) -> None:
@@ -132,10 +134,11 @@ def forget(conn: Connection, where: str, *, agents: bool = True) -> None:
         conn.execute(delete(source_agents).where(source_agents.c.source == _source(where)))
 
 
-def _of(agent: str) -> ColumnElement[bool]:
+def _of(conn: Connection, agent: str) -> ColumnElement[bool]:
+    """What names the agent, and what names nobody in its sources, which are asked for first: each has an index then."""
     sources = select(source_agents.c.source).where(source_agents.c.agent == key_query(agent))
-    unnamed = and_(table.c.agent.is_(None), table.c.source.in_(sources))
-    return or_(table.c.agent == agent, unnamed)
+    unnamed = within(conn, table.c.source, conn.execute(sources).scalars().all())
+    return or_(table.c.agent == agent, and_(table.c.agent.is_(None), unnamed))
 
 
 def _source(where: str) -> str:

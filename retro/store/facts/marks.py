@@ -29,7 +29,7 @@ from retro.store.facts.blocks import (
     stretches,
     unpack,
 )
-from retro.store.facts.series import SeriesKey, SeriesName, SeriesSpan, owner_name, series_keys
+from retro.store.facts.series import SeriesKey, SeriesName, SeriesSpan, note_tellings, owner_name, series_keys
 from retro.store.schema import ingest_alone, mark_blocks, mark_corrections, name_of
 from retro.store.schema import series as mark_series
 
@@ -124,9 +124,9 @@ def add_all(
         return added
     ingest_alone(conn)
     names = {i: SeriesName.of(batch[i].agent, batch[i].instrument) for i in given}
-    keys = series_keys(
-        conn, [SeriesSpan(names[i], int(each.t[0]), int(each.t[-1])) for i, (each, _) in given.items()]
-    )
+    spans = [SeriesSpan(names[i], int(each.t[0]), int(each.t[-1])) for i, (each, _) in given.items()]
+    keys = series_keys(conn, spans)
+    changed: list[SeriesSpan] = []
     grown: dict[str, list[tuple[int, int, int]]] = {}
     for i, (columns, order) in given.items():
         numbers = None
@@ -135,11 +135,14 @@ def add_all(
         key, is_new = keys[names[i]]
         keys[names[i]] = SeriesKey(key, is_new=False)  # told of twice, it has marks the second time
         _add(conn, _Provenance(key, batch[i].instrument, where, replace, is_new), added[i], columns, numbers)
+        if (since := added[i].first_at) is not None:
+            changed.append(SeriesSpan(names[i], since, int(columns.t[-1])))
         agent = batch[i].agent
         if agent is not None and (added[i].stored or added[i].completed):
             grown.setdefault(agent, []).append((int(columns.t[0]), int(columns.t[-1]), added[i].stored))
-    for agent, spans in grown.items():
-        first, last, stored = zip(*spans, strict=True)
+    note_tellings(conn, spans, changed)
+    for agent, lives in grown.items():
+        first, last, stored = zip(*lives, strict=True)
         extend_life(conn, key_of(conn, agent), min(first), max(last), sum(stored))
     return added
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import bindparam, insert, select, update
 
-from retro.store.schema import name_of, within
+from retro.store.schema import mark_tellings, name_of, within
 from retro.store.schema import series as table
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-__all__ = ["SeriesKey", "SeriesName", "SeriesSpan", "owner_name", "series_keys"]
+__all__ = ["SeriesKey", "SeriesName", "SeriesSpan", "note_tellings", "owner_name", "series_keys"]
 
 
 class SeriesName(NamedTuple):
@@ -49,44 +49,76 @@ def owner_name(agent: str | None) -> str:
     return "" if agent is None else name_of(agent)
 
 
-def series_keys(conn: Connection, reaches: Iterable[SeriesSpan]) -> dict[SeriesName, SeriesKey]:
-    """The keys of series, made where there are none and widened to the given instants; a few statements for all."""
-    spans: dict[SeriesName, SeriesSpan] = {}
-    for span in reaches:
-        before = spans.get(span.name, span)
-        spans[span.name] = SeriesSpan(span.name, min(span.first, before.first), max(span.last, before.last))
-    keys, wider = {}, []
-    for name, key, first, last in _rows(conn, spans):
-        keys[name] = SeriesKey(key, is_new=False)
-        span = spans[name]
-        if span.first < first or span.last > last:
-            wider.append({"its": key, "first": min(span.first, first), "last": max(span.last, last)})
-    if wider:
-        statement = update(table).where(table.c.key == bindparam("its"))
-        conn.execute(statement.values(first_at=bindparam("first"), last_at=bindparam("last")), wider)
-    missing = [span for name, span in spans.items() if name not in keys]
+def series_keys(conn: Connection, spans: Iterable[SeriesSpan]) -> dict[SeriesName, SeriesKey]:
+    """The keys of series, made where there are none; a few statements for all."""
+    united = _united(spans)
+    keys = {row.name: SeriesKey(row.key, is_new=False) for row in _rows(conn, united)}
+    missing = [span for name, span in united.items() if name not in keys]
     if missing:
         rows = [
             {"owner": name.owner, "instrument": name.instrument, "first_at": first, "last_at": last}
             for name, first, last in missing
         ]
         conn.execute(insert(table), rows)
-        for name, key, _, _ in _rows(conn, [span.name for span in missing]):
-            keys[name] = SeriesKey(key, is_new=True)
+        for row in _rows(conn, [span.name for span in missing]):
+            keys[row.name] = SeriesKey(row.key, is_new=True)
     return keys
 
 
-def _rows(conn: Connection, names: Iterable[SeriesName]) -> list[tuple[SeriesName, int, int, int]]:
-    """Name, key, first and last instant of those of these series that there are."""
+def note_tellings(conn: Connection, spans: Iterable[SeriesSpan], changed: Iterable[SeriesSpan]) -> None:
+    """Widen series to what was told; where that changed shared ones, they have a new version, and it is noted what.
+
+    No agent is touched: each finds out by itself that its book was settled with an older version.
+    """
+    united = _united(spans)
+    news = {name: span for name, span in _united(changed).items() if name.owner == owner_name(None)}
+    wider, tellings = [], []
+    for row in _rows(conn, united):
+        span, version = united[row.name], row.version + (row.name in news)
+        first, last = min(span.first, row.first), max(span.last, row.last)
+        if (first, last, version) != (row.first, row.last, row.version):
+            wider.append({"its": row.key, "first": first, "last": last, "now": version})
+        if row.name in news:
+            _, since, until = news[row.name]
+            tellings.append({"series": row.key, "version": version, "first_at": since, "last_at": until})
+    if wider:
+        its = update(table).where(table.c.key == bindparam("its"))
+        after = its.values(first_at=bindparam("first"), last_at=bindparam("last"), version=bindparam("now"))
+        conn.execute(after, wider)
+    if tellings:
+        conn.execute(insert(mark_tellings), tellings)
+
+
+def _united(spans: Iterable[SeriesSpan]) -> dict[SeriesName, SeriesSpan]:
+    """Each series once, with the widest span it has here."""
+    united: dict[SeriesName, SeriesSpan] = {}
+    for span in spans:
+        before = united.get(span.name, span)
+        united[span.name] = SeriesSpan(span.name, min(span.first, before.first), max(span.last, before.last))
+    return united
+
+
+class _SeriesRow(NamedTuple):
+    """A series as it is stored."""
+
+    name: SeriesName
+    key: int
+    first: int
+    last: int
+    version: int
+
+
+def _rows(conn: Connection, names: Iterable[SeriesName]) -> list[_SeriesRow]:
+    """Those of these series that there are."""
     instruments: dict[str, list[str]] = {}
     for name in names:
         instruments.setdefault(name.owner, []).append(name.instrument)
     c = table.c
     return [
-        (SeriesName(owner, instrument), key, first, last)
+        _SeriesRow(SeriesName(owner, instrument), *row)
         for owner, wanted in instruments.items()
-        for instrument, key, first, last in conn.execute(
-            select(c.instrument, c.key, c.first_at, c.last_at).where(
+        for instrument, *row in conn.execute(
+            select(c.instrument, c.key, c.first_at, c.last_at, c.version).where(
                 c.owner == owner, within(conn, c.instrument, wanted)
             )
         )

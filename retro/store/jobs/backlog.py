@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sqlalchemy import and_, func, select, text
 
-from retro.store.jobs.reviews import IS_OPEN
+from retro.store.jobs.claims import QUEUE
+from retro.store.jobs.reviews import IS_PARKED
 from retro.store.jobs.tables import outbox, reviews
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-__all__ = ["Backlog", "backlog_of"]
+__all__ = ["Backlog", "backlog_of", "count_due", "count_parked", "parked"]
 
-_UNSENT = (text("outbox.state IN ('pending', 'sending')"), text("outbox.state = 'failed'"))
+_COUNTED: Final = 1000
+
+_UNSENT = tuple(text(f"outbox.state = '{state}'") for state in ("pending", "sending", "failed"))
 
 
 class Backlog(NamedTuple):
@@ -35,10 +38,10 @@ class Backlog(NamedTuple):
 def backlog_of(conn: Connection, now: int) -> Backlog:
     """Count what waits."""
     c, o = reviews.c, outbox.c
-    ripe = and_(c.state == "due", c.not_before <= now)
-    by_kind = select(c.kind, func.count(), func.min(c.due_at)).where(IS_OPEN, ripe).group_by(c.kind)
+    ripe = and_(QUEUE.is_free, c.not_before <= now)
+    by_kind = select(c.kind, func.count(), func.min(c.due_at)).where(ripe).group_by(c.kind)
     due = {kind: (number, since) for kind, number, since in conn.execute(by_kind)}
-    running = conn.execute(select(func.count()).select_from(reviews).where(IS_OPEN, c.state == "running"))
+    running = conn.execute(select(func.count()).select_from(reviews).where(QUEUE.is_leased))
     parked = conn.execute(select(func.count()).select_from(reviews).where(text("reviews.state = 'parked'")))
     letters: dict[tuple[str, str], tuple[int, int]] = {}
     for unsent in _UNSENT:
@@ -55,3 +58,24 @@ def backlog_of(conn: Connection, now: int) -> Backlog:
             (since for (_, state), (_, since) in letters.items() if state != "failed"), default=None
         ),
     )
+
+
+def count_due(conn: Connection, now: int) -> int:
+    """How many reviews can be made now, counted to a thousand."""
+    some = select(reviews.c.key).where(QUEUE.is_free, reviews.c.not_before <= now).limit(_COUNTED).subquery()
+    return conn.execute(select(func.count()).select_from(some)).scalar_one()
+
+
+def count_parked(conn: Connection) -> int:
+    """How many reviews need a person."""
+    total: int = conn.execute(select(func.count()).select_from(reviews).where(IS_PARKED)).scalar_one()
+    return total
+
+
+def parked(conn: Connection, limit: int) -> tuple[list[str], int]:
+    """The ids of reviews that need a person, oldest first up to `limit`, and how many there are."""
+    total = count_parked(conn)
+    if not total:
+        return [], 0
+    query = select(reviews.c.id).where(IS_PARKED).order_by(reviews.c.period_end, reviews.c.key).limit(limit)
+    return list(conn.execute(query).scalars()), total

@@ -7,22 +7,22 @@ checkpoints that outlive a crash, and what becomes of a review in the end.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sqlalchemy import and_, case, delete, func, insert, or_, select, update
+from sqlalchemy import and_, case, delete, func, insert, or_, update
 
 from retro.errors import LostClaimError
 from retro.invariant import invariant
 from retro.store.jobs.queue import LeaseQueue
-from retro.store.jobs.reviews import IS_LATE, IS_OPEN, Review, columns, review_of
+from retro.store.jobs.reviews import IS_AGAIN, IS_DUE, IS_LATE, Review, columns, review_of
 from retro.store.jobs.staleness import Staleness, checked, checking
 from retro.store.jobs.tables import documents, reviews
 from retro.store.schema import ingest_quiet
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
-    from sqlalchemy import ColumnElement, Connection
+    from sqlalchemy import ColumnElement, Connection, Select
 
 __all__ = [
     "QUEUE",
@@ -39,7 +39,7 @@ __all__ = [
     "rescue",
 ]
 
-QUEUE: Final = LeaseQueue(reviews, leased_state="running", is_open=IS_OPEN)
+QUEUE: Final = LeaseQueue(reviews, free_state="due", leased_state="running")
 """The leases of reviews."""
 
 
@@ -51,10 +51,18 @@ class Whole(NamedTuple):
     text: str
 
 
-def claim(conn: Connection, owner: str, now: int, lease: int, *, limit: int = 1) -> list[Review]:
-    """Take up to `limit` reviews that are due, or done and to be looked at again, oldest first.
+def claim(
+    conn: Connection,
+    owner: str,
+    now: int,
+    lease: int,
+    *,
+    limit: int = 1,
+    singly: Collection[str] = (),
+) -> list[Review]:
+    """Take up to `limit` reviews that are due, or done and to be looked at again, of any agents, oldest first.
 
-    More than one only where all are backfill of one agent, so that years of history come in few transactions.
+    One of the kinds `singly` is taken by itself unless it is backfill, and so is one that was tried before.
     """
     # an ingest marks only reviews that are begun: one that began beside it would neither read its facts nor be marked
     ingest_quiet(conn)
@@ -65,9 +73,9 @@ def claim(conn: Connection, owner: str, now: int, lease: int, *, limit: int = 1)
             or_(reviews.c.late != 0, func.coalesce(reviews.c.again_at <= now, False)),
         ),
     )
-    query = columns().where(reviews.c.key.in_(_candidates(now)), ripe)
-    query = query.order_by(reviews.c.period_end, reviews.c.kind, reviews.c.subject, reviews.c.key)
-    batch = _alike([review_of(row) for row in QUEUE.candidates(conn, query.limit(limit))])
+    oldest = [review_of(row) for query in _ripest(now, limit) for row in QUEUE.candidates(conn, query)]
+    oldest.sort(key=lambda review: (review.period_end, review.kind, review.subject, review.key))
+    batch = _together(oldest[:limit], singly)
     leased = QUEUE.take(
         conn,
         [review.key for review in batch],
@@ -94,28 +102,25 @@ def claim(conn: Connection, owner: str, now: int, lease: int, *, limit: int = 1)
     ]
 
 
-def _candidates(now: int) -> ColumnElement[bool]:
-    """Keys by the partial indexes alone, so that ten thousand reviews that are done cost nothing."""
-    open_ = select(reviews.c.key).where(IS_OPEN, reviews.c.state == "due")
-    late = select(reviews.c.key).where(IS_LATE)
-    again = select(reviews.c.key).where(reviews.c.again_at.is_not(None), reviews.c.again_at <= now)
-    return open_.union_all(late, again)  # type: ignore[return-value]  # a query is a set to look into
+def _ripest(now: int, limit: int) -> Iterator[Select[Any]]:
+    """The first `limit` of each that can be taken, each by a partial index in its order, however many there are."""
+    order = (reviews.c.period_end, reviews.c.kind, reviews.c.subject, reviews.c.key)
+    yield columns().where(IS_DUE, reviews.c.not_before <= now).order_by(*order).limit(limit)
+    yield columns().where(IS_LATE).order_by(*order).limit(limit)
+    again = columns().where(IS_AGAIN, reviews.c.again_at <= now, reviews.c.late == 0)
+    yield again.order_by(reviews.c.again_at).limit(limit)
 
 
-def _alike(batch: list[Review]) -> list[Review]:
-    """Of several reviews those that may share a transaction with the first: due backfill of its agent.
+def _together(oldest: list[Review], singly: Collection[str]) -> list[Review]:
+    """Of several reviews those that one worker may hold with the first.
 
-    Any other is taken alone: people wait for it, its words may cost money, and one that breaks must not undo others.
+    What was tried before may have killed its process: it is taken alone, so that it cannot wear out the attempts of
+    others. What a model words takes minutes, in which another process could make the others.
     """
-    if len(batch) <= 1:
-        return batch
-    first = batch[0]
-    alike = [
-        review
-        for review in batch
-        if review.backfill and review.agent == first.agent and review.state == "due"
+    may_share = [
+        review for review in oldest if review.attempts == 0 and (review.backfill or review.kind not in singly)
     ]
-    return alike if first in alike else [first]
+    return may_share if oldest[:1] == may_share[:1] else oldest[:1]
 
 
 def _fence(review: Review) -> ColumnElement[bool]:

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import func, or_, select, update
+from sqlalchemy import func, or_, select, text, update
 
 from retro.periods import FOREVER
+from retro.store.books import shared_marks
 from retro.store.books.positions import book
 from retro.store.facts.agents import key_query, known_key
-from retro.store.jobs.reviews import IS_LATE, IS_OPEN, NEVER
+from retro.store.jobs.claims import QUEUE
+from retro.store.jobs.queue import any_row
+from retro.store.jobs.reviews import IS_AGAIN, IS_DUE, IS_LATE, IS_WAITING, NEVER
 from retro.store.jobs.tables import enrolments, reviews
-from retro.store.schema import agents, insert_into
+from retro.store.schema import agents, insert_into, name_of
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
+    from collections.abc import Iterator
+
+    from sqlalchemy import Connection, Select
 
 __all__ = [
     "Enrolment",
+    "any_unsettled",
     "anything_to_do",
     "enrol",
     "enrolment",
+    "existing_enrolment",
     "look_again",
     "looked",
     "next_end",
@@ -40,14 +47,13 @@ class Enrolment(NamedTuple):
 _QUERY = select(enrolments.c.enrolled_at, enrolments.c.next_at, enrolments.c.losses_from)
 
 
-def enrol(conn: Connection, agent: str, now: int) -> Enrolment:
+def enrol(conn: Connection, agent: str, now: int) -> None:
     """Watch an agent from now on, unless it already is. A clock that was ahead at the time is set right."""
     key = known_key(conn, agent)
     row = insert_into(conn, enrolments).values(agent=key, enrolled_at=now, losses_from=-FOREVER)
     conn.execute(row.on_conflict_do_nothing())
     ahead = update(enrolments).where(enrolments.c.agent == key, enrolments.c.enrolled_at > now)
     conn.execute(ahead.values(enrolled_at=now))
-    return Enrolment._make(conn.execute(_QUERY.where(enrolments.c.agent == key)).one())
 
 
 def enrolment(conn: Connection, agent: str) -> Enrolment | None:
@@ -56,11 +62,16 @@ def enrolment(conn: Connection, agent: str) -> Enrolment | None:
     return None if row is None else Enrolment._make(row)
 
 
-def note_actions(conn: Connection, agent: str | None, since: int) -> None:
-    """Facts or marks from an instant on are new: losses from there are looked for again. None: of every agent."""
+def existing_enrolment(conn: Connection, agent: str) -> Enrolment:
+    """Since when an agent is watched, of one that is."""
+    return Enrolment._make(conn.execute(_QUERY.where(enrolments.c.agent == key_query(agent))).one())
+
+
+def note_actions(conn: Connection, agent: str, since: int) -> None:
+    """Facts or marks from an instant on are new: losses from there are looked for again."""
     later = or_(enrolments.c.losses_from.is_(None), enrolments.c.losses_from > since)
-    chosen = enrolments.c.agent == key_query(agent) if agent is not None else enrolments.c.agent.is_not(None)
-    conn.execute(update(enrolments).where(chosen, later).values(losses_from=since))
+    mine = enrolments.c.agent == key_query(agent)
+    conn.execute(update(enrolments).where(mine, later).values(losses_from=since))
 
 
 def look_again(conn: Connection, agent: str) -> None:
@@ -74,6 +85,9 @@ def looked(conn: Connection, agent: str, before: Enrolment, next_at: int) -> Non
     mine = enrolments.c.agent == key_query(agent)
     conn.execute(update(enrolments).where(mine).values(next_at=next_at))
     conn.execute(update(enrolments).where(mine, unchanged).values(losses_from=None))
+    conn.execute(
+        update(agents).where(agents.c.name == name_of(agent), agents.c.watched == 0).values(watched=1)
+    )
 
 
 def next_end(conn: Connection) -> int | None:
@@ -83,36 +97,38 @@ def next_end(conn: Connection) -> int | None:
 
 
 def unsettled(conn: Connection, now: int) -> list[str]:
-    """The agents for which something may have fallen due: new facts, a period's end, or never looked at."""
-    query = (
-        select(agents.c.name)
-        .outerjoin(enrolments, enrolments.c.agent == agents.c.key)
-        .outerjoin(book, book.c.agent == agents.c.key)
-        .where(
-            agents.c.first_at.is_not(None),
-            or_(
-                enrolments.c.next_at.is_(None),
-                enrolments.c.next_at <= now,
-                enrolments.c.losses_from.is_not(None),
-                book.c.agent.is_(None),
-                book.c.dirty_from.is_not(None),
-            ),
-        )
-        .order_by(agents.c.name)
-    )
-    return list(conn.execute(query).scalars())
+    """The agents for which something may have fallen due, by name: new facts or marks, a period's end, or never looked at."""
+    names = shared_marks.agents_behind(conn)
+    for query in _reasons(now):
+        names.update(conn.execute(query).scalars())
+    return sorted(names)  # no database's collation
+
+
+def any_unsettled(conn: Connection, now: int) -> bool:
+    """Whether `unsettled` would give anybody."""
+    return any_row(conn, *_reasons(now)) or bool(shared_marks.series_ahead(conn))
+
+
+def _reasons(now: int) -> Iterator[Select[Any]]:
+    """Names of agents, each reason by an index of its own: for whom there is none is not looked at."""
+    lived = select(agents.c.name).where(agents.c.first_at.is_not(None))
+    watched = lived.join(enrolments, enrolments.c.agent == agents.c.key)
+    settled = lived.join(book, book.c.agent == agents.c.key)
+    yield lived.where(text("agents.watched = 0")).order_by(agents.c.key)
+    yield watched.where(enrolments.c.next_at.is_(None)).order_by(enrolments.c.agent)
+    yield watched.where(enrolments.c.next_at <= now).order_by(enrolments.c.next_at)
+    yield watched.where(enrolments.c.losses_from.is_not(None)).order_by(enrolments.c.agent)
+    yield settled.where(book.c.dirty_from.is_not(None)).order_by(book.c.agent)
 
 
 def anything_to_do(conn: Connection, now: int) -> bool:
     """Whether any review can be made, looked at again or taken over now. Read by the partial indexes alone."""
     columns = reviews.c
     ripe = [
-        select(columns.key).where(IS_OPEN, columns.state == "waiting", columns.due_at <= now),
-        select(columns.key).where(IS_OPEN, columns.state == "due", columns.not_before <= now),
-        select(columns.key).where(IS_OPEN, columns.state == "running", columns.leased_until <= now),
-        select(columns.key).where(IS_LATE, columns.state == "done"),
-        select(columns.key).where(
-            columns.again_at.is_not(None), columns.again_at <= now, columns.state == "done"
-        ),
+        select(columns.key).where(IS_WAITING, columns.due_at <= now).order_by(columns.due_at),
+        select(columns.key).where(IS_DUE, columns.not_before <= now).order_by(columns.not_before),
+        QUEUE.expired_keys(now, alone=False),
+        select(columns.key).where(IS_LATE).order_by(columns.period_end),
+        select(columns.key).where(IS_AGAIN, columns.again_at <= now).order_by(columns.again_at),
     ]
-    return any(conn.execute(query.limit(1)).one_or_none() is not None for query in ripe)
+    return any_row(conn, *ripe)

@@ -9,8 +9,10 @@ from sqlalchemy import and_, exists, func, select, text, update
 from retro.kinds import WEEKLY
 from retro.model import FACT_TYPES, Death
 from retro.periods import DAY, HOUR
+from retro.store.jobs.claims import QUEUE
 from retro.store.jobs.outbox import FLEET
-from retro.store.jobs.reviews import IS_OPEN
+from retro.store.jobs.queue import any_row
+from retro.store.jobs.reviews import IS_WAITING
 from retro.store.jobs.tables import documents, outbox, reviews
 from retro.store.proposals import proposals
 from retro.store.schema import agents, events
@@ -142,8 +144,13 @@ def letters_together(conn: Connection, channel: str) -> FleetLetters | None:
 def is_week_open(conn: Connection, after: int, until: int) -> bool:
     """Whether any agent's week that ended in (after, until] is still to be made."""
     r = reviews.c
-    query = select(r.key).where(IS_OPEN, r.kind == WEEKLY.name, r.period_end > after, r.period_end <= until)
-    return conn.execute(query.limit(1)).one_or_none() is not None
+    week = select(r.key).where(r.kind == WEEKLY.name, r.period_end > after, r.period_end <= until)
+    return any_row(
+        conn,
+        week.where(IS_WAITING).order_by(r.due_at),
+        week.where(QUEUE.is_free).order_by(r.period_end),
+        week.where(QUEUE.is_leased).order_by(r.leased_until),
+    )
 
 
 def zones(conn: Connection) -> set[str]:

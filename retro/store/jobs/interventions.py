@@ -38,7 +38,7 @@ def retry(conn: Connection, id: str, now: int) -> Review:  # noqa: A002  the fie
         raise UsageError(
             f"{review.id} is {review.state}; only a parked, skipped or delayed review can be retried"
         )
-    mark_due(conn, now)
+    mark_due(conn, now, review.key)
     return by_id(conn, id)
 
 

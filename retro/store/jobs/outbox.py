@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from sqlalchemy import Select, and_, func, or_, select, text, update
+from sqlalchemy import Select, and_, func, or_, select, text, tuple_, update
 
 from retro.errors import LostClaimError
-from retro.store.jobs.queue import LeaseQueue
-from retro.store.jobs.reviews import IS_OPEN
+from retro.store.facts.agents import key_query
+from retro.store.jobs.queue import LeaseQueue, any_row
 from retro.store.jobs.tables import outbox, reviews
 from retro.store.schema import agents, insert_into
 
@@ -29,7 +29,6 @@ __all__ = [
     "Delivery",
     "Which",
     "ask_again",
-    "catching_up",
     "claim",
     "claim_digest_group",
     "count",
@@ -50,12 +49,15 @@ __all__ = [
 ALONE, AGENT, FLEET = 0, 1, 2
 """What a letter goes out with: nothing, the others that wait of its agent, or those of all agents."""
 _AT_ONCE: Final = 10_000
-_IS_OPEN: Final = text("outbox.state IN ('pending', 'sending')")
-QUEUE: Final = LeaseQueue(outbox, leased_state="sending", is_open=_IS_OPEN)
+QUEUE: Final = LeaseQueue(outbox, free_state="pending", leased_state="sending")
 """The leases of deliveries."""
 Which = Literal["all", "unsent", "people"]
 """All letters, those that did not arrive yet or never will, or those to people."""
 _QUIET: Final = ("file", "records")
+_IS_PENDING: Final = QUEUE.is_free
+_IS_GATHERED: Final = text("outbox.state = 'pending' AND outbox.digest = 1")
+_AT_WORK: Final = reviews.alias("at_work")
+"""As the partial indexes spell them, so that the database finds that they apply."""
 _UNCERTAIN: Final = "sent again: its sender died, and whether it had arrived is not known"
 
 
@@ -121,6 +123,8 @@ def write(
     `digest` names the channels that gather those of one agent, `fleet` those that gather all agents' into one message.
     """
     gathering = dict.fromkeys(digest, AGENT) | dict.fromkeys(fleet, FLEET)
+    whose = select(reviews.c.agent, reviews.c.period_end).where(reviews.c.key == review)
+    agent, period_end = conn.execute(whose).one()
     rows = [
         {
             "review": review,
@@ -132,6 +136,8 @@ def write(
             "attempts": 0,
             "not_before": now,
             "written_at": now,
+            "agent": agent,
+            "period_end": period_end,
         }
         for channel, recipient in to
     ]
@@ -148,28 +154,30 @@ def claim(
     *,
     digest: int,
     limit: int = 1,
-    without: Iterable[str] = (),
 ) -> list[Delivery]:
-    """Take up to `limit` letters of a channel that can be sent, of the oldest reviews first, `without` some agents'.
+    """Take up to `limit` letters of a channel that can be sent, of the oldest reviews first.
 
-    The row is `sending` before a byte leaves the house: whoever finds it so after a crash knows that it may have arrived.
+    What is gathered for one agent is not complete while reviews of it are being made or can be: it waits. The row is
+    `sending` before a byte leaves the house: whoever finds it so after a crash knows that it may have arrived.
     """
     ripe = and_(
-        outbox.c.state == "pending",
+        _IS_PENDING,
         outbox.c.not_before <= now,
-        outbox.c.digest == digest,
+        outbox.c.digest == int(digest),
         outbox.c.channel == channel,
-        agents.c.name.not_in(list(without)),
     )
-    query = _letters().where(_IS_OPEN, ripe).order_by(reviews.c.period_end, outbox.c.key).limit(limit)
+    query = _letters().where(ripe).order_by(outbox.c.period_end, outbox.c.key).limit(limit)
+    if digest == AGENT:
+        query = query.where(~_catching_up(now))
     return _take(conn, query, owner, now + lease)
 
 
-def catching_up(conn: Connection, now: int) -> list[str]:
-    """The agents with reviews that are being made or can be: what is gathered for them is not complete."""
-    at_work = or_(reviews.c.state == "running", and_(reviews.c.state == "due", reviews.c.not_before <= now))
-    query = select(agents.c.name).join(reviews, reviews.c.agent == agents.c.key).where(IS_OPEN, at_work)
-    return list(conn.execute(query.distinct()).scalars())
+def _catching_up(now: int) -> ColumnElement[bool]:
+    """Whether the agent of a letter has reviews that are being made or can be."""
+    columns = _AT_WORK.c
+    at_work = or_(columns.state == "running", columns.not_before <= now)
+    mine = and_(columns.agent == outbox.c.agent, text("at_work.state IN ('due', 'running')"), at_work)
+    return select(columns.key).where(mine).exists()
 
 
 def claim_digest_group(
@@ -180,13 +188,13 @@ def claim_digest_group(
     Of its agent, or of all agents where it is a letter of the fleet. Whatever its `not_before`: one message goes out, so what was postponed goes with it.
     """
     group = and_(
-        outbox.c.state == "pending",
         outbox.c.digest == letter.digest,
         outbox.c.channel == letter.channel,
         outbox.c.recipient == letter.recipient,
-        *(() if letter.digest == FLEET else (agents.c.name == letter.agent,)),
+        *(() if letter.digest == FLEET else (_IS_GATHERED, outbox.c.agent == key_query(letter.agent))),
+        _IS_PENDING,
     )
-    query = _letters().where(_IS_OPEN, group).order_by(reviews.c.period_end, outbox.c.key)
+    query = _letters().where(group).order_by(outbox.c.period_end, outbox.c.key)
     return _take(conn, query, owner, now + lease)
 
 
@@ -242,31 +250,29 @@ def wake(
     conn: Connection, now: int, channel: str, recipient: str | None = None, *, without: Iterable[int] = ()
 ) -> None:
     """A channel is open: what waits for another try there goes at once, but for some keys and where a time was named."""
-    waiting = [
-        outbox.c.state == "pending",
+    waiting = and_(
+        _IS_PENDING,
         outbox.c.not_before > now,
         func.coalesce(outbox.c.asked_until, 0) <= now,
         outbox.c.channel == channel,
         outbox.c.key.not_in(list(without)),
-    ]
+    )
     if recipient is not None:
-        waiting.append(outbox.c.recipient == recipient)
-    conn.execute(update(outbox).where(_IS_OPEN, *waiting).values(not_before=now))
+        waiting = and_(waiting, outbox.c.recipient == recipient)
+    conn.execute(update(outbox).where(waiting).values(not_before=now))
 
 
 def ask_again(conn: Connection, now: int, channel: str, recipient: str | None = None) -> None:
     """One letter of those that wait for another try at a channel goes at once, unless a time was named: it asks for all."""
-    waiting = [
-        outbox.c.state == "pending",
+    waiting = and_(
+        _IS_PENDING,
         outbox.c.not_before > now,
         func.coalesce(outbox.c.asked_until, 0) <= now,
         outbox.c.channel == channel,
-    ]
-    if recipient is not None:
-        waiting.append(outbox.c.recipient == recipient)
-    oldest = (
-        select(outbox.c.key).where(_IS_OPEN, *waiting).order_by(outbox.c.not_before, outbox.c.key).limit(1)
     )
+    if recipient is not None:
+        waiting = and_(waiting, outbox.c.recipient == recipient)
+    oldest = select(outbox.c.key).where(waiting).order_by(outbox.c.not_before, outbox.c.key).limit(1)
     conn.execute(
         update(outbox)
         .where(outbox.c.key.in_(oldest.with_for_update(skip_locked=True)))
@@ -276,36 +282,40 @@ def ask_again(conn: Connection, now: int, channel: str, recipient: str | None = 
 
 def wake_all(conn: Connection, now: int) -> None:
     """The owner has changed something: whatever waits for another try goes at once."""
-    waiting = and_(outbox.c.state == "pending", outbox.c.not_before > now)
-    conn.execute(update(outbox).where(_IS_OPEN, waiting).values(not_before=now, asked_until=None))
+    waiting = and_(_IS_PENDING, outbox.c.not_before > now)
+    conn.execute(update(outbox).where(waiting).values(not_before=now, asked_until=None))
 
 
 def ripe(conn: Connection, now: int) -> bool:
     """Whether anything can be sent, or was left behind by a dead sender."""
-    can = or_(
-        and_(outbox.c.state == "pending", outbox.c.not_before <= now),
-        QUEUE.is_expired(now, alone=False),
-    )
-    return conn.execute(select(outbox.c.key).where(_IS_OPEN, can).limit(1)).one_or_none() is not None
+    pending = select(outbox.c.key).where(_IS_PENDING, outbox.c.not_before <= now)
+    return any_row(conn, pending.order_by(outbox.c.not_before), QUEUE.expired_keys(now, alone=False))
 
 
 def pending_recipients(conn: Connection) -> list[tuple[str, str]]:
-    """(channel, recipient) of everything that waits."""
-    query = select(outbox.c.channel, outbox.c.recipient).where(_IS_OPEN, outbox.c.state == "pending")
-    return [(row.channel, row.recipient) for row in conn.execute(query.distinct())]
+    """(channel, recipient) of everything that waits: a step through the index for each pair, however many wait."""
+    pair = tuple_(outbox.c.channel, outbox.c.recipient)
+    query = select(outbox.c.channel, outbox.c.recipient).where(_IS_PENDING).order_by(*pair).limit(1)
+    pairs: list[tuple[str, str]] = []
+    while True:
+        following = query.where(pair > tuple_(*pairs[-1])) if pairs else query
+        row = conn.execute(following).one_or_none()
+        if row is None:
+            return pairs
+        pairs.append((row.channel, row.recipient))
 
 
 def fail_all(conn: Connection, channel: str, recipient: str, reason: str) -> int:
     """Give up everything that waits for a recipient; how many letters that were."""
-    mine = and_(outbox.c.state == "pending", outbox.c.channel == channel, outbox.c.recipient == recipient)
-    return conn.execute(update(outbox).where(_IS_OPEN, mine).values(state="failed", reason=reason)).rowcount
+    mine = and_(_IS_PENDING, outbox.c.channel == channel, outbox.c.recipient == recipient)
+    return conn.execute(update(outbox).where(mine).values(state="failed", reason=reason)).rowcount
 
 
-def ripe_channels(conn: Connection, now: int, *, digest: int) -> list[str]:
-    """The channels that have something to send now, alone or gathered."""
-    can = and_(outbox.c.state == "pending", outbox.c.not_before <= now, outbox.c.digest == digest)
-    query = select(outbox.c.channel).where(_IS_OPEN, can).distinct().order_by(outbox.c.channel)
-    return list(conn.execute(query).scalars())
+def ripe_channels(conn: Connection, now: int, among: Iterable[str], *, digest: int) -> list[str]:
+    """Those of these channels that have something to send now, alone or gathered, in order of name."""
+    can = and_(_IS_PENDING, outbox.c.not_before <= now, outbox.c.digest == int(digest))
+    oldest = select(outbox.c.key).where(can).order_by(outbox.c.period_end, outbox.c.key)
+    return [name for name in sorted(among) if any_row(conn, oldest.where(outbox.c.channel == name))]
 
 
 def listed(

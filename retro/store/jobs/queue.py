@@ -21,7 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, or_, select, update
+from sqlalchemy import and_, select, text, true, update
 
 from retro.invariant import invariant
 
@@ -30,21 +30,40 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Column, ColumnElement, Connection, Row, Select, Table, TextClause
 
-__all__ = ["LeaseQueue"]
+__all__ = ["LeaseQueue", "any_row"]
+
+
+def any_row(conn: Connection, *queries: Select[Any]) -> bool:
+    """Whether one of these queries has a row, each read in the order of an index.
+
+    The order is for the planner: it thinks that rows are common where thousands have the state and none has the instant,
+    and would read the table from its start until it meets one.
+    """
+    return any(conn.execute(query.limit(1)).first() is not None for query in queries)
 
 
 @dataclass(frozen=True, slots=True)
 class LeaseQueue:
     """The queue in a table with the columns key, state, owner, leased_until, attempts and not_before.
 
-    `leased_state` is the state of a leased row; `is_open` the condition of the partial index of rows that still need work,
-    spelled as the index spells it: every question asked in vain must cost an index look-up, however long the history.
-    Instants and durations are microseconds.
+    `free_state` and `leased_state` are the states of a row that waits for a worker and of one that has one. Each has a
+    partial index: every question asked in vain must cost an index look-up, however long the history and however many
+    the agents. Instants and durations are microseconds.
     """
 
     table: Table
+    free_state: str
     leased_state: str
-    is_open: TextClause
+
+    @property
+    def is_free(self) -> TextClause:
+        """True of rows that nobody has taken, spelled as the partial index spells it."""
+        return text(f"{self.table.name}.state = '{self.free_state}'")
+
+    @property
+    def is_leased(self) -> TextClause:
+        """True of rows that somebody holds, spelled as the partial index spells it."""
+        return text(f"{self.table.name}.state = '{self.leased_state}'")
 
     # taking
 
@@ -117,24 +136,21 @@ class LeaseQueue:
 
     def is_expired(self, now: int, *, alone: bool) -> ColumnElement[bool]:
         """True of rows whose holder is dead: the lease ran out, or we are alone and whoever held it is no more."""
-        columns = self.table.c
-        leased = columns.state == self.leased_state
-        return leased if alone else and_(leased, columns.leased_until <= now)
+        return and_(self.is_leased, true() if alone else self.table.c.leased_until <= now)
 
     def expired_keys(self, now: int, *, alone: bool) -> Select[tuple[int]]:
         """The keys of those rows, by the partial index."""
-        return select(self.table.c.key).where(self.is_open, self.is_expired(now, alone=alone))
+        expired = select(self.table.c.key).where(self.is_expired(now, alone=alone))
+        return expired.order_by(self.table.c.leased_until)
 
     def has_expired_leases(self, conn: Connection, now: int, *, alone: bool) -> bool:
         """Whether the dead hold anything. A read, so that a pass with nothing to rescue writes nothing."""
-        return conn.execute(self.expired_keys(now, alone=alone).limit(1)).one_or_none() is not None
+        return any_row(conn, self.expired_keys(now, alone=alone))
 
     def leases_of_others(self, conn: Connection, owner: str) -> dict[int, int]:
         """Key -> end of the lease, of everything that other processes hold."""
         columns = self.table.c
-        query = select(columns.key, columns.leased_until).where(
-            self.is_open, columns.state == self.leased_state, columns.owner != owner
-        )
+        query = select(columns.key, columns.leased_until).where(self.is_leased, columns.owner != owner)
         return {row.key: row.leased_until for row in conn.execute(query)}
 
     # the clock went back
@@ -142,9 +158,9 @@ class LeaseQueue:
     def has_future_leases(self, conn: Connection, now: int, lease: int, longest: int) -> bool:
         """Whether a lease or a back-off reaches further than it could from now. Two leases: clocks of hosts differ."""
         columns = self.table.c
-        ahead = or_(columns.leased_until > now + 2 * lease, columns.not_before > now + longest)
-        query = select(columns.key).where(self.is_open, ahead)
-        return conn.execute(query.limit(1)).one_or_none() is not None
+        leases = select(columns.key).where(self.is_leased, columns.leased_until > now + 2 * lease)
+        waits = select(columns.key).where(self.is_free, columns.not_before > now + longest)
+        return any_row(conn, leases.order_by(columns.leased_until), waits.order_by(columns.not_before))
 
     def clamp_leases(self, conn: Connection, now: int, lease: int, longest: int) -> int:
         """Let nothing be leased or wait longer than it could from now; how many did.
@@ -152,8 +168,8 @@ class LeaseQueue:
         A lease is shortened to a whole one, not ended: its holder may live, and renews it.
         """
         columns = self.table.c
-        leases = update(self.table).where(self.is_open, columns.leased_until > now + 2 * lease)
-        waits = update(self.table).where(self.is_open, columns.not_before > now + longest)
+        leases = update(self.table).where(self.is_leased, columns.leased_until > now + 2 * lease)
+        waits = update(self.table).where(self.is_free, columns.not_before > now + longest)
         return (
             conn.execute(leases.values(leased_until=now + lease)).rowcount
             + conn.execute(waits.values(not_before=now)).rowcount

@@ -21,7 +21,7 @@ from retro.store.facts.agents import key_query, known_key
 from retro.store.facts.departures import present_id
 from retro.store.jobs.staleness import Staleness, stale
 from retro.store.jobs.tables import documents, reviews
-from retro.store.schema import agents, events, insert_into, name_of
+from retro.store.schema import agents, events, insert_into, name_of, within_keys
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -29,9 +29,11 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Row
 
 __all__ = [
+    "IS_AGAIN",
+    "IS_DUE",
     "IS_LATE",
-    "IS_OPEN",
     "IS_PARKED",
+    "IS_WAITING",
     "NEVER",
     "NO_FACTS",
     "Obligation",
@@ -40,8 +42,6 @@ __all__ = [
     "by_id",
     "by_key",
     "columns",
-    "count_due",
-    "count_parked",
     "facts_digest",
     "insert",
     "lifespan",
@@ -51,7 +51,6 @@ __all__ = [
     "mark_stale",
     "newer_than",
     "newest_done",
-    "parked",
     "reschedule",
     "review_of",
     "revision_of",
@@ -64,10 +63,14 @@ NEVER: Final = FOREVER
 """An instant that no clock reaches: what waits for something else than time falls due then."""
 NO_FACTS: Final = hashlib.sha256().hexdigest()
 """`facts_digest` where there is none."""
-IS_OPEN: Final = text("reviews.state IN ('waiting', 'due', 'running')")
-IS_LATE: Final = text("reviews.late <> 0")
+IS_WAITING: Final = text("reviews.state = 'waiting'")
+IS_DUE: Final = text("reviews.state = 'due'")
+IS_LATE: Final = text("reviews.late <> 0 AND reviews.state = 'done'")
+IS_AGAIN: Final = text("reviews.again_at IS NOT NULL AND reviews.state = 'done'")
 IS_PARKED: Final = text("reviews.state = 'parked'")
 """As the partial indexes spell them, so that the database finds that they apply."""
+_AT_ONCE: Final = 1000
+"""Rows that one statement touches or counts at most, however many agents have something due on a Monday."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,13 +241,18 @@ def reschedule(conn: Connection, agent: str, owed: Obligation) -> None:
     )
 
 
-def mark_due(conn: Connection, now: int) -> int:
-    """What waited and has settled is due; how many. What another process is promoting is left to it."""
-    ripe = and_(reviews.c.state == "waiting", reviews.c.due_at <= now)
-    free = select(reviews.c.key).where(ripe).with_for_update(skip_locked=True)
-    return conn.execute(
-        update(reviews).where(reviews.c.key.in_(free)).values(state="due", reason=None)
-    ).rowcount
+def mark_due(conn: Connection, now: int, key: int | None = None) -> int:
+    """What waited and has settled is due, a thousand rows at once or the one of that key; how many.
+
+    What another process is promoting is left to it.
+    """
+    ripe = select(reviews.c.key).where(IS_WAITING, reviews.c.due_at <= now).order_by(reviews.c.due_at)
+    ripe = ripe if key is None else ripe.where(reviews.c.key == key)
+    free = conn.execute(ripe.limit(_AT_ONCE).with_for_update(skip_locked=True)).scalars().all()
+    if not free:
+        return 0
+    chosen = within_keys(conn, reviews.c.key, free)
+    return conn.execute(update(reviews).where(chosen).values(state="due", reason=None)).rowcount
 
 
 def skip_superseded(conn: Connection, agent: str, now: int, reason: str) -> int:
@@ -282,14 +290,13 @@ def newer_than(conn: Connection, review: Review, now: int) -> bool:
 # late data
 
 
-def mark_stale(conn: Connection, agent: str | None, first: int, last: int, arrived: Staleness) -> None:
-    """Facts or marks of these instants have changed: reviews whose period they touch are looked at again.
+def mark_stale(conn: Connection, agent: str, first: int, last: int, arrived: Staleness) -> None:
+    """Facts or marks of these instants have changed: an agent's reviews whose period they touch are looked at again.
 
-    `agent` None: of every agent. Those not yet made will read them anyway.
+    Those not yet made will read them anyway.
     """
-    touched = [reviews.c.period_start <= last, reviews.c.period_end >= first]
-    if agent is not None:
-        touched.append(reviews.c.agent == key_query(agent))
+    mine = reviews.c.agent == key_query(agent)
+    touched = [mine, reviews.c.period_start <= last, reviews.c.period_end >= first]
     # one that waits for another try may have its figures already
     tried = and_(reviews.c.state == "due", reviews.c.attempts > 0)
     is_begun = or_(reviews.c.state.in_(("running", "done", "parked")), tried)
@@ -369,27 +376,6 @@ def revision_of(conn: Connection, review: int, revision: int | None = None) -> S
     query = query.where(own.done_at.is_not(None) if revision is None else own.revision == revision)
     row = conn.execute(query.order_by(own.revision.desc()).limit(1)).one_or_none()
     return None if row is None else StoredRevision._make(row)
-
-
-def count_due(conn: Connection, now: int) -> int:
-    """How many reviews can be made now."""
-    ripe = and_(reviews.c.state == "due", reviews.c.not_before <= now)
-    return conn.execute(select(func.count()).select_from(reviews).where(IS_OPEN, ripe)).scalar_one()
-
-
-def count_parked(conn: Connection) -> int:
-    """How many reviews need a person."""
-    total: int = conn.execute(select(func.count()).select_from(reviews).where(IS_PARKED)).scalar_one()
-    return total
-
-
-def parked(conn: Connection, limit: int) -> tuple[list[str], int]:
-    """The ids of reviews that need a person, oldest first up to `limit`, and how many there are."""
-    total = count_parked(conn)
-    if not total:
-        return [], 0
-    query = select(reviews.c.id).where(IS_PARKED).order_by(reviews.c.period_end, reviews.c.key).limit(limit)
-    return list(conn.execute(query).scalars()), total
 
 
 def newest_done(conn: Connection) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import BigInteger, Column, Integer, Table, Text
+from sqlalchemy import BigInteger, Column, ForeignKey, Integer, Table, Text
 
 from retro.store.schema import metadata, reference
 
@@ -106,8 +106,11 @@ outbox: Final = Table(
     Column("sent_at", BigInteger),
     Column("reason", Text),
     Column("asked_until", BigInteger),
+    Column("agent", BigInteger, ForeignKey("agents.key")),
+    Column("period_end", BigInteger),
 )
 """One row a message: a revision of a review on its way to one recipient through one channel.
 
-`asked_until`: before then its channel asked not to be tried again; NULL where it named no time.
+`asked_until`: before then its channel asked not to be tried again; NULL where it named no time. `agent` and `period_end`
+are its review's as it was written: by them a letter is found without a look at all that wait.
 """

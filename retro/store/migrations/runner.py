@@ -89,6 +89,7 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
     _step("0014_lists"),
     _step("0015_fleet"),
     _step("0016_departures"),
+    _step("0017_many_agents"),
 )
 """The steps of the component `retro`."""
 

@@ -14,7 +14,7 @@ from retro.app.narration.narrators import plain_words
 from retro.errors import LostClaimError, UnknownError, UsageError
 from retro.periods import DAY, HOUR, SECOND
 from retro.store.database import Store
-from retro.store.jobs import claims, interventions, reviews
+from retro.store.jobs import backlog, claims, interventions, reviews
 from tests.worlds.service_world import MONDAY, Recorder, World, life, line, trade
 
 LEASE = 90 * SECOND
@@ -46,17 +46,6 @@ def test_what_one_has_taken_no_other_gets(world: World) -> None:
     assert ids(take(world, "b")) == ["bot.daily.2026-03-03"]
     assert ids(take(world, "c")) == ["bot.daily.2026-03-04"]
     assert take(world, "d") == []
-
-
-def test_only_history_is_taken_by_the_handful(world: World) -> None:
-    world.owe()
-    assert len(take(world, "a", limit=10)) == 1
-    old = World(world.store, world.folder, at=MONDAY + 3 * DAY + 2 * HOUR)
-    old.tell([line("equity", "e", MONDAY, "old", value=1)])
-    old.owe()
-    claimed_reviews = take(world, "b", limit=10)
-    assert {review.backfill for review in claimed_reviews} in ({True}, {False})
-    assert len({review.agent for review in claimed_reviews}) == 1
 
 
 def test_a_lease_that_ran_out_is_taken_over_and_its_holder_fenced(world: World) -> None:
@@ -164,7 +153,7 @@ def test_after_five_failures_it_is_parked_and_says_why(world: World) -> None:
     assert world.knock(words=words).failed == 0
     assert len(world.events("review_parked")) == 3
     with world.store.read() as conn:
-        assert reviews.count_parked(conn) == 3
+        assert backlog.count_parked(conn) == 3
 
 
 def test_back_off_doubles_to_an_hour_with_jitter() -> None:

@@ -37,6 +37,15 @@ def claim(world: World, owner: str) -> reviews.Review:
     return review
 
 
+def take(world: World, owner: str, **how: Any) -> list[reviews.Review]:
+    with world.store.write() as conn:
+        return claims.claim(conn, owner, world.clock(), LEASE, **how)
+
+
+def ids(claimed_reviews: list[reviews.Review]) -> list[str]:
+    return [review.id for review in claimed_reviews]
+
+
 def staleness_of(world: World, key: int) -> Staleness:
     with world.store.read() as conn:
         return reviews.by_key(conn, key).late
@@ -68,6 +77,53 @@ def test_the_database_takes_the_steps_that_the_flags_name(world: World) -> None:
     )
     assert step(stale(table.c.late, Staleness(facts=True))).facts
     assert step(checked(table.c.late)) == Staleness(facts=True), "what arrived meanwhile stays"
+
+
+# several at once
+
+
+def test_one_claim_takes_what_is_oldest_of_any_agents(world: World) -> None:
+    """By the end of the period: no agent's years keep another's day waiting."""
+    old = World(world.store, world.folder, at=MONDAY + 3 * DAY + 2 * HOUR)
+    old.tell([line("equity", "e", MONDAY, "old", value=1)])
+    old.owe()
+    first, second = take(world, "a", limit=4), take(world, "b", limit=4)
+    assert ids(first) == [f"{name}.daily.2026-03-0{day}" for day in (2, 3) for name in ("bot", "old")]
+    assert ids(second) == [f"{name}.daily.2026-03-04" for name in ("bot", "old")]
+    assert [review.backfill for review in first] == [False, True] * 2
+
+
+def test_what_a_model_words_is_taken_by_itself_and_history_is_not(world: World) -> None:
+    old = World(world.store, world.folder, at=MONDAY + 3 * DAY + 2 * HOUR)
+    old.tell([line("equity", "e", MONDAY, "old", value=1)])
+    old.owe()
+    assert ids(take(world, "a", limit=10, singly={"daily"})) == ["bot.daily.2026-03-02"]
+    assert ids(take(world, "b", limit=1)) == ["old.daily.2026-03-02"]
+    assert ids(take(world, "c", limit=10, singly={"daily"})) == ["bot.daily.2026-03-03"]
+    assert ids(take(world, "d", limit=10, singly={"daily"})) == [
+        f"old.daily.2026-03-0{day}" for day in (3, 4)
+    ]
+    assert ids(take(world, "e", limit=10, singly={"weekly"})) == ["bot.daily.2026-03-04"]
+
+
+def test_what_may_have_killed_its_process_cannot_take_others_with_it(world: World) -> None:
+    """Three died with it the first time; then it is alone, and is parked alone."""
+    assert len(take(world, "a", limit=10)) == 3
+    parked: list[str] = []
+    for _ in range(4):
+        with world.store.write() as conn:
+            claims.rescue(conn, world.clock(), 5, alone=True)
+        poison, *innocent = take(world, "a", limit=10)
+        assert innocent == []
+        parked.append(poison.id)
+    assert set(parked) == {"bot.daily.2026-03-02"}
+    with world.store.write() as conn:
+        claims.rescue(conn, world.clock(), 5, alone=True)
+    assert {review.id: (review.state, review.attempts) for review in world.reviews()} == {
+        "bot.daily.2026-03-02": ("parked", 5),
+        "bot.daily.2026-03-03": ("due", 1),
+        "bot.daily.2026-03-04": ("due", 1),
+    }
 
 
 # the fence
@@ -102,11 +158,12 @@ def test_the_statements_of_a_queue_ask_its_partial_index(world: World, queue: Le
     if world.store.dialect != "sqlite":
         pytest.skip("PostgreSQL reads a small table whole")
     columns = queue.table.c
-    for query in (queue.expired_keys(0, alone=False), select(columns.key).where(queue.is_open)):
+    free = select(columns.key).where(queue.is_free, columns.not_before <= 0)
+    for query, index in ((queue.expired_keys(0, alone=False), queue.leased_state), (free, "delayed")):
         with world.store.read() as conn:
             text = str(query.compile(conn, compile_kwargs={"literal_binds": True}))
             plan = " ".join(row[-1] for row in conn.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}"))
-        assert f"{queue.table.name}_open" in plan
+        assert f"{queue.table.name}_{index}" in plan
 
 
 def test_leases_of_a_clock_that_went_back_end_within_one_lease(world: World) -> None:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retro.app.intake.invalidation import united
+from retro.app.settlement.invalidation import united
 
 spans = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 6)).map(lambda s: (s[0], s[0] + s[1])))
 
