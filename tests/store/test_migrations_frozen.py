@@ -41,7 +41,7 @@ RELEASED = {
     "retro/store/migrations/steps/0014_lists.sql": "515603fb3d48748d31c4f70c14788ef3e15eed9a252561175f2c73edfe486ead",
     "retro/store/migrations/steps/0015_fleet.sql": "90f1039f3380f71f78802cde9a6ca991aca8f90d1909379be0a5c7614692da16",
     "retro/store/migrations/steps/0016_departures.sql": "89664e521fec96b491c6f3b4a661b96fb32da010d7fc9d80980fe893afb9c3c4",
-    "retro/store/migrations/steps/0017_many_agents.sql": "6cff669aa6e525c63c3f4800afad7e8749375aeb5415a19249bc1caa81d94c50",
+    "retro/store/migrations/steps/0017_many_agents.sql": "4f8acff3f341d10a7ca4ea3b170d40db7011ccce570c95603b26d7710355c6e2",
 }
 """Every step's file -> the SHA-256 of its bytes."""
 

@@ -123,8 +123,10 @@ def write(
     `digest` names the channels that gather those of one agent, `fleet` those that gather all agents' into one message.
     """
     gathering = dict.fromkeys(digest, AGENT) | dict.fromkeys(fleet, FLEET)
-    whose = select(reviews.c.agent, reviews.c.period_end).where(reviews.c.key == review)
-    agent, period_end = conn.execute(whose).one()
+    of_review = {
+        name: select(reviews.c[name]).where(reviews.c.key == review).scalar_subquery()
+        for name in ("agent", "period_end")
+    }
     rows = [
         {
             "review": review,
@@ -136,13 +138,11 @@ def write(
             "attempts": 0,
             "not_before": now,
             "written_at": now,
-            "agent": agent,
-            "period_end": period_end,
         }
         for channel, recipient in to
     ]
     if rows:
-        conn.execute(insert_into(conn, outbox).on_conflict_do_nothing(), rows)
+        conn.execute(insert_into(conn, outbox).values(of_review).on_conflict_do_nothing(), rows)
 
 
 def claim(

@@ -4,6 +4,8 @@ UPDATE agents SET watched = 1 WHERE key IN (SELECT agent FROM enrolments);
 
 CREATE INDEX agents_unwatched ON agents (key) WHERE watched = 0;
 
+CREATE INDEX agents_last ON agents (last_at);
+
 CREATE INDEX enrolments_next ON enrolments (next_at);
 
 CREATE INDEX enrolments_unlooked ON enrolments (agent) WHERE next_at IS NULL;
