@@ -19,6 +19,7 @@ from retro.app.estate.archive import EXPERIMENTS, FAULTS, HYPOTHESES, MARKS, SER
 from retro.app.estate.folders import run_errands
 from retro.app.estate.manifest import read_manifest
 from retro.errors import InputError, RetroError, UsageError
+from retro.journal.values import AGENT_NAME
 from retro.model import Fault, MarkSeries, decode
 from retro.periods import zone
 from retro.report.document import read
@@ -75,6 +76,8 @@ def import_agent(store: Store, folders: EstateFolders, source: Path) -> Arrival:
 
 def _take_in(conn: Connection, source: Path, manifest: Manifest) -> Arrival:
     name = manifest.agent
+    if not AGENT_NAME.fullmatch(name):
+        raise InputError(f"{source}: the agent's name {name[:80]!r} is not 1 to 64 of A-Z a-z 0-9 . _ -")
     ingest_alone(conn)
     if has_rows(conn, name):
         raise UsageError(

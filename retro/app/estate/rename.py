@@ -9,6 +9,7 @@ from retro.app.estate.census import estate_of, known_name
 from retro.app.estate.folders import run_errands
 from retro.app.estate.removal import alone_with
 from retro.errors import UsageError
+from retro.journal.values import AGENT_NAME
 from retro.store.estate import errands
 from retro.store.estate.holdings import has_rows
 from retro.store.estate.rename import rename as rename_rows
@@ -54,8 +55,8 @@ def rename(
 
 def refuse_name(conn: Connection, name: str, successor: str) -> None:
     """`UsageError` where an agent cannot be called so."""
-    if not successor.strip() or successor != successor.strip() or any(ord(sign) < 0x20 for sign in successor):
-        raise UsageError("the new name is empty, begins or ends with a space, or holds control characters")
+    if not AGENT_NAME.fullmatch(successor):
+        raise UsageError(f"the new name {successor!r} is not 1 to 64 of A-Z a-z 0-9 . _ -")
     if name == successor:
         raise UsageError(f"{name} is called so already")
     if has_rows(conn, successor):

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import re
 import shutil
+import subprocess
+import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
 from sqlalchemy import inspect
 
 from retro.app.estate.folders import run_errands
@@ -19,6 +27,7 @@ from retro.store.jobs import claims, reviews
 from tests.app.estate.homes import Home, texts
 from tests.syscalls import CAN_TRACE, MODES, traced
 from tests.worlds.commands import Retro, retro
+from tests.worlds.places import ROOT
 
 __all__ = ["retro"]
 
@@ -222,3 +231,64 @@ def forgotten(home: Home) -> None:
         raise SystemExit(1) from error
     finally:
         store.close()
+
+
+NAMES = st.from_regex(r"[ab][ab._-]{0,4}", fullmatch=True)
+CLOCKS = re.compile(rb'"(?:told_at|enrolled_at)": \d+')
+
+
+@given(NAMES, NAMES)
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_to_forget_is_never_to_have_been_told(tmp_path: Path, name: str, other: str) -> None:
+    """Whatever both are called: the rows that stay are those of a database that heard of the other alone."""
+    assume(name != other)
+    shutil.rmtree(tmp_path / "law", ignore_errors=True)
+    both, alone = Home(tmp_path / "law" / "both"), Home(tmp_path / "law" / "alone")
+    both.tell(name, other, days=1)
+    alone.tell(other, days=1)
+    for home in (both, alone):
+        assert home.do("ingest", "journal", home.journal) == 0
+    both.remember(name, "m")
+    assert both.do("agents", "forget", name, "--yes") == 0
+    sizes = []
+    for home in (both, alone):
+        assert home.do("export", other, home.folder / "out") == 0
+        store = home.store()
+        rows = [(table, column) for table, column, _ in texts(store) if table != "departures"]
+        store.close()
+        sizes.append(Counter(rows))
+    assert sizes[0] == sizes[1]
+    exports = [
+        {
+            path.name: CLOCKS.sub(b"", path.read_bytes().replace(bytes(home.folder), b""))
+            for path in (home.folder / "out").rglob("*.jsonl")
+        }
+        for home in (both, alone)
+    ]
+    assert exports[0] == exports[1]
+    assert len(exports[0]) > 2
+
+
+@pytest.mark.parametrize(("typed", "code"), [("harbor\n", 0), ("harbour\n", 2), ("\n", 2)])
+def test_at_a_terminal_the_name_is_asked_for_once_more(tmp_path: Path, typed: str, code: int) -> None:
+    home = Home(tmp_path / "home")
+    home.tell("harbor", days=1)
+    home.do("ingest", "journal", home.journal)
+    person, terminal = pty.openpty()
+    words = ["--config", str(home.config), "--db", home.url, "agents", "forget", "harbor"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "retro", *words],
+        stdin=terminal,
+        stderr=terminal,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    os.close(terminal)
+    os.write(person, typed.encode())
+    process.communicate(timeout=60)
+    os.close(person)
+    assert process.returncode == code
+    store = home.store()
+    with store.read() as conn:
+        assert bool(agents.agents(conn)) is (code != 0)
+    store.close()

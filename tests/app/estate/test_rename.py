@@ -23,19 +23,19 @@ def home(tmp_path: Path, database_url: str) -> Home:
 
 def test_ids_files_records_and_memory_follow_and_documents_stay(home: Home, retro: Retro) -> None:
     before, files = home.documents(), home.files()
-    assert home.do("agents", "rename", "harbor", "port's 50%", "--yes") == 0
+    assert home.do("agents", "rename", "harbor", "Port_5.0", "--yes") == 0
 
     def renamed(name: str) -> str:
         is_neighbour = name.startswith("harbor.weekly.") and not name.startswith("harbor.weekly.2026")
-        return name if is_neighbour else name.replace("harbor.", "port's 50%.", 1)
+        return name if is_neighbour else name.replace("harbor.", "Port_5.0.", 1)
 
     assert home.documents() == {(renamed(name), n): text for (name, n), text in before.items()}
     reviews = {name: data for name, data in files.items() if name.startswith("reviews/harbor/")}
-    moved = {name: data for name, data in home.files().items() if name.startswith("reviews/port")}
+    moved = {name: data for name, data in home.files().items() if name.startswith("reviews/Port")}
     assert sorted(moved.values()) == sorted(reviews.values())
     assert len(moved) > 10
     assert not (home.folder / "reviews" / "harbor").exists()
-    recall = retro("--db", home.url, "recall", "--agent", "port's 50%", "--context", "{}", "--json").data
+    recall = retro("--db", home.url, "recall", "--agent", "Port_5.0", "--context", "{}", "--json").data
     assert "m-1" in [hit["id"] for hit in recall]
     records = [data for name, data in home.files().items() if "experiments" in name]
     assert not [data for data in records if b"agent: harbor\n" in data]
@@ -85,7 +85,7 @@ def test_the_old_name_is_forgotten_with_the_new_one(home: Home, retro: Retro) ->
         ("harbor.weekly", "there is an agent"),
         ("gone", "was forgotten"),
         ("earlier", "is a name that harbor.weekly had"),
-        (" x", "the new name"),
+        ("../x", "the new name"),
         ("", "the new name"),
         ("harbor", "already"),
     ],
