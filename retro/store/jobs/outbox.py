@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from sqlalchemy import Select, and_, func, or_, select, text, tuple_, update
+from sqlalchemy import Select, and_, func, or_, select, text, update
 
 from retro.errors import LostClaimError
 from retro.store.facts.agents import key_query
@@ -294,15 +294,19 @@ def ripe(conn: Connection, now: int) -> bool:
 
 def pending_recipients(conn: Connection) -> list[tuple[str, str]]:
     """(channel, recipient) of everything that waits: a step through the index for each pair, however many wait."""
-    pair = tuple_(outbox.c.channel, outbox.c.recipient)
-    query = select(outbox.c.channel, outbox.c.recipient).where(_IS_PENDING).order_by(*pair).limit(1)
+    c = outbox.c
+    query = select(c.channel, c.recipient).where(_IS_PENDING).order_by(c.channel, c.recipient).limit(1)
     pairs: list[tuple[str, str]] = []
-    while True:
-        following = query.where(pair > tuple_(*pairs[-1])) if pairs else query
-        row = conn.execute(following).one_or_none()
-        if row is None:
-            return pairs
+    row = conn.execute(query).one_or_none()
+    while row is not None:
         pairs.append((row.channel, row.recipient))
+        # two questions: SQLite steps through an index by one column of a pair and would read all letters of a channel
+        following = query.where(c.channel == row.channel, c.recipient > row.recipient)
+        row = (
+            conn.execute(following).one_or_none()
+            or conn.execute(query.where(c.channel > row.channel)).one_or_none()
+        )
+    return pairs
 
 
 def fail_all(conn: Connection, channel: str, recipient: str, reason: str) -> int:
