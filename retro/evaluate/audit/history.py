@@ -15,6 +15,7 @@ from retro.evaluate.audit.weeks import week_credits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from numpy.typing import NDArray
 
@@ -88,6 +89,12 @@ class History:
     def entered_in(self, block: int, days: int) -> History:
         """The outcomes and weeks of positions entered in one block of so many days."""
         records, weeks = (rows[rows["day"] // days == block] for rows in (self.records, self.weeks))
+        return History(self.names, records, weeks)
+
+    def of_names(self, names: AbstractSet[str]) -> History:
+        """The outcomes and weeks that credit any of these heuristics."""
+        numbers = [number for number, name in enumerate(self.names) if name in names]
+        records, weeks = (rows[np.isin(rows["name"], numbers)] for rows in (self.records, self.weeks))
         return History(self.names, records, weeks)
 
     def told_by(self, known_until: int) -> History:

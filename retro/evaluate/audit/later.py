@@ -14,7 +14,9 @@ from retro.kernels import betting
 from retro.kernels.betting import Bounds, WeekGrid
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
 
     from retro.evaluate.audit.citations import AuditRules, Role, Unit
     from retro.evaluate.audit.history import History
@@ -45,13 +47,14 @@ def later_bets(
 
     Without a `bound` that of today's audit counts: of a proposal that was made before there were bets.
     """
-    cited = [name for name in dict.fromkeys(names) if name in history.names]
+    cited = set(names)
     alone = replace(rules, unit=unit, rules={name: Rule(name, "", (), since) for name in cited})
-    bets = bets_of(history, alone, until)
-    rows = [row for row, key in enumerate(bets.keys) if key[0] in cited and key[1] == role]
+    bets = bets_of(history.of_names(cited), alone, until)
+    rows = [row for row, key in enumerate(bets.keys) if key[1] == role]
     if not rows:
         return []
-    size = np.array([bound or _size_today(history, rules, until, bets.keys[row], unit) for row in rows])
+    keys = [bets.keys[row] for row in rows]
+    size = np.full(len(rows), bound) if bound else _sizes_today(history, rules, until, keys, unit)
     grid = WeekGrid(bets.grid.first, bets.grid.sums[rows], bets.grid.outcomes[rows])
     wealth = betting.wealth(grid, Bounds(size, np.where(size > 0, 0, -1), 0))
     row = int(
@@ -63,6 +66,8 @@ def later_bets(
     return [LaterBets(n, number_of(against), number_of(in_favour)) for n, against, in_favour in looks]
 
 
-def _size_today(history: History, rules: AuditRules, until: int, key: tuple[str, Role], unit: Unit) -> float:
+def _sizes_today(
+    history: History, rules: AuditRules, until: int, keys: Sequence[tuple[str, Role]], unit: Unit
+) -> NDArray[np.float64]:
     bets = bets_of(history, replace(rules, unit=unit), until)
-    return float(bets.bound.size[list(bets.keys).index(key)]) if key in bets.keys else nan
+    return np.array([bets.bound.size[bets.index[key]] if key in bets.index else nan for key in keys])
