@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DecimalMoney",
     "agents",
+    "among",
     "corrections",
     "events",
     "faults",
@@ -281,7 +282,12 @@ def insert_into(conn: Connection, table: Table) -> SqliteInsert | PostgresInsert
 
 def within(conn: Connection, column: ColumnElement[str], values: Iterable[str]) -> ColumnElement[bool]:
     """`column IN values` as one parameter, however many there are, so that the statement is compiled once."""
-    wanted = [name_of(value) for value in values]
+    return among(conn, column, map(name_of, values))
+
+
+def among(conn: Connection, column: ColumnElement[str], values: Iterable[str]) -> ColumnElement[bool]:
+    """The same of values that are no keys, but text as it is told."""
+    wanted = [*values]
     if conn.dialect.name == "postgresql":
         return column == any_(bindparam(None, wanted, ARRAY(Text)))
     listed = func.json_each(bindparam(None, json.dumps(wanted), Text)).table_valued("value")

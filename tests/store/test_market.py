@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from retro.model import MarkSeries
 from retro.periods import DAY, HOUR
+from retro.store.books.trades import traded as traded_of
 from retro.store.facts import agents, marks
 from retro.store.facts.last_told import last_told
 from retro.store.facts.market import market
+from tests.worlds.lives import live
 from tests.worlds.oracle import Life
 from tests.worlds.steps import settle_anew, statements_of
 
@@ -102,22 +106,23 @@ def test_series_told_together_are_stored_as_one_after_the_other(
     assert spans[0] == spans[1]
 
 
-def traded(folder: Path, count: int) -> Life:
-    """As many instruments, each with marks and a position."""
+def traded(folder: Path, count: int, first_mark: int) -> Life:
+    """As many instruments, each with marks from an hour on and a position that is entered at 6."""
     life = Life(folder, f"a{count}")
     life.tell(0, "external", quantity=1000)
     for n in range(count):
         name = f"C{n}/USDC"
-        life.marks(name, {0: 10, 30: 11, 60: 12})
+        life.marks(name, {first_mark: 10, 30: 11, 60: 12})
         life.trade(f"p{n}", (6, 10), (40, 11), instrument=name, cites=["H-1"], exit_cites=["X-1"])
     life.until(168)
     assert life.store
     return life
 
 
-def test_more_instruments_are_no_more_statements_of(tmp_path: Path) -> None:
-    """To settle them, and to review a day and the week that holds it."""
-    few, many = (traded(tmp_path, count) for count in (5, 25))
+@pytest.mark.parametrize("first_mark", [0, 10])
+def test_more_instruments_are_no_more_statements(tmp_path: Path, first_mark: int) -> None:
+    """To settle them, and to review a day and the week that holds it, be they marked by their entry or only after it."""
+    few, many = (traded(tmp_path, count, first_mark) for count in (5, 25))
     for work in (settle_anew, Life.week, lambda life: life.day(1)):
         assert statements_of(many.store, partial(work, many)) == statements_of(few.store, partial(work, few))
 
@@ -131,3 +136,29 @@ def test_marks_of_more_instruments_are_one_statement_each(store: Store) -> None:
             marks.add_all(conn, markets, where="candles.csv")
 
     assert statements_of(store, partial(tell, 25)) - statements_of(store, partial(tell, 5)) == 20
+
+
+def test_what_may_have_traded_an_asset_since_and_last_before(store: Store) -> None:
+    """ETH in two quotes, the second closed long after its last fill; ETHX is another asset."""
+    hours = {
+        "p1": ("ETH/USDC", 1, 2),
+        "p2": ("ETH/BTC", 3, 9),
+        "p3": ("ETHX/USDC", 4, 5),
+        "p4": ("ETH", 20, 21),
+    }
+    lines = []
+    for name, (instrument, bought, closed) in hours.items():
+        key = {"agent": "bot", "position": name}
+        for kind, hour, fields in (
+            ("position", bought, {"kind": "spot", "instrument": instrument}),
+            ("fill", bought, {"side": "buy", "quantity": 1, "price": 1}),
+            ("exit", closed, {}),
+        ):
+            lines.append(
+                {"type": kind, "id": f"{name}{kind}", "at": (T0 + hour * HOUR) // 1000, **key, **fields}
+            )
+    live(store, "".join(json.dumps(line) + "\n" for line in lines).encode())
+    with store.read() as conn:
+        assert traded_of(conn, "bot", {"ETH": T0 + 10 * HOUR, "ETHX": T0}) == {"p2", "p3", "p4"}
+        assert traded_of(conn, "bot", {"ETH": T0 + 30 * HOUR}) == {"p4"}
+        assert traded_of(conn, "bot", {"BTC": T0}) == set()

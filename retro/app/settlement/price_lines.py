@@ -13,7 +13,7 @@ from retro.accounting.order import natural_key
 from retro.accounting.prices import DOLLARS, Prices, base_and_quote, related_symbols
 from retro.model import Cost, Equity, External, Fill, Flow, Position, Snapshot
 from retro.periods import DAY, FOREVER
-from retro.store.books import positions
+from retro.store.books.trades import traded
 from retro.store.facts import events
 from retro.store.facts.market import market
 
@@ -141,8 +141,8 @@ def load_prices(
             prices = load_marks(conn, agent, settings, asked, reach._replace(start=start))
             unmarked = _unmarked(prices, asked)
     rows = trades.in_order()
-    traded = {base_and_quote(symbol)[0] for symbol, _ in rows}
-    silent = {asset for asset in unmarked.keys() - traded if not prices.marked(asset)}
+    with_a_fill = {base_and_quote(symbol)[0] for symbol, _ in rows}
+    silent = {asset for asset in unmarked.keys() - with_a_fill if not prices.marked(asset)}
     if not silent <= {*demand.never_told}:
         _note_words(conn, agent, prices, silent, reach.known_until)
     for symbol, fill in rows:
@@ -183,11 +183,7 @@ class _Trades:
         """Read the fills in these assets since an instant each, and the last before it; whether that was anything new."""
         wanted = {asset: at for asset, at in assets.items() if at < self._since.get(asset, FOREVER)}
         self._since |= wanted
-        names = {
-            name
-            for asset, at in sorted(wanted.items())
-            for name in positions.traded(self._conn, self._agent, asset, at)
-        } - self._whole
+        names = traded(self._conn, self._agent, wanted) - self._whole if wanted else set()
         self._whole |= names
         later, whole = sorted(names & self._given), sorted(names - self._given)
         if whole:

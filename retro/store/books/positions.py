@@ -29,12 +29,12 @@ from sqlalchemy import (
 from retro.invariant import invariant
 from retro.periods import DAY, format_instant
 from retro.store.facts.agents import key_query, known_key
-from retro.store.schema import events, metadata, reference, within
+from retro.store.schema import metadata, reference, within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from sqlalchemy import Connection, Select
+    from sqlalchemy import Connection
 
 __all__ = [
     "BookState",
@@ -56,7 +56,6 @@ __all__ = [
     "save_positions",
     "sizes",
     "state",
-    "traded",
     "unbelieved",
 ]
 
@@ -328,34 +327,6 @@ def positions(
             | (later >= alive_at)
         )
     return list(conn.execute(query.order_by(book_positions.c.opened_at, book_positions.c.position)))
-
-
-def traded(conn: Connection, agent: str, asset: str, since: int) -> set[str]:
-    """The positions that may have traded an asset, quoted in whatever, since an instant, and those that did so last before."""
-    c = book_positions.c
-    head = func.substr(c.instrument, 1, len(asset) + 1)  # LIKE would not tell upper from lower case
-    named = and_(c.agent == key_query(agent), (c.instrument == asset) | (head == f"{asset}/"))
-    later = select(c.position).where(named, c.closed_at.is_(None) | (c.closed_at >= since))
-    earlier = select(c.position, c.closed_at).where(named, c.closed_at < since)
-    return {*conn.execute(later).scalars(), *_last_filled(conn, agent, earlier)}
-
-
-def _last_filled(conn: Connection, agent: str, closed: Select[tuple[str, int]]) -> list[str]:
-    """Those of closed positions that have the last fill of all.
-
-    One may be told to be closed long after its last fill, and one of another kind has none, but none has a fill after
-    its close: so they are looked at from the last closed on.
-    """
-    f, count = events.c, 4
-    while True:
-        some = closed.order_by(closed.selected_columns.closed_at.desc()).limit(count).subquery().c
-        fill = and_(f.agent == key_query(agent), f.position == some.position, f.type == "fill")
-        filled_at = select(func.max(f.at)).where(fill).scalar_subquery().label("filled_at")
-        rows = conn.execute(select(some.position, some.closed_at, filled_at)).all()
-        last = max((row.filled_at for row in rows if row.filled_at is not None), default=0)
-        if len(rows) < count or min(row.closed_at for row in rows) < last:
-            return [row.position for row in rows if row.filled_at == last]
-        count *= 8
 
 
 def day_before(conn: Connection, agent: str, at: int) -> WalletDay | None:
