@@ -136,10 +136,7 @@ def known_until(agent: Agent) -> int:
 
 def is_stale(conn: Connection, agent: str, settings: AgentSettings) -> bool:
     """Whether the book has to be settled before it is read."""
-    book = positions.book_of(conn, agent)
-    if book is None or not book.speaks_for(settings.fingerprint):
-        return True
-    return shared_marks.is_behind(conn, agent)
+    return not shared_marks.is_settled(conn, agent, settings.fingerprint)
 
 
 def opening_of(conn: Connection, agent: str) -> WalletOpening:

@@ -50,7 +50,7 @@ __all__ = [
     "changes",
     "forget_tellings",
     "has_spent_tellings",
-    "is_behind",
+    "is_settled",
     "note",
     "note_names",
     "series_ahead",
@@ -121,11 +121,13 @@ def _keys_behind(conn: Connection, instrument: str, version: int) -> Iterator[li
         rows = conn.execute(query.where(place > tuple_(*rows[-1]))).all() if len(rows) == _AT_ONCE else []
 
 
-def is_behind(conn: Connection, agent: str) -> bool:
-    """Whether shared marks have left an agent's book behind."""
-    mine = and_(book_marks.c.agent == key_query(agent), book_marks.c.version < series.c.version)
-    query = select(book_marks.c.agent).join(series, _SERIES_OF_NOTE).where(mine)
-    return conn.execute(query.limit(1)).one_or_none() is not None
+def is_settled(conn: Connection, agent: str, settings: str) -> bool:
+    """Whether an agent's book speaks for its facts under these settings, and shared marks have not left it behind."""
+    later = and_(book_marks.c.agent == book.c.agent, book_marks.c.version < series.c.version)
+    behind = select(book_marks.c.agent).join(series, _SERIES_OF_NOTE).where(later).correlate(book).exists()
+    settled = and_(book.c.dirty_from.is_(None), book.c.settings == settings, ~behind)
+    query = select(book.c.agent).where(book.c.agent == key_query(agent), settled)
+    return conn.execute(query).one_or_none() is not None
 
 
 def changes(conn: Connection, agent: str) -> list[MarkSpan]:
