@@ -99,6 +99,7 @@ def test_12_after_a_clock_was_months_ahead_nothing_waits_for_that_time(world: Wo
         raise RuntimeError("no")
 
     world.configuration["retrospective"] = {"weekly_review_enabled": True, "epoch_review_enabled": False}
+    world.configuration["service"] = {"dormant_weeks": 0}  # months ahead the agent would be taken for silent
     world.clock.set(MONDAY + DAY + 2 * HOUR)
     world.owe()
     world.clock.advance(60 * 24 * 3600)
@@ -113,6 +114,7 @@ def test_12_after_a_clock_was_months_ahead_nothing_waits_for_that_time(world: Wo
 def test_12_a_clock_a_year_ahead_is_caught_up_with_in_one_digest(world: World) -> None:
     """Forwards by a year: the periods are there once, people get a handful of messages, and late facts heal the rest."""
     world.configuration["retrospective"] = {"daily_review_enabled": False}
+    world.configuration["service"] = {"dormant_weeks": 0}
     world.clock.set(MONDAY + DAY)
     world.knock()
     world.clock.advance(365 * 24 * 3600)
