@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from retro.kernels.special import beta_quantile, normal_cdf, normal_quantile, t_quantile, t_two_sided
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 POOLED_BELOW = (
     15  # days; below, a sample's own spread is too often much too small, and the role's stands beside it
