@@ -1,0 +1,1 @@
+"""What an agent's own claims were worth: its forecasts, and the confidence it stated in them."""

@@ -1,0 +1,127 @@
+"""What an agent's stated confidence was worth, by category and regime, and what a stated one is worth now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from retro.evaluate.claims.fold import curve_at, is_sample
+from retro.evaluate.claims.record import ANY, ClaimKey
+from retro.kernels import calibration as kernel
+from retro.report.claims import CalibratedConfidence, CalibrationRow, CurvePoint, ReliabilityBin
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from retro.evaluate.claims.fold import FitTerms
+    from retro.evaluate.claims.record import ClaimHistory
+    from retro.kernels.uncertainty import Floats
+
+__all__ = ["ALARM_FROM", "calibrated_confidence", "calibration_rows"]
+
+ALARM_FROM: Final = 30
+"""Samples below which an error is mostly noise, and above the threshold by chance."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Errors:
+    """Calibration error and Brier score of confidences that were used, and how many there were; None without any."""
+
+    n: int
+    ece: float | None
+    brier: float | None
+
+
+def calibration_rows(
+    history: ClaimHistory, terms: FitTerms, threshold: float, seed: int
+) -> list[CalibrationRow]:
+    """One row a key that has a sample; `threshold` is the error above which the owner is told."""
+    rows = []
+    for key, records in history.by_key():
+        samples = records[is_sample(records)]
+        if len(samples):
+            rows.append(_row(key, samples, terms, threshold, np.random.default_rng(seed)))
+    return rows
+
+
+def calibrated_confidence(
+    history: ClaimHistory, key: ClaimKey, confidence: float, terms: FitTerms
+) -> CalibratedConfidence:
+    """What a confidence is worth by the key's curve; by that of its category, where the key has too few samples."""
+    reasons: dict[str, str] = {}
+    own = history.of(key)
+    known = int(is_sample(own).sum())
+    used, curve = key, curve_at(own, known, terms)
+    if curve is None and key.regime != ANY:
+        pooled = history.of(key.pooled)
+        used, curve = key.pooled, curve_at(pooled, int(is_sample(pooled).sum()), terms)
+        if curve is not None:
+            reasons["key"] = f"{_missing(known, terms)}; all regimes of the category speak"
+    if curve is None:
+        reasons["active"] = _missing(known, terms)
+        asked = (key.category, key.regime)
+        return CalibratedConfidence(confidence=confidence, n=known, active=False, key=asked, reasons=reasons)
+    worth = float(curve.at(np.array([confidence]))[0])
+    return CalibratedConfidence(
+        confidence=worth, n=curve.n, active=True, key=(used.category, used.regime), reasons=reasons
+    )
+
+
+def _row(
+    key: ClaimKey, samples: NDArray[Any], terms: FitTerms, threshold: float, rng: np.random.Generator
+) -> CalibrationRow:
+    stated, right, worth = samples["confidence"], samples["verdict"], samples["worth"]
+    used = ~np.isnan(worth)
+    raw, calibrated = _errors(stated, right), _errors(worth[used], right[used])
+    in_use = calibrated if calibrated.n >= ALARM_FROM else raw
+    shown = used if in_use is calibrated else np.ones(len(samples), dtype=np.bool_)
+    values = worth if in_use is calibrated else stated
+    curve = curve_at(samples, len(samples), terms)
+    bins = kernel.reliability(stated, right)
+    reasons = {}
+    if curve is None:
+        reasons["active"] = _missing(len(samples), terms)
+    if calibrated.ece is None:
+        reasons["ece_calibrated"] = reasons["brier_calibrated"] = (
+            "no prediction was made when a curve was in force"
+        )
+    if in_use.n < ALARM_FROM:
+        reasons["alarm"] = f"insufficient: {in_use.n} of {ALARM_FROM} samples"
+    return CalibrationRow(
+        category=key.category,
+        regime=key.regime,
+        n=len(samples),
+        active=curve is not None,
+        ece_raw=raw.ece,
+        ece_calibrated=calibrated.ece,
+        ece_band=kernel.ece_band(values[shown], right[shown], rng),
+        brier_raw=raw.brier,
+        brier_calibrated=calibrated.brier,
+        alarm=in_use.n >= ALARM_FROM and in_use.ece is not None and in_use.ece > threshold,
+        bins=[
+            ReliabilityBin(lo=k / kernel.BINS, hi=(k + 1) / kernel.BINS, n=n, stated=mean, right=hits)
+            for k, n, mean, hits in zip(
+                bins.index.tolist(), bins.n.tolist(), bins.stated.tolist(), bins.right.tolist(), strict=True
+            )
+        ],
+        curve=[]
+        if curve is None
+        else [CurvePoint(p=p, q=q) for p, q in zip(curve.stated.tolist(), curve.worth.tolist(), strict=True)],
+        reasons=reasons,
+    )
+
+
+def _errors(confidence: Floats, right: Floats) -> _Errors:
+    if not len(confidence):
+        return _Errors(0, None, None)
+    return _Errors(
+        len(confidence), kernel.reliability(confidence, right).ece, kernel.brier(confidence, right)
+    )
+
+
+def _missing(known: int, terms: FitTerms) -> str:
+    return f"insufficient: {known} of {terms.minimum} resolved predictions with a confidence and a verdict"

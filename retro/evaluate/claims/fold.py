@@ -1,0 +1,181 @@
+"""From predictions and resolutions to claims, each with what was in force when it was made.
+
+A fold over what resolved, in order: new claims stand on the earlier ones and change none of them. So a book goes on from
+where it was, and one made anew from everything has the same bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import nan
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from retro.accounting.order import natural_key
+from retro.evaluate.audit.history import identity
+from retro.evaluate.claims.record import ANY, CLAIM, UNCATEGORISED, ClaimHistory, joined
+from retro.evaluate.columns import column
+from retro.kernels import accuracy, calibration, residuals
+from retro.kernels.residuals import RingTerms
+from retro.periods import parse_instant
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+    from retro.kernels.calibration import Curve
+    from retro.kernels.residuals import Corrections
+    from retro.kernels.uncertainty import Integers
+    from retro.model import Prediction, Resolution
+
+__all__ = ["ClaimTerms", "FitTerms", "correction_at", "curve_at", "curve_of", "folded", "is_sample"]
+
+
+@dataclass(frozen=True, slots=True)
+class FitTerms:
+    """The first fit comes at `minimum` samples, the next after each `interval` more, which it leaves out."""
+
+    minimum: int = 30
+    interval: int = 50
+
+    def samples(self, known: int) -> int:
+        """How many of the first samples the curve in force rests on, once so many are known; 0: no curve yet."""
+        if known < self.minimum:
+            return 0
+        fitted = self.minimum + (known - self.minimum) // self.interval * self.interval
+        return self.minimum if fitted == self.minimum else fitted - self.interval
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimTerms:
+    """What correction and calibration rest on."""
+
+    ring: RingTerms = field(default_factory=RingTerms)
+    fits: FitTerms = field(default_factory=FitTerms)
+
+
+def folded(
+    earlier: ClaimHistory, resolved: Iterable[tuple[Prediction, Resolution]], terms: ClaimTerms
+) -> ClaimHistory:
+    """The earlier claims and those that resolved after them; of several resolutions of one prediction the first counts.
+
+    A prediction made after its target or its outcome counts as told and is held against nothing.
+    """
+    known = set(earlier.records["prediction"].tolist())
+    new: dict[int, tuple[Prediction, Resolution]] = {}
+    for prediction, resolution in sorted(resolved, key=lambda pair: (pair[1].at, natural_key(pair[1].id))):
+        number = identity(prediction.id)
+        if number not in known and number not in new:
+            new[number] = prediction, resolution
+    history = joined([earlier, _records(new)])
+    _note_what_was_in_force(history, len(earlier), terms)
+    return history
+
+
+def is_sample(records: NDArray[np.void]) -> NDArray[np.bool_]:
+    """Which claims (n,) say how sure the agent was and can be right or wrong."""
+    return np.asarray(~np.isnan(records["verdict"]) & ~np.isnan(records["confidence"]))
+
+
+def correction_at(records: NDArray[np.void], instants: Integers, terms: RingTerms) -> Corrections:
+    """What the resolved claims of a key (n,) say at instants (m,): those that had resolved before each."""
+    spoke = records[~np.isnan(records["actual"] - records["predicted"])]
+    known = np.searchsorted(spoke["resolved_at"], instants, "left")
+    return residuals.corrections(spoke["actual"] - spoke["predicted"], known.astype(np.int64), terms)
+
+
+def curve_at(records: NDArray[np.void], known: int, terms: FitTerms) -> Curve | None:
+    """The curve in force once `known` samples of a key's (n,) had resolved; None before the first fit."""
+    return curve_of(records[is_sample(records)], terms.samples(known))
+
+
+def curve_of(samples: NDArray[np.void], count: int) -> Curve | None:
+    """The fit of the first `count` samples; None of none."""
+    return calibration.fit(samples["confidence"][:count], samples["verdict"][:count]) if count else None
+
+
+def _note_what_was_in_force(history: ClaimHistory, first: int, terms: ClaimTerms) -> None:
+    """Fill in the correction and the worth of the confidence of all claims from the first new one on."""
+    records = history.records
+    if first == len(records):
+        return
+    categories, regimes = records["category"], records["regime"]
+    new = np.arange(len(records)) >= first
+    nameless = history.names.index(ANY) if ANY in history.names else -1
+    for category in np.unique(categories[new]):
+        of_category = categories == category
+        _fill(records, of_category, of_category & new, terms)
+        for regime in np.unique(regimes[of_category & new]):
+            if regime != nameless:
+                own = of_category & (regimes == regime)
+                _fill(records, own, own & new, terms)
+
+
+def _fill(
+    records: NDArray[np.void], of_key: NDArray[np.bool_], claims: NDArray[np.bool_], terms: ClaimTerms
+) -> None:
+    """What a key said at each of these claims, wherever it could; what a wider key said gives way to it."""
+    key, at = records[of_key], records["at"][claims]
+    place = np.flatnonzero(claims)
+    correction = correction_at(key, at, terms.ring)
+    speaks = correction.known >= terms.ring.minimum
+    for name, values in (
+        ("bias", correction.bias),
+        ("low_offset", correction.low),
+        ("high_offset", correction.high),
+    ):
+        records[name][place[speaks]] = values[speaks]
+    samples = key[is_sample(key)]
+    known = np.searchsorted(samples["resolved_at"], at, "left")
+    fitted = np.array([terms.fits.samples(int(count)) for count in known])
+    confidence = records["confidence"][place]
+    for count in np.unique(fitted[fitted > 0]):
+        curve = curve_of(samples, int(count))
+        asked = (fitted == count) & ~np.isnan(confidence)
+        if curve is not None:
+            records["worth"][place[asked]] = curve.at(confidence[asked])
+
+
+def _records(claims: Mapping[int, tuple[Prediction, Resolution]]) -> ClaimHistory:
+    """New claims by their number, without what was in force."""
+    pairs = list(claims.values())
+    timely = [not _is_late(*pair) for pair in pairs]
+    texts = [(p.category or UNCATEGORISED, p.regime or ANY) for p, _ in pairs]
+    names = sorted({text for row in texts for text in row})
+    place = {name: i for i, name in enumerate(names)}
+    rows = np.empty(len(pairs), CLAIM)
+    rows["prediction"] = list(claims)
+    for k, name in enumerate(("category", "regime")):
+        rows[name] = [place[row[k]] for row in texts]
+    rows["at"] = [p.at for p, _ in pairs]
+    rows["resolved_at"] = [r.at for _, r in pairs]
+    rows["ends_at"] = [
+        r.at if target is None else target for target, r in ((_target(p), r) for p, r in pairs)
+    ]
+    for name in ("predicted", "low", "high", "confidence"):
+        rows[name] = column(getattr(p, name) for p, _ in pairs)
+    rows["actual"] = column(r.actual if ok else None for ok, (_, r) in zip(timely, pairs, strict=True))
+    told = column(
+        float(r.correct) if ok and r.correct is not None else None
+        for ok, (_, r) in zip(timely, pairs, strict=True)
+    )
+    rows["verdict"] = accuracy.verdicts(
+        accuracy.Resolved(rows["predicted"], rows["low"], rows["high"], rows["actual"], told)
+    )
+    for name in ("bias", "low_offset", "high_offset", "worth"):
+        rows[name] = nan
+    return ClaimHistory(names, rows)
+
+
+def _target(prediction: Prediction) -> int | None:
+    target = prediction.target_at
+    if isinstance(target, str):
+        return parse_instant(target)
+    return None if target is None else target * 1000
+
+
+def _is_late(prediction: Prediction, outcome: Resolution) -> bool:
+    target = _target(prediction)
+    return prediction.at > outcome.at or (target is not None and prediction.at > target)

@@ -1,0 +1,149 @@
+"""How far off an agent's forecasts were, by category and regime, and what its past says of the next one."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from retro.evaluate.claims.fold import correction_at
+from retro.evaluate.claims.record import ANY, ClaimKey
+from retro.kernels.residuals import effective_size
+from retro.kernels.uncertainty import jeffreys_interval
+from retro.report.claims import CorrectedForecast, ForecastRow
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from retro.evaluate.claims.fold import ClaimTerms
+    from retro.evaluate.claims.record import ClaimHistory
+    from retro.kernels.uncertainty import Floats
+
+__all__ = ["corrected_forecast", "forecast_rows"]
+
+_FOREVER = np.array([np.iinfo(np.int64).max])
+
+
+@dataclass(frozen=True, slots=True)
+class _Coverage:
+    """How often what came lay within an interval, ends included."""
+
+    share: float | None
+    interval: tuple[float, float] | None
+
+
+def forecast_rows(history: ClaimHistory, terms: ClaimTerms) -> list[ForecastRow]:
+    """One row a key that has a resolved prediction, the pooled one of a category first."""
+    return [_row(key, records, terms) for key, records in history.by_key()]
+
+
+def corrected_forecast(
+    history: ClaimHistory, key: ClaimKey, predicted: float, terms: ClaimTerms
+) -> CorrectedForecast:
+    """What to make of a forecast by what the key's past ones missed by; its category's, where the key has too few."""
+    reasons: dict[str, str] = {}
+    own = correction_at(history.of(key), _FOREVER, terms.ring)
+    used, correction = key, own
+    if own.known[0] < terms.ring.minimum and key.regime != ANY:
+        used, correction = key.pooled, correction_at(history.of(key.pooled), _FOREVER, terms.ring)
+        if correction.known[0] >= terms.ring.minimum:
+            reasons["key"] = f"{_missing(int(own.known[0]), terms)}; all regimes of the category speak"
+    if correction.known[0] < terms.ring.minimum:
+        reasons["active"] = _missing(int(own.known[0]), terms)
+        return CorrectedForecast(
+            centre=predicted,
+            low=None,
+            high=None,
+            n=int(own.known[0]),
+            bias=None,
+            key=(key.category, key.regime),
+            active=False,
+            reasons=reasons | dict.fromkeys(("low", "high", "bias"), reasons["active"]),
+        )
+    bias = float(correction.bias[0])
+    low, high = (_offset(predicted, float(side[0])) for side in (correction.low, correction.high))
+    for name, end in (("low", low), ("high", high)):
+        if end is None:
+            reasons[name] = _OUTSIDE
+    return CorrectedForecast(
+        centre=predicted + bias,
+        low=low,
+        high=high,
+        n=int(correction.known[0]),
+        bias=bias,
+        key=(used.category, used.regime),
+        active=True,
+        reasons=reasons,
+    )
+
+
+_OUTSIDE = "too few residuals for so sure an end: its rank lies outside them"
+
+
+def _row(key: ClaimKey, records: NDArray[Any], terms: ClaimTerms) -> ForecastRow:
+    residual = records["actual"] - records["predicted"]
+    judged = records["verdict"][~np.isnan(records["verdict"])]
+    ring = correction_at(records, _FOREVER, terms.ring)
+    corrected = ~np.isnan(records["bias"]) & ~np.isnan(residual)
+    stated = _coverage(records["low"], records["high"], records["actual"])
+    low, high = (records["predicted"] + records[name] for name in ("low_offset", "high_offset"))
+    own = _coverage(low, high, records["actual"])
+    figures = {
+        "accuracy": _mean(judged),
+        "bias": _mean(residual[~np.isnan(residual)][-terms.ring.size :]),
+        "mean_abs": _mean(np.abs(residual[~np.isnan(residual)])),
+        "mean_abs_corrected": _mean(np.abs(residual[corrected] - records["bias"][corrected])),
+    }
+    intervals = {"coverage_interval": stated.interval, "coverage_corrected_interval": own.interval}
+    shares = {"coverage": stated.share, "coverage_corrected": own.share}
+    unknown = [name for name, value in {**figures, **shares, **intervals}.items() if value is None]
+    reasons = {name: why for name, why in _WHY_NULL.items() if name in unknown}
+    active = bool(ring.known[0] >= terms.ring.minimum)
+    return ForecastRow(
+        category=key.category,
+        regime=key.regime,
+        n=len(records),
+        right=int(judged.sum()),
+        judged=len(judged),
+        effective_n=effective_size(records["at"], records["ends_at"]),
+        active=active,
+        reasons=reasons if active else {"active": _missing(int(ring.known[0]), terms), **reasons},
+        **figures,
+        **shares,
+        **intervals,
+    )
+
+
+_WHY_NULL = {
+    "accuracy": "no resolved prediction can be judged right or wrong",
+    "bias": "no resolved prediction has both a figure and an actual",
+    "mean_abs": "no resolved prediction has both a figure and an actual",
+    "mean_abs_corrected": "no prediction was made when a correction was in force",
+    "coverage": "no resolved prediction has an interval",
+    "coverage_interval": "no resolved prediction has an interval",
+    "coverage_corrected": "no prediction was made when a correction with both ends was in force",
+    "coverage_corrected_interval": "no prediction was made when a correction with both ends was in force",
+}
+
+
+def _coverage(low: Floats, high: Floats, actual: Floats) -> _Coverage:
+    told = ~(np.isnan(low) | np.isnan(high) | np.isnan(actual))
+    inside = int(((low <= actual) & (actual <= high))[told].sum())
+    n = int(told.sum())
+    return _Coverage(inside / n if n else None, jeffreys_interval(inside, n) if n else None)
+
+
+def _missing(known: int, terms: ClaimTerms) -> str:
+    return f"insufficient: {known} of {terms.ring.minimum} resolved predictions with a figure and an actual"
+
+
+def _offset(predicted: float, offset: float) -> float | None:
+    return None if math.isnan(offset) else predicted + offset
+
+
+def _mean(values: Floats) -> float | None:
+    return math.fsum(values.tolist()) / len(values) if len(values) else None

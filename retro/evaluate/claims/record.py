@@ -1,0 +1,123 @@
+"""Every resolved prediction of a life as columns, with what was known when it was made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["ANY", "CLAIM", "UNCATEGORISED", "ClaimHistory", "ClaimKey", "joined"]
+
+ANY: Final = "any"
+"""The regime of claims that state none, and of a key that pools its category."""
+
+UNCATEGORISED: Final = "uncategorised"
+
+CLAIM: Final = np.dtype(
+    [
+        ("prediction", "<i8"),
+        ("category", "<i4"),
+        ("regime", "<i4"),
+        ("at", "<i8"),
+        ("ends_at", "<i8"),
+        ("resolved_at", "<i8"),
+        ("predicted", "<f8"),
+        ("low", "<f8"),
+        ("high", "<f8"),
+        ("actual", "<f8"),
+        ("verdict", "<f8"),
+        ("confidence", "<f8"),
+        ("bias", "<f8"),
+        ("low_offset", "<f8"),
+        ("high_offset", "<f8"),
+        ("worth", "<f8"),
+    ]
+)
+"""One prediction and the first word of what came: `prediction` is the `identity` of its id, texts are indices into names,
+instants microseconds, NaN is absent.
+
+`ends_at` is its target, else its resolution. `verdict` is 1, 0 or NaN. `bias` and the offsets are the correction that was
+in force at `at`, `worth` what its confidence was worth then: both rest on what had resolved before `at`.
+"""
+
+_TEXTS: Final = ("category", "regime")
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimKey:
+    """A category and a regime; regime `any` pools all claims of the category."""
+
+    category: str
+    regime: str = ANY
+
+    @property
+    def pooled(self) -> ClaimKey:
+        """The key to fall back to."""
+        return ClaimKey(self.category)
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimHistory:
+    """Resolved claims, (n,) of `CLAIM` in the order in which they resolved; `names` are their texts."""
+
+    names: Sequence[str] = ()
+    records: NDArray[Any] = field(default_factory=lambda: np.empty(0, CLAIM))
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def before(self, at: int) -> ClaimHistory:
+        """What had resolved before an instant."""
+        return ClaimHistory(self.names, self.records[self.records["resolved_at"] < at])
+
+    def texts(self, column: str) -> list[str]:
+        """One of the text columns, (n,)."""
+        return [self.names[i] for i in self.records[column].tolist()]
+
+    def by_key(self) -> Iterator[tuple[ClaimKey, NDArray[Any]]]:
+        """Each key with its records, in order of category and regime, the pooled one of a category first."""
+        records = self.records
+        regimes, categories = records["regime"], records["category"]
+        by_name = self.names.__getitem__
+        for category in sorted(set(categories.tolist()), key=by_name):
+            of_category = records[categories == category]
+            yield ClaimKey(by_name(category)), of_category
+            for regime in sorted(set(regimes[categories == category].tolist()), key=by_name):
+                if by_name(regime) != ANY:
+                    yield (
+                        ClaimKey(by_name(category), by_name(regime)),
+                        of_category[of_category["regime"] == regime],
+                    )
+
+    def of(self, key: ClaimKey) -> NDArray[Any]:
+        """The records of a key."""
+        records = self.records[self.records["category"] == self._index(key.category)]
+        chosen: NDArray[Any] = (
+            records if key.regime == ANY else records[records["regime"] == self._index(key.regime)]
+        )
+        return chosen
+
+    def _index(self, name: str) -> int:
+        return self.names.index(name) if name in self.names else -1
+
+
+def joined(parts: Iterable[ClaimHistory]) -> ClaimHistory:
+    """Several histories as one, each after the one before; names are sorted, so that equal claims are equal bytes."""
+    parts = list(parts)
+    used = {name for part in parts for column in _TEXTS for name in set(part.texts(column))}
+    names = sorted(used)
+    place = {name: i for i, name in enumerate(names)}
+    records = []
+    for part in parts:
+        rows = part.records.copy()
+        mapped = np.array([place.get(name, -1) for name in part.names], dtype="<i4")
+        for column in _TEXTS:
+            rows[column] = mapped[rows[column]] if len(rows) else rows[column]
+        records.append(rows)
+    return ClaimHistory(names, np.concatenate(records) if records else np.empty(0, CLAIM))
