@@ -118,10 +118,15 @@ def ece_band(confidence: Floats, right: Floats, rng: np.random.Generator) -> tup
 
     Equal samples are drawn together, by how many of them come; the order of the samples does not matter.
     """
-    cells, counts = np.unique(np.stack((confidence, right), axis=1), axis=0, return_counts=True)
-    bins, n = bin_of(cells[:, 0]), len(confidence)
-    drawn = rng.multinomial(n, counts / n, RESAMPLES)
-    excess = (cells[:, 1] - cells[:, 0]) * drawn
+    stated, counts, gap = [], [], []
+    for outcome in (0.0, 1.0):
+        values, count = np.unique(confidence[right == outcome], return_counts=True)
+        stated.append(values)
+        counts.append(count)
+        gap.append(outcome - values)
+    bins, n = bin_of(np.concatenate(stated)), len(confidence)
+    drawn = rng.multinomial(n, np.concatenate(counts) / n, RESAMPLES)
+    excess = np.concatenate(gap) * drawn
     gaps = np.zeros(RESAMPLES)
     for k in np.unique(bins):
         gaps += np.abs(np.add.reduce(excess[:, bins == k], axis=1))

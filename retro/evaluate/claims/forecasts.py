@@ -98,9 +98,9 @@ def _row(key: ClaimKey, records: NDArray[Any], terms: ClaimTerms) -> ForecastRow
         "mean_abs": _mean(np.abs(residual[~np.isnan(residual)])),
         "mean_abs_corrected": _mean(np.abs(residual[corrected] - records["bias"][corrected])),
     }
-    intervals = {"coverage_interval": stated.interval, "coverage_corrected_interval": own.interval}
-    shares = {"coverage": stated.share, "coverage_corrected": own.share}
-    unknown = [name for name, value in {**figures, **shares, **intervals}.items() if value is None]
+    unknown = {name for name, value in figures.items() if value is None}
+    unknown |= set() if stated.share is not None else {"coverage", "coverage_interval"}
+    unknown |= set() if own.share is not None else {"coverage_corrected", "coverage_corrected_interval"}
     reasons = {name: why for name, why in _WHY_NULL.items() if name in unknown}
     active = bool(ring.known[0] >= terms.ring.minimum)
     return ForecastRow(
@@ -112,9 +112,11 @@ def _row(key: ClaimKey, records: NDArray[Any], terms: ClaimTerms) -> ForecastRow
         effective_n=effective_size(records["at"], records["ends_at"]),
         active=active,
         reasons=reasons if active else {"active": _missing(int(ring.known[0]), terms), **reasons},
+        coverage=stated.share,
+        coverage_interval=stated.interval,
+        coverage_corrected=own.share,
+        coverage_corrected_interval=own.interval,
         **figures,
-        **shares,
-        **intervals,
     )
 
 
