@@ -61,13 +61,13 @@ def folded(
 ) -> ClaimHistory:
     """The earlier claims and those that resolved after them; of several resolutions of one prediction the first counts.
 
-    A prediction made after its target or its outcome counts as told and is held against nothing.
+    What resolved before it was predicted is no claim; one made after its target counts as told and is held against nothing.
     """
     known = set(earlier.records["prediction"].tolist())
     new: dict[int, tuple[Prediction, Resolution]] = {}
     for prediction, resolution in sorted(resolved, key=lambda pair: (pair[1].at, natural_key(pair[1].id))):
         number = identity(prediction.id)
-        if number not in known and number not in new:
+        if resolution.at >= prediction.at and number not in known and number not in new:
             new[number] = prediction, resolution
     history = joined([earlier, _records(new)])
     _note_what_was_in_force(history, len(earlier), terms)
@@ -141,7 +141,7 @@ def _fill(
 def _records(claims: Mapping[int, tuple[Prediction, Resolution]]) -> ClaimHistory:
     """New claims by their number, without what was in force."""
     pairs = list(claims.values())
-    timely = [not _is_late(*pair) for pair in pairs]
+    timely = [not _is_late(prediction) for prediction, _ in pairs]
     texts = [(p.category or UNCATEGORISED, p.regime or ANY) for p, _ in pairs]
     names = sorted({text for row in texts for text in row})
     place = {name: i for i, name in enumerate(names)}
@@ -176,6 +176,6 @@ def _target(prediction: Prediction) -> int | None:
     return None if target is None else target * 1000
 
 
-def _is_late(prediction: Prediction, outcome: Resolution) -> bool:
+def _is_late(prediction: Prediction) -> bool:
     target = _target(prediction)
-    return prediction.at > outcome.at or (target is not None and prediction.at > target)
+    return target is not None and prediction.at > target

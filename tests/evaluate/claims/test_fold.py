@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -118,8 +119,17 @@ def test_the_first_of_several_resolutions_counts_and_the_rest_change_nothing() -
     assert folded(ClaimHistory(), [(pair[0], late), pair], TERMS).records["actual"].tolist() == [1.5]
 
 
-def test_a_prediction_made_after_its_outcome_is_counted_and_held_against_nothing() -> None:
-    history = folded(ClaimHistory(), [claim(1, 30, 10, 1.0, 1.5, confidence=1.0, correct=True)], TERMS)
+def test_what_resolved_before_it_was_predicted_is_no_claim() -> None:
+    prediction, late = claim(1, 30, 40, 1.0, 1.5)
+    early = Resolution(id="r0", agent="a", at=10 * SECOND, prediction="q1", actual=9.0)
+    assert len(folded(ClaimHistory(), [(prediction, early)], TERMS)) == 0
+    assert folded(ClaimHistory(), [(prediction, early), (prediction, late)], TERMS).records["actual"] == [1.5]
+
+
+def test_a_prediction_made_after_its_target_is_counted_and_held_against_nothing() -> None:
+    prediction, outcome = claim(1, 30, 40, 1.0, 1.5, confidence=1.0, correct=True)
+    told = [(msgspec.structs.replace(prediction, target_at=29_000), outcome)]
+    history = folded(ClaimHistory(), told, TERMS)
     [row] = forecast_rows(history, TERMS)
     assert (row.n, row.judged, row.mean_abs, row.coverage) == (1, 0, None, None)
     assert row.reasons["mean_abs"] == "no resolved prediction has both a figure and an actual"
