@@ -28,14 +28,22 @@ if TYPE_CHECKING:
     from retro.report import HeuristicReport
 
 
-__all__ = ["LifeCitations", "audit_life", "citations_of_life", "seed_of"]
+__all__ = ["LifeCitations", "audit_life", "citations_of_life", "seed_of", "seed_of_life"]
 
 _CHUNK = 4000  # positions replayed at once
 
 
 def seed_of(agent: str, period: Period) -> int:
     """The seed of what is drawn by lot for a period: the same in every run, another for each agent and period."""
-    text = f"{agent}|{period.horizon}|{period.start}|{period.end}"
+    return _seed(f"{agent}|{period.horizon}|{period.start}|{period.end}")
+
+
+def seed_of_life(agent: str) -> int:
+    """The seed of what is drawn for a whole life: an answer as of an instant is the same before and after it."""
+    return _seed(agent)
+
+
+def _seed(text: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal
 
 from playbook.citation import claims
 from retro.accounting.prices import DOLLARS
 from retro.evaluate.audit.citations import AuditRules, Rule
+from retro.evaluate.claims.fold import ClaimTerms, FitTerms
 from retro.evaluate.report import Options
 from retro.kernels.audit import Thresholds
+from retro.kernels.residuals import RingTerms
 from retro.periods import HOUR, midnight, parse_duration, zone
 from retro.version import DEFINITIONS
 
@@ -36,6 +38,7 @@ class AgentSettings:
     lot_method: Literal["fifo", "average"]
     epoch_days: int
     options: Options
+    claims: ClaimTerms = field(default_factory=ClaimTerms)
     limits_in_r: Thresholds | None = None
     """A bot's verdicts: in R, by these, where the risk of most positions is known, whatever `options` say."""
     playbook: Playbook | None = field(default=None, compare=False)
@@ -53,6 +56,7 @@ class AgentSettings:
             rules.entry_outcome,
             claims,
             self.options.use_highs_lows,
+            astuple(self.claims),
             DEFINITIONS,
         ]
         return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:16]
@@ -109,6 +113,10 @@ def settings_of(config: Config, agent: Agent, book: Playbook | None) -> AgentSet
         lot_method=review.lot_method,
         epoch_days=review.epoch_interval_days if agent.grid is None else agent.grid.epoch_days,
         playbook=book,
+        claims=ClaimTerms(
+            RingTerms(review.residual_buffer_size, review.residual_min_samples, review.conformal_quantile),
+            FitTerms(review.calibration_min_samples, review.calibration_refit_interval),
+        ),
         limits_in_r=_limits(review, "r") if is_bot and review.heuristic_threshold_unit is None else None,
         options=Options(
             offsets=tuple((name, parse_duration(name)) for name in review.trajectory_checkpoint_intervals),

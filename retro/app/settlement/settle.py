@@ -30,6 +30,7 @@ from retro.app.settlement.capital import (
     with_baseline,
     with_capital,
 )
+from retro.app.settlement.claims import settle_claims
 from retro.app.settlement.first_marks import FirstMarks
 from retro.app.settlement.invalidation import invalidate_for_shared_marks
 from retro.app.settlement.price_lines import MarkReach, PriceDemand, exchange_symbols, load_prices
@@ -121,6 +122,7 @@ def settle(conn: Connection, agent: Agent, settings: AgentSettings) -> None:
     start = _start(conn, agent, settings, book, first_marks)
     facts = events.between(conn, name, start.at, FOREVER, types=WALLET_TYPES, wallet=True)
     settled = _settle_positions(conn, agent, settings, start, facts)
+    settle_claims(conn, name, start.since, settings.claims)
     facts = [*facts, *settled.orphan_costs]
     # only now is it known which assets positions left in the wallet, and so which prices its worth rests on
     prices = _wallet_prices(conn, agent, settings, start, facts, settled.effects)

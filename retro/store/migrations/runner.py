@@ -90,6 +90,7 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
     _step("0015_fleet"),
     _step("0016_departures"),
     _step("0017_many_agents"),
+    _step("0018_claims"),
 )
 """The steps of the component `retro`."""
 

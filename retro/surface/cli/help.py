@@ -14,7 +14,7 @@ __all__ = ["Commands", "everywhere"]
 
 _SECTIONS = {
     "Facts and reviews": ("init", "ingest", "agents", "positions", "faults", "review"),
-    "Rules and what they earned": ("playbook",),
+    "Rules and claims, and what they were worth": ("playbook", "predictions", "calibration"),
     "The service": ("run", "fleet", "reviews", "show", "diff", "deliver"),
     "Memory": (
         *("remember", "recall", "state", "habits", "beliefs", "markers", "plans", "kelly", "validate"),

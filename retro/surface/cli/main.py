@@ -11,6 +11,7 @@ from typer.exceptions import Abort, TyperException
 from retro.errors import RetroError
 from retro.surface.cli import (
     behaviour,
+    claims,
     doctor,
     ingest,
     lists,
@@ -91,6 +92,7 @@ backup.add_to(app)
 outbox.add_to(app)
 memory.add_to(app)
 behaviour.add_to(app)
+claims.add_to(app)
 records.add_to(app)
 validate.add_to(app)
 mcp.add_to(app)

@@ -1,0 +1,228 @@
+"""`retro predictions`, `calibration`: what an agent's own claims were worth, and what the next one is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from retro.surface.cli.context import call
+from retro.surface.cli.memory import AgentName, AsOf, instant_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from retro.app.questions.claims import ClaimQuestion
+    from retro.report.claims import CalibrationRow, ForecastRow
+
+__all__ = ["add_to"]
+
+predictions_app = typer.Typer(
+    invoke_without_command=True,
+    rich_markup_mode=None,
+    help="How far off its forecasts were, and what to make of one.",
+)
+calibration_app = typer.Typer(
+    invoke_without_command=True, rich_markup_mode=None, help="What its stated confidence was worth."
+)
+
+Category = Annotated[str, typer.Option("--category", metavar="C", help="the category of the claim")]
+Regime = Annotated[str | None, typer.Option("--regime", metavar="R", help="its regime  [default: any]")]
+
+
+def add_to(parent: typer.Typer) -> None:
+    """Hang the commands into the tree."""
+    parent.add_typer(predictions_app, name="predictions")
+    parent.add_typer(calibration_app, name="calibration")
+
+
+def _question(agent: str | None, as_of: str | None) -> ClaimQuestion:
+    from retro.app.questions.claims import ClaimQuestion
+
+    record = call.agent(agent)
+    return ClaimQuestion(call.store, record.name, call.settings(record), instant_of(as_of))
+
+
+@predictions_app.callback()
+def predictions(context: typer.Context, agent: AgentName = None, as_of: AsOf = None) -> None:
+    """How far off its forecasts were, by category and regime; each by what had resolved when it was made.
+
+    Example: retro predictions --agent sample
+    """
+    if context.invoked_subcommand is not None:
+        return
+    from retro.app.questions.claims import forecasts
+
+    rows = forecasts(_question(agent, as_of))
+    if call.json:
+        call.out_json([row.model_dump(mode="json") for row in rows])
+    elif rows:
+        _print_forecasts(rows)
+    else:
+        call.say("no prediction has been resolved yet; docs/journal.md says how to tell of one")
+
+
+@predictions_app.command("correct")
+def correct(
+    category: Category,
+    predicted: Annotated[float, typer.Option("--predicted", metavar="X", help="what is forecast")],
+    regime: Regime = None,
+    agent: AgentName = None,
+    as_of: AsOf = None,
+) -> None:
+    """What to make of a forecast by what past ones of its kind missed by.
+
+    Example: retro predictions correct --agent sample --category price --predicted 2450
+    """
+    from retro.app.questions.claims import corrected
+    from retro.figures import DASH
+
+    answer = corrected(_question(agent, as_of), predicted, category, regime)
+    if call.json:
+        call.out_json(answer.model_dump(mode="json"))
+        return
+    if not answer.active:
+        call.out(f"{answer.centre:g}, as forecast: {answer.reasons['active']}")
+        return
+    low, high = (DASH if end is None else f"{end:g}" for end in (answer.low, answer.high))
+    call.out(
+        f"{answer.centre:g}, between {low} and {high}: {_whose(answer.key)} missed by {answer.bias:+g} on average, n {answer.n}"
+    )
+    if note := answer.reasons.get("key"):
+        call.out(f"  {note}")
+
+
+@calibration_app.callback()
+def calibration(context: typer.Context, agent: AgentName = None, as_of: AsOf = None) -> None:
+    """What its stated confidence was worth, by category and regime.
+
+    Example: retro calibration --agent sample
+    """
+    if context.invoked_subcommand is not None:
+        return
+    from retro.app.questions.claims import calibration as calibration_of
+
+    rows = calibration_of(_question(agent, as_of), call.config.retrospective.ece_alarm_threshold)
+    if call.json:
+        call.out_json([row.model_dump(mode="json") for row in rows])
+    elif rows:
+        _print_calibration(rows)
+    else:
+        call.say("no resolved prediction has a stated confidence and was right or wrong")
+
+
+@calibration_app.command("of")
+def of(
+    category: Category,
+    confidence: Annotated[float, typer.Option("--confidence", metavar="P", help="the stated one, 0 to 1")],
+    regime: Regime = None,
+    agent: AgentName = None,
+    as_of: AsOf = None,
+) -> None:
+    """Say what a stated confidence is worth.
+
+    Example: retro calibration of --agent sample --category price --confidence 0.8
+    """
+    from retro.app.questions.claims import calibrated
+
+    answer = calibrated(_question(agent, as_of), confidence, category, regime)
+    if call.json:
+        call.out_json(answer.model_dump(mode="json"))
+    elif answer.active:
+        call.out(f"{confidence:.2f} is worth {answer.confidence:.2f}: {_whose(answer.key)}, n {answer.n}")
+        if note := answer.reasons.get("key"):
+            call.out(f"  {note}")
+    else:
+        call.out(f"{answer.confidence:.2f}, as stated: {answer.reasons['active']}")
+
+
+def _whose(key: tuple[str, str]) -> str:
+    from retro.evaluate.claims.record import ANY
+    from retro.safe import plain_text
+
+    category, regime = key
+    return plain_text(f"claims of {category}" + ("" if regime == ANY else f" in {regime}"))
+
+
+def _print_forecasts(rows: Sequence[ForecastRow]) -> None:
+    from retro.figures import DASH, percent
+    from retro.present.page.blocks import Cell, Column
+    from retro.surface.cli.screen import print_table
+
+    columns = [
+        Column("Category", right=False, cut=18),
+        Column("Regime", right=False, cut=12),
+        Column("n"),
+        Column("Apart"),
+        Column("Right"),
+        Column("Bias"),
+        Column("Error"),
+        Column("after"),
+        Column("Held"),
+        Column("after"),
+    ]
+
+    def figure(value: float | None, sign: str = "") -> Cell:
+        return Cell(DASH if value is None else f"{value:{sign}.4g}")
+
+    cells = [
+        [
+            Cell(row.category, "strong"),
+            Cell(row.regime),
+            Cell(f"{row.n:,}"),
+            Cell(f"{row.effective_n:,}"),
+            Cell(percent(row.accuracy)),
+            figure(row.bias, "+"),
+            figure(row.mean_abs),
+            figure(row.mean_abs_corrected),
+            Cell(percent(row.coverage)),
+            Cell(percent(row.coverage_corrected)),
+        ]
+        for row in rows
+    ]
+    note = (
+        "Apart: how many do not overlap in time. Bias: actual less forecast, mean of the newest. Error: mean size of it."
+        " Held: intervals that held what came. After: with the correction in force when each was made."
+    )
+    print_table(columns, cells, note)
+
+
+def _print_calibration(rows: Sequence[CalibrationRow]) -> None:
+    from retro.figures import DASH
+    from retro.present.page.blocks import Cell, Column
+    from retro.surface.cli.screen import print_table
+
+    columns = [
+        Column("Category", right=False, cut=18),
+        Column("Regime", right=False, cut=12),
+        Column("n"),
+        Column("Off by"),
+        Column("95 %", right=False),
+        Column("after"),
+        Column("Brier"),
+        Column("after"),
+        Column("", right=False),
+    ]
+
+    def figure(value: float | None) -> Cell:
+        return Cell(DASH if value is None else f"{value:.3f}")
+
+    cells = [
+        [
+            Cell(row.category, "strong"),
+            Cell(row.regime),
+            Cell(f"{row.n:,}"),
+            figure(row.ece_raw),
+            Cell(DASH if row.ece_band is None else f"{row.ece_band[0]:.3f} .. {row.ece_band[1]:.3f}"),
+            figure(row.ece_calibrated),
+            figure(row.brier_raw),
+            figure(row.brier_calibrated),
+            Cell("alarm" if row.alarm else "", "warn" if row.alarm else "plain"),
+        ]
+        for row in rows
+    ]
+    print_table(
+        columns,
+        cells,
+        "Off by: mean distance of stated confidence from the share that was right. After: by the curve in force then.",
+    )
