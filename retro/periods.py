@@ -30,6 +30,7 @@ __all__ = [
     "day_of",
     "day_starts",
     "format_instant",
+    "hour_of",
     "midnight",
     "parse_duration",
     "parse_instant",
@@ -145,6 +146,11 @@ def day_of(at: int, tz: ZoneInfo) -> date:
     day = _local(at, tz).date()
     following = day + timedelta(days=1)
     return following if midnight(following, tz) <= at else day
+
+
+def hour_of(at: int, tz: ZoneInfo) -> int:
+    """The hour of the day of an instant, 0 to 23, in a zone."""
+    return _local(at, tz).hour
 
 
 def week_of(at: int, tz: ZoneInfo | None) -> int:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from retro.kernels.uncertainty import Floats, Integers
 
 DRAWS = 9_999
+_RESAMPLES = 2_000
 _MOST_CELLS = 4_000_000  # signs drawn at once
 _EQUAL = 1e-9  # of the larger one: two sums of the same days in another order
 
@@ -49,11 +50,11 @@ class EnteredPositions:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MoneyMoves:
-    """Fills and funding, end to end by position as marks are: `at` (k,), `cash` and `quantity` (k,), `start` (n + 1,).
+class HeldStates:
+    """What each position was after each of its moves, end to end as marks are: `at` (k,), `start` (n + 1,).
 
-    `cash` is what the move brought (negative when paid), fees within; `quantity` by how much the holding grew, negative
-    for a sale. Every position has one at least.
+    `cash` (k,) is what it had brought by then (negative while more was paid), fees within; `quantity` (k,) what it held,
+    negative for a short. The first state of each is its entry.
     """
 
     at: Integers
@@ -61,14 +62,11 @@ class MoneyMoves:
     quantity: Floats
     start: Integers
 
-    def until(self, instant: Integers) -> tuple[Floats, Floats]:
-        """Cash and holding of each position after its moves up to and including its `instant` (n,)."""
+    def as_of(self, instant: Integers) -> Integers:
+        """The state (n,) of each position after its moves up to and including its `instant` (n,)."""
         happened = self.at <= np.repeat(instant, np.diff(self.start))
         first = self.start[:-1]
-        return (
-            np.add.reduceat(np.where(happened, self.cash, 0.0), first),
-            np.add.reduceat(np.where(happened, self.quantity, 0.0), first),
-        )
+        return np.asarray(first + np.maximum(np.add.reduceat(happened, first, dtype=np.int64) - 1, 0))
 
 
 def leaving_after(paths: MarkPaths, positions: EnteredPositions, duration: int) -> Integers:
@@ -105,16 +103,17 @@ def trailed(
         )
 
 
-def results(moves: MoneyMoves, paths: MarkPaths, leave: Integers, cost_rate: Floats) -> Floats:
+def results(states: HeldStates, paths: MarkPaths, leave: Integers, cost_rate: Floats) -> Floats:
     """Each position's PnL (n,) when what it holds goes at mark `leave` (n,); NaN where that is -1.
 
-    The moves after it do not happen; what goes pays `cost_rate` (n,), a share of its value.
+    Its moves after that do not happen; what goes pays `cost_rate` (n,), a share of its value.
     """
     acts = leave >= 0
     mark = np.where(acts, leave, 0)
     at = paths.at[mark] if len(paths.at) else np.zeros(len(leave), dtype=np.int64)
     price = paths.price[mark] if len(paths.price) else np.zeros(len(leave))
-    cash, holding = moves.until(at)
+    state = states.as_of(at)
+    cash, holding = states.cash[state], states.quantity[state]
     pnl = cash + holding * price - np.abs(holding) * price * cost_rate
     return np.where(acts, pnl, np.nan)
 
@@ -139,6 +138,18 @@ def search_p(differences: Floats, rng: np.random.Generator, draws: int = DRAWS) 
         left -= count
     p = (1 + reached) / (1 + draws)
     return p, max((1 + topped) / (1 + draws), float(p[best]))
+
+
+def sum_interval(days: Floats, rng: np.random.Generator) -> tuple[float, float]:
+    """95 % bootstrap interval of a sum over days (d,), d >= 2: whole days drawn with replacement, 2,000 times."""
+    n = len(days)
+    step = max(1, _MOST_CELLS // n)
+    sums = [
+        np.add.reduce(days[rng.integers(0, n, (min(step, _RESAMPLES - first), n))], axis=1)
+        for first in range(0, _RESAMPLES, step)
+    ]
+    low, high = np.percentile(np.concatenate(sums), (2.5, 97.5))
+    return float(low), float(high)
 
 
 def _gain(paths: MarkPaths, positions: EnteredPositions, *, in_share: bool) -> Floats:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retro.kernels import counterfactual as kernel
-from retro.kernels.counterfactual import EnteredPositions, MarkPaths, MoneyMoves
+from retro.kernels.counterfactual import EnteredPositions, HeldStates, MarkPaths
 
 # a long entered at 100 with 2 units and 10 at risk, a short entered at 50 with 4 units and no risk stated
 PATHS = MarkPaths(
@@ -25,10 +25,10 @@ ENTERED = EnteredPositions(
     np.array([2.0, 4.0]),
     np.array([10.0, np.nan]),
 )
-MOVES = MoneyMoves(
+STATES = HeldStates(
     np.array([0, 3, 6, 0, 5]),
-    np.array([-200.2, -0.5, 187.8, 199.8, -196.2]),
-    np.array([2.0, 0.0, -2.0, -4.0, 4.0]),
+    np.array([-200.2, -200.7, -12.9, 199.8, 3.6]),
+    np.array([2.0, 2.0, 0.0, -4.0, 0.0]),
     np.array([0, 3, 5]),
 )
 
@@ -51,17 +51,17 @@ def test_a_rule_acts_at_the_first_mark_at_which_its_condition_holds(leave: Any, 
 
 
 def test_what_is_left_goes_at_the_mark_and_pays_its_cost_and_later_moves_do_not_happen() -> None:
-    got = kernel.results(MOVES, PATHS, np.array([2, 5]), np.array([0.001, 0.0]))
+    got = kernel.results(STATES, PATHS, np.array([2, 5]), np.array([0.001, 0.0]))
     # long: -200.2 in, -0.5 funding at 3, 2 x 99 less 0.1 %; short: 199.8 in, 4 x 48 bought back
     assert got == pytest.approx([-200.2 - 0.5 + 198 - 0.198, 199.8 - 192])
 
 
 def test_a_rule_that_does_not_act_gives_nothing_to_compare() -> None:
-    assert np.isnan(kernel.results(MOVES, PATHS, np.array([-1, -1]), np.zeros(2))).all()
+    assert np.isnan(kernel.results(STATES, PATHS, np.array([-1, -1]), np.zeros(2))).all()
     empty = MarkPaths(np.empty(0, np.int64), np.empty(0), np.zeros(3, np.int64))
     leave = kernel.stopped(empty, ENTERED, share=0.01, risks=None)
     assert leave.tolist() == [-1, -1]
-    assert np.isnan(kernel.results(MOVES, empty, leave, np.zeros(2))).all()
+    assert np.isnan(kernel.results(STATES, empty, leave, np.zeros(2))).all()
 
 
 prices = st.lists(st.lists(st.floats(50, 150), max_size=12), min_size=1, max_size=6)
