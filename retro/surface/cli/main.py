@@ -25,6 +25,7 @@ from retro.surface.cli import (
     service,
     start,
     validate,
+    whatif,
 )
 from retro.surface.cli.context import call, complain, drop_output, split_globals
 from retro.surface.cli.help import Commands, everywhere
@@ -93,6 +94,7 @@ outbox.add_to(app)
 memory.add_to(app)
 behaviour.add_to(app)
 claims.add_to(app)
+whatif.add_to(app)
 records.add_to(app)
 validate.add_to(app)
 mcp.add_to(app)

@@ -1,0 +1,100 @@
+"""`retro whatif`: the past with one rule changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from retro.surface.cli.context import call, instant
+from retro.surface.cli.memory import AgentName
+
+if TYPE_CHECKING:
+    from retro.report.whatif import WhatIfReport
+
+__all__ = ["add_to"]
+
+
+def add_to(parent: typer.Typer) -> None:
+    """Hang the command into the tree."""
+    parent.command("whatif")(whatif)
+
+
+def whatif(
+    rules: Annotated[
+        list[str] | None, typer.Argument(metavar="[RULE]...", help="e.g. 'stop -3%' 'without H-7'")
+    ] = None,
+    agent: AgentName = None,
+    grid: Annotated[bool, typer.Option("--grid", help="the standard search of 24 ways to leave")] = False,
+    first: Annotated[
+        str | None, typer.Option("--from", metavar="T", help="positions entered from T on")
+    ] = None,
+    until: Annotated[str | None, typer.Option("--to", metavar="T", help="positions entered before T")] = None,
+    slippage_bps: Annotated[
+        float,
+        typer.Option("--slippage-bps", metavar="BPS", help="what leaving earlier would have cost besides"),
+    ] = 0.0,
+) -> None:
+    """Replay the agent's own positions with one rule changed. It is hindsight: it says so, and proposes nothing.
+
+    Rules: exit-after 48h, stop -3%, stop -1.5R, take 5%, take 2R, trail 2%, trail 1R, without H-7, without tag:NAME,
+    without regime:NAME, without hour:14, size-cap 500, half-size H-7.
+
+    Example: retro whatif "stop -3%" "without H-7" --agent sample
+    """
+    from retro.app.questions.whatif import WhatIfQuestion, replayed
+
+    record = call.agent(agent)
+    settings = call.settings(record)
+    question = WhatIfQuestion(
+        rules=rules or (),
+        grid=grid,
+        start=None if first is None else instant(first, "--from", settings.zone),
+        end=None if until is None else instant(until, "--to", settings.zone),
+        slippage_bps=slippage_bps,
+    )
+    report = replayed(call.store, record.name, settings, question)
+    if call.json:
+        call.out_json(report.model_dump(mode="json"))
+    else:
+        _print(report, settings.base_currency)
+
+
+def _print(report: WhatIfReport, currency: str) -> None:
+    from retro.figures import DASH, count, money_of
+    from retro.present.page.blocks import Cell, Column, tone_of
+    from retro.safe import plain_text
+    from retro.surface.cli.screen import print_table
+
+    money = money_of(currency, [amount for row in report.rules for amount in (row.real, row.counterfactual)])
+    columns = [
+        Column("What if", right=False, cut=18),
+        Column("Touched"),
+        Column("Instead"),
+        Column("Change"),
+        Column("95 %", right=False),
+        Column("p"),
+    ]
+    rows = [
+        [
+            Cell(plain_text(row.rule), "strong"),
+            Cell(f"{row.touched:,}" + (f" ({row.skipped:,} skipped)" if row.skipped else "")),
+            Cell(money.signed(row.counterfactual)),
+            Cell(money.signed(row.difference), tone_of(row.difference)),
+            Cell(
+                DASH
+                if row.interval is None
+                else f"{money.signed(row.interval[0])} .. {money.signed(row.interval[1])}"
+            ),
+            Cell(DASH if row.p is None else f"{row.p:.3f}"),
+        ]
+        for row in sorted(report.rules, key=lambda row: -row.difference)
+    ]
+    search = report.search
+    luck = (
+        "no rule changes anything"
+        if search.p_max is None
+        else f"best of {search.tried} tried; p {search.p_max:.2f} once the search is counted"
+    )
+    note = f"{count(report.positions, 'position')}, {currency}. {luck}. This is hindsight: every price was known."
+    print_table(columns, rows, note)
