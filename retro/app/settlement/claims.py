@@ -21,9 +21,9 @@ __all__ = ["settle_claims"]
 def settle_claims(conn: Connection, agent: str, since: int, terms: ClaimTerms) -> None:
     """Settle anew what resolved from `since` on; claims that resolved before stand, and nothing later can change them."""
     resolutions = events.between(conn, agent, since, FOREVER, types=[Resolution])
-    known = claims_of(conn, agent)
-    earlier = known.before(since)
-    if not resolutions and len(earlier) == len(known):
+    history = claims_of(conn, agent)
+    earlier = history.before(since)
+    if not resolutions and len(earlier) == len(history):
         return  # most agents make no claims at all
     wanted = sorted({resolution.prediction for resolution in resolutions})
     predictions = {fact.id: fact for fact in events.by_ids(conn, agent, Prediction, wanted)}

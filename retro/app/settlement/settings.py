@@ -14,7 +14,7 @@ from retro.evaluate.audit.citations import AuditRules, Rule
 from retro.evaluate.claims.fold import ClaimTerms, FitTerms
 from retro.evaluate.report import Options
 from retro.kernels.audit import Thresholds
-from retro.kernels.residuals import RingTerms
+from retro.kernels.evaluators.residuals import RingTerms
 from retro.periods import HOUR, midnight, parse_duration, zone
 from retro.version import DEFINITIONS
 

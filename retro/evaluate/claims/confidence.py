@@ -9,8 +9,8 @@ import numpy as np
 
 from retro.evaluate.claims.fold import curve_at, is_sample
 from retro.evaluate.claims.record import ANY, ClaimKey
-from retro.kernels import calibration as kernel
-from retro.report.claims import CalibratedConfidence, CalibrationRow, CurvePoint, ReliabilityBin
+from retro.kernels.evaluators import calibration as kernel
+from retro.report.evaluators.claims import CalibratedConfidence, CalibrationRow, CurvePoint, ReliabilityBin
 
 if TYPE_CHECKING:
     from typing import Any
@@ -54,17 +54,17 @@ def calibrated_confidence(
     """What a confidence is worth by the key's curve; by that of its category, where the key has too few samples."""
     reasons: dict[str, str] = {}
     own = history.of(key)
-    known = int(is_sample(own).sum())
-    used, curve = key, curve_at(own, known, terms)
+    count = int(is_sample(own).sum())
+    used, curve = key, curve_at(own, count, terms)
     if curve is None and key.regime != ANY:
         pooled = history.of(key.pooled)
         used, curve = key.pooled, curve_at(pooled, int(is_sample(pooled).sum()), terms)
         if curve is not None:
-            reasons["key"] = f"{_missing(known, terms)}; all regimes of the category speak"
+            reasons["key"] = f"{_missing(count, terms)}; all regimes of the category speak"
     if curve is None:
-        reasons["active"] = _missing(known, terms)
+        reasons["active"] = _missing(count, terms)
         asked = (key.category, key.regime)
-        return CalibratedConfidence(confidence=confidence, n=known, active=False, key=asked, reasons=reasons)
+        return CalibratedConfidence(confidence=confidence, n=count, active=False, key=asked, reasons=reasons)
     worth = float(curve.at(np.array([confidence]))[0])
     return CalibratedConfidence(
         confidence=worth, n=curve.n, active=True, key=(used.category, used.regime), reasons=reasons
@@ -78,7 +78,7 @@ def _row(
     used = ~np.isnan(worth)
     raw, calibrated = _errors(stated, right), _errors(worth[used], right[used])
     in_use = calibrated if calibrated.n >= ALARM_FROM else raw
-    shown = used if in_use is calibrated else np.ones(len(samples), dtype=np.bool_)
+    weighed = used if in_use is calibrated else np.ones(len(samples), dtype=np.bool_)
     values = worth if in_use is calibrated else stated
     curve = curve_at(samples, len(samples), terms)
     bins = kernel.reliability(stated, right)
@@ -98,7 +98,7 @@ def _row(
         active=curve is not None,
         ece_raw=raw.ece,
         ece_calibrated=calibrated.ece,
-        ece_band=kernel.ece_band(values[shown], right[shown], rng),
+        ece_band=kernel.ece_band(values[weighed], right[weighed], rng),
         brier_raw=raw.brier,
         brier_calibrated=calibrated.brier,
         alarm=in_use.n >= ALARM_FROM and in_use.ece is not None and in_use.ece > threshold,
@@ -123,5 +123,5 @@ def _errors(confidence: Floats, right: Floats) -> _Errors:
     )
 
 
-def _missing(known: int, terms: FitTerms) -> str:
-    return f"insufficient: {known} of {terms.minimum} resolved predictions with a confidence and a verdict"
+def _missing(count: int, terms: FitTerms) -> str:
+    return f"insufficient: {count} of {terms.minimum} resolved predictions with a confidence and a verdict"

@@ -16,8 +16,9 @@ from retro.accounting.order import natural_key
 from retro.evaluate.audit.history import identity
 from retro.evaluate.claims.record import ANY, CLAIM, UNCATEGORISED, ClaimHistory, joined
 from retro.evaluate.columns import column
-from retro.kernels import accuracy, calibration, residuals
-from retro.kernels.residuals import RingTerms
+from retro.kernels import accuracy
+from retro.kernels.evaluators import calibration, residuals
+from retro.kernels.evaluators.residuals import RingTerms
 from retro.periods import parse_instant
 
 if TYPE_CHECKING:
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from retro.kernels.calibration import Curve
-    from retro.kernels.residuals import Corrections
+    from retro.kernels.evaluators.calibration import Curve
+    from retro.kernels.evaluators.residuals import Corrections
     from retro.kernels.uncertainty import Integers
     from retro.model import Prediction, Resolution
 
@@ -40,11 +41,11 @@ class FitTerms:
     minimum: int = 30
     interval: int = 50
 
-    def samples(self, known: int) -> int:
+    def samples(self, resolved: int) -> int:
         """How many of the first samples the curve in force rests on, once so many are known; 0: no curve yet."""
-        if known < self.minimum:
+        if resolved < self.minimum:
             return 0
-        fitted = self.minimum + (known - self.minimum) // self.interval * self.interval
+        fitted = self.minimum + (resolved - self.minimum) // self.interval * self.interval
         return self.minimum if fitted == self.minimum else fitted - self.interval
 
 
@@ -63,11 +64,11 @@ def folded(
 
     What resolved before it was predicted is no claim; one made after its target counts as told and is held against nothing.
     """
-    known = set(earlier.records["prediction"].tolist())
+    counted = set(earlier.records["prediction"].tolist())
     new: dict[int, tuple[Prediction, Resolution]] = {}
     for prediction, resolution in sorted(resolved, key=lambda pair: (pair[1].at, natural_key(pair[1].id))):
         number = identity(prediction.id)
-        if resolution.at >= prediction.at and number not in known and number not in new:
+        if resolution.at >= prediction.at and number not in counted and number not in new:
             new[number] = prediction, resolution
     history = joined([earlier, _records(new)])
     _note_what_was_in_force(history, len(earlier), terms)
@@ -82,13 +83,13 @@ def is_sample(records: NDArray[np.void]) -> NDArray[np.bool_]:
 def correction_at(records: NDArray[np.void], instants: Integers, terms: RingTerms) -> Corrections:
     """What the resolved claims of a key (n,) say at instants (m,): those that had resolved before each."""
     spoke = records[~np.isnan(records["actual"] - records["predicted"])]
-    known = np.searchsorted(spoke["resolved_at"], instants, "left")
-    return residuals.corrections(spoke["actual"] - spoke["predicted"], known.astype(np.int64), terms)
+    resolved = np.searchsorted(spoke["resolved_at"], instants, "left")
+    return residuals.corrections(spoke["actual"] - spoke["predicted"], resolved.astype(np.int64), terms)
 
 
-def curve_at(records: NDArray[np.void], known: int, terms: FitTerms) -> Curve | None:
-    """The curve in force once `known` samples of a key's (n,) had resolved; None before the first fit."""
-    return curve_of(records[is_sample(records)], terms.samples(known))
+def curve_at(records: NDArray[np.void], resolved: int, terms: FitTerms) -> Curve | None:
+    """The curve in force once `resolved` samples of a key's (n,) had resolved; None before the first fit."""
+    return curve_of(records[is_sample(records)], terms.samples(resolved))
 
 
 def curve_of(samples: NDArray[np.void], count: int) -> Curve | None:
@@ -120,7 +121,7 @@ def _fill(
     key, at = records[of_key], records["at"][claims]
     place = np.flatnonzero(claims)
     correction = correction_at(key, at, terms.ring)
-    speaks = correction.known >= terms.ring.minimum
+    speaks = correction.resolved >= terms.ring.minimum
     for name, values in (
         ("bias", correction.bias),
         ("low_offset", correction.low),
@@ -128,8 +129,8 @@ def _fill(
     ):
         records[name][place[speaks]] = values[speaks]
     samples = key[is_sample(key)]
-    known = np.searchsorted(samples["resolved_at"], at, "left")
-    fitted = np.array([terms.fits.samples(int(count)) for count in known])
+    resolved = np.searchsorted(samples["resolved_at"], at, "left")
+    fitted = np.array([terms.fits.samples(int(count)) for count in resolved])
     confidence = records["confidence"][place]
     for count in np.unique(fitted[fitted > 0]):
         curve = curve_of(samples, int(count))
@@ -157,12 +158,12 @@ def _records(claims: Mapping[int, tuple[Prediction, Resolution]]) -> ClaimHistor
     for name in ("predicted", "low", "high", "confidence"):
         rows[name] = column(getattr(p, name) for p, _ in pairs)
     rows["actual"] = column(r.actual if ok else None for ok, (_, r) in zip(timely, pairs, strict=True))
-    told = column(
+    stated = column(
         float(r.correct) if ok and r.correct is not None else None
         for ok, (_, r) in zip(timely, pairs, strict=True)
     )
     rows["verdict"] = accuracy.verdicts(
-        accuracy.Resolved(rows["predicted"], rows["low"], rows["high"], rows["actual"], told)
+        accuracy.Resolved(rows["predicted"], rows["low"], rows["high"], rows["actual"], stated)
     )
     for name in ("bias", "low_offset", "high_offset", "worth"):
         rows[name] = nan

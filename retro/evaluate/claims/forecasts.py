@@ -10,9 +10,9 @@ import numpy as np
 
 from retro.evaluate.claims.fold import correction_at
 from retro.evaluate.claims.record import ANY, ClaimKey
-from retro.kernels.residuals import effective_size
+from retro.kernels.evaluators.residuals import effective_size
 from retro.kernels.uncertainty import jeffreys_interval
-from retro.report.claims import CorrectedForecast, ForecastRow
+from retro.report.evaluators.claims import CorrectedForecast, ForecastRow
 
 if TYPE_CHECKING:
     from typing import Any
@@ -48,17 +48,17 @@ def corrected_forecast(
     reasons: dict[str, str] = {}
     own = correction_at(history.of(key), _FOREVER, terms.ring)
     used, correction = key, own
-    if own.known[0] < terms.ring.minimum and key.regime != ANY:
+    if own.resolved[0] < terms.ring.minimum and key.regime != ANY:
         used, correction = key.pooled, correction_at(history.of(key.pooled), _FOREVER, terms.ring)
-        if correction.known[0] >= terms.ring.minimum:
-            reasons["key"] = f"{_missing(int(own.known[0]), terms)}; all regimes of the category speak"
-    if correction.known[0] < terms.ring.minimum:
-        reasons["active"] = _missing(int(own.known[0]), terms)
+        if correction.resolved[0] >= terms.ring.minimum:
+            reasons["key"] = f"{_missing(int(own.resolved[0]), terms)}; all regimes of the category speak"
+    if correction.resolved[0] < terms.ring.minimum:
+        reasons["active"] = _missing(int(own.resolved[0]), terms)
         return CorrectedForecast(
             centre=predicted,
             low=None,
             high=None,
-            n=int(own.known[0]),
+            n=int(own.resolved[0]),
             bias=None,
             key=(key.category, key.regime),
             active=False,
@@ -73,7 +73,7 @@ def corrected_forecast(
         centre=predicted + bias,
         low=low,
         high=high,
-        n=int(correction.known[0]),
+        n=int(correction.resolved[0]),
         bias=bias,
         key=(used.category, used.regime),
         active=True,
@@ -102,7 +102,7 @@ def _row(key: ClaimKey, records: NDArray[Any], terms: ClaimTerms) -> ForecastRow
     unknown |= set() if stated.share is not None else {"coverage", "coverage_interval"}
     unknown |= set() if own.share is not None else {"coverage_corrected", "coverage_corrected_interval"}
     reasons = {name: why for name, why in _WHY_NULL.items() if name in unknown}
-    active = bool(ring.known[0] >= terms.ring.minimum)
+    active = bool(ring.resolved[0] >= terms.ring.minimum)
     return ForecastRow(
         category=key.category,
         regime=key.regime,
@@ -111,7 +111,7 @@ def _row(key: ClaimKey, records: NDArray[Any], terms: ClaimTerms) -> ForecastRow
         judged=len(judged),
         effective_n=effective_size(records["at"], records["ends_at"]),
         active=active,
-        reasons=reasons if active else {"active": _missing(int(ring.known[0]), terms), **reasons},
+        reasons=reasons if active else {"active": _missing(int(ring.resolved[0]), terms), **reasons},
         coverage=stated.share,
         coverage_interval=stated.interval,
         coverage_corrected=own.share,
@@ -133,14 +133,14 @@ _WHY_NULL = {
 
 
 def _coverage(low: Floats, high: Floats, actual: Floats) -> _Coverage:
-    told = ~(np.isnan(low) | np.isnan(high) | np.isnan(actual))
-    inside = int(((low <= actual) & (actual <= high))[told].sum())
-    n = int(told.sum())
+    complete = ~(np.isnan(low) | np.isnan(high) | np.isnan(actual))
+    inside = int(((low <= actual) & (actual <= high))[complete].sum())
+    n = int(complete.sum())
     return _Coverage(inside / n if n else None, jeffreys_interval(inside, n) if n else None)
 
 
-def _missing(known: int, terms: ClaimTerms) -> str:
-    return f"insufficient: {known} of {terms.ring.minimum} resolved predictions with a figure and an actual"
+def _missing(count: int, terms: ClaimTerms) -> str:
+    return f"insufficient: {count} of {terms.ring.minimum} resolved predictions with a figure and an actual"
 
 
 def _offset(predicted: float, offset: float) -> float | None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from playbook.citation import resolve
 from retro.evaluate.position.foresight import ENTRY_ACTIONS, cites_of
-from retro.kernels.counterfactual import EnteredPositions, HeldStates, MarkPaths
+from retro.kernels.evaluators.counterfactual import EnteredPositions, HeldStates, MarkPaths
 from retro.periods import hour_of
 
 if TYPE_CHECKING:
@@ -137,8 +137,8 @@ def _cost_rate(track: PositionHistory) -> float:
 
 
 def _regime(decisions: Sequence[object]) -> str | None:
-    told = (getattr(decision, "context", None) or {} for decision in decisions)
-    return next((str(context["regime"]) for context in told if context.get("regime")), None)
+    contexts = (getattr(decision, "context", None) or {} for decision in decisions)
+    return next((str(context["regime"]) for context in contexts if context.get("regime")), None)
 
 
 def _starts(lengths: Sequence[int]) -> Integers:

@@ -55,24 +55,24 @@ class WhatIfRule:
 
 def parse_rule(text: str) -> WhatIfRule:
     """Read a rule; `UsageError` says what rules there are."""
-    kind, _, rest = text.strip().partition(" ")
-    rest = rest.strip()
-    rule = _exit(text, kind, rest) or _selection(text, kind, rest)
+    kind, _, operand = text.strip().partition(" ")
+    operand = operand.strip()
+    rule = _exit(text, kind, operand) or _selection(text, kind, operand)
     if rule is None:
         raise UsageError(f"{text!r} is no rule of a what-if; there are: {_GRAMMAR}")
     return rule
 
 
-def _exit(text: str, kind: str, rest: str) -> WhatIfRule | None:
+def _exit(text: str, kind: str, operand: str) -> WhatIfRule | None:
     if kind == "exit-after":
         try:
-            duration = parse_duration(rest)
+            duration = parse_duration(operand)
         except ValueError:
             return None
         return WhatIfRule(text, "exit-after", float(duration)) if duration > 0 else None
     if kind not in {"stop", "take", "trail"}:
         return None
-    match = _AMOUNT.fullmatch(rest)
+    match = _AMOUNT.fullmatch(operand)
     if match is None or (match[1] == "-") != (kind == "stop") or not float(match[2]):
         return None
     in_risks = match[3] == "R"
@@ -80,17 +80,17 @@ def _exit(text: str, kind: str, rest: str) -> WhatIfRule | None:
     return WhatIfRule(text, kind, amount, in_risks)  # type: ignore[arg-type]  # one of the three
 
 
-def _selection(text: str, kind: str, rest: str) -> WhatIfRule | None:
-    if not rest:
+def _selection(text: str, kind: str, operand: str) -> WhatIfRule | None:
+    if not operand:
         return None
     if kind == "size-cap":
-        cap = re.fullmatch(r"\d+(?:\.\d+)?", rest)
-        return WhatIfRule(text, "size-cap", float(rest)) if cap and float(rest) else None
+        cap = re.fullmatch(r"\d+(?:\.\d+)?", operand)
+        return WhatIfRule(text, "size-cap", float(operand)) if cap and float(operand) else None
     if kind == "half-size":
-        return WhatIfRule(text, "half-size", trait="heuristic", name=rest)
+        return WhatIfRule(text, "half-size", trait="heuristic", name=operand)
     if kind != "without":
         return None
-    trait, colon, name = rest.partition(":")
+    trait, colon, name = operand.partition(":")
     if colon and trait in {"tag", "regime"} and name:
         return WhatIfRule(text, "without", trait=trait, name=name)  # type: ignore[arg-type]  # one of the two
     if colon and trait == "hour":
@@ -100,4 +100,4 @@ def _selection(text: str, kind: str, rest: str) -> WhatIfRule | None:
             if hour and int(name) < 24
             else None
         )
-    return WhatIfRule(text, "without", trait="heuristic", name=rest)
+    return WhatIfRule(text, "without", trait="heuristic", name=operand)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from retro.kernels import counterfactual as kernel
+from retro.kernels.evaluators import counterfactual as kernel
 from retro.periods import day_of, format_instant
-from retro.report.whatif import (
+from retro.report.evaluators.whatif import (
     PositionWhatIf,
     RealAndCounterfactual,
     RuleSearch,
@@ -99,9 +99,9 @@ def _leaves(lives: EnteredLives, rule: WhatIfRule) -> Integers:
     """The mark (n,) at which each would have left."""
     if rule.kind == "exit-after":
         return kernel.leaving_after(lives.paths, lives.entered, int(rule.amount))
-    way = {"stop": kernel.stopped, "take": kernel.taken, "trail": kernel.trailed}[rule.kind]
+    leave = {"stop": kernel.stopped, "take": kernel.taken, "trail": kernel.trailed}[rule.kind]
     share, risks = (None, rule.amount) if rule.in_risks else (rule.amount, None)
-    return way(lives.paths, lives.entered, share=share, risks=risks)
+    return leave(lives.paths, lives.entered, share=share, risks=risks)
 
 
 def _changes(lives: EnteredLives, replay: _Replay) -> Floats:
@@ -121,7 +121,7 @@ def _row(
 ) -> RuleWhatIf:
     counted, touched = replay.counted, replay.counted & replay.touched
     change = _changes(lives, replay)
-    real, made = lives.real[counted], replay.pnl[counted]
+    real, replayed = lives.real[counted], replay.pnl[counted]
     sizes = fsum(np.abs(change).tolist())
     acts = replay.leave >= 0
     mark = np.where(acts, replay.leave, 0)
@@ -138,19 +138,21 @@ def _row(
         untouched=int((counted & ~touched).sum()),
         skipped=int((~counted).sum()),
         real=fsum(real.tolist()),
-        counterfactual=fsum(made.tolist()),
+        counterfactual=fsum(replayed.tolist()),
         difference=fsum(change.tolist()),
         interval=kernel.sum_interval(days, np.random.default_rng(seed))
         if touched.any() and len(days) > 1
         else None,
         p=p,
         mean_change=fsum(change.tolist()) / int(touched.sum()) if touched.any() else None,
-        win_rate=RealAndCounterfactual(real=_win_rate(real), counterfactual=_win_rate(made)),
-        profit_factor=RealAndCounterfactual(real=_profit_factor(real), counterfactual=_profit_factor(made)),
-        largest_loss=RealAndCounterfactual(real=_largest_loss(real), counterfactual=_largest_loss(made)),
+        win_rate=RealAndCounterfactual(real=_win_rate(real), counterfactual=_win_rate(replayed)),
+        profit_factor=RealAndCounterfactual(
+            real=_profit_factor(real), counterfactual=_profit_factor(replayed)
+        ),
+        largest_loss=RealAndCounterfactual(real=_largest_loss(real), counterfactual=_largest_loss(replayed)),
         max_drawdown=RealAndCounterfactual(
             real=_drawdown(lives.left_at[counted], real, zone),
-            counterfactual=_drawdown(left_at[counted], made, zone),
+            counterfactual=_drawdown(left_at[counted], replayed, zone),
         ),
         largest_share=float(np.abs(change).max()) / sizes if sizes else None,
         rows=[

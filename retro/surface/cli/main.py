@@ -11,7 +11,6 @@ from typer.exceptions import Abort, TyperException
 from retro.errors import RetroError
 from retro.surface.cli import (
     behaviour,
-    claims,
     doctor,
     ingest,
     lists,
@@ -25,9 +24,9 @@ from retro.surface.cli import (
     service,
     start,
     validate,
-    whatif,
 )
 from retro.surface.cli.context import call, complain, drop_output, split_globals
+from retro.surface.cli.evaluators import claims, whatif
 from retro.surface.cli.help import Commands, everywhere
 from retro.surface.cli.operator import agents, backup, transfer
 

@@ -14,7 +14,7 @@ from retro.evaluate.claims.confidence import calibrated_confidence, calibration_
 from retro.evaluate.claims.fold import ClaimTerms, FitTerms, folded
 from retro.evaluate.claims.forecasts import corrected_forecast, forecast_rows
 from retro.evaluate.claims.record import ClaimHistory, ClaimKey
-from retro.kernels.residuals import RingTerms
+from retro.kernels.evaluators.residuals import RingTerms
 from retro.model import Prediction, Resolution
 
 SECOND = 1_000_000
@@ -52,10 +52,10 @@ def claim(
 
 @st.composite
 def lives(draw: st.DrawFn) -> list[Told]:
-    told = []
+    claims = []
     for n in range(draw(st.integers(0, 30))):
         at = draw(st.integers(0, 60))
-        told.append(
+        claims.append(
             claim(
                 n,
                 at,
@@ -67,12 +67,12 @@ def lives(draw: st.DrawFn) -> list[Told]:
                 correct=draw(st.sampled_from([None, True, False])),
             )
         )
-    return told
+    return claims
 
 
 @given(lives())
-def test_what_was_in_force_is_what_would_have_been_answered_at_that_instant(told: list[Told]) -> None:
-    whole = folded(ClaimHistory(), told, TERMS)
+def test_what_was_in_force_is_what_would_have_been_answered_at_that_instant(claims: list[Told]) -> None:
+    whole = folded(ClaimHistory(), claims, TERMS)
     for record, category, regime in zip(
         whole.records, whole.texts("category"), whole.texts("regime"), strict=True
     ):
@@ -92,9 +92,9 @@ def test_what_was_in_force_is_what_would_have_been_answered_at_that_instant(told
 
 
 @given(lives(), st.integers(0, 80))
-def test_a_life_cut_at_any_instant_answers_as_if_it_had_ended_there(told: list[Told], cut: int) -> None:
-    whole = folded(ClaimHistory(), told, TERMS).before(cut * SECOND)
-    ended = folded(ClaimHistory(), [pair for pair in told if pair[1].at < cut * SECOND], TERMS)
+def test_a_life_cut_at_any_instant_answers_as_if_it_had_ended_there(claims: list[Told], cut: int) -> None:
+    whole = folded(ClaimHistory(), claims, TERMS).before(cut * SECOND)
+    ended = folded(ClaimHistory(), [pair for pair in claims if pair[1].at < cut * SECOND], TERMS)
     assert forecast_rows(whole, TERMS) == forecast_rows(ended, TERMS)
     assert calibration_rows(whole, TERMS.fits, 0.25, 1) == calibration_rows(ended, TERMS.fits, 0.25, 1)
 
@@ -102,10 +102,10 @@ def test_a_life_cut_at_any_instant_answers_as_if_it_had_ended_there(told: list[T
 @given(lives(), st.integers(0, 80), st.randoms())
 @settings(max_examples=60)
 def test_claims_settled_in_two_parts_are_the_bytes_of_those_settled_at_once(
-    told: list[Told], cut: int, lot: object
+    claims: list[Told], cut: int, lot: object
 ) -> None:
-    whole = folded(ClaimHistory(), told, TERMS)
-    shuffled = list(told)
+    whole = folded(ClaimHistory(), claims, TERMS)
+    shuffled = list(claims)
     lot.shuffle(shuffled)  # type: ignore[attr-defined]
     first = folded(ClaimHistory(), [pair for pair in shuffled if pair[1].at < cut * SECOND], TERMS)
     both = folded(first, shuffled, TERMS)
@@ -128,8 +128,8 @@ def test_what_resolved_before_it_was_predicted_is_no_claim() -> None:
 
 def test_a_prediction_made_after_its_target_is_counted_and_held_against_nothing() -> None:
     prediction, outcome = claim(1, 30, 40, 1.0, 1.5, confidence=1.0, correct=True)
-    told = [(msgspec.structs.replace(prediction, target_at=29_000), outcome)]
-    history = folded(ClaimHistory(), told, TERMS)
+    claims = [(msgspec.structs.replace(prediction, target_at=29_000), outcome)]
+    history = folded(ClaimHistory(), claims, TERMS)
     [row] = forecast_rows(history, TERMS)
     assert (row.n, row.judged, row.mean_abs, row.coverage) == (1, 0, None, None)
     assert row.reasons["mean_abs"] == "no resolved prediction has both a figure and an actual"
@@ -137,9 +137,9 @@ def test_a_prediction_made_after_its_target_is_counted_and_held_against_nothing(
 
 
 def test_a_key_with_too_few_asks_its_category_and_never_another() -> None:
-    told = [claim(n, n, n + 1, 1.0, 1.0 + n, regime="calm") for n in range(4)]
-    told.append(claim(9, 9, 10, 1.0, 3.0, regime="wild"))
-    history = folded(ClaimHistory(), told, TERMS)
+    claims = [claim(n, n, n + 1, 1.0, 1.0 + n, regime="calm") for n in range(4)]
+    claims.append(claim(9, 9, 10, 1.0, 3.0, regime="wild"))
+    history = folded(ClaimHistory(), claims, TERMS)
     answer = corrected_forecast(history, ClaimKey("price", "wild"), 5.0, TERMS)
     # residuals 0, 1, 2, 3 and 2: ranks 1 and 5 of five at one half
     assert (answer.centre, answer.bias, answer.n) == (pytest.approx(6.6), pytest.approx(1.6), 5)
@@ -151,8 +151,8 @@ def test_a_key_with_too_few_asks_its_category_and_never_another() -> None:
 
 def test_thirty_days_of_forecasts_a_third_too_high_are_corrected_out_of_sample() -> None:
     rng = np.random.default_rng(4)
-    told = [claim(n, 10 * n, 10 * n + 5, 3.0, 2.0 + round(float(rng.normal(0, 0.2)), 4)) for n in range(90)]
-    history = folded(ClaimHistory(), told, ClaimTerms())
+    claims = [claim(n, 10 * n, 10 * n + 5, 3.0, 2.0 + round(float(rng.normal(0, 0.2)), 4)) for n in range(90)]
+    history = folded(ClaimHistory(), claims, ClaimTerms())
     [row] = forecast_rows(history, ClaimTerms())
     assert row.bias == pytest.approx(-1, abs=0.06)
     assert row.mean_abs == pytest.approx(1, abs=0.06)
@@ -162,12 +162,12 @@ def test_thirty_days_of_forecasts_a_third_too_high_are_corrected_out_of_sample()
 
 
 def test_an_alarm_rings_for_ninety_per_cent_stated_and_half_right_and_stops_once_the_curve_speaks() -> None:
-    told = [claim(n, 10 * n, 10 * n + 5, None, None, confidence=0.9, correct=n % 2 == 0) for n in range(60)]
-    early = folded(ClaimHistory(), told[:30], ClaimTerms())
+    claims = [claim(n, 10 * n, 10 * n + 5, None, None, confidence=0.9, correct=n % 2 == 0) for n in range(60)]
+    early = folded(ClaimHistory(), claims[:30], ClaimTerms())
     [row] = calibration_rows(early, FitTerms(), 0.25, 1)
     assert (row.n, row.active, row.alarm, row.ece_calibrated) == (30, True, True, None)
     assert row.ece_raw == pytest.approx(0.4)
-    [row] = calibration_rows(folded(ClaimHistory(), told, ClaimTerms()), FitTerms(), 0.25, 1)
+    [row] = calibration_rows(folded(ClaimHistory(), claims, ClaimTerms()), FitTerms(), 0.25, 1)
     assert row.ece_raw == pytest.approx(0.4)
     assert row.ece_calibrated == pytest.approx(0.0, abs=1e-12)  # 30 later ones, worth one half each
     assert not row.alarm

@@ -36,17 +36,17 @@ class RingTerms:
 class Corrections:
     """What was known for each of m predictions, arrays (m,).
 
-    `known` residuals stood in the ring; `bias` is their mean (NaN without any); `low` and `high` are the offsets that
+    `resolved` residuals stood in the ring; `bias` is their mean (NaN without any); `low` and `high` are the offsets that
     make the interval around what was predicted, NaN where their rank lies outside the ring or the ring is too short.
     """
 
-    known: Integers
+    resolved: Integers
     bias: Floats
     low: Floats
     high: Floats
 
     def __len__(self) -> int:
-        return len(self.known)
+        return len(self.resolved)
 
 
 def ranks(n: int, quantile: float) -> tuple[int, int]:
@@ -60,12 +60,12 @@ def ranks(n: int, quantile: float) -> tuple[int, int]:
     return int(lower.to_integral_value("ROUND_FLOOR")), int(upper.to_integral_value("ROUND_CEILING"))
 
 
-def corrections(residuals: Floats, known: Integers, terms: RingTerms) -> Corrections:
+def corrections(residuals: Floats, resolved: Integers, terms: RingTerms) -> Corrections:
     """What the residuals of a key say at m instants.
 
-    `residuals` (n,) in the order in which they became known; `known` (m,), how many of them were at each instant.
+    `residuals` (n,) in the order in which they became known; `resolved` (m,), how many of them were at each instant.
     """
-    instants, place = np.unique(np.asarray(known, dtype=np.int64), return_inverse=True)
+    instants, place = np.unique(np.asarray(resolved, dtype=np.int64), return_inverse=True)
     bias, low, high = (np.full(len(instants), np.nan) for _ in range(3))
     for first, last in _chunks(instants, terms.size):
         chosen = instants[first:last]
@@ -87,10 +87,10 @@ def corrections(residuals: Floats, known: Integers, terms: RingTerms) -> Correct
     return Corrections(ring[place], bias[place], low[place], high[place])
 
 
-def _rings(residuals: Floats, known: Integers, size: int) -> Floats:
+def _rings(residuals: Floats, resolved: Integers, size: int) -> Floats:
     """The rings at these instants, each sorted, (instants, size); what is beyond a short one is infinite."""
-    width = int(min(size, known.max(initial=0)))
-    index = known[:, None] - np.arange(1, width + 1)
+    width = int(min(size, resolved.max(initial=0)))
+    index = resolved[:, None] - np.arange(1, width + 1)
     table = np.where(index >= 0, residuals[np.maximum(index, 0)] if len(residuals) else 0.0, np.inf)
     table.sort(axis=1)
     return np.asarray(table, dtype=np.float64)

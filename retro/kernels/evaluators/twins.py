@@ -33,31 +33,31 @@ class HeldPositions:
     fee_rate: Floats
 
 
-def is_covered(first: int, last: int, held: HeldPositions) -> NDArray[np.bool_]:
+def is_covered(first: int, last: int, positions: HeldPositions) -> NDArray[np.bool_]:
     """Which positions (n,) have 20 holding times of marks between `first` and `last`."""
-    return np.asarray((held.duration > 0) & (last - first >= HISTORY * held.duration))
+    return np.asarray((positions.duration > 0) & (last - first >= HISTORY * positions.duration))
 
 
-def twin_results(at: Integers, price: Floats, held: HeldPositions, rng: np.random.Generator) -> Floats:
+def twin_results(at: Integers, price: Floats, positions: HeldPositions, rng: np.random.Generator) -> Floats:
     """PnL of 999 twins of each position, (n, 999): side x notional x return, less fees on both ways.
 
     `at`, `price` (m,) are the instrument's marks known by K, in order, m >= 2.
     """
     begin, span = int(at[0]), int(at[-1] - at[0])
-    drawn = rng.random((len(held.at), TWINS))
+    drawn = rng.random((len(positions.at), TWINS))
     result = np.empty_like(drawn)
     level = np.log(price)
     lap = float(level[-1] - level[0])
     step = max(1, _MOST_CELLS // TWINS)
     for first in range(0, len(drawn), step):
         rows = slice(first, first + step)
-        entry = (held.at[rows, None] - begin + (drawn[rows] * span).astype(np.int64)) % span
-        end = entry + held.duration[rows, None]
+        entry = (positions.at[rows, None] - begin + (drawn[rows] * span).astype(np.int64)) % span
+        end = entry + positions.duration[rows, None]
         laps = end // span
         moved = _level(at, level, begin + end % span) + laps * lap - _level(at, level, begin + entry)
         growth = np.expm1(moved)
-        fees = held.fee_rate[rows, None] * (2 + growth)
-        result[rows] = held.notional[rows, None] * (held.side[rows, None] * growth - fees)
+        fees = positions.fee_rate[rows, None] * (2 + growth)
+        result[rows] = positions.notional[rows, None] * (positions.side[rows, None] * growth - fees)
     return result
 
 

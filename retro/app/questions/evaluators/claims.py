@@ -16,7 +16,12 @@ from retro.store.books.claims import claims_of
 if TYPE_CHECKING:
     from retro.app.settlement.settings import AgentSettings
     from retro.evaluate.claims.record import ClaimHistory
-    from retro.report.claims import CalibratedConfidence, CalibrationRow, CorrectedForecast, ForecastRow
+    from retro.report.evaluators.claims import (
+        CalibratedConfidence,
+        CalibrationRow,
+        CorrectedForecast,
+        ForecastRow,
+    )
     from retro.store.database import Store
 
 __all__ = ["ClaimQuestion", "calibrated", "calibration", "corrected", "forecasts"]

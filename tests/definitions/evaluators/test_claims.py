@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from retro.app.questions.claims import ClaimQuestion, calibrated, calibration, corrected, forecasts
+from retro.app.questions.evaluators.claims import ClaimQuestion, calibrated, calibration, corrected, forecasts
 from retro.store.books.claims import claims_of
 from retro.store.database import Store, open_store
 from tests.worlds.lives import agent_of, live, settings_for
@@ -35,7 +35,7 @@ def life(seed: int, claims: int = 60) -> list[Event]:
     events: list[Event] = [{"type": "equity", "id": "e", "agent": "a", "at": START, "value": 1000}]
     for n in range(claims):
         at = START + n * DAY // 3
-        claim = {
+        claim: Event = {
             "type": "prediction",
             "id": f"q{n}",
             "agent": "a",
@@ -49,7 +49,7 @@ def life(seed: int, claims: int = 60) -> list[Event]:
         claim |= {"target_at": at + DAY} if rng.random() < 0.5 else {}
         events.append(claim)
         for k in range(rng.choice([0, 1, 1, 1, 2])):
-            word = {"type": "resolution", "id": f"r{n}-{k}", "agent": "a", "prediction": f"q{n}"}
+            word: Event = {"type": "resolution", "id": f"r{n}-{k}", "agent": "a", "prediction": f"q{n}"}
             word |= {"at": at + rng.randint(-DAY // 4, 3 * DAY), "actual": rng.choice([0.5, 2, -2.25])}
             events.append(word)
     return events
@@ -113,10 +113,10 @@ def test_a_journal_cut_at_any_instant_answers_what_the_whole_answers_as_of_it(
 def test_a_correction_of_an_old_word_reaches_every_later_claim(tmp_path: Path) -> None:
     events = life(5)
     word = next(event for event in events if event["type"] == "resolution" and event["actual"] != 9)
-    told = tell(open_store(str(tmp_path / "told.db")), [event for event in events if event is not word])
-    before = book_of(told)
-    tell(told, [word])
-    assert book_of(told) == book_of(tell(open_store(str(tmp_path / "whole.db")), events)) != before
+    store = tell(open_store(str(tmp_path / "told.db")), [event for event in events if event is not word])
+    before = book_of(store)
+    tell(store, [word])
+    assert book_of(store) == book_of(tell(open_store(str(tmp_path / "whole.db")), events)) != before
 
 
 def test_other_terms_settle_every_claim_anew(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from retro.surface.cli.context import call, instant
 from retro.surface.cli.memory import AgentName
 
 if TYPE_CHECKING:
-    from retro.report.whatif import WhatIfReport
+    from retro.report.evaluators.whatif import WhatIfReport
 
 __all__ = ["add_to"]
 
@@ -42,7 +42,7 @@ def whatif(
 
     Example: retro whatif "stop -3%" "without H-7" --agent sample
     """
-    from retro.app.questions.whatif import WhatIfQuestion, replayed
+    from retro.app.questions.evaluators.whatif import WhatIfQuestion, replayed
 
     record = call.agent(agent)
     settings = call.settings(record)

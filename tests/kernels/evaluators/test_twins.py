@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from retro.kernels.twins import TWINS, HeldPositions, is_covered, percentiles, twin_results
+from retro.kernels.evaluators.twins import TWINS, HeldPositions, is_covered, percentiles, twin_results
 
 HOUR = 3_600_000_000
 

@@ -12,8 +12,8 @@ from retro.surface.cli.memory import AgentName, AsOf, instant_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from retro.app.questions.claims import ClaimQuestion
-    from retro.report.claims import CalibrationRow, ForecastRow
+    from retro.app.questions.evaluators.claims import ClaimQuestion
+    from retro.report.evaluators.claims import CalibrationRow, ForecastRow
 
 __all__ = ["add_to"]
 
@@ -37,7 +37,7 @@ def add_to(parent: typer.Typer) -> None:
 
 
 def _question(agent: str | None, as_of: str | None) -> ClaimQuestion:
-    from retro.app.questions.claims import ClaimQuestion
+    from retro.app.questions.evaluators.claims import ClaimQuestion
 
     record = call.agent(agent)
     return ClaimQuestion(call.store, record.name, call.settings(record), instant_of(as_of))
@@ -51,7 +51,7 @@ def predictions(context: typer.Context, agent: AgentName = None, as_of: AsOf = N
     """
     if context.invoked_subcommand is not None:
         return
-    from retro.app.questions.claims import forecasts
+    from retro.app.questions.evaluators.claims import forecasts
 
     rows = forecasts(_question(agent, as_of))
     if call.json:
@@ -74,7 +74,7 @@ def correct(
 
     Example: retro predictions correct --agent sample --category price --predicted 2450
     """
-    from retro.app.questions.claims import corrected
+    from retro.app.questions.evaluators.claims import corrected
     from retro.figures import DASH
 
     answer = corrected(_question(agent, as_of), predicted, category, regime)
@@ -100,7 +100,7 @@ def calibration(context: typer.Context, agent: AgentName = None, as_of: AsOf = N
     """
     if context.invoked_subcommand is not None:
         return
-    from retro.app.questions.claims import calibration as calibration_of
+    from retro.app.questions.evaluators.claims import calibration as calibration_of
 
     rows = calibration_of(_question(agent, as_of), call.config.retrospective.ece_alarm_threshold)
     if call.json:
@@ -123,7 +123,7 @@ def of(
 
     Example: retro calibration of --agent sample --category price --confidence 0.8
     """
-    from retro.app.questions.claims import calibrated
+    from retro.app.questions.evaluators.claims import calibrated
 
     answer = calibrated(_question(agent, as_of), confidence, category, regime)
     if call.json:

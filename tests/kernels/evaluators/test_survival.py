@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lifelines import KaplanMeierFitter
 
-from retro.kernels.regression import lags_for, regress
-from retro.kernels.survival import survival
+from retro.kernels.evaluators.regression import lags_for, regress
+from retro.kernels.evaluators.survival import survival
 
 lives = st.lists(st.tuples(st.integers(1, 60).map(lambda k: k / 4), st.booleans()), min_size=1, max_size=60)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from retro.app.settlement.settings import AgentSettings
-    from retro.report.whatif import WhatIfReport
+    from retro.report.evaluators.whatif import WhatIfReport
     from retro.store.database import Store
 
 __all__ = ["WhatIfQuestion", "replayed"]

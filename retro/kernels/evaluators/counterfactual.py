@@ -128,14 +128,14 @@ def search_p(differences: Floats, rng: np.random.Generator, draws: int = DRAWS) 
     slack = _EQUAL * np.maximum(np.add.reduce(np.abs(differences), axis=1), 1e-300)
     best = int(np.argmax(total))
     reached = np.zeros(len(total), dtype=np.int64)
-    topped, left = 0, draws
-    while left:
-        count = min(left, max(1, _MOST_CELLS // max(1, differences.shape[1])))
+    topped, pending = 0, draws
+    while pending:
+        count = min(pending, max(1, _MOST_CELLS // max(1, differences.shape[1])))
         signs = rng.integers(0, 2, (differences.shape[1], count), dtype=np.int8) * np.int8(2) - np.int8(1)
         sums = np.stack([np.add.reduce(signs * row[:, None], axis=0) for row in differences])
         reached += (sums >= (total - slack)[:, None]).sum(axis=1)
         topped += int((sums.max(axis=0) >= total[best] - slack[best]).sum())
-        left -= count
+        pending -= count
     p = (1 + reached) / (1 + draws)
     return p, max((1 + topped) / (1 + draws), float(p[best]))
 

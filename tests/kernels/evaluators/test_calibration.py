@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
-from retro.kernels import calibration as kernel
+from retro.kernels.evaluators import calibration as kernel
 from tests.worlds.places import GOLDEN
 
 CASES = json.loads((GOLDEN / "calibration.json").read_text())

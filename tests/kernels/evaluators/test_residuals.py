@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retro.kernels.residuals import RingTerms, corrections, effective_size, ranks
+from retro.kernels.evaluators.residuals import RingTerms, corrections, effective_size, ranks
 from tests.worlds.places import GOLDEN
 
 CASES = json.loads((GOLDEN / "conformal.json").read_text())["cases"]
@@ -43,7 +43,7 @@ def test_each_instant_sees_the_newest_residuals_known_then(
     got = corrections(np.array(residuals), known, RingTerms(size, minimum, quantile))
     for count in known.tolist():
         ring = sorted(residuals[max(0, count - size) : count])
-        assert got.known[count] == len(ring)
+        assert got.resolved[count] == len(ring)
         assert got.bias[count] == (math.fsum(ring) / len(ring)) if ring else math.isnan(got.bias[count])
         low, high = ranks(len(ring), quantile)
         enough = len(ring) >= max(1, minimum)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retro.kernels import counterfactual as kernel
-from retro.kernels.counterfactual import EnteredPositions, HeldStates, MarkPaths
+from retro.kernels.evaluators import counterfactual as kernel
+from retro.kernels.evaluators.counterfactual import EnteredPositions, HeldStates, MarkPaths
 
 # a long entered at 100 with 2 units and 10 at risk, a short entered at 50 with 4 units and no risk stated
 PATHS = MarkPaths(

@@ -1,0 +1,1 @@
+"""What an agent's own claims were worth, and what if: questions about forecasts, confidence, rules and luck."""

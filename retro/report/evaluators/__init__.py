@@ -1,0 +1,1 @@
+"""What the evaluators answer: rows as `--json` prints them."""
