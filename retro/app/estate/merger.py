@@ -12,15 +12,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from memory.store import merge as memories
-from retro.app.estate.census import estate_of, known_name
-from retro.app.estate.folders import run_errands
-from retro.app.estate.removal import alone_with
+from retro.app.estate.census import known_name
+from retro.app.estate.change import change_estate
 from retro.app.settlement.invalidation import invalidate_for_facts
 from retro.errors import UsageError
 from retro.kinds import CALENDAR
 from retro.model import Death
 from retro.periods import format_instant
-from retro.store.estate import errands
 from retro.store.estate.merge import merge as merge_rows
 from retro.store.estate.merge import shared_ids
 from retro.store.facts import agents, events
@@ -51,17 +49,12 @@ def merge(
     sleep: Callable[[float], None] = time.sleep,
 ) -> Estate:
     """Give the life of `name` to `successor`; gives what it was. `UsageError` names what stands in the way."""
-    run_errands(store, folders)
-    estate = estate_of(store, folders, name)
 
     def change(conn: Connection) -> None:
         refuse_merger(conn, name, successor)
         _merge(conn, name, successor, clock())
-        errands.owe(conn, "merge", name, successor)
 
-    alone_with(store, (name, successor), change, clock=clock, sleep=sleep)
-    run_errands(store, folders)
-    return estate
+    return change_estate(store, folders, ("merge", name, successor), change, clock=clock, sleep=sleep)
 
 
 def refuse_merger(conn: Connection, name: str, successor: str) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from retro.app.estate.census import Estate, estate_of, known_name
-from retro.app.estate.folders import file_counts, remove_files, run_errands
+from retro.app.estate.census import Estate, known_name
+from retro.app.estate.change import change_estate
+from retro.app.estate.folders import file_counts, remove_files
 from retro.app.intake.fingerprints import key_of
-from retro.errors import BusyError, UsageError
-from retro.store.estate import errands
-from retro.store.estate.removal import at_work, own_sources, remove
+from retro.errors import UsageError
+from retro.store.estate.removal import own_sources, remove
 from retro.store.facts.departures import departure_of, welcome
 from retro.store.jobs import cursors
 
@@ -23,10 +23,7 @@ if TYPE_CHECKING:
     from retro.config import Config
     from retro.store.database import Store
 
-__all__ = ["alone_with", "forget", "undo_forget"]
-
-_PATIENCE: Final = 150
-"""How often, a second apart, it is asked whether the service is done with an agent: longer than a lease."""
+__all__ = ["forget", "undo_forget"]
 
 
 def forget(
@@ -43,47 +40,20 @@ def forget(
 
     Where it was forgotten before, the files that this machine still has of it are deleted.
     """
-    run_errands(store, folders)
     with store.read() as conn:
         gone = departure_of(conn, name)
     if gone is not None and gone.reason == "forgotten":
         estate = Estate(name, None, {}, file_counts(folders, name), (), ())
         remove_files(folders, name)
         return estate
-    estate = estate_of(store, folders, name)
 
     def delete_rows(conn: Connection) -> None:
         known_name(conn, name)
-        told = set(own_sources(conn, name))
-        of_sources = [key_of(table, host) for table in config.source if str(table.path) in told]
+        paths = set(own_sources(conn, name))
+        of_sources = [key_of(table, host) for table in config.source if str(table.path) in paths]
         remove(conn, name, clock(), of_sources)
-        errands.owe(conn, "forget", name)
 
-    alone_with(store, (name,), delete_rows, clock=clock, sleep=sleep)
-    run_errands(store, folders)
-    return estate
-
-
-def alone_with(
-    store: Store,
-    names: tuple[str, ...],
-    change: Callable[[Connection], None],
-    *,
-    clock: Callable[[], int],
-    sleep: Callable[[float], None],
-) -> None:
-    """Make a change in one transaction while nobody makes or sends a review of these agents; wait for who does.
-
-    Whoever holds a review would write a file of it after the change, under a name that is gone.
-    """
-    for _ in range(_PATIENCE):
-        with store.write() as conn:
-            busy = next(filter(None, (at_work(conn, name, clock()) for name in names)), None)
-            if busy is None:
-                change(conn)
-                return
-        sleep(1.0)
-    raise BusyError(f"the service is {busy}; try again when it is done, or stop it first")
+    return change_estate(store, folders, ("forget", name, None), delete_rows, clock=clock, sleep=sleep)
 
 
 def undo_forget(store: Store, name: str) -> str:

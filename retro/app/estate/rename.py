@@ -5,12 +5,10 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from retro.app.estate.census import estate_of, known_name
-from retro.app.estate.folders import run_errands
-from retro.app.estate.removal import alone_with
+from retro.app.estate.census import known_name
+from retro.app.estate.change import change_estate
 from retro.errors import UsageError
 from retro.journal.values import AGENT_NAME
-from retro.store.estate import errands
 from retro.store.estate.holdings import has_rows
 from retro.store.estate.rename import rename as rename_rows
 from retro.store.facts.departures import departure_of
@@ -37,20 +35,13 @@ def rename(
     sleep: Callable[[float], None] = time.sleep,
 ) -> Estate:
     """Rename an agent; gives what it has. `UsageError` for a name that somebody has or had."""
-    run_errands(store, folders)
-    estate = estate_of(store, folders, name)
-    with store.read() as conn:
-        refuse_name(conn, name, successor)
 
     def change(conn: Connection) -> None:
         known_name(conn, name)
         refuse_name(conn, name, successor)
         rename_rows(conn, name, successor, clock())
-        errands.owe(conn, "rename", name, successor)
 
-    alone_with(store, (name,), change, clock=clock, sleep=sleep)
-    run_errands(store, folders)
-    return estate
+    return change_estate(store, folders, ("rename", name, successor), change, clock=clock, sleep=sleep)
 
 
 def refuse_name(conn: Connection, name: str, successor: str) -> None:
