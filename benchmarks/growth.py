@@ -4,8 +4,9 @@
 
 For each family (benchmarks/families.py) and each command, the CPU time and the peak memory of a fresh `retro` process at
 each size, and the growth per doubling of what lies above the same command on a life of size 1. Linear work prints 2.0. A
-growth above 2.3 where the larger one costs more than a third of a second is a fault: the table marks it and the exit is 1.
-Busy machines move CPU seconds too: a suspicious row is measured again before it is believed.
+growth above 2.3 by more than a tenth of what the larger process costs is a fault: the table marks it and the exit is 1. The
+tenth is what CPU seconds of one process move by on a busy machine; a suspicious row is measured again, larger, before it
+is believed.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from benchmarks.families import FAMILIES
 
 DOUBLINGS = 3
 BAR = 2.3
-VISIBLE = 0.33
-"""CPU seconds above a life of size 1, below which a ratio is noise."""
+NOISE = 0.1
+"""The share of a process's CPU seconds by which two measurements of it may differ."""
 FORMATS = ("text", "json", "md", "html")
 COMMANDS: dict[str, tuple[str, ...]] = {
     "ingest": (),
@@ -107,9 +108,8 @@ def main() -> int:
             row = [least(rounds[size], command) for size in sizes]
             above = [max(each.cpu - smallest[command].cpu, 0.01) for each in row]
             growth = [later / earlier for earlier, later in pairwise(above)]
-            fault = any(
-                ratio > BAR and later > VISIBLE for ratio, later in zip(growth, above[1:], strict=True)
-            )
+            excess = [later - BAR * earlier for earlier, later in pairwise(above)]
+            fault = any(too_much > NOISE * each.cpu for too_much, each in zip(excess, row[1:], strict=True))
             faults += fault
             seconds = "".join(f"{each.cpu:8.2f}" for each in row)
             ratios = "".join(f"{ratio:6.2f}" for ratio in growth)
