@@ -39,6 +39,7 @@ __all__ = [
     "Position",
     "Prediction",
     "Resolution",
+    "Shadow",
     "Snapshot",
     "decode",
 ]
@@ -58,8 +59,11 @@ FlowKind = Literal[
 Action = Literal["enter", "exit", "increase", "reduce", "adjust", "hold", "skip"]
 if TYPE_CHECKING:
     Real = float
+    Names = list[str]
+    Name = str
 else:
     Real = float | str  # a line may spell it as a decimal string; `_as_floats` leaves a float
+    Names = Name = Any  # lines told before the field had a meaning hold whatever somebody put there
 
 
 class Fact(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", rename={"at": "\x7fat"}):
@@ -158,7 +162,10 @@ class Mark(Fact, frozen=True, kw_only=True, tag="mark"):
 
 
 class Decision(Fact, frozen=True, kw_only=True, tag="decision"):
-    """What the agent decided and why; `cites` absent means: read them from `reasoning`."""
+    """What the agent decided and why; `cites` absent means: read them from `reasoning`.
+
+    `context_items` are the names of what was in front of it; `difficulty` is its own word for how hard it was.
+    """
 
     action: Action
     position: str | None = None
@@ -171,6 +178,17 @@ class Decision(Fact, frozen=True, kw_only=True, tag="decision"):
     tier: Literal["T0", "T1", "T2"] | None = None
     valence: float | None = None
     trace: str | int | None = None
+    context_items: Names | None = None
+    difficulty: Name | None = None
+
+    def __post_init__(self) -> None:
+        items = self.context_items
+        if items is not None and not (
+            isinstance(items, list) and all(isinstance(name, str) for name in items)
+        ):
+            msgspec.structs.force_setattr(self, "context_items", None)
+        if self.difficulty is not None and not isinstance(self.difficulty, str):
+            msgspec.structs.force_setattr(self, "difficulty", None)
 
 
 class Prediction(Fact, frozen=True, kw_only=True, tag="prediction"):
@@ -234,6 +252,18 @@ class External(Fact, frozen=True, kw_only=True, tag="external"):
     value: Decimal | None = None
 
 
+class Shadow(Fact, frozen=True, kw_only=True, tag="shadow"):
+    """What a strategy that the agent runs beside its own, without money, made on a day of the owner's calendar.
+
+    `day` is spelled 2026-03-01; `pnl` is in base currency, net of what it would have paid.
+    """
+
+    shadow: str
+    day: str
+    pnl: Decimal
+    note: str = ""
+
+
 class Death(Fact, frozen=True, kw_only=True, tag="death"):
     """The agent ended."""
 
@@ -241,7 +271,8 @@ class Death(Fact, frozen=True, kw_only=True, tag="death"):
 
 
 _TYPES = (
-    Position, Fill, Flow, Snapshot, Exit, Mark, Decision, Prediction, Resolution, Cost, Equity, External, Death,
+    Position, Fill, Flow, Snapshot, Exit, Mark, Decision, Prediction, Resolution, Cost, Equity, External, Shadow,
+    Death,
 )  # fmt: skip
 
 FACT_TYPES: Final[dict[str, type[Fact]]] = {str(kind.__struct_config__.tag): kind for kind in _TYPES}
@@ -260,6 +291,7 @@ _DECODER = msgspec.json.Decoder(
     | Cost
     | Equity
     | External
+    | Shadow
     | Death
 )
 

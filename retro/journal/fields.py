@@ -70,6 +70,8 @@ _OWN: Final[_Table] = {
         "tier": _TIERS,
         "valence": "valence",
         "trace": "reference",
+        "context_items": "names",
+        "difficulty": "name",
     },
     "prediction": {
         "decision": "name",
@@ -100,6 +102,7 @@ _OWN: Final[_Table] = {
     },
     "equity": {"value": "number", "balances": "amounts"},
     "external": {"quantity": "nonzero", "asset": "name", "value": "number"},
+    "shadow": {"shadow": "name", "day": "day", "pnl": "number", "note": "text"},
     "death": {"cause": "text"},
 }
 

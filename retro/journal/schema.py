@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from retro.journal.fields import FIELDS, REQUIRED
-from retro.journal.values import AGENT_NAME, LARGEST, LONGEST_NAME
+from retro.journal.values import AGENT_NAME, DAY_NAME, LARGEST, LONGEST_NAME, MOST_NAMES
 
 __all__ = ["schema"]
 
@@ -49,6 +49,8 @@ _OF_CHECK: Final[dict[str, _Schema]] = {
     "count": {"type": "integer", "minimum": 0},
     "text": {"type": "string"},
     "texts": {"type": "array", "items": {"type": "string"}},
+    "names": {"type": "array", "items": _NAME, "maxItems": MOST_NAMES},
+    "day": {"type": "string", "format": "date", "pattern": f"^{DAY_NAME.pattern}$"},
     "reference": {"type": ["string", "integer"]},
     "number": _decimal(rf"[+-]?{_UNSIGNED}"),
     "positive": _decimal(rf"\+?{_UNSIGNED}", exclusiveMinimum=0),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from datetime import date
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,9 +18,11 @@ __all__ = [
     "AGENT_NAME",
     "CHECKS",
     "CONTROL",
+    "DAY_NAME",
     "LARGEST",
     "LONGEST_LINE",
     "LONGEST_NAME",
+    "MOST_NAMES",
     "Number",
     "is_name",
     "quote",
@@ -33,6 +36,9 @@ LONGEST_LINE: Final = 4 << 20
 
 LONGEST_NAME: Final = 500
 """Characters of an id, position, instrument or asset: what every database can put in an index."""
+
+MOST_NAMES: Final = 1_000
+"""Names of a list: what nobody can have looked at is no context."""
 
 
 LARGEST: Final = 1e50
@@ -104,6 +110,8 @@ def _not_a_name(value: Any) -> str | None:
 CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 AGENT_NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 """What an agent may be called."""
+DAY_NAME: Final = re.compile(r"(?:19[7-9][0-9]|[2-9][0-9]{3})-[0-9]{2}-[0-9]{2}")
+"""How a day of the calendar is written, from 1970 on."""
 
 _NUMERAL: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _INTEGER: Final = re.compile(r"-?\d+", re.ASCII)
@@ -209,6 +217,33 @@ def _not_texts(value: Any) -> str | None:
     return next((wrong for item in value if (wrong := _not_text(item))), None)
 
 
+def _not_names(value: Any) -> str | None:
+    if not isinstance(value, list):
+        return f"{show(value)} is not a list; write [...]"
+    if len(value) > MOST_NAMES:
+        return f"lists {len(value)} names, more than {MOST_NAMES}; name what mattered"
+    for place, item in enumerate(value, 1):
+        if wrong := _not_a_name(item):
+            return f"name {place} of {len(value)}: {wrong}"
+    return None
+
+
+def _not_a_day(value: Any) -> str | None:
+    if not isinstance(value, str) or isinstance(value, Number):
+        return f'{show(value)} is not a day; write it as "2026-03-01"'
+    if not DAY_NAME.fullmatch(value) or not _is_in_the_calendar(value):
+        return f'{quote(value)} is not a day; write it as "2026-03-01"'
+    return None
+
+
+def _is_in_the_calendar(day: str) -> bool:
+    try:
+        date.fromisoformat(day)
+    except ValueError:
+        return False
+    return True
+
+
 _not_an_amount = _ranged(lambda value: value >= 0, "is negative; write 0 or more")
 
 CHECKS: Final[dict[str, Callable[[Any], str | None]]] = {
@@ -221,6 +256,8 @@ CHECKS: Final[dict[str, Callable[[Any], str | None]]] = {
     "count": _not_a_count,
     "text": _not_text,
     "texts": _not_texts,
+    "names": _not_names,
+    "day": _not_a_day,
     "reference": _not_a_reference,
     "number": _not_a_number,
     "positive": _ranged(lambda value: value > 0, "must be above 0"),

@@ -17,7 +17,7 @@ import os
 import secrets
 import stat
 import time
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -224,10 +224,17 @@ class Journal:
         tier: str | None = None,
         valence: float | None = None,
         trace: str | int | None = None,
+        context_items: Iterable[str] | None = None,
+        difficulty: str | None = None,
         **common: Unpack[Common],
     ) -> str:
-        """What was decided and why; without `cites`, ids such as H-7 are taken from `reasoning`."""
+        """What was decided and why; without `cites`, ids such as H-7 are taken from `reasoning`.
+
+        `context_items` name what was in front of the agent (memories, rules, tools, documents), `difficulty` how hard
+        the question was, in a word of its own.
+        """
         cites = None if cites is None else list(cites)
+        context_items = None if context_items is None else list(context_items)
         return self._tell("decision", locals())
 
     def prediction(
@@ -300,6 +307,18 @@ class Journal:
         """The owner put in (> 0) or took out (< 0) base currency, or an asset worth `value`."""
         return self._tell("external", locals())
 
+    def shadow(
+        self,
+        *,
+        shadow: str,
+        day: date | str,
+        pnl: Quantity,
+        note: str | None = None,
+        **common: Unpack[Common],
+    ) -> str:
+        """What a strategy run beside the own one, without money, made on a day: net, in base currency."""
+        return self._tell("shadow", locals())
+
     def death(self, *, cause: str | None = None, **common: Unpack[Common]) -> str:
         """The agent ended."""
         return self._tell("death", locals())
@@ -309,7 +328,7 @@ def _spelled(value: Any) -> Any:
     """JSON for what the standard library has no word for: decimals and times as text, numpy's numbers as numbers."""
     if isinstance(value, Decimal):
         return str(value)
-    if isinstance(value, datetime):
+    if isinstance(value, date):
         return value.isoformat()
     if hasattr(value, "items"):
         return dict(value)

@@ -10,7 +10,7 @@ import pytest
 
 from retro.ingest.journal import reader as journal
 from retro.journal import LONGEST_LINE
-from retro.model import Fill, Prediction, decode
+from retro.model import Decision, Fill, Prediction, decode
 from retro.periods import DAY, parse_instant
 from tests.worlds.journal_lines import (
     BASE,
@@ -22,6 +22,7 @@ from tests.worlds.journal_lines import (
     LP,
     MARK,
     PREDICTION,
+    SHADOW,
     SNAPSHOT,
     line,
     read,
@@ -136,6 +137,25 @@ FAULTS = [
     (line(DECISION, cites=["H-7", 7]), "cites: 7 is not a string"),
     (line(DECISION, context=["a"]), "context: a list is not an object"),
     (line(DECISION, reasoning=5), "reasoning: 5 is not a string"),
+    (line(DECISION, context_items="H-7"), 'context_items: "H-7" is not a list'),
+    (line(DECISION, context_items=["H-7", 7]), "context_items: name 2 of 2: 7 is not a string"),
+    (line(DECISION, context_items=[""]), "context_items: name 1 of 1: is empty"),
+    (line(DECISION, context_items=["a\nb"]), 'context_items: name 1 of 1: "ab" holds a control character'),
+    (line(DECISION, context_items=["x" * 501]), "context_items: name 1 of 1: is longer than 500 characters"),
+    (line(DECISION, context_items=["x"] * 1001), "context_items: lists 1001 names, more than 1000"),
+    (line(DECISION, difficulty=3), "difficulty: 3 is not a string"),
+    (line(DECISION, difficulty=""), "difficulty: is empty"),
+    (line(SHADOW, day=...), "day: is missing; every shadow needs one"),
+    (line(SHADOW, day="2026-02-29"), 'day: "2026-02-29" is not a day; write it as "2026-03-01"'),
+    (line(SHADOW, day="2026-02-28T00:00:00Z"), "is not a day"),
+    (line(SHADOW, day="20260228"), "is not a day"),
+    (line(SHADOW, day="1969-12-31"), "is not a day"),
+    (line(SHADOW, day=20260228), "day: 20260228 is not a day"),
+    (line(SHADOW, shadow=""), "shadow: is empty"),
+    (line(SHADOW, pnl=...), "pnl: is missing"),
+    (line(SHADOW, pnl="NaN"), 'pnl: "NaN" is not a finite number'),
+    (line(SHADOW, pnl=1e51), "pnl: 1e+51 is beyond 1e+50"),
+    (line(SHADOW, note=5), "note: 5 is not a string"),
     (line(PREDICTION, low=2, high=1), "low: is above high"),
     (line(PREDICTION, target_at="2026-12-01T00:00:00"), "target_at: time '2026-12-01T00:00:00' has no offset"),
     (line(PREDICTION, target_at=""), "target_at: '' is not an RFC 3339 instant"),
@@ -202,6 +222,11 @@ GOOD = [
     line(SNAPSHOT, holdings={"币安人生": 1}),
     line(DECISION, reasoning='said "yes": ok\n\tplease — 😀 : :', confidence=1, valence=-1, cites=[], trace=5),
     line(DECISION, context={"a": [1, {"b": 2.5}], "c": None}),
+    line(DECISION, context_items=["H-7", "币安", "H-7"] + ["x" * 500] * 997, difficulty="hard: why?"),
+    line(DECISION, context_items=[], difficulty=None),
+    line(SHADOW),
+    line(SHADOW, day="2028-02-29", pnl="-0", note=""),
+    line(SHADOW, day="2026-12-31", pnl=-3.25, note="12 %: wider"),
     line(PREDICTION, predicted="0.10", low="-2", high="1e3", target_at="2027-01-01T00:00:00Z", source={"m": 1}),
     line({"type": "resolution", **BASE, "prediction": "p", "correct": False}),
     line({"type": "equity", **BASE, "value": "-1"}),
@@ -250,6 +275,15 @@ def test_every_digit_of_a_quantity_is_kept() -> None:
 def test_a_null_is_a_field_that_was_not_given() -> None:
     (row,) = read(line(LP, venue=None, strategy=None, risk=None, side=None)).rows
     assert decode(row.body, row.at) == decode(line(LP), row.at)
+
+
+def test_what_a_line_told_under_a_name_before_it_meant_anything_still_reads() -> None:
+    """Stored while nobody knew `context_items` and `difficulty`: whatever stands there, the decision is as it was."""
+    for items, difficulty in (("H-7", 3), ([1], {"a": 1}), ({"a": 1}, [2.5]), (7, True)):
+        event = {**DECISION, "context_items": items, "difficulty": difficulty}
+        decision = decode(json.dumps(event), 0)
+        assert isinstance(decision, Decision)
+        assert (decision.action, decision.context_items, decision.difficulty) == ("hold", None, None)
 
 
 def test_a_prediction_in_decimal_strings_is_read_as_numbers() -> None:

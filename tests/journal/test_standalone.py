@@ -50,12 +50,14 @@ journal.flow(kind="interest", asset="USDC", quantity=1)
 journal.snapshot(position="p1", holdings={"ETH": "1.2"}, claimable={"USDC": 0.5})
 journal.exit(position="p1", reason="target")
 journal.mark(instrument="ETH/USDC", price="3001")
-journal.decision(action="hold", cites=("H-7",), confidence=0.5, context={"a": {"b": [1, None]}})
+journal.decision(action="hold", cites=("H-7",), confidence=0.5, context={"a": {"b": [1, None]}},
+                 context_items=["H-7", "memory:m1"], difficulty="hard")
 journal.prediction(predicted="1.5", target_at=datetime(2026, 4, 1, tzinfo=timezone.utc))
 journal.resolution(prediction="x", correct=True)
 journal.cost(kind="gas", asset="ETH", quantity="0.001")
 journal.equity(value=10000, balances={"USDC": 10000})
 journal.external(quantity=-5)
+journal.shadow(shadow="wide", day=datetime(2026, 2, 28).date(), pnl=Decimal("-3.10"), note="12 %")
 journal.death(cause="retired \\u202e \\n")
 refused = 0
 for event in ({"type": "fil"}, {"type": "death", "at": "yesterday"}, {"type": "external", "quantity": float("nan")},
@@ -159,7 +161,7 @@ def test_it_runs_alone_and_what_it_writes_is_taken_in_without_a_fault(
     ]  # fmt: skip
     ingested = retro("--db", tmp_path / "r.db", "ingest", "journal", path, "--json")
     assert ingested.code == 0
-    assert (ingested.data["events"], ingested.data["stored"], ingested.data["faults"]) == (14, 14, [])
+    assert (ingested.data["events"], ingested.data["stored"], ingested.data["faults"]) == (15, 15, [])
 
 
 def test_a_writer_that_is_killed_costs_at_most_the_line_it_was_writing(folder: Path, tmp_path: Path) -> None:
@@ -225,6 +227,7 @@ _LIKELY: dict[str, st.SearchStrategy[Any]] = {
     "name": st.text(min_size=1, max_size=4), "text": st.text(max_size=4), "amount": st.decimals(0, 10), "flag": st.booleans(),
     "number": st.floats(-5, 5), "positive": st.integers(1, 9), "nonzero": st.integers(1, 9), "share": st.floats(0, 1),
     "amounts": st.dictionaries(st.text(min_size=1, max_size=3), st.integers(0, 9), max_size=2),
+    "names": st.lists(st.text(max_size=3), max_size=2), "day": st.sampled_from(["2026-02-28", "2026-02-30", "2026-2-1", "1969-12-31"]),
     "texts": st.lists(st.text(max_size=3), max_size=2), "integer": st.integers(), "count": st.integers(0, 9),
 }  # fmt: skip
 

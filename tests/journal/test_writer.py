@@ -9,7 +9,7 @@ import stat
 import subprocess
 import sys
 import threading
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from retro.errors import RetroError
 from retro.ingest.journal.parallel import read_path
 from retro.journal import FIELDS, Journal, JournalError
-from retro.model import Batch, Decision, Fill, Snapshot, decode
+from retro.model import Batch, Decision, Fill, Shadow, Snapshot, decode
 from retro.periods import parse_instant
 
 AT = parse_instant("2026-03-01T12:00:00Z")
@@ -63,12 +63,14 @@ def test_what_every_method_writes_reads_back(journal: Journal, path: Path) -> No
         journal.snapshot(position="p1", holdings={"ETH": "1.2"}, claimable={"USDC": 0.5}),
         journal.exit(position="p1", reason="target"),
         journal.mark(instrument="ETH/USDC", price="3001"),
-        journal.decision(action="hold", cites=("H-7",), confidence=0.5, context={"a": {"b": [1, None]}}),
+        journal.decision(action="hold", cites=("H-7",), confidence=0.5, context={"a": {"b": [1, None]}},
+                         context_items=(name for name in ("H-7", "memory:m1")), difficulty="hard"),
         journal.prediction(predicted="1.5", target_at=datetime(2026, 4, 1, tzinfo=UTC)),
         journal.resolution(prediction="x", correct=True),
         journal.cost(kind="gas", asset="ETH", quantity="0.001"),
         journal.equity(value=10_000, balances={"USDC": 10_000}),
         journal.external(quantity=-5),
+        journal.shadow(shadow="wide", day=date(2026, 2, 28), pnl=Decimal("-3.10"), note="12 %"),
         journal.death(cause="retired — \u202e\n"),
     ]  # fmt: skip
     batch = read(path)
@@ -81,6 +83,16 @@ def test_what_every_method_writes_reads_back(journal: Journal, path: Path) -> No
     fill = decode(batch.rows[1].body, AT)
     assert isinstance(fill, Fill)
     assert (str(fill.quantity), str(fill.price), str(fill.fee), fill.tick) == ("1.20", "3000.5", "-0.1", 3)
+    facts = [decode(row.body, AT) for row in batch.rows]
+    (decision,) = [fact for fact in facts if isinstance(fact, Decision)]
+    assert (decision.context_items, decision.difficulty) == (["H-7", "memory:m1"], "hard")
+    (shadow,) = [fact for fact in facts if isinstance(fact, Shadow)]
+    assert (shadow.shadow, shadow.day, str(shadow.pnl), shadow.note) == (
+        "wide",
+        "2026-02-28",
+        "-3.10",
+        "12 %",
+    )
 
 
 def test_ids_made_here_are_unique_and_compare_in_the_order_they_were_made(path: Path) -> None:

@@ -29,6 +29,7 @@ FLOW = {"type": "flow", **BASE, "position": "p1", "kind": "interest", "asset": "
 DECISION = {"type": "decision", **BASE, "action": "hold"}
 PREDICTION = {"type": "prediction", **BASE, "predicted": 1.5}
 SNAPSHOT = {"type": "snapshot", **BASE, "position": "p1", "holdings": {"WETH": "1"}}
+SHADOW = {"type": "shadow", **BASE, "shadow": "wide", "day": "2026-02-28", "pnl": "3.18", "note": "12 %"}
 DEATH = {"type": "death", **BASE}
 
 

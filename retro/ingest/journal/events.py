@@ -19,7 +19,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from retro.journal import FIELDS, LARGEST, LONGEST_NAME, REQUIRED, RULES, RejectedError, check
-from retro.journal.values import AGENT_NAME
+from retro.journal.values import AGENT_NAME, MOST_NAMES
 from retro.model import EventRow
 from retro.periods import DAY, EPOCH, parse_instant
 
@@ -44,6 +44,10 @@ _WIRE: Final[dict[str, Any]] = {
     "count": Annotated[int, Meta(ge=0, le=2**53)],
     "text": str,
     "texts": list[str],
+    "names": Annotated[list[_NAME], Meta(max_length=MOST_NAMES)],  # type: ignore[valid-type]
+    "day": Annotated[
+        str, Meta(pattern=r"^(?:19[7-9]|2[0-9]{2})[0-9]-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])\Z")
+    ],
     "reference": str | _INTEGER,
     "number": Annotated[float, Meta(ge=-LARGEST, le=LARGEST)] | Annotated[str, Meta(pattern=f"^-?{_DIGITS}")],
     "positive": _POSITIVE,
@@ -101,7 +105,7 @@ _HOW: Final = {
         "position" in FIELDS[kind],
         kind in _WORDY,
         RULES.get(kind),
-        tuple(name for name, rule in FIELDS[kind].items() if rule in {"name", "amounts"}),
+        tuple(name for name, rule in FIELDS[kind].items() if rule in {"name", "names", "amounts"}),
     )
     for struct, kind in [*_CLOSED.items(), *_OPEN.items()]
 }
@@ -230,7 +234,7 @@ def _in_bounds(event: Any, text: str) -> bool:
 def _printable(event: Any, names: tuple[str, ...]) -> bool:
     for name in names:
         value = getattr(event, name)
-        if isinstance(value, dict):
+        if isinstance(value, dict | list):
             if not all(map(str.isprintable, value)):
                 return False
         elif value and not value.isprintable():
