@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import lzma
 import shutil
 import sqlite3
 import threading
+import tomllib
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -27,6 +29,7 @@ from retro.report.document import digest_of
 from retro.store.backup import back_up
 from retro.store.database import Store, open_store
 from tests.app.estate.homes import texts
+from tests.worlds.places import ROOT
 from tests.worlds.service_world import MONDAY, Recorder, World, life, line, trade
 from tests.worlds.steps import statements_of
 
@@ -190,3 +193,33 @@ def test_a_bot_of_two_years_is_knocked_weekly_saved_under_load_and_restored(tmp_
         assert figures(again.store, again) == expected
         again.store.close()
         shutil.rmtree(home.parent)
+
+
+def test_a_database_of_the_first_release_is_upgraded_and_goes_on_for_two_years(tmp_path: Path) -> None:
+    """Its agent trades once a quarter: it is alarmed of and woken seven times, and no review of before changes by a byte."""
+    release = ROOT / "tests" / "data" / "released" / "0.1.0"
+    path = tmp_path / "retro.db"
+    path.write_bytes(lzma.decompress((release / "retro.db.xz").read_bytes()))
+    configuration = tomllib.loads((release / "config.toml").read_text())
+    configuration |= {"mail": {"host": "h", "recipients": ["ada@example.org"], "kinds": ["weekly"]}}
+    configuration["agent"]["sample"]["playbook"] = str(release / "PLAYBOOK.md")
+    configuration["memory"]["directory"] = str(tmp_path / "memory")
+    world = World(open_store(str(path)), tmp_path, mail=Recorder(), configuration=configuration)
+    assert world.mail is not None
+    first = documents(world.store, "sample")
+    for week in range(104):
+        now = MONDAY + week * WEEK + 2 * HOUR
+        world.clock.set(now)
+        if week % 13 == 12:
+            world.tell(trade(f"late-{week}", now - 9 * HOUR, now - 5 * HOUR, 2000, 2010, agent="sample"))
+        world.knock()
+    assert {review.state for review in world.reviews()} == {"done"}
+    after = documents(world.store, "sample")
+    assert {key: text for key, text in after.items() if key in first} == first
+    assert len(first) > 40
+    assert len(after) > len(first) + 8 * 7
+    alarms = [briefing_of(message).outcome for message in world.mail.got if is_alarm(message)]
+    assert (
+        len(alarms) == len(set(alarms)) == 8 + 1
+    )  # the release has a second agent, which never speaks again
+    world.store.close()
