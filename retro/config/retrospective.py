@@ -16,12 +16,6 @@ __all__ = ["NOT_YET_USED", "RetrospectiveTable"]
 
 NOT_YET_USED: Final = {
     "attribution_decay": "context attribution",
-    "residual_buffer_size": "residual correction",
-    "residual_min_samples": "residual correction",
-    "conformal_quantile": "residual correction",
-    "calibration_min_samples": "confidence calibration",
-    "calibration_refit_interval": "confidence calibration",
-    "ece_alarm_threshold": "confidence calibration",
     "tier_comparison_min_samples": "tier comparison",
     "tier_switch_threshold": "tier comparison",
     "meta_learning_enabled": "meta-learning",

@@ -55,10 +55,11 @@ def calibrated_confidence(
     reasons: dict[str, str] = {}
     own = history.of(key)
     count = int(is_sample(own).sum())
-    used, curve = key, curve_at(own, count, terms)
+    used, n, curve = key, count, curve_at(own, count, terms)
     if curve is None and key.regime != ANY:
         pooled = history.of(key.pooled)
-        used, curve = key.pooled, curve_at(pooled, int(is_sample(pooled).sum()), terms)
+        used, n = key.pooled, int(is_sample(pooled).sum())
+        curve = curve_at(pooled, n, terms)
         if curve is not None:
             reasons["key"] = f"{_missing(count, terms)}; all regimes of the category speak"
     if curve is None:
@@ -67,7 +68,7 @@ def calibrated_confidence(
         return CalibratedConfidence(confidence=confidence, n=count, active=False, key=asked, reasons=reasons)
     worth = float(curve.at(np.array([confidence]))[0])
     return CalibratedConfidence(
-        confidence=worth, n=curve.n, active=True, key=(used.category, used.regime), reasons=reasons
+        confidence=worth, n=n, active=True, key=(used.category, used.regime), reasons=reasons
     )
 
 

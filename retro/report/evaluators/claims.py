@@ -12,6 +12,7 @@ __all__ = [
     "CorrectedForecast",
     "CurvePoint",
     "ForecastRow",
+    "HindsightForecast",
     "ReliabilityBin",
 ]
 
@@ -56,6 +57,24 @@ class CorrectedForecast(Document):
     reasons: Reasons = Field(default={})
 
 
+class HindsightForecast(Document):
+    """Forecasts of whole positions of one kind, regime and horizon; fractions of entry notional."""
+
+    kind: str = Field(description="of position: spot, perp, lp, lending, staking")
+    regime: str = Field(description="`any` pools all regimes")
+    horizon: str = Field(description="the last checkpoint that the position reached")
+    n: int = Field(description="forecasts of positions that have closed")
+    predicted: float = Field(description="mean")
+    realised: float = Field(description="mean")
+    bias: float = Field(description="mean of predicted less realised: above 0 is optimism")
+    interval: Interval | None = Field(description="95 %, t over days of entry")
+    relative_bias: float | None = Field(
+        description="sum of predicted less realised over the sum of |predicted|"
+    )
+    best_exit: float | None = Field(description="mean of what the best exit would have made; trains nothing")
+    reasons: Reasons = Field(default={})
+
+
 class ReliabilityBin(Document):
     """Samples of nearly the same stated confidence."""
 
@@ -97,7 +116,7 @@ class CalibratedConfidence(Document):
     """What a stated confidence is worth by the past of its kind."""
 
     confidence: float
-    n: int = Field(description="samples that the curve was fitted to")
+    n: int = Field(description="samples of the key that speaks; the newest may still wait for the next fit")
     active: bool
     key: tuple[str, str]
     reasons: Reasons = Field(default={})

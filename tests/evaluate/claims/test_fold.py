@@ -149,6 +149,13 @@ def test_a_key_with_too_few_asks_its_category_and_never_another() -> None:
     assert (other.active, other.centre, other.low, other.n) == (False, 5.0, None, 0)
 
 
+def test_the_worth_of_a_confidence_comes_with_all_samples_of_its_key_not_those_of_the_last_fit() -> None:
+    claims = [claim(n, n, n + 1, None, None, confidence=0.9, correct=n < 4 or n > 6) for n in range(9)]
+    # fits at 4, 7 and 10 samples: nine are known, the curve is that of the first four, all right
+    answer = calibrated_confidence(folded(ClaimHistory(), claims, TERMS), ClaimKey("price"), 0.9, TERMS.fits)
+    assert (answer.n, answer.confidence) == (9, pytest.approx(1 - 1 / 6))
+
+
 def test_thirty_days_of_forecasts_a_third_too_high_are_corrected_out_of_sample() -> None:
     rng = np.random.default_rng(4)
     claims = [claim(n, 10 * n, 10 * n + 5, 3.0, 2.0 + round(float(rng.normal(0, 0.2)), 4)) for n in range(90)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from retro.app.settlement.audit import seed_of_life
@@ -10,8 +11,12 @@ from retro.app.settlement.settle import settled_book
 from retro.errors import UsageError
 from retro.evaluate.claims.confidence import calibrated_confidence, calibration_rows
 from retro.evaluate.claims.forecasts import corrected_forecast, forecast_rows
+from retro.evaluate.claims.hindsight import HindsightTerms, hindsight_forecasts
 from retro.evaluate.claims.record import ANY, ClaimKey
+from retro.model import Prediction
+from retro.periods import FOREVER
 from retro.store.books.claims import claims_of
+from retro.store.facts import events
 
 if TYPE_CHECKING:
     from retro.app.settlement.settings import AgentSettings
@@ -21,10 +26,11 @@ if TYPE_CHECKING:
         CalibrationRow,
         CorrectedForecast,
         ForecastRow,
+        HindsightForecast,
     )
     from retro.store.database import Store
 
-__all__ = ["ClaimQuestion", "calibrated", "calibration", "corrected", "forecasts"]
+__all__ = ["ClaimQuestion", "calibrated", "calibration", "corrected", "forecasts", "hindsight"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +57,22 @@ def forecasts(question: ClaimQuestion) -> list[ForecastRow]:
 def corrected(
     question: ClaimQuestion, predicted: float, category: str, regime: str | None
 ) -> CorrectedForecast:
-    """What to make of a forecast."""
+    """What to make of a forecast; `UsageError` for one that is no number."""
+    if not isfinite(predicted):
+        raise UsageError(f"predicted: {predicted} is no number that a forecast can be")
     key = ClaimKey(category, regime or ANY)
     return corrected_forecast(question.history(), key, predicted, question.settings.claims)
+
+
+def hindsight(question: ClaimQuestion) -> list[HindsightForecast]:
+    """How optimistic its forecasts of whole positions were, a row a kind, regime and horizon."""
+    options = question.settings.options
+    terms = HindsightTerms(question.settings.base_currency, options.offsets, options.rules)
+    with settled_book(question.store, question.agent, question.settings, measured=False) as book:
+        until = FOREVER if question.as_of is None else question.as_of
+        predictions = events.between(book.conn, book.name, -FOREVER, until, types=[Prediction])
+        rows = book.positions_known(min(until - 1, book.known_until))
+    return hindsight_forecasts(predictions, {row.position: row for row in rows}, terms)
 
 
 def calibration(question: ClaimQuestion, alarm_above: float) -> list[CalibrationRow]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from retro.app.questions.evaluators.claims import ClaimQuestion
-    from retro.report.evaluators.claims import CalibrationRow, ForecastRow
+    from retro.report.evaluators.claims import CalibrationRow, ForecastRow, HindsightForecast
 
 __all__ = ["add_to"]
 
@@ -90,6 +90,23 @@ def correct(
     )
     if note := answer.reasons.get("key"):
         call.out(f"  {note}")
+
+
+@predictions_app.command("hindsight")
+def hindsight(agent: AgentName = None, as_of: AsOf = None) -> None:
+    """How optimistic its forecasts of whole positions were, once these had closed.
+
+    Example: retro predictions hindsight --agent sample
+    """
+    from retro.app.questions.evaluators.claims import hindsight as hindsight_of
+
+    rows = hindsight_of(_question(agent, as_of))
+    if call.json:
+        call.out_json([row.model_dump(mode="json") for row in rows])
+    elif rows:
+        _print_hindsight(rows)
+    else:
+        call.say("no position has closed that a prediction of category position_pnl names")
 
 
 @calibration_app.callback()
@@ -187,14 +204,61 @@ def _print_forecasts(rows: Sequence[ForecastRow]) -> None:
     print_table(columns, cells, note)
 
 
+def _print_hindsight(rows: Sequence[HindsightForecast]) -> None:
+    from retro.figures import DASH, percent
+    from retro.present.page.blocks import Cell, Column
+    from retro.surface.cli.screen import print_table
+
+    columns = [
+        Column("Kind", right=False),
+        Column("Regime", right=False, cut=12),
+        Column("Held", right=False),
+        Column("n"),
+        Column("Forecast"),
+        Column("Came"),
+        Column("Too high"),
+        Column("95 %", right=False),
+        Column("Of it"),
+        Column("Best"),
+    ]
+
+    def share(value: float | None) -> str:
+        return DASH if value is None else f"{100 * value:+.1f}"
+
+    cells = [
+        [
+            Cell(row.kind, "strong"),
+            Cell(row.regime),
+            Cell(row.horizon),
+            Cell(f"{row.n:,}"),
+            Cell(share(row.predicted)),
+            Cell(share(row.realised)),
+            Cell(share(row.bias)),
+            Cell(
+                DASH
+                if row.interval is None
+                else f"{100 * row.interval[0]:+.1f} .. {100 * row.interval[1]:+.1f}"
+            ),
+            Cell(percent(row.relative_bias)),
+            Cell(share(row.best_exit)),
+        ]
+        for row in rows
+    ]
+    note = (
+        "Means in per cent of what was put in. Held: the last checkpoint reached. Too high: forecast less what came; of it:"
+        " the same as a share of the forecasts, from 10 on. Best: the best exit, which nobody can forecast."
+    )
+    print_table(columns, cells, note)
+
+
 def _print_calibration(rows: Sequence[CalibrationRow]) -> None:
     from retro.figures import DASH
     from retro.present.page.blocks import Cell, Column
     from retro.surface.cli.screen import print_table
 
     columns = [
-        Column("Category", right=False, cut=18),
-        Column("Regime", right=False, cut=12),
+        Column("Category", right=False, cut=14),
+        Column("Regime", right=False, cut=10),
         Column("n"),
         Column("Off by"),
         Column("95 %", right=False),
@@ -213,7 +277,7 @@ def _print_calibration(rows: Sequence[CalibrationRow]) -> None:
             Cell(row.regime),
             Cell(f"{row.n:,}"),
             figure(row.ece_raw),
-            Cell(DASH if row.ece_band is None else f"{row.ece_band[0]:.3f} .. {row.ece_band[1]:.3f}"),
+            Cell(DASH if row.ece_band is None else f"{row.ece_band[0]:.2f} .. {row.ece_band[1]:.2f}"),
             figure(row.ece_calibrated),
             figure(row.brier_raw),
             figure(row.brier_calibrated),

@@ -1,0 +1,84 @@
+"""What the commands of the evaluators print: data as documented, tables within 80 columns, one clear error."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.worlds.commands import CommandResult, Retro, retro
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["retro"]
+
+DAY, START = 86_400_000, 1_711_324_800_000
+
+
+def life() -> list[dict[str, Any]]:
+    """Forty positions of a day, each with a forecast of 10 where 7 came, and each forecast resolved by the agent."""
+    events: list[dict[str, Any]] = []
+    for n in range(40):
+        at, mine = START + n * DAY, {"agent": "a", "position": f"p{n}"}
+        fill = {"type": "fill", **mine, "instrument": "X/USDC", "quantity": 1}
+        price = 107 if n % 2 else 108
+        events += [
+            {"type": "position", "id": f"o{n}", **mine, "at": at, "kind": "spot", "instrument": "X/USDC"},
+            {**fill, "id": f"b{n}", "at": at, "side": "buy", "price": 100},
+            {**fill, "id": f"s{n}", "at": at + DAY - 1000, "side": "sell", "price": price},
+            {"type": "prediction", "id": f"q{n}", **mine, "at": at, "category": "position_pnl"}
+            | {"predicted": 10, "confidence": 0.9, "regime": "a rather long regime's name"},
+            {"type": "resolution", "id": f"r{n}", "agent": "a", "prediction": f"q{n}", "at": at + DAY - 500}
+            | {"actual": price - 100, "correct": n % 2 == 0},
+        ]
+    return events
+
+
+@pytest.fixture
+def told(tmp_path: Path, retro: Retro) -> Retro:
+    path = tmp_path / "life.jsonl"
+    path.write_text("".join(json.dumps(event) + "\n" for event in life()))
+    assert retro("ingest", "journal", path).code == 0
+    return retro
+
+
+def lines(result: CommandResult) -> list[str]:
+    assert result.code == 0, result.err
+    shown = result.out.splitlines()
+    assert max(map(len, shown)) <= 80
+    assert not any(line.endswith("…") for line in shown), "columns fit"
+    return shown
+
+
+def test_forecasts_of_whole_positions_are_a_quarter_too_high(told: Retro) -> None:
+    pooled, own = told("predictions", "hindsight", "--json").data
+    assert (pooled["kind"], pooled["regime"], pooled["horizon"], pooled["n"]) == ("spot", "any", "4h", 40)
+    assert pooled["relative_bias"] == pytest.approx(0.25)
+    assert own["regime"] == "a rather long regime's name"
+    assert any("+2.5" in line and "25 %" in line for line in lines(told("predictions", "hindsight")))
+
+
+def test_what_is_forecast_and_what_a_confidence_is_worth(told: Retro) -> None:
+    answer = told("predictions", "correct", "--category", "position_pnl", "--predicted", "10", "--json").data
+    assert (answer["centre"], answer["low"], answer["high"], answer["n"]) == (7.5, 7, 8, 40)
+    worth = told("calibration", "of", "--category", "position_pnl", "--confidence", "0.9", "--json").data
+    assert (worth["confidence"], worth["n"], worth["key"]) == (0.5, 40, ["position_pnl", "any"])
+    for words in (("predictions",), ("calibration",)):
+        assert len(lines(told(*words))) >= 4
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("predictions", "correct", "--category", "x", "--predicted", "nan"), "predicted: nan"),
+        (("calibration", "of", "--category", "x", "--confidence", "1.5"), "confidence: 1.5"),
+    ],
+)
+def test_a_figure_that_cannot_be_is_one_sentence_and_exit_2(
+    told: Retro, words: tuple[str, ...], said: str
+) -> None:
+    result = told(*words)
+    assert (result.code, result.out) == (2, "")
+    assert said in result.err
