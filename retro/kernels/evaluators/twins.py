@@ -38,17 +38,17 @@ def is_covered(first: int, last: int, positions: HeldPositions) -> NDArray[np.bo
     return np.asarray((positions.duration > 0) & (last - first >= HISTORY * positions.duration))
 
 
-def twin_results(at: Integers, price: Floats, positions: HeldPositions, rng: np.random.Generator) -> Floats:
-    """PnL of 999 twins of each position, (n, 999): side x notional x return, less fees on both ways.
+def twin_results(at: Integers, price: Floats, positions: HeldPositions, drawn: Floats) -> Floats:
+    """PnL of the twins of each position, (n, t): side x notional x return, less fees on both ways.
 
-    `at`, `price` (m,) are the instrument's marks known by K, in order, m >= 2.
+    `at`, `price` (m,) are the instrument's marks known by K, in order, m >= 2, prices above 0; `drawn` (n, t), in
+    [0, 1), are how far round the circle each twin enters after its position.
     """
     begin, span = int(at[0]), int(at[-1] - at[0])
-    drawn = rng.random((len(positions.at), TWINS))
     result = np.empty_like(drawn)
     level = np.log(price)
     lap = float(level[-1] - level[0])
-    step = max(1, _MOST_CELLS // TWINS)
+    step = max(1, _MOST_CELLS // drawn.shape[1])
     for first in range(0, len(drawn), step):
         rows = slice(first, first + step)
         entry = (positions.at[rows, None] - begin + (drawn[rows] * span).astype(np.int64)) % span

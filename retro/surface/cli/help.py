@@ -14,7 +14,13 @@ __all__ = ["Commands", "everywhere"]
 
 _SECTIONS = {
     "Facts and reviews": ("init", "ingest", "agents", "positions", "faults", "review"),
-    "Rules and claims, and what they were worth": ("playbook", "predictions", "calibration", "whatif"),
+    "Rules and claims, and what they were worth": (
+        "playbook",
+        "predictions",
+        "calibration",
+        "whatif",
+        "luck",
+    ),
     "The service": ("run", "fleet", "reviews", "show", "diff", "deliver"),
     "Memory": (
         *("remember", "recall", "state", "habits", "beliefs", "markers", "plans", "kelly", "validate"),

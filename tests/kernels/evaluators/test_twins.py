@@ -16,6 +16,10 @@ def held(*rows: tuple[int, int, float, float, float]) -> HeldPositions:
     return HeldPositions(np.array(at), np.array(duration), np.array(side), np.array(notional), np.array(fee))
 
 
+def draws(seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).random((1, TWINS))
+
+
 def walk(n: int, seed: int, drift: float = 0.0) -> np.ndarray:
     rng = np.random.default_rng(seed)
     return 100 * np.exp(np.cumsum(rng.normal(drift, 0.01, n)))
@@ -24,7 +28,7 @@ def walk(n: int, seed: int, drift: float = 0.0) -> np.ndarray:
 def test_where_the_price_only_rises_every_twin_makes_the_same() -> None:
     at = np.arange(401) * HOUR
     price = np.asarray(100 * 1.001 ** np.arange(401), dtype=np.float64)
-    twins = twin_results(at, price, held((40 * HOUR, 10 * HOUR, 1.0, 1000.0, 0.0)), np.random.default_rng(0))
+    twins = twin_results(at, price, held((40 * HOUR, 10 * HOUR, 1.0, 1000.0, 0.0)), draws(0))
     assert twins.shape == (1, TWINS)
     # ten or eleven hourly steps lie in ten hours that begin between two marks
     growth = np.round(np.log1p(twins / 1000) / np.log(1.001)).astype(int)
@@ -35,16 +39,16 @@ def test_where_the_price_only_rises_every_twin_makes_the_same() -> None:
 def test_a_short_gains_what_a_long_loses_and_both_pay_fees_on_both_ways() -> None:
     at, price = np.arange(500) * HOUR, walk(500, 1)
     pair = held((9 * HOUR, 5 * HOUR, 1.0, 200.0, 0.001))
-    long = twin_results(at, price, pair, np.random.default_rng(4))
-    short = twin_results(at, price, held((9 * HOUR, 5 * HOUR, -1.0, 200.0, 0.001)), np.random.default_rng(4))
-    free = twin_results(at, price, held((9 * HOUR, 5 * HOUR, 1.0, 200.0, 0.0)), np.random.default_rng(4))
+    long = twin_results(at, price, pair, draws(4))
+    short = twin_results(at, price, held((9 * HOUR, 5 * HOUR, -1.0, 200.0, 0.001)), draws(4))
+    free = twin_results(at, price, held((9 * HOUR, 5 * HOUR, 1.0, 200.0, 0.0)), draws(4))
     assert long - free == pytest.approx(-0.001 * (400 + free))
     assert (long + short) == pytest.approx(2 * (long - free))
 
 
 def test_the_mean_of_twins_over_a_whole_circle_is_the_drift_alone() -> None:
     at, price = np.arange(2001) * HOUR, walk(2001, 7, drift=0.0005)
-    twins = twin_results(at, price, held((0, 24 * HOUR, 1.0, 1.0, 0.0)), np.random.default_rng(8))
+    twins = twin_results(at, price, held((0, 24 * HOUR, 1.0, 1.0, 0.0)), draws(8))
     drift = np.log(price[-1] / price[0]) / 2000 * 24
     assert np.log1p(twins).mean() == pytest.approx(drift, abs=4 * 0.01 * np.sqrt(24 / TWINS))
 
@@ -63,5 +67,7 @@ def test_positions_taken_at_random_on_driftless_paths_have_uniform_percentiles(s
         entry, hours = int(rng.integers(0, 2_400)), int(rng.integers(2, 48))
         real = side * (price[min(entry + hours, 2_499)] / price[entry] - 1)
         position = held((entry * HOUR, hours * HOUR, side, 1.0, 0.0))
-        uniform.append(percentiles(np.array([real]), twin_results(at, price, position, rng))[0])
+        uniform.append(
+            percentiles(np.array([real]), twin_results(at, price, position, rng.random((1, TWINS))))[0]
+        )
     assert stats.kstest(uniform, "uniform").pvalue > 0.01

@@ -1,0 +1,73 @@
+"""How much of an agent's results was being there, and how much was choosing when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from retro.app.settlement.audit import seed_of_life
+from retro.app.settlement.price_lines import MarkReach, load_marks
+from retro.app.settlement.settle import settled_book
+from retro.app.settlement.tracks import Extent, load_tracks
+from retro.evaluate.luck.answer import luck_of
+from retro.evaluate.luck.trades import closed_trade
+from retro.evaluate.position.life import Lookahead, PositionPath
+from retro.store.facts.last_told import last_told
+
+if TYPE_CHECKING:
+    from retro.accounting.prices import PriceLine
+    from retro.app.settlement.book import SettledBook
+    from retro.app.settlement.settings import AgentSettings
+    from retro.evaluate.luck.trades import ClosedTrade
+    from retro.report.evaluators.luck import LuckReport
+    from retro.store.database import Store
+
+__all__ = ["LuckQuestion", "luck"]
+
+_CHUNK = 4000  # positions replayed together
+
+
+@dataclass(frozen=True, slots=True)
+class LuckQuestion:
+    """Whose results, and by what was told before when (microseconds; None: all of it)."""
+
+    store: Store
+    agent: str
+    settings: AgentSettings
+    as_of: int | None = None
+
+
+def luck(question: LuckQuestion) -> LuckReport:
+    """Every closed spot and perp position beside its twins on the marks that were known."""
+    settings = question.settings
+    with settled_book(question.store, question.agent, settings, measured=False) as book:
+        now = book.known_until
+        if question.as_of is not None and question.as_of <= now:
+            now = last_told(book.conn, book.agent, question.as_of - 1)
+
+        def marks_of(instrument: str) -> PriceLine:
+            reach = MarkReach(0, now, now)
+            return load_marks(book.conn, book.name, settings, [instrument], reach).line(instrument)
+
+        trades = _trades(book, now)
+        return luck_of(trades, marks_of, now, settings.options.rules.zone, seed_of_life(book.name))
+
+
+def _trades(book: SettledBook, now: int) -> list[ClosedTrade]:
+    settings, trades = book.settings, []
+    horizon = Lookahead(now + 1, now, now, settings.options.offsets)
+    closed = {
+        row.position: row
+        for row in book.positions_known(now)
+        if row.closed_at is not None and row.kind in {"spot", "perp"}
+    }
+    names = list(closed)
+    for first in range(0, len(names), _CHUNK):
+        extent = Extent(now, now + 1, now, now)
+        loaded = load_tracks(book.conn, book.name, settings, names[first : first + _CHUNK], extent)
+        for name, track in loaded.tracks.items():
+            trade = closed_trade(
+                PositionPath(track, horizon, loaded.prices), closed[name], settings.options.rules
+            )
+            trades += [] if trade is None else [trade]
+    return trades
