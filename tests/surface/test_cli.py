@@ -78,7 +78,7 @@ def test_a_command_line_that_asks_nothing_shows_the_help_and_is_a_usage_error(
     ("words", "reason"),
     [
         (["nonsense"], "No such command 'nonsense'"),
-        (["positins"], "Did you mean 'positions'? See `retro --help`."),
+        (["positins"], "Did you mean 'positions', 'predictions'? See `retro --help`."),
         (["review", "weekly", "--formt", "json"], "--formt"),
         (["review", "weekly", "--format", "pdf"], "--format takes text, json, md or html"),
         (["review", "weekly", "--from", "2026-01-01"], "--from and --to belong together"),
