@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from retro.report.evaluators.luck import LuckReport, LuckTotal, PositionLuck, RuleLuck
+from retro.report.form import Document
 from tests.worlds.commands import JOURNAL, Retro, retro
 from tests.worlds.places import ROOT
 
@@ -38,11 +39,12 @@ def test_its_commands_print_what_it_shows(
 
 def test_its_fields_are_those_that_are_printed() -> None:
     told = re.sub(r"\s+", " ", PAGE)
-    for name, document in {
+    documents: dict[str, type[Document]] = {
         "positions": PositionLuck,
         "heuristics": RuleLuck,
         "total": LuckTotal,
-    }.items():
+    }
+    for name, document in documents.items():
         [listed] = re.findall(rf"{name}: \[?{{(.*?)}}", told)
         assert listed.split(", ") == list(document.model_fields)
     assert list(LuckReport.model_fields) == ["positions", "heuristics", "total", "reasons"]

@@ -111,7 +111,7 @@ def test_where_the_price_only_rises_all_is_luck_and_both_sides_pay_their_fees(tm
     # a twin enters between two marks and rides the step from the older of both: ten steps, as its position
     assert long.luck == pytest.approx(held - 2, rel=1e-3)
     assert short.luck == pytest.approx(-held - 2, rel=1e-3)
-    assert abs(long.selection) < 0.02
+    assert -0.02 < long.selection < 0.02
     assert long.luck + long.selection == pytest.approx(long.pnl, abs=1e-12)
 
 
