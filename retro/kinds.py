@@ -56,6 +56,8 @@ class ReviewKind:
     """The owner's model for epochs words it, not the one for reviews."""
     compares: bool = False
     """Its figures stand beside those of the period before."""
+    weighs_claims: bool = False
+    """It says what the agent's own forecasts and stated confidence have come to: one day changes neither."""
     proposes: bool = False
     """It draws amendments of the playbook from its evidence: one day or one loss is no evidence for a rule."""
     requests: bool = False
@@ -94,6 +96,7 @@ WEEKLY: Final = ReviewKind(
     scope="period",
     days=7,
     compares=True,
+    weighs_claims=True,
     proposes=True,
     requests=True,
     records=True,
@@ -110,6 +113,7 @@ EPOCH: Final = ReviewKind(
     scope="period",
     from_birth=True,
     epoch_tier=True,
+    weighs_claims=True,
     proposes=True,
     records=True,
     plans=True,

@@ -31,7 +31,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from retro.figures import MoneyStyle
-    from retro.report import HeuristicReport, PnlAttribution, PositionRetrospective, RetrospectiveReport
+    from retro.report import (
+        Evaluators,
+        HeuristicReport,
+        PnlAttribution,
+        PositionRetrospective,
+        RetrospectiveReport,
+    )
 
 Row = TypeVar("Row")
 
@@ -47,6 +53,9 @@ _LOSS: Final = re.compile(
 )
 _PLAIN_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_:/+@-]{0,63}")
 _LONGEST_NAME: Final = 48
+_CLAIMS: Final = 6
+"""Categories of claims that are shown."""
+_POOLED: Final = "any"
 _LEVELS: Final = {"unrealized_pnl": ("unrealized_pnl_start", "unrealized_pnl_end")}
 _CHANGES: Final = (
     "total",
@@ -148,6 +157,7 @@ def report_slots(report: RetrospectiveReport) -> Slots:
     _pnl(slots, "pnl", report.pnl, money, report.reasons)
     _whole(slots, report, money)
     _groups(slots, report, money)
+    _claims(slots, report.evaluators)
     rows = sorted(report.heuristic_performance, key=lambda row: row.role)
     for key, group in _keyed(rows, [row.heuristic_id for row in rows]):
         slots.keys["h", group[0].heuristic_id] = key
@@ -253,6 +263,24 @@ def _groups(slots: Slots, report: RetrospectiveReport, money: MoneyStyle) -> Non
             slots.put(f"{prefix}.pnl", f"{money.change(row.pnl)} ({size})")
             won = None if row.win_rate is None else f"{percent(row.win_rate)} ({size})"
             slots.put(f"{prefix}.win_rate", won)
+
+
+def _claims(slots: Slots, part: Evaluators | None) -> None:
+    """What changed of the agent's own claims, a category at a time: their bias, and how far to trust its confidence."""
+    if part is None:
+        return
+    forecasts = [row for row in part.predictions if row.regime == _POOLED][:_CLAIMS]
+    for key, [row, *_] in _keyed(forecasts, [row.category for row in forecasts]):
+        prefix, size = f"forecasts.{key}", f"n = {row.n:,}"
+        slots.put(f"{prefix}.name", _name(row.category))
+        slots.put(f"{prefix}.bias", None if row.bias is None else f"{row.bias:+.4g} ({size})")
+        slots.put(f"{prefix}.accuracy", None if row.accuracy is None else f"{percent(row.accuracy)} ({size})")
+    calibrated = [row for row in part.calibration if row.regime == _POOLED][:_CLAIMS]
+    for key, [level, *_] in _keyed(calibrated, [row.category for row in calibrated]):
+        prefix, size = f"confidence.{key}", f"n = {level.n:,}"
+        slots.put(f"{prefix}.stated", f"{percent(level.stated)} ({size})")
+        slots.put(f"{prefix}.came_true", f"{percent(level.right)} ({size})")
+        slots.put(f"{prefix}.off_by", None if level.ece is None else f"{percent(level.ece)} ({size})")
 
 
 def _heuristic(slots: Slots, prefix: str, row: HeuristicReport, money: MoneyStyle) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from retro.figures import DASH, percent
 from retro.present.charts.bars import forest, waterfall
 from retro.present.charts.days import calendar, equity_curve
+from retro.present.charts.diagrams import drawn_diagram
 from retro.present.charts.odds import odds_by_week
 from retro.present.charts.trajectory import position_path
 from retro.present.environment import environment_of, markup
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
     from retro.present.page.blocks import Bars, Days, OddsChart, OddsLine, Page, PathChart, Verdicts
+    from retro.present.page.diagrams import Diagram
 
 __all__ = ["html_of"]
 
@@ -61,6 +63,10 @@ def _path(block: PathChart, ident: str) -> str:
     return markup(position_path(block.position, unit=block.unit, ident=ident, small=block.small))
 
 
+def _diagram(block: Diagram, ident: str) -> str:
+    return markup(drawn_diagram(block, ident=ident))
+
+
 def _percent(share: float | None) -> str:
     return percent(share, 1)
 
@@ -72,6 +78,7 @@ _FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "equity": _equity,
     "strip": _strip,
     "path": _path,
+    "diagram": _diagram,
     "percent": _percent,
 }
 """What a template draws with: charts escape what strangers wrote themselves."""

@@ -15,6 +15,7 @@ from retro.figures import DASH, date_text, odds, percent
 from retro.present.page.blocks import (
     Bars,
     Days,
+    Diagrams,
     FigureList,
     Notes,
     OddsChart,
@@ -120,6 +121,8 @@ def _block(block: Block) -> str:
             return _days(block)
         case PathChart():
             return "" if block.small else _drawing(block)
+        case Diagrams():
+            return escaped(block.words)
 
 
 def _grid(titles: Sequence[tuple[str, bool]], rows: Iterable[Sequence[str]]) -> str:

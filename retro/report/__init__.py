@@ -6,6 +6,7 @@ Money and prices are in the agent's base currency, times RFC 3339 UTC. A value t
 
 from __future__ import annotations
 
+from retro.report.evaluators.changes import CalibrationChange, Evaluators, ForecastChange
 from retro.report.form import Reasons, dump
 from retro.report.groups import Breakdowns, Bucket, CalendarDay
 from retro.report.heuristic import (
@@ -39,6 +40,7 @@ __all__ = [
     "Breakdowns",
     "Bucket",
     "CalendarDay",
+    "CalibrationChange",
     "Checkpoint",
     "Cites",
     "Costs",
@@ -47,6 +49,8 @@ __all__ = [
     "Effectiveness",
     "EntryPrediction",
     "EquityDay",
+    "Evaluators",
+    "ForecastChange",
     "HeuristicReport",
     "Implausible",
     "LifeWeek",

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from retro.periods import PeriodKind
+from retro.report.evaluators.changes import Evaluators
 from retro.report.form import Document, Reasons
 from retro.report.groups import Breakdowns
 from retro.report.heuristic import HeuristicReport
@@ -161,6 +162,11 @@ class RetrospectiveReport(Document):
     risk: Risk
     equity: list[EquityDay]
     prediction_accuracy: Accuracy
+    evaluators: Evaluators | None = Field(
+        default=None,
+        exclude_if=lambda part: part is None,
+        description="weekly and epoch: what changed of the agent's own claims and what alarms; absent without any",
+    )
     actions_taken: list[Action]
     positions: list[PositionRetrospective]
     heuristic_performance: list[HeuristicReport]

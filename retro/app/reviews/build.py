@@ -13,6 +13,7 @@ import numpy as np
 from playbook import to_json
 from retro.accounting.books import keep_books
 from retro.app.proposals.justification import proposed_by
+from retro.app.reviews.evaluators import evaluators_of
 from retro.app.reviews.model_costs import costs_of_reviewing
 from retro.app.reviews.window import (
     Window,
@@ -207,7 +208,11 @@ def review_period(
     inputs = inputs_of(book, window, [row.position for row in alive], at_marks=True)
     report = build(inputs)
     proposed = proposed_by(book.conn, report, settings, inputs.history, inputs.bets)
-    return report.model_copy(update={"playbook_proposals": [to_json(amendment) for amendment in proposed]})
+    additions = {
+        "playbook_proposals": [to_json(amendment) for amendment in proposed],
+        "evaluators": evaluators_of(book, window),
+    }
+    return report.model_copy(update=additions)
 
 
 def review_position(

@@ -39,6 +39,8 @@ class AgentSettings:
     epoch_days: int
     options: Options
     claims: ClaimTerms = field(default_factory=ClaimTerms)
+    ece_alarm: float = 0.25
+    """The calibration error above which the owner is told."""
     limits_in_r: Thresholds | None = None
     """A bot's verdicts: in R, by these, where the risk of most positions is known, whatever `options` say."""
     playbook: Playbook | None = field(default=None, compare=False)
@@ -117,6 +119,7 @@ def settings_of(config: Config, agent: Agent, book: Playbook | None) -> AgentSet
             RingTerms(review.residual_buffer_size, review.residual_min_samples, review.conformal_quantile),
             FitTerms(review.calibration_min_samples, review.calibration_refit_interval),
         ),
+        ece_alarm=review.ece_alarm_threshold,
         limits_in_r=_limits(review, "r") if is_bot and review.heuristic_threshold_unit is None else None,
         options=Options(
             offsets=tuple((name, parse_duration(name)) for name in review.trajectory_checkpoint_intervals),

@@ -21,7 +21,16 @@ if TYPE_CHECKING:
     from retro.evaluate.claims.record import ClaimHistory
     from retro.kernels.uncertainty import Floats
 
-__all__ = ["ALARM_FROM", "calibrated_confidence", "calibration_rows"]
+__all__ = [
+    "ALARM_FROM",
+    "ErrorInUse",
+    "calibrated_confidence",
+    "calibration_rows",
+    "in_use",
+    "is_alarming",
+    "missing_samples",
+    "reliability_bins",
+]
 
 ALARM_FROM: Final = 30
 """Samples below which an error is mostly noise, and above the threshold by chance."""
@@ -34,6 +43,42 @@ class _Errors:
     n: int
     ece: float | None
     brier: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorInUse:
+    """The calibration error of what is used of `n` confidences: `calibrated`, or as stated; None without any."""
+
+    n: int
+    ece: float | None
+    calibrated: bool
+
+
+def in_use(samples: NDArray[Any]) -> ErrorInUse:
+    """The error of what is in use of samples (n,): calibrated ones once there are 30 of them, before that as stated."""
+    worth, right = samples["worth"], samples["verdict"]
+    used = ~np.isnan(worth)
+    count = int(used.sum())
+    if count >= ALARM_FROM:
+        return ErrorInUse(count, kernel.reliability(worth[used], right[used]).ece, calibrated=True)
+    ece = kernel.reliability(samples["confidence"], right).ece if len(samples) else None
+    return ErrorInUse(len(samples), ece, calibrated=False)
+
+
+def is_alarming(error: ErrorInUse, threshold: float) -> bool:
+    """Whether the owner is told: the error of 30 or more lies strictly above the threshold."""
+    return error.n >= ALARM_FROM and error.ece is not None and error.ece > threshold
+
+
+def reliability_bins(confidence: Floats, right: Floats) -> list[ReliabilityBin]:
+    """Stated confidences (n,) by bin, with how many of each were right."""
+    bins = kernel.reliability(confidence, right)
+    return [
+        ReliabilityBin(lo=k / kernel.BINS, hi=(k + 1) / kernel.BINS, n=n, stated=mean, right=hits)
+        for k, n, mean, hits in zip(
+            bins.index.tolist(), bins.n.tolist(), bins.stated.tolist(), bins.right.tolist(), strict=True
+        )
+    ]
 
 
 def calibration_rows(
@@ -61,9 +106,9 @@ def calibrated_confidence(
         used, n = key.pooled, int(is_sample(pooled).sum())
         curve = curve_at(pooled, n, terms)
         if curve is not None:
-            reasons["key"] = f"{_missing(count, terms)}; all regimes of the category speak"
+            reasons["key"] = f"{missing_samples(count, terms)}; all regimes of the category speak"
     if curve is None:
-        reasons["active"] = _missing(count, terms)
+        reasons["active"] = missing_samples(count, terms)
         asked = (key.category, key.regime)
         return CalibratedConfidence(confidence=confidence, n=count, active=False, key=asked, reasons=reasons)
     worth = float(curve.at(np.array([confidence]))[0])
@@ -78,20 +123,19 @@ def _row(
     stated, right, worth = samples["confidence"], samples["verdict"], samples["worth"]
     used = ~np.isnan(worth)
     raw, calibrated = _errors(stated, right), _errors(worth[used], right[used])
-    in_use = calibrated if calibrated.n >= ALARM_FROM else raw
-    weighed = used if in_use is calibrated else np.ones(len(samples), dtype=np.bool_)
-    values = worth if in_use is calibrated else stated
+    error = in_use(samples)
+    weighed = used if error.calibrated else np.ones(len(samples), dtype=np.bool_)
+    values = worth if error.calibrated else stated
     curve = curve_at(samples, len(samples), terms)
-    bins = kernel.reliability(stated, right)
     reasons = {}
     if curve is None:
-        reasons["active"] = _missing(len(samples), terms)
+        reasons["active"] = missing_samples(len(samples), terms)
     if calibrated.ece is None:
         reasons["ece_calibrated"] = reasons["brier_calibrated"] = (
             "no prediction was made when a curve was in force"
         )
-    if in_use.n < ALARM_FROM:
-        reasons["alarm"] = f"insufficient: {in_use.n} of {ALARM_FROM} samples"
+    if error.n < ALARM_FROM:
+        reasons["alarm"] = f"insufficient: {error.n} of {ALARM_FROM} samples"
     return CalibrationRow(
         category=key.category,
         regime=key.regime,
@@ -102,13 +146,8 @@ def _row(
         ece_band=kernel.ece_band(values[weighed], right[weighed], rng),
         brier_raw=raw.brier,
         brier_calibrated=calibrated.brier,
-        alarm=in_use.n >= ALARM_FROM and in_use.ece is not None and in_use.ece > threshold,
-        bins=[
-            ReliabilityBin(lo=k / kernel.BINS, hi=(k + 1) / kernel.BINS, n=n, stated=mean, right=hits)
-            for k, n, mean, hits in zip(
-                bins.index.tolist(), bins.n.tolist(), bins.stated.tolist(), bins.right.tolist(), strict=True
-            )
-        ],
+        alarm=is_alarming(error, threshold),
+        bins=reliability_bins(stated, right),
         curve=[]
         if curve is None
         else [CurvePoint(p=p, q=q) for p, q in zip(curve.stated.tolist(), curve.worth.tolist(), strict=True)],
@@ -124,5 +163,6 @@ def _errors(confidence: Floats, right: Floats) -> _Errors:
     )
 
 
-def _missing(count: int, terms: FitTerms) -> str:
+def missing_samples(count: int, terms: FitTerms) -> str:
+    """Why no curve is in force yet."""
     return f"insufficient: {count} of {terms.minimum} resolved predictions with a confidence and a verdict"

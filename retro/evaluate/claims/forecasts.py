@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from retro.evaluate.claims.record import ClaimHistory
     from retro.kernels.uncertainty import Floats
 
-__all__ = ["corrected_forecast", "forecast_rows"]
+__all__ = ["corrected_forecast", "forecast_rows", "missing_residuals"]
 
 _FOREVER = np.array([np.iinfo(np.int64).max])
 
@@ -51,9 +51,11 @@ def corrected_forecast(
     if own.resolved[0] < terms.ring.minimum and key.regime != ANY:
         used, correction = key.pooled, correction_at(history.of(key.pooled), _FOREVER, terms.ring)
         if correction.resolved[0] >= terms.ring.minimum:
-            reasons["key"] = f"{_missing(int(own.resolved[0]), terms)}; all regimes of the category speak"
+            reasons["key"] = (
+                f"{missing_residuals(int(own.resolved[0]), terms)}; all regimes of the category speak"
+            )
     if correction.resolved[0] < terms.ring.minimum:
-        reasons["active"] = _missing(int(own.resolved[0]), terms)
+        reasons["active"] = missing_residuals(int(own.resolved[0]), terms)
         return CorrectedForecast(
             centre=predicted,
             low=None,
@@ -111,7 +113,7 @@ def _row(key: ClaimKey, records: NDArray[Any], terms: ClaimTerms) -> ForecastRow
         judged=len(judged),
         effective_n=effective_size(records["at"], records["ends_at"]),
         active=active,
-        reasons=reasons if active else {"active": _missing(int(ring.resolved[0]), terms), **reasons},
+        reasons=reasons if active else {"active": missing_residuals(int(ring.resolved[0]), terms), **reasons},
         coverage=stated.share,
         coverage_interval=stated.interval,
         coverage_corrected=own.share,
@@ -139,7 +141,8 @@ def _coverage(low: Floats, high: Floats, actual: Floats) -> _Coverage:
     return _Coverage(inside / n if n else None, jeffreys_interval(inside, n) if n else None)
 
 
-def _missing(count: int, terms: ClaimTerms) -> str:
+def missing_residuals(count: int, terms: ClaimTerms) -> str:
+    """Why no correction is in force yet."""
     return f"insufficient: {count} of {terms.ring.minimum} resolved predictions with a figure and an actual"
 
 

@@ -110,7 +110,9 @@ class ClaimHistory:
 def joined(parts: Iterable[ClaimHistory]) -> ClaimHistory:
     """Several histories as one, each after the one before; names are sorted, so that equal claims are equal bytes."""
     parts = list(parts)
-    used = {name for part in parts for column in _TEXTS for name in set(part.texts(column))}
+    used = {
+        part.names[i] for part in parts for text in _TEXTS for i in np.unique(part.records[text]).tolist()
+    }
     names = sorted(used)
     place = {name: i for i, name in enumerate(names)}
     records = []

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Literal
 
+from retro.present.page.diagrams import Diagrams
+
 if TYPE_CHECKING:
     from datetime import date
 
@@ -22,6 +24,7 @@ __all__ = [
     "Column",
     "Day",
     "Days",
+    "Diagrams",
     "Figure",
     "FigureList",
     "Headline",
@@ -274,7 +277,7 @@ class PathChart:
     tone: Tone = "plain"
 
 
-Block = FigureList | Table | Prose | Quote | Notes | Bars | Verdicts | OddsChart | Days | PathChart
+Block = FigureList | Table | Prose | Quote | Notes | Bars | Verdicts | OddsChart | Days | PathChart | Diagrams
 
 
 @dataclass(frozen=True, slots=True)

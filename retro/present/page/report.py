@@ -10,6 +10,7 @@ from retro.kinds import KINDS
 from retro.present.page.amendments import describe_change
 from retro.present.page.audit import audit_section, carried, predictions_section, wanting
 from retro.present.page.blocks import Figure, Headline, Page, tone_of
+from retro.present.page.evaluators.claims import claims_section, confidence_alarms
 from retro.present.page.groups import (
     actions_section,
     breakdown_section,
@@ -68,6 +69,7 @@ def page_of_report(report: RetrospectiveReport) -> Page:
         days_section(report, money),
         breakdown_section(report.breakdowns, money, closed, report.open_positions),
         predictions_section(report.prediction_accuracy),
+        claims_section(report.evaluators),
         costs_section(report, money),
         actions_section(report.actions_taken, money, report.pnl.funding),
         quality_section(report, money),
@@ -100,6 +102,7 @@ def _headline(report: RetrospectiveReport, money: MoneyStyle) -> Headline:
         )
     if report.effectiveness.alarm and report.effectiveness.alarm_text:
         alarms.append(f"Alarm: {report.effectiveness.alarm_text}.")
+    alarms += confidence_alarms(report.evaluators)
     if report.pnl.unbelieved_pnl:
         left_out = money.change(report.pnl.unbelieved_pnl)
         alarms.append(f"Not believed and left out here: {left_out} of implausible fills, see data quality.")

@@ -8,6 +8,7 @@ from retro.figures import DASH, count, date_text, odds, percent
 from retro.present.page.blocks import (
     Bars,
     Days,
+    Diagrams,
     Figure,
     FigureList,
     Notes,
@@ -103,6 +104,8 @@ def _block(block: Block, width: int) -> list[Line]:
             return _days(block, width)
         case PathChart():
             return [] if block.small else drawn_path(block.position, width, block.unit)
+        case Diagrams():
+            return [line(_INDENT, (part, "faint")) for part in wrap(block.words, width - 2) if part]
 
 
 def _facts(rows: Sequence[Figure], width: int) -> list[Line]:

@@ -1,0 +1,96 @@
+"""Diagrams of what an agent's own claims, rules and luck came to: data that `charts` draws and tables beside it repeat.
+
+Strings here are bare, like those of blocks: each format escapes every one of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = [
+    "Diagram",
+    "Diagrams",
+    "HistogramDiagram",
+    "RangeDiagram",
+    "RangeRow",
+    "ReliabilityDiagram",
+    "ReliabilityPoint",
+    "StepDiagram",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ReliabilityPoint:
+    """Claims of nearly the same stated confidence: its mean, the share that was right, how many they are."""
+
+    stated: float
+    right: float
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReliabilityDiagram:
+    """Stated confidence against what came true; on the diagonal they are the same. `curve` is what (stated) is worth."""
+
+    title: str
+    points: tuple[ReliabilityPoint, ...]
+    curve: tuple[tuple[float, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RangeRow:
+    """A value with an interval around it, drawn in the unit of its diagram; `text` says the value in words."""
+
+    label: str
+    value: float | None
+    low: float | None
+    high: float | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RangeDiagram:
+    """Values and intervals on one axis around 0."""
+
+    title: str
+    rows: tuple[RangeRow, ...]
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HistogramDiagram:
+    """How often values fell into equal parts of [low, high]; `real` is the one it is about, and `real_text` its words.
+
+    `expected` is how many each part would hold were it all chance.
+    """
+
+    title: str
+    counts: tuple[int, ...]
+    low: float
+    high: float
+    low_text: str
+    high_text: str
+    real: float | None = None
+    real_text: str = ""
+    expected: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StepDiagram:
+    """A share that falls in steps from 1: after so many days, (days, share); known up to `end` days."""
+
+    title: str
+    points: tuple[tuple[float, float], ...]
+    end: float
+
+
+Diagram = ReliabilityDiagram | RangeDiagram | HistogramDiagram | StepDiagram
+
+
+@dataclass(frozen=True, slots=True)
+class Diagrams:
+    """Diagrams side by side. Formats without drawings print `words`, where no table beside them says the same."""
+
+    items: tuple[Diagram, ...]
+    note: str = ""
+    words: str = ""

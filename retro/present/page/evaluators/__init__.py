@@ -1,0 +1,1 @@
+"""What the evaluators say, as sections and pages."""
