@@ -6,7 +6,7 @@ import hashlib
 from decimal import Decimal
 from functools import cache
 from math import fsum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -74,9 +74,13 @@ def _digest(facts: Iterable[Fact], tracks: Mapping[str, PositionHistory], prices
 
 
 def _spelled(fact: Fact) -> str:
-    """All of a fact, by field."""
+    """All of a fact, by field; what came after the first release only where it was told: older digests stand."""
     fields = ((name, getattr(fact, name)) for name in _sorted_fields(type(fact)))
+    fields = (field for field in fields if field[1] is not None or field[0] not in _LATER_FIELDS)
     return repr([(name, "None" if value is None else _canonical(value)) for name, value in fields])
+
+
+_LATER_FIELDS: Final = frozenset({"context_items", "difficulty"})
 
 
 @cache
