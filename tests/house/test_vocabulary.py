@@ -114,9 +114,7 @@ def test_the_classes_the_glossary_names_exist() -> None:
 
 def test_no_module_leans_on_a_document_that_is_not_here() -> None:
     """A reader must be able to follow every reference: design papers outside the repository are none."""
-    outside = re.compile(
-        r"\bseed 00\d|\bresearch/|\bdesign/|(?<![\w/])(?:contract|numbers-amended)\.md"
-    )
+    outside = re.compile(r"\bseed 00\d|\bresearch/|\bdesign/|(?<![\w/])(?:contract|numbers-amended)\.md")
     dangling = [
         f"{path.relative_to(ROOT)}:{number} {line.strip()[:80]}"
         for package in (*PACKAGES, "tests", "benchmarks", "examples", "docs")

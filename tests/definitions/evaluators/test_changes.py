@@ -70,8 +70,8 @@ def test_a_row_is_what_the_commands_answer_as_of_both_ends_of_the_period(
 def test_what_was_told_after_the_period_moves_nothing_of_it(tmp_path: Path, n: int) -> None:
     whole = tell(open_store(str(tmp_path / "whole.db")), life(7, 90))
     end = START + (n + 1) * WEEK
-    told = [event for event in life(7, 90) if event["at"] < end]
-    ended = tell(open_store(str(tmp_path / "ended.db")), told)
+    before = [event for event in life(7, 90) if event["at"] < end]
+    ended = tell(open_store(str(tmp_path / "ended.db")), before)
     assert part(whole, n) == part(ended, n) is not None
 
 
@@ -126,10 +126,13 @@ def sure(store: Store) -> Store:
     ends = [
         {"type": "equity", "id": f"e{n}", "agent": "a", "at": START + n * WEEK, "value": 9} for n in (0, 2)
     ]
-    told = claims(SURE, first=1, confidence=0.9)
+    events = claims(SURE, first=1, confidence=0.9)
     return tell(
         store,
-        [*ends, *(event | {"at": START + DAY} if event["type"] == "prediction" else event for event in told)],
+        [
+            *ends,
+            *(event | {"at": START + DAY} if event["type"] == "prediction" else event for event in events),
+        ],
     )
 
 
@@ -171,12 +174,14 @@ def test_days_positions_and_lives_without_a_claim_have_no_such_part(sure: Store,
 
 
 def test_a_category_is_a_strangers_text(store: Store) -> None:
-    told = claims(SURE, first=1, confidence=0.9)
+    events = claims(SURE, first=1, confidence=0.9)
     hostile = "<script>alert(1)</script>{pnl.total}"
     ends = [
         {"type": "equity", "id": f"e{n}", "agent": "a", "at": START + n * WEEK, "value": 9} for n in (0, 2)
     ]
-    tell(store, [*ends, *(event | ({"category": hostile} if "predicted" in event else {}) for event in told)])
+    tell(
+        store, [*ends, *(event | ({"category": hostile} if "predicted" in event else {}) for event in events)]
+    )
     document = words(week(store, 0))
     page = render(document, "html")
     assert "<script" not in page
