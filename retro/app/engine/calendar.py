@@ -10,7 +10,8 @@ from retro.invariant import invariant
 from retro.kinds import KINDS
 from retro.periods import day_of, format_instant, period_at
 from retro.store.jobs.grids import mark_of, period_key, spans, starts
-from retro.store.jobs.reviews import NEVER, Obligation
+from retro.store.jobs.obligations import Obligation
+from retro.store.jobs.reviews import NEVER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

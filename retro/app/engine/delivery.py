@@ -11,10 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from sqlalchemy.exc import DBAPIError
+
 from retro.app.context import LONGEST_WAIT, backoff
 from retro.app.reviews.fleet_mail import fleet_message_of, is_together
-from retro.app.reviews.messages import message_of
-from retro.deliver.channel import Rejected, Retry, Sent
+from retro.app.reviews.messages import MessageReader
+from retro.deliver.channel import Message, Rejected, Retry, Sent
 from retro.errors import InvariantError, LostClaimError, StoreError
 from retro.invariant import invariant
 from retro.periods import DAY, SECOND
@@ -23,7 +25,9 @@ from retro.secret import redact
 from retro.store.jobs import outbox
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from sqlalchemy import Connection
 
     from retro.app.context import PassSummary, WorkContext
     from retro.config import Config
@@ -105,8 +109,8 @@ def send_all(bench: WorkContext, tally: PassSummary) -> None:
             letters = _take(bench, digest=digest)
             if not letters:
                 break
-            messages = [letters] if digest else [[letter] for letter in letters]
-            outcomes = [(message, _send(bench, message, progress.sent_leases)) for message in messages]
+            parcels = [letters] if digest else [[letter] for letter in letters]
+            outcomes = [*_send_each(bench, parcels, progress.sent_leases)]
             _record_outcomes(bench, outcomes, tally, progress)
     tally.unreached += len(progress.missed - progress.reached)
 
@@ -147,28 +151,71 @@ def _take(bench: WorkContext, *, digest: int) -> list[Delivery]:
     return []
 
 
-def _send(bench: WorkContext, letters: list[Delivery], sent_leases: set[_Lease]) -> Outcome:
-    """Hand over one message, which may speak for several letters; the newest is its head and stands last."""
-    letters.sort(key=lambda letter: (letter.period_end, letter.key))
+def _send_each(
+    bench: WorkContext, parcels: Sequence[list[Delivery]], sent_leases: set[_Lease]
+) -> Iterator[tuple[list[Delivery], Outcome]]:
+    """Hand over messages one by one; those that are read together are read before the first of them goes.
+
+    A message may speak for several letters; the newest is its head and stands last.
+    """
+    for letters in parcels:
+        letters.sort(key=lambda letter: (letter.period_end, letter.key))
+    remaining = [*parcels]
+    while remaining:
+        messages = _messages(bench, remaining)
+        for letters, message in zip(remaining, messages, strict=False):
+            yield letters, _send(bench, letters, message, sent_leases)
+        remaining = remaining[len(messages) :]
+
+
+def _messages(bench: WorkContext, parcels: Sequence[list[Delivery]]) -> list[Message | Outcome]:
+    """The messages of the first parcels, one at least, or what becomes of letters of which none can be made."""
+    try:
+        with bench.store.read() as conn:
+            reader = MessageReader(conn, bench.config)
+            ready = reader.read_ahead([letters[-1] for letters in parcels])
+            return [_message(bench, conn, reader, letters) for letters in parcels[: len(ready)]]
+    except DBAPIError as error:  # a statement of ours that does not parse
+        return [_outcome_of(error)]
+
+
+def _message(
+    bench: WorkContext, conn: Connection, reader: MessageReader, letters: Sequence[Delivery]
+) -> Message | Outcome:
     *older, head = letters
+    try:
+        if head.digest == outbox.FLEET:
+            message = fleet_message_of(conn, bench.config, letters)
+        else:
+            message = reader.message(head, older)
+        return replace(message, written_at_us=head.written_at)
+    except (StoreError, DBAPIError):
+        raise
+    except Exception as error:  # noqa: BLE001  one letter must not stop the others
+        return _outcome_of(error)
+
+
+def _send(
+    bench: WorkContext, letters: Sequence[Delivery], message: Message | Outcome, sent_leases: set[_Lease]
+) -> Outcome:
+    """Hand over one message, once under a lease."""
+    head = letters[-1]
     leases = {_Lease(letter.key, letter.written_at, letter.attempts) for letter in letters}
     try:
         again = leases & sent_leases
         invariant(not again, "a delivery is sent once under a lease", f"{head.channel} of {head.review_id}")
         sent_leases |= leases
-        with bench.store.read() as conn:
-            if head.digest == outbox.FLEET:
-                message = fleet_message_of(conn, bench.config, letters)
-            else:
-                message = message_of(conn, bench.config, head, older)
-            message = replace(message, written_at_us=head.written_at)
-        return bench.channels[head.channel].send(message)
+        return bench.channels[head.channel].send(message) if isinstance(message, Message) else message
     except StoreError:
         raise
-    except InvariantError as error:  # nobody gets it again: a person looks first
-        return Rejected(f"InvariantError: {error}")
     except Exception as error:  # noqa: BLE001  a channel that breaks is tried again like one that cannot be reached
-        return Retry(f"{type(error).__name__}: {error}")
+        return _outcome_of(error)
+
+
+def _outcome_of(error: Exception) -> Outcome:
+    why = f"{type(error).__name__}: {error}"
+    # after a broken invariant nobody gets it again: a person looks first
+    return Rejected(why) if isinstance(error, InvariantError) else Retry(why)
 
 
 def _record_outcomes(
@@ -187,8 +234,10 @@ def _record_outcomes(
         with bench.store.write() as conn:
             for door in sorted(open_doors):
                 outbox.wake(conn, now, *door, without=tried)
-            for letters, state, _, values in sorted(fates, key=lambda fate: fate[0][0].key):
-                outbox.record(conn, letters, state, **values)
+            # all rows first, in the order of their keys, so that nobody deadlocks
+            outbox.QUEUE.lock(conn, [letter.key for letters, *_ in fates for letter in letters])
+            for (state, noted), letters in _alike(fates):
+                outbox.record(conn, letters, state, **dict(noted))
     except LostClaimError as error:
         if len(sent) == 1:
             bench.log("letter_lost", level="warning", review=sent[0][0][-1].review_id, reason=str(error))
@@ -205,6 +254,16 @@ def _record_outcomes(
         head, why = letters[-1], {"reason": values["reason"]} if "reason" in values else {}
         named = {"agent": head.agent, "review": head.review_id, "channel": head.channel}
         bench.log(event, level=level, **named, letters=len(letters), **why)
+
+
+def _alike(
+    fates: Iterable[tuple[list[Delivery], str, str, dict[str, object]]],
+) -> list[tuple[tuple[str, tuple[tuple[str, object], ...]], list[Delivery]]]:
+    """The letters of each state and what is noted with it, for one statement each."""
+    groups: dict[tuple[str, tuple[tuple[str, object], ...]], list[Delivery]] = {}
+    for letters, state, _, values in fates:
+        groups.setdefault((state, tuple(values.items())), []).extend(letters)
+    return [*groups.items()]
 
 
 def _next_state(

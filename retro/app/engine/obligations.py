@@ -21,8 +21,9 @@ from retro.model import Death
 from retro.periods import DAY, SECOND, WEEK, day_of, midnight
 from retro.store.books import shared_marks
 from retro.store.facts import agents, events
-from retro.store.jobs import enrolments, reviews
-from retro.store.jobs.reviews import NEVER, Obligation
+from retro.store.jobs import enrolments, obligations, reviews
+from retro.store.jobs.obligations import Obligation
+from retro.store.jobs.reviews import NEVER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -89,28 +90,26 @@ def _bring_up_to_date(
             *owed_by_calendar(book, terms, life, now, enrolment.enrolled_at),
             *_losses(book, terms, enrolment, now),
         ]
-        obligations = _death(life, terms, settings, enrolment.enrolled_at)
+        of_events = _death(life, terms, settings, enrolment.enrolled_at)
         if terms.positions:
-            obligations += [
+            of_events += [
                 _position(row, terms, enrolment.enrolled_at)
-                for row in reviews.unreviewed_positions(conn, name)
+                for row in obligations.unreviewed_positions(conn, name)
             ]
-        kinds = {obligation.kind for obligation in obligations}
-        subjects = {kind: reviews.subjects(conn, name, kind) for kind in kinds}
+        kinds = {obligation.kind for obligation in of_events}
+        subjects = {kind: obligations.subjects(conn, name, kind) for kind in kinds}
         outdated = outdated_alarms(book, terms, enrolment.losses_from)
         rest = dormant_from(book.agent.last_at or life.birth, settings.zone, terms.dormant_weeks)
     with store.write() as conn:
-        fresh = [
-            obligation for obligation in obligations if obligation.subject not in subjects[obligation.kind]
-        ]
-        reviews.insert(conn, name, [*owed, *fresh])
-        for obligation in obligations:
+        fresh = [each for each in of_events if each.subject not in subjects[each.kind]]
+        obligations.insert(conn, name, [*owed, *fresh])
+        for obligation in of_events:
             if obligation.subject in subjects[obligation.kind]:
-                reviews.reschedule(conn, name, obligation)
+                obligations.reschedule(conn, name, obligation)
         reviews.look_again(conn, outdated)
         reviews.mark_due(conn, now)
         if terms.catch_up == "latest":
-            reviews.skip_superseded(conn, name, now, "passed over: catch_up = latest")
+            obligations.skip_superseded(conn, name, now, "passed over: catch_up = latest")
         enrolments.looked(conn, name, enrolment, next_end(settings, terms, life, now, rest=rest))
 
 
@@ -157,7 +156,7 @@ def _losses(
     if enrolment.losses_from is None:
         return
     zone = book.settings.zone
-    reviewed = reviews.subjects(book.conn, book.name, LOSS.name)  # whatever grid its day was cut on
+    reviewed = obligations.subjects(book.conn, book.name, LOSS.name)  # whatever grid its day was cut on
     for loss in losses(book, enrolment.losses_from, now + DAY, terms.loss_pct):
         if loss.name in reviewed:
             continue
@@ -178,7 +177,7 @@ def _life_of(conn: Connection, agent: Agent) -> Lifespan:
     death = events.first_of(conn, agent.name, Death)
     if death is None:
         return Lifespan(birth)
-    still_open, last_closed = reviews.lifespan(conn, agent.name)
+    still_open, last_closed = obligations.lifespan(conn, agent.name)
     last = max(death.at, last_closed or 0)
     return Lifespan(birth, death.at, None if still_open else (last // SECOND + 1) * SECOND, still_open)
 

@@ -7,11 +7,10 @@ not made again, so the model is not paid twice; the last step (done, deliveries,
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from retro.app.context import Consequence, WorkContext
 from retro.app.reviews import documents
-from retro.app.settlement.settle import settled_book
 from retro.kinds import KINDS, WEEKLY
 from retro.report import RetrospectiveReport, dump
 from retro.report.document import digest_of, read, with_revision
@@ -19,15 +18,16 @@ from retro.safe import clean
 from retro.store.jobs import claims, outbox, reviews
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
 
     from sqlalchemy import Connection
 
-    from retro.app.settlement.settings import AgentSettings
+    from retro.app.context import WorkContext
+    from retro.app.engine.open_book import OpenBook
     from retro.report.document import Document
     from retro.store.jobs.reviews import Review, StoredRevision
 
-__all__ = ["STAGES", "Stage", "StagedReview", "StoppedError", "commit", "compute", "consequences_of"]
+__all__ = ["STAGES", "Stage", "StagedReview", "StoppedError", "commit_all", "compute"]
 
 
 class StoppedError(Exception):
@@ -36,14 +36,14 @@ class StoppedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class StagedReview:
-    """A review on its way through the stages.
+    """A review on its way through the stages, and the book it is made from.
 
     `document` None after the figures: it was looked at again and nothing has changed. `digest` is of figures that the
     last step has yet to store, None where a checkpoint has. `is_worded`: the document stands as it will be shown.
     """
 
     review: Review
-    settings: AgentSettings
+    book: OpenBook
     document: Document | None = None
     facts: str | None = None
     digest: str | None = None
@@ -57,9 +57,9 @@ class Stage(NamedTuple):
     run: Callable[[WorkContext, StagedReview], StagedReview]
 
 
-def compute(bench: WorkContext, review: Review, settings: AgentSettings) -> StagedReview:
+def compute(bench: WorkContext, review: Review, book: OpenBook) -> StagedReview:
     """Every stage up to the last step, from wherever a killed process had come."""
-    staged = StagedReview(review, settings)
+    staged = StagedReview(review, book)
     for stage in STAGES:
         staged = stage.run(bench, staged)
     return staged
@@ -69,7 +69,7 @@ def _figures(bench: WorkContext, staged: StagedReview) -> StagedReview:
     """The figures: as a checkpoint has them, or computed. Backfill is cheap to repeat: the last step alone stores it."""
     review = staged.review
     # one state of the database for what is stored, the facts and the figures: what comes after it is seen as late
-    with settled_book(bench.store, review.agent, staged.settings) as book:
+    with staged.book.reading() as book:
         stored = reviews.revision_of(book.conn, review.key, review.revision)
         if stored is not None and stored.document is not None and stored.done_at is None:
             # killed between the words and the last step: the words may have been paid for, and are taken as they are
@@ -95,6 +95,7 @@ def _figures(bench: WorkContext, staged: StagedReview) -> StagedReview:
     bench.beat()
     if review.backfill and not again:
         return replace(staged, document=document, facts=facts, digest=digest)
+    staged.book.close()
     with bench.store.write() as conn:
         checkpoint = claims.keep_numbers(
             conn, review, revision=revision, facts=facts, digest=digest, text=dump(document)
@@ -118,11 +119,12 @@ def _words(bench: WorkContext, staged: StagedReview) -> StagedReview:
         return staged
     has_checkpoint = staged.digest is None
     if has_checkpoint:
+        staged.book.close()
         # a model may take minutes; backfill is worded by code, and its batch is stopped between its reviews
         bench.beat()
         if bench.stopping():
             raise StoppedError
-    worded_document, paid = bench.words(staged.review, staged.document, staged.settings)
+    worded_document, paid = bench.words(staged.review, staged.document, staged.book.settings)
     worded_document = clean(worded_document)
     if paid and has_checkpoint:
         with bench.store.write() as conn:
@@ -134,31 +136,31 @@ STAGES: Final = (Stage("figures", _figures), Stage("words", _words))
 """In their order; each finds out by itself what of it a killed process had stored."""
 
 
-def commit(conn: Connection, bench: WorkContext, staged: StagedReview, now: int) -> None:
+def commit_all(
+    conn: Connection, bench: WorkContext, staged_reviews: Sequence[StagedReview], now: int
+) -> None:
     """The last step, in the caller's transaction: stored, done, and every consequence drawn, or none of it."""
-    review, document = staged.review, staged.document
-    if document is None:
-        claims.finish(conn, review, now, facts=staged.facts)
-        return
-    if (
-        staged.digest is not None and staged.facts is not None
-    ):  # backfill has no checkpoint: all of it is stored here
-        whole = claims.Whole(staged.facts, staged.digest, dump(document))
-        claims.finish_whole(conn, review, now, whole)
-    else:
-        claims.keep_document(conn, review, dump(document))
-        claims.finish(conn, review, now)
-    for consequence in consequences_of(bench, now)[: 1 if review.repeats_history else None]:
-        consequence.draw(conn, review, document)
-
-
-def consequences_of(bench: WorkContext, now: int) -> tuple[Consequence, ...]:
-    """What follows from a finished review, in order: its deliveries first, then what the wiring has joined to them."""
-
-    def owe_deliveries(conn: Connection, review: Review, document: Document) -> None:
-        _owe_deliveries(conn, bench, review, now, alarm=_is_alarm(document))
-
-    return (Consequence("delivery", owe_deliveries), *bench.consequences)
+    # backfill has no checkpoint: all of it is stored here
+    wholes = [
+        (staged.review, claims.Whole(staged.facts, staged.digest, dump(staged.document)))
+        for staged in staged_reviews
+        if staged.document is not None and staged.digest is not None and staged.facts is not None
+    ]
+    claims.finish_wholes(conn, wholes, now)
+    finished = {review.key for review, _ in wholes}
+    for review, document, facts in (
+        (staged.review, staged.document, staged.facts)
+        for staged in staged_reviews
+        if staged.review.key not in finished
+    ):
+        if document is not None:
+            claims.keep_document(conn, review, dump(document))
+        claims.finish(conn, review, now, facts=facts if document is None else None)
+    told = [(staged.review, staged.document) for staged in staged_reviews if staged.document is not None]
+    _owe_deliveries(conn, bench, told, now)
+    for review, document in told:
+        for consequence in () if review.repeats_history else bench.consequences:
+            consequence.draw(conn, review, document)
 
 
 def _is_alarm(document: Document) -> bool:
@@ -166,19 +168,27 @@ def _is_alarm(document: Document) -> bool:
     return isinstance(document, RetrospectiveReport) and document.silent_since is not None
 
 
-def _owe_deliveries(conn: Connection, bench: WorkContext, review: Review, now: int, *, alarm: bool) -> None:
-    """Owe the review to everybody who is to have it, with the review itself: no crash comes between the two."""
-    overtaken = reviews.newer_than(conn, review, now)
-    to = [
-        (name, recipient)
-        for name, channel in bench.channels.items()
-        if _goes(bench, name, review, overtaken=overtaken, alarm=alarm)
-        for recipient in channel.recipients(bench.config)
-    ]
-    # what a newer review has overtaken is no news: people get it gathered, files and records each by itself
-    gathered = [name for name in bench.channels if name in {"mail", "notify"}] if overtaken else []
-    together = ["mail"] if bench.config.mail.fleet and review.kind == WEEKLY.name else []
-    outbox.write(conn, review.key, review.revision, to, now, digest=gathered, fleet=together)
+def _owe_deliveries(
+    conn: Connection, bench: WorkContext, finished: Iterable[tuple[Review, Document]], now: int
+) -> None:
+    """Owe reviews to everybody who is to have them, with the reviews themselves: no crash comes between the two."""
+    recipients = {name: channel.recipients(bench.config) for name, channel in bench.channels.items()}
+    newest_end = cache(partial(reviews.newest_end, conn, now=now))
+    letters = list[outbox.Letter]()
+    for review, document in finished:
+        # what a newer review has overtaken is no news: people get it gathered, files and records each by itself
+        overtaken = newest_end(review.agent, review.kind) > review.period_end
+        gathering = dict.fromkeys(("mail", "notify"), outbox.AGENT) if overtaken else {}
+        if bench.config.mail.fleet and review.kind == WEEKLY.name:
+            gathering["mail"] = outbox.FLEET
+        alarm = _is_alarm(document)
+        letters += [
+            outbox.Letter(review.key, review.revision, name, recipient, gathering.get(name, outbox.ALONE))
+            for name in bench.channels
+            if _goes(bench, name, review, overtaken=overtaken, alarm=alarm)
+            for recipient in recipients[name]
+        ]
+    outbox.write(conn, letters, now)
 
 
 def _goes(bench: WorkContext, channel: str, review: Review, *, overtaken: bool, alarm: bool) -> bool:

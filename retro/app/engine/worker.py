@@ -6,7 +6,6 @@ The same code serves the daemon, `retro run --once` and cron.
 from __future__ import annotations
 
 from collections import deque
-from functools import cache, partial
 from math import ceil
 from typing import TYPE_CHECKING, Final
 
@@ -14,7 +13,8 @@ from retro.app.context import PassSummary, backoff
 from retro.app.engine import delivery
 from retro.app.engine.leases import renewing_leases
 from retro.app.engine.obligations import enqueue_due
-from retro.app.engine.stages import StagedReview, StoppedError, commit, compute
+from retro.app.engine.open_book import OpenBook
+from retro.app.engine.stages import StagedReview, StoppedError, commit_all, compute
 from retro.app.estate.retention import purge, tidy
 from retro.app.intake import sources
 from retro.app.settlement.grid import grid_differs
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from retro.app.context import WorkContext
-    from retro.app.settlement.settings import AgentSettings
     from retro.store.jobs.reviews import Review
 
 __all__ = ["run_once", "run_pass"]
@@ -216,14 +215,14 @@ def _shares(claimed: Sequence[Review]) -> deque[list[Review]]:
 
 
 def _make_all(bench: WorkContext, claimed: Sequence[Review], tally: PassSummary) -> None:
-    """Make what was claimed and finish it in one transaction; whatever comes, nothing stays held by mistake."""
+    """Make what was claimed of one agent and finish it in one transaction; whatever comes, nothing stays held by mistake."""
     waiting, staged_reviews = list(claimed), list[StagedReview]()
-    settings_of = cache(partial(_settings, bench))
+    book = OpenBook(bench, claimed[0].agent)
     try:
         for review in claimed:
             try:
                 with bench.bound(agent=review.agent, review=review.id, attempt=review.attempts):
-                    staged_reviews.append(compute(bench, review, settings_of(review.agent)))
+                    staged_reviews.append(compute(bench, review, book))
             except (StoreError, StoppedError):
                 raise  # not this review's fault: nothing is noted against it
             except LostClaimError as error:
@@ -231,15 +230,19 @@ def _make_all(bench: WorkContext, claimed: Sequence[Review], tally: PassSummary)
                 bench.log("claim_lost", level="warning", review=review.id, reason=str(error))
             except ModelAwayError as error:
                 waiting.remove(review)
+                book.close()
                 _wait_for_words(bench, review, error, tally)
             except Exception as error:  # noqa: BLE001  one review must not stop the others
                 waiting.remove(review)
+                book.close()
                 _failed(bench, review, error, tally)
     except StoppedError:  # what is computed is finished below, the rest given back: no attempt is counted
         bench.log("stopping", level="info", unfinished=len(waiting) - len(staged_reviews))
     except BaseException:  # a signal, or the database is gone: give back what can be given back, at once
+        book.close()
         _release(bench, waiting)
         raise
+    book.close()
     try:
         # whatever _finish could not finish it has failed or lost by itself: none of it may be released here
         _finish(bench, staged_reviews, tally)
@@ -247,11 +250,6 @@ def _make_all(bench: WorkContext, claimed: Sequence[Review], tally: PassSummary)
         waiting = [review for review in waiting if review.key not in keys]
     finally:
         _release(bench, waiting)
-
-
-def _settings(bench: WorkContext, agent: str) -> AgentSettings:
-    with bench.store.read() as conn:
-        return bench.settings_for(agents.existing_agent(conn, agent))
 
 
 def _finish(bench: WorkContext, staged_reviews: Sequence[StagedReview], tally: PassSummary) -> None:
@@ -263,8 +261,7 @@ def _finish(bench: WorkContext, staged_reviews: Sequence[StagedReview], tally: P
         with bench.store.write() as conn:
             # all rows first, in the order of their keys: an ingest that marks them stale takes them in the same one
             claims.lock(conn, [staged.review for staged in staged_reviews])
-            for staged in staged_reviews:
-                commit(conn, bench, staged, now)
+            commit_all(conn, bench, staged_reviews, now)
     except LostClaimError as error:
         if len(staged_reviews) == 1:
             bench.log("claim_lost", level="warning", review=staged_reviews[0].review.id, reason=str(error))

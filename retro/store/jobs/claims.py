@@ -7,9 +7,10 @@ checkpoints that outlive a crash, and what becomes of a review in the end.
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sqlalchemy import and_, case, delete, func, insert, or_, update
+from sqlalchemy import and_, bindparam, case, delete, func, insert, or_, update
 
 from retro.errors import LostClaimError
 from retro.invariant import invariant
@@ -17,10 +18,10 @@ from retro.store.jobs.queue import LeaseQueue
 from retro.store.jobs.reviews import IS_AGAIN, IS_DUE, IS_LATE, Review, columns, review_of
 from retro.store.jobs.staleness import Staleness, checked, checking
 from retro.store.jobs.tables import documents, reviews
-from retro.store.schema import ingest_quiet
+from retro.store.schema import ingest_quiet, within_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from sqlalchemy import ColumnElement, Connection, Select
 
@@ -30,7 +31,7 @@ __all__ = [
     "claim",
     "fail",
     "finish",
-    "finish_whole",
+    "finish_wholes",
     "keep_document",
     "keep_numbers",
     "lock",
@@ -155,18 +156,19 @@ def keep_numbers(
     grows = review.revision <= revision <= review.revision + 1
     invariant(grows, "a revision only grows, by one", f"{review.id}: {review.revision} to {revision}")
     _through(conn, review, revision=revision, facts=facts)
-    _clear(conn, review, revision)
+    _clear(conn, [review], revision)
     row = {"review": review.key, "revision": revision, "digest": digest, "numbers": text}
     conn.execute(insert(documents).values(row))
     return review._replace(revision=revision, facts=facts)
 
 
-def _clear(conn: Connection, review: Review, revision: int) -> None:
-    """What a killed process left of this revision gives way; not with it a document that somebody has read."""
-    mine = and_(documents.c.review == review.key, documents.c.revision == revision)
-    replaced = conn.execute(delete(documents).where(mine).returning(documents.c.done_at)).scalars().all()
-    is_open = all(done_at is None for done_at in replaced)
-    invariant(is_open, "a finished revision is never overwritten", f"{review.id}, revision {revision}")
+def _clear(conn: Connection, claimed_reviews: Iterable[Review], revision: int) -> None:
+    """What a killed process left of this revision of each gives way; not with it a document that somebody has read."""
+    names = {review.key: review.id for review in claimed_reviews}
+    mine = and_(within_keys(conn, documents.c.review, names), documents.c.revision == revision)
+    replaced = delete(documents).where(mine).returning(documents.c.review, documents.c.done_at)
+    read = [names[row.review] for row in conn.execute(replaced).all() if row.done_at is not None]
+    invariant(not read, "a finished revision is never overwritten", f"{', '.join(read)}, revision {revision}")
 
 
 def keep_document(conn: Connection, review: Review, text: str) -> None:
@@ -184,18 +186,38 @@ def finish(conn: Connection, review: Review, now: int, *, facts: str | None = No
     conn.execute(update(documents).where(mine, documents.c.done_at.is_(None)).values(done_at=now))
 
 
-def finish_whole(conn: Connection, review: Review, now: int, document: Whole) -> None:
-    """It is done, and had no checkpoint: the row and its document in one step each, where years of history come."""
-    _through(conn, review, **_done(now), facts=document.facts)
-    _clear(conn, review, review.revision)
-    row = {
-        "review": review.key,
-        "revision": review.revision,
-        "digest": document.digest,
-        "document": document.text,
-        "done_at": now,
-    }
-    conn.execute(insert(documents).values(row))
+def finish_wholes(conn: Connection, wholes: Sequence[tuple[Review, Whole]], now: int) -> None:
+    """They are done, and had no checkpoint: all rows and all documents in one step each, where years of history come.
+
+    `LostClaimError` where one of them is not ours any more.
+    """
+    if not wholes:
+        return
+    fence = QUEUE.fence_of_many("of", "holder", "attempt")
+    held = [
+        {"of": review.key, "holder": review.owner, "attempt": review.attempts, "read": whole.facts}
+        for review, whole in wholes
+    ]
+    done = update(reviews).where(fence).values(**_done(now), facts=bindparam("read"))
+    if conn.execute(done, held).rowcount != len(held):
+        raise LostClaimError(f"one of {', '.join(review.id for review, _ in wholes)} was taken over")
+    for revision, some in groupby(sorted(wholes, key=_revision), key=_revision):
+        _clear(conn, [review for review, _ in some], revision)
+    rows = [
+        {
+            "review": review.key,
+            "revision": review.revision,
+            "digest": whole.digest,
+            "document": whole.text,
+            "done_at": now,
+        }
+        for review, whole in wholes
+    ]
+    conn.execute(insert(documents), rows)
+
+
+def _revision(whole: tuple[Review, Whole]) -> int:
+    return whole[0].revision
 
 
 def _done(now: int) -> dict[str, object]:

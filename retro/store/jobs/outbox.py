@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from sqlalchemy import Select, and_, func, or_, select, text, update
+from sqlalchemy import Select, and_, bindparam, func, or_, select, text, update
 
 from retro.errors import LostClaimError
 from retro.store.facts.agents import key_query
@@ -27,6 +27,7 @@ __all__ = [
     "FLEET",
     "QUEUE",
     "Delivery",
+    "Letter",
     "Which",
     "ask_again",
     "claim",
@@ -82,6 +83,16 @@ class Delivery(NamedTuple):
     period_end: int
 
 
+class Letter(NamedTuple):
+    """A delivery that is to be owed: a revision of a review (its key), for one recipient. `digest` as in `Delivery`."""
+
+    review: int
+    revision: int
+    channel: str
+    recipient: str
+    digest: int = ALONE
+
+
 def _letters() -> Select[Any]:
     own = outbox.c
     return (
@@ -108,38 +119,22 @@ def _letters() -> Select[Any]:
     )
 
 
-def write(
-    conn: Connection,
-    review: int,
-    revision: int,
-    to: Iterable[tuple[str, str]],
-    now: int,
-    *,
-    digest: Iterable[str] = (),
-    fleet: Iterable[str] = (),
-) -> None:
-    """Owe a revision to these (channel, recipient) pairs, each once.
-
-    `digest` names the channels that gather those of one agent, `fleet` those that gather all agents' into one message.
-    """
-    gathering = dict.fromkeys(digest, AGENT) | dict.fromkeys(fleet, FLEET)
+def write(conn: Connection, letters: Iterable[Letter], now: int) -> None:
+    """Owe revisions to recipients, each once."""
     of_review = {
-        name: select(reviews.c[name]).where(reviews.c.key == review).scalar_subquery()
+        name: select(reviews.c[name]).where(reviews.c.key == bindparam("of")).scalar_subquery()
         for name in ("agent", "period_end")
     }
     rows = [
         {
-            "review": review,
-            "revision": revision,
-            "channel": channel,
-            "recipient": recipient,
+            **letter._asdict(),
+            "of": letter.review,
             "state": "pending",
-            "digest": gathering.get(channel, ALONE),
             "attempts": 0,
             "not_before": now,
             "written_at": now,
         }
-        for channel, recipient in to
+        for letter in letters
     ]
     if rows:
         conn.execute(insert_into(conn, outbox).values(of_review).on_conflict_do_nothing(), rows)

@@ -21,7 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, select, text, true, update
+from sqlalchemy import and_, bindparam, select, text, true, update
 
 from retro.invariant import invariant
 
@@ -108,6 +108,16 @@ class LeaseQueue:
         columns = self.table.c
         fence = and_(columns.key == key, columns.state == self.leased_state, columns.owner == owner)
         return fence if attempts is None else and_(fence, columns.attempts == attempts)
+
+    def fence_of_many(self, key: str, owner: str, attempt: str) -> ColumnElement[bool]:
+        """`fence` of many rows, each by its own parameters of these names. An owner that is None fits no row."""
+        columns = self.table.c
+        return and_(
+            columns.key == bindparam(key),
+            columns.state == self.leased_state,
+            columns.owner == bindparam(owner),
+            columns.attempts == bindparam(attempt),
+        )
 
     def write(self, conn: Connection, fence: ColumnElement[bool], **values: object) -> bool:
         """Change the row behind a fence; False when it is not ours any more, and nothing was changed."""

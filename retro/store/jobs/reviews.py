@@ -8,23 +8,21 @@ left: it stays as it was written). Who works on a row and how is in `claims.py`.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, and_, func, or_, select, text, update
 
 from retro.errors import UnknownError
-from retro.kinds import CALENDAR, KINDS, POSITION
+from retro.kinds import CALENDAR, KINDS
 from retro.periods import FOREVER
-from retro.store.books.positions import book_positions
-from retro.store.facts.agents import key_query, known_key
+from retro.store.facts.agents import key_query
 from retro.store.facts.departures import present_id
 from retro.store.jobs.staleness import Staleness, stale
 from retro.store.jobs.tables import documents, reviews
-from retro.store.schema import agents, events, insert_into, name_of, within_keys
+from retro.store.schema import agents, events, name_of, within_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from sqlalchemy import Connection, Row
 
@@ -36,27 +34,23 @@ __all__ = [
     "IS_WAITING",
     "NEVER",
     "NO_FACTS",
-    "Obligation",
     "Review",
     "StoredRevision",
     "by_id",
     "by_key",
+    "by_keys",
     "columns",
     "facts_digest",
-    "insert",
-    "lifespan",
     "listed",
     "look_again",
     "mark_due",
     "mark_stale",
     "newer_than",
     "newest_done",
-    "reschedule",
+    "newest_end",
     "review_of",
     "revision_of",
-    "skip_superseded",
-    "subjects",
-    "unreviewed_positions",
+    "revisions_of",
 ]
 
 NEVER: Final = FOREVER
@@ -71,21 +65,7 @@ IS_PARKED: Final = text("reviews.state = 'parked'")
 """As the partial indexes spell them, so that the database finds that they apply."""
 _AT_ONCE: Final = 1000
 """Rows that one statement touches or counts at most, however many agents have something due on a Monday."""
-
-
-@dataclass(frozen=True, slots=True)
-class Obligation:
-    """A review that has to be made: its subject is a position, a loss or a period's grid (`""`: the first); `key` ends its id."""
-
-    kind: str
-    subject: str
-    key: str
-    start: int
-    end: int
-    due_at: int
-    again_at: int | None = None
-    backfill: bool = False
-    reason: str | None = None
+_DOCUMENTS_AT_ONCE: Final = 5
 
 
 class Review(NamedTuple):
@@ -154,93 +134,6 @@ def review_of(row: Row[Any]) -> Review:
     return review._replace(backfill=bool(review.backfill), late=Staleness.decode(row.late))
 
 
-# what is owed
-
-
-def insert(conn: Connection, agent: str, obligations: Iterable[Obligation]) -> None:
-    """Add the obligations that are not there yet; those that are stay as they are."""
-    key = known_key(conn, agent)
-    rows = [
-        {
-            "agent": key,
-            "id": f"{agent}.{obligation.kind}" + (f".{obligation.key}" if obligation.key else ""),
-            "kind": obligation.kind,
-            "subject": obligation.subject,
-            "period_start": obligation.start,
-            "period_end": obligation.end,
-            "due_at": obligation.due_at,
-            "again_at": obligation.again_at,
-            "state": "waiting",
-            "revision": 1,
-            "backfill": int(obligation.backfill),
-            "attempts": 0,
-            "not_before": 0,
-            "late": 0,
-            "reason": obligation.reason,
-        }
-        for obligation in obligations
-    ]
-    if rows:
-        conn.execute(insert_into(conn, reviews).on_conflict_do_nothing(), rows)
-
-
-def unreviewed_positions(conn: Connection, agent: str) -> list[tuple[str, str, int, int]]:
-    """(position, kind, opened, closed) of the closed positions that no review of that life is owed for."""
-    book = book_positions.c
-    join_on = and_(
-        reviews.c.agent == book.agent,
-        reviews.c.kind == POSITION.name,
-        reviews.c.subject == book.position,
-        reviews.c.period_start == book.opened_at,
-        reviews.c.period_end == book.closed_at,
-    )
-    query = (
-        select(book.position, book.kind, book.opened_at, book.closed_at)
-        .outerjoin(reviews, join_on)
-        .where(book.agent == key_query(agent), book.closed_at.is_not(None), reviews.c.key.is_(None))
-        .order_by(book.closed_at, book.position)
-    )
-    return [(row.position, row.kind, row.opened_at, row.closed_at) for row in conn.execute(query)]
-
-
-def subjects(conn: Connection, agent: str, kind: str) -> set[str]:
-    """The subjects of an agent's reviews of a kind."""
-    query = select(reviews.c.subject).where(reviews.c.agent == key_query(agent), reviews.c.kind == kind)
-    return set(conn.execute(query).scalars())
-
-
-def lifespan(conn: Connection, agent: str) -> tuple[int, int | None]:
-    """How many of an agent's positions are open, and when the last of the others was closed."""
-    book = book_positions.c
-    query = select(func.count() - func.count(book.closed_at), func.max(book.closed_at))
-    still_open, last = conn.execute(query.where(book.agent == key_query(agent))).one()
-    return still_open, last
-
-
-def reschedule(conn: Connection, agent: str, owed: Obligation) -> None:
-    """Fit the row of an event's review to what the facts say now; what was made of it is looked at again."""
-    columns = reviews.c
-    differs = or_(
-        columns.period_start != owed.start,
-        columns.period_end != owed.end,
-        columns.due_at != owed.due_at,
-        func.coalesce(columns.reason, "") != (owed.reason or ""),
-    )
-    mine = and_(columns.agent == key_query(agent), columns.kind == owed.kind, columns.subject == owed.subject)
-    conn.execute(
-        update(reviews)
-        .where(mine, or_(columns.state == "waiting", columns.period_end != owed.end), differs)
-        .values(
-            period_start=owed.start,
-            period_end=owed.end,
-            due_at=owed.due_at,
-            again_at=owed.again_at,
-            reason=owed.reason,
-            late=stale(columns.late, Staleness(facts=True)),
-        )
-    )
-
-
 def mark_due(conn: Connection, now: int, key: int | None = None) -> int:
     """What waited and has settled is due, a thousand rows at once or the one of that key; how many.
 
@@ -255,36 +148,21 @@ def mark_due(conn: Connection, now: int, key: int | None = None) -> int:
     return conn.execute(update(reviews).where(chosen).values(state="due", reason=None)).rowcount
 
 
-def skip_superseded(conn: Connection, agent: str, now: int, reason: str) -> int:
-    """Skip the due reviews of the calendar that nobody has begun and that a later one of their kind has overtaken."""
-    later = reviews.alias("later")
-    overtaken = (
-        select(later.c.key)
-        .where(
-            later.c.agent == reviews.c.agent,
-            later.c.kind == reviews.c.kind,
-            later.c.subject == reviews.c.subject,
-            later.c.period_start > reviews.c.period_start,
-            later.c.due_at <= now,
-        )
-        .exists()
-    )
-    ripe = and_(reviews.c.state.in_(("waiting", "due")), reviews.c.due_at <= now, reviews.c.attempts == 0)
-    mine = and_(reviews.c.agent == key_query(agent), reviews.c.kind.in_(CALENDAR))
-    values = {"state": "skipped", "reason": reason}
-    return conn.execute(update(reviews).where(mine, ripe, overtaken).values(values)).rowcount
-
-
 def newer_than(conn: Connection, review: Review, now: int) -> bool:
     """Whether a later review of the agent and kind is due, being made or made."""
-    query = select(reviews.c.key).where(
-        reviews.c.agent == key_query(review.agent),
-        reviews.c.kind == review.kind,
-        reviews.c.period_end > review.period_end,
+    return newest_end(conn, review.agent, review.kind, now=now) > review.period_end
+
+
+def newest_end(conn: Connection, agent: str, kind: str, *, now: int) -> int:
+    """Where the last period ends of which a review of the agent and kind is due, being made or made; -1: none is."""
+    query = select(reviews.c.period_end).where(
+        reviews.c.agent == key_query(agent),
+        reviews.c.kind == kind,
         reviews.c.due_at <= now,
         reviews.c.state.not_in(("skipped", "superseded")),
     )
-    return conn.execute(query.limit(1)).one_or_none() is not None
+    newest: int | None = conn.execute(query.order_by(reviews.c.period_end.desc()).limit(1)).scalar()
+    return -1 if newest is None else newest
 
 
 # late data
@@ -358,6 +236,11 @@ def by_key(conn: Connection, key: int) -> Review:
     return review_of(conn.execute(columns().where(reviews.c.key == key)).one())
 
 
+def by_keys(conn: Connection, keys: Iterable[int]) -> list[Review]:
+    """The reviews of those keys, in no order."""
+    return [review_of(row) for row in conn.execute(columns().where(within_keys(conn, reviews.c.key, keys)))]
+
+
 def listed(conn: Connection, agent: str | None = None) -> list[Review]:
     """Every review, or one agent's, in order of its period's end."""
     query = columns()
@@ -370,12 +253,24 @@ def listed(conn: Connection, agent: str | None = None) -> list[Review]:
 def revision_of(conn: Connection, review: int, revision: int | None = None) -> StoredRevision | None:
     """A revision as far as it is written, or (None) the newest that is done; None when there is none."""
     own = documents.c
-    query = select(own.revision, own.digest, own.numbers, own.document, own.done_at, own.purged_at).where(
-        own.review == review
-    )
+    query = _revisions().where(own.review == review)
     query = query.where(own.done_at.is_not(None) if revision is None else own.revision == revision)
     row = conn.execute(query.order_by(own.revision.desc()).limit(1)).one_or_none()
-    return None if row is None else StoredRevision._make(row)
+    return None if row is None else StoredRevision._make(row[1:])
+
+
+def revisions_of(conn: Connection, wanted: Mapping[int, int]) -> Iterator[tuple[int, StoredRevision]]:
+    """One revision each of some reviews, by their keys, as far as they are written; read one by one, in no order."""
+    query = _revisions().where(within_keys(conn, documents.c.review, wanted))
+    with conn.execute(query.execution_options(yield_per=_DOCUMENTS_AT_ONCE)) as rows:
+        for review, *revision in rows:
+            if revision[0] == wanted[review]:
+                yield review, StoredRevision._make(revision)
+
+
+def _revisions() -> Select[Any]:
+    own = documents.c
+    return select(own.review, own.revision, own.digest, own.numbers, own.document, own.done_at, own.purged_at)
 
 
 def newest_done(conn: Connection) -> int | None:

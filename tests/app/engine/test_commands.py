@@ -325,7 +325,7 @@ def test_deliver_shows_what_goes_to_people_with_whole_reasons_and_counts_the_fil
     )
     with open_store(str(tmp_path / "retro.db")).write() as conn:
         review = reviews.listed(conn, None)[0]
-        outbox.write(conn, review.key, review.revision, [("mail", "ada@example.org")], 0, digest=())
+        outbox.write(conn, [outbox.Letter(review.key, review.revision, "mail", "ada@example.org")], 0)
         (letter,) = outbox.claim(conn, "me", 1, 1, "mail", digest=outbox.ALONE, limit=1)
         outbox.record(conn, [letter], "pending", reason=reason, not_before=60_000_000)
     listed = call("deliver").out

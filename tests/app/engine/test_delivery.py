@@ -182,7 +182,7 @@ def test_no_transaction_is_open_while_a_message_is_sent(world: World) -> None:
 def test_whoever_lost_a_letter_does_not_record_it(world: World) -> None:
     world.knock(channels={"mail": Recorder(to=())})
     with world.store.write() as conn:
-        outbox.write(conn, world.reviews()[0].key, 1, [("mail", ADA)], world.clock())
+        outbox.write(conn, [outbox.Letter(world.reviews()[0].key, 1, "mail", ADA)], world.clock())
         (mine,) = outbox.claim(conn, "me", world.clock(), SECOND, "mail", digest=outbox.ALONE)
     world.clock.advance(2)
     with world.store.write() as conn:

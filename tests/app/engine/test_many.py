@@ -136,7 +136,7 @@ def test_one_run_takes_over_what_its_dead_predecessor_held(postgres_url: str, tm
     lease = 2 * SECOND
     with world.store.write() as conn:
         (first,) = claims.claim(conn, "dead", world.clock(), lease)
-        outbox.write(conn, world.reviews()[1].key, 9, [("file", "reviews")], world.clock())
+        outbox.write(conn, [outbox.Letter(world.reviews()[1].key, 9, "file", "reviews")], world.clock())
         outbox.claim(conn, "dead", world.clock(), lease, "file", digest=outbox.ALONE)
         outbox.fail_all(conn, "file", "reviews", "x")
     clock = RealTime(world.clock())
