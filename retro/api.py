@@ -6,22 +6,23 @@ import json
 import os
 import time
 from collections.abc import Mapping
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from retro.app.experience.door import memory
 from retro.app.questions import behaviour, plans, recall, reviews
 from retro.app.questions.document import document_of, documents_of
 from retro.app.questions.episodes import ReflectionQuestion, reflect, remember
-from retro.app.questions.experience import Experience, MemoryQuestion
+from retro.app.questions.experience import Experience, MemoryQuestion, stated_instant
+from retro.claims import Claims
 from retro.config import Config, load
 from retro.errors import UsageError
 from retro.lists import Lists
-from retro.periods import DAY, parse_instant
+from retro.periods import DAY
 from retro.store.database import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from datetime import datetime
     from pathlib import Path
 
     from retro.app.questions.records import RecordsQuestion
@@ -38,7 +39,7 @@ def open_mirror(url: str, config: Path | None = None) -> Mirror:
     return Mirror(open_store(url), Config() if config is None else load(config, {}))
 
 
-class Mirror(Lists):
+class Mirror(Lists, Claims):
     """An open database, with the questions an agent or its owner asks of it. A context manager; `close` ends it.
 
     `agent` may be left out while there is only one. Times are RFC 3339 text or aware datetimes; a read hides what was
@@ -75,7 +76,7 @@ class Mirror(Lists):
         question = recall.RecallQuestion(
             agent=self._agent(agent),
             context=context or {},
-            as_of=_instant(as_of),
+            as_of=stated_instant(as_of),
             k=k,
             strategy=strategy,
             symbol=symbol,
@@ -109,7 +110,7 @@ class Mirror(Lists):
     ) -> dict[str, Any]:
         """Habits, beliefs and somatic markers."""
         question = behaviour.HabitsQuestion(
-            agent=self._agent(agent), as_of=_instant(as_of), strategy=strategy, symbol=symbol
+            agent=self._agent(agent), as_of=stated_instant(as_of), strategy=strategy, symbol=symbol
         )
         return document_of(behaviour.behaviour(self.experience, question))
 
@@ -133,7 +134,7 @@ class Mirror(Lists):
         as_of: str | datetime | None = None,
     ) -> dict[str, Any]:
         """One episode as it stands, with what reviews amended."""
-        question = ReflectionQuestion(agent=self._agent(agent), as_of=_instant(as_of), episode=id)
+        question = ReflectionQuestion(agent=self._agent(agent), as_of=stated_instant(as_of), episode=id)
         return document_of(reflect(self.experience, question))
 
     def create_trading_plan(
@@ -155,7 +156,7 @@ class Mirror(Lists):
             reasoning=reasoning,
             at=_stated(at),
             priority=priority,
-            expires_at=_instant(expires_at),
+            expires_at=stated_instant(expires_at),
         )
         return document_of(plans.create_plan(self.experience, draft))
 
@@ -167,7 +168,9 @@ class Mirror(Lists):
         as_of: str | datetime | None = None,
     ) -> list[dict[str, Any]]:
         """Which plans a situation meets; writes nothing."""
-        question = plans.PlanChecksQuestion(agent=self._agent(agent), as_of=_instant(as_of), context=context)
+        question = plans.PlanChecksQuestion(
+            agent=self._agent(agent), as_of=stated_instant(as_of), context=context
+        )
         return [plans.check_document(check) for check in plans.check_plans(self.experience, question)]
 
     # what has a command and no tool
@@ -184,7 +187,7 @@ class Mirror(Lists):
         """What share of equity to put at one R in a situation, as `retro kelly --json` prints it; advisory."""
         question = recall.KellyQuestion(
             agent=self._agent(agent),
-            as_of=_instant(as_of),
+            as_of=stated_instant(as_of),
             context=context or {},
             strategy=strategy,
             symbol=symbol,
@@ -195,7 +198,7 @@ class Mirror(Lists):
         self, agent: str | None = None, *, as_of: str | datetime | None = None, alive: bool = False
     ) -> list[dict[str, Any]]:
         """The agent's plans and how they stand; `alive`: those that may still fire at `as_of`."""
-        question = plans.PlansQuestion(agent=self._agent(agent), as_of=_instant(as_of), alive=alive)
+        question = plans.PlansQuestion(agent=self._agent(agent), as_of=stated_instant(as_of), alive=alive)
         return documents_of(plans.plans(self.experience, question))
 
     def markers(
@@ -206,7 +209,9 @@ class Mirror(Lists):
         as_of: str | datetime | None = None,
     ) -> list[dict[str, Any]]:
         """Situations that felt better than they were: those most like `context` first, else the newest."""
-        question = behaviour.MarkersQuestion(agent=self._agent(agent), as_of=_instant(as_of), context=context)
+        question = behaviour.MarkersQuestion(
+            agent=self._agent(agent), as_of=stated_instant(as_of), context=context
+        )
         return documents_of(behaviour.markers(self.experience, question))
 
     # what somebody decides
@@ -282,7 +287,7 @@ class Mirror(Lists):
         """The agent's newest experiments on record."""
         from retro.app.questions.records import experiment_history  # noqa: PLC0415  as above
 
-        question = self._records_question(agent, n, _instant(as_of))
+        question = self._records_question(agent, n, stated_instant(as_of))
         return list(experiment_history(self._directory, question).records)
 
     def experiment_prompt(
@@ -297,8 +302,10 @@ class Mirror(Lists):
         from retro.app.questions.brief import prompt_brief  # noqa: PLC0415  as above
         from retro.app.questions.records import experiment_history  # noqa: PLC0415  as above
 
-        history = experiment_history(self._directory, self._records_question(agent, n, _instant(as_of)))
-        return history.prompt() if full else prompt_brief(history, self.experience, as_of=_instant(as_of))
+        history = experiment_history(self._directory, self._records_question(agent, n, stated_instant(as_of)))
+        return (
+            history.prompt() if full else prompt_brief(history, self.experience, as_of=stated_instant(as_of))
+        )
 
     def save_assessment(
         self,
@@ -334,7 +341,7 @@ class Mirror(Lists):
         """The citation audit of a life, as `retro playbook audit --json` prints it; `history`: with every week."""
         from retro.app.questions import audit  # noqa: PLC0415  as above
 
-        question = audit.AuditQuestion(agent=self._agent(agent), as_of=_instant(as_of), history=history)
+        question = audit.AuditQuestion(agent=self._agent(agent), as_of=stated_instant(as_of), history=history)
         return audit.audit_document(self.experience, question)
 
     def playbook_ripening(
@@ -362,7 +369,7 @@ class Mirror(Lists):
         return RecordsQuestion(agent=agent, known=self.experience.agents(), n=n, as_of=as_of)
 
     def _question(self, agent: str | None, as_of: str | datetime | None) -> MemoryQuestion:
-        return MemoryQuestion(agent=self._agent(agent), as_of=_instant(as_of))
+        return MemoryQuestion(agent=self._agent(agent), as_of=stated_instant(as_of))
 
     get_review = review
 
@@ -378,17 +385,7 @@ class Mirror(Lists):
 
 
 def _stated(at: str | datetime) -> int:
-    instant = _instant(at)
+    instant = stated_instant(at)
     if instant is None:
         raise UsageError("at: an instant is needed")
     return instant
-
-
-def _instant(stated: str | datetime | None) -> int | None:
-    if stated is None:
-        return None
-    text = stated.isoformat() if isinstance(stated, datetime) else stated
-    try:
-        return parse_instant(text)
-    except ValueError as error:
-        raise UsageError(str(error)) from None

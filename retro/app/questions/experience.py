@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from retro.app.experience.door import memory, translate_memory_errors
@@ -16,6 +17,7 @@ from retro.app.experience.settings import capital_of, memory_settings
 from retro.app.proposals.files import read_playbook
 from retro.app.settlement.settings import settings_of
 from retro.errors import UnknownError, UsageError
+from retro.periods import parse_instant
 from retro.store.facts import agents
 from retro.store.facts.departures import departure_of
 
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from retro.store.database import Store
     from retro.store.facts.agents import Agent
 
-__all__ = ["Experience", "MemoryQuestion", "facts_and_settings"]
+__all__ = ["Experience", "MemoryQuestion", "facts_and_settings", "stated_instant"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,3 +117,14 @@ def facts_and_settings(experience: Experience, name: str) -> tuple[Agent, AgentS
     with experience.store.read() as conn:
         agent = agents.existing_agent(conn, name)
     return agent, settings_of(experience.config, agent, book)
+
+
+def stated_instant(stated: str | datetime | None) -> int | None:
+    """The instant that a program states, as RFC 3339 text or an aware datetime; `UsageError` says what is wrong."""
+    if stated is None:
+        return None
+    text = stated.isoformat() if isinstance(stated, datetime) else stated
+    try:
+        return parse_instant(text)
+    except ValueError as error:
+        raise UsageError(str(error)) from None

@@ -16,6 +16,7 @@ from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from retro.errors import RetroError
 from retro.surface.mcp.arguments import ToolServer
 from retro.surface.mcp.size import encoded
+from retro.surface.mcp.subjects.evaluators import EvaluatorTools
 from retro.surface.mcp.subjects.lists import ListTools
 from retro.surface.mcp.subjects.memory import MemoryTools
 from retro.surface.mcp.subjects.plans import PlanTools
@@ -47,6 +48,10 @@ READS: Final = (
     "experiment_history",
     "playbook_audit",
     "playbook_ripening",
+    "correct_prediction",
+    "calibrate_confidence",
+    "get_prediction_report",
+    "what_if",
 )
 WRITES: Final = ("remember_trade", "create_trading_plan")
 
@@ -59,7 +64,7 @@ _INSTRUCTIONS: Final = (
 )
 
 
-class Tools(ListTools, MemoryTools, PlanTools, ReviewTools, RecordTools):
+class Tools(ListTools, MemoryTools, PlanTools, ReviewTools, RecordTools, EvaluatorTools):
     """Every tool over one database and configuration."""
 
 

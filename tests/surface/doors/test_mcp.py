@@ -26,6 +26,7 @@ TOOLS = {
     "remember_trade", "recall_memories", "get_behavioral_analysis", "get_agent_state", "create_trading_plan",
     "check_active_plans", "get_strategy_performance", "get_trade_reflection", "list_positions", "list_reviews", "get_review",
     "list_hypotheses", "experiment_history", "playbook_audit", "playbook_ripening",
+    "correct_prediction", "calibrate_confidence", "get_prediction_report", "what_if",
 }  # fmt: skip
 WRITES = {"remember_trade", "create_trading_plan"}
 

@@ -87,6 +87,10 @@ def asked(tools: Tools) -> dict[str, list[dict[str, Any]]]:
         "experiment_history": [tools.experiment_history(n=1000)],
         "playbook_audit": [tools.playbook_audit(), tools.playbook_audit(history=True)],
         "playbook_ripening": [tools.playbook_ripening()],
+        "correct_prediction": [tools.correct_prediction("return_4h", 0.004)],
+        "calibrate_confidence": [tools.calibrate_confidence("return_4h", 0.75)],
+        "get_prediction_report": [tools.get_prediction_report()],
+        "what_if": [tools.what_if(grid=True), tools.what_if(["without H-7"])],
     }
 
 

@@ -1,0 +1,85 @@
+"""An agent's own claims for Python: what to make of the next one, what past ones were worth, and what if."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from retro.app.questions.experience import MemoryQuestion, stated_instant
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from retro.app.questions.experience import Experience
+
+__all__ = ["Claims"]
+
+
+class Claims:
+    """The evaluators, under the names of the tools of `retro mcp`."""
+
+    experience: Experience
+
+    def correct_prediction(
+        self,
+        category: str,
+        predicted: float,
+        agent: str | None = None,
+        *,
+        regime: str | None = None,
+        as_of: str | datetime | None = None,
+    ) -> dict[str, Any]:
+        """What to make of a forecast, as `retro predictions correct --json` prints it."""
+        from retro.app.questions.evaluators import documents  # noqa: PLC0415  loaded by who asks for it
+
+        question = self._claims_of(agent, as_of)
+        return documents.correction_document(self.experience, question, predicted, category, regime)
+
+    def calibrate_confidence(
+        self,
+        category: str,
+        confidence: float,
+        agent: str | None = None,
+        *,
+        regime: str | None = None,
+        as_of: str | datetime | None = None,
+    ) -> dict[str, Any]:
+        """What a stated confidence is worth, as `retro calibration of --json` prints it."""
+        from retro.app.questions.evaluators import documents  # noqa: PLC0415  as above
+
+        question = self._claims_of(agent, as_of)
+        return documents.confidence_document(self.experience, question, confidence, category, regime)
+
+    def get_prediction_report(
+        self, agent: str | None = None, *, as_of: str | datetime | None = None
+    ) -> dict[str, list[dict[str, Any]]]:
+        """How far off forecasts and stated confidence were: `predictions`, `hindsight` and `calibration`."""
+        from retro.app.questions.evaluators import documents  # noqa: PLC0415  as above
+
+        return documents.report_document(self.experience, self._claims_of(agent, as_of))
+
+    def what_if(
+        self,
+        rules: Sequence[str] = (),
+        agent: str | None = None,
+        *,
+        grid: bool = False,
+        start: str | datetime | None = None,
+        end: str | datetime | None = None,
+        slippage_bps: float = 0.0,
+    ) -> dict[str, Any]:
+        """The past with one rule changed, as `retro whatif --json` prints it."""
+        from retro.app.questions.evaluators import documents  # noqa: PLC0415  as above
+        from retro.app.questions.evaluators.whatif import WhatIfQuestion  # noqa: PLC0415  as above
+
+        question = WhatIfQuestion(
+            rules=rules,
+            grid=grid,
+            start=stated_instant(start),
+            end=stated_instant(end),
+            slippage_bps=slippage_bps,
+        )
+        return documents.what_if_document(self.experience, self.experience.agent(agent), question)
+
+    def _claims_of(self, agent: str | None, as_of: str | datetime | None) -> MemoryQuestion:
+        return MemoryQuestion(agent=self.experience.agent(agent), as_of=stated_instant(as_of))
