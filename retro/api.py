@@ -13,7 +13,7 @@ from retro.app.questions import behaviour, plans, recall, reviews
 from retro.app.questions.document import document_of, documents_of
 from retro.app.questions.episodes import ReflectionQuestion, reflect, remember
 from retro.app.questions.experience import Experience, MemoryQuestion, stated_instant
-from retro.claims import Claims
+from retro.claims import ClaimAnswers
 from retro.config import Config, load
 from retro.errors import UsageError
 from retro.lists import Lists
@@ -39,7 +39,7 @@ def open_mirror(url: str, config: Path | None = None) -> Mirror:
     return Mirror(open_store(url), Config() if config is None else load(config, {}))
 
 
-class Mirror(Lists, Claims):
+class Mirror(Lists, ClaimAnswers):
     """An open database, with the questions an agent or its owner asks of it. A context manager; `close` ends it.
 
     `agent` may be left out while there is only one. Times are RFC 3339 text or aware datetimes; a read hides what was

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
     from retro.app.questions.experience import Experience
 
-__all__ = ["Claims"]
+__all__ = ["ClaimAnswers"]
 
 
-class Claims:
+class ClaimAnswers:
     """The evaluators, under the names of the tools of `retro mcp`."""
 
     experience: Experience
