@@ -22,7 +22,7 @@ LONGEST_FILE = 400
 LONGEST_FUNCTION = 60
 LARGEST_FOLDER = 20
 JSON_BORDERS = re.compile(
-    r"retro/(?:(?:api|lists)\.py|config/|narrate/(?:client|prompt)\.py|testing/|surface/)|\.(?:document|documents?_of|to_json|\w+_document)$"
+    r"retro/(?:(?:api|lists|claims)\.py|config/|narrate/(?:client|prompt)\.py|testing/|surface/)|\.(?:document|documents?_of|to_json|\w+_document)$"
 )
 """Where a dictionary is what there is to give: Python's and the model's doors, doubles of a forge, documents for print."""
 MOST_BARE_DICTIONARIES = 25
