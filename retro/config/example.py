@@ -45,6 +45,10 @@ _MANY: Final = {
 # bandwidth = 0.0005
 # unit = "per 8 h"
 """,
+    "beta": """\
+# [benchmark.beta]
+# ETH = 1.2
+""",
     "tokens": """\
 # [mcp.tokens]
 # my-agent = "RETRO_MCP_MY_AGENT"

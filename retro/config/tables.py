@@ -18,6 +18,7 @@ from retro.secret import FORGE_TOKEN, MCP_KEY, NOTIFY_URLS, SMTP_PASSWORD
 
 __all__ = [
     "AgentTable",
+    "BenchmarkTable",
     "Config",
     "ContextField",
     "LlmTable",
@@ -43,6 +44,19 @@ class OwnerTable(ConfigTable):
     )
     base_currency: shapes.Currency = Field(
         default="USDC", description="what money is counted in; an agent's own wins"
+    )
+    benchmark: shapes.Line | None = Field(
+        default=None,
+        examples=["BTC/USDT"],
+        description="what trades are held against: any instrument with marks",
+    )
+
+
+class BenchmarkTable(ConfigTable):
+    """How what is held moves with the benchmark of [owner]."""
+
+    beta: dict[shapes.Line, shapes.Number] = Field(
+        default_factory=dict, description="Asset or instrument -> its beta; 1 where none is named"
     )
 
 
@@ -298,6 +312,7 @@ class Config(ConfigTable):
     """The slow mirror's configuration: every table of config.toml."""
 
     owner: OwnerTable = Field(default_factory=OwnerTable)
+    benchmark: BenchmarkTable = Field(default_factory=BenchmarkTable)
     store: StoreTable = Field(default_factory=StoreTable)
     source: Annotated[tuple[SourceTable, ...], Field(strict=False)] = Field(
         default=(), description="What the service reads again on every knock; one table for each source."

@@ -20,7 +20,15 @@ if TYPE_CHECKING:
     from retro.model import Cost, Decision, Prediction, Resolution
     from retro.periods import Period
 
-__all__ = ["Inputs", "Options"]
+__all__ = ["BenchmarkTerms", "Inputs", "Options"]
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkTerms:
+    """What results are held against: an instrument, and how much of its move an asset or instrument makes (else 1)."""
+
+    instrument: str
+    betas: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +40,15 @@ class Options:
     annualisation_days: float = 365.0
     use_highs_lows: bool = False
     rules: AuditRules = field(default_factory=AuditRules)
+    benchmark: BenchmarkTerms | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
     """Everything a report is made of. `books` reach from at least 7 days before the period's end to its end.
 
-    `born_at` is the agent's first event, `watched` the prices of what only its decisions name. `known_until` is K;
+    `born_at` is the agent's first event, `watched` the prices of what only its decisions name, `benchmark` those of the
+    benchmark, if there is one. `known_until` is K;
     `told_until` the agent's last own event among those that the report could know.
     """
 
@@ -56,6 +66,7 @@ class Inputs:
     books: DailyBooks
     prices: Prices
     watched: Prices
+    benchmark: Prices | None
     rows: Sequence[PositionSummary]
     history: History
     bets: Bets

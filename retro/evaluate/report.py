@@ -14,6 +14,7 @@ from retro.evaluate.actions import actions, closed_in, in_period
 from retro.evaluate.audit.audit import audit_period
 from retro.evaluate.audit.citations import Role, items_of
 from retro.evaluate.audit.exits import with_results
+from retro.evaluate.benchmark import benchmark_of
 from retro.evaluate.breakdowns import breakdowns
 from retro.evaluate.effectiveness import effectiveness_of, resolved_decisions, week_of
 from retro.evaluate.inputs import Inputs, Options
@@ -241,6 +242,7 @@ def build(inputs: Inputs) -> RetrospectiveReport:
         breakdowns=breakdowns(counted, tracks, inputs.books, period, inputs.zone),
         effectiveness=_effectiveness(inputs, pnl, risk, counted),
         market=market_of(inputs, tracks, risk),
+        benchmark=benchmark_of(inputs),
         what_worked="",
         what_failed="",
         hindsight="",

@@ -22,6 +22,7 @@ from retro.report.money import Costs, EquityDay, PnlAttribution, Risk
 from retro.report.period import (
     Accuracy,
     Action,
+    BenchmarkSplit,
     DataQuality,
     Effectiveness,
     Implausible,
@@ -36,6 +37,7 @@ from retro.report.position import Checkpoint, Cites, EntryPrediction, PathPoint,
 __all__ = [
     "Accuracy",
     "Action",
+    "BenchmarkSplit",
     "BreakEvenGain",
     "Breakdowns",
     "Bucket",

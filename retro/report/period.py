@@ -18,6 +18,7 @@ from retro.report.position import PositionRetrospective
 __all__ = [
     "Accuracy",
     "Action",
+    "BenchmarkSplit",
     "DataQuality",
     "Effectiveness",
     "Implausible",
@@ -88,6 +89,24 @@ class Market(Document):
     pairs: int = Field(description="pairs in the basket: those with a fresh mark at both ends")
     left_out: list[str] = Field(description="pairs without one")
     over_market: float | None = Field(description="the agent's time-weighted return less the change")
+    reasons: Reasons
+
+
+class BenchmarkSplit(Document):
+    """What trades made, divided between what the benchmark did and the rest; the two add up. Money in base currency."""
+
+    instrument: str
+    traded: float = Field(description="what spot and perp positions that are believed made in the period")
+    market: float | None = Field(description="exposure times the benchmark's move, over all hold intervals")
+    selection: float | None = Field(description="the rest: timing and selection")
+    change: float | None = Field(description="share that the benchmark gained or lost in the period")
+    days: int = Field(description="days with a return of both")
+    alpha: float | None = Field(
+        description="the daily return that the benchmark does not explain; from 60 days on"
+    )
+    alpha_interval: tuple[float, float] | None = Field(description="95 %, Newey-West")
+    beta: float | None = Field(description="how much of the benchmark's daily move the agent makes")
+    beta_interval: tuple[float, float] | None = Field(description="95 %, Newey-West")
     reasons: Reasons
 
 
@@ -174,6 +193,11 @@ class RetrospectiveReport(Document):
     breakdowns: Breakdowns
     effectiveness: Effectiveness
     market: Market | None = None
+    benchmark: BenchmarkSplit | None = Field(
+        default=None,
+        exclude_if=lambda split: split is None,
+        description="where the owner names a benchmark; else absent",
+    )
     what_worked: str
     what_failed: str
     hindsight: str

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from retro.config import load
 from retro.report.evaluators.luck import LuckReport, LuckTotal, PositionLuck, RuleLuck
 from retro.report.form import Document
 from tests.worlds.commands import JOURNAL, Retro, retro
@@ -37,15 +38,22 @@ def test_its_commands_print_what_it_shows(
         assert max(map(len, result.out.splitlines())) <= 80
 
 
+def test_its_configuration_is_one(tmp_path: Path) -> None:
+    [written] = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+    (tmp_path / "config.toml").write_text(written)
+    read = load(tmp_path / "config.toml", {})
+    assert (read.owner.benchmark, read.benchmark.beta) == ("BTC/USDT", {"ETH": 1.2})
+
+
 def test_its_fields_are_those_that_are_printed() -> None:
-    told = re.sub(r"\s+", " ", PAGE)
+    page = re.sub(r"\s+", " ", PAGE)
     documents: dict[str, type[Document]] = {
         "positions": PositionLuck,
         "heuristics": RuleLuck,
         "total": LuckTotal,
     }
     for name, document in documents.items():
-        [listed] = re.findall(rf"{name}: \[?{{(.*?)}}", told)
+        [listed] = re.findall(rf"{name}: \[?{{(.*?)}}", page)
         assert listed.split(", ") == list(document.model_fields)
     assert list(LuckReport.model_fields) == ["positions", "heuristics", "total", "reasons"]
 

@@ -76,6 +76,8 @@ def _agent(conn: Connection, agent: Agent, settings: AgentSettings, since: int |
         if row.kind in {"spot", "perp"}:
             traded[row.instrument] = traded.get(row.instrument, False) or row.closed_at is None
     yield from _marks(conn, agent, settings.base_currency, traded)
+    if settings.options.benchmark is not None:
+        yield _benchmark(conn, agent, settings.base_currency, settings.options.benchmark.instrument)
 
 
 def _marks(conn: Connection, agent: Agent, base_currency: str, traded: dict[str, bool]) -> Iterator[Check]:
@@ -98,6 +100,18 @@ def _marks(conn: Connection, agent: Agent, base_currency: str, traded: dict[str,
         )
     if traded and not missing and not old:
         yield ok("marks", f"{agent.name}: for each of {len(traded)} instruments traded")
+
+
+def _benchmark(conn: Connection, agent: Agent, base_currency: str, instrument: str) -> Check:
+    """Without a mark of the day the market's part of a result is not known."""
+    until = known_until(agent)
+    instruments_of = {owner: set(marks.instruments(conn, owner)) for owner in (agent.name, None)}
+    newest = _newest(conn, instruments_of, _priced_by(instrument, base_currency), until)
+    if newest is not None and until - newest <= MAX_AGE:
+        return ok("benchmark", f"{agent.name}: {instrument} has marks up to {_day(newest)}")
+    state = "no mark" if newest is None else f"no mark after {_day(newest)}"
+    remedy = f"`retro ingest marks FILE --instrument {instrument}` adds them"
+    return note("benchmark", f"{agent.name}: [owner] benchmark {instrument} has {state}; {remedy}")
 
 
 def _newest(

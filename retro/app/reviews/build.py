@@ -132,6 +132,7 @@ def inputs_of(book: SettledBook, window: Window, names: Iterable[str], *, at_mar
         books=_books(book, window, money, reviewing.costs, at_marks=at_marks),
         prices=loaded.prices,
         watched=_watched(book, window, loaded, decisions),
+        benchmark=_benchmark(book, window),
         rows=remembrance.rows,
         history=remembrance.history,
         bets=bets_of(remembrance.history, settings.options.rules, min(period.end, now)),
@@ -164,6 +165,16 @@ def _watched(book: SettledBook, window: Window, loaded: Loaded, decisions: Itera
     start, end = window.period.start - 2 * DAY, min(window.period.end, window.known_until)
     reach = MarkReach(start, end, window.known_until)
     return load_marks(book.conn, book.name, book.settings, watched, reach)
+
+
+def _benchmark(book: SettledBook, window: Window) -> Prices | None:
+    """The prices of the owner's benchmark; None without one."""
+    terms = book.settings.options.benchmark
+    if terms is None:
+        return None
+    start, end = window.period.start - 2 * DAY, min(window.period.end, window.known_until)
+    reach = MarkReach(start, end, window.known_until)
+    return load_marks(book.conn, book.name, book.settings, [terms.instrument], reach)
 
 
 def _books(

@@ -12,7 +12,7 @@ from playbook.citation import claims
 from retro.accounting.prices import DOLLARS
 from retro.evaluate.audit.citations import AuditRules, Rule
 from retro.evaluate.claims.fold import ClaimTerms, FitTerms
-from retro.evaluate.report import Options
+from retro.evaluate.inputs import BenchmarkTerms, Options
 from retro.kernels.audit import Thresholds
 from retro.kernels.evaluators.residuals import RingTerms
 from retro.periods import HOUR, midnight, parse_duration, zone
@@ -133,6 +133,9 @@ def settings_of(config: Config, agent: Agent, book: Playbook | None) -> AgentSet
                 entry_outcome=review.entry_outcome,
                 zone=None if tz.key == "UTC" else tz,
             ),
+            benchmark=None
+            if config.owner.benchmark is None
+            else BenchmarkTerms(config.owner.benchmark, dict(config.benchmark.beta)),
         ),
     )
 

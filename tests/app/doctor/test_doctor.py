@@ -196,6 +196,22 @@ def test_missing_and_old_marks_are_named(retro: Retro) -> None:
     assert any("older than a day: ETH/USDC (2026-03-02)" in text for text in notes)
 
 
+def test_a_benchmark_without_marks_of_the_day_is_named(retro: Retro) -> None:
+    Path("a.jsonl").write_text(round_trip("p"))
+    Path("config.toml").write_text('[owner]\nbenchmark = "BTC/USDT"\n')
+    retro("ingest", "journal", "a.jsonl")
+    [text] = [text for text in findings(retro("doctor", "--json"), "note") if text.startswith("benchmark: ")]
+    assert "benchmark BTC/USDT has no mark; `retro ingest marks FILE --instrument BTC/USDT`" in text
+    Path("btc.csv").write_text("timestamp,price\n2020-01-01T00:00:00Z,7000\n")
+    retro("ingest", "marks", "btc.csv", "--instrument", "BTC/USDT")
+    assert any("no mark after 2020-01-01" in text for text in findings(retro("doctor", "--json"), "note"))
+    Path("btc.csv").write_text("timestamp,price\n2026-03-02T12:00:00Z,7000\n")
+    retro("ingest", "marks", "btc.csv", "--instrument", "BTC/USDT")
+    assert any(
+        text.startswith("benchmark: ada: BTC/USDT") for text in findings(retro("doctor", "--json"), "ok")
+    )
+
+
 def test_a_slip_in_an_agent_s_name_is_pointed_out(retro: Retro) -> None:
     Path("a.jsonl").write_text(round_trip("p", agent="harbor-3"))
     Path("config.toml").write_text("[agent.harbour-3]\ncapital = 10\n")

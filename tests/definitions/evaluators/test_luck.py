@@ -82,8 +82,7 @@ def born(at: int = START) -> Event:
 def tell(store: Store, *parts: Sequence[Event]) -> Store:
     for n, part in enumerate(parts):
         lines = b"".join(json.dumps(event).encode() + b"\n" for event in part)
-        told = live(store, lines, name=f"{n}.jsonl")
-        assert told.clean
+        assert live(store, lines, name=f"{n}.jsonl").clean
     return store
 
 
