@@ -113,6 +113,9 @@ class AgentTable(ConfigTable):
         default=None, description="opening capital where it states no equity"
     )
     base_currency: shapes.Currency | None = Field(default=None, description="default: the owner's")
+    predecessor: shapes.AgentName | None = Field(
+        default=None, description="the agent it came after, for `retro learning`"
+    )
 
 
 class LlmTable(ConfigTable):
@@ -330,6 +333,14 @@ class Config(ConfigTable):
     service: ServiceTable = Field(default_factory=ServiceTable)
 
     _file: Path | None = PrivateAttr(default=None)
+
+    @field_validator("agent")
+    @classmethod
+    def _after_another(cls, value: dict[str, AgentTable]) -> dict[str, AgentTable]:
+        for name, table in value.items():
+            if table.predecessor == name:
+                raise ValueError(f"{name}: predecessor must name another agent")
+        return value
 
     @property
     def file(self) -> Path | None:

@@ -328,9 +328,9 @@ def test_a_git_repository_is_a_url_or_a_path() -> None:
 def test_keys_without_an_evaluator_are_accepted_and_named() -> None:
     assert not_yet_used(load(None, {})) == []
     assert not_yet_used(read("[retrospective]\nlot_method = 'fifo'\nresidual_min_samples = 20")) == []
-    assert not_yet_used(read("[retrospective]\nmeta_learning_enabled = true\nattribution_decay = 0.9")) == [
+    assert not_yet_used(read("[retrospective]\nmax_shadow_strategies = 2\nattribution_decay = 0.9")) == [
         "retrospective.attribution_decay (context attribution)",
-        "retrospective.meta_learning_enabled (meta-learning)",
+        "retrospective.max_shadow_strategies (shadow strategies)",
     ]
 
 

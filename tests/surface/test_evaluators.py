@@ -60,6 +60,26 @@ def test_forecasts_of_whole_positions_are_a_quarter_too_high(told: Retro) -> Non
     assert any("+2.5" in line and "25 %" in line for line in lines(told("predictions", "hindsight")))
 
 
+def test_learning_is_a_page_of_few_lines_and_data_with_a_reason_for_each_null(told: Retro) -> None:
+    data = told("learning", "--json").data
+    assert list(data) == [
+        *("week", "score", "groups", "negative_weeks", "ageing_multiplier", "epistemic_multiplier"),
+        *("half_life_days", "survival", "competence", "generations", "reasons"),
+    ]
+    assert list(data["groups"]) == ["corrector", "memory", "attention", "heuristics", "generations"]
+    assert all(f"groups.{name}" in data["reasons"] for name, delta in data["groups"].items() if delta is None)
+    assert {"score", "half_life_days", "survival", "competence", "generations"} <= data["reasons"].keys()
+    shown = lines(told("learning"))
+    assert any(line.startswith("  Rules: no rule was ever active") for line in shown)
+
+
+def test_an_agent_is_not_its_own_predecessor(retro: Retro, tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text('[agent.a]\npredecessor = "a"\n')
+    result = retro("doctor")
+    assert "predecessor must name another agent" in result.out + result.err
+    assert result.code != 0
+
+
 def test_what_is_forecast_and_what_a_confidence_is_worth(told: Retro) -> None:
     answer = told("predictions", "correct", "--category", "position_pnl", "--predicted", "10", "--json").data
     assert (answer["centre"], answer["low"], answer["high"], answer["n"]) == (7.5, 7, 8, 40)

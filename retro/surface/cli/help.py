@@ -20,6 +20,7 @@ _SECTIONS = {
         "calibration",
         "whatif",
         "luck",
+        "learning",
     ),
     "The service": ("run", "fleet", "reviews", "show", "diff", "deliver"),
     "Memory": (

@@ -26,7 +26,7 @@ from retro.surface.cli import (
     validate,
 )
 from retro.surface.cli.context import call, complain, drop_output, split_globals
-from retro.surface.cli.evaluators import claims, luck, whatif
+from retro.surface.cli.evaluators import claims, learning, luck, whatif
 from retro.surface.cli.help import Commands, everywhere
 from retro.surface.cli.operator import agents, backup, transfer
 
@@ -95,6 +95,7 @@ behaviour.add_to(app)
 claims.add_to(app)
 whatif.add_to(app)
 luck.add_to(app)
+learning.add_to(app)
 records.add_to(app)
 validate.add_to(app)
 mcp.add_to(app)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from retro.present.page.blocks import Cell, Column, Tone
 
 __all__ = [
+    "WIDTH",
     "After",
     "Limit",
     "Newest",

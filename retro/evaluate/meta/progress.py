@@ -1,0 +1,203 @@
+"""This week against the one before in five groups, and the run of weeks in which an agent got worse."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import fsum
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from retro.evaluate.claims.confidence import ALARM_FROM, in_use
+from retro.evaluate.claims.fold import is_sample
+from retro.evaluate.claims.record import ANY
+from retro.evaluate.meta.rule_lives import RuleLives
+from retro.kernels.uncertainty import shrunk_mean
+from retro.periods import period_before
+from retro.report.evaluators.learning import LearningGroups
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from zoneinfo import ZoneInfo
+
+    from retro.evaluate.audit.citations import Role
+    from retro.evaluate.audit.history import History
+    from retro.evaluate.claims.record import ClaimHistory
+    from retro.evaluate.meta.competence import Competence
+    from retro.periods import Period
+
+__all__ = ["LearningFacts", "Progress", "WeighedDecision"]
+
+_LEAST_GROUPS: Final = 3
+_SMALLEST: Final = 1e-9
+_ROLES: Final[tuple[Role, ...]] = ("entry", "exit")
+
+
+class WeighedDecision(NamedTuple):
+    """A decision that has turned out: when, how well (above 0: well), and whether it cited anything.
+
+    Of the episodes that it `recalled`, so many `agreed`: they had ended as it did.
+    """
+
+    resolved_at: int
+    signal: float
+    cites: bool
+    recalled: int = 0
+    agreed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LearningFacts:
+    """What of a life says whether it learns, all of it known at one instant.
+
+    `since` says from when on the text of a rule stands; what was cited before counts nothing for it.
+    """
+
+    claims: ClaimHistory
+    history: History
+    since: Mapping[str, int]
+    lives: RuleLives = field(default_factory=RuleLives)
+    decisions: Sequence[WeighedDecision] = ()
+    competence: Competence | None = None
+    predecessor: Competence | None = None
+
+
+class Progress:
+    """The scores of the weeks of a life; what stands at a week's end is looked up once for the weeks on both sides."""
+
+    def __init__(self, facts: LearningFacts, zone: ZoneInfo, birth: int) -> None:
+        self._facts, self._zone, self._birth = facts, zone, birth
+        self._at: dict[int, _Standing] = {}
+
+    def groups(self, week: Period) -> LearningGroups:
+        """Every group that both weeks can speak of."""
+        before = period_before(week, self._zone)
+        old, new = self._standing(before), self._standing(week)
+        categories = sorted(new.errors.keys() | new.calibration.keys())
+        return LearningGroups(
+            corrector=_mean(
+                delta
+                for category in categories
+                for delta in (
+                    _delta(old.errors.get(category), new.errors.get(category), -1),
+                    _delta(old.calibration.get(category), new.calibration.get(category), -1),
+                )
+            ),
+            memory=_delta(old.precision, new.precision),
+            attention=_delta(old.attention, new.attention),
+            heuristics=_mean([_delta(old.earning, new.earning), _delta(old.half_life, new.half_life)]),
+            generations=self._generations(week.end),
+        )
+
+    def score(self, week: Period) -> float | None:
+        """The mean of the groups; None of fewer than three."""
+        groups = [delta for _, delta in self.groups(week) if delta is not None]
+        return fsum(groups) / len(groups) if len(groups) >= _LEAST_GROUPS else None
+
+    def negative_weeks(self, week: Period) -> int:
+        """How many scores below 0 there are since the last that was none; weeks without one neither count nor break."""
+        run = 0
+        if self._possible < _LEAST_GROUPS:
+            return run
+        while week.end > self._birth:
+            score = self.score(week)
+            if score is not None and score >= 0:
+                break
+            run += score is not None
+            week = period_before(week, self._zone)
+        return run
+
+    @cached_property
+    def _possible(self) -> int:
+        """How many groups there is anything of in the whole life: most agents tell nothing of most."""
+        facts = self._facts
+        return sum(
+            (
+                bool(len(facts.claims)),
+                any(decision.recalled for decision in facts.decisions),
+                any(decision.cites for decision in facts.decisions),
+                bool(facts.lives.lives),
+                facts.competence is not None and facts.predecessor is not None,
+            )
+        )
+
+    def _generations(self, at: int) -> float | None:
+        own, other = self._facts.competence, self._facts.predecessor
+        if own is None or other is None or max(own.at, other.at) >= at:
+            return None
+        return _delta(other.decisions, own.decisions, -1)
+
+    def _standing(self, week: Period) -> _Standing:
+        if week.end not in self._at:
+            self._at[week.end] = _standing(self._facts, week)
+        return self._at[week.end]
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """What a week and all before it say; None where too little was known.
+
+    Of what resolved in the week: `errors` by category (mean size of the residual after correction), `precision`,
+    `attention`. At its end: `calibration` by category (the error in use), `earning` (share of the active rules' rows
+    with a shrunk mean above 0), `half_life` in days.
+    """
+
+    errors: Mapping[str, float]
+    calibration: Mapping[str, float]
+    precision: float | None
+    attention: float | None
+    earning: float | None
+    half_life: float | None
+
+
+def _standing(facts: LearningFacts, week: Period) -> _Standing:
+    errors, calibration = {}, {}
+    for key, records in facts.claims.before(week.end).by_key():
+        if key.regime != ANY:
+            continue
+        lately = records[records["resolved_at"] >= week.start]
+        size = np.abs(lately["actual"] - lately["predicted"] - lately["bias"])
+        size = size[~np.isnan(size)]
+        if len(size):
+            errors[key.category] = fsum(size.tolist()) / len(size)
+        error = in_use(records[is_sample(records)])
+        if error.ece is not None and error.n >= ALARM_FROM:
+            calibration[key.category] = error.ece
+    turned_out = [d for d in facts.decisions if week.start <= d.resolved_at < week.end]
+    citing = [decision.signal > 0 for decision in turned_out if decision.cites]
+    recalled = sum(decision.recalled for decision in turned_out)
+    return _Standing(
+        errors,
+        calibration,
+        sum(decision.agreed for decision in turned_out) / recalled if recalled else None,
+        sum(citing) / len(citing) if citing else None,
+        _earning(facts, week.end),
+        facts.lives.survival(week.end).half_life,
+    )
+
+
+def _earning(facts: LearningFacts, at: int) -> float | None:
+    """Share of the rows (rule and role) of active rules whose mean, drawn to that of the role, lies above 0."""
+    active = facts.lives.living(at)
+    if not active:
+        return None
+    history = facts.history.before(at)
+    prior = {role: _mean(history.of_role(role)["value"].tolist()) or 0.0 for role in _ROLES}
+    earns = [
+        shrunk_mean(fsum(records["value"].tolist()), len(records), prior[role]) > 0
+        for (rule, role), records in history.of_names(active).by_heuristic(facts.since).items()
+    ]
+    return sum(earns) / len(earns) if earns else None
+
+
+def _delta(old: float | None, new: float | None, direction: int = 1) -> float | None:
+    if old is None or new is None:
+        return None
+    change = direction * (new - old) / max(abs(new), abs(old), _SMALLEST)
+    return max(-1.0, min(1.0, change))
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    present = [value for value in values if value is not None]
+    return fsum(present) / len(present) if present else None
