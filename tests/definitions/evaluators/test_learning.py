@@ -50,10 +50,10 @@ def life(agent: str, seed: int, right: float, days: int = 60) -> list[Event]:
             | {"actual": 1 + rng.choice([-0.5, 0.25]), "correct": rng.random() < right},
         ]
         if trades:
-            held: Event = {"position": name, "instrument": "X/USDC"}
-            fill = {"type": "fill", **held, "agent": agent, "quantity": 1}
+            instrument: Event = {"position": name, "instrument": "X/USDC"}
+            fill = {"type": "fill", **instrument, "agent": agent, "quantity": 1}
             events += [
-                {"type": "position", "id": f"o{n}", **common, **held, "kind": "spot", "side": "long"},
+                {"type": "position", "id": f"o{n}", **common, **instrument, "kind": "spot", "side": "long"},
                 {**fill, "id": f"b{n}", "at": at, "side": "buy", "price": 100},
                 {**fill, "id": f"s{n}", "at": at + 20 * HOUR, "side": "sell", "price": rng.choice([97, 104])},
             ]
@@ -108,14 +108,14 @@ def household(tmp_path_factory: pytest.TempPathFactory) -> Household:
 
 
 @pytest.fixture(scope="module")
-def told() -> list[Event]:
+def events() -> list[Event]:
     return [*life("b", 1, 0.72), *life("a", 2, 0.8)]
 
 
 def test_a_life_its_rules_and_its_predecessor(
-    store: Store, household: Household, told: list[Event], tmp_path: Path
+    store: Store, household: Household, events: list[Event], tmp_path: Path
 ) -> None:
-    whole = household.asked(tell(open_store(str(tmp_path / "whole.db")), told))
+    whole = household.asked(tell(open_store(str(tmp_path / "whole.db")), events))
     # the last forecast of 60 days resolves on Thursday, 2024-05-23
     assert whole.week == "2024-W20"
     # H-2 was first cited on the second day, and the commit of day 15 is without it: two older ones live on
@@ -135,7 +135,7 @@ def test_a_life_its_rules_and_its_predecessor(
     assert whole.groups.generations is not None
     # told in another order, in parts, settled in between or not
     rng = random.Random(4)
-    shuffled = rng.sample(told, len(told))
+    shuffled = rng.sample(events, len(events))
     for first in range(0, len(shuffled), 300):
         tell(store, shuffled[first : first + 300])
         names = {event["agent"] for event in shuffled[: first + 300]}
@@ -146,18 +146,18 @@ def test_a_life_its_rules_and_its_predecessor(
 
 @pytest.mark.parametrize("day", [2, 8, 14, 15, 21, 43])
 def test_a_life_cut_at_any_instant_answers_what_the_whole_answers_as_of_it(
-    day: int, household: Household, told: list[Event], tmp_path: Path
+    day: int, household: Household, events: list[Event], tmp_path: Path
 ) -> None:
     cut = START + day * DAY + 1
-    whole = tell(open_store(str(tmp_path / "whole.db")), told)
-    ended = tell(open_store(str(tmp_path / "ended.db")), [event for event in told if event["at"] < cut])
+    whole = tell(open_store(str(tmp_path / "whole.db")), events)
+    ended = tell(open_store(str(tmp_path / "ended.db")), [event for event in events if event["at"] < cut])
     assert household.asked(whole, cut * 1000) == household.asked(ended)
 
 
 def test_a_playbook_in_no_repository_is_said_and_merged_proposals_are_asked(
-    told: list[Event], tmp_path: Path
+    events: list[Event], tmp_path: Path
 ) -> None:
-    store = tell(open_store(str(tmp_path / "x.db")), told)
+    store = tell(open_store(str(tmp_path / "x.db")), events)
     (tmp_path / "PLAYBOOK.md").write_text("## Global\n- H-1 [0.50] buy dips\n- H-7 [0.50] never cited\n")
     agent = agent_of(store, "a")
     settings = settings_of(config.Config(), agent, read_playbook(tmp_path / "PLAYBOOK.md"))

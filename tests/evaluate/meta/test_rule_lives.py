@@ -85,10 +85,10 @@ def test_without_commits_merged_proposals_tell_who_died() -> None:
         Grounds(),
     )
     tuned = Amendment("set_confidence", "H-2", "- H-2 [0.5] b", "- H-2 [0.4] b", Grounds())
-    told = lives_by_proposals(book, [(DAY_ONE + 8 * DAY, demotion), (DAY_ONE, tuned)], BIRTHDAYS)
-    assert told.lives == [
+    dated = lives_by_proposals(book, [(DAY_ONE + 8 * DAY, demotion), (DAY_ONE, tuned)], BIRTHDAYS)
+    assert dated.lives == [
         RuleLife("H-1", DAY_ONE, DAY_ONE + 8 * DAY),
         RuleLife("H-2", DAY_ONE - 3 * DAY),
     ]
-    assert told.undated == 2  # H-3 was never cited, and nobody says when H-5 was retired
+    assert dated.undated == 2  # H-3 was never cited, and nobody says when H-5 was retired
     assert lives_by_proposals(None, [], BIRTHDAYS).lives == []
