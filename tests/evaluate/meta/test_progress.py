@@ -58,13 +58,13 @@ def history_of(values: dict[str, list[float]], at: int) -> History:
     """Outcomes of entries by rule, and each as one of all."""
     names = ["", *values]
     rows = [
-        (name, value)
+        (place, value)
         for number, name in enumerate(values, 1)
         for value in values[name]
-        for name in (0, number)
+        for place in (0, number)
     ]
     records = np.zeros(len(rows), RECORD)
-    records["name"] = [name for name, _ in rows]
+    records["name"] = [place for place, _ in rows]
     records["value"] = [value for _, value in rows]
     records["resolved_at"] = at
     records["position"] = [number // 2 for number in range(len(rows))]
