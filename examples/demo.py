@@ -31,7 +31,7 @@ def retro(*words: str, echo: bool = True) -> None:
 
 
 def main() -> None:
-    """Fresh database, two reviews on the screen, three reviews in files."""
+    """Fresh database, two reviews and what the agent's word is worth on the screen, three reviews in files."""
     os.chdir(ROOT)
     os.environ["RETRO_CONFIG"] = str(CONFIG)
     DEMO.mkdir(exist_ok=True)
@@ -47,6 +47,7 @@ def main() -> None:
             retro(*words, "--format", form, "-o", str(files[-1]), echo=False)
     retro("review", "position", "lp-2")
     retro("review", "weekly")
+    retro("calibration", "of", "--category", "return_4h", "--confidence", "0.8")
     sys.stdout.write("\nThe reviews as files:\n\n")
     for file in files:
         sys.stdout.write(f"{file}\n")

@@ -1,7 +1,8 @@
 """Make the sample agent's two months: examples/sample/agent.jsonl, the same bytes at every run.
 
 A small agent on one wallet: range trades that cite H-3, oversized ones that cite H-7, exits by H-15, BTC perps with
-funding, a wide LP that worked, a tight LP that left its range, USDC lent out, predictions, gas, inference and data.
+funding, a wide LP that worked, a tight LP that left its range, USDC lent out, predictions that are surer than they are
+right, a strategy on paper beside its own, gas, inference and data.
 Prices are a seeded walk drawn for this purpose; no market ever traded there.
 """
 
@@ -23,8 +24,10 @@ FEE = 0.0006  # of a trade's value
 HOURS = int((END - START) / timedelta(hours=1))
 
 rng = random.Random(SEED)
+lot = random.Random(SEED + 1)  # for what was told later: the trades stay what they were
 events: list[dict[str, object]] = []
 counts: Counter[str] = Counter()
+forecasts: list[tuple[datetime, str, float, str]] = []  # of whole trades: entry, position, what came, regime
 
 
 def hour_of(when: datetime) -> int:
@@ -78,9 +81,12 @@ def price(asset: str, when: datetime) -> float:
 def think(when: datetime, action: str, text: str, position: str | None = None, **fields: object) -> str:
     """A decision and the inference it cost."""
     tier = "T2" if action in {"enter", "exit"} and rng.random() < 0.25 else "T1"
+    if action == "hold" and lot.random() < 0.3:
+        tier = "T2"
     decision = tell(
         when, "decision", action=action, reasoning=text, tier=tier, confidence=round(rng.uniform(0.55, 0.85), 2),
-        valence=round(rng.uniform(-0.2, 0.7), 2), **({"position": position} if position else {}), **fields,
+        valence=round(rng.uniform(-0.2, 0.7), 2), context_items=sight(action, text),
+        **({"position": position} if position else {}), **fields,
     )  # fmt: skip
     tokens = rng.randint(1800, 5200)
     cost = tokens * (4e-6 if tier == "T2" else 1.2e-6)
@@ -89,6 +95,15 @@ def think(when: datetime, action: str, text: str, position: str | None = None, *
         model="t2" if tier == "T2" else "t1", tokens_in=tokens, tokens_out=tokens // 9,
     )  # fmt: skip
     return decision
+
+
+def sight(action: str, text: str) -> list[str]:
+    """What was in front of it when it decided: the rule it names, and tools and memories by lot."""
+    items = ["tool:price-history"]
+    items += [f"rule:{name}" for name in ("H-3", "H-7", "H-12", "H-15") if name in text]
+    items += ["memory:range-lows-hold"] if action == "enter" and lot.random() < 0.5 else []
+    items += ["tool:order-flow"] if lot.random() < 0.35 else []
+    return items + (["doc:venue-notes"] if lot.random() < 0.2 else [])
 
 
 def context(when: datetime, asset: str) -> dict[str, object]:
@@ -145,6 +160,7 @@ def trade(
         instrument=instrument,
     )
     tell(exit_, "exit", position=name, reason=reason)
+    forecasts.append((entry, name, edge / p0, str(situation["regime"])))
 
 
 def windows(
@@ -287,17 +303,23 @@ def lending() -> None:
 
 
 def predictions() -> None:
-    """Direction calls four times a day, resolved four hours later."""
+    """Direction calls twice a day, resolved four hours later: surer than they are right, and worst in falling markets."""
+    holds = [event for event in events if event["type"] == "decision" and event["action"] == "hold"]
     when = START + timedelta(hours=6)
     while when + timedelta(hours=4) < END:
         asset = rng.choice(("ETH", "BTC", "SOL"))
         actual = price(asset, when + timedelta(hours=4)) / price(asset, when) - 1
-        right = rng.random() < 0.77
+        right = rng.random() < 0.64
         predicted = abs(actual) * rng.uniform(0.4, 1.6) * (1 if (actual > 0) == right else -1) or 0.001
         wide = 0.012
+        regime = str(context(when, asset)["regime"])
+        predicted += {"ranging": 0.0006, "trending_up": -0.0004, "trending_down": 0.0019}[regime]
+        hold = next(event for event in reversed(holds) if str(event["at"]) < when.isoformat())
+        stated = lot.choice((0.7, 0.8, 0.85, 0.9, 0.95) if right else (0.7, 0.75, 0.8, 0.9, 0.95))
         tell(
-            when, "prediction", category="return_4h", item=f"{asset}/USDC", predicted=round(predicted, 6),
-            low=round(predicted - wide, 6), high=round(predicted + wide, 6), confidence=0.75, unit="fraction",
+            when, "prediction", decision=hold["id"], category="return_4h", item=f"{asset}/USDC", regime=regime,
+            predicted=round(predicted, 6), low=round(predicted - wide, 6), high=round(predicted + wide, 6),
+            confidence=stated, unit="fraction",
             target_at=(when + timedelta(hours=4)).isoformat().replace("+00:00", "Z"),
         )  # fmt: skip
         prediction = str(events[-1]["id"])
@@ -309,6 +331,25 @@ def predictions() -> None:
             correct=(actual > 0) == (predicted > 0),
         )
         when += timedelta(hours=12)
+
+
+def hopes() -> None:
+    """What each trade was expected to make, as a share of what went in: too much, and more so the less it came to."""
+    for entry, position, came, regime in forecasts:
+        tell(
+            entry, "prediction", position=position, category="position_pnl", regime=regime, unit="fraction",
+            predicted=round(0.006 + 0.55 * came + lot.uniform(-0.003, 0.003), 6),
+        )  # fmt: skip
+
+
+def shadows() -> None:
+    """A strategy it runs on paper beside its own since February: smaller, and out of trades sooner."""
+    for day in range(28, (END - START).days):
+        when = START + timedelta(days=day, hours=23)
+        made = lot.gauss(0.12, 0.55)
+        tell(
+            when, "shadow", shadow="half-risk", day=when.date().isoformat(), pnl=f"{made:.4f}", note="paper, fees within"
+        )  # fmt: skip
 
 
 def cautions() -> None:
@@ -350,6 +391,8 @@ def main() -> None:
         "ETH left the range three days ago. Per heuristic H-15: out.",
     )  # fmt: skip
     cautions()
+    hopes()
+    shadows()
     tell(END, "decision", action="hold", reasoning="A new week.", tier="T0")
     opening = price("ETH", START) * 0.05 + 2000
     events[0]["value"] = f"{opening:.6f}"
