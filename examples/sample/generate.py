@@ -277,15 +277,8 @@ def liquidity_position(
 def lending() -> None:
     """USDC on Aave from the second day on, interest every day."""
     when = START + timedelta(days=1, hours=9)
-    tell(
-        when,
-        "position",
-        position="aave-usdc",
-        kind="lending",
-        instrument="USDC",
-        venue="aave-v3-base",
-        strategy="idle cash",
-    )
+    place = {"instrument": "USDC", "venue": "aave-v3-base", "strategy": "idle cash"}
+    tell(when, "position", position="aave-usdc", kind="lending", **place)
     think(when, "enter", "Idle cash earns at Aave until it is needed.", "aave-usdc")
     tell(when, "flow", position="aave-usdc", kind="deposit", asset="USDC", quantity="600")
     tell(when, "cost", kind="gas", position="aave-usdc", amount="0.04")
@@ -323,13 +316,8 @@ def predictions() -> None:
             target_at=(when + timedelta(hours=4)).isoformat().replace("+00:00", "Z"),
         )  # fmt: skip
         prediction = str(events[-1]["id"])
-        tell(
-            when + timedelta(hours=4),
-            "resolution",
-            prediction=prediction,
-            actual=round(actual, 6),
-            correct=(actual > 0) == (predicted > 0),
-        )
+        came = {"actual": round(actual, 6), "correct": (actual > 0) == (predicted > 0)}
+        tell(when + timedelta(hours=4), "resolution", prediction=prediction, **came)
         when += timedelta(hours=12)
 
 
