@@ -261,8 +261,8 @@ def _print_calibration(rows: Sequence[CalibrationRow]) -> None:
         Column("Regime", right=False, cut=10),
         Column("n"),
         Column("Off by"),
-        Column("95 %", right=False),
         Column("after"),
+        Column("95 %", right=False),
         Column("Brier"),
         Column("after"),
         Column("", right=False),
@@ -277,8 +277,8 @@ def _print_calibration(rows: Sequence[CalibrationRow]) -> None:
             Cell(row.regime),
             Cell(f"{row.n:,}"),
             figure(row.ece_raw),
-            Cell(DASH if row.ece_band is None else f"{row.ece_band[0]:.2f} .. {row.ece_band[1]:.2f}"),
             figure(row.ece_calibrated),
+            Cell(DASH if row.ece_band is None else f"{row.ece_band[0]:.2f} .. {row.ece_band[1]:.2f}"),
             figure(row.brier_raw),
             figure(row.brier_calibrated),
             Cell("alarm" if row.alarm else "", "warn" if row.alarm else "plain"),
@@ -288,5 +288,6 @@ def _print_calibration(rows: Sequence[CalibrationRow]) -> None:
     print_table(
         columns,
         cells,
-        "Off by: mean distance of stated confidence from the share that was right. After: by the curve in force then.",
+        "Off by: mean distance of stated confidence from the share that was right. After: by the curve in force then."
+        " 95 %: of the one in use (after, once it rests on 30).",
     )
