@@ -15,7 +15,7 @@ from retro.errors import InvariantError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Document", "Reasons", "dump", "dump_parts", "finite_figures"]
+__all__ = ["Document", "Reasons", "dump", "dump_parts", "finite_figures", "json_text"]
 
 Reasons = dict[str, str]
 """Why a value is null, under the field's name."""
@@ -68,20 +68,20 @@ def dump_parts(document: BaseModel, *, indent: int | None = 2) -> Iterator[str]:
         if isinstance(value, list) and value and isinstance(value[0], BaseModel):
             yield f"{opening}{head}"
             for number, row in enumerate(value):
-                text = _text(row.model_dump(mode="json"), indent, margins[2])
+                text = json_text(row.model_dump(mode="json"), indent, margins[2])
                 yield f"{',' if number else '['}{margins[2]}{text}"
             yield f"{margins[1]}]"
         else:
             fields = document.model_dump(mode="json", include={name})
             if name not in fields:  # a field that is left out where there is nothing to say
                 continue
-            yield f"{opening}{head}{_text(fields[name], indent, margins[1])}"
+            yield f"{opening}{head}{json_text(fields[name], indent, margins[1])}"
         opening = ","
     yield f"{opening.strip(',')}{margins[0]}}}\n"
 
 
-def _text(value: Any, indent: int | None, margin: str) -> str:
-    """A JSON value with each of its lines but the first behind a margin."""
+def json_text(value: Any, indent: int | None, margin: str = "\n") -> str:
+    """A JSON value, its lines but the first behind a margin: a line break and blanks."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     if indent is None:
         return text
@@ -89,4 +89,4 @@ def _text(value: Any, indent: int | None, margin: str) -> str:
         text = msgspec.json.format(text.encode(), indent=indent).decode()
     except UnicodeEncodeError:  # half a surrogate pair, in a document that has not been cleaned
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
-    return text.replace("\n", margin)
+    return text if margin == "\n" else text.replace("\n", margin)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import fsum, nan
-from typing import TYPE_CHECKING
+from datetime import date
+from functools import lru_cache
+from math import copysign, fsum, nan
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from playbook.citation import resolve
 from retro.evaluate.position.foresight import ENTRY_ACTIONS, cites_of
-from retro.kernels.evaluators.counterfactual import EnteredPositions, HeldStates, MarkPaths
-from retro.periods import hour_of
+from retro.kernels.evaluators.counterfactual import EnteredPositions, HeldStates
+from retro.periods import day_of, hour_of, midnight
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -19,22 +21,49 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from retro.accounting.track import PositionHistory
+    from retro.accounting.prices import Prices
+    from retro.accounting.track import PositionHistory, StatePoint
     from retro.evaluate.position.life import PositionPath
     from retro.evaluate.whatif.rule import Trait
     from retro.kernels.uncertainty import Floats, Integers
+    from retro.model import Decision
 
 __all__ = ["EnteredLives", "entered_lives"]
+
+
+class MarkLine(NamedTuple):
+    """Marks of one position: instants and prices, both (m,), views into the line of its instrument."""
+
+    at: Integers
+    price: Floats
+
+
+class Beside(NamedTuple):
+    """What a position holds besides its instrument: interest that accrued, as its life and the prices say."""
+
+    track: PositionHistory
+    prices: Prices
+
+    def worth(self, at: int) -> float:
+        """Its worth after everything that happened up to an instant."""
+        knot = self.track.knot_before(at + 1)
+        if knot is None:
+            return 0.0
+        held = [*_other_principal(self.track, knot).items(), *knot.claims.items()]
+        return fsum(quantity * self.prices.price(asset, at) for asset, quantity in held if quantity)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EnteredLives:
     """Believed spot and perp positions (n,), oldest first, open ones at K. Money in base currency.
 
-    `left_at` is the exit, K of an open one; `cost_rate` what leaving cost, as a share of what left. `cites` are the
-    heuristics that the entry rests on, `labels` what it cited as written, `hour` that of the entry in the owner's zone.
+    `left_at` is the exit, K of an open one; `cost_rate` what leaving cost, as a share of what left. `marks` are those
+    strictly between entry and exit, of an open one up to K. `cites` are the heuristics that the entry rests on, `labels`
+    what it cited as written, `hours` those of the entries in the owner's zone. `unpriced` counts those left out because
+    nothing says what they are worth at K.
     """
 
+    zone: ZoneInfo
     names: tuple[str, ...]
     real: Floats
     left_at: Integers
@@ -42,14 +71,23 @@ class EnteredLives:
     cost_rate: Floats
     entered: EnteredPositions
     states: HeldStates
-    paths: MarkPaths
+    marks: tuple[MarkLine, ...]
+    beside: Mapping[int, Beside]
     cites: tuple[frozenset[str], ...]
     labels: tuple[frozenset[str], ...]
     regimes: tuple[str | None, ...]
     hours: tuple[int, ...]
+    unpriced: int = 0
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def days(self, at: Integers) -> Integers:
+        """The number of the owner's day that contains each instant (m,)."""
+        if not len(at):
+            return at
+        first, last = (day_of(int(edge), self.zone).toordinal() for edge in (at.min(), at.max()))
+        return first + np.searchsorted(_midnights(first + 1, last + 1, self.zone), at, "right")
 
     def having(self, trait: Trait, name: str) -> NDArray[np.bool_]:
         """Which of them (n,) have a trait."""
@@ -67,20 +105,21 @@ def entered_lives(lives: Sequence[PositionPath], claims: Mapping[str, str], zone
 
     `claims` says which heuristic a label means.
     """
-    chosen = [life for life in lives if _is_comparable(life)]
+    believed = [life for life in lives if _is_believed(life)]
+    chosen = [life for life in believed if life.state.is_priced]
     chosen.sort(key=lambda life: (life.track.opened_at, life.track.position.position))
     states = [_states(life) for life in chosen]
-    marks = [_marks(life) for life in chosen]
     entries = [[d for d in life.track.decisions if d.action in ENTRY_ACTIONS] for life in chosen]
     labels = [frozenset(cite for d in decisions for cite in cites_of(d)) for decisions in entries]
     return EnteredLives(
+        zone=zone,
         names=tuple(life.track.position.position for life in chosen),
         real=_floats([life.final for life in chosen]),
         left_at=_instants([life.exit_at for life in chosen]),
         notional=_floats([life.sizes.notional or 0.0 for life in chosen]),
-        cost_rate=_floats([_cost_rate(life.track) for life in chosen]),
+        cost_rate=_floats([_cost_rate(life) for life in chosen]),
         entered=EnteredPositions(
-            side=_floats([life.track.sign for life in chosen]),
+            side=_floats([copysign(1.0, life.track.trades[0].quantity) for life in chosen]),
             price=_floats([life.sizes.entry_price or nan for life in chosen]),
             at=_instants([life.track.opened_at for life in chosen]),
             quantity=_floats([life.sizes.quantity or nan for life in chosen]),
@@ -92,23 +131,27 @@ def entered_lives(lives: Sequence[PositionPath], claims: Mapping[str, str], zone
             np.concatenate([_NO_FLOATS, *(state[2] for state in states)]),
             _starts([len(state[0]) for state in states]),
         ),
-        paths=MarkPaths(
-            np.concatenate([_NO_INSTANTS, *(path[0] for path in marks)]),
-            np.concatenate([_NO_FLOATS, *(path[1] for path in marks)]),
-            _starts([len(path[0]) for path in marks]),
-        ),
+        marks=tuple(_marks(life) for life in chosen),
+        beside={
+            i: Beside(life.track, life.prices)
+            for i, life in enumerate(chosen)
+            if any(knot.claims or _other_principal(life.track, knot) for knot in life.track.knots)
+        },
         cites=tuple(frozenset(resolve(sorted(cited), claims)) for cited in labels),
         labels=tuple(labels),
         regimes=tuple(_regime(decisions) for decisions in entries),
         hours=tuple(hour_of(life.track.opened_at, zone) for life in chosen),
+        unpriced=len(believed) - len(chosen),
     )
 
 
-def _is_comparable(life: PositionPath) -> bool:
-    """Whether fills and marks of one instrument say all of a position, and it is believed."""
-    track = life.track
-    plain = track.is_fill_based and not track.snapshots and not any(knot.claims for knot in track.knots)
-    return plain and track.flagged_at is None and life.state.is_priced and bool(life.sizes.quantity)
+def _is_believed(life: PositionPath) -> bool:
+    """Whether fills opened it, and they are believed."""
+    return life.track.is_fill_based and life.track.flagged_at is None and bool(life.sizes.quantity)
+
+
+def _other_principal(track: PositionHistory, knot: StatePoint) -> dict[str, float]:
+    return {asset: held for asset, held in knot.principal.items() if asset != track.position.instrument}
 
 
 def _states(life: PositionPath) -> tuple[Integers, Floats, Floats]:
@@ -122,23 +165,36 @@ def _states(life: PositionPath) -> tuple[Integers, Floats, Floats]:
     )
 
 
-def _marks(life: PositionPath) -> tuple[Integers, Floats]:
+def _marks(life: PositionPath) -> MarkLine:
     """Marks strictly after the entry and strictly before the exit; of an open position up to K."""
     first = int(np.searchsorted(life.line.t, life.track.opened_at, "right"))
     last = int(np.searchsorted(life.line.t, life.exit_at, "left" if life.closed else "right"))
-    return life.line.t[first:last], life.line.price[first:last]
+    return MarkLine(life.line.t[first:last], life.line.price[first:last])
 
 
-def _cost_rate(track: PositionHistory) -> float:
-    """All exit fees over all exit notional; of a position that never sold any, entry's."""
-    fills = track.closings or track.openings
+def _cost_rate(life: PositionPath) -> float:
+    """Fees over money of all its exits; of an open one, and one that nothing closed, of its entries.
+
+    A fee that was taken in the coin itself counts as what it was worth.
+    """
+    track = life.track
+    leaves = life.closed and bool(track.closings)
+    fills = track.closings if leaves else track.openings
     notional = fsum(fill.quantity * fill.price for fill in fills)
-    return fsum(fill.fee for fill in fills) / notional if notional else 0.0
+    entered = track.trades[0].quantity
+    fees = fsum(trade.fee for trade in track.trades if (trade.quantity * entered > 0) is not leaves)
+    return fees / notional if notional else 0.0
 
 
-def _regime(decisions: Sequence[object]) -> str | None:
-    contexts = (getattr(decision, "context", None) or {} for decision in decisions)
-    return next((str(context["regime"]) for context in contexts if context.get("regime")), None)
+def _regime(decisions: Sequence[Decision]) -> str | None:
+    regimes = ((decision.context or {}).get("regime") for decision in decisions)
+    return next((regime for regime in regimes if isinstance(regime, str) and regime), None)
+
+
+@lru_cache(32)
+def _midnights(first: int, end: int, zone: ZoneInfo) -> Integers:
+    """When the days begin, by number, from `first` to just before `end`."""
+    return _instants([midnight(date.fromordinal(day), zone) for day in range(first, end)])
 
 
 def _starts(lengths: Sequence[int]) -> Integers:

@@ -7,19 +7,16 @@ mark at which its condition holds, at that mark's price and never between marks,
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from retro.kernels.uncertainty import Floats, Integers
 
-DRAWS = 9_999
-_RESAMPLES = 2_000
-_MOST_CELLS = 4_000_000  # signs drawn at once
-_EQUAL = 1e-9  # of the larger one: two sums of the same days in another order
+_EQUAL = 1e-12  # of the entry price: a threshold that was reached to the last digit
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,6 +45,16 @@ class EnteredPositions:
     quantity: Floats
     risk: Floats
 
+    def part(self, first: int, last: int) -> EnteredPositions:
+        """Those from `first` to just before `last`."""
+        return EnteredPositions(
+            self.side[first:last],
+            self.price[first:last],
+            self.at[first:last],
+            self.quantity[first:last],
+            self.risk[first:last],
+        )
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldStates:
@@ -62,115 +69,104 @@ class HeldStates:
     quantity: Floats
     start: Integers
 
-    def as_of(self, instant: Integers) -> Integers:
-        """The state (n,) of each position after its moves up to and including its `instant` (n,)."""
-        happened = self.at <= np.repeat(instant, np.diff(self.start))
-        first = self.start[:-1]
-        return np.asarray(first + np.maximum(np.add.reduceat(happened, first, dtype=np.int64) - 1, 0))
+    def as_of(self, position: Integers, instant: Integers) -> tuple[Floats, Floats]:
+        """Cash and quantity (k,) of positions, by number, after their moves up to and including an `instant` each."""
+        low, high = (
+            self.start[:-1][position],
+            self.start[1:][position],
+        )  # the entry is the first, and stands always
+        while (searching := low + 1 < high).any():
+            middle = np.where(searching, (low + high) // 2, low)
+            happened = self.at[middle] <= instant
+            low, high = (
+                np.where(searching & happened, middle, low),
+                np.where(searching & ~happened, middle, high),
+            )
+        return self.cash[low], self.quantity[low]
 
 
-def leaving_after(paths: MarkPaths, positions: EnteredPositions, duration: int) -> Integers:
-    """The mark (n,) at which each has been held for `duration`; -1 where it had left before."""
-    return _first(paths, paths.at - np.repeat(positions.at, np.diff(paths.start)) >= duration)
+class PriceMoves:
+    """How far the price had gone by each mark at most: what every rule of a search reads.
 
+    Levels (m,) never fall along a position's marks, so that the first mark at or beyond a threshold is found by halving. A rule in R asks quantity x move >= x times the risk; where no risk was stated nothing is reached.
+    """
 
-def stopped(
-    paths: MarkPaths, positions: EnteredPositions, *, share: float | None, risks: float | None
-) -> Integers:
-    """The mark (n,) at which the price had gone against each by a `share` of entry, or by so many R; else -1."""
-    return _first(paths, _gain(paths, positions, in_share=share is not None) <= -(share or risks or 0.0))
+    def __init__(self, paths: MarkPaths, entered: EnteredPositions) -> None:
+        self._paths = paths
+        self._entered = entered
+        self._signed = paths.spread(entered.side) * paths.price
+        self._entry = paths.spread(entered.side * entered.price)
 
+    @cached_property
+    def _best(self) -> Floats:
+        """The best price so far, the entry's included; of a short its negative."""
+        return self._so_far(np.maximum(self._signed, self._entry))
 
-def taken(
-    paths: MarkPaths, positions: EnteredPositions, *, share: float | None, risks: float | None
-) -> Integers:
-    """The mark (n,) at which the price had gone each one's way by a `share` of entry, or by so many R; else -1."""
-    return _first(paths, _gain(paths, positions, in_share=share is not None) >= (share or risks or 0.0))
+    @cached_property
+    def _favour(self) -> Floats:
+        return self._best - self._entry
 
+    @cached_property
+    def _against(self) -> Floats:
+        return self._so_far(self._entry - self._signed)
 
-def trailed(
-    paths: MarkPaths, positions: EnteredPositions, *, share: float | None, risks: float | None
-) -> Integers:
-    """The mark (n,) at which the price had fallen back from its best, entry included, by a share of it or so many R."""
-    best = _best(paths, positions)
-    side = paths.spread(positions.side)
-    back = side * (best - paths.price)
-    if share is not None:
-        return _first(paths, back >= share * best)
-    with np.errstate(invalid="ignore"):
-        return _first(
-            paths, back * paths.spread(positions.quantity) >= (risks or 0.0) * paths.spread(positions.risk)
+    @cached_property
+    def _back(self) -> Floats:
+        return self._so_far(self._best - self._signed)
+
+    @cached_property
+    def _back_share(self) -> Floats:
+        return self._so_far((self._best - self._signed) / np.abs(self._best))
+
+    def held_for(self, duration: int) -> Integers:
+        """The first mark (n,) at or after `duration` from the entry; -1 where it had left before."""
+        return self._first(self._paths.at, self._entered.at + duration)
+
+    def stopped(self, *, share: float | None, risks: float | None) -> Integers:
+        """The first mark (n,) at which the price had gone against each by a `share` of entry, or by so many R; else -1."""
+        return self._first(self._against, self._distance(share, risks))
+
+    def taken(self, *, share: float | None, risks: float | None) -> Integers:
+        """The first mark (n,) at which the price had gone each one's way by a `share` of entry, or by so many R; else -1."""
+        return self._first(self._favour, self._distance(share, risks))
+
+    def trailed(self, *, share: float | None, risks: float | None) -> Integers:
+        """The first mark (n,) at which the price had fallen back from its best by a `share` of that, or by so many R."""
+        if share is not None:
+            return self._first(self._back_share, np.full(len(self._entered.side), share - _EQUAL))
+        return self._first(self._back, self._distance(None, risks))
+
+    def _distance(self, share: float | None, risks: float | None) -> Floats:
+        """How far the price of each has to go (n,), a last digit less: 97.1 is 2.9 % below 100."""
+        entry = self._entered.price
+        far = (
+            share * entry
+            if share is not None
+            else (risks or 0.0) * self._entered.risk / self._entered.quantity
         )
+        return far - _EQUAL * entry
+
+    def _so_far(self, values: Floats) -> Floats:
+        """The largest value up to each mark of a position; in place."""
+        for first, last in pairwise(self._paths.start.tolist()):
+            np.maximum.accumulate(values[first:last], out=values[first:last])
+        return values
+
+    def _first(self, levels: Floats | Integers, threshold: Floats | Integers) -> Integers:
+        """The first mark of each position whose level reaches its threshold, (n,); -1 without one."""
+        low, high = self._paths.start[:-1].copy(), self._paths.start[1:].copy()
+        while (searching := low < high).any():
+            middle = np.where(searching, (low + high) // 2, 0)
+            reached = levels[middle] >= threshold
+            high = np.where(searching & reached, middle, high)
+            low = np.where(searching & ~reached, middle + 1, low)
+        return np.where(low < self._paths.start[1:], low, -1)
 
 
-def results(states: HeldStates, paths: MarkPaths, leave: Integers, cost_rate: Floats) -> Floats:
-    """Each position's PnL (n,) when what it holds goes at mark `leave` (n,); NaN where that is -1.
+def results(states: HeldStates, at: Integers, price: Floats, cost_rate: Floats) -> Floats:
+    """Each position's PnL (n,) when what it holds at `at` (n,) goes for `price` (n,); NaN where that is.
 
     Its moves after that do not happen; what goes pays `cost_rate` (n,), a share of its value.
     """
-    acts = leave >= 0
-    mark = np.where(acts, leave, 0)
-    at = paths.at[mark] if len(paths.at) else np.zeros(len(leave), dtype=np.int64)
-    price = paths.price[mark] if len(paths.price) else np.zeros(len(leave))
-    state = states.as_of(at)
-    cash, holding = states.cash[state], states.quantity[state]
-    pnl = cash + holding * price - np.abs(holding) * price * cost_rate
-    return np.where(acts, pnl, np.nan)
-
-
-def search_p(differences: Floats, rng: np.random.Generator, draws: int = DRAWS) -> tuple[Floats, float]:
-    """How often chance alone improves as much: p of each rule, and p of the best against the best of all.
-
-    `differences` (rules, days) are sums by day. Each draw turns the signs of whole days, the same for all rules, so that
-    rules that are alike count as one search. p = (1 + draws with at least that sum) / (1 + draws), one-sided.
-    """
-    total = np.add.reduce(differences, axis=1)
-    slack = _EQUAL * np.maximum(np.add.reduce(np.abs(differences), axis=1), 1e-300)
-    best = int(np.argmax(total))
-    reached = np.zeros(len(total), dtype=np.int64)
-    topped, pending = 0, draws
-    while pending:
-        count = min(pending, max(1, _MOST_CELLS // max(1, differences.shape[1])))
-        signs = rng.integers(0, 2, (differences.shape[1], count), dtype=np.int8) * np.int8(2) - np.int8(1)
-        sums = np.stack([np.add.reduce(signs * row[:, None], axis=0) for row in differences])
-        reached += (sums >= (total - slack)[:, None]).sum(axis=1)
-        topped += int((sums.max(axis=0) >= total[best] - slack[best]).sum())
-        pending -= count
-    p = (1 + reached) / (1 + draws)
-    return p, max((1 + topped) / (1 + draws), float(p[best]))
-
-
-def sum_interval(days: Floats, rng: np.random.Generator) -> tuple[float, float]:
-    """95 % bootstrap interval of a sum over days (d,), d >= 2: whole days drawn with replacement, 2,000 times."""
-    n = len(days)
-    step = max(1, _MOST_CELLS // n)
-    sums = [
-        np.add.reduce(days[rng.integers(0, n, (min(step, _RESAMPLES - first), n))], axis=1)
-        for first in range(0, _RESAMPLES, step)
-    ]
-    low, high = np.percentile(np.concatenate(sums), (2.5, 97.5))
-    return float(low), float(high)
-
-
-def _gain(paths: MarkPaths, positions: EnteredPositions, *, in_share: bool) -> Floats:
-    """How far each mark lies on the position's side of its entry: as a share of entry, or in R (NaN without a risk)."""
-    entry = paths.spread(positions.price)
-    if in_share:
-        return paths.spread(positions.side) * (paths.price / entry - 1)
-    return paths.spread(positions.side * positions.quantity / positions.risk) * (paths.price - entry)
-
-
-def _best(paths: MarkPaths, positions: EnteredPositions) -> Floats:
-    """The best price so far at each mark, from the entry's on."""
-    side = paths.spread(positions.side)
-    signed = np.maximum(side * paths.price, side * paths.spread(positions.price))
-    for first, last in zip(paths.start[:-1].tolist(), paths.start[1:].tolist(), strict=True):
-        np.maximum.accumulate(signed[first:last], out=signed[first:last])
-    return side * signed
-
-
-def _first(paths: MarkPaths, holds: NDArray[np.bool_]) -> Integers:
-    """The first mark of each position at which it holds, (n,); -1 without one."""
-    marks = np.append(np.flatnonzero(holds), len(paths.at))
-    first = marks[np.searchsorted(marks, paths.start[:-1])]
-    return np.where(first < paths.start[1:], first, -1)
+    cash, holding = states.as_of(np.arange(len(at)), at)
+    return cash + holding * price - np.abs(holding) * price * cost_rate

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from pydantic import Field
 
 from retro.report.form import Document, Reasons
@@ -16,16 +18,18 @@ class RealAndCounterfactual(Document):
     counterfactual: float | None
 
 
-class PositionWhatIf(Document):
-    """One position under a rule; untouched ones are as they were, to the cent."""
+@dataclass(frozen=True, slots=True)
+class PositionWhatIf:
+    """One position under a rule; untouched ones are as they were, to the cent. A search has a hundred thousand of them.
+
+    `exit_at` is where the rule leaves, null where it does not act or there is no trade; `exit_price` the mark itself.
+    """
 
     position: str
     real: float
     counterfactual: float
-    exit_at: str | None = Field(
-        description="where the rule leaves; null where it does not act or there is no trade"
-    )
-    exit_price: float | None = Field(description="the mark itself")
+    exit_at: str | None
+    exit_price: float | None
 
 
 class RuleWhatIf(Document):
@@ -44,7 +48,9 @@ class RuleWhatIf(Document):
     win_rate: RealAndCounterfactual
     profit_factor: RealAndCounterfactual
     largest_loss: RealAndCounterfactual
-    max_drawdown: RealAndCounterfactual = Field(description="of the sums by day of exit")
+    max_drawdown: RealAndCounterfactual = Field(
+        description="of the running sum of days of exit, as a positive amount"
+    )
     largest_share: float | None = Field(description="of all changes, the part that one position makes")
     rows: list[PositionWhatIf]
     reasons: Reasons = Field(default={})

@@ -158,11 +158,10 @@ class CommandContext:
 
 
 def _json_text(data: Any) -> str:
-    import json
-
+    from retro.report.form import json_text
     from retro.safe import visible
 
-    return visible(json.dumps(data, ensure_ascii=False, allow_nan=False, indent=2))
+    return visible(json_text(data, 2))
 
 
 def _json_rows(rows: Iterable[Any]) -> Iterator[str]:

@@ -13,11 +13,15 @@ from retro.evaluate.position.life import Lookahead, PositionPath
 from retro.evaluate.whatif.entered import entered_lives
 from retro.evaluate.whatif.rule import GRID, parse_rule
 from retro.evaluate.whatif.search import what_if
+from retro.periods import FOREVER, format_instant
+from retro.store.facts.last_told import last_told
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from retro.app.settlement.book import SettledBook
     from retro.app.settlement.settings import AgentSettings
+    from retro.evaluate.whatif.entered import EnteredLives
     from retro.report.evaluators.whatif import WhatIfReport
     from retro.store.database import Store
 
@@ -28,7 +32,8 @@ __all__ = ["WhatIfQuestion", "replayed"]
 class WhatIfQuestion:
     """Which rules, over which positions: those entered in [start, end), microseconds; None: all of the life.
 
-    `grid` asks for the standard search as well. `slippage_bps` is what leaving earlier would have cost besides.
+    `grid` asks for the standard search as well. `slippage_bps` is what leaving earlier would have cost besides. With
+    `as_of` only what was told before that instant counts. `with_rows`: every position under every rule as well.
     """
 
     rules: Sequence[str] = ()
@@ -36,6 +41,8 @@ class WhatIfQuestion:
     start: int | None = None
     end: int | None = None
     slippage_bps: float = 0.0
+    as_of: int | None = None
+    with_rows: bool = True
 
 
 def replayed(store: Store, agent: str, settings: AgentSettings, question: WhatIfQuestion) -> WhatIfReport:
@@ -43,14 +50,29 @@ def replayed(store: Store, agent: str, settings: AgentSettings, question: WhatIf
     rules = [parse_rule(text) for text in (*question.rules, *(GRID if question.grid else ()))]
     if not rules:
         raise UsageError("name a rule, such as 'stop -3%', or ask for --grid")
-    if question.slippage_bps < 0:
-        raise UsageError(f"--slippage-bps: {question.slippage_bps:g} lies below 0")
+    if not 0 <= question.slippage_bps <= 10_000:
+        raise UsageError(f"--slippage-bps: {question.slippage_bps:g} does not lie between 0 and 10,000")
+    if question.start is not None and question.end is not None and question.start >= question.end:
+        raise UsageError(
+            f"--from {format_instant(question.start)} is not before --to {format_instant(question.end)}"
+        )
     with settled_book(store, agent, settings, measured=False) as book:
-        now, options = book.known_until, settings.options
-        rows = book.positions(opened_before=(now + 1) if question.end is None else question.end)
-        names = [row.position for row in rows if question.start is None or row.opened_at >= question.start]
-        loaded = load_tracks(book.conn, agent, settings, names, Extent(now, now + 1, now))
-        horizon = Lookahead(now + 1, now, None, options.offsets)
-        lives = [PositionPath(track, horizon, loaded.prices) for track in loaded.tracks.values()]
-        entered = entered_lives(lives, options.rules.claims, settings.zone)
-    return what_if(entered, rules, settings.zone, seed_of_life(agent), question.slippage_bps)
+        entered = _entered(book, question)
+    return what_if(entered, rules, seed_of_life(agent), question.slippage_bps, with_rows=question.with_rows)
+
+
+def _entered(book: SettledBook, question: WhatIfQuestion) -> EnteredLives:
+    """The positions asked about, as they stood at K, or at the agent's last word before `as_of`."""
+    settings, now = book.settings, book.known_until
+    if question.as_of is not None and question.as_of <= now:
+        now = last_told(book.conn, book.agent, question.as_of - 1)
+    rows = book.positions(opened_before=min(now + 1, FOREVER if question.end is None else question.end))
+    names = [
+        row.position
+        for row in rows
+        if row.kind in {"spot", "perp"} and (question.start is None or row.opened_at >= question.start)
+    ]
+    loaded = load_tracks(book.conn, book.name, settings, names, Extent(now, now + 1, now, now))
+    horizon = Lookahead(now + 1, now, None, settings.options.offsets)
+    lives = [PositionPath(track, horizon, loaded.prices) for track in loaded.tracks.values()]
+    return entered_lives(lives, settings.options.rules.claims, settings.zone)

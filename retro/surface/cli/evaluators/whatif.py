@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from retro.surface.cli.context import call, instant
-from retro.surface.cli.memory import AgentName
+from retro.surface.cli.memory import AgentName, AsOf, instant_of
 
 if TYPE_CHECKING:
     from retro.report.evaluators.whatif import WhatIfReport
@@ -34,6 +34,7 @@ def whatif(
         float,
         typer.Option("--slippage-bps", metavar="BPS", help="what leaving earlier would have cost besides"),
     ] = 0.0,
+    as_of: AsOf = None,
 ) -> None:
     """Replay the agent's own positions with one rule changed. It is hindsight: it says so, and proposes nothing.
 
@@ -52,6 +53,8 @@ def whatif(
         start=None if first is None else instant(first, "--from", settings.zone),
         end=None if until is None else instant(until, "--to", settings.zone),
         slippage_bps=slippage_bps,
+        as_of=instant_of(as_of),
+        with_rows=call.json,
     )
     report = replayed(call.store, record.name, settings, question)
     if call.json:
@@ -61,16 +64,16 @@ def whatif(
 
 
 def _print(report: WhatIfReport, currency: str) -> None:
-    from retro.figures import DASH, count, money_of
+    from retro.figures import DASH, money_of
     from retro.present.page.blocks import Cell, Column, tone_of
     from retro.safe import plain_text
     from retro.surface.cli.screen import print_table
 
-    money = money_of(currency, [amount for row in report.rules for amount in (row.real, row.counterfactual)])
+    rules = sorted(report.rules, key=lambda row: -row.difference)
+    money = money_of(currency, [row.difference for row in rules])
     columns = [
-        Column("What if", right=False, cut=18),
+        Column("What if", right=False, cut=20),
         Column("Touched"),
-        Column("Instead"),
         Column("Change"),
         Column("95 %", right=False),
         Column("p"),
@@ -78,8 +81,7 @@ def _print(report: WhatIfReport, currency: str) -> None:
     rows = [
         [
             Cell(plain_text(row.rule), "strong"),
-            Cell(f"{row.touched:,}" + (f" ({row.skipped:,} skipped)" if row.skipped else "")),
-            Cell(money.signed(row.counterfactual)),
+            Cell(f"{row.touched:,}"),
             Cell(money.signed(row.difference), tone_of(row.difference)),
             Cell(
                 DASH
@@ -88,13 +90,30 @@ def _print(report: WhatIfReport, currency: str) -> None:
             ),
             Cell(DASH if row.p is None else f"{row.p:.3f}"),
         ]
-        for row in sorted(report.rules, key=lambda row: -row.difference)
+        for row in rules
     ]
-    search = report.search
-    luck = (
-        "no rule changes anything"
-        if search.p_max is None
-        else f"best of {search.tried} tried; p {search.p_max:.2f} once the search is counted"
-    )
-    note = f"{count(report.positions, 'position')}, {currency}. {luck}. This is hindsight: every price was known."
-    print_table(columns, rows, note)
+    print_table(columns, rows, _note(report, currency))
+
+
+def _note(report: WhatIfReport, currency: str) -> str:
+    """What a reader must know beside the figures: how many, what the search is worth, and that it is hindsight."""
+    from retro.figures import count, ratio
+    from retro.safe import plain_text
+
+    search, skipped = report.search, max((row.skipped for row in report.rules), default=0)
+    if search.p_max is None:
+        luck = report.reasons.get("search", "")
+    else:
+        tried = f"best of {search.tried} tried" if search.tried > 1 else "one tried"
+        luck = (
+            f"{tried}; p {ratio(search.p_max)} once the search is counted ({plain_text(search.best or '')})"
+        )
+    parts = [
+        f"{count(report.positions, 'position')}, {currency}; {luck}.",
+        "95 %: bootstrap over days. p: that turning the signs of days improves as much.",
+    ]
+    if skipped:
+        parts.append(f"Rules in R skip {count(skipped, 'position')} without a stated risk.")
+    if note := report.reasons.get("positions"):
+        parts.append(f"{note[0].upper()}{note[1:]}.")
+    return " ".join([*parts, "This is hindsight: every price was known. It proposes nothing."])
