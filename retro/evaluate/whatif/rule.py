@@ -91,13 +91,10 @@ def _selection(text: str, kind: str, operand: str) -> WhatIfRule | None:
     if kind != "without":
         return None
     trait, colon, name = operand.partition(":")
-    if colon and trait in {"tag", "regime"} and name:
+    if not colon:
+        return WhatIfRule(text, "without", trait="heuristic", name=operand)
+    if trait == "hour" and re.fullmatch(r"\d{1,2}", name) and int(name) < 24:
+        return WhatIfRule(text, "without", trait="hour", name=str(int(name)))
+    if trait in {"tag", "regime"} and name:
         return WhatIfRule(text, "without", trait=trait, name=name)  # type: ignore[arg-type]  # one of the two
-    if colon and trait == "hour":
-        hour = re.fullmatch(r"\d{1,2}", name)
-        return (
-            WhatIfRule(text, "without", trait="hour", name=str(int(name)))
-            if hour and int(name) < 24
-            else None
-        )
-    return WhatIfRule(text, "without", trait="heuristic", name=operand)
+    return None
