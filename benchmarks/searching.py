@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from retro.evaluate.whatif.rule import GRID, parse_rule
 from retro.evaluate.whatif.search import what_if
-from tests.worlds.driftless import driftless_lives
+from tests.worlds.chance.driftless import driftless_lives
 
 SORTS: Final[dict[str, dict[str, Any]]] = {
     "one at a time, 20 hours": {"a_day": 0.8, "hours": 20, "positions": 120},

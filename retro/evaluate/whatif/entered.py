@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from retro.kernels.uncertainty import Floats, Integers
     from retro.model import Decision
 
-__all__ = ["EnteredLives", "entered_lives"]
+__all__ = ["Beside", "EnteredLives", "MarkLine", "entered_lives"]
 
 
 class MarkLine(NamedTuple):

@@ -22,23 +22,23 @@ Event = dict[str, Any]
 HOUR, START = 3_600_000, 1_711_324_800_000  # ms; Monday, 25 March 2024
 
 
-def told(event: str, name: str, hour: float, **fields: Any) -> Event:
-    return {"type": event, "id": name, "agent": "a", "at": START + round(hour * HOUR), **fields}
+def event(type_: str, name: str, hour: float, **fields: Any) -> Event:
+    return {"type": type_, "id": name, "agent": "a", "at": START + round(hour * HOUR), **fields}
 
 
 def opened(name: str, hour: float, instrument: str, side: str, *, kind: str = "spot", **fields: Any) -> Event:
-    return told("position", name, hour, position=name, kind=kind, instrument=instrument, side=side, **fields)
+    return event("position", name, hour, position=name, kind=kind, instrument=instrument, side=side, **fields)
 
 
 def filled(
     name: str, hour: float, position: str, side: str, quantity: float, price: float, **fields: Any
 ) -> Event:
-    return told("fill", name, hour, position=position, side=side, quantity=quantity, price=price, **fields)
+    return event("fill", name, hour, position=position, side=side, quantity=quantity, price=price, **fields)
 
 
 def marks(symbol: str, prices: dict[float, float], kind: str = "instrument") -> list[Event]:
     return [
-        told("mark", f"{symbol}{hour}", hour, **{kind: symbol, "price": price})
+        event("mark", f"{symbol}{hour}", hour, **{kind: symbol, "price": price})
         for hour, price in prices.items()
     ]
 
@@ -46,7 +46,7 @@ def marks(symbol: str, prices: dict[float, float], kind: str = "instrument") -> 
 SPOT = [
     opened("long", 0, "ETH/USDC", "long", risk=10),
     filled("l1", 0, "long", "buy", 2, 100, fee=0.2),
-    told(
+    event(
         "decision", "ld", 0, action="enter", position="long", cites=["H-7", "dip"], context={"regime": "calm"}
     ),
     filled("l2", 2.5, "long", "sell", 1, 103, fee=0.103),
@@ -56,7 +56,7 @@ SPOT = [
 PERP = [
     opened("short", 0, "BTC/USDC:USDC", "short", kind="perp"),
     filled("s1", 0, "short", "sell", 4, 50, fee=0.2),
-    told("flow", "s2", 2, position="short", kind="funding_received", asset="USDC", quantity=0.5, value=0.5),
+    event("flow", "s2", 2, position="short", kind="funding_received", asset="USDC", quantity=0.5, value=0.5),
     filled("s3", 5, "short", "buy", 4, 51, fee=0.204),
     *marks("BTC/USDC:USDC", {1: 51, 2: 48, 3: 49, 4: 52, 5: 55}),
 ]
@@ -183,13 +183,13 @@ def test_leaving_earlier_pays_slippage_besides_where_it_leaves_and_nowhere_else(
 
 def test_figures_of_a_rule_are_those_of_its_rows(life: Store) -> None:
     [row] = ask(life, "without H-7").rules
-    kept = [REAL[name] for name in REAL if name != "long"]
+    remaining = [REAL[name] for name in REAL if name != "long"]
     assert row.win_rate.real == 2 / 6
     assert row.win_rate.counterfactual == 2 / 5  # what never was is no trade
     gains, losses = REAL["added"] + REAL["coin"], REAL["short"] + REAL["open"]
     assert row.profit_factor.counterfactual == pytest.approx(-gains / losses)
     assert row.largest_loss.real == pytest.approx(REAL["short"])
-    assert row.counterfactual == pytest.approx(sum(kept))
+    assert row.counterfactual == pytest.approx(sum(remaining))
     assert (row.mean_change, row.largest_share) == (pytest.approx(-REAL["long"]), 1)
     assert row.p is not None
     assert row.interval is None
@@ -214,7 +214,7 @@ def test_what_nobody_believes_or_can_price_is_in_no_figure(tmp_path: Path) -> No
     unknown = [opened("unknown", 1, "XYZ/USDC", "long"), filled("u1", 1, "unknown", "buy", 1, 3)]
     lent = [
         opened("lent", 0, "USDC", "long", kind="lending"),
-        told("flow", "n1", 0, position="lent", kind="deposit", asset="USDC", quantity=10),
+        event("flow", "n1", 0, position="lent", kind="deposit", asset="USDC", quantity=10),
     ]
     report = ask(tell(open_store(str(tmp_path / "x.db")), SPOT, wild, unknown, lent), "stop -3%")
     assert (report.positions, [row.position for row in report.rules[0].rows]) == (1, ["long"])
@@ -222,7 +222,7 @@ def test_what_nobody_believes_or_can_price_is_in_no_figure(tmp_path: Path) -> No
 
 
 def test_a_life_without_such_positions_says_so_instead_of_nothing(tmp_path: Path) -> None:
-    store = tell(open_store(str(tmp_path / "x.db")), [told("equity", "e", 0, value=10)])
+    store = tell(open_store(str(tmp_path / "x.db")), [event("equity", "e", 0, value=10)])
     report = ask(store, "stop -3%", "without H-7")
     assert report.positions == 0
     assert report.search.model_dump() == {"tried": 2, "best": None, "p_max": None}
@@ -256,18 +256,18 @@ def random_life(seed: int) -> list[Event]:
         into, out = ("buy", "sell") if side == "long" else ("sell", "buy")
         risk = {"risk": rng.choice([1, 3])} if rng.random() < 0.6 else {}
         events.append(opened(name, steps[0] / 2, "ETH/USDC", side, kind="perp", **risk))
-        held = 0
+        size = 0
         for k, step in enumerate(steps):
             last = k == len(steps) - 1
             if last and rng.random() < 0.3:
                 continue  # left open
-            shrinks = last or (held > 1 and rng.random() < 0.5)
-            quantity = held if last else (1 if shrinks else 2)
-            held += -quantity if shrinks else quantity
+            shrinks = last or (size > 1 and rng.random() < 0.5)
+            quantity = size if last else (1 if shrinks else 2)
+            size += -quantity if shrinks else quantity
             fill = (name, out if shrinks else into, quantity, path[step / 2])
             events.append(filled(f"{name}-{k}", step / 2 + 0.1, *fill, fee=0.05))
         cites = [rng.choice(["H-1", "H-2"])]
-        events.append(told("decision", f"d{n}", steps[0] / 2, action="enter", position=name, cites=cites))
+        events.append(event("decision", f"d{n}", steps[0] / 2, action="enter", position=name, cites=cites))
     return events
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,12 +12,12 @@ from retro.evaluate.whatif.marked import marked_sums
 from retro.evaluate.whatif.replay import replays
 from retro.evaluate.whatif.rule import GRID, parse_rule
 from retro.evaluate.whatif.search import what_if
-from tests.worlds.driftless import driftless_lives
+from tests.worlds.chance.driftless import driftless_lives
 
 RULES = [parse_rule(text) for text in GRID]
 WORLDS = 60
-ALONE = {"a_day": 0.8, "hours": 20, "positions": 80}
-TOGETHER = {
+ALONE: dict[str, Any] = {"a_day": 0.8, "hours": 20, "positions": 80}
+TOGETHER: dict[str, Any] = {
     "a_day": 10,
     "hours": 100,
     "positions": 200,
@@ -25,11 +26,11 @@ TOGETHER = {
 
 @pytest.mark.parametrize("world", [ALONE, TOGETHER])
 def test_the_best_of_a_grid_on_driftless_paths_is_called_better_in_five_worlds_of_a_hundred(
-    world: dict[str, float],
+    world: dict[str, Any],
 ) -> None:
     searches, alone = [], 0
     for seed in range(WORLDS):
-        report = what_if(driftless_lives(seed, **world), RULES, seed, with_rows=False)  # type: ignore[arg-type]
+        report = what_if(driftless_lives(seed, **world), RULES, seed, with_rows=False)
         searches.append(report.search.p_max)
         alone += min(row.p for row in report.rules if row.p is not None) <= 0.05
     called = sum(p <= 0.05 for p in searches if p is not None)
@@ -48,7 +49,7 @@ def test_a_rule_that_is_better_is_seen_through_the_search() -> None:
 
 def test_what_a_rule_changed_adds_up_by_days_of_exits_as_by_days_of_marks() -> None:
     texts = (*GRID, "size-cap 90", "without hour:0", "half-size H-1")
-    lives = driftless_lives(5, **TOGETHER)  # type: ignore[arg-type]
+    lives = driftless_lives(5, **TOGETHER)
     rows = replays(lives, [parse_rule(text) for text in texts])
     by_marks = marked_sums(lives, rows)
     for row, days in zip(rows, by_marks, strict=True):

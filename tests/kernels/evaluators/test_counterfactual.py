@@ -64,10 +64,10 @@ def test_a_rule_acts_at_the_first_mark_at_which_its_condition_holds(leave: Any, 
 def test_a_threshold_in_decimals_is_reached_at_the_very_decimal(
     entry: float, mark: float, percent: float
 ) -> None:
-    one = EnteredPositions(
+    position = EnteredPositions(
         np.ones(1), np.array([entry]), np.zeros(1, np.int64), np.ones(1), np.full(1, np.nan)
     )
-    moves = PriceMoves(MarkPaths(np.array([1]), np.array([mark]), np.array([0, 1])), one)
+    moves = PriceMoves(MarkPaths(np.array([1]), np.array([mark]), np.array([0, 1])), position)
     assert moves.stopped(share=percent / 100, risks=None).tolist() == [0]
     assert moves.trailed(share=percent / 100, risks=None).tolist() == [0]
     assert moves.stopped(share=percent / 100 + 1e-9, risks=None).tolist() == [-1]
@@ -90,7 +90,7 @@ def test_the_state_as_of_an_instant_is_that_after_its_last_move(rows: Any, data:
     rows = [sorted(row) for row in rows]
     start = np.cumsum([0] + [len(row) for row in rows])
     at = np.array([t for row in rows for t in row])
-    states = HeldStates(at, np.arange(len(at)) * 1.0, np.arange(len(at)) * 2.0, start)
+    states = HeldStates(at, np.arange(len(at), dtype=np.float64), np.arange(0.0, 2 * len(at), 2), start)
     asked = data.draw(st.lists(st.integers(0, 21), min_size=len(rows), max_size=len(rows)))
     cash, quantity = states.as_of(np.arange(len(rows)), np.array(asked))
     for i, (row, instant) in enumerate(zip(rows, asked, strict=True)):

@@ -26,7 +26,7 @@ def driftless_lives(
     from the second half of each holding time on, so that leaving earlier is better.
     """
     rng = np.random.default_rng(seed)
-    held = rng.integers(hours // 2, hours * 3 // 2, positions)
+    hours_held = rng.integers(hours // 2, hours * 3 // 2, positions)
     entry = np.sort(rng.integers(1, max(2, int(24 * positions / a_day)), positions))
     marks = int(entry[-1]) + 2 * hours + 2
     price = 100 * np.exp(np.cumsum(rng.standard_t(4, marks) * 0.005 / 2**0.5))
@@ -35,8 +35,8 @@ def driftless_lives(
     quantity = rng.uniform(0.5, 2.0, positions)
     lines, real = [], np.empty(positions)
     for i in range(positions):
-        first, last = int(entry[i]), int(entry[i] + held[i])
-        drift = -side[i] * edge * np.maximum(0, np.arange(last - first + 1) - held[i] // 2)
+        first, last = int(entry[i]), int(entry[i] + hours_held[i])
+        drift = -side[i] * edge * np.maximum(0, np.arange(last - first + 1) - hours_held[i] // 2)
         path: Floats = price[first : last + 1] * np.exp(drift)
         lines.append(MarkLine(at[first + 1 : last], path[1:-1]))
         real[i] = side[i] * quantity[i] * (path[-1] - path[0])
@@ -45,7 +45,7 @@ def driftless_lives(
         zone=ZoneInfo("UTC"),
         names=tuple(f"p{i}" for i in range(positions)),
         real=real,
-        left_at=at[entry + held],
+        left_at=at[entry + hours_held],
         notional=np.abs(paid),
         cost_rate=np.zeros(positions),
         entered=EnteredPositions(side, price[entry], at[entry], quantity, np.abs(paid) * 0.02),
