@@ -27,12 +27,14 @@ __all__ = [
     "MAILED",
     "POSITION",
     "WEEKLY",
+    "FileFormat",
     "KindName",
     "OwedKind",
     "ReviewKind",
 ]
 
 KindName = Literal[PeriodKind, "position"]
+FileFormat = Literal["json", "md", "html"]
 OwedKind = Literal[Horizon, "position", "loss", "death"]
 """The kinds that the ledger owes and an owner can choose by name; the others are asked for by hand."""
 
@@ -78,8 +80,8 @@ class ReviewKind:
     """A message of it names the owner's other agents that have gone silent: nobody is sent a page of theirs."""
     key_tells_kind: bool = False
     """Its key (2026-W47) cannot be another kind's: mail ids need no kind before it, and a page shows it."""
-    formats: tuple[Literal["json", "md", "html"], ...] = ("json", "md", "html")
-    """What files are written of it."""
+    formats: tuple[FileFormat, ...] = ("json", "md", "html")
+    """What files are written of it; of a day on which nothing happened "json" alone."""
 
     @property
     def calendar(self) -> bool:

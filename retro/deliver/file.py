@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 from urllib.parse import quote
 
 from retro.deliver.channel import Retry, Sent
-from retro.kinds import KINDS
+from retro.kinds import DAILY, KINDS
 from retro.present.formats import render
+from retro.report import RetrospectiveReport
 
 if TYPE_CHECKING:
     from retro.config import Config
     from retro.deliver.channel import Message, Outcome
+    from retro.kinds import FileFormat
 
 __all__ = ["Files", "file_channel", "reviews_directory", "safe_name"]
 
@@ -35,7 +37,10 @@ def file_channel(config: Config) -> Files:
 
 
 class Files:
-    """The channel `file`: AGENT/KIND/KEY.json, .md and, of a period, .html; a later revision stands as KEY.r2.json."""
+    """The channel `file`: AGENT/KIND/KEY.json, .md and, of a period, .html; a later revision stands as KEY.r2.json.
+
+    A day on which nothing happened is its .json alone: a bot at rest would fill the folder with empty pages.
+    """
 
     name: Final = "file"
 
@@ -64,8 +69,16 @@ class Files:
         currency = message.currencies.get(message.agent, "")
         return {
             folder / f"{stem}.{form}": render(message.document, form, currency=currency)
-            for form in KINDS[message.kind].formats
+            for form in _forms(message)
         }
+
+
+def _forms(message: Message) -> tuple[FileFormat, ...]:
+    """In which forms a review is written: those of its kind, an uneventful day for programs alone."""
+    document = message.document
+    if message.kind == DAILY.name and isinstance(document, RetrospectiveReport) and document.is_uneventful:
+        return ("json",)
+    return KINDS[message.kind].formats
 
 
 def safe_name(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from pydantic import Field
 
@@ -28,6 +28,10 @@ __all__ = [
     "RetrospectiveReport",
     "Unpriced",
 ]
+
+
+_LEVELS: Final = frozenset({"unrealized_pnl_start", "unrealized_pnl_end"})
+"""Lines of a result that say where something stood, not that it moved."""
 
 
 class Action(Document):
@@ -214,6 +218,24 @@ class RetrospectiveReport(Document):
         """Whether doing nothing meant holding cash, and so says of each closed position only what it made."""
         closed = [p for p in self.positions if not p.open and p.vs_inaction is not None]
         return bool(closed) and all(p.vs_inaction == p.vs_cash for p in closed)
+
+    @property
+    def is_uneventful(self) -> bool:
+        """Whether nothing was done, foretold, paid in or out, earned or spent, and nobody is warned of anything.
+
+        A level that stands where it stood is no event; a figure that cannot be computed is none either.
+        """
+        moved = any(value for name, value in self.pnl if name not in _LEVELS)
+        noteworthy = (
+            self.actions_taken,
+            self.prediction_accuracy.total,
+            self.playbook_proposals,
+            self.data_quality.warnings,
+            self.silent_since,
+            self.effectiveness.alarm,
+            any(day.flow for day in self.equity),
+        )
+        return not moved and not any(noteworthy)
 
     @property
     def last_equity(self) -> float | None:

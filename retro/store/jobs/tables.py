@@ -7,6 +7,7 @@ from typing import Final
 from sqlalchemy import BigInteger, Column, ForeignKey, Integer, Table, Text
 
 from retro.store.schema import metadata, reference
+from retro.store.texts import PackedText
 
 __all__ = ["documents", "enrolments", "hosts", "outbox", "reviews", "sources"]
 
@@ -47,7 +48,7 @@ documents: Final = Table(
     Column("revision", BigInteger, primary_key=True, autoincrement=False),
     Column("digest", Text, nullable=False),
     Column("numbers", Text),
-    Column("document", Text),
+    Column("document", PackedText),
     Column("done_at", BigInteger),
     Column("line", Text),
     Column("purged_at", BigInteger),

@@ -13,6 +13,7 @@ from sqlalchemy import MetaData, Table, select
 from retro.app.estate.folders import EstateFolders
 from retro.periods import DAY, SECOND
 from retro.store.database import Store, open_store
+from retro.store.jobs.tables import documents, reviews
 from retro.surface.cli.main import run
 from tests.worlds.service_world import MONDAY, life, line, lines_of
 
@@ -102,10 +103,8 @@ class Home:
         """(review id, revision) -> the text as it is stored."""
         opened = self.store()
         with opened.read() as conn:
-            rows = conn.exec_driver_sql(
-                "SELECT reviews.id, review_documents.revision, review_documents.document FROM review_documents"
-                " JOIN reviews ON reviews.key = review_documents.review"
-            ).all()
+            query = select(reviews.c.id, documents.c.revision, documents.c.document)
+            rows = conn.execute(query.join(reviews, reviews.c.key == documents.c.review)).all()
         opened.close()
         return {(id_, revision): text for id_, revision, text in rows}
 

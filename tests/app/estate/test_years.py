@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
 from retro.app.engine.worker import run_pass
 from retro.app.estate.archive import export_agent
@@ -28,6 +29,8 @@ from retro.periods import HOUR, WEEK, parse_instant
 from retro.report.document import digest_of
 from retro.store.backup import back_up
 from retro.store.database import Store, open_store
+from retro.store.jobs import tables as jobs
+from retro.store.schema import agents
 from tests.app.estate.homes import texts
 from tests.worlds.places import ROOT
 from tests.worlds.service_world import MONDAY, Recorder, World, life, line, trade
@@ -51,10 +54,11 @@ def folders(root: Path) -> EstateFolders:
 def documents(store: Store, agent: str) -> dict[tuple[str, int], str | None]:
     """(review id, revision) -> its text, of one agent's reviews."""
     with store.read() as conn:
-        rows = conn.exec_driver_sql(
-            "SELECT reviews.id, review_documents.revision, review_documents.document FROM review_documents"
-            " JOIN reviews ON reviews.key = review_documents.review JOIN agents ON agents.key = reviews.agent"
-            f" WHERE agents.name = '{agent}'"
+        stored = jobs.documents.c
+        query = select(jobs.reviews.c.id, stored.revision, stored.document)
+        query = query.join(jobs.reviews, jobs.reviews.c.key == stored.review)
+        rows = conn.execute(
+            query.join(agents, agents.c.key == jobs.reviews.c.agent).where(agents.c.name == agent)
         ).all()
     return {(id_, revision): text for id_, revision, text in rows}
 

@@ -145,6 +145,50 @@ def test_years_of_reviews_of_a_silent_agent_from_before_stay_as_they_are(world: 
     assert ids(world, "weekly")[-2:] == ["2026-W21", "2026-W30"]
 
 
+def test_a_day_without_anything_in_it_leaves_no_pages_of_nothing(store: Store, tmp_path: Path) -> None:
+    """Its days of trade keep theirs, and so do weeks and epochs; the data of every day are there."""
+    world = World(store, tmp_path, files=True)
+    tell(world, life(7))
+    world.clock.set(MONDAY + 3 * 365 * DAY)
+    world.knock()
+    files = world.files()
+    for kind, pages in (("daily", 7), ("weekly", 5), ("epoch", 2)):
+        names = [Path(name) for name in files if name.startswith(f"bot/{kind}/")]
+        for form in (".html", ".md"):
+            assert sum(name.suffix == form for name in names) == pages, kind
+        assert {name.stem for name in names if name.suffix == ".json"} == {*ids(world, kind)}
+    assert "bot/daily/2026-03-08.html" in files
+    assert [name for name in files if "2026-03-09" in name] == ["bot/daily/2026-03-09.json"]
+
+
+def test_a_day_that_says_when_the_silence_began_keeps_its_page(store: Store, tmp_path: Path) -> None:
+    world = World(store, tmp_path, files=True)
+    world.configuration = {"retrospective": {"weekly_review_enabled": False}}
+    tell(world, life(7))
+    world.clock.set(MONDAY + 3 * 365 * DAY)
+    world.knock()
+    pages = [name for name in world.files() if name.startswith("bot/daily/") and name.endswith(".html")]
+    assert pages[-2:] == ["bot/daily/2026-03-08.html", "bot/daily/2026-04-05.html"]
+
+
+def test_a_bot_that_left_positions_open_and_stopped_leaves_little_behind(tmp_path: Path) -> None:
+    """A week of trades, three positions nobody prices, and silence since: everything on the disk, in a SQLite file."""
+    world = World(open_store(str(tmp_path / "r.db")), tmp_path, files=True)
+    opened = LAST_WORD - HOUR
+    left = [
+        {**event, "instrument": f"C{n}/USDC"} if event["type"] == "position" else event
+        for n in range(3)
+        for event in trade(f"left{n}", opened, LAST_WORD, 10, 10)[:3]
+    ]
+    tell(world, [*life(7), *left])
+    world.clock.set(MONDAY + 4 * 365 * DAY)
+    world.knock()
+    world.store.close()
+    sizes = [path.stat().st_size for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(world.reviews()) > 40
+    assert sum(sizes) < 2_700_000, "4.1 MB with whole texts and a page of every empty day"
+
+
 # the same whenever somebody knocks
 
 
