@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sqlalchemy import select
 
 from retro.model import MarkSeries
 from retro.periods import DAY, HOUR
@@ -18,6 +19,8 @@ from retro.store.books.trades import traded as traded_of
 from retro.store.facts import agents, marks
 from retro.store.facts.last_told import last_told
 from retro.store.facts.market import market
+from retro.store.schema import mark_blocks
+from retro.store.schema import series as mark_series
 from tests.worlds.lives import live
 from tests.worlds.oracle import Life
 from tests.worlds.steps import settle_anew, statements_of
@@ -127,15 +130,65 @@ def test_more_instruments_are_no_more_statements(tmp_path: Path, first_mark: int
         assert statements_of(many.store, partial(work, many)) == statements_of(few.store, partial(work, few))
 
 
-def test_marks_of_more_instruments_are_one_statement_each(store: Store) -> None:
-    """What is new of an instrument is written; everything else is asked and noted once for all of them."""
+def test_marks_of_more_new_instruments_are_no_more_statements(store: Store) -> None:
+    """What is asked, written and noted of them is so once for all; one that has marks already is looked at by itself."""
 
     def tell(count: int) -> None:
         markets = [series(f"a{count}", f"C{n}/USDC", {0: 1, 30: 2}) for n in range(count)]
         with store.write() as conn:
             marks.add_all(conn, markets, where="candles.csv")
 
-    assert statements_of(store, partial(tell, 25)) - statements_of(store, partial(tell, 5)) == 20
+    assert statements_of(store, partial(tell, 25)) == statements_of(store, partial(tell, 5))
+
+
+TELLINGS = st.lists(
+    st.tuples(
+        st.integers(0, 3),  # instrument
+        st.lists(
+            st.tuples(
+                st.sampled_from([0, 1, 999, 1000, 2000, DAY - 1, DAY, DAY + 500, 3 * DAY]),
+                st.integers(1, 3),
+                st.sampled_from([None, 0.5]),
+            ),
+            max_size=6,
+        ),
+    ),
+    max_size=6,
+)
+
+
+@given(TELLINGS)
+@SETTINGS
+def test_series_told_together_are_stored_as_when_told_one_by_one(
+    store: Store, told: list[tuple[int, list[tuple[int, int, float | None]]]]
+) -> None:
+    """Instants told twice or within a millisecond, an instrument told of twice, lows or none: the same blocks and counts."""
+    life = next(LIVES)
+
+    def batch(owner: str) -> list[MarkSeries]:
+        return [
+            MarkSeries(
+                f"{owner}{life}",
+                f"C{which}",
+                np.array([T0 + offset for offset, _, _ in points], np.int64),
+                np.array([price for _, price, _ in points], float),
+                np.array([np.nan if low is None else low for _, _, low in points], float),
+            )
+            for which, points in told
+        ]
+
+    with store.write() as conn:
+        together = marks.add_all(conn, batch("a"), where="x")
+        apart = [marks.add(conn, series, where="x") for series in batch("b")]
+        assert together == apart
+        assert _blocks(conn, f"a{life}") == _blocks(conn, f"b{life}")
+
+
+def _blocks(conn: Connection, owner: str) -> list[tuple[Any, ...]]:
+    c = mark_blocks.c
+    query = select(mark_series.c.instrument, c.day, c.at_ms, c.price, c.low, c.high, c.micros)
+    query = query.join(mark_series, mark_series.c.key == c.series).where(mark_series.c.owner == owner)
+    return [tuple(row) for row in conn.execute(query.order_by(mark_series.c.instrument, c.day))]
 
 
 def test_what_may_have_traded_an_asset_since_and_last_before(store: Store) -> None:

@@ -20,12 +20,13 @@ __all__ = [
     "Meeting",
     "Packed",
     "ascending",
+    "blocks_of",
     "day_blocks",
     "finer",
     "instants",
+    "is_plain",
     "joined",
     "meet",
-    "pack",
     "stretches",
     "unpack",
 ]
@@ -124,25 +125,50 @@ def day_blocks(columns: MarkColumns, days: NDArray[np.int64]) -> Iterator[tuple[
     """The marks of each of these UTC days, packed."""
     starts = np.searchsorted(columns.t, days * DAY)
     ends = np.searchsorted(columns.t, (days + 1) * DAY)
-    for day, start, end in zip(days.tolist(), starts.tolist(), ends.tolist(), strict=True):
-        yield day, pack(columns.at(slice(start, end)))
+    return zip(days.tolist(), _packed(columns, starts, ends), strict=True)
 
 
-def pack(columns: MarkColumns) -> Packed:
-    """Little-endian bytes of each column; None for a low or high that is unknown throughout, and for no microseconds."""
-    low, high = (
-        None if np.isnan(column).all() else column.astype("<f8", copy=False).tobytes()
-        for column in (columns.low, columns.high)
-    )
+def blocks_of(several: Sequence[MarkColumns]) -> Iterator[tuple[int, int, Packed]]:
+    """The days of several series that have marks, packed: (which of them, UTC day, block); one pass over all."""
+    columns = MarkColumns(*(np.concatenate(column) for column in zip(*several, strict=True)))
+    which = np.repeat(np.arange(len(several)), [len(each.t) for each in several])
+    day = columns.t // DAY
+    starts = np.flatnonzero(np.diff(day, prepend=day[:1] - 1) | np.diff(which, prepend=0))
+    ends = np.append(starts[1:], len(day))
+    return zip(which[starts].tolist(), day[starts].tolist(), _packed(columns, starts, ends), strict=True)
+
+
+def is_plain(columns: MarkColumns) -> bool:
+    """Whether a series tells no instant twice, and no two within a millisecond, of which one may be the finer telling."""
     millis = columns.t // _MS
-    beyond = columns.t - millis * _MS
-    return (
-        millis.astype("<i8", copy=False).tobytes(),
-        columns.price.astype("<f8", copy=False).tobytes(),
-        low,
-        high,
-        beyond.astype("<u2").tobytes() if beyond.any() else None,
-    )
+    return bool((millis[1:] > millis[:-1]).all())
+
+
+def _packed(columns: MarkColumns, starts: NDArray[np.integer], ends: NDArray[np.integer]) -> Iterator[Packed]:
+    """The marks of each stretch [start, end), packed: little-endian bytes of each column.
+
+    None for a low or high that is unknown throughout, and where no mark has microseconds beyond its millisecond.
+    """
+    millis = columns.t // _MS
+    beyond = (columns.t - millis * _MS).astype("<u2")
+    millis = millis.astype("<i8", copy=False)
+    price, low, high = (column.astype("<f8", copy=False) for column in columns[1:])
+    tells = [_counts(known, starts, ends) for known in (~np.isnan(low), ~np.isnan(high), beyond != 0)]
+    for start, end, lows, highs, micros in zip(starts.tolist(), ends.tolist(), *tells, strict=True):
+        yield (
+            millis[start:end].tobytes(),
+            price[start:end].tobytes(),
+            low[start:end].tobytes() if lows else None,
+            high[start:end].tobytes() if highs else None,
+            beyond[start:end].tobytes() if micros else None,
+        )
+
+
+def _counts(of: NDArray[np.bool_], starts: NDArray[np.integer], ends: NDArray[np.integer]) -> list[int]:
+    """How many are true in each stretch."""
+    upto = np.concatenate((np.zeros(1, np.int64), np.cumsum(of)))
+    counts: list[int] = (upto[ends] - upto[starts]).tolist()
+    return counts
 
 
 def instants(at_ms: bytes, micros: bytes | None) -> NDArray[np.int64]:

@@ -7,30 +7,32 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, field
-from math import isnan
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from sqlalchemy import Select, insert, select
+from sqlalchemy import Select, select
 
 from retro.errors import DamagedRowError
 from retro.model import Conflict, MarkSeries
-from retro.periods import DAY, format_instant
+from retro.periods import DAY
 from retro.store.facts import damage
 from retro.store.facts.agents import extend_life, key_of
 from retro.store.facts.blocks import (
     MarkColumns,
     Packed,
     ascending,
+    blocks_of,
     day_blocks,
     finer,
+    is_plain,
     joined,
     meet,
     stretches,
     unpack,
 )
+from retro.store.facts.mark_clashes import MarkProvenance, conflicts, keep_corrected
 from retro.store.facts.series import SeriesKey, SeriesName, SeriesSpan, note_tellings, owner_name, series_keys
-from retro.store.schema import ingest_alone, mark_blocks, mark_corrections, name_of
+from retro.store.schema import ingest_alone, mark_blocks, name_of
 from retro.store.schema import series as mark_series
 
 if TYPE_CHECKING:
@@ -53,6 +55,8 @@ __all__ = [
 ]
 
 _DAYS_AT_ONCE: Final = 64
+_AT_ONCE: Final = 10_000
+"""Marks of a new series up to which it is stored together with others; a longer one goes by stretches of days."""
 _VALUES: Final = {"sqlite": ", ".join("?" * 7), "postgresql": ", ".join(["%s"] * 7)}
 _UPSERT: Final = (
     "INSERT INTO mark_blocks (series, day, at_ms, price, low, high, micros) VALUES ({})"
@@ -75,19 +79,6 @@ class AddedMarks:
     replaced: int = 0
     conflicts: list[Conflict] = field(default_factory=list)
     first_at: int | None = None
-
-
-class _Provenance(NamedTuple):
-    """Where the marks of a series (its key) come from, and the reason to replace what is known otherwise.
-
-    `is_new`: the series has no marks yet.
-    """
-
-    key: int
-    instrument: str
-    where: str
-    replace: str | None
-    is_new: bool
 
 
 # adding
@@ -128,13 +119,23 @@ def add_all(
     keys = series_keys(conn, spans)
     changed: list[SeriesSpan] = []
     grown: dict[str, list[tuple[int, int, int]]] = {}
+    plain = _first_told(conn, {i: columns for i, (columns, _) in given.items()}, names, keys)
     for i, (columns, order) in given.items():
         numbers = None
         if lines is not None and (given_lines := lines[i]) is not None:
             numbers = np.asarray(given_lines, np.int64)[order]
         key, is_new = keys[names[i]]
-        keys[names[i]] = SeriesKey(key, is_new=False)  # told of twice, it has marks the second time
-        _add(conn, _Provenance(key, batch[i].instrument, where, replace, is_new), added[i], columns, numbers)
+        if i in plain:
+            added[i].stored, added[i].first_at = len(columns.t), int(columns.t[0])
+        else:
+            keys[names[i]] = SeriesKey(key, is_new=False)  # told of twice, it has marks the second time
+            _add(
+                conn,
+                MarkProvenance(key, batch[i].instrument, where, replace, is_new),
+                added[i],
+                columns,
+                numbers,
+            )
         if (since := added[i].first_at) is not None:
             changed.append(SeriesSpan(names[i], since, int(columns.t[-1])))
         agent = batch[i].agent
@@ -147,9 +148,33 @@ def add_all(
     return added
 
 
+def _first_told(
+    conn: Connection,
+    given: dict[int, MarkColumns],
+    names: dict[int, SeriesName],
+    keys: dict[SeriesName, SeriesKey],
+) -> frozenset[int]:
+    """Store the series that have no marks yet and meet nothing in themselves either, all at once; which these are.
+
+    Of a series that is told of twice the first telling alone; `keys` notes that it has marks from then on.
+    """
+    first = {names[i]: i for i in reversed(given)}
+    plain = {
+        i: keys[name].key
+        for name, i in first.items()
+        if keys[name].is_new and len(given[i].t) <= _AT_ONCE and is_plain(given[i])
+    }
+    if plain:
+        order = [*plain]
+        blocks = blocks_of([given[i] for i in order])
+        _write(conn, [(plain[order[which]], day, *packed) for which, day, packed in blocks])
+        keys |= {names[i]: SeriesKey(key, is_new=False) for i, key in plain.items()}
+    return frozenset(plain)
+
+
 def _add(
     conn: Connection,
-    provenance: _Provenance,
+    provenance: MarkProvenance,
     added: AddedMarks,
     given: MarkColumns,
     numbers: NDArray[np.int64] | None,
@@ -167,7 +192,7 @@ def _add(
 
 def _merge(
     conn: Connection,
-    provenance: _Provenance,
+    provenance: MarkProvenance,
     added: AddedMarks,
     new: MarkColumns,
     lines: NDArray[np.int64] | None,
@@ -182,9 +207,9 @@ def _merge(
     changes = [new.at(~matched), then]
     if provenance.replace is None:
         numbers = None if lines is None else lines[clash]
-        added.conflicts += _conflicts(provenance, old.at(place[clash]), new.at(clash), numbers)
+        added.conflicts += conflicts(provenance, old.at(place[clash]), new.at(clash), numbers)
     else:
-        _keep_corrected(conn, provenance, old.at(place[clash]))
+        keep_corrected(conn, provenance, old.at(place[clash]))
         changes.append(new.at(clash))
         added.replaced += int(clash.sum())
     change = MarkColumns(*(np.concatenate(columns) for columns in zip(*changes, strict=True)))
@@ -203,10 +228,11 @@ def _merge(
     if len(change.t):
         earliest = int(change.t.min())
         added.first_at = earliest if added.first_at is None else min(earliest, added.first_at)
-        _write(conn, provenance.key, both.at(~coarse), np.unique(change.t // DAY))
+        blocks = day_blocks(both.at(~coarse), np.unique(change.t // DAY))
+        _write(conn, [(provenance.key, day, *packed) for day, packed in blocks])
 
 
-def _known(conn: Connection, provenance: _Provenance, days: ColumnElement[bool]) -> MarkColumns:
+def _known(conn: Connection, provenance: MarkProvenance, days: ColumnElement[bool]) -> MarkColumns:
     """The stored marks of some days; where they are replaced, a day that cannot be read any more is as if untold."""
     if provenance.is_new:
         return unpack([])
@@ -224,44 +250,8 @@ def _known(conn: Connection, provenance: _Provenance, days: ColumnElement[bool])
     return unpack(sound)
 
 
-def _write(conn: Connection, key: int, columns: MarkColumns, days: NDArray[np.int64]) -> None:
-    rows = [(key, day, *packed) for day, packed in day_blocks(columns, days)]
+def _write(conn: Connection, rows: list[tuple[Any, ...]]) -> None:
     conn.exec_driver_sql(_UPSERT.format(_VALUES[conn.dialect.name]), rows)
-
-
-def _conflicts(
-    provenance: _Provenance, old: MarkColumns, new: MarkColumns, lines: NDArray[np.int64] | None
-) -> list[Conflict]:
-    numbers = [None] * len(new.t) if lines is None else lines.tolist()
-    conflicts = []
-    for i, line in enumerate(numbers):
-        name, before, again = next(
-            (name, was[i], now[i])
-            for name, was, now in zip(MarkColumns._fields[1:], old[1:], new[1:], strict=True)
-            if not isnan(was[i]) and not isnan(now[i]) and was[i] != now[i]
-        )
-        at = format_instant(int(new.t[i]))
-        reason = f"{name} of {provenance.instrument} at {at} is known as {before:.12g}, not {again:.12g}"
-        conflicts.append(Conflict(provenance.where, line, reason))
-    return conflicts
-
-
-def _keep_corrected(conn: Connection, provenance: _Provenance, old: MarkColumns) -> None:
-    rows = [
-        {
-            "series": provenance.key,
-            "at_ms": t // 1000,
-            "micros": t % 1000,
-            "price": price,
-            "low": None if isnan(low) else low,
-            "high": None if isnan(high) else high,
-            "place": provenance.where,
-            "reason": provenance.replace,
-        }
-        for t, price, low, high in zip(*(column.tolist() for column in old), strict=True)
-    ]
-    if rows:
-        conn.execute(insert(mark_corrections), rows)
 
 
 # reading
