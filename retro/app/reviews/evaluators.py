@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from retro.evaluate.claims.changes import ClaimPeriod, calibration_changes, forecast_changes
+from retro.evaluate.claims.changes import ClaimPeriod, claim_changes
 from retro.kinds import KINDS
 from retro.report import Evaluators
 from retro.store.books.claims import claims_of
@@ -23,7 +23,5 @@ def evaluators_of(book: SettledBook, window: Window) -> Evaluators | None:
         return None
     history = claims_of(book.conn, book.name)
     claims = ClaimPeriod(period.start, window.until, settings.claims, settings.ece_alarm)
-    part = Evaluators(
-        predictions=forecast_changes(history, claims), calibration=calibration_changes(history, claims)
-    )
-    return part if part.predictions or part.calibration else None
+    forecasts, levels = claim_changes(history, claims)
+    return Evaluators(predictions=forecasts, calibration=levels) if forecasts or levels else None

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from retro.evaluate.claims.record import ClaimHistory, ClaimKey
     from retro.kernels.uncertainty import Floats
 
-__all__ = ["ClaimPeriod", "calibration_changes", "forecast_changes"]
+__all__ = ["ClaimPeriod", "claim_changes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,24 +35,19 @@ class ClaimPeriod:
     alarm_above: float
 
 
-def forecast_changes(history: ClaimHistory, period: ClaimPeriod) -> list[ForecastChange]:
-    """One row a key of which something resolved in the period."""
-    return [
-        _forecast(key, records, period)
-        for key, records in history.before(period.end).by_key()
-        if records["resolved_at"][-1] >= period.start
-    ]
-
-
-def calibration_changes(history: ClaimHistory, period: ClaimPeriod) -> list[CalibrationChange]:
-    """One row a key of which a sample resolved in the period, or that alarms."""
-    rows = []
+def claim_changes(
+    history: ClaimHistory, period: ClaimPeriod
+) -> tuple[list[ForecastChange], list[CalibrationChange]]:
+    """Of forecasts a row a key of which something resolved in the period; of confidence also one a key that alarms."""
+    forecasts, levels = [], []
     for key, records in history.before(period.end).by_key():
-        samples = records[is_sample(records)]
+        if records["resolved_at"][-1] >= period.start:
+            forecasts.append(_forecast(key, records, period))
+        samples = records.take(np.flatnonzero(is_sample(records)))
         if len(samples):
-            row = _calibration(key, samples, period)
-            rows += [row] if row.resolved or row.alarm else []
-    return rows
+            level = _calibration(key, samples, period)
+            levels += [level] if level.resolved or level.alarm else []
+    return forecasts, levels
 
 
 def _forecast(key: ClaimKey, records: NDArray[Any], period: ClaimPeriod) -> ForecastChange:
@@ -63,8 +58,8 @@ def _forecast(key: ClaimKey, records: NDArray[Any], period: ClaimPeriod) -> Fore
     residual = records["actual"] - records["predicted"]
     corrected = residual - records["bias"]
     figures = {
-        "accuracy": _mean(records["verdict"]),
-        "accuracy_before": _mean(records["verdict"][:first]),
+        "accuracy": _share(records["verdict"]),
+        "accuracy_before": _share(records["verdict"][:first]),
         "bias": _figure(correction.bias[1]),
         "bias_before": _figure(correction.bias[0]),
         "low": _figure(correction.low[1]),
@@ -93,7 +88,9 @@ def _forecast(key: ClaimKey, records: NDArray[Any], period: ClaimPeriod) -> Fore
 def _calibration(key: ClaimKey, samples: NDArray[Any], period: ClaimPeriod) -> CalibrationChange:
     first = _count_before(samples, period.start)
     fits, limit = period.terms.fits, period.alarm_above
-    was, now = in_use(samples[:first]), in_use(samples)
+    now = in_use(samples)
+    was = in_use(samples[:first]) if first < len(samples) else now
+    bins = reliability_bins(samples["confidence"], samples["verdict"])
     reasons = {}
     if len(samples) < fits.minimum:
         reasons["active"] = missing_samples(len(samples), fits)
@@ -104,8 +101,8 @@ def _calibration(key: ClaimKey, samples: NDArray[Any], period: ClaimPeriod) -> C
         regime=key.regime,
         n=len(samples),
         resolved=len(samples) - first,
-        stated=fsum(samples["confidence"].tolist()) / len(samples),
-        right=fsum(samples["verdict"].tolist()) / len(samples),
+        stated=fsum(row.stated * row.n for row in bins) / len(samples),
+        right=int(np.count_nonzero(samples["verdict"])) / len(samples),
         ece=now.ece,
         ece_before=was.ece,
         calibrated=now.calibrated,
@@ -113,7 +110,7 @@ def _calibration(key: ClaimKey, samples: NDArray[Any], period: ClaimPeriod) -> C
         active_before=first >= fits.minimum,
         alarm=is_alarming(now, limit),
         alarm_before=is_alarming(was, limit),
-        bins=reliability_bins(samples["confidence"], samples["verdict"]),
+        bins=bins,
         reasons=reasons,
     )
 
@@ -133,6 +130,12 @@ _WHY_NULL = {
 def _count_before(records: NDArray[Any], at: int) -> int:
     """How many had resolved before an instant: records lie in that order."""
     return int(np.searchsorted(records["resolved_at"], at, "left"))
+
+
+def _share(verdicts: Floats) -> float | None:
+    """How many of the verdicts that are there are 1; None of none."""
+    judged = int(np.count_nonzero(~np.isnan(verdicts)))
+    return int(np.count_nonzero(verdicts == 1)) / judged if judged else None
 
 
 def _mean(values: Floats) -> float | None:

@@ -82,9 +82,10 @@ def is_sample(records: NDArray[np.void]) -> NDArray[np.bool_]:
 
 def correction_at(records: NDArray[np.void], instants: Integers, terms: RingTerms) -> Corrections:
     """What the resolved claims of a key (n,) say at instants (m,): those that had resolved before each."""
-    spoke = records[~np.isnan(records["actual"] - records["predicted"])]
-    resolved = np.searchsorted(spoke["resolved_at"], instants, "left")
-    return residuals.corrections(spoke["actual"] - spoke["predicted"], resolved.astype(np.int64), terms)
+    residual = records["actual"] - records["predicted"]
+    speaks = ~np.isnan(residual)
+    resolved = np.searchsorted(records["resolved_at"][speaks], instants, "left")
+    return residuals.corrections(residual[speaks], resolved.astype(np.int64), terms)
 
 
 def curve_at(records: NDArray[np.void], resolved: int, terms: FitTerms) -> Curve | None:

@@ -82,17 +82,16 @@ class ClaimHistory:
 
     def by_key(self) -> Iterator[tuple[ClaimKey, NDArray[Any]]]:
         """Each key with its records, in order of category and regime, the pooled one of a category first."""
-        records = self.records
-        regimes, categories = records["regime"], records["category"]
         by_name = self.names.__getitem__
-        for category in sorted(set(categories.tolist()), key=by_name):
-            of_category = records[categories == category]
+        for category in sorted(_present(self.records["category"]), key=by_name):
+            of_category = self.records.take(np.flatnonzero(self.records["category"] == category))
             yield ClaimKey(by_name(category)), of_category
-            for regime in sorted(set(regimes[categories == category].tolist()), key=by_name):
+            regimes = of_category["regime"]
+            for regime in sorted(_present(regimes), key=by_name):
                 if by_name(regime) != ANY:
                     yield (
                         ClaimKey(by_name(category), by_name(regime)),
-                        of_category[of_category["regime"] == regime],
+                        of_category.take(np.flatnonzero(regimes == regime)),
                     )
 
     def of(self, key: ClaimKey) -> NDArray[Any]:
@@ -107,19 +106,27 @@ class ClaimHistory:
         return self.names.index(name) if name in self.names else -1
 
 
+def _present(indices: NDArray[Any]) -> list[int]:
+    """Which indices into names occur."""
+    return np.flatnonzero(np.bincount(indices)).tolist() if len(indices) else []
+
+
 def joined(parts: Iterable[ClaimHistory]) -> ClaimHistory:
     """Several histories as one, each after the one before; names are sorted, so that equal claims are equal bytes."""
-    parts = list(parts)
-    used = {
-        part.names[i] for part in parts for text in _TEXTS for i in np.unique(part.records[text]).tolist()
-    }
-    names = sorted(used)
+    parts = [part for part in parts if len(part)]
+    if not parts:
+        return ClaimHistory()
+    records = np.concatenate([part.records for part in parts])
+    texts = [name for part in parts for name in part.names]
+    first = np.cumsum([0, *(len(part.names) for part in parts[:-1])], dtype="<i4")
+    offset = np.repeat(first, [len(part) for part in parts])
+    indices = {column: records[column] + offset for column in _TEXTS}
+    used = np.zeros(len(texts), dtype=np.bool_)
+    for index in indices.values():
+        used |= np.bincount(index, minlength=len(texts)) > 0
+    names = sorted({texts[i] for i in np.flatnonzero(used).tolist()})
     place = {name: i for i, name in enumerate(names)}
-    records = []
-    for part in parts:
-        rows = part.records.copy()
-        mapped = np.array([place.get(name, -1) for name in part.names], dtype="<i4")
-        for column in _TEXTS:
-            rows[column] = mapped[rows[column]] if len(rows) else rows[column]
-        records.append(rows)
-    return ClaimHistory(names, np.concatenate(records) if records else np.empty(0, CLAIM))
+    mapped = np.array([place.get(name, -1) for name in texts], dtype="<i4")
+    for column, index in indices.items():
+        records[column] = mapped[index]
+    return ClaimHistory(names, records)
