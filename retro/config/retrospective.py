@@ -15,9 +15,6 @@ from retro.config.shapes import ConfigTable
 __all__ = ["NOT_YET_USED", "RetrospectiveTable"]
 
 NOT_YET_USED: Final = {
-    "attribution_decay": "context attribution",
-    "tier_comparison_min_samples": "tier comparison",
-    "tier_switch_threshold": "tier comparison",
     "max_shadow_strategies": "shadow strategies",
     "shadow_min_duration_days": "shadow strategies",
     "shadow_promote_threshold": "shadow strategies",
@@ -95,7 +92,7 @@ class RetrospectiveTable(ConfigTable):
         description="Unit of verdicts: usd, r or bps (of notional), also for re-tagging; default: of a bot r where the risk of most positions is known, else bps; of others usd where money is dollars, else bps. Where you state one, changed thresholds without a unit in their name count in it",
     )
     attribution_decay: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = Field(
-        default=0.995, description="decay factor per tick"
+        default=0.995, description="kept of a decision's weight with each later one"
     )
     residual_buffer_size: shapes.Count = Field(
         default=200, description="residuals kept of each category and regime"
@@ -114,6 +111,11 @@ class RetrospectiveTable(ConfigTable):
     )
     tier_switch_threshold: shapes.Positive = Field(
         default=1.5, description="T1/T2 effectiveness ratio that suggests a shift"
+    )
+    dollars_per_accuracy_point: shapes.NotNegative | None = Field(
+        default=None,
+        examples=[0.02],
+        description="worth of one point of accuracy a prediction; default: not asked",
     )
     meta_learning_enabled: bool = Field(default=True, description="watch whether the agent still learns")
     meta_negative_weeks_before_hayflick: shapes.Count = Field(

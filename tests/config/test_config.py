@@ -57,6 +57,7 @@ OURS = {
     "heuristic_demote_threshold_bps": -10.0,
     "heuristic_investigate_threshold_bps": 5.0,
     "heuristic_threshold_unit": None,
+    "dollars_per_accuracy_point": None,
 }
 
 
@@ -329,7 +330,6 @@ def test_keys_without_an_evaluator_are_accepted_and_named() -> None:
     assert not_yet_used(load(None, {})) == []
     assert not_yet_used(read("[retrospective]\nlot_method = 'fifo'\nresidual_min_samples = 20")) == []
     assert not_yet_used(read("[retrospective]\nmax_shadow_strategies = 2\nattribution_decay = 0.9")) == [
-        "retrospective.attribution_decay (context attribution)",
         "retrospective.max_shadow_strategies (shadow strategies)",
     ]
 

@@ -43,6 +43,7 @@ RELEASED = {
     "retro/store/migrations/steps/0016_departures.sql": "89664e521fec96b491c6f3b4a661b96fb32da010d7fc9d80980fe893afb9c3c4",
     "retro/store/migrations/steps/0017_many_agents.sql": "4f8acff3f341d10a7ca4ea3b170d40db7011ccce570c95603b26d7710355c6e2",
     "retro/store/migrations/steps/0018_claims.sql": "853fc5bffbf670ff4059582db37b945125afcd3378be0b337d37ef13500ce5bb",
+    "retro/store/migrations/steps/0019_replays.sql": "2d7da83c337b300bd2160d3b2eb3e911684eaf20442d2766551d496fe2d7663f",
 }
 """Every step's file -> the SHA-256 of its bytes."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from retro.evaluate.claims.fold import folded
-from retro.model import Prediction, Resolution
+from retro.model import Decision, Prediction, Resolution
 from retro.periods import FOREVER
 from retro.store.books.claims import claims_of, replace_claims
 from retro.store.facts import events
@@ -28,4 +28,6 @@ def settle_claims(conn: Connection, agent: str, since: int, terms: ClaimTerms) -
     wanted = sorted({resolution.prediction for resolution in resolutions})
     predictions = {fact.id: fact for fact in events.by_ids(conn, agent, Prediction, wanted)}
     pairs = [(predictions[r.prediction], r) for r in resolutions if r.prediction in predictions]
-    replace_claims(conn, agent, folded(earlier, pairs, terms), since)
+    named = sorted({prediction.decision for prediction, _ in pairs if prediction.decision is not None})
+    decisions = {fact.id: fact for fact in events.by_ids(conn, agent, Decision, named)}
+    replace_claims(conn, agent, folded(earlier, pairs, terms, decisions), since)

@@ -12,6 +12,7 @@ from playbook.citation import claims
 from retro.accounting.prices import DOLLARS
 from retro.evaluate.audit.citations import AuditRules, Rule
 from retro.evaluate.claims.fold import ClaimTerms, FitTerms
+from retro.evaluate.claims.record import CLAIM
 from retro.evaluate.inputs import BenchmarkTerms, Options
 from retro.kernels.audit import Thresholds
 from retro.kernels.evaluators.residuals import RingTerms
@@ -59,6 +60,7 @@ class AgentSettings:
             claims,
             self.options.use_highs_lows,
             astuple(self.claims),
+            CLAIM.descr,
             DEFINITIONS,
         ]
         return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:16]

@@ -41,6 +41,7 @@ from retro.evaluate.position.summary import PositionSummary, book_rows
 from retro.model import Decision, Equity, External, Flow
 from retro.periods import DAY, FOREVER
 from retro.store.books import positions, shared_marks
+from retro.store.books.claims import forget_claims
 from retro.store.books.outcomes import forget_outcomes, replace_outcomes
 from retro.store.books.positions import WalletDay
 from retro.store.facts import agents, counts, events
@@ -212,6 +213,7 @@ def _start(
     positions.forget_after(conn, name, -FOREVER)
     positions.forget_positions(conn, name)
     forget_outcomes(conn, name)
+    forget_claims(conn, name)
     return _Start(birth, birth // DAY * DAY, wallet, None)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from retro.accounting.order import natural_key
 from retro.evaluate.audit.history import identity
-from retro.evaluate.claims.record import ANY, CLAIM, UNCATEGORISED, ClaimHistory, joined
+from retro.evaluate.claims.record import ANY, CLAIM, TIERS, UNCATEGORISED, ClaimHistory, joined
 from retro.evaluate.columns import column
 from retro.kernels import accuracy
 from retro.kernels.evaluators import calibration, residuals
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from retro.kernels.evaluators.calibration import Curve
     from retro.kernels.evaluators.residuals import Corrections
     from retro.kernels.uncertainty import Integers
-    from retro.model import Prediction, Resolution
+    from retro.model import Decision, Prediction, Resolution
 
 __all__ = ["ClaimTerms", "FitTerms", "correction_at", "curve_at", "curve_of", "folded", "is_sample"]
 
@@ -58,11 +58,15 @@ class ClaimTerms:
 
 
 def folded(
-    earlier: ClaimHistory, resolved: Iterable[tuple[Prediction, Resolution]], terms: ClaimTerms
+    earlier: ClaimHistory,
+    resolved: Iterable[tuple[Prediction, Resolution]],
+    terms: ClaimTerms,
+    decisions: Mapping[str, Decision] | None = None,
 ) -> ClaimHistory:
     """The earlier claims and those that resolved after them; of several resolutions of one prediction the first counts.
 
     What resolved before it was predicted is no claim; one made after its target counts as told and is held against nothing.
+    `decisions` are those that they name, by id.
     """
     counted = set(earlier.records["prediction"].tolist())
     new: dict[int, tuple[Prediction, Resolution]] = {}
@@ -70,7 +74,7 @@ def folded(
         number = identity(prediction.id)
         if resolution.at >= prediction.at and number not in counted and number not in new:
             new[number] = prediction, resolution
-    history = joined([earlier, _records(new)])
+    history = joined([earlier, _records(new, decisions or {})])
     _note_what_was_in_force(history, len(earlier), terms)
     return history
 
@@ -140,16 +144,24 @@ def _fill(
             records["worth"][place[asked]] = curve.at(confidence[asked])
 
 
-def _records(claims: Mapping[int, tuple[Prediction, Resolution]]) -> ClaimHistory:
+def _records(
+    claims: Mapping[int, tuple[Prediction, Resolution]], decisions: Mapping[str, Decision]
+) -> ClaimHistory:
     """New claims by their number, without what was in force."""
     pairs = list(claims.values())
     timely = [not _is_late(prediction) for prediction, _ in pairs]
-    texts = [(p.category or UNCATEGORISED, p.regime or ANY) for p, _ in pairs]
+    made_for = [_decision(prediction, resolution, decisions) for prediction, resolution in pairs]
+    texts = [
+        (p.category or UNCATEGORISED, p.regime or ANY, (d and d.difficulty) or "")
+        for (p, _), d in zip(pairs, made_for, strict=True)
+    ]
     names = sorted({text for row in texts for text in row})
     place = {name: i for i, name in enumerate(names)}
     rows = np.empty(len(pairs), CLAIM)
     rows["prediction"] = list(claims)
-    for k, name in enumerate(("category", "regime")):
+    rows["decision"] = [0 if decision is None else identity(decision.id) for decision in made_for]
+    rows["tier"] = [-1 if d is None or d.tier is None else TIERS.index(d.tier) for d in made_for]
+    for k, name in enumerate(("category", "regime", "difficulty")):
         rows[name] = [place[row[k]] for row in texts]
     rows["at"] = [p.at for p, _ in pairs]
     rows["resolved_at"] = [r.at for _, r in pairs]
@@ -169,6 +181,14 @@ def _records(claims: Mapping[int, tuple[Prediction, Resolution]]) -> ClaimHistor
     for name in ("bias", "low_offset", "high_offset", "worth"):
         rows[name] = nan
     return ClaimHistory(names, rows)
+
+
+def _decision(
+    prediction: Prediction, resolution: Resolution, decisions: Mapping[str, Decision]
+) -> Decision | None:
+    """What a prediction was made for: no decision that came after it was known how it turned out."""
+    decision = None if prediction.decision is None else decisions.get(prediction.decision)
+    return None if decision is None or decision.at > resolution.at else decision
 
 
 def _target(prediction: Prediction) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
@@ -12,18 +12,24 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["ANY", "CLAIM", "UNCATEGORISED", "ClaimHistory", "ClaimKey", "joined"]
+__all__ = ["ANY", "CLAIM", "TIERS", "UNCATEGORISED", "ClaimHistory", "ClaimKey", "joined"]
 
 ANY: Final = "any"
 """The regime of claims that state none, and of a key that pools its category."""
 
 UNCATEGORISED: Final = "uncategorised"
 
+TIERS: Final[tuple[Literal["T0", "T1", "T2"], ...]] = ("T0", "T1", "T2")
+"""Tiers of inference, from none to the dearest."""
+
 CLAIM: Final = np.dtype(
     [
         ("prediction", "<i8"),
+        ("decision", "<i8"),
         ("category", "<i4"),
         ("regime", "<i4"),
+        ("difficulty", "<i4"),
+        ("tier", "<i1"),
         ("at", "<i8"),
         ("ends_at", "<i8"),
         ("resolved_at", "<i8"),
@@ -42,11 +48,14 @@ CLAIM: Final = np.dtype(
 """One prediction and the first word of what came: `prediction` is the `identity` of its id, texts are indices into names,
 instants microseconds, NaN is absent.
 
+`decision` is the `identity` of the decision it was made for, 0 for none that was made by the time it resolved; `tier`
+and `difficulty` are that decision's, -1 and "" where it has none.
+
 `ends_at` is its target, else its resolution. `verdict` is 1, 0 or NaN. `bias` and the offsets are the correction that was
 in force at `at`, `worth` what its confidence was worth then: both rest on what had resolved before `at`.
 """
 
-_TEXTS: Final = ("category", "regime")
+_TEXTS: Final = ("category", "regime", "difficulty")
 
 
 @dataclass(frozen=True, slots=True)

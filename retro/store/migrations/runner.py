@@ -91,6 +91,7 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
     _step("0016_departures"),
     _step("0017_many_agents"),
     _step("0018_claims"),
+    _step("0019_replays"),
 )
 """The steps of the component `retro`."""
 

@@ -26,7 +26,7 @@ from retro.surface.cli import (
     validate,
 )
 from retro.surface.cli.context import call, complain, drop_output, split_globals
-from retro.surface.cli.evaluators import claims, learning, luck, whatif
+from retro.surface.cli.evaluators import claims, context, dreams, learning, luck, tiers, whatif
 from retro.surface.cli.help import Commands, everywhere
 from retro.surface.cli.operator import agents, backup, transfer
 
@@ -93,6 +93,9 @@ outbox.add_to(app)
 memory.add_to(app)
 behaviour.add_to(app)
 claims.add_to(app)
+context.add_to(app)
+tiers.add_to(app)
+dreams.add_to(app)
 whatif.add_to(app)
 luck.add_to(app)
 learning.add_to(app)

@@ -17,6 +17,7 @@ from retro.config import load
 from retro.errors import InputError, RetroError, UsageError
 from retro.secret import find_secrets
 from retro.store.facts import rulings
+from retro.store.facts.replays import record_replay
 from retro.store.facts.rulings import RulingRecord
 from tests.app.estate.homes import Home, texts, told
 from tests.worlds.commands import Retro, retro
@@ -49,6 +50,7 @@ def home(tmp_path: Path) -> Home:
     store = place.store()
     with store.write() as conn:
         rulings.record(conn, "harbor-3", RulingRecord("harbor-3-p1", "confirmed", "ada", MONDAY))
+        record_replay(conn, "harbor-3", "harbor-3-p1", MONDAY)
     store.close()
     return place
 
@@ -99,6 +101,7 @@ def test_what_is_exported_is_all_but_what_belongs_to_a_machine(home: Home, tmp_p
         "rows/events.jsonl",
         "rows/corrections.jsonl",
         "rows/position_rulings.jsonl",
+        "rows/position_replays.jsonl",
         "rows/reviews.jsonl",
         "rows/review_documents.jsonl",
         "rows/enrolments.jsonl",
