@@ -88,6 +88,10 @@ LIFE = [
     *trip("p4", 6, 1800, [1010, 1020], 1030, valence=-1),  # it turned out as it began
     *trip("p5", 8, 1800, [1010, 1020], 950),  # nobody decided on it
     *trip("p6", 10, 30, [], 990, confidence=0.5),  # nothing is known of how it began
+    *(
+        {"type": "mark", "id": f"m{n}", "at": START + n * HOUR, "instrument": "ETH/USDC", "price": 1000}
+        for n in range(5, 30)
+    ),
     {
         "type": "prediction",
         "id": "q",

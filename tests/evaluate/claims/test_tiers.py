@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
 from retro.evaluate.claims.fold import ClaimTerms, folded
@@ -11,7 +13,7 @@ from retro.model import Decision, Prediction, Resolution
 from retro.report.evaluators.tiers import TierAdvice, TierRow
 
 SECOND = 1_000_000
-Lot = tuple[str | None, str, int, int, str | None]
+Lot = tuple[Literal["T0", "T1", "T2"] | None, str, int, int, str | None]
 """Tier, category, how many predictions were right, of how many, how hard they were."""
 
 
@@ -24,7 +26,7 @@ def history(*lots: Lot) -> ClaimHistory:
             at=0,
             action="hold",
             tier=tier,
-            difficulty=difficulty,  # type: ignore[arg-type]
+            difficulty=difficulty,
         )
         decisions[decision.id] = decision
         for n in range(judged):
