@@ -44,10 +44,10 @@ def trip(name: str, at: int, hours: int, result: int, **decision: Any) -> list[E
     ]  # fmt: skip
 
 
-def prediction(name: str, decision: str, at: int, known: int, right: bool) -> list[Event]:
+def prediction(name: str, decision: str, at: int, resolved: int, right: bool) -> list[Event]:
     return [
         {"type": "prediction", "id": name, "at": at, "decision": decision, "category": "price"},
-        {"type": "resolution", "id": f"r-{name}", "at": known, "prediction": name, "correct": right},
+        {"type": "resolution", "id": f"r-{name}", "at": resolved, "prediction": name, "correct": right},
     ]
 
 
@@ -103,8 +103,8 @@ def life(seed: int, days: int = 30) -> list[Event]:
     events: list[Event] = []
     for n in range(days * 2):
         at = START + n * DAY // 2
-        shown = rng.sample(["H-1", "H-2", "tool:x", "memory:1", "币安"], rng.randint(0, 3))
-        stated = {"context_items": shown} if rng.random() < 0.8 else {}
+        items = rng.sample(["H-1", "H-2", "tool:x", "memory:1", "币安"], rng.randint(0, 3))
+        stated = {"context_items": items} if rng.random() < 0.8 else {}
         events += trip(f"t{n}", at, rng.choice([2, 20, 90]), rng.choice([-7, 0, 9]), **stated)
         for k in range(rng.choice([0, 0, 1, 2])):
             events += prediction(

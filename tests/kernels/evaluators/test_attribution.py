@@ -14,9 +14,9 @@ SIGNALS = st.lists(
 )
 
 
-def pairs(shown: list[set[int]]) -> tuple[np.ndarray, np.ndarray]:
+def pairs(items_by_step: list[set[int]]) -> tuple[np.ndarray, np.ndarray]:
     """(item, step) of each that was there."""
-    flat = [(item, step) for step, items in enumerate(shown) for item in sorted(items)]
+    flat = [(item, step) for step, items in enumerate(items_by_step) for item in sorted(items)]
     return np.array([i for i, _ in flat], np.int64), np.array([s for _, s in flat], np.int64)
 
 
@@ -34,9 +34,9 @@ def test_three_decisions_by_hand() -> None:
 
 @given(SIGNALS, st.sampled_from([1.0, 0.995, 0.5]))
 def test_it_is_the_lazy_rule(life: list[tuple[float, set[int]]], decay: float) -> None:
-    signal, shown = np.array([s for s, _ in life]), [items for _, items in life]
+    signal, items_by_step = np.array([s for s, _ in life]), [items for _, items in life]
     well, badly, weight, last = [0.0] * 4, [0.0] * 4, [0.0] * 4, [0] * 4
-    for now, (value, items) in enumerate(zip(signal.tolist(), shown, strict=True)):
+    for now, (value, items) in enumerate(zip(signal.tolist(), items_by_step, strict=True)):
         for number in items:
             faded = decay ** (now - last[number])
             well[number] = well[number] * faded + max(value, 0.0)
@@ -44,7 +44,7 @@ def test_it_is_the_lazy_rule(life: list[tuple[float, set[int]]], decay: float) -
             weight[number] = weight[number] * faded + 1
             last[number] = now
     end = [decay ** (max(len(life) - 1, 0) - then) for then in last]
-    credit = kernel.presence_credit(signal, *pairs(shown), 4, decay)
+    credit = kernel.presence_credit(signal, *pairs(items_by_step), 4, decay)
     for name, lazily in (("well", well), ("badly", badly), ("weight", weight)):
         expected = [value * fade for value, fade in zip(lazily, end, strict=True)]
         assert getattr(credit, name).tolist() == pytest.approx(expected, rel=1e-12, abs=1e-300)
@@ -72,12 +72,17 @@ def _choose(n: int, k: int) -> int:
 def test_what_is_drawn_for_one_item_does_not_depend_on_another() -> None:
     rng = np.random.default_rng(3)
     signal, day = rng.choice([-1.0, 1.0], 200), np.arange(200) // 2
-    shown = [{0} if n % 3 else set() for n in range(200)]
-    alone = kernel.lifts(signal, day, *pairs(shown), 1, seed=1)
+    items_by_step = [{0} if n % 3 else set() for n in range(200)]
+    alone = kernel.lifts(signal, day, *pairs(items_by_step), 1, seed=1)
     beside = kernel.lifts(
         signal,
         day,
-        *pairs([{item + 1 for item in items} | ({0} if n % 2 else set()) for n, items in enumerate(shown)]),
+        *pairs(
+            [
+                {item + 1 for item in items} | ({0} if n % 2 else set())
+                for n, items in enumerate(items_by_step)
+            ]
+        ),
         2,
         seed=1,
     )
