@@ -96,7 +96,7 @@ def _remembered(book: SettledBook, question: DreamQuestion) -> _Remembered:
     before = FOREVER if question.as_of is None else question.as_of
     known = book.known_until if question.as_of is None else last_told(book.conn, book.agent, before - 1)
     rows = {row.position: row for row in book.positions_known(before - 1) if row.closed_at is not None}
-    extent = Extent(known, known + 1, known)
+    extent = Extent(known, known + 1, known, known)
     loaded = load_tracks(book.conn, book.name, book.settings, sorted(rows), extent)
     horizon = Lookahead(known + 1, known, None, CHECKPOINTS)
     lives = {
@@ -119,10 +119,11 @@ def _better_rule(
     alike: Sequence[PositionPath], settings: AgentSettings, seed: int
 ) -> tuple[BetterRule | None, str]:
     """The best of the grid over positions that are alike; None, and why, where no such thing can be said."""
-    entered = entered_lives(alike, settings.options.rules.claims, settings.zone)
+    plain = [life for life in alike if life.track.position.kind in {"spot", "perp"}]
+    entered = entered_lives(plain, settings.options.rules.claims, settings.zone)
     if len(entered) < _LEAST_ALIKE:
         return None, f"insufficient: {len(entered)} spot and perp positions like it, of {_LEAST_ALIKE}"
-    report = what_if(entered, [parse_rule(text) for text in GRID], settings.zone, seed)
+    report = what_if(entered, [parse_rule(text) for text in GRID], seed, with_rows=False)
     best = max(report.rules, key=lambda row: row.difference)
     if best.difference <= 0:
         return None, f"no way to leave of {len(GRID)} would have made more of the {len(entered)} like it"
