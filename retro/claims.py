@@ -67,6 +67,7 @@ class ClaimAnswers:
         start: str | datetime | None = None,
         end: str | datetime | None = None,
         slippage_bps: float = 0.0,
+        as_of: str | datetime | None = None,
     ) -> dict[str, Any]:
         """The past with one rule changed, as `retro whatif --json` prints it."""
         from retro.app.questions.evaluators import documents  # noqa: PLC0415  as above
@@ -78,6 +79,7 @@ class ClaimAnswers:
             start=stated_instant(start),
             end=stated_instant(end),
             slippage_bps=slippage_bps,
+            as_of=stated_instant(as_of),
         )
         return documents.what_if_document(self.experience, self.experience.agent(agent), question)
 

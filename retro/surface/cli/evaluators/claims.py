@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from retro.surface.cli.context import call
+from retro.surface.cli.evaluators.pages import PageFormat, PageOutput, is_page, print_page
 from retro.surface.cli.memory import AgentName, AsOf, instant_of
 
 if TYPE_CHECKING:
@@ -110,7 +111,13 @@ def hindsight(agent: AgentName = None, as_of: AsOf = None) -> None:
 
 
 @calibration_app.callback()
-def calibration(context: typer.Context, agent: AgentName = None, as_of: AsOf = None) -> None:
+def calibration(
+    context: typer.Context,
+    agent: AgentName = None,
+    as_of: AsOf = None,
+    form: PageFormat = "text",
+    output: PageOutput = None,
+) -> None:
     """What its stated confidence was worth, by category and regime.
 
     Example: retro calibration --agent sample
@@ -122,6 +129,11 @@ def calibration(context: typer.Context, agent: AgentName = None, as_of: AsOf = N
     rows = calibration_of(_question(agent, as_of), call.config.retrospective.ece_alarm_threshold)
     if call.json:
         call.out_json([row.model_dump(mode="json") for row in rows])
+    elif is_page(form, output):
+        from retro.present.page.evaluators.answers import page_of_calibration
+        from retro.safe import clean
+
+        print_page(page_of_calibration(call.agent(agent).name, [clean(row) for row in rows]), form, output)
     elif rows:
         _print_calibration(rows)
     else:

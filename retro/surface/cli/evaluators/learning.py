@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from retro.surface.cli.context import call
+from retro.surface.cli.evaluators.pages import PageFormat, PageOutput, is_page, print_page
 from retro.surface.cli.memory import AgentName, AsOf, instant_of
 
 if TYPE_CHECKING:
@@ -24,7 +25,9 @@ def add_to(parent: typer.Typer) -> None:
     parent.command("learning")(learning)
 
 
-def learning(agent: AgentName = None, as_of: AsOf = None) -> None:
+def learning(
+    agent: AgentName = None, as_of: AsOf = None, form: PageFormat = "text", output: PageOutput = None
+) -> None:
     """Ask whether it still learns: its last complete week against the one before, its rules' lives, its competence.
 
     The lives of rules are read from the commits of the repository in which the agent's playbook lies.
@@ -33,9 +36,15 @@ def learning(agent: AgentName = None, as_of: AsOf = None) -> None:
     """
     from retro.app.questions.evaluators.learning import learning as learning_of
 
-    report = learning_of(_question(call.agent(agent), instant_of(as_of)))
+    record = call.agent(agent)
+    report = learning_of(_question(record, instant_of(as_of)))
     if call.json:
         call.out_json(report.model_dump(mode="json"))
+    elif is_page(form, output):
+        from retro.present.page.evaluators.answers import page_of_learning
+        from retro.safe import clean
+
+        print_page(page_of_learning(record.name, clean(report)), form, output)
     else:
         _print(report)
 

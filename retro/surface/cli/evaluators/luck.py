@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from retro.surface.cli.context import call
+from retro.surface.cli.evaluators.pages import PageFormat, PageOutput, is_page, print_page
 from retro.surface.cli.memory import AgentName, AsOf, instant_of
 
 if TYPE_CHECKING:
@@ -25,7 +26,9 @@ def add_to(parent: typer.Typer) -> None:
     parent.command("luck")(luck)
 
 
-def luck(agent: AgentName = None, as_of: AsOf = None) -> None:
+def luck(
+    agent: AgentName = None, as_of: AsOf = None, form: PageFormat = "text", output: PageOutput = None
+) -> None:
     """What choosing the moment was worth: each closed spot and perp position beside 999 twins at random moments.
 
     A twin has its side, size, holding time and fee rate, on the same instrument's known marks: what twins make on
@@ -41,6 +44,11 @@ def luck(agent: AgentName = None, as_of: AsOf = None) -> None:
     report = luck_of(LuckQuestion(call.store, record.name, settings, instant_of(as_of)))
     if call.json:
         call.out_json(report.model_dump(mode="json"))
+    elif is_page(form, output):
+        from retro.present.page.evaluators.answers import page_of_luck
+        from retro.safe import clean
+
+        print_page(page_of_luck(record.name, clean(report), settings.base_currency), form, output)
     elif report.positions:
         _print(report, settings.base_currency)
     else:

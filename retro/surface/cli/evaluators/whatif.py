@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from retro.surface.cli.context import call, instant
+from retro.surface.cli.evaluators.pages import PageFormat, PageOutput, is_page, print_page
 from retro.surface.cli.memory import AgentName, AsOf, instant_of
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ def whatif(
         typer.Option("--slippage-bps", metavar="BPS", help="what leaving earlier would have cost besides"),
     ] = 0.0,
     as_of: AsOf = None,
+    form: PageFormat = "text",
+    output: PageOutput = None,
 ) -> None:
     """Replay the agent's own positions with one rule changed. It is hindsight: it says so, and proposes nothing.
 
@@ -59,6 +62,11 @@ def whatif(
     report = replayed(call.store, record.name, settings, question)
     if call.json:
         call.out_json(report.model_dump(mode="json"))
+    elif is_page(form, output):
+        from retro.present.page.evaluators.answers import page_of_what_if
+        from retro.safe import clean
+
+        print_page(page_of_what_if(record.name, clean(report), settings.base_currency), form, output)
     else:
         _print(report, settings.base_currency)
 

@@ -76,6 +76,7 @@ class EvaluatorTools(Desk):
             float, Field(description="what leaving earlier would have cost besides", ge=0, le=10_000)
         ] = 0.0,
         agent: Agent = None,
+        as_of: AsOf = None,
         detail: Detail = False,
     ) -> Document:
         """Your own positions with one rule changed. Hindsight: it proposes nothing; several rules are one search."""
@@ -85,6 +86,8 @@ class EvaluatorTools(Desk):
             start=instant_of(start, "start"),
             end=instant_of(end, "end"),
             slippage_bps=slippage_bps,
+            as_of=instant_of(as_of),
+            with_rows=detail,
         )
         report = documents.what_if_document(self.experience, self.experience.agent(agent), question)
         if detail:
