@@ -28,7 +28,7 @@ def plain(page: str) -> str:
 
 @pytest.mark.parametrize("words", [("calibration",), ("whatif", "--grid"), ("luck",), ("learning",)])
 def test_each_answer_is_a_page_written_whole(words: tuple[str, ...], sample_db: Path, retro: Retro) -> None:
-    common = ("--config", SAMPLE / "config.toml", "--db", sample_db, "-q", *words)
+    common: tuple[str | Path, ...] = ("--config", SAMPLE / "config.toml", "--db", sample_db, "-q", *words)
     assert retro(*common, "--format", "html", "-o", "page.html").code == 0
     page = Path("page.html").read_text()
     assert page.rstrip().endswith("</html>")
@@ -42,7 +42,15 @@ def test_each_answer_is_a_page_written_whole(words: tuple[str, ...], sample_db: 
 def test_a_what_if_page_has_every_difference_and_says_that_it_is_hindsight(
     sample_db: Path, retro: Retro
 ) -> None:
-    common = ("--config", SAMPLE / "config.toml", "--db", sample_db, "whatif", "stop -1%", "without H-7")
+    common: tuple[str | Path, ...] = (
+        "--config",
+        SAMPLE / "config.toml",
+        "--db",
+        sample_db,
+        "whatif",
+        "stop -1%",
+        "without H-7",
+    )
     report = retro(*common, "--json").data
     page = plain(retro(*common, "--format", "html").out)
     for rule in report["rules"]:
@@ -52,7 +60,7 @@ def test_a_what_if_page_has_every_difference_and_says_that_it_is_hindsight(
 
 
 def test_luck_s_page_counts_every_position_once_in_words_too(sample_db: Path, retro: Retro) -> None:
-    common = ("--config", SAMPLE / "config.toml", "--db", sample_db, "luck")
+    common: tuple[str | Path, ...] = ("--config", SAMPLE / "config.toml", "--db", sample_db, "luck")
     report = retro(*common, "--json").data
     judged = [row["percentile"] for row in report["positions"] if row["percentile"] is not None]
     text = retro(*common, "--format", "md").out
