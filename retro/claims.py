@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 from retro.app.questions.experience import MemoryQuestion, stated_instant
@@ -82,6 +83,21 @@ class ClaimAnswers:
             as_of=stated_instant(as_of),
         )
         return documents.what_if_document(self.experience, self.experience.agent(agent), question)
+
+    def get_replay_queue(
+        self, agent: str | None = None, *, n: int = 50, as_of: str | datetime | None = None
+    ) -> list[dict[str, Any]]:
+        """What is most worth going through again, as `retro dreams --json` prints it."""
+        from retro.app.questions.evaluators import documents  # noqa: PLC0415  as above
+
+        return documents.replay_documents(self.experience, self._claims_of(agent, as_of), n)
+
+    def mark_replayed(self, position: str, agent: str | None = None) -> dict[str, Any]:
+        """Note that a position was gone through once more, as `retro dreams done` does; each call counts."""
+        from retro.app.questions.evaluators import documents  # noqa: PLC0415  as above
+
+        name, now = self.experience.agent(agent), time.time_ns() // 1000
+        return documents.replayed_document(self.experience, name, position, now)
 
     def _claims_of(self, agent: str | None, as_of: str | datetime | None) -> MemoryQuestion:
         return MemoryQuestion(agent=self.experience.agent(agent), as_of=stated_instant(as_of))

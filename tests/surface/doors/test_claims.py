@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from retro.api import Mirror
 from retro.app.questions.experience import Experience
 from retro.config import load
-from retro.errors import UsageError
+from retro.errors import UnknownError, UsageError
 from retro.store.database import open_store
 from retro.surface.mcp.arguments import ToolServer
 from retro.surface.mcp.tools import Tools, server_of
@@ -100,6 +101,28 @@ def test_a_what_if_is_replayed_alike_and_brief_unless_detail_is_wanted(
     assert len(json.dumps(tools.what_if(grid=True))) < 4096
     with pytest.raises(UsageError):
         mirror.what_if([])
+
+
+def test_the_replay_queue_is_one_and_each_replay_counts(
+    retro: Retro, sample_db: Path, tmp_path: Path
+) -> None:
+    copy = tmp_path / "copy.db"
+    with sqlite3.connect(sample_db) as source, sqlite3.connect(copy) as target:
+        source.backup(target)
+    with Mirror(open_store(str(copy)), load(CONFIG, {})) as mirror:
+        tools = Tools(mirror.experience)
+        queue = printed(retro, copy, "dreams", "-n", "5")
+        assert queue == mirror.get_replay_queue(n=5) == tools.get_replay_queue(n=5, detail=True)["queue"]
+        assert [row["position"] for row in tools.get_replay_queue(n=5)["queue"]] == [
+            row["position"] for row in queue
+        ]
+        first = queue[0]["position"]
+        assert tools.mark_replayed(first) == {"agent": "sample", "position": first, "replays": 1}
+        assert mirror.mark_replayed(first)["replays"] == 2
+        (row,) = [row for row in mirror.get_replay_queue() if row["position"] == first]
+        assert (row["replays"], row["score"]) == (2, pytest.approx(queue[0]["score"] * 0.85**2))
+        with pytest.raises(UnknownError, match="no position"):
+            mirror.mark_replayed("nowhere")
 
 
 @pytest.mark.anyio

@@ -90,6 +90,7 @@ def asked(tools: Tools) -> dict[str, list[dict[str, Any]]]:
         "correct_prediction": [tools.correct_prediction("return_4h", 0.004)],
         "calibrate_confidence": [tools.calibrate_confidence("return_4h", 0.75)],
         "get_prediction_report": [tools.get_prediction_report()],
+        "get_replay_queue": [tools.get_replay_queue()],
         "what_if": [tools.what_if(grid=True), tools.what_if(["without H-7"])],
     }
 

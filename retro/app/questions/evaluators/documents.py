@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from retro.app.questions.evaluators import claims, whatif
+from retro.app.questions.evaluators import claims, dreams, whatif
 from retro.app.questions.experience import facts_and_settings
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 __all__ = [
     "confidence_document",
     "correction_document",
+    "replay_documents",
+    "replayed_document",
     "report_document",
     "what_if_document",
 ]
@@ -54,6 +56,20 @@ def what_if_document(experience: Experience, agent: str, question: WhatIfQuestio
     """The past with one rule changed, as `retro whatif --json` prints it."""
     record, settings = facts_and_settings(experience, agent)
     return whatif.replayed(experience.store, record.name, settings, question).model_dump(mode="json")
+
+
+def replay_documents(experience: Experience, question: MemoryQuestion, limit: int) -> list[Document]:
+    """What is most worth going through again, as `retro dreams --json` prints it."""
+    record, settings = facts_and_settings(experience, question.agent)
+    asked = dreams.DreamQuestion(experience.store, record.name, settings, limit, question.as_of)
+    return _rows(dreams.dreams(asked))
+
+
+def replayed_document(experience: Experience, agent: str, position: str, at: int) -> Document:
+    """Note a replay at an instant of the clock, as `retro dreams done --json` says it."""
+    record, settings = facts_and_settings(experience, agent)
+    replays = dreams.mark_replayed(experience.store, record.name, settings, position, at)
+    return {"agent": record.name, "position": position, "replays": replays}
 
 
 def _asked(experience: Experience, question: MemoryQuestion) -> claims.ClaimQuestion:

@@ -1,4 +1,4 @@
-"""Tools about an agent's own claims: what to make of the next one, what past ones were worth, and what if."""
+"""Tools about an agent's own claims: what past ones were worth, what if, and what to go through again."""
 
 from __future__ import annotations
 
@@ -9,12 +9,22 @@ from pydantic import Field
 from retro.app.questions.evaluators import documents
 from retro.app.questions.evaluators.whatif import WhatIfQuestion
 from retro.surface.mcp.size import brief, fitted, page
-from retro.surface.mcp.subjects.parameters import Agent, AsOf, Cursor, Desk, Detail, Document, instant_of
+from retro.surface.mcp.subjects.parameters import (
+    Agent,
+    AsOf,
+    Cursor,
+    Desk,
+    Detail,
+    Document,
+    clock,
+    instant_of,
+)
 
 __all__ = ["EvaluatorTools"]
 
 _MOST_RULES: Final = 24
 _LONGEST: Final = 120
+_LONGEST_NAME: Final = 1000
 
 Category = Annotated[str, Field(description="the category that your predictions state", max_length=_LONGEST)]
 Regime = Annotated[
@@ -96,6 +106,26 @@ class EvaluatorTools(Desk):
             rule.pop("rows", None)
         report["rules"].sort(key=lambda rule: -rule["difference"])
         return fitted(lambda items, characters: brief(report, items, characters))
+
+    def get_replay_queue(
+        self,
+        n: Annotated[int, Field(description="at most so many", ge=1, le=500)] = 50,
+        agent: Agent = None,
+        as_of: AsOf = None,
+        cursor: Cursor = 0,
+        detail: Detail = False,
+    ) -> Document:
+        """Which of your positions are most worth going through again: those that turned out otherwise than they began."""
+        queue = documents.replay_documents(self.experience, self.question(agent, as_of), n)
+        return {"queue": queue} if detail else page("queue", queue, cursor)
+
+    def mark_replayed(
+        self,
+        position: Annotated[str, Field(description="as get_replay_queue names it", max_length=_LONGEST_NAME)],
+        agent: Agent = None,
+    ) -> Document:
+        """Note that you went through a position once more: it counts 0.85 as much in the queue from now on."""
+        return documents.replayed_document(self.experience, self.experience.agent(agent), position, clock())
 
 
 def _row(row: Document) -> Document:
