@@ -80,6 +80,31 @@ def test_an_agent_is_not_its_own_predecessor(retro: Retro, tmp_path: Path) -> No
     assert result.code != 0
 
 
+def test_summaries_of_epochs_go_where_their_agent_goes(command: Retro, tmp_path: Path) -> None:
+    rows = command("evaluations", "--json").data
+    assert list(rows[0]) == ["agent", "evaluator", "key", "from", "to", "n", "statistics"]
+    assert [row["n"] for row in rows if row["key"][1] == "any"] == [30, 30, 10, 10]
+    assert len(lines(command("evaluations"))) > len(rows)
+    assert command("export", "a", tmp_path / "exported").code == 0
+    other = ("--db", str(tmp_path / "other.db"))
+    assert command(*other, "import", tmp_path / "exported").code == 0
+    assert command(*other, "evaluations", "--json").data == rows
+    assert command("agents", "rename", "a", "z", "--yes").code == 0
+    assert command("evaluations", "--json").data == [{**row, "agent": "z"} for row in rows]
+    assert command("agents", "forget", "z", "--yes").code == 0
+    assert command("evaluations", "--json").code != 0
+
+
+def test_of_two_lives_merged_the_epochs_are_those_of_one(retro: Retro, tmp_path: Path) -> None:
+    halves = [event | {"agent": "b" if event["at"] >= START + 20 * DAY else "a"} for event in life()]
+    for name, events in (("whole", life()), ("halves", halves)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
+        assert retro("--db", f"{name}.db", "ingest", "journal", tmp_path / f"{name}.jsonl").code == 0
+    assert retro("--db", "halves.db", "agents", "merge", "b", "a", "--yes").code == 0
+    merged = retro("--db", "halves.db", "evaluations", "--json").data
+    assert merged == retro("--db", "whole.db", "evaluations", "--json").data
+
+
 def test_what_is_forecast_and_what_a_confidence_is_worth(command: Retro) -> None:
     answer = command(
         "predictions", "correct", "--category", "position_pnl", "--predicted", "10", "--json"

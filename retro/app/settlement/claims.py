@@ -14,20 +14,26 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from retro.evaluate.claims.fold import ClaimTerms
+    from retro.evaluate.claims.record import ClaimHistory
 
 __all__ = ["settle_claims"]
 
 
-def settle_claims(conn: Connection, agent: str, since: int, terms: ClaimTerms) -> None:
-    """Settle anew what resolved from `since` on; claims that resolved before stand, and nothing later can change them."""
+def settle_claims(conn: Connection, agent: str, since: int, terms: ClaimTerms) -> ClaimHistory | None:
+    """Settle anew what resolved from `since` on; claims that resolved before stand, and nothing later can change them.
+
+    Gives all of them, None where nothing has changed.
+    """
     resolutions = events.between(conn, agent, since, FOREVER, types=[Resolution])
     history = claims_of(conn, agent)
     earlier = history.before(since)
     if not resolutions and len(earlier) == len(history):
-        return  # most agents make no claims at all
+        return None  # most agents make no claims at all
     wanted = sorted({resolution.prediction for resolution in resolutions})
     predictions = {fact.id: fact for fact in events.by_ids(conn, agent, Prediction, wanted)}
     pairs = [(predictions[r.prediction], r) for r in resolutions if r.prediction in predictions]
     named = sorted({prediction.decision for prediction, _ in pairs if prediction.decision is not None})
     decisions = {fact.id: fact for fact in events.by_ids(conn, agent, Decision, named)}
-    replace_claims(conn, agent, folded(earlier, pairs, terms, decisions), since)
+    settled = folded(earlier, pairs, terms, decisions)
+    replace_claims(conn, agent, settled, since)
+    return settled

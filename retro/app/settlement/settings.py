@@ -56,6 +56,7 @@ class AgentSettings:
             str(self.capital),
             self.lot_method,
             self.zone.key,
+            self.epoch_days,
             rules.entry_outcome,
             claims,
             self.options.use_highs_lows,

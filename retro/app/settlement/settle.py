@@ -31,6 +31,7 @@ from retro.app.settlement.capital import (
     with_capital,
 )
 from retro.app.settlement.claims import settle_claims
+from retro.app.settlement.evaluations import settle_evaluations
 from retro.app.settlement.first_marks import FirstMarks
 from retro.app.settlement.invalidation import invalidate_for_shared_marks
 from retro.app.settlement.price_lines import MarkReach, PriceDemand, exchange_symbols, load_prices
@@ -123,7 +124,8 @@ def settle(conn: Connection, agent: Agent, settings: AgentSettings) -> None:
     start = _start(conn, agent, settings, book, first_marks)
     facts = events.between(conn, name, start.at, FOREVER, types=WALLET_TYPES, wallet=True)
     settled = _settle_positions(conn, agent, settings, start, facts)
-    settle_claims(conn, name, start.since, settings.claims)
+    claims = settle_claims(conn, name, start.since, settings.claims)
+    settle_evaluations(conn, agent, settings, None if start.opening is None else start.since, claims)
     facts = [*facts, *settled.orphan_costs]
     # only now is it known which assets positions left in the wallet, and so which prices its worth rests on
     prices = _wallet_prices(conn, agent, settings, start, facts, settled.effects)

@@ -92,6 +92,7 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
     _step("0017_many_agents"),
     _step("0018_claims"),
     _step("0019_replays"),
+    _step("0020_evaluations"),
 )
 """The steps of the component `retro`."""
 

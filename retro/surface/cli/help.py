@@ -24,6 +24,7 @@ _SECTIONS = {
         "whatif",
         "luck",
         "learning",
+        "evaluations",
     ),
     "The service": ("run", "fleet", "reviews", "show", "diff", "deliver"),
     "Memory": (

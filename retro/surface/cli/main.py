@@ -26,7 +26,7 @@ from retro.surface.cli import (
     validate,
 )
 from retro.surface.cli.context import call, complain, drop_output, split_globals
-from retro.surface.cli.evaluators import claims, context, dreams, learning, luck, tiers, whatif
+from retro.surface.cli.evaluators import claims, context, dreams, evaluations, learning, luck, tiers, whatif
 from retro.surface.cli.help import Commands, everywhere
 from retro.surface.cli.operator import agents, backup, transfer
 
@@ -99,6 +99,7 @@ dreams.add_to(app)
 whatif.add_to(app)
 luck.add_to(app)
 learning.add_to(app)
+evaluations.add_to(app)
 records.add_to(app)
 validate.add_to(app)
 mcp.add_to(app)

@@ -179,8 +179,8 @@ def _print_forecasts(rows: Sequence[ForecastRow]) -> None:
     from retro.surface.cli.screen import print_table
 
     columns = [
-        Column("Category", right=False, cut=18),
-        Column("Regime", right=False, cut=12),
+        Column("Category", right=False, cut=14),
+        Column("Regime", right=False, cut=10),
         Column("n"),
         Column("Apart"),
         Column("Right"),
@@ -192,7 +192,7 @@ def _print_forecasts(rows: Sequence[ForecastRow]) -> None:
     ]
 
     def figure(value: float | None, sign: str = "") -> Cell:
-        return Cell(DASH if value is None else f"{value:{sign}.4g}")
+        return Cell(DASH if value is None else f"{value:{sign}.3g}")
 
     cells = [
         [
