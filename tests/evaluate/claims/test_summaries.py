@@ -46,10 +46,13 @@ def test_two_stretches_together_are_the_whole(
         one, other = together.statistics, whole.statistics
         assert (one.count, one.min, one.max) == (other.count, other.min, other.max)
         assert (one.judged, one.right, one.tail) == (other.judged, other.right, other.tail)
-        near = {"rel": 1e-12, "abs": 1e-12 * max([1, *(abs(x) for x in (other.min, other.max) if x)])}
-        assert one.mean == (None if other.mean is None else pytest.approx(other.mean, **near))
-        square = near | {"abs": near["abs"] * max(1.0, abs(other.max or 0), abs(other.min or 0))}
-        assert one.m2 == (None if other.m2 is None else pytest.approx(other.m2, **square))
+        size = max([1.0, *(abs(x) for x in (other.min, other.max) if x)])
+        assert one.mean == (
+            None if other.mean is None else pytest.approx(other.mean, rel=1e-12, abs=1e-12 * size)
+        )
+        assert one.m2 == (
+            None if other.m2 is None else pytest.approx(other.m2, rel=1e-12, abs=1e-12 * size * size)
+        )
         assert [(c.bin, c.n, c.right) for c in one.bins] == [(c.bin, c.n, c.right) for c in other.bins]
         assert [c.stated for c in one.bins] == pytest.approx([c.stated for c in other.bins], rel=1e-12)
 
