@@ -36,7 +36,8 @@ def settle_evaluations(
     """
     bounds = epoch_bounds(conn, agent.name)
     periods = [epoch_at(agent, settings, start) for start, _ in bounds]
-    if [(period.start, period.end) for period in periods] != bounds:
+    moved = [(period.start, period.end) for period in periods] != bounds
+    if moved or (bounds and since is None and claims is None):
         since, claims = None, claims_of(conn, agent.name)
     if claims is None:
         return
