@@ -41,7 +41,7 @@ def test_two_stretches_together_are_the_whole(
     assert both.keys() == a.keys() | b.keys()
     for name, whole in both.items():
         parts = [part[name] for part in (a, b) if name in part]
-        together = parts[0] if len(parts) == 1 else merged(*parts, ring)
+        together = parts[0] if len(parts) == 1 else merged(parts[0], parts[1], ring)
         assert (together.n, together.evaluator, together.key) == (whole.n, whole.evaluator, whole.key)
         one, other = together.statistics, whole.statistics
         assert (one.count, one.min, one.max) == (other.count, other.min, other.max)
