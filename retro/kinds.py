@@ -60,6 +60,8 @@ class ReviewKind:
     """Its figures stand beside those of the period before."""
     weighs_claims: bool = False
     """It says what the agent's own forecasts and stated confidence have come to: one day changes neither."""
+    weighs_regimes: bool = False
+    """It says what was made in which regime: a week sees too few."""
     proposes: bool = False
     """It draws amendments of the playbook from its evidence: one day or one loss is no evidence for a rule."""
     requests: bool = False
@@ -116,6 +118,7 @@ EPOCH: Final = ReviewKind(
     from_birth=True,
     epoch_tier=True,
     weighs_claims=True,
+    weighs_regimes=True,
     proposes=True,
     records=True,
     plans=True,
@@ -135,7 +138,7 @@ LOSS: Final = ReviewKind(
 DEATH: Final = ReviewKind(
     name="death", title="Last review", scope="life", epoch_tier=True, proposes=True, mailed=True
 )
-CUSTOM: Final = ReviewKind(name="custom", title="Review", scope="period", proposes=True)
+CUSTOM: Final = ReviewKind(name="custom", title="Review", scope="period", weighs_regimes=True, proposes=True)
 """Asked for by hand, owed to nobody."""
 LIFE: Final = ReviewKind(
     name="life", title="Whole life", scope="life", waits=False, epoch_tier=True, proposes=True

@@ -33,6 +33,7 @@ from retro.report.period import (
     Unpriced,
 )
 from retro.report.position import Checkpoint, Cites, EntryPrediction, PathPoint, PositionRetrospective
+from retro.report.regimes import RegimeAnalysis, RegimeRow, RuleContrast, RuleInRegime
 
 __all__ = [
     "Accuracy",
@@ -66,8 +67,12 @@ __all__ = [
     "Provenance",
     "Reasons",
     "Recommendation",
+    "RegimeAnalysis",
+    "RegimeRow",
     "RetrospectiveReport",
     "Risk",
+    "RuleContrast",
+    "RuleInRegime",
     "Unpriced",
     "dump",
 ]

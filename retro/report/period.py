@@ -14,6 +14,7 @@ from retro.report.heuristic import HeuristicReport
 from retro.report.money import Costs, EquityDay, PnlAttribution, Risk
 from retro.report.open_positions import OpenPositions, open_positions_of
 from retro.report.position import PositionRetrospective
+from retro.report.regimes import RegimeAnalysis
 
 __all__ = [
     "Accuracy",
@@ -195,6 +196,11 @@ class RetrospectiveReport(Document):
     heuristic_performance: list[HeuristicReport]
     costs: Costs
     breakdowns: Breakdowns
+    regimes: RegimeAnalysis | None = Field(
+        default=None,
+        exclude_if=lambda analysis: analysis is None,
+        description="epoch and --from/--to: what was made in which regime; absent without any",
+    )
     effectiveness: Effectiveness
     market: Market | None = None
     benchmark: BenchmarkSplit | None = Field(

@@ -15,6 +15,7 @@ from retro.accounting.books import keep_books
 from retro.app.proposals.justification import proposed_by
 from retro.app.reviews.evaluators import evaluators_of
 from retro.app.reviews.model_costs import costs_of_reviewing
+from retro.app.reviews.regimes import regimes_of
 from retro.app.reviews.window import (
     Window,
     grid_of,
@@ -226,6 +227,7 @@ def review_period(
     additions = {
         "playbook_proposals": [to_json(amendment) for amendment in proposed],
         "evaluators": evaluators_of(book, window),
+        "regimes": regimes_of(book, window, inputs, report),
     }
     return report.model_copy(update=additions)
 

@@ -11,6 +11,7 @@ from retro.present.page.amendments import describe_change
 from retro.present.page.audit import audit_section, carried, predictions_section, wanting
 from retro.present.page.blocks import Figure, Headline, Page, tone_of
 from retro.present.page.evaluators.claims import claims_section, confidence_alarms
+from retro.present.page.evaluators.regimes import regimes_section
 from retro.present.page.groups import (
     actions_section,
     breakdown_section,
@@ -67,6 +68,7 @@ def page_of_report(report: RetrospectiveReport) -> Page:
         effectiveness_section(report, money),
         risk_section(report.risk),
         days_section(report, money),
+        regimes_section(report.regimes, money),
         breakdown_section(report.breakdowns, money, closed, report.open_positions),
         predictions_section(report.prediction_accuracy),
         claims_section(report.evaluators),
