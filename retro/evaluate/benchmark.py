@@ -71,12 +71,14 @@ def benchmark_of(inputs: Inputs) -> BenchmarkSplit | None:
     days = books.boundaries[books.index(period.start) : books.index(period.end) + 1]
     tracks = [track for track in inputs.tracks.values() if track.is_fill_based and track.flagged_at is None]
     traded = fsum(books.position_pnl(track.position.position, period.start, period.end) for track in tracks)
-    held = [interval for track in tracks for interval in _hold_intervals(track, days, inputs, terms.betas)]
+    intervals = [
+        interval for track in tracks for interval in _hold_intervals(track, days, inputs, terms.betas)
+    ]
     reasons: dict[str, str] = {}
-    gap = benchmark.first_gap(at for start, end, _ in held for at in (start, end))
+    gap = benchmark.first_gap(at for start, end, _ in intervals for at in (start, end))
     market = None
     if gap is None:
-        market = fsum(exposure * (benchmark.move(start, end) or 0.0) for start, end, exposure in held)
+        market = fsum(exposure * (benchmark.move(start, end) or 0.0) for start, end, exposure in intervals)
     else:
         why = (
             f"{terms.instrument} has no mark of the day before {format_instant(min(gap, inputs.known_until))}"

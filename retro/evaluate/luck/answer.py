@@ -65,9 +65,9 @@ def luck_of(
 
 
 def _rows(trades: Sequence[ClosedTrade], line: PriceLine, seed: int) -> Iterable[PositionLuck]:
-    held = _held(trades)
+    positions = _held(trades)
     span = (int(line.t[0]), int(line.t[-1])) if len(line.t) > 1 else (0, 0)
-    covered = is_covered(*span, held) & (held.notional > 0)
+    covered = is_covered(*span, positions) & (positions.notional > 0)
     chosen = [trade for trade, is_in in zip(trades, covered.tolist(), strict=True) if is_in]
     figures: dict[str, tuple[float, float]] = {}
     if chosen:

@@ -36,7 +36,7 @@ def regime_analysis(
 
     Rows are of the period; what is known of rules is of all complete weeks before `until` since their texts stand.
     """
-    shares = _shares(labels.told, start, until)
+    shares = _shares(labels.statements, start, until)
     groups: dict[str, list[PositionRetrospective]] = defaultdict(list)
     for position in closed:
         if (regime := labels.by_position.get(position.position_id)) is not None:
@@ -69,9 +69,9 @@ def regime_analysis(
     )
 
 
-def _shares(told: Sequence[tuple[int, str]], start: int, until: int) -> dict[str, float]:
+def _shares(statements: Sequence[tuple[int, str]], start: int, until: int) -> dict[str, float]:
     """Of the time from the first decision of the period that has a regime: each lasts until the next one."""
-    inside = [(at, regime) for at, regime in told if start <= at < until]
+    inside = [(at, regime) for at, regime in statements if start <= at < until]
     if not inside:
         return {}
     lengths: dict[str, int] = defaultdict(int)

@@ -24,11 +24,11 @@ _TRENDS: Final = {-1: "falling", 0: "flat", 1: "rising"}
 
 @dataclass(frozen=True, slots=True)
 class RegimeLabels:
-    """Regimes `by_position`, and those `told` by an agent's decisions: instants (microseconds) in order, each with its regime."""
+    """Regimes `by_position`, and the `statements` of decisions: instants (microseconds) in order, each with its regime."""
 
     source: Literal["stated", "from marks"]
     by_position: Mapping[str, str]
-    told: Sequence[tuple[int, str]]
+    statements: Sequence[tuple[int, str]]
 
 
 def stated_labels(rows: Iterable[PositionSummary], decisions: Sequence[Decision]) -> RegimeLabels | None:
@@ -43,7 +43,7 @@ def stated_labels(rows: Iterable[PositionSummary], decisions: Sequence[Decision]
             for decision in decisions
             if (regime := _regime(decision))
         ),
-        key=lambda told: told[:2],
+        key=lambda row: row[:2],
     )
     if not stated:
         return None
@@ -78,13 +78,13 @@ def labels_from_marks(
         if decision.instrument:
             asked[decision.instrument].append(decision.at)
     labels: dict[str, str] = {}
-    told: list[tuple[int, str]] = []
+    statements: list[tuple[int, str]] = []
     for instrument in sorted({*entries, *asked}):
         moments = sorted({*asked[instrument], *(at for at, _ in entries[instrument])})
         known = _labels(marks_of(instrument, moments[0], moments[-1]), moments)
         labels |= {position: known[at] for at, position in entries[instrument] if at in known}
-        told += [(at, known[at]) for at in asked[instrument] if at in known]
-    return RegimeLabels("from marks", labels, sorted(told))
+        statements += [(at, known[at]) for at in asked[instrument] if at in known]
+    return RegimeLabels("from marks", labels, sorted(statements))
 
 
 def _labels(line: PriceLine, moments: Sequence[int]) -> dict[int, str]:

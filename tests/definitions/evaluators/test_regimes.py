@@ -97,9 +97,9 @@ def test_rows_hold_every_closed_position_of_the_period_once(tmp_path: Path) -> N
             pytest.approx(by_regime[row.regime].pnl),
             by_regime[row.regime].win_rate,
         )
-    assert sum(row.n for row in analysis.regimes) + analysis.unlabelled == 65
+    assert math.fsum(row.n for row in analysis.regimes) + analysis.unlabelled == 65
     assert (analysis.unlabelled, "up to the entry" in analysis.reasons["unlabelled"]) == (21, True)
-    assert math.fsum(row.share_of_time for row in analysis.regimes) == pytest.approx(1)
+    assert math.fsum(row.share_of_time or 0.0 for row in analysis.regimes) == pytest.approx(1)
 
 
 def test_without_a_stated_regime_marks_before_the_entry_say_it_and_are_named(tmp_path: Path) -> None:

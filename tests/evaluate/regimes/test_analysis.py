@@ -16,7 +16,7 @@ from retro.evaluate.position.foresight import Cited
 from retro.evaluate.regimes.analysis import regime_analysis
 from retro.evaluate.regimes.bets import MOST_REGIMES, cells_of
 from retro.evaluate.regimes.labels import RegimeLabels, stated_labels
-from retro.model import Decision
+from retro.model import Action, Decision
 from retro.periods import DAY, HOUR
 from retro.periods import WEEK as ONE_WEEK
 from retro.present.page.evaluators.regimes import contrast_text
@@ -161,7 +161,7 @@ def test_rows_are_worked_by_hand() -> None:
     assert (analysis.unlabelled, "states a regime" in analysis.reasons["unlabelled"]) == (1, True)
 
 
-def decision(name: str, at: int, regime: object, action: str = "enter", position: str = "p") -> Decision:
+def decision(name: str, at: int, regime: object, action: Action = "enter", position: str = "p") -> Decision:
     return Decision(id=name, agent="a", at=at, action=action, position=position, context={"regime": regime})
 
 
