@@ -7,7 +7,7 @@ ranking except what was not asked for and what was not known yet. Source: docs/m
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -27,7 +27,7 @@ from memory.situation.context import MISSING_CODE, checked, code, similarity
 from memory.store import ledger
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from sqlalchemy import Connection
 
@@ -60,13 +60,15 @@ def recall(
     types: Sequence[str] = ("episode",),
     losses_first: bool = False,
     loss_floor: bool = False,
+    attributed: Mapping[str, float] | None = None,
     settings: Settings = STANDARD,
 ) -> list[Hit]:
     """The k most relevant memories for a situation, best first; ties by newer, then by id.
 
     `as_of` (default: the agent's newest episode or review) hides everything not known by then. `losses_first` puts every losing
-    episode before the rest; `loss_floor` gives losses at least 20 % of the places while there are any. Raises
-    `RefusedError` for a context value of the wrong kind.
+    episode before the rest; `loss_floor` gives losses at least 20 % of the places while there are any. `attributed`: id of a
+    memory -> a factor of its score, the component `Att`; 1 for those it does not name. Raises `RefusedError` for a context
+    value of the wrong kind.
     """
     checked(settings.registry, context)
     unknown = sorted(set(types) - set(TYPES))
@@ -79,6 +81,8 @@ def recall(
     hits: list[Hit] = []
     if "episode" in types:
         scored = score(columns, context, as_of=instant, filters=filters, settings=settings)
+        if attributed:
+            scored = _attributed(conn, agent, columns, scored, attributed)
         best = best_of(columns, scored, k, losses_first=losses_first, loss_floor=loss_floor)
         hits = _hits(conn, agent, columns, scored, best, context, instant, settings)
     notions: list[Hit] = []
@@ -86,11 +90,33 @@ def recall(
         notions += belief_hits(conn, agent, context, as_of, instant, filters, settings)
     if "plan" in types:
         notions += plan_hits(conn, agent, context, as_of, instant, filters, settings)
+    if attributed is not None:
+        hits = [_showing(hit, attributed) for hit in hits]
+        notions = [
+            replace(_showing(hit, attributed), score=hit.score * attributed.get(hit.id, 1.0))
+            for hit in notions
+        ]
     if notions:
         hits = sorted(
             [*hits, *notions], key=lambda hit: (losses_first and not hit.lost, -hit.score, -hit.at, hit.id)
         )
     return hits[:k]
+
+
+def _attributed(
+    conn: Connection, agent: str, columns: EpisodeColumns, scored: Scored, attributed: Mapping[str, float]
+) -> Scored:
+    """The scores times the factors of the episodes that are named."""
+    numbers = columns.number[scored.places]
+    weighted = scored.score.copy()
+    for identity, number in ledger.numbers_of(conn, agent, sorted(attributed)).items():
+        weighted[numbers == number] *= attributed[identity]
+    return Scored(scored.places, weighted, scored.sim)
+
+
+def _showing(hit: Hit, attributed: Mapping[str, float]) -> Hit:
+    """The hit with its factor among the components."""
+    return replace(hit, components={**hit.components, "Att": attributed.get(hit.id, 1.0)})
 
 
 def score(

@@ -257,6 +257,9 @@ class MemoryTable(ConfigTable):
     directory: shapes.FilePath = Field(
         default=Path("memory_data"), description="holds experiments/ and hypotheses.yaml"
     )
+    use_attribution: bool = Field(
+        default=False, description="recall weighs a memory by the decisions that had it in front of them"
+    )
     fields: Annotated[dict[shapes.AgentName, ContextField], BeforeValidator(shapes.by_name)] = Field(
         default_factory=dict,
         description="The context registry: fields beside or instead of the built-in ones",

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from retro.app.experience.door import memory, translate_memory_errors
-from retro.app.questions.experience import MemoryQuestion
+from retro.app.questions.evaluators.context import AttributionQuestion, attribution
+from retro.app.questions.experience import MemoryQuestion, facts_and_settings
+from retro.store.facts import agents
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,7 +39,11 @@ class RecallQuestion(MemoryQuestion):
 
 
 def recall(experience: Experience, question: RecallQuestion) -> list[Hit]:
-    """Past decisions weighted by how they turned out in the end, best first."""
+    """Past decisions weighted by how they turned out in the end, best first.
+
+    With `[memory] use_attribution` a memory that decisions name in `context_items` counts by how those turned out.
+    """
+    attributed = _attributed(experience, question) if experience.config.memory.use_attribution else None
     with experience.reading() as conn:
         return memory.recall(
             conn,
@@ -49,8 +55,20 @@ def recall(experience: Experience, question: RecallQuestion) -> list[Hit]:
             types=question.types,
             losses_first=question.losses_first,
             loss_floor=question.loss_floor,
+            attributed=attributed,
             settings=experience.settings(conn, question.agent),
         )
+
+
+def _attributed(experience: Experience, question: RecallQuestion) -> dict[str, float]:
+    """Item -> its multiplier by what was known; nothing of an agent without facts."""
+    with experience.reading() as conn:
+        if agents.agent(conn, question.agent) is None:
+            return {}
+    _, settings = facts_and_settings(experience, question.agent)
+    decay = experience.config.retrospective.attribution_decay
+    asked = AttributionQuestion(experience.store, question.agent, settings, decay, question.as_of)
+    return {row.item: row.multiplier for row in attribution(asked)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
