@@ -13,6 +13,7 @@ from retro.accounting.prices import DOLLARS
 from retro.evaluate.audit.citations import AuditRules, Rule
 from retro.evaluate.claims.fold import ClaimTerms, FitTerms
 from retro.evaluate.claims.record import CLAIM
+from retro.evaluate.claims.tiers import TierTerms
 from retro.evaluate.inputs import BenchmarkTerms, Options
 from retro.kernels.audit import Thresholds
 from retro.kernels.evaluators.residuals import RingTerms
@@ -42,6 +43,7 @@ class AgentSettings:
     claims: ClaimTerms = field(default_factory=ClaimTerms)
     ece_alarm: float = 0.25
     """The calibration error above which the owner is told."""
+    tiers: TierTerms = field(default_factory=TierTerms)
     limits_in_r: Thresholds | None = None
     """A bot's verdicts: in R, by these, where the risk of most positions is known, whatever `options` say."""
     playbook: Playbook | None = field(default=None, compare=False)
@@ -123,6 +125,11 @@ def settings_of(config: Config, agent: Agent, book: Playbook | None) -> AgentSet
             FitTerms(review.calibration_min_samples, review.calibration_refit_interval),
         ),
         ece_alarm=review.ece_alarm_threshold,
+        tiers=TierTerms(
+            review.tier_comparison_min_samples,
+            review.tier_switch_threshold,
+            review.dollars_per_accuracy_point,
+        ),
         limits_in_r=_limits(review, "r") if is_bot and review.heuristic_threshold_unit is None else None,
         options=Options(
             offsets=tuple((name, parse_duration(name)) for name in review.trajectory_checkpoint_intervals),

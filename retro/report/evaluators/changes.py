@@ -5,9 +5,10 @@ from __future__ import annotations
 from pydantic import Field
 
 from retro.report.evaluators.claims import ReliabilityBin
+from retro.report.evaluators.tiers import TierAdviceKind
 from retro.report.form import Document, Reasons
 
-__all__ = ["CalibrationChange", "Evaluators", "ForecastChange"]
+__all__ = ["CalibrationChange", "Evaluators", "ForecastChange", "TierChange"]
 
 
 class ForecastChange(Document):
@@ -57,8 +58,21 @@ class CalibrationChange(Document):
     reasons: Reasons = Field(default={})
 
 
+class TierChange(Document):
+    """A verdict on the tiers of a category that the period changed, or that asks for another tier."""
+
+    category: str
+    difficulty: str | None
+    kind: TierAdviceKind
+    kind_before: TierAdviceKind | None = Field(
+        description="at the period's start; null where none was possible"
+    )
+    reason: str
+
+
 class Evaluators(Document):
     """What changed in the period and what alarms; a key of which nothing resolved and nothing alarms is not listed."""
 
     predictions: list[ForecastChange]
     calibration: list[CalibrationChange]
+    tiers: list[TierChange] = Field(default=[], description="epoch reviews only")

@@ -12,15 +12,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from retro.app.questions.evaluators.claims import calibration, corrected, forecasts
+from retro.deliver.briefing import briefing_of
 from retro.narrate.plain import words
 from retro.narrate.slots import report_slots
 from retro.narrate.subject import report_subject
 from retro.periods import parse_instant
 from retro.present.formats import render
-from retro.report import RetrospectiveReport, dump
+from retro.report import RetrospectiveReport, TierChange, dump
 from retro.store.database import Store, open_store
 from tests.definitions.evaluators.test_claims import CONFIGURATION, DAY, START, Event, life, question, tell
 from tests.worlds.lives import report
+from tests.worlds.mails import message
 
 WEEK = 7 * DAY
 
@@ -75,7 +77,9 @@ def test_what_was_told_after_the_period_moves_nothing_of_it(tmp_path: Path, n: i
     assert part(whole, n) == part(ended, n) is not None
 
 
-def test_any_order_of_the_telling_gives_the_same_part_on_both_databases(store: Store, tmp_path: Path) -> None:
+def test_any_order_of_the_telling_gives_the_same_judgedon_both_databases(
+    store: Store, tmp_path: Path
+) -> None:
     events = life(11)
     expected = part(tell(open_store(str(tmp_path / "whole.db")), events), 1)
     shuffled = random.Random(5).sample(events, len(events))
@@ -153,7 +157,7 @@ def test_confidence_that_misleads_is_one_line_everywhere_until_it_does_not(sure:
     assert (quiet.predictions, [level.resolved for level in quiet.calibration]) == ([], [0]), "alarms still"
 
 
-def test_a_model_is_shown_the_part_as_figures_that_it_names_and_cannot_write(sure: Store) -> None:
+def test_a_model_is_shown_the_judgedas_figures_that_it_names_and_cannot_write(sure: Store) -> None:
     document = words(week(sure, 0))
     slots = report_slots(document)
     assert slots.by_name["confidence.price.stated"].text == "90 % (n = 32)"
@@ -191,3 +195,55 @@ def test_a_category_is_a_strangers_text(store: Store) -> None:
         for key in report_slots(document).by_name
         if "script" in key or "~1" in key
     )
+
+
+def asked(tier: str, right: int, n: int, *, day: int) -> list[Event]:
+    """Decisions of a tier, each with its cost and a claim that comes true the first `right` times."""
+    events: list[Event] = []
+    for k in range(n):
+        at, name = START + day * DAY + k * 60_000, f"{tier}-{k}"
+        events.append(
+            {"type": "decision", "id": name, "agent": "a", "at": at, "action": "hold", "tier": tier}
+        )
+        events.append(
+            {"type": "cost", "id": f"c{name}", "agent": "a", "at": at, "kind": "inference", "amount": 1, "tier": tier}
+        )  # fmt: skip
+        claim = {"type": "prediction", "id": f"q{name}", "agent": "a", "at": at + 1, "decision": name}
+        events.append(claim | {"predicted": 1, "category": "price"})
+        word = {"type": "resolution", "id": f"r{name}", "agent": "a", "at": at + 2, "prediction": f"q{name}"}
+        events.append(word | {"correct": k < right})
+    return events
+
+
+def test_an_epoch_says_which_tier_a_category_asks_for_once_there_are_enough_and_a_week_does_not(
+    store: Store,
+) -> None:
+    """T1 18 of 20 right, T2 10 of 20: 28 of 40, so that saying "right" always is right in 70 %."""
+    ends = [
+        {"type": "equity", "id": f"e{n}", "agent": "a", "at": START + n * WEEK, "value": 9} for n in (0, 9)
+    ]
+    tell(store, [*ends, *asked("T1", 18, 20, day=1), *asked("T2", 10, 20, day=33)])
+    first, second = week(store, 0, "epoch"), week(store, 5, "epoch")
+    assert first.evaluators is not None
+    assert second.evaluators is not None
+    assert first.evaluators.tiers == []
+    (verdict,) = second.evaluators.tiers
+    assert (verdict.category, verdict.kind, verdict.kind_before) == ("price", "shift_to_T1", None)
+    assert verdict.reason.startswith("T1 gains +20.0 points, T2 -20.0 points on what costs nothing")
+    assert "price: T1 is enough. T1 gains" in " ".join(render(words(second), "text").split())
+    weekly = week(store, 5).evaluators
+    assert weekly is None or weekly.tiers == []
+
+
+def test_a_mail_has_alarms_and_verdicts_and_no_table_of_claims(sure: Store) -> None:
+    document = words(week(sure, 0, "epoch"))
+    assert document.evaluators is not None
+    change = TierChange(
+        category="price", difficulty=None, kind="use_T0", kind_before="keep", reason="by hand"
+    )
+    judged = document.evaluators.model_copy(update={"tiers": [change]})
+    page = briefing_of(message(document.model_copy(update={"evaluators": judged})))
+    assert [alarm for alarm in page.alarms if "off by 65 %" in alarm]
+    keys = [section.key for section in page.sections]
+    assert "tiers" in keys
+    assert "evaluators" not in keys

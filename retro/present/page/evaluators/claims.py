@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from retro.figures import DASH, count, percent
-from retro.present.page.blocks import Cell, Column, Diagrams, Prose, Section, Table, TableRow
+from retro.present.page.blocks import Cell, Column, Diagrams, Notes, Prose, Section, Table, TableRow
 from retro.present.page.diagrams import RangeDiagram, RangeRow, ReliabilityDiagram, ReliabilityPoint
 from retro.present.page.labels import short_name
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from retro.report import CalibrationChange, Evaluators, ForecastChange
     from retro.report.evaluators.claims import ReliabilityBin
 
-__all__ = ["claims_section", "confidence_alarms", "key_name", "points_of", "residual"]
+__all__ = ["claims_section", "confidence_alarms", "key_name", "points_of", "residual", "tiers_section"]
 
 _POOLED: Final = "any"
 _SHOWN: Final = 12
@@ -88,6 +88,22 @@ def claims_section(part: Evaluators | None) -> Section | None:
 
 _RESIDUALS: Final = "Dot: what came less what was forecast, on average. Bar: the interval that its past puts around the next forecast."
 _ADVICE: Final = "`retro predictions correct` and `retro calibration of` say what to make of the next claim; nothing is changed for the agent."
+
+
+_TIERS: Final = {"use_T0": "no tier is worth its price", "shift_to_T1": "T1 is enough", "keep": "T2 earns its price", "insufficient": "too few to say"}  # fmt: skip
+
+
+def tiers_section(part: Evaluators | None) -> Section | None:
+    """Verdicts on tiers of inference, a line each; None without any."""
+    if part is None or not part.tiers:
+        return None
+    lines = []
+    for row in part.tiers[:_SHOWN]:
+        name = key_name(row.category, row.difficulty or _POOLED)
+        before = "" if row.kind_before in (None, row.kind) else f" (before: {_TIERS[row.kind_before]})"
+        lines.append(f"{name}: {_TIERS[row.kind]}{before}. {row.reason[:1].upper()}{row.reason[1:]}.")
+    omitted = len(part.tiers) - len(lines)
+    return Section("tiers", "Its tiers of inference", (Notes(tuple(lines), omitted),))
 
 
 def _forecasts(rows: Sequence[ForecastChange]) -> Table:

@@ -29,15 +29,10 @@ def tiers(agent: AgentName = None, as_of: AsOf = None) -> None:
     """
     from retro.app.questions.evaluators.tiers import TierQuestion
     from retro.app.questions.evaluators.tiers import tiers as tiers_of
-    from retro.evaluate.claims.tiers import TierTerms
 
     record = call.agent(agent)
-    table = call.config.retrospective
-    terms = TierTerms(
-        table.tier_comparison_min_samples, table.tier_switch_threshold, table.dollars_per_accuracy_point
-    )
     settings = call.settings(record)
-    report = tiers_of(TierQuestion(call.store, record.name, settings, terms, instant_of(as_of)))
+    report = tiers_of(TierQuestion(call.store, record.name, settings, settings.tiers, instant_of(as_of)))
     if call.json:
         call.out_json(report.model_dump(mode="json"))
     elif report.rows:
