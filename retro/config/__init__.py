@@ -9,7 +9,7 @@ from typing import Any
 
 from retro.config.example import example
 from retro.config.read import load, with_database
-from retro.config.retrospective import NOT_YET_USED, RetrospectiveTable
+from retro.config.retrospective import RetrospectiveTable
 from retro.config.tables import (
     AgentTable,
     Config,
@@ -43,16 +43,9 @@ __all__ = [
     "StoreTable",
     "example",
     "load",
-    "not_yet_used",
     "schema",
     "with_database",
 ]
-
-
-def not_yet_used(config: Config) -> list[str]:
-    """The keys the file names whose evaluator does not exist yet: accepted, and without effect."""
-    named = config.retrospective.model_fields_set
-    return [f"retrospective.{key} ({evaluator})" for key, evaluator in NOT_YET_USED.items() if key in named]
 
 
 def schema() -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from retro.config.retrospective import NOT_YET_USED
 from retro.config.tables import Config
 
 if TYPE_CHECKING:
@@ -31,6 +30,13 @@ _MANY: Final = {
 # [[source]]
 # kind = "journal"
 # path = "agent.jsonl"
+""",
+    "shadow": """\
+# [[shadow]]
+# name = "tight-stop"
+# agent = "my-agent"
+# rule = "stop -3%"
+# since = "2026-03-01"
 """,
     "agent": """\
 # [agent.my-agent]
@@ -85,8 +91,7 @@ def _table(name: str, field: FieldInfo) -> str:
     lines = [f"# {model.__doc__}", f"[{name}]"]
     for key, inner in model.model_fields.items():
         if key in _GROUPS:
-            later = " Not yet used." if key in NOT_YET_USED else ""
-            lines += [""] * (len(lines) > 2) + [f"# {_GROUPS[key]}{later}"]
+            lines += [""] * (len(lines) > 2) + [f"# {_GROUPS[key]}"]
         lines += [f"\n# {_doc(inner)}\n{_MANY[key]}".rstrip()] if key in _MANY else _entry(key, inner)
     return "\n".join(lines) + "\n"
 

@@ -95,8 +95,8 @@ def _sentence(path: KeyPath, error: ErrorDetails, data: Mapping[str, Any]) -> st
     if error["type"] == "missing":
         model = _model_at(path[:-1])
         return f"is missing: {model.model_fields[str(path[-1])].description if model else 'it is needed'}"
-    if path == ("source",) and error["type"] == "tuple_type":
-        return "must be written as [[source]], one such table for each source"
+    if path in {("source",), ("shadow",)} and error["type"] == "tuple_type":
+        return f"must be written as [[{path[0]}]], one such table for each {path[0]}"
     message = error["msg"]
     for pattern, replacement in _REPLACED:
         message = pattern.sub(replacement, message)
@@ -170,8 +170,9 @@ def _spelled(path: KeyPath) -> str:
 
 
 def _line(path: KeyPath, lines: Mapping[KeyPath, int]) -> int | None:
-    """The line of the key, else of the nearest thing around it."""
-    return next((lines[path[:n]] for n in range(len(path), 0, -1) if path[:n] in lines), None)
+    """The line of the key, else of the nearest thing around it; of a list of tables, that of its first."""
+    places = (place for n in range(len(path), 0, -1) for place in (path[:n], (*path[:n], 0)))
+    return next((lines[place] for place in places if place in lines), None)
 
 
 def _key_lines(text: str) -> dict[KeyPath, int]:

@@ -12,14 +12,7 @@ from pydantic import Field, ValidationInfo, field_validator
 from retro.config import shapes  # noqa: TC001 - pydantic reads the annotations when it makes the class
 from retro.config.shapes import ConfigTable
 
-__all__ = ["NOT_YET_USED", "RetrospectiveTable"]
-
-NOT_YET_USED: Final = {
-    "max_shadow_strategies": "shadow strategies",
-    "shadow_min_duration_days": "shadow strategies",
-    "shadow_promote_threshold": "shadow strategies",
-}
-"""Keys that are accepted although the evaluator they speak to does not exist yet: key -> evaluator."""
+__all__ = ["RetrospectiveTable"]
 
 Unit = Literal["usd", "r", "bps"]
 _LIMITS: Final[dict[Unit, tuple[str, str]]] = {

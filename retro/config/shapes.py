@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from datetime import date
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
@@ -51,6 +52,7 @@ __all__ = [
     "TimeZone",
     "WebUrl",
     "by_name",
+    "calendar_day",
     "database_url",
     "one_word",
 ]
@@ -251,6 +253,16 @@ Kinds = Annotated[tuple[OwedKind, ...], Field(strict=False)]
 def one_word(value: object) -> object:
     """The kind of a context field by the word the memory has for it."""
     return {"categorical": "category", "log_ratio": "ratio", "log-ratio": "ratio"}.get(str(value), value)
+
+
+def calendar_day(value: object) -> object:
+    """A day, whether it stands in quotes or not."""
+    if isinstance(value, str):
+        try:
+            return date.fromisoformat(value)
+        except ValueError:
+            raise ValueError("must be a day such as 2026-03-01") from None
+    return value
 
 
 def by_name(value: Any) -> Any:

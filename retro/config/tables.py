@@ -5,6 +5,7 @@ A field's description is the comment beside it in config.toml; its examples stan
 
 from __future__ import annotations
 
+from datetime import date  # noqa: TC003 - pydantic reads the annotations when it makes the class
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -30,6 +31,7 @@ __all__ = [
     "PlaybookTable",
     "RetrospectiveTable",
     "ServiceTable",
+    "ShadowTable",
     "SourceTable",
     "StoreTable",
 ]
@@ -314,6 +316,17 @@ class ServiceTable(ConfigTable):
     )
 
 
+class ShadowTable(ConfigTable):
+    """A what-if that runs forward beside the real strategy, is judged after its days, and never applied."""
+
+    name: shapes.AgentName = Field(description="what `retro shadows` calls it")
+    rule: shapes.Line = Field(examples=["stop -3%"], description="one rule, as `retro whatif` takes it")
+    since: Annotated[date, BeforeValidator(shapes.calendar_day)] = Field(
+        examples=["2026-03-01"], description="positions entered from this day on"
+    )
+    agent: shapes.AgentName | None = Field(default=None, description="default: every agent")
+
+
 class Config(ConfigTable):
     """The slow mirror's configuration: every table of config.toml."""
 
@@ -327,6 +340,10 @@ class Config(ConfigTable):
         default_factory=dict, description="What the owner knows about one agent and its journal does not say."
     )
     retrospective: RetrospectiveTable = Field(default_factory=RetrospectiveTable)
+    shadow: Annotated[tuple[ShadowTable, ...], Field(strict=False)] = Field(
+        default=(),
+        description="A what-if that runs forward beside the real strategy; one table for each, never applied.",
+    )
     llm: LlmTable = Field(default_factory=LlmTable)
     mail: MailTable = Field(default_factory=MailTable)
     notify: NotifyTable = Field(default_factory=NotifyTable)
@@ -343,6 +360,22 @@ class Config(ConfigTable):
         for name, table in value.items():
             if table.predecessor == name:
                 raise ValueError(f"{name}: predecessor must name another agent")
+        return value
+
+    @field_validator("shadow")
+    @classmethod
+    def _so_many_shadows(
+        cls, value: tuple[ShadowTable, ...], info: ValidationInfo
+    ) -> tuple[ShadowTable, ...]:
+        review = info.data.get("retrospective", RetrospectiveTable())
+        for agent in {table.agent for table in value}:
+            names = [table.name for table in value if table.agent in {None, agent}]
+            if len(names) > review.max_shadow_strategies:
+                raise ValueError(
+                    f"{len(names)} at once; max_shadow_strategies is {review.max_shadow_strategies}"
+                )
+            if len({*names}) < len(names):
+                raise ValueError("two of one agent have the same name")
         return value
 
     @property

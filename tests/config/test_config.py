@@ -13,7 +13,7 @@ import jsonschema
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from retro.config import Config, example, load, not_yet_used, schema, with_database
+from retro.config import Config, example, load, schema, with_database
 from retro.errors import ConfigError, UsageError
 from tests.worlds.places import ROOT
 
@@ -324,14 +324,6 @@ def test_a_git_repository_is_a_url_or_a_path() -> None:
     ):
         assert read(f"[playbook]\nrepository = '{url}'").playbook.repository == url
     assert read("[playbook]\nrepository = 'a/b:c'").playbook.repository == str(Path.cwd() / "a/b:c")
-
-
-def test_keys_without_an_evaluator_are_accepted_and_named() -> None:
-    assert not_yet_used(load(None, {})) == []
-    assert not_yet_used(read("[retrospective]\nlot_method = 'fifo'\nresidual_min_samples = 20")) == []
-    assert not_yet_used(read("[retrospective]\nmax_shadow_strategies = 2\nattribution_decay = 0.9")) == [
-        "retrospective.max_shadow_strategies (shadow strategies)",
-    ]
 
 
 def test_a_configuration_cannot_be_changed() -> None:

@@ -14,6 +14,12 @@ from hypothesis import strategies as st
 from retro.config import Config, RetrospectiveTable, example, load
 from retro.errors import ConfigError
 
+SHADOW = """[[shadow]]
+name = "tight"
+rule = "stop -3%"
+since = 2026-03-01
+agent = "b"
+"""
 law = settings(deadline=None, max_examples=150)
 
 
@@ -196,6 +202,37 @@ def test_a_contradiction_is_found_although_only_one_side_was_written() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        (
+            "[shadow]\nname = 'x'",
+            "line 1: shadow: must be written as [[shadow]], one such table for each shadow",
+        ),
+        (SHADOW + SHADOW, "line 1: shadow: two of one agent have the same name"),
+        (
+            "[retrospective]\nmax_shadow_strategies = 1\n" + SHADOW + SHADOW.replace("tight", "late"),
+            "line 3: shadow: 2 at once; max_shadow_strategies is 1",
+        ),
+        (
+            SHADOW.replace("2026-03-01", "'soon'"),
+            'line 4: shadow[1].since: must be a day such as 2026-03-01, not "soon"',
+        ),
+        (SHADOW.replace("rule", "rules"), "line 3: shadow[1].rules: unknown key; did you mean rule?"),
+    ],
+)
+def test_a_shadow_that_cannot_run_is_named(text: str, fault: str) -> None:
+    assert fault in faults(text)
+
+
+def test_shadows_of_different_agents_may_share_a_name_and_days_stand_with_quotes_or_without() -> None:
+    config = read(SHADOW + SHADOW.replace("2026-03-01", "'2026-03-02'").replace('"b"', '"c"'))
+    assert [(table.agent, table.since.isoformat()) for table in config.shadow] == [
+        ("b", "2026-03-01"),
+        ("c", "2026-03-02"),
+    ]
+
+
 def test_a_single_source_table_is_told_its_double_brackets() -> None:
     (only,) = faults("[source]\nkind = 'journal'")
     assert only == "line 1: source: must be written as [[source]], one such table for each source"
@@ -300,7 +337,7 @@ values = st.recursive(
 names = {
     table: list(getattr(Config(), table).__class__.model_fields)
     for table in Config.model_fields
-    if table not in ("source", "agent")
+    if table not in ("source", "shadow", "agent")
 }
 
 

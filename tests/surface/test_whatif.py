@@ -9,6 +9,7 @@ import jsonschema
 import pytest
 
 from retro.evaluate.whatif.rule import GRID
+from retro.report.evaluators.shadows import ShadowRow
 from retro.report.evaluators.whatif import WhatIfReport
 from tests.worlds.commands import Retro, retro, sample_db
 
@@ -80,3 +81,36 @@ def test_the_page_says_hindsight_search_n_and_intervals_within_80_columns(
     assert "hindsight" in words
     assert " .. " in words
     assert "\x1b" not in page
+
+
+def test_shadows_are_data_as_their_schema_says_and_a_page_within_80_columns(
+    sample_db: Path, retro: Retro, tmp_path: Path
+) -> None:
+    tables = "".join(
+        f"[[shadow]]\nname = '{name}'\nrule = '{rule}'\nsince = 2026-01-05\n"
+        for name, rule in (("tight", "stop -1%"), ("never-cite-the-seventh-rule", "without H-7"))
+    )
+    (tmp_path / "config.toml").write_text(tables)
+    answer = retro("--db", sample_db, "shadows", "--json").data
+    assert [(row["name"], row["rule"]) for row in answer] == [
+        ("half-risk", None),  # the sample agent runs it itself
+        ("never-cite-the-seventh-rule", "without H-7"),
+        ("tight", "stop -1%"),
+    ]
+    for row in answer:
+        jsonschema.Draft202012Validator(ShadowRow.model_json_schema()).validate(row)
+        assert row["rule"] is None or row["since"] == "2026-01-05"
+    page = retro("--db", sample_db, "shadows").out
+    assert all(len(line) <= 80 for line in page.splitlines())
+    assert "Nothing of this is applied." in " ".join(page.split())
+
+
+def test_without_a_shadow_it_says_how_to_run_one(retro: Retro, tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_text(
+        '{"type":"equity","id":"e","agent":"a","at":"2026-01-05T00:00:00Z","value":9}\n'
+    )
+    assert retro("--db", "x.db", "ingest", "journal", "x.jsonl").code == 0
+    result = retro("--db", "x.db", "shadows")
+    assert (result.code, result.out) == (0, "")
+    assert "[[shadow]]" in result.err
+    assert retro("--db", "x.db", "shadows", "--json").data == []

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from retro.app.doctor.check import Examination, broken, note, ok
-from retro.config import not_yet_used
-from retro.errors import ConfigError
+from retro.errors import ConfigError, UsageError
+from retro.evaluate.whatif.rule import parse_rule
 from retro.figures import count
 from retro.secret import SECRETS, find_secret
 from retro.store.facts import agents
@@ -38,16 +38,14 @@ def file_of(config: Config) -> Path | None:
 
 
 def configuration(house: Installation) -> Iterator[Check]:
-    """Where the configuration comes from, and which of its keys speak to nothing yet."""
+    """Where the configuration comes from, and which shadow runs no rule."""
     file = house.config.file
     yield ok("configuration", "built-in defaults; `retro init` writes a file" if file is None else str(file))
-    waiting: dict[str, list[str]] = {}
-    for line in not_yet_used(house.config):
-        key, _, evaluator = line.partition(" (")
-        waiting.setdefault(evaluator.removesuffix(")"), []).append(key.removeprefix("retrospective."))
-    if waiting:
-        listed = "; ".join(f"{', '.join(keys)} ({evaluator})" for evaluator, keys in waiting.items())
-        yield note("configuration", f"accepted, not yet used: {listed}")
+    for table in house.config.shadow:
+        try:
+            parse_rule(table.rule)
+        except UsageError as error:
+            yield broken("configuration", f"[[shadow]] {table.name}: {error}")
 
 
 def database(house: Installation) -> Iterator[Check]:

@@ -67,6 +67,7 @@ class EnteredLives:
     names: tuple[str, ...]
     real: Floats
     left_at: Integers
+    closed: NDArray[np.bool_]
     notional: Floats
     cost_rate: Floats
     entered: EnteredPositions
@@ -116,6 +117,7 @@ def entered_lives(lives: Sequence[PositionPath], claims: Mapping[str, str], zone
         names=tuple(life.track.position.position for life in chosen),
         real=_floats([life.final for life in chosen]),
         left_at=_instants([life.exit_at for life in chosen]),
+        closed=np.array([life.closed for life in chosen], dtype=np.bool_),
         notional=_floats([life.sizes.notional or 0.0 for life in chosen]),
         cost_rate=_floats([_cost_rate(life) for life in chosen]),
         entered=EnteredPositions(

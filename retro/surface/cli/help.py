@@ -22,6 +22,7 @@ _SECTIONS = {
         "tiers",
         "dreams",
         "whatif",
+        "shadows",
         "luck",
         "learning",
         "evaluations",

@@ -26,7 +26,17 @@ from retro.surface.cli import (
     validate,
 )
 from retro.surface.cli.context import call, complain, drop_output, split_globals
-from retro.surface.cli.evaluators import claims, context, dreams, evaluations, learning, luck, tiers, whatif
+from retro.surface.cli.evaluators import (
+    claims,
+    context,
+    dreams,
+    evaluations,
+    learning,
+    luck,
+    shadows,
+    tiers,
+    whatif,
+)
 from retro.surface.cli.help import Commands, everywhere
 from retro.surface.cli.operator import agents, backup, transfer
 
@@ -97,6 +107,7 @@ context.add_to(app)
 tiers.add_to(app)
 dreams.add_to(app)
 whatif.add_to(app)
+shadows.add_to(app)
 luck.add_to(app)
 learning.add_to(app)
 evaluations.add_to(app)

@@ -76,13 +76,13 @@ def test_every_fault_of_the_configuration_is_a_finding(retro: Retro) -> None:
     )
 
 
-def test_keys_that_speak_to_nothing_yet_are_named(retro: Retro) -> None:
-    Path("config.toml").write_text("[retrospective]\nmax_shadow_strategies = 2\n")
+def test_a_shadow_whose_rule_is_none_is_broken(retro: Retro) -> None:
+    table = "[[shadow]]\nname = 'tight'\nrule = 'stop 3%'\nsince = 2026-03-01\n"
+    Path("config.toml").write_text(table)
     result = retro("doctor", "--json")
-    assert result.code == 0
-    assert "configuration: accepted, not yet used: max_shadow_strategies (shadow strategies)" in (
-        findings(result, "note")
-    )
+    assert result.code == 1
+    (wrong,) = findings(result, "broken")
+    assert wrong.startswith("configuration: [[shadow]] tight: 'stop 3%' is no rule of a what-if; there are: ")
 
 
 @pytest.mark.parametrize("kind", ["text", "directory", "cut"])

@@ -46,6 +46,7 @@ def driftless_lives(
         names=tuple(f"p{i}" for i in range(positions)),
         real=real,
         left_at=at[entry + hours_held],
+        closed=np.ones(positions, dtype=np.bool_),
         notional=np.abs(paid),
         cost_rate=np.zeros(positions),
         entered=EnteredPositions(side, price[entry], at[entry], quantity, np.abs(paid) * 0.02),

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from retro.report.evaluators.whatif import WhatIfReport
     from retro.store.database import Store
 
-__all__ = ["WhatIfQuestion", "replayed"]
+__all__ = ["WhatIfQuestion", "entered_positions", "known_at", "replayed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,20 +57,28 @@ def replayed(store: Store, agent: str, settings: AgentSettings, question: WhatIf
             f"--from {format_instant(question.start)} is not before --to {format_instant(question.end)}"
         )
     with settled_book(store, agent, settings, measured=False) as book:
-        entered = _entered(book, question)
+        now = known_at(book, question.as_of)
+        entered = entered_positions(book, now, question.start, question.end)
     return what_if(entered, rules, seed_of_life(agent), question.slippage_bps, with_rows=question.with_rows)
 
 
-def _entered(book: SettledBook, question: WhatIfQuestion) -> EnteredLives:
-    """The positions asked about, as they stood at K, or at the agent's last word before `as_of`."""
-    settings, now = book.settings, book.known_until
-    if question.as_of is not None and question.as_of <= now:
-        now = last_told(book.conn, book.agent, question.as_of - 1)
-    rows = book.positions(opened_before=min(now + 1, FOREVER if question.end is None else question.end))
+def known_at(book: SettledBook, as_of: int | None) -> int:
+    """K, or the agent's last word before `as_of`."""
+    if as_of is None or as_of > book.known_until:
+        return book.known_until
+    return last_told(book.conn, book.agent, as_of - 1)
+
+
+def entered_positions(
+    book: SettledBook, now: int, start: int | None = None, end: int | None = None
+) -> EnteredLives:
+    """Spot and perp positions entered in [start, end), as they stood at an instant and by the marks until then."""
+    settings = book.settings
+    rows = book.positions(opened_before=min(now + 1, FOREVER if end is None else end), since=start)
     names = [
         row.position
         for row in rows
-        if row.kind in {"spot", "perp"} and (question.start is None or row.opened_at >= question.start)
+        if row.kind in {"spot", "perp"} and (start is None or row.opened_at >= start)
     ]
     loaded = load_tracks(book.conn, book.name, settings, names, Extent(now, now + 1, now, now))
     horizon = Lookahead(now + 1, now, None, settings.options.offsets)
