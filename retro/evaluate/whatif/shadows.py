@@ -69,7 +69,7 @@ def paired_by_rule(
     def by_day(at: np.ndarray, amounts: Floats, which: np.ndarray) -> Floats:
         place = lives.days(at[which]) - since
         inside = place < days
-        return np.bincount(place[inside], amounts[which][inside], days)
+        return np.bincount(place[inside], amounts[which][inside], days).astype(np.float64)
 
     real = by_day(lives.left_at, lives.real, lives.closed)
     shadow = by_day(replay.left_at(lives), replay.pnl, acts | lives.closed)

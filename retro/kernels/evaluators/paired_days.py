@@ -21,7 +21,7 @@ _MOST_CELLS = 2_000_000  # days looked up at once
 
 def block_length(days: int) -> int:
     """How many days hang together on average in the draws: the cube root of their number, at least one."""
-    return max(1, round(days ** (1 / 3)))
+    return max(1, int(days ** (1 / 3) + 0.5))
 
 
 def stationary_means(differences: Floats, rng: np.random.Generator, draws: int = DRAWS) -> Floats:
