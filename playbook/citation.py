@@ -30,4 +30,4 @@ def resolve(cites: Iterable[str], claimed: Mapping[str, str]) -> tuple[str, ...]
 
     `claimed` says of a label which heuristic claims it; what nobody claims stays itself.
     """
-    return tuple(dict.fromkeys(claimed.get(cite, cite) for cite in cites))
+    return tuple(dict.fromkeys([claimed.get(cite, cite) for cite in cites]))

@@ -10,10 +10,13 @@ import json
 import re
 import unicodedata
 from functools import cache
+from operator import is_
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Final, TypeVar, Union, get_args, get_origin
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pydantic import BaseModel
 
     Document = TypeVar("Document", bound=BaseModel)
@@ -106,19 +109,20 @@ def _cleaned(value: Any) -> Any:
         return plain_text(value)
     if isinstance(value, list):
         items = [_cleaned(item) for item in value]
-        return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
+        return value if all(map(is_, items, value)) else items
     if isinstance(value, dict):
-        cleaned = {key: _cleaned(item) for key, item in value.items()}
-        unchanged = all(cleaned[key] is item and plain_text(key) is key for key, item in value.items())
-        return value if unchanged else _rekeyed(cleaned)
+        keys, items = [plain_text(key) for key in value], [_cleaned(item) for item in value.values()]
+        if all(map(is_, keys, value)) and all(map(is_, items, value.values())):
+            return value
+        return _rekeyed(zip(keys, items, strict=True))
     return clean(value) if hasattr(value, "model_copy") else value
 
 
-def _rekeyed(table: dict[str, Any]) -> dict[str, Any]:
-    """The table under clean keys; keys that become the same are numbered, so that no row is lost."""
+def _rekeyed(rows: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """A table of clean keys; keys that became the same are numbered, so that no row is lost."""
     out: dict[str, Any] = {}
-    for key, value in table.items():
-        name = base = plain_text(key)
+    for base, value in rows:
+        name = base
         count = 1
         while name in out:
             count += 1

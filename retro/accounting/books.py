@@ -89,10 +89,11 @@ class DailyBooks:
 
     def is_unpriced(self, day: int) -> bool:
         """Whether nothing moved on a day (its place on the grid) on which an open position had no price: not known, not 0."""
-        bare = any(
+        if any(self.days[day].values()):
+            return False
+        return any(
             not (column[day].is_priced and column[day + 1].is_priced) for column in self.states.values()
         )
-        return bare and not any(self.days[day].values())
 
     def equity_by(self, at: int | None) -> float | None:
         """Equity as last valued at or before an instant, with the owner's money that came since; None before the first."""
@@ -135,7 +136,7 @@ def keep_books(
             name="each day starts where the one before ends",
             detail=", ".join(map(format_instant, grid)),
         )
-    states = {name: [track.state(b, known_until, prices) for b in grid] for name, track in tracks.items()}
+    states = {name: track.states(grid, known_until, prices) for name, track in tracks.items()}
     facts = list(wallet_facts)
     instants = flow_instants(facts, grid[0], grid[-1])
     if at_marks:

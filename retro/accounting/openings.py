@@ -23,12 +23,15 @@ if TYPE_CHECKING:
 __all__ = ["ImpliedDeposits", "first_fact", "implied_deposits", "opened_at"]
 
 _SAME: Final = Decimal("1e-9")
+_EVENTS: Final = (Fill, Flow, Exit)
 
 
 def first_fact(facts: Iterable[Fact]) -> int | None:
     """When the first thing happened to a position: a decision or its gas may come before it, an empty state is nothing."""
-    happened = (fact for fact in facts if isinstance(fact, Fill | Flow | Exit | Snapshot))
-    return min((fact.at for fact in happened if not isinstance(fact, Snapshot) or _says(fact)), default=None)
+    instants = [
+        fact.at for fact in facts if isinstance(fact, _EVENTS) or (isinstance(fact, Snapshot) and _says(fact))
+    ]
+    return min(instants, default=None)
 
 
 def opened_at(position: Position, ordered: Sequence[Fact]) -> int:

@@ -242,7 +242,7 @@ class Prices:
         if not self.marked(symbol):
             return FOREVER
         t = self.line(symbol).t
-        k = int(np.searchsorted(t, since))
+        k = int(t.searchsorted(since))
         if k == 0:
             return -FOREVER
         return int(t[k]) if k < len(t) else FOREVER

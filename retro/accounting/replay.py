@@ -126,15 +126,16 @@ class _Replay:
     # -- one instant ---------------------------------------------------------------------------------------------
 
     def _instant(self, at: int, group: list[Fact]) -> None:
+        flows = [fact for fact in group if isinstance(fact, Flow)]
         exits = [fact for fact in group if isinstance(fact, Exit)]
-        settles = any(isinstance(f, Fill) or (isinstance(f, Flow) and f.kind not in _FUNDING) for f in group)
+        settles = any(isinstance(f, Fill) for f in group) or any(f.kind not in _FUNDING for f in flows)
         if settles and self.closed:
             self._reopen(at, group)
         # `funded_with` pays for the entry in kind: what its fills and deposits cost is collected here and settled at
         # once below, against what the assets given up were worth
         share = self.shares.get(at, 0.0)
         spent = 0.0
-        deposits = [fact for fact in group if isinstance(fact, Flow) and fact.kind == "deposit"]
+        deposits = [flow for flow in flows if flow.kind == "deposit"]
         for fact in group:
             if isinstance(fact, Fill):
                 spent += self._fill(fact, funded=share > 0 and fact.side == self.side)
@@ -151,7 +152,7 @@ class _Replay:
                 spent += self._deposit(at, deposits, funded=share > 0)
         if share:
             self._settle_funding(at, share, spent)
-        withdrawals = [fact for fact in group if isinstance(fact, Flow) and fact.kind == "withdrawal"]
+        withdrawals = [flow for flow in flows if flow.kind == "withdrawal"]
         if withdrawals:
             # the rest of an LP may follow in another transaction after the exit
             self._withdraw(at, withdrawals, final=bool(exits) or (self.exited and self.position.kind != "lp"))

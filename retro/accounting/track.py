@@ -20,7 +20,7 @@ from retro.model import Position, Snapshot
 from retro.periods import FOREVER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -198,10 +198,25 @@ class PositionHistory:
 
     def knot_before(self, boundary: int) -> StatePoint | None:
         """What was held just before the events at `boundary`."""
+        i = bisect_left(self._instants(), boundary) - 1
+        return self.knots[i] if i >= 0 else None
+
+    def _instants(self) -> list[int]:
+        """When each knot begins."""
         if len(self._starts) != len(self.knots):
             self._starts[:] = [knot.at for knot in self.knots]
-        i = bisect_left(self._starts, boundary) - 1
-        return self.knots[i] if i >= 0 else None
+        return self._starts
+
+    def states(self, boundaries: Sequence[int], marks_until: int, prices: Prices) -> list[Valuation]:
+        """The `state` at each of ascending boundaries; where nothing is held from one to the next, both are one value."""
+        out: list[Valuation] = []
+        starts, before = self._instants(), -1
+        for boundary in boundaries:
+            knots = bisect_left(starts, boundary)
+            is_same = knots == before and (not knots or not self.knots[knots - 1].holds_anything)
+            out.append(out[-1] if is_same else self.state(boundary, marks_until, prices))
+            before = knots
+        return out
 
     def state(self, boundary: int, marks_until: int, prices: Prices) -> Valuation:
         """Value at a boundary: events before it, marks at or before `marks_until`."""
@@ -293,11 +308,8 @@ class PositionHistory:
         return self._path(times, prices, with_cash=False)
 
     def _path(self, times: NDArray[np.int64], prices: Prices, *, with_cash: bool) -> NDArray[np.float64]:
-        if len(self._starts) != len(self.knots):
-            self._starts[:] = [knot.at for knot in self.knots]
-        which = np.searchsorted(np.array(self._starts, dtype=np.int64), times, side="left") - 1
         out = np.zeros(len(times))
-        for i, chosen in _stretches(which):
+        for i, chosen in _stretches(self._instants(), times):
             if i < 0:
                 continue
             knot, at = self.knots[i], times[chosen]
@@ -319,18 +331,22 @@ class PositionHistory:
             for asset, quantity in quantities.items():
                 if quantity:
                     total += quantity * prices.at_many(asset, at)
-            out[chosen] = np.where(at < begins, at_cost, total)
+            out[chosen] = total if begins <= at[0] else np.where(at < begins, at_cost, total)
         return out
 
 
-def _stretches(which: NDArray[np.int64]) -> Iterator[tuple[int, slice]]:
-    """Each number of an ascending array, with the slice that holds it."""
-    if len(which) and which[0] == which[-1]:  # most marks lie between two events of a position
-        yield int(which[0]), slice(0, len(which))
+def _stretches(starts: Sequence[int], times: NDArray[np.int64]) -> Iterator[tuple[int, slice]]:
+    """Of ascending instants those between one start and the next: which start was the last before them (-1: none)."""
+    if not len(times):
         return
+    first = bisect_left(starts, int(times[0])) - 1
+    if first == bisect_left(starts, int(times[-1])) - 1:  # most marks lie between two events of a position
+        yield first, slice(0, len(times))
+        return
+    which = np.searchsorted(np.array(starts, dtype=np.int64), times, side="left") - 1
     edges = np.flatnonzero(np.diff(which, prepend=-2, append=-2)).tolist()
-    for first, end in pairwise(edges):
-        yield int(which[first]), slice(first, end)
+    for start, end in pairwise(edges):
+        yield int(which[start]), slice(start, end)
 
 
 def has_holdings(snapshot: Snapshot) -> bool:

@@ -6,6 +6,7 @@ left out, what they have lost is not (docs/numbers.md section 4).
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from itertools import pairwise
 from math import fsum
 from typing import TYPE_CHECKING
@@ -93,7 +94,7 @@ def mark_instants(
         instants.append(
             times[np.searchsorted(times, start, side="right") : np.searchsorted(times, end, side="right")]
         )
-    times = np.unique(np.concatenate(instants))
+    times = np.sort(np.concatenate(instants))
     return times[np.diff(times // HOUR, append=np.iinfo(np.int64).max) > 0]
 
 
@@ -102,14 +103,14 @@ def positions_worth(
 ) -> NDArray[np.float64]:
     """What all positions were worth at ascending instants, less what of it nobody believes."""
     total = np.zeros(len(instants))
+    times = instants.tolist()
     for track in tracks.values():
-        first = int(np.searchsorted(instants, track.opened_at, side="left"))
-        emptied = track.emptied_at
-        stop = len(instants) if emptied is None else int(np.searchsorted(instants, emptied, side="right"))
-        if first < len(instants):
+        first, emptied = bisect_left(times, track.opened_at), track.emptied_at
+        stop = len(times) if emptied is None else bisect_right(times, emptied)
+        if first < stop:
             total[first:stop] += track.worth_path(instants[first:stop], prices)
-            if track.flagged_day is not None:
-                total[first:] -= [track.unbelieved(int(t), known_until, prices) for t in instants[first:]]
+        if track.flagged_day is not None:
+            total[first:] -= [track.unbelieved(t, known_until, prices) for t in times[first:]]
     return total
 
 

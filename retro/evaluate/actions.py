@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from math import fsum
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from playbook.citation import resolve
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from retro.periods import Period
 
 __all__ = ["actions", "closed_in", "in_period"]
+
+_instant = attrgetter("at")
 
 
 def in_period(track: PositionHistory, period: Period) -> bool:
@@ -40,7 +43,6 @@ def actions(
 ) -> list[Action]:
     """What the agent decided in the period, and trades no decision tells of."""
     by_name = {track.position.position: track for track in tracks}
-    realized = {name: _Realized(track) for name, track in by_name.items()}
     rows: list[tuple[int, tuple[str, ...], Action]] = []
     for decision in decisions:
         track = by_name.get(decision.position or "")
@@ -54,7 +56,7 @@ def actions(
                     position_id=decision.position,
                     instrument=decision.instrument or (track.position.instrument if track else None),
                     cites=list(resolve(cites_of(decision), claims)),
-                    realized_pnl=realized[track.position.position].by(decision)
+                    realized_pnl=_realized(track, decision)
                     if track and decision.action in EXIT_ACTIONS
                     else None,
                 ),
@@ -65,23 +67,18 @@ def actions(
     return [action for _, _, action in sorted(rows, key=lambda row: row[:2])]
 
 
-class _Realized:
-    """What the exit decisions of one position realised."""
-
-    def __init__(self, track: PositionHistory) -> None:
-        # both in order of time: that is how a position is replayed
-        self._decided = [decision.at for decision in track.decisions]
-        self._closed = [closing.at for closing in track.closings]
-        self._closings = track.closings
-
-    def by(self, decision: Decision) -> float | None:
-        """What the fills of an exit decision realised: those until the position's next decision."""
-        later = bisect_right(self._decided, decision.at)
-        first, end = bisect_left(self._closed, decision.at), len(self._closed)
-        if later < len(self._decided):
-            end = bisect_left(self._closed, self._decided[later])
-        parts = [closing.realized for closing in self._closings[first:end]]
-        return fsum(parts) if parts else None
+def _realized(track: PositionHistory, decision: Decision) -> float | None:
+    """What the fills of an exit decision realised: those until the position's next decision."""
+    decided, closings = (
+        track.decisions,
+        track.closings,
+    )  # both in order of time: that is how a position is replayed
+    later = bisect_right(decided, decision.at, key=_instant)
+    first, end = bisect_left(closings, decision.at, key=_instant), len(closings)
+    if later < len(decided):
+        end = bisect_left(closings, decided[later].at, key=_instant)
+    parts = [closing.realized for closing in closings[first:end]]
+    return fsum(parts) if parts else None
 
 
 def _untold(track: PositionHistory, period: Period) -> list[tuple[int, tuple[str, ...], Action]]:

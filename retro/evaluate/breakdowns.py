@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from bisect import bisect_right
+from datetime import datetime
 from math import fsum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from retro.evaluate.columns import column
 from retro.evaluate.position.foresight import ENTRY_ACTIONS
 from retro.kernels import breakdowns as kernel
-from retro.periods import day_of, parse_instant
+from retro.periods import SECOND, day_of
 from retro.report import Breakdowns, Bucket, CalendarDay, PositionRetrospective
 
 if TYPE_CHECKING:
@@ -83,7 +84,8 @@ def breakdowns(
     )
     entry = [p.cites.entry[0] if p.cites.entry else None for p in closed]
     reason = [p.exit_reason or (p.cites.exit[0] if p.cites.exit else None) for p in closed]
-    local = [_local(p.entry_at, zone) for p in closed]
+    by_name = {track.position.position: track for track in tracks}
+    local = [_local(by_name[p.position_id].opened_at, zone) for p in closed]
 
     def rows(labels: Sequence[str | None], order: Sequence[str] | None = None) -> list[Bucket]:
         return [_bucket(row) for row in kernel.breakdown(labels, table, order)]
@@ -138,8 +140,8 @@ def _of_days(calendar: Sequence[CalendarDay]) -> dict[str, str]:
     return {"calendar.pnl": "nothing moved while an open position had no price"} if absent else {}
 
 
-def _local(instant: str, zone: ZoneInfo) -> tuple[int, int]:
-    local = datetime.fromtimestamp(parse_instant(instant) // 1_000_000, tz=UTC).astimezone(zone)
+def _local(at: int, zone: ZoneInfo) -> tuple[int, int]:
+    local = datetime.fromtimestamp(at // SECOND, tz=zone)
     return local.hour, local.weekday()
 
 
@@ -169,18 +171,20 @@ def _disposition(
     period: Period,
     zone: ZoneInfo,
 ) -> _Sales:
-    sold = {
-        p.position_id: (p.final_pnl, day_of(parse_instant(p.exit_at), zone).toordinal())
-        for p in closed
-        if p.exit_at and p.final_pnl is not None
-    }
-    sale_days = {day for _, day in sold.values()}
+    i, j = books.index(period.start), books.index(period.end)
+    days = [day_of(boundary, zone).toordinal() for boundary in books.boundaries[i:j]]
+    by_name = {track.position.position: track for track in tracks}
+    sold: list[tuple[float, int]] = []
+    for p in closed:
+        closed_at = by_name[p.position_id].closed_at
+        if closed_at is not None and p.final_pnl is not None:
+            sold.append((p.final_pnl, days[bisect_right(books.boundaries, closed_at, i, j) - 1 - i]))
+    sale_days = {day for _, day in sold}
     paper, paper_day = [], []
     unpriced: set[str] = set()
-    i, j = books.index(period.start), books.index(period.end)
-    for k in range(i, j):
+    for k, day in enumerate(days, i):
         # paper gains count only on days with a sale (Odean 1998): the kernel drops the others, by the owner's day
-        boundary, day = books.boundaries[k + 1], day_of(books.boundaries[k], zone).toordinal()
+        boundary = books.boundaries[k + 1]
         for track in tracks:
             if track.opened_at >= boundary or (track.closed_at is not None and track.closed_at < boundary):
                 continue
@@ -194,5 +198,5 @@ def _disposition(
         # what is on paper there is not known, and the share realised of what is known would be that of the sales alone
         number = "an open position" if len(unpriced) == 1 else f"{len(unpriced):,} open positions"
         return _Sales(None, None, dict.fromkeys(("pgr", "plr"), f"{number} had no price on days with a sale"))
-    got = kernel.disposition([v for v, _ in sold.values()], [d for _, d in sold.values()], paper, paper_day)
+    got = kernel.disposition([pnl for pnl, _ in sold], [day for _, day in sold], paper, paper_day)
     return _Sales(got.pgr, got.plr, {})

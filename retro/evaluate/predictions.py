@@ -47,9 +47,8 @@ def words_of(
     claims: Mapping[str, str],
 ) -> AgentWords:
     """What the agent wrote about a position: cites by role, reasoning, the predictions that justified entry."""
-    decisions = sorted(track.decisions, key=lambda d: (d.at, natural_key(d.id)))
-    entry = [d for d in decisions if d.action in ENTRY_ACTIONS]
-    exits = [d for d in decisions if d.action in EXIT_ACTIONS]
+    entry = [d for d in track.decisions if d.action in ENTRY_ACTIONS]  # in order, as they were replayed
+    exits = [d for d in track.decisions if d.action in EXIT_ACTIONS]
     entry_ids = {d.id for d in entry}
     own_predictions = predictions.for_position(track.position.position, entry_ids)
     return AgentWords(

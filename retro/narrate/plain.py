@@ -227,8 +227,8 @@ def _went_wrong(p: PositionRetrospective, money: MoneyStyle, *, lost: bool, miss
         sentences.append(
             f"It {verb} {money.change(p.final_pnl)}, which is {money.amount(-p.vs_inaction)} less than doing nothing."
         )
-    gains, losses = main_lines(p.attribution, None, 1)
-    if lost and losses:
+    gains, losses = main_lines(p.attribution, None, 1) if lost else ([], [])
+    if losses:
         line, amount = losses[0]
         text = f"the largest line against it is {line.phrase} at {money.change(amount)}"
         if gains:

@@ -13,15 +13,12 @@ from retro.present.page.report import page_of_report
 from retro.present.text.page import text_of
 from retro.report import PositionRetrospective, RetrospectiveReport, dump
 from retro.report.fleet import FleetReport
-from retro.report.form import dump_parts
 from retro.safe import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from retro.present.page.blocks import Page
 
-__all__ = ["Format", "Printable", "json_parts", "page_of", "render"]
+__all__ = ["Format", "Printable", "page_of", "render"]
 
 Format = Literal["text", "json", "md", "html"]
 Printable = RetrospectiveReport | PositionRetrospective | FleetReport
@@ -49,11 +46,6 @@ def render(
     if format == "html":
         return html_of(page)
     return text_of(page, width=width, colour=colour)
-
-
-def json_parts(document: Printable) -> Iterator[str]:
-    """The document as `render` gives it in JSON, part by part."""
-    return dump_parts(clean(document))
 
 
 def page_of(document: Printable, currency: str = "") -> Page:

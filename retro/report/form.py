@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import PydanticSerializationError
 
 from retro.errors import InvariantError
 
@@ -24,7 +26,7 @@ Reasons = dict[str, str]
 class Document(BaseModel):
     """Closed and frozen: an unknown field is a bug, and a report is never edited."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, ser_json_inf_nan="constants")
 
     def model_post_init(self, context: object, /) -> None:  # noqa: ARG002  pydantic calls it so
         """All documents of a form share one set of the fields that were given: a week of positions has 80,000 of them."""
@@ -68,8 +70,7 @@ def dump_parts(document: BaseModel, *, indent: int | None = 2) -> Iterator[str]:
         if isinstance(value, list) and value and isinstance(value[0], BaseModel):
             yield f"{opening}{head}"
             for number, row in enumerate(value):
-                text = json_text(row.model_dump(mode="json"), indent, margins[2])
-                yield f"{',' if number else '['}{margins[2]}{text}"
+                yield f"{',' if number else '['}{margins[2]}{_row(row, indent, margins[2])}"
             yield f"{margins[1]}]"
         else:
             fields = document.model_dump(mode="json", include={name})
@@ -78,6 +79,28 @@ def dump_parts(document: BaseModel, *, indent: int | None = 2) -> Iterator[str]:
             yield f"{opening}{head}{json_text(fields[name], indent, margins[1])}"
         opening = ","
     yield f"{opening.strip(',')}{margins[0]}}}\n"
+
+
+_EXPONENT: Final = re.compile("e(?<=[0-9]e)-?[0-9]")
+_SMALL: Final = (":0.0000", ",0.0000", "[0.0000", "-0.0000")
+
+
+def _row(row: BaseModel, indent: int | None, margin: str) -> str:
+    """The text of `json_text`, made by pydantic: the same bytes in half the time."""
+    try:
+        text = row.model_dump_json()
+    except PydanticSerializationError:  # half a surrogate pair
+        text = ""
+    if not text or _is_spelled_apart(text):
+        return json_text(row.model_dump(mode="json"), indent, margin)
+    return text if indent is None else msgspec.json.format(text, indent=indent).replace("\n", margin)
+
+
+def _is_spelled_apart(text: str) -> bool:
+    """Whether pydantic may have spelled a figure otherwise than Python (1e-7 for 1e-07), or written what is none."""
+    if "NaN" in text or "Infinity" in text or _EXPONENT.search(text):
+        return True
+    return "0.0000" in text and any(figure in text for figure in _SMALL)
 
 
 def json_text(value: Any, indent: int | None, margin: str = "\n") -> str:

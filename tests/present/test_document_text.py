@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import Field
 
-from retro.present.formats import json_parts, render
+from retro.present.formats import render
+from retro.present.json_parts import json_parts
 from retro.report import PositionRetrospective, RetrospectiveReport, dump
 from retro.report.form import Document, dump_parts
 from tests.worlds.samples import positions, reports
@@ -35,6 +38,57 @@ def test_half_a_surrogate_pair_is_written_as_the_standard_library_writes_it() ->
     assert dump(broken) == json.dumps(broken.model_dump(mode="json"), ensure_ascii=False, indent=2) + "\n"
 
 
+class _Table(Document):
+    rows: list[_Row]
+
+
+class _Row(Document):
+    number: float
+    numbers: list[float]
+    amounts: dict[str, float]
+    text: str
+    count: int
+
+
+_FIGURES = st.floats(allow_nan=False, allow_infinity=False)
+_BY_SIZE = st.builds(
+    lambda digits, exponent: digits * 10.0**exponent, st.integers(-99, 99), st.integers(-25, 25)
+)
+_TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
+
+
+@given(
+    st.lists(
+        st.builds(
+            _Row,
+            number=_FIGURES | _BY_SIZE,
+            numbers=st.lists(_BY_SIZE | _FIGURES, max_size=3),
+            amounts=st.dictionaries(_TEXTS, _BY_SIZE, max_size=2),
+            text=_TEXTS | st.sampled_from(["NaN", "1e-7", "-Infinity", ":0.0000"]),
+            count=st.integers(),
+        ),
+        min_size=1,
+        max_size=3,
+    )
+)
+def test_the_rows_of_a_table_spell_every_figure_and_text_as_the_standard_library_does(
+    rows: list[_Row],
+) -> None:
+    table = _Table(rows=rows)
+    fields = {"rows": [{name: getattr(row, name) for name in _Row.model_fields} for row in rows]}
+    assert dump(table) == json.dumps(fields, ensure_ascii=False, indent=2) + "\n"
+    compact = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
+    assert dump(table, indent=None) == compact + "\n"
+
+
+@pytest.mark.parametrize("wild", [float("nan"), float("inf"), float("-inf")])
+def test_what_is_no_number_is_written_in_no_document(wild: float) -> None:
+    """However it came into it: a copy with changes is not looked through again."""
+    row = _Row(number=1.0, numbers=[], amounts={}, text="", count=0).model_copy(update={"number": wild})
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        dump(_Table(rows=[]).model_copy(update={"rows": [row]}))
+
+
 def test_parts_come_row_by_row_and_are_the_whole_text() -> None:
     many = [positions.position(position_id=f"p{number}") for number in range(50)]
     report = reports.weekly(positions=many)
@@ -58,9 +112,9 @@ class _Optional(Document):
     third: int | None = Field(default=None, exclude_if=lambda value: value is None)
 
 
-@pytest.mark.parametrize("given", [{}, {"first": 1}, {"second": 2}, {"third": 3}, {"first": 1, "third": 3}])
+@pytest.mark.parametrize("present", [{}, {"first": 1}, {"second": 2}, {"third": 3}, {"first": 1, "third": 3}])
 @pytest.mark.parametrize("indent", [None, 2])
-def test_a_field_that_is_left_out_leaves_no_trace(given: dict[str, int], indent: int | None) -> None:
+def test_a_field_that_is_left_out_leaves_no_trace(present: dict[str, int], indent: int | None) -> None:
     """Such as `silent_since` of an agent that is awake."""
-    text = dump(_Optional(**given), indent=indent)
-    assert json.loads(text) == given
+    text = dump(_Optional(**present), indent=indent)
+    assert json.loads(text) == present

@@ -55,8 +55,7 @@ def losses(book: SettledBook, since: int, until: int, threshold_pct: float) -> l
 
 
 def _in_window(book: SettledBook, start: int, end: int, threshold_pct: float) -> Iterator[Loss]:
-    alive = positions.positions(book.conn, book.name, opened_before=end, alive_at=start)
-    names = [row.position for row in alive]
+    names = positions.alive(book.conn, book.name, start, end)
     if not names:
         return
     after = end + _LOOK_BACK  # an exit that began in the window may go on after it

@@ -75,22 +75,31 @@ def _digest(facts: Iterable[Fact], tracks: Mapping[str, PositionHistory], prices
 
 
 def _spelled(fact: Fact) -> str:
-    """All of a fact, by field; what came after the first release only where it was told: older digests stand."""
-    fields = ((name, getattr(fact, name)) for name in _sorted_fields(type(fact)))
-    fields = (field for field in fields if field[1] is not None or field[0] not in _LATER_FIELDS)
-    return repr([(name, "None" if value is None else _canonical(value)) for name, value in fields])
+    """All of a fact: as `repr` shows the list of its fields' names and spelled values, by name."""
+    spelled = [
+        absent if (value := getattr(fact, name)) is None else f"{head}{_canonical(value)!r})"
+        for name, head, absent in _fields_of(type(fact))
+    ]
+    return f"[{', '.join(filter(None, spelled))}]"
 
 
 _LATER_FIELDS: Final = frozenset({"context_items", "difficulty"})
+"""What came after the first release says something only where it was told: older digests stand."""
 
 
 @cache
-def _sorted_fields(form: type[Fact]) -> tuple[str, ...]:
-    return tuple(sorted(form.__struct_fields__))
+def _fields_of(form: type[Fact]) -> tuple[tuple[str, str, str], ...]:
+    """Each field of a form, by name; how its spelling begins, and what it is where nothing was told."""
+    return tuple(
+        (name, f"({name!r}, ", "" if name in _LATER_FIELDS else f"({name!r}, 'None')")
+        for name in sorted(form.__struct_fields__)
+    )
 
 
 def _canonical(value: Any) -> str:
     """A spelling that is the same however a number was written: 1.0 is "1.00"."""
+    if isinstance(value, str | int):  # nearly every field
+        return repr(value)
     if isinstance(value, Decimal):
         return str(value.normalize())
     if isinstance(value, dict):
@@ -220,8 +229,8 @@ def review_period(
     now = book.known_until if as_of is None else as_of
     now = max(now, period.end) if ended else now
     window = Window(period, grid_of(period, settings), now, period.end + settings.options.settle_lag)
-    alive = positions.positions(book.conn, book.name, opened_before=period.end, alive_at=window.start)
-    inputs = inputs_of(book, window, [row.position for row in alive], at_marks=True)
+    names = positions.alive(book.conn, book.name, window.start, period.end)
+    inputs = inputs_of(book, window, names, at_marks=True)
     report = build(inputs)
     proposed = proposed_by(book.conn, report, settings, inputs.history, inputs.bets)
     additions = {

@@ -53,16 +53,16 @@ class PriceDemand:
     def first_asked(self) -> dict[str, int]:
         """Every instrument and asset that may need a price, and when it is first asked for."""
         asked = dict.fromkeys(self.assets, self.until if self.since is None else self.since)
-        began: dict[
-            str | None, int
-        ] = {}  # a position needs prices from its first fact on, whenever it was declared
-        for fact in self.facts:
+        began: dict[str | None, int] = {}
+        for fact in self.facts:  # a position needs prices from its first fact on, whenever it was declared
             name = getattr(fact, "position", None)
-            began[name] = min(fact.at, began.get(name, fact.at))
+            if fact.at < began.get(name, FOREVER):
+                began[name] = fact.at
         for fact in self.facts:
             at = began[fact.position] if isinstance(fact, Position) else fact.at
             for symbol in symbols_of(fact):
-                asked[symbol] = min(at, asked.get(symbol, at))
+                if at < asked.get(symbol, FOREVER):
+                    asked[symbol] = at
         return asked
 
 

@@ -265,9 +265,8 @@ def _settle_positions(
 def _names_to_settle(conn: Connection, agent: str, since: int, at: int) -> list[str]:
     """Positions with a fact since the start, and those that were open then or resolved lately: marks move them too."""
     look_back = since - _LOOK_BACK
-    alive = {row.position for row in positions.positions(conn, agent, alive_at=look_back)}
     touched = events.positions_touched(conn, agent, min(at, look_back), FOREVER)
-    return sorted({*touched, *alive})
+    return sorted({*touched, *positions.alive(conn, agent, look_back, FOREVER)})
 
 
 def replays_more_than(conn: Connection, agent: str, limit: int) -> bool:

@@ -109,32 +109,29 @@ class _MarksAtDecisions:
 
 
 class _Deciding:
-    """The instants at which something was decided, in order, by what it decides: to change, to put in, to take out."""
+    """The instants at which something was decided, in order of time, by what it decides: to change, put in, take out."""
 
     def __init__(self, decisions: Iterable[Decision]) -> None:
         self._changed: list[int] = []
         self._opened: list[int] = []
         self._closed: list[int] = []
-        into = {
-            "adjust": self._changed,
-            **dict.fromkeys(("enter", "increase"), self._opened),
-            **dict.fromkeys(("exit", "reduce"), self._closed),
-        }
-        for decision in decisions:
-            if decision.action in into:
-                into[decision.action].append(decision.at)
-        for instants in (self._changed, self._opened, self._closed):
-            instants.sort()
+        for decision in decisions:  # in order of time: that is how a position is replayed
+            if decision.action in {"enter", "increase"}:
+                self._opened.append(decision.at)
+            elif decision.action in {"exit", "reduce"}:
+                self._closed.append(decision.at)
+            elif decision.action == "adjust":
+                self._changed.append(decision.at)
 
     def last(self, trade: SignedFill, inventory: float) -> int | None:
         """When a trade was decided: the last decision to trade that way. None for a stop that nobody decided on."""
-        fits = [self._changed]
+        fits = [self._changed] if self._changed else []
         if trade.quantity * inventory >= 0 or abs(trade.quantity) > abs(inventory) * _THROUGH:
             fits.append(self._opened)
         if trade.quantity * inventory < 0:
             fits.append(self._closed)
-        before = [(instants, bisect_right(instants, trade.at)) for instants in fits]
-        return max((instants[count - 1] for instants, count in before if count), default=None)
+        decided = [instants[count - 1] for instants in fits if (count := bisect_right(instants, trade.at))]
+        return max(decided, default=None)
 
 
 def costs(pnl: PnlAttribution, facts: Iterable[Cost], prices: Prices) -> Costs:

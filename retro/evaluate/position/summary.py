@@ -159,11 +159,13 @@ def _traded(line: PriceLine, at: int, price: float) -> bool:
 
 def _band(line: PriceLine, at: int) -> tuple[float, float] | None:
     """Lowest low and highest high of the candle around an instant and its two neighbours, all within a day."""
-    i = int(np.searchsorted(line.t, at, side="right"))
-    near = [k for k in (i - 1, i, i + 1) if 0 <= k < len(line.t) and abs(int(line.t[k]) - at) <= DAY]
+    i = line.index(at) + 1
+    first = max(i - 1, 0)
+    near = [first + k for k, t in enumerate(line.t[first : i + 2].tolist()) if abs(t - at) <= DAY]
     if not near:
         return None
-    return float(min(line.low[k] for k in near)), float(max(line.high[k] for k in near))
+    around = slice(near[0], near[-1] + 1)  # instants ascend: those within a day of one are a stretch
+    return min(line.low[around].tolist()), max(line.high[around].tolist())
 
 
 def exit_horizon(track: PositionHistory) -> int | None:

@@ -34,13 +34,14 @@ from retro.store.schema import metadata, reference, within
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Select
 
 __all__ = [
     "BookState",
     "Discrepancy",
     "PositionSize",
     "WalletDay",
+    "alive",
     "book_of",
     "counts",
     "day_before",
@@ -316,7 +317,17 @@ def positions(
     conn: Connection, agent: str, *, opened_before: int | None = None, alive_at: int | None = None
 ) -> list[Any]:
     """Rows of an agent's positions, oldest first; `alive_at`: those open then or closed since."""
-    query = select(book_positions).where(book_positions.c.agent == key_query(agent))
+    query = _alive(select(book_positions), agent, opened_before, alive_at)
+    return list(conn.execute(query.order_by(book_positions.c.opened_at, book_positions.c.position)).all())
+
+
+def alive(conn: Connection, agent: str, start: int, end: int) -> set[str]:
+    """The names of the positions opened before `end` that were open at `start` or closed since."""
+    return {*conn.execute(_alive(select(book_positions.c.position), agent, end, start)).scalars().all()}
+
+
+def _alive(query: Select[Any], agent: str, opened_before: int | None, alive_at: int | None) -> Select[Any]:
+    query = query.where(book_positions.c.agent == key_query(agent))
     later = book_positions.c.exit_resolved_at
     if opened_before is not None:
         query = query.where(book_positions.c.opened_at < opened_before)
@@ -326,7 +337,7 @@ def positions(
             | (book_positions.c.closed_at >= alive_at)
             | (later >= alive_at)
         )
-    return list(conn.execute(query.order_by(book_positions.c.opened_at, book_positions.c.position)))
+    return query
 
 
 def day_before(conn: Connection, agent: str, at: int) -> WalletDay | None:

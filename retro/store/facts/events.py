@@ -339,7 +339,7 @@ def positions_touched(conn: Connection, agent: str, start: int, end: int) -> lis
     query = select(events.c.position).where(
         events.c.agent == key_query(agent), events.c.type.in_(_TYPES), *_window(start, end)
     )
-    return sorted({position for position in conn.execute(query).scalars() if position is not None})
+    return sorted({name for name in conn.execute(query).scalars().all() if name is not None})
 
 
 def _facts(conn: Connection, agent: str, *conditions: ColumnElement[bool]) -> list[Fact]:
@@ -347,7 +347,7 @@ def _facts(conn: Connection, agent: str, *conditions: ColumnElement[bool]) -> li
     try:
         # closed where a row cannot be read: SQLite holds the database for as long as anybody holds that error
         with conn.execute(query) as rows:
-            return [decode(body, at) for body, at in rows]
+            return [decode(body, at) for part in rows.partitions(_AT_ONCE) for body, at in part]
     except UNREADABLE as error:
         raise next(damage.facts(conn, events.c.agent == key_query(agent), *conditions), error) from error
 

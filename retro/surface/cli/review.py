@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, cast
 
@@ -11,6 +13,8 @@ from retro.errors import UsageError
 from retro.surface.cli.context import call, instant
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from retro.app.settlement.settings import AgentSettings
     from retro.periods import Horizon
     from retro.report import Narrative, PositionRetrospective, RetrospectiveReport
@@ -62,12 +66,14 @@ def _print(
     *,
     currency: str = "",
 ) -> None:
-    from retro.present.formats import json_parts, render
-
     form = "json" if call.json else form
     if form == "json" and output is None:
+        from retro.present.json_parts import json_parts
+
         call.out_parts(json_parts(document))
         return
+    from retro.present.formats import render
+
     colour = form == "text" and output is None and call.colour
     text = render(
         document, cast("Literal['text', 'json', 'md', 'html']", form), colour=colour, currency=currency
@@ -81,6 +87,19 @@ def _print(
     call.say(f"wrote {output}")
 
 
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """No look for cycles meanwhile: a week of positions is millions of objects that hold none, and stay until it ends."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+@_uncollected()
 def _period(
     horizon: Horizon,
     agent: str | None,

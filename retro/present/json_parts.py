@@ -1,0 +1,20 @@
+"""A document as JSON, as every surface gives it: what needs no page loads none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from retro.report.form import dump_parts
+from retro.safe import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pydantic import BaseModel
+
+__all__ = ["json_parts"]
+
+
+def json_parts(document: BaseModel) -> Iterator[str]:
+    """The document as `formats.render` gives it in JSON, part by part."""
+    return dump_parts(clean(document))
