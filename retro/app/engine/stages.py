@@ -69,15 +69,15 @@ def _figures(bench: WorkContext, staged: StagedReview) -> StagedReview:
     """The figures: as a checkpoint has them, or computed. Backfill is cheap to repeat: the last step alone stores it."""
     review = staged.review
     # one state of the database for what is stored, the facts and the figures: what comes after it is seen as late
-    with staged.book.reading() as book:
-        stored = reviews.revision_of(book.conn, review.key, review.revision)
+    with staged.book.reading(review) as book:
+        stored = book.life.revision_of(review)
         if stored is not None and stored.document is not None and stored.done_at is None:
             # killed between the words and the last step: the words may have been paid for, and are taken as they are
             return replace(staged, document=read(stored.document, review.kind), is_worded=True)
         if stored is not None and stored.numbers is not None:
             # killed between the figures and the words: had the facts changed since, the review would be noted as stale
             return replace(staged, document=read(stored.numbers, review.kind))
-        facts = reviews.facts_digest(book.conn, review)
+        facts = book.life.facts_digest(review)
         if _has_nothing_new(review, stored, facts):
             return replace(staged, facts=facts)
         weeks = bench.terms.dormant_weeks if review.kind == bench.terms.tells_silence else 0

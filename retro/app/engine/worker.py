@@ -217,7 +217,7 @@ def _shares(claimed: Sequence[Review]) -> deque[list[Review]]:
 def _make_all(bench: WorkContext, claimed: Sequence[Review], tally: PassSummary) -> None:
     """Make what was claimed of one agent and finish it in one transaction; whatever comes, nothing stays held by mistake."""
     waiting, staged_reviews = list(claimed), list[StagedReview]()
-    book = OpenBook(bench, claimed[0].agent)
+    book = OpenBook(bench, claimed)
     try:
         for review in claimed:
             try:

@@ -14,6 +14,7 @@ from retro.app.settlement.price_lines import MarkReach, load_marks
 from retro.app.settlement.settings import settings_of
 from retro.model import Equity
 from retro.store.facts import agents, events
+from retro.store.life import LifeReader
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -39,7 +40,7 @@ def capital_of(conn: Connection, agent: str, config: Config) -> float | None:
         return None
     settings = settings_of(config, row, None)
     reach = MarkReach(stated.at, stated.at, known_until(row))
-    prices = load_marks(conn, agent, settings, stated.balances or (), reach)
+    prices = load_marks(LifeReader(conn, agent), settings, stated.balances or (), reach)
     worth = [statement.value for statement in statements([stated], prices)]
     return worth[0] if worth and worth[0] > 0 else None
 

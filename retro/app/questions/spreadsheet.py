@@ -47,7 +47,7 @@ def spreadsheet_part(
 def _cells(book: SettledBook, rows: Sequence[PositionSummary]) -> Iterator[tuple[CellValue, ...]]:
     now, options = book.known_until, book.settings.options
     closed = [row.position for row in rows if row.closed_at is not None]
-    loaded = load_tracks(book.conn, book.name, book.settings, closed, Extent(now, now + 1, now))
+    loaded = load_tracks(book.life, book.settings, closed, Extent(now, now + 1, now))
     horizon = Lookahead(now + 1, now, None, options.offsets, options.use_highs_lows)
     figures_of = dict(
         zip(loaded.tracks, spreadsheet_rows(loaded.tracks.values(), horizon, loaded.prices), strict=True)

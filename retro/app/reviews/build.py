@@ -35,9 +35,8 @@ from retro.evaluate.position.after_exit import funding_told, holding_terms
 from retro.evaluate.position.life import HoldingTerms, Lookahead
 from retro.evaluate.report import Inputs, build
 from retro.model import Cost, Decision, Position
-from retro.periods import DAY, WEEK, period_at
+from retro.periods import DAY, FOREVER, WEEK, period_at
 from retro.store.books import positions
-from retro.store.facts import events, faults
 from retro.store.facts.last_told import last_told
 from retro.version import DEFINITIONS, __version__
 
@@ -114,13 +113,13 @@ def inputs_of(book: SettledBook, window: Window, names: Iterable[str], *, at_mar
 
     `at_marks`: its books value the agent within the days too.
     """
-    conn, name, settings = book.conn, book.name, book.settings
+    conn, name, settings, life = book.conn, book.name, book.settings, book.life
     period, now, until = window.period, window.known_until, window.until
-    costs = events.between(conn, name, period.start, until, types=[Cost])
+    costs = life.between(period.start, until, types=[Cost])
     money = money_of(book, window, names, costs)
     loaded = money.loaded
-    decisions = events.between(conn, name, period.start, until, types=[Decision])
-    prediction_set = load_predictions(conn, name, loaded.facts, period.start, until)
+    decisions = life.between(period.start, until, types=[Decision])
+    prediction_set = load_predictions(life, loaded.facts, period.start, until)
     reviewing = costs_of_reviewing(conn, name, settings, window.start, until)
     facts_read = [*loaded.facts, *money.facts, *decisions, *prediction_set.resolutions]
     before = week_before(period, settings)
@@ -153,7 +152,7 @@ def inputs_of(book: SettledBook, window: Window, names: Iterable[str], *, at_mar
         resolutions=prediction_set.resolutions,
         last_resolutions=prediction_set.outcomes,
         warnings=_warnings(loaded.orphans) + reviewing.warnings(period.start, settings.base_currency),
-        quarantined=faults.count(conn, name),
+        quarantined=life.quarantined,
         digest=_digest(
             {(type(f), f.id): f for f in [*facts_read, *prediction_set.predictions.values()]}.values(),
             loaded.tracks,
@@ -174,7 +173,7 @@ def _watched(book: SettledBook, window: Window, loaded: Loaded, decisions: Itera
         return loaded.prices
     start, end = window.period.start - 2 * DAY, min(window.period.end, window.known_until)
     reach = MarkReach(start, end, window.known_until)
-    return load_marks(book.conn, book.name, book.settings, watched, reach)
+    return load_marks(book.life, book.settings, watched, reach)
 
 
 def _benchmark(book: SettledBook, window: Window) -> Prices | None:
@@ -245,13 +244,13 @@ def review_position(
     book: SettledBook, position: str, *, after_until: int | None = None
 ) -> PositionRetrospective:
     """The whole life of one position; what came after it is read up to `after_until`, or with all marks there are."""
-    conn, name, options, now = book.conn, book.name, book.settings.options, book.known_until
-    facts = events.of_positions(conn, name, [position])
+    life, name, options, now = book.life, book.name, book.settings.options, book.known_until
+    facts = life.of_positions([position], until=FOREVER)
     if not any(isinstance(fact, Position) for fact in facts):
         raise UnknownError(f"agent {name} has no position {position!r}; `retro positions` lists them")
-    loaded = load_tracks(conn, name, book.settings, [position], Extent(now, now + 1, now))
+    loaded = load_tracks(life, book.settings, [position], Extent(now, now + 1, now))
     start = min(fact.at for fact in facts)
-    prediction_set = load_predictions(conn, name, loaded.facts, start, now + 1)
+    prediction_set = load_predictions(life, loaded.facts, start, now + 1)
     track, horizon = (
         loaded.tracks[position],
         Lookahead(now + 1, now, after_until, options.offsets, options.use_highs_lows),
@@ -284,6 +283,6 @@ def _holding_terms(book: SettledBook, track: PositionHistory, prices: Prices) ->
         equity = _books(book, window, money, reviewing.costs, at_marks=True).equity_by(track.closed_at)
     instrument = track.position.instrument
     kin = [row.position for row in rows if row.instrument == instrument]
-    neighbours = load_tracks(book.conn, book.name, book.settings, kin, Extent(now, now + 1, now)).tracks
+    neighbours = load_tracks(book.life, book.settings, kin, Extent(now, now + 1, now)).tracks
     told = funding_told(neighbours.values()).get(instrument, ())
     return holding_terms(track, equity, told, prices)

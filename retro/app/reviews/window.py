@@ -23,8 +23,6 @@ from retro.store.facts import events
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from sqlalchemy import Connection
-
     from retro.app.settlement.book import SettledBook
     from retro.app.settlement.settings import AgentSettings
     from retro.app.settlement.tracks import Loaded
@@ -32,6 +30,7 @@ if TYPE_CHECKING:
     from retro.evaluate.position.summary import PositionSummary
     from retro.model import Fact
     from retro.periods import Period
+    from retro.store.life import LifeReader
 
 __all__ = [
     "PredictionSet",
@@ -120,21 +119,20 @@ class WindowMoney:
 
 def money_of(book: SettledBook, window: Window, names: Iterable[str], costs: Sequence[Fact]) -> WindowMoney:
     """Replay these positions and all that the window's facts touch; the wallet is its last stored day, moved on."""
-    conn, agent, settings = book.conn, book.name, book.settings
+    life, agent, settings = book.life, book.name, book.settings
     start, until = window.start, window.until
-    stored = positions.day_before(conn, agent, start)
+    stored = positions.day_before(book.conn, agent, start)
     since = start if stored is None else stored.at
     wallet = Wallet(settings.base_currency, settings.lot_method)
     if stored is not None:
         wallet = Wallet.from_json(settings.base_currency, settings.lot_method, stored.wallet)
     opening = book.opening()
-    moved = events.between(conn, agent, since, until, types=WALLET_TYPES, wallet=True)
+    moved = life.between(since, until, types=WALLET_TYPES, wallet=True)
     moved += opening.facts(agent) if opening.birth >= since else []  # else the stored day holds it already
     loaded = load_tracks(
-        conn,
-        agent,
+        life,
         settings,
-        sorted({*names, *events.positions_touched(conn, agent, since, until)}),
+        sorted({*names, *life.positions_touched(since, until)}),
         Extent(min(window.known_until, book.known_until), until, window.known_until, window.marks_until),
         PriceDemand([*moved, *costs], wallet.assets.keys(), start, never_told=opening.never_told()),
     )
@@ -155,22 +153,22 @@ class PredictionSet:
     outcomes: dict[str, Resolution]
 
 
-def load_predictions(
-    conn: Connection, agent: str, facts: Iterable[Fact], start: int, until: int
-) -> PredictionSet:
+def load_predictions(life: LifeReader, facts: Iterable[Fact], start: int, until: int) -> PredictionSet:
     """Predictions resolved in [start, until), or made for the positions of `facts` or their decisions."""
     facts = list(facts)
     decided = {fact.id: fact.at for fact in facts if isinstance(fact, Decision)}
     predictions = {fact.id: fact for fact in facts if isinstance(fact, Prediction)}
     if decided:  # what justified a decision was predicted shortly before it
-        near = events.between(conn, agent, min(decided.values()) - DAY, until, types=[Prediction])
+        near = life.between(min(decided.values()) - DAY, until, types=[Prediction])
         predictions |= {fact.id: fact for fact in near if fact.decision in decided}
-    resolved = events.between(conn, agent, start, until, types=[Resolution])
+    resolved = life.between(start, until, types=[Resolution])
     first = min((fact.at for fact in predictions.values()), default=start)
-    earlier = events.between(conn, agent, first, start, types=[Resolution]) if first < start else []
+    earlier = life.between(first, start, types=[Resolution]) if first < start else []
     outcomes = sorted([*earlier, *resolved], key=lambda fact: fact.at)
     wanted = {fact.prediction for fact in resolved} - predictions.keys()
-    predictions |= {fact.id: fact for fact in events.by_ids(conn, agent, Prediction, sorted(wanted))}
+    predictions |= {
+        fact.id: fact for fact in events.by_ids(life.conn, life.agent, Prediction, sorted(wanted))
+    }
     return PredictionSet(predictions, resolved, {fact.prediction: fact for fact in outcomes})
 
 

@@ -83,7 +83,7 @@ def _replayed(
     book: SettledBook, rows: Sequence[PositionSummary], rules: AuditRules, known_until: int
 ) -> History:
     names = [row.position for row in rows]
-    loaded = load_tracks(book.conn, book.name, book.settings, names, Extent(book.known_until))
+    loaded = load_tracks(book.life, book.settings, names, Extent(book.known_until))
     money = money_of_weeks(loaded, rows, book.known_until, rules)
     return history_from(rows, rules, money).told_by(known_until)
 
@@ -119,7 +119,7 @@ def _standing(book: SettledBook, names: list[str], known_until: int) -> dict[str
     if not names:
         return {}
     now = max(known_until, book.agent.first_at or 0)
-    loaded = load_tracks(book.conn, book.name, book.settings, names, Extent(now, marks_until=now))
+    loaded = load_tracks(book.life, book.settings, names, Extent(now, marks_until=now))
     standing: dict[str, float | None] = {}
     for name, track in loaded.tracks.items():
         with loaded.prices.watching() as unreliable:

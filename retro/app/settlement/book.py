@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from retro.evaluate.audit.history import History
     from retro.model import Fact
     from retro.store.facts.agents import Agent
+    from retro.store.life import LifeReader
 
 
 __all__ = [
@@ -86,9 +87,14 @@ class SettledBook:
     Agent, K and rows are of one state of the database. The book is of no use when its transaction has ended.
     """
 
-    conn: Connection
+    life: LifeReader
     agent: Agent
     settings: AgentSettings
+
+    @property
+    def conn(self) -> Connection:
+        """The transaction."""
+        return self.life.conn
 
     @property
     def name(self) -> str:
@@ -102,7 +108,7 @@ class SettledBook:
 
     def opening(self) -> WalletOpening:
         """How the agent's wallet began."""
-        return opening_of(self.conn, self.name)
+        return msgspec.convert({} if self.life.book is None else self.life.book.opening, WalletOpening)
 
     def positions(
         self, *, opened_before: int | None = None, since: int | None = None

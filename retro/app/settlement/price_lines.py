@@ -15,15 +15,13 @@ from retro.model import Cost, Equity, External, Fill, Flow, Position, Snapshot
 from retro.periods import DAY, FOREVER
 from retro.store.books.trades import traded
 from retro.store.facts import events
-from retro.store.facts.market import market
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from sqlalchemy import Connection
-
     from retro.app.settlement.settings import AgentSettings
     from retro.model import Fact
+    from retro.store.life import LifeReader
 
 __all__ = ["MarkReach", "PriceDemand", "exchange_symbols", "load_marks", "load_prices", "symbols_of"]
 
@@ -105,46 +103,42 @@ def symbols_of(fact: Fact) -> Iterable[str]:
             return ()
 
 
-def load_marks(
-    conn: Connection, agent: str, settings: AgentSettings, symbols: Iterable[str], reach: MarkReach
-) -> Prices:
+def load_marks(life: LifeReader, settings: AgentSettings, symbols: Iterable[str], reach: MarkReach) -> Prices:
     """The marks of these symbols that lie in `reach`, the agent's own and the shared ones.
 
     As-of look-ups need what stood before: where a series starts later, its last mark before the reach is brought along,
     and where there is none, its first mark after it, so that a short reach prices as a long one does.
     """
     wanted = {name for symbol in symbols for name in related_symbols(symbol, settings.base_currency)}
-    series = [market(conn, owner, wanted, reach.start, reach.end) for owner in (agent, None)]
+    series = [read(wanted, reach.start, reach.end) for read in (life.market.owned, life.market.shared)]
     known_until, looked_up = reach.known_until, frozenset(wanted)
     return Prices(settings.base_currency, *series, known_until=known_until, looked_up=looked_up)
 
 
-def load_prices(
-    conn: Connection, agent: str, settings: AgentSettings, demand: PriceDemand, reach: MarkReach
-) -> Prices:
+def load_prices(life: LifeReader, settings: AgentSettings, demand: PriceDemand, reach: MarkReach) -> Prices:
     """All that may price what is demanded: marks, and of what has none when it is first asked for fills known by K.
 
     What those were quoted in has to be priced, too, and by then. What was never traded is worth what was said of it.
     """
     asked = demand.first_asked()
-    prices = load_marks(conn, agent, settings, asked, reach)
+    prices = load_marks(life, settings, asked, reach)
     unmarked = _unmarked(prices, asked)
     if not unmarked:
         return prices
-    trades = _Trades(conn, agent, demand, reach.known_until)
+    trades = _Trades(life, demand, reach.known_until)
     while trades.read(unmarked):
         earlier = {name: at for name, at in trades.quotes().items() if at < asked.get(name, FOREVER)}
         earlier.pop(prices.base_currency, None)
         if earlier:
             asked |= earlier
             start = min(reach.start, min(earlier.values()) - 2 * DAY)  # a mark counts for a day
-            prices = load_marks(conn, agent, settings, asked, reach._replace(start=start))
+            prices = load_marks(life, settings, asked, reach._replace(start=start))
             unmarked = _unmarked(prices, asked)
     rows = trades.in_order()
     with_a_fill = {base_and_quote(symbol)[0] for symbol, _ in rows}
     silent = {asset for asset in unmarked.keys() - with_a_fill if not prices.marked(asset)}
     if not silent <= {*demand.never_told}:
-        _note_words(conn, agent, prices, silent, reach.known_until)
+        _note_words(life, prices, silent, reach.known_until)
     for symbol, fill in rows:
         prices.note_fill(symbol, fill.at, float(fill.price))
     return prices
@@ -167,9 +161,9 @@ class _Trades:
     Those of the demand are there from the start.
     """
 
-    def __init__(self, conn: Connection, agent: str, demand: PriceDemand, known_until: int) -> None:
-        self._conn = conn
-        self._agent = agent
+    def __init__(self, life: LifeReader, demand: PriceDemand, known_until: int) -> None:
+        self._conn = life.conn
+        self._agent = life.agent
         self._known_until = known_until
         self._until = demand.until
         self._since: dict[str, int] = {}
@@ -237,12 +231,10 @@ class _Trades:
         )
 
 
-def _note_words(
-    conn: Connection, agent: str, prices: Prices, assets: Collection[str], known_until: int
-) -> None:
+def _note_words(life: LifeReader, prices: Prices, assets: Collection[str], known_until: int) -> None:
     """Note what flows known by K said that assets were worth."""
     facts: list[Flow | External]
-    facts = events.between(conn, agent, -FOREVER, known_until + 1, types=(Flow, External))
+    facts = life.between(-FOREVER, known_until + 1, types=(Flow, External))
     for fact in sorted(facts, key=lambda fact: (fact.at, natural_key(fact.id))):
         if fact.asset in assets and fact.value and fact.quantity:
             prices.note_word(str(fact.asset), fact.at, abs(float(fact.value / fact.quantity)))

@@ -49,6 +49,7 @@ from retro.store.facts import agents, counts, events
 from retro.store.facts.tellings import told_first
 from retro.store.jobs import reviews
 from retro.store.jobs.staleness import Staleness
+from retro.store.life import LifeReader
 from retro.store.schema import ingest_alone, name_of
 
 if TYPE_CHECKING:
@@ -239,7 +240,7 @@ def _settle_positions(
     for i in range(0, len(names), _CHUNK):  # a life of many positions is not held in memory at once
         chunk = names[i : i + _CHUNK]
         until = known_until(agent)
-        loaded = load_tracks(conn, name, settings, chunk, Extent(until), PriceDemand(valued))
+        loaded = load_tracks(LifeReader(conn, name), settings, chunk, Extent(until), PriceDemand(valued))
         told_at = told_first(conn, name, chunk)
         rows = book_rows(
             loaded.tracks.values(),
@@ -304,7 +305,7 @@ def _wallet_prices(
     """The prices of everything that was in the wallet at the start or came into it since."""
     assets = {*start.wallet.assets, *(effect.asset for _, effect in effects)}
     reach = MarkReach(start.at, FOREVER, known_until(agent))
-    return load_prices(conn, agent.name, settings, PriceDemand(facts, assets, start.at), reach)
+    return load_prices(LifeReader(conn, agent.name), settings, PriceDemand(facts, assets, start.at), reach)
 
 
 def _walk(
@@ -358,8 +359,8 @@ def settled_book(
     `measured` False: its settings as they were given, for a reader of rows who asks for no verdict; measuring counts all.
     """
     with store.read() as conn:
-        book = SettledBook(conn, agents.existing_agent(conn, name), settings)
-        if not is_stale(conn, book.name, settings):  # the usual case: one transaction in all
+        book = SettledBook(LifeReader(conn, name), agents.existing_agent(conn, name), settings)
+        if not is_stale(conn, name, settings):  # the usual case: one transaction in all
             yield _measured(book) if measured else book
             return
     with store.write() as conn:
@@ -367,7 +368,7 @@ def settled_book(
         # asked again: facts may have come since, and with them a later K
         settle(conn, agents.existing_agent(conn, name), settings)
     with store.read() as conn:
-        book = SettledBook(conn, agents.existing_agent(conn, name), settings)
+        book = SettledBook(LifeReader(conn, name), agents.existing_agent(conn, name), settings)
         yield _measured(book) if measured else book
 
 

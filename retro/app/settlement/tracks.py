@@ -13,15 +13,11 @@ from retro.evaluate.position.levels import weekly_money
 from retro.evaluate.position.summary import flag_implausible
 from retro.model import Cost, Position
 from retro.periods import DAY, FOREVER, day_of, format_instant, midnight
-from retro.store.facts import events, rulings
-from retro.store.facts.tellings import retellings
 from retro.store.schema import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from zoneinfo import ZoneInfo
-
-    from sqlalchemy import Connection
 
     from retro.accounting.prices import Prices
     from retro.accounting.track import PositionHistory
@@ -31,6 +27,7 @@ if TYPE_CHECKING:
     from retro.evaluate.position.summary import PositionSummary
     from retro.model import Fact
     from retro.store.facts.rulings import RulingRecord
+    from retro.store.life import LifeReader
 
 __all__ = [
     "Extent",
@@ -87,8 +84,7 @@ class Extent:
 
 
 def load_tracks(
-    conn: Connection,
-    agent: str,
+    life: LifeReader,
     settings: AgentSettings,
     names: Sequence[str],
     extent: Extent,
@@ -99,19 +95,18 @@ def load_tracks(
     Their prices are loaded with them, and those that the `demand` asks for.
     """
     demand, until = demand or PriceDemand(), extent.until
-    facts = events.of_positions(conn, agent, names, until=min(until, extent.known_until)) if names else []
+    facts = life.of_positions(names, until=min(until, extent.known_until)) if names else []
     # a snapshot at the boundary is of the state that the facts before it left: read, but not replayed
     boundary = by_position(fact for fact in facts if fact.at == until)
     facts = [fact for fact in facts if fact.at < until]
-    facts += _declared_later(conn, agent, facts, extent)
+    facts += _declared_later(life, facts, extent)
     every = [*facts, *demand.facts]
     needed = [fact.at for fact in every] + ([] if demand.since is None else [demand.since])
     # a mark counts for a day (MAX_AGE), and as-of look-ups reach behind the first fact: two days are enough
     reach = MarkReach(min(needed, default=until) - 2 * DAY, extent.marks_until, extent.first_mark_until)
     every += [fact for group in boundary.values() for fact in group]
-    prices = load_prices(conn, agent, settings, replace(demand, facts=every, until=until), reach)
-    retold = retellings(conn, agent, names, facts) if names else []
-    given = rulings.rulings(conn, agent)
+    prices = load_prices(life, settings, replace(demand, facts=every, until=until), reach)
+    retold = life.retellings(names, facts) if names else []
     tracks: dict[str, PositionHistory] = {}
     orphans: dict[str, list[Fact]] = {}
     for name, group in sorted(by_position(facts).items()):
@@ -123,7 +118,7 @@ def load_tracks(
         track.unreliable = unreliable
         track.retold = retold_of(track, retold)
         track.note_boundary(boundary.get(name, ()))
-        _flag(track, prices, given.get(name_of(name)), settings.zone)
+        _flag(track, prices, life.rulings.get(name_of(name)), settings.zone)
         tracks[name] = track
     return Loaded(tracks, prices, facts, orphans)
 
@@ -142,7 +137,7 @@ def money_of_weeks(
     }
 
 
-def _declared_later(conn: Connection, agent: str, facts: Sequence[Fact], extent: Extent) -> list[Fact]:
+def _declared_later(life: LifeReader, facts: Sequence[Fact], extent: Extent) -> list[Fact]:
     """Declarations, known by K, of positions that these facts name and none of them declares."""
     bare = {
         name for name, group in by_position(facts).items() if not any(isinstance(f, Position) for f in group)
@@ -150,7 +145,7 @@ def _declared_later(conn: Connection, agent: str, facts: Sequence[Fact], extent:
     if not bare:  # nearly always
         return []
     known_until = min(extent.known_until, extent.first_mark_until)
-    return list(events.declarations(conn, agent, sorted(bare), known_until))
+    return [*life.declarations(sorted(bare), known_until)]
 
 
 def _flag(track: PositionHistory, prices: Prices, given: RulingRecord | None, tz: ZoneInfo) -> None:

@@ -46,6 +46,7 @@ __all__ = [
     "add",
     "add_all",
     "by_day",
+    "columns_of",
     "days_told",
     "first_after",
     "instruments",
@@ -263,9 +264,14 @@ def load(conn: Connection, agent: str | None, instrument: str, start: int, end: 
     `low` and `high` are None when unknown throughout; where one is unknown among known ones it is the price itself,
     which adds nothing to an extreme.
     """
+    return series_of(agent, instrument, columns_of(conn, agent, instrument, start, end))
+
+
+def columns_of(conn: Connection, agent: str | None, instrument: str, start: int, end: int) -> MarkColumns:
+    """The marks with start <= t <= end of one owner (None: shared) as they are stored."""
     days = mark_blocks.c.day.between(start // DAY, end // DAY)
     columns = _columns(conn, _blocks(_own(agent, instrument), days))
-    return series_of(agent, instrument, columns.at(slice(*np.searchsorted(columns.t, (start, end + 1)))))
+    return columns.at(slice(*np.searchsorted(columns.t, (start, end + 1))))
 
 
 def series_of(agent: str | None, instrument: str, inside: MarkColumns) -> MarkSeries | None:

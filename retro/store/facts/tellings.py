@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from sqlalchemy import select
 
 from retro.accounting.movements import Retelling
-from retro.model import Decision, Position, decode
+from retro.model import decode
 from retro.store.facts.agents import key_query
 from retro.store.schema import corrections, events, name_of, within
 
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from retro.model import Fact
+    from retro.model import Decision, Position
 
-__all__ = ["retellings", "told_first"]
+
+__all__ = ["CorrectedLine", "corrected", "retellings", "told_first"]
 
 _CORRECTED: Final = ("decision", "position")
 
@@ -35,21 +36,32 @@ def told_first(conn: Connection, agent: str, positions: Sequence[str]) -> dict[s
     return {row.id: row.told_at for row in conn.execute(query)}
 
 
-def retellings(
-    conn: Connection, agent: str, positions: Iterable[str], facts: Iterable[Fact]
-) -> list[Retelling]:
-    """What these positions, and the decisions among their facts, said before their agent corrected it; oldest first."""
+class CorrectedLine(NamedTuple):
+    """What a decision or a position said before it was corrected; `position` and `id` as keys (`name_of`)."""
+
+    id: str
+    at: int
+    position: str | None
+    body: str
+    told_at: int
+
+
+def corrected(conn: Connection, agent: str) -> list[CorrectedLine]:
+    """The decisions and positions that an agent corrected, as they were; oldest first."""
     c = corrections.c
     query = select(c.id, c.at, c.position, c.body, c.told_at).where(
         c.agent == key_query(agent), c.type.in_(_CORRECTED), c.told_at.is_not(None)
     )
-    rows = conn.execute(query.order_by(c.seq)).all()
-    if not rows:  # nearly always
-        return []
-    names = {name_of(position) for position in positions}
-    decided = {name_of(fact.id) for fact in facts if isinstance(fact, Decision)}
+    return [CorrectedLine._make(row) for row in conn.execute(query.order_by(c.seq))]
+
+
+def retellings(
+    lines: Iterable[CorrectedLine], positions: Iterable[str], decisions: Iterable[str]
+) -> list[Retelling]:
+    """Of corrected lines those of these positions and decisions, in their order."""
+    names, decided = {name_of(position) for position in positions}, {name_of(id_) for id_ in decisions}
     return [
-        Retelling(row.told_at, cast("Decision | Position", decode(row.body, row.at)))
-        for row in rows
-        if row.position in names or row.id in decided
+        Retelling(line.told_at, cast("Decision | Position", decode(line.body, line.at)))
+        for line in lines
+        if line.position in names or line.id in decided
     ]

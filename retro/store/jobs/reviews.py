@@ -40,6 +40,7 @@ __all__ = [
     "by_key",
     "by_keys",
     "columns",
+    "digest_of_lines",
     "facts_digest",
     "listed",
     "look_again",
@@ -96,6 +97,11 @@ class Review(NamedTuple):
     def repeats_history(self) -> bool:
         """Whether it tells on another grid of a time that earlier reviews have told of: it is stored, and no more."""
         return self.backfill and bool(self.subject) and self.kind in CALENDAR
+
+    @property
+    def is_of_a_position(self) -> bool:
+        """Whether it tells a position's life, its subject, and no stretch of time."""
+        return KINDS[self.kind].scope == "position"
 
     @property
     def period_key(self) -> str:
@@ -200,14 +206,19 @@ def facts_digest(conn: Connection, review: Review) -> str:
     """A digest of the facts inside a review's period (a position's: that name it), whatever order they came in."""
     own: ColumnElement[bool] = (
         events.c.position == review.subject
-        if KINDS[review.kind].scope == "position"
+        if review.is_of_a_position
         else and_(events.c.at >= review.period_start, events.c.at < review.period_end)
     )
     query = select(events.c.type, events.c.id, events.c.at, events.c.body)
-    digest = hashlib.sha256()
     rows = conn.execute(query.where(events.c.agent == key_query(review.agent), own))
-    for row in sorted(tuple(row) for row in rows):
-        digest.update(repr(row).encode())
+    return digest_of_lines(tuple(row) for row in rows)
+
+
+def digest_of_lines(lines: Iterable[tuple[str, str, int, str]]) -> str:
+    """The same of events that were read already: type, id, instant and the line as written of each."""
+    digest = hashlib.sha256()
+    for line in sorted(lines):
+        digest.update(repr(line).encode())
     return digest.hexdigest()
 
 

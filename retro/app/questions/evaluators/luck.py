@@ -47,7 +47,7 @@ def luck(question: LuckQuestion) -> LuckReport:
 
         def marks_of(instrument: str) -> PriceLine:
             reach = MarkReach(0, now, now)
-            return load_marks(book.conn, book.name, settings, [instrument], reach).line(instrument)
+            return load_marks(book.life, settings, [instrument], reach).line(instrument)
 
         trades = _trades(book, now)
         return luck_of(trades, marks_of, now, settings.options.rules.zone, seed_of_life(book.name))
@@ -64,7 +64,7 @@ def _trades(book: SettledBook, now: int) -> list[ClosedTrade]:
     names = list(closed)
     for first in range(0, len(names), _CHUNK):
         extent = Extent(now, now + 1, now, now)
-        loaded = load_tracks(book.conn, book.name, settings, names[first : first + _CHUNK], extent)
+        loaded = load_tracks(book.life, settings, names[first : first + _CHUNK], extent)
         for name, track in loaded.tracks.items():
             trade = closed_trade(
                 PositionPath(track, horizon, loaded.prices), closed[name], settings.options.rules

@@ -80,7 +80,7 @@ def entered_positions(
         for row in rows
         if row.kind in {"spot", "perp"} and (start is None or row.opened_at >= start)
     ]
-    loaded = load_tracks(book.conn, book.name, settings, names, Extent(now, now + 1, now, now))
+    loaded = load_tracks(book.life, settings, names, Extent(now, now + 1, now, now))
     horizon = Lookahead(now + 1, now, None, settings.options.offsets)
     lives = [PositionPath(track, horizon, loaded.prices) for track in loaded.tracks.values()]
     return entered_lives(lives, settings.options.rules.claims, settings.zone)
