@@ -24,11 +24,11 @@ from retro.kernels.lots import LotBook
 from retro.model import Cost, Decision, Exit, Fill, Flow, Position, Snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from decimal import Decimal
 
     from retro.accounting.prices import Prices
-    from retro.kernels.lots import Match
+    from retro.kernels.average_lots import Match
     from retro.model import Fact
 
 __all__ = ["natural_key", "replay"]
@@ -71,10 +71,9 @@ class _MarkedExit(NamedTuple):
     closings: int
     cash: float
 
-    def matched(self) -> list[tuple[int, Match]]:
-        """The pieces of opening fills that it closed."""
-        done = self.lots.copy().trade(-self.lots.quantity, self.price)
-        return [(self.at, match) for match in done.matched]
+    def matched(self) -> tuple[int, Sequence[Match]]:
+        """When it closed pieces of opening fills, and which."""
+        return self.at, self.lots.copy().trade(-self.lots.quantity, self.price).matched
 
 
 class _Replay:
@@ -111,7 +110,7 @@ class _Replay:
         if self._is_flat() and self.track.closed_at is None:
             self.track.closed_at = self.track.fills[-1].at
         if self.marked_exit is not None:  # nothing took it back
-            self.track.matches += self.marked_exit.matched()
+            self.track.matches.append(self.marked_exit.matched())
         self.track.undecided = self.implied.undecided
         if self.marked_exit is not None and self.marked_exit.lots.quantity:
             self.track.warnings.append("closed with a quantity left; the rest is valued at its mark")
@@ -224,7 +223,8 @@ class _Replay:
             SignedFill(fill.at, float(terms.quantity), terms.told_price, terms.paid, terms.requested)
         )
         done = self.lots.trade(terms.quantity, terms.price, terms.fee, len(self.track.fills))
-        self.track.matches += [(fill.at, match) for match in done.matched]
+        if done.matched:
+            self.track.matches.append((fill.at, done.matched))
         self._note_trade(fill, terms.price, terms.fee, done.opened_qty, done.closed_qty, done.pnl)
         self.track.fills.append(fill)
         fee = terms.fee

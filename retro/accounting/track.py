@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from retro.accounting.movements import Booking, Closing, Effect, OpeningFill, Retelling, SignedFill
     from retro.accounting.prices import Prices
-    from retro.kernels.lots import Match
+    from retro.kernels.average_lots import Match
     from retro.model import Decision, Fact, Fill, Flow
 
 __all__ = [
@@ -126,7 +126,7 @@ class PositionHistory:
     knots: list[StatePoint] = field(default_factory=list)
     openings: list[OpeningFill] = field(default_factory=list)
     closings: list[Closing] = field(default_factory=list)
-    matches: list[tuple[int, Match]] = field(default_factory=list)
+    matches: list[tuple[int, Sequence[Match]]] = field(default_factory=list)
     """When which piece of an opening fill was closed; its tag is the fill's."""
     fills: list[Fill] = field(default_factory=list)
     trades: list[SignedFill] = field(default_factory=list)

@@ -12,8 +12,10 @@ from collections import deque
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from retro.kernels.average_lots import AlikeLots, Match
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 Method = Literal["fifo", "average"]
 
@@ -27,23 +29,6 @@ def unrounded(value: float, size: float) -> float:
     return 0.0 if abs(value) <= _NOISE * abs(size) else value
 
 
-class Match(NamedTuple):
-    """A closed piece of a lot: `tag` of the trade that opened it, signed `quantity`, money in and out.
-
-    For a short `entry_cost` is negative (cash received) and so is `proceeds` (cash paid); pnl = proceeds less cost.
-    """
-
-    tag: int
-    quantity: Decimal
-    entry_cost: float
-    proceeds: float
-
-    @property
-    def pnl(self) -> float:
-        """What it made, net of its share of both fees."""
-        return self.proceeds - self.entry_cost
-
-
 class Realised(NamedTuple):
     """What one trade did: `pnl` of the part that closed, both quantities signed as the trade, and their lots.
 
@@ -53,7 +38,7 @@ class Realised(NamedTuple):
     pnl: float
     closed_qty: Decimal
     opened_qty: Decimal
-    matched: tuple[Match, ...]
+    matched: Sequence[Match]
 
 
 class LotBook:
@@ -64,11 +49,12 @@ class LotBook:
     consecutive trades of one tag are then one lot, so an inventory that needs no tags should use a single one.
     """
 
-    __slots__ = ("_basis", "_lots", "_method", "_opened", "_quantity")
+    __slots__ = ("_alike", "_basis", "_lots", "_method", "_opened", "_quantity")
 
     def __init__(self, method: Method = "fifo") -> None:
         self._method: Method = method
         self._lots: deque[tuple[int, Decimal, float]] = deque()
+        self._alike: AlikeLots | None = None  # at average cost, of several lots
         self._quantity = ZERO
         self._basis = 0.0
         self._opened = ZERO
@@ -86,6 +72,8 @@ class LotBook:
     @property
     def last_price(self) -> float | None:
         """What a unit of the newest open lot came in at; None when nothing is open."""
+        if self._alike is not None:
+            return self._alike.last_price
         if not self._lots:
             return None
         _, quantity, cost = self._lots[-1]
@@ -104,6 +92,7 @@ class LotBook:
         """Return an independent book with the same lots."""
         twin = LotBook(self._method)
         twin._lots = self._lots.copy()
+        twin._alike = None if self._alike is None else self._alike.copy()
         twin._quantity = self._quantity
         twin._basis = self._basis
         twin._opened = self._opened
@@ -111,7 +100,8 @@ class LotBook:
 
     def to_json(self) -> dict[str, object]:
         """Plain data from which `from_json` makes the same book."""
-        lots = [[tag, str(quantity), cost] for tag, quantity, cost in self._lots]
+        open_lots = self._lots if self._alike is None else self._alike.left()
+        lots = [[tag, str(quantity), cost] for tag, quantity, cost in open_lots]
         return {
             "lots": lots,
             "quantity": str(self._quantity),
@@ -124,6 +114,9 @@ class LotBook:
         """Return the book that was written down."""
         book = cls(method)
         book._lots = deque((tag, Decimal(quantity), cost) for tag, quantity, cost in data["lots"])
+        if method == "average" and len(book._lots) > 1:
+            book._alike = AlikeLots(book._lots)
+            book._lots.clear()
         book._quantity = Decimal(data["quantity"])  # fractions of lots at average cost add up to less exactly
         book._basis = data["basis"]
         book._opened = Decimal(data["opened"])
@@ -163,28 +156,44 @@ class LotBook:
         self._quantity += quantity
         self._basis += cost
         self._opened += abs(quantity)
-        if self._method == "average" and self._lots and self._lots[-1][0] == tag:
+        if self._alike is not None:
+            self._alike.open(tag, quantity, cost)
+        elif self._method == "fifo" or not self._lots:
+            self._lots.append((tag, quantity, cost))
+        elif self._lots[0][0] == tag:
             _, already, paid = self._lots.pop()
             self._lots.append((tag, already + quantity, paid + cost))
         else:
-            self._lots.append((tag, quantity, cost))
+            self._alike = AlikeLots([self._lots.pop()])
+            self._alike.open(tag, quantity, cost)
 
     def _close_all(self, signed_qty: Decimal, cash: float) -> Realised:
-        matched = _share_out(list(self._lots), cash)
+        matched = (
+            _share_out(list(self._lots), cash)
+            if self._alike is None
+            else self._alike.take(Decimal(1), self._quantity, cash)
+        )
         pnl = unrounded(cash - self._basis, cash)
         self._lots.clear()
+        self._alike = None
         self._quantity = self._opened = ZERO
         self._basis = 0.0
         return Realised(pnl, signed_qty, ZERO, matched)
 
     def _close_part(self, signed_qty: Decimal, remainder: Decimal, cash: float) -> Realised:
-        closed_lots = (
-            self._take_first(-signed_qty) if self._method == "fifo" else self._take_alike(-signed_qty)
-        )
-        cost = math.fsum(cost for _, _, cost in closed_lots)
+        matched: Sequence[Match]
+        if self._alike is not None:
+            share = -signed_qty / self._quantity
+            cost = self._basis * float(share)
+            matched = self._alike.take(share, -signed_qty, cash)
+        else:
+            take = self._take_first if self._method == "fifo" else self._take_share
+            closed_lots = take(-signed_qty)
+            cost = math.fsum(cost for _, _, cost in closed_lots)
+            matched = _share_out(closed_lots, cash)
         self._quantity = remainder
         self._basis -= cost
-        return Realised(unrounded(cash - cost, cash), signed_qty, ZERO, _share_out(closed_lots, cash))
+        return Realised(unrounded(cash - cost, cash), signed_qty, ZERO, matched)
 
     def _take_first(self, quantity: Decimal) -> list[tuple[int, Decimal, float]]:
         """Remove signed `quantity` from the oldest lots."""
@@ -201,16 +210,13 @@ class LotBook:
             break
         return closed_lots
 
-    def _take_alike(self, quantity: Decimal) -> list[tuple[int, Decimal, float]]:
-        """Remove signed `quantity` as one fraction of every lot."""
+    def _take_share(self, quantity: Decimal) -> list[tuple[int, Decimal, float]]:
+        """Remove signed `quantity` as a fraction of the one lot there is."""
         share = quantity / self._quantity
-        part = float(share)
-        closed_lots = [(tag, size * share, cost * part) for tag, size, cost in self._lots]
-        self._lots = deque(
-            (tag, size - closed, cost - piece)
-            for (tag, size, cost), (_, closed, piece) in zip(self._lots, closed_lots, strict=True)
-        )
-        return closed_lots
+        tag, size, cost = self._lots.pop()
+        closed, piece = size * share, cost * float(share)
+        self._lots.append((tag, size - closed, cost - piece))
+        return [(tag, closed, piece)]
 
 
 def _share_out(closed_lots: list[tuple[int, Decimal, float]], cash: float) -> tuple[Match, ...]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from retro.evaluate.position.alternatives import inaction
 from retro.evaluate.position.foresight import foreseen
 from retro.evaluate.position.summary import avoided, exit_horizon, increases
+from retro.kernels.average_lots import Departures
 from retro.kernels.sums import running_sums
 from retro.periods import HOUR, week_of, week_start
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from retro.accounting.prices import Prices
     from retro.accounting.track import PositionHistory
     from retro.evaluate.position.summary import PositionSummary
-    from retro.kernels.lots import Match
 
 __all__ = ["WeekLevels", "WeeklyMoney", "weekly_money"]
 
@@ -181,9 +181,7 @@ class _Pieces:
     def __init__(self, track: PositionHistory, prices: Prices) -> None:
         self._sign = track.sign
         self._openings = {opening.tag: opening for opening in track.openings}
-        self._closed: dict[int, list[tuple[int, Match]]] = {}
-        for when, match in track.matches:
-            self._closed.setdefault(match.tag, []).append((when, match))
+        self._departures = Departures(track.matches)
         self._price = cache(partial(prices.price, track.position.instrument))
 
     def opened_at(self, tags: Iterable[int]) -> int:
@@ -195,10 +193,9 @@ class _Pieces:
         price, levels = self._price(at), []
         for tag in tags:
             gone = 0.0
-            for when, match in self._closed.get(tag, ()):
-                if when < at:
-                    gone += float(abs(match.quantity))
-                    levels.append(match.pnl)
+            for piece in self._departures.of(tag, at):
+                gone += piece.quantity
+                levels.append(piece.pnl)
             opening = self._openings[tag]
             if opening.at < at:
                 left = opening.quantity - gone

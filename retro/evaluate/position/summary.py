@@ -20,6 +20,7 @@ from retro.evaluate.position.life import Lookahead, PositionPath
 from retro.evaluate.position.measures import endings_of
 from retro.evaluate.position.spark import spark
 from retro.invariant import invariant
+from retro.kernels.average_lots import Departures
 from retro.kernels.lots import unrounded
 from retro.kernels.series import median_gap
 from retro.periods import DAY
@@ -222,16 +223,15 @@ def increases(track: PositionHistory, decisions: list[Decision]) -> list[Increas
         if before and entries[before - 1].action == "increase" and opening.at > track.opened_at:
             lots.setdefault(entries[before - 1].id, []).append(opening)
     beaten = {cite for d in decisions if d.action in {"enter", "hold", "skip"} for cite in cites_of(d)}
-    closed: dict[int, float] = {}
-    for _, match in track.matches:
-        closed[match.tag] = closed.get(match.tag, 0.0) + match.pnl
+    departures = Departures(track.matches)
     out = []
     for decision in entries:
         cites = tuple(cite for cite in cites_of(decision) if cite not in beaten)
         if decision.action == "increase" and cites and decision.id in lots:
             pnl = 0.0
             for opening in lots[decision.id]:
-                pnl += unrounded(closed.get(opening.tag, 0.0), opening.quantity * opening.price)
+                closed = sum((piece.pnl for piece in departures.of(opening.tag)), 0.0)
+                pnl += unrounded(closed, opening.quantity * opening.price)
             out.append(Increase(cites, frozenset(opening.tag for opening in lots[decision.id]), pnl))
     return out
 
