@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from retro.errors import BusyError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 __all__ = ["Instance"]
@@ -32,7 +33,7 @@ class Instance:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            holder = os.pread(handle, 32, 0).decode(errors="replace").strip()
+            holder = os.pread(handle, 32, 0).decode(errors="replace").partition("\n")[0]
             os.close(handle)
             raise BusyError(
                 f"another process{f' ({holder})' if holder.isdigit() else ''} already works on {database};"
@@ -41,6 +42,13 @@ class Instance:
         os.ftruncate(handle, 0)
         os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
         return cls(handle, path)
+
+    def note(self, path: str, stamp: Sequence[int] | None) -> None:
+        """Write down by which file of configuration its holder goes, and what that was like: `retro doctor` compares."""
+        state = " ".join(map(str, stamp or ()))
+        text = f"{os.getpid()}\n{state}\n{path}\n".encode(errors="surrogateescape")
+        os.ftruncate(self.handle, 0)
+        os.pwrite(self.handle, text, 0)
 
     def release(self) -> None:
         """Let the next one in."""

@@ -80,9 +80,12 @@ class _Loop:
         self.worked = self.knocked = time.monotonic()
         self.noted: float | None = None
         self.clocks = _clocks()
+        self.lock: Instance | None = None
 
     def run(self, signals: Signals, lock: Instance | None, anew: Callable[[RunOptions], None]) -> int:
         """Knock after knock, until a signal or a broken disk ends it."""
+        self.lock = lock
+        self._note_configuration()
         scheduler = _scheduler(self.needs.service.knock_seconds, signals, self.log)
         self.notifier.ready()
         if not self.looked:
@@ -209,9 +212,15 @@ class _Loop:
                 False,
             )
             self.ping = Ping(self.needs.service.ping_url, self.log)
+            self._note_configuration()
             self.log("configuration_read")
             self._wake_letters()
         self.notifier.ready()
+
+    def _note_configuration(self) -> None:
+        if self.lock is not None:
+            file = os.path.abspath(self.configuration["_file"] or "config.toml")  # noqa: PTH100  as `stamp_of`
+            self.lock.note(file, self.configuration["_stamp"])
 
     def _wake_letters(self) -> None:
         """What waits for a channel to be mended is tried at once: the configuration may have mended it."""

@@ -90,6 +90,32 @@ def lock(house: Installation) -> Iterator[Check]:
         yield ok("lock", "no service holds the database")
     else:
         yield ok("lock", f"a service works on the database (process {holder})")
+        yield from _configuration(store.path.with_name(f"{store.path.name}.lock"), holder)
+
+
+def _configuration(lock: Path, holder: str) -> Iterator[Check]:
+    """Whether the service that holds the lock goes by its file of configuration as it is now."""
+    try:
+        process, state, file = lock.read_text(errors="surrogateescape").splitlines()[:3]
+    except (OSError, ValueError):  # an older version of this program, which noted nothing
+        return
+    if process != holder or state == _state_of(Path(file)):
+        return
+    yield note(
+        "configuration",
+        f"the service (process {holder}) goes by {file} as it was before: it reads it anew at its next knock, or at"
+        f" once after `kill -HUP {holder}`, and keeps the old one where the file is faulty (`configuration_kept` in"
+        " its log)",
+    )
+
+
+def _state_of(file: Path) -> str:
+    """What the service notes of a file that it has read."""
+    try:
+        status = file.stat()
+    except OSError:
+        return ""
+    return f"{status.st_mtime_ns} {status.st_size} {status.st_ino}"
 
 
 def _holder(path: Path) -> str | None:

@@ -13,7 +13,9 @@ import pytest
 from retro.app.doctor import service as checks_service
 from retro.app.doctor.check import Check, Installation
 from retro.config import Config
+from retro.daemon.handover import stamp_of
 from retro.daemon.lock import Instance
+from retro.errors import BusyError
 from retro.periods import DAY, HOUR, parse_instant
 from retro.store.database import Store, open_store
 from tests.worlds.service_world import MONDAY, World, life
@@ -86,6 +88,36 @@ def test_who_holds_the_database_is_told_and_not_disturbed(tmp_path: Path) -> Non
     assert lock_findings == [("ok", f"a service works on the database (process {os.getpid()})")]
     lock.release()
     assert findings(checks_service.lock(house(MONDAY, store))) == [("ok", "no service holds the database")]
+    store.close()
+
+
+def test_a_service_that_goes_by_an_older_configuration_is_told(tmp_path: Path) -> None:
+    """It notes in its lock which file it read: one that is edited, or gone, since is not the one it goes by."""
+    database, file = tmp_path / "r.db", tmp_path / "config.toml"
+    store = open_store(str(database))
+    file.write_text("[owner]\n")
+    lock = Instance.of(database)
+    works = ("ok", f"a service works on the database (process {os.getpid()})")
+
+    def found() -> list[tuple[str, str]]:
+        return findings(checks_service.lock(house(MONDAY, store)))
+
+    assert found() == [works], "an older version notes nothing"
+    lock.note(str(file), stamp_of(str(file)))
+    assert found() == [works]
+    file.write_text('[owner]\nname = "Ada"\n')
+    _, (state, detail) = found()
+    assert state == "note"
+    assert f"{file} as it was before" in detail
+    assert f"kill -HUP {os.getpid()}" in detail
+    lock.note(str(file), stamp_of(str(file)))
+    assert found() == [works], "it has read it"
+    file.unlink()
+    assert len(found()) == 2
+    with pytest.raises(BusyError, match=rf"another process \({os.getpid()}\)"):
+        Instance.of(database)
+    lock.release()
+    assert found() == [("ok", "no service holds the database")]
     store.close()
 
 
