@@ -1,7 +1,7 @@
 """Lots at average cost, of which every sale takes one fraction: in as many steps as there are trades, however many lots.
 
 A lot is noted as it was opened, a sale as the fraction it took. What a sale took of each lot is worked out only for who
-asks (`FractionOfLots`), and what all sales of a life made of each lot in one pass (`Departures`).
+asks (`FractionOfLots`), and what all sales of a life made of each lot in one pass (`LotClosings`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["AlikeLots", "Departures", "FractionOfLots", "Gone", "Match"]
+__all__ = ["AlikeLots", "LotClosings", "FractionOfLots", "Gone", "Match"]
 
 
 class Match(NamedTuple):
@@ -160,7 +160,7 @@ def _left_of(lot: _Lot, shares: Sequence[Decimal], sales: int) -> tuple[int, Dec
     return lot.tag, quantity, cost
 
 
-class Departures:
+class LotClosings:
     """What sales, in order of time, closed of each lot: each match, or of lots at average cost their sum.
 
     A lot of quantity q and cost c that s sales had preceded made q v[s] - c w[s], where v is what a unit brings from a
@@ -214,19 +214,19 @@ class _Run:
             return None
         if count not in self._sums:
             self._sums[count] = self._from_the_last(count)
-        brought, left = self._sums[count]
+        brought, parts = self._sums[count]
         still = count - lot.since
         quantity = float(lot.quantity)
-        made = quantity * float(brought[still]) - lot.cost * float(left[still])
-        return Gone(abs(quantity) * float(left[still]), made)
+        pnl = quantity * float(brought[still]) - lot.cost * float(parts[still])
+        return Gone(abs(quantity) * float(parts[still]), pnl)
 
     def _from_the_last(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """What the last n of so many sales bring of a unit, and which share of it goes, for each n: shape (count + 1,)."""
-        brought, left = np.zeros(count + 1), np.zeros(count + 1)
+        brought, parts = np.zeros(count + 1), np.zeros(count + 1)
         unit, part = 0.0, 0.0
         for n, sale in enumerate(reversed(self._sales[:count]), 1):
             share = sale.share
             unit = share * sale.price + (1.0 - share) * unit
             part = share + (1.0 - share) * part
-            brought[n], left[n] = unit, part
-        return brought, left
+            brought[n], parts[n] = unit, part
+        return brought, parts

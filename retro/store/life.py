@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from retro.accounting.movements import Retelling
     from retro.store.books.positions import BookState
-    from retro.store.facts.lines import EventLine
+    from retro.store.facts.lines import StoredLine
     from retro.store.facts.rulings import RulingRecord
     from retro.store.jobs.reviews import Review, StoredRevision
 
@@ -51,7 +51,7 @@ class LifeReader:
         self.agent = agent
         self.market = MarketReader(conn, agent)
         self._stretches: list[_Stretch] = []
-        self._lives: dict[str, list[EventLine]] = {}
+        self._lives: dict[str, list[StoredLine]] = {}
         self._facts: dict[tuple[str, str], Fact] = {}
         self._revisions: dict[int, StoredRevision | None] = {}
 
@@ -90,8 +90,8 @@ class LifeReader:
         keys = {name_of(name) for name in names}
         if not keys <= self._lives.keys():
             return events.of_positions(self.conn, self.agent, names, until=until)
-        told = (line for key in sorted(keys) for line in self._lives[key] if line.at <= until)
-        facts = self._decoded(told)
+        stored = (line for key in sorted(keys) for line in self._lives[key] if line.at <= until)
+        facts = self._decoded(stored)
         return events.of_positions(self.conn, self.agent, names, until=until) if facts is None else facts
 
     def positions_touched(self, start: int, end: int) -> list[str]:
@@ -142,33 +142,33 @@ class LifeReader:
     def facts_digest(self, review: Review) -> str:
         """As `reviews.facts_digest`."""
         if review.is_of_a_position:
-            told = self._lives.get(review.subject)
+            stored = self._lives.get(review.subject)
         else:
             stretch = self._stretch(review.period_start, review.period_end, None)
-            told = None if stretch is None else stretch.lines_of(review.period_start, review.period_end)
-        if told is None:
+            stored = None if stretch is None else stretch.lines_of(review.period_start, review.period_end)
+        if stored is None:
             return reviews.facts_digest(self.conn, review)
-        return reviews.digest_of_lines((line.type, line.id, line.at, line.body) for line in told)
+        return reviews.digest_of_lines((line.type, line.id, line.at, line.body) for line in stored)
 
     # what was read ahead
 
     def _read_lives(self, names: Iterable[str]) -> None:
         """All facts of these positions, from their first to their last."""
         wanted = [*names]
-        told = lines.lines_of_positions(self.conn, self.agent, wanted, most=_MOST) if wanted else []
-        if told is None:
+        stored = lines.lines_of_positions(self.conn, self.agent, wanted, most=_MOST) if wanted else []
+        if stored is None:
             return
         self._lives |= {name: [] for name in wanted}
-        for line in told:
+        for line in stored:
             self._lives[str(line.position)].append(line)
 
     def _stretch(self, start: int, end: int, types: Sequence[type[Fact]] | None) -> _Stretch | None:
         return next((each for each in self._stretches if each.covers(start, end, types)), None)
 
-    def _decoded(self, told: Iterable[EventLine]) -> list[Fact] | None:
+    def _decoded(self, stored: Iterable[StoredLine]) -> list[Fact] | None:
         """The facts of lines; None where one cannot be read, so that whoever reads the table says which."""
         facts = []
-        for line in told:
+        for line in stored:
             fact = self._facts.get((line.type, line.id))
             if fact is None:
                 try:
@@ -185,18 +185,18 @@ class _Stretch(NamedTuple):
     start: int
     end: int
     types: Sequence[type[Fact]] | None
-    lines: list[EventLine]
+    lines: list[StoredLine]
 
     def covers(self, start: int, end: int, types: Sequence[type[Fact]] | None) -> bool:
         of_all = self.types is None or (types is not None and {*types} <= {*self.types})
         return of_all and self.start <= start and (end <= self.end or end <= start)
 
-    def lines_of(self, start: int, end: int) -> list[EventLine]:
+    def lines_of(self, start: int, end: int) -> list[StoredLine]:
         return self.lines[bisect_left(self.lines, start, key=_AT) : bisect_left(self.lines, end, key=_AT)]
 
     def chosen(
         self, start: int, end: int, types: Sequence[type[Fact]], *, wallet: bool
-    ) -> Iterable[EventLine]:
+    ) -> Iterable[StoredLine]:
         names = lines.names_of(types)
         return (
             line

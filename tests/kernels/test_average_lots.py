@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retro.kernels.average_lots import Departures
+from retro.kernels.average_lots import LotClosings
 from retro.kernels.lots import LotBook
 from tests.worlds.steps import steps_of
 
@@ -54,11 +54,11 @@ class EachLot:
 
 
 def play(rows: list[tuple[Decimal, float, float, int]]) -> tuple[list[list[Piece]], list[Any], LotBook]:
-    plain, book, told, done = EachLot(), LotBook("average"), [], []
+    plain, book, expected, done = EachLot(), LotBook("average"), [], []
     for quantity, price, fee, tag in rows:
-        told.append(plain.trade(quantity, price, fee, tag))
+        expected.append(plain.trade(quantity, price, fee, tag))
         done.append(book.trade(quantity, price, fee, tag))
-    return told, done, book
+    return expected, done, book
 
 
 @given(TRADES)
@@ -66,17 +66,17 @@ def play(rows: list[tuple[Decimal, float, float, int]]) -> tuple[list[list[Piece
 def test_every_sale_takes_of_every_lot_what_the_definition_says(
     rows: list[tuple[Decimal, float, float, int]],
 ) -> None:
-    told, done, book = play(rows)
+    expected, done, book = play(rows)
     scale = sum(abs(float(q)) * price + abs(fee) for q, price, fee, _ in rows)
-    for pieces, realised in zip(told, done, strict=True):
+    for pieces, realised in zip(expected, done, strict=True):
         assert [match.tag for match in realised.matched] == [piece[0] for piece in pieces]
         for match, (_, quantity, cost, proceeds) in zip(realised.matched, pieces, strict=True):
             assert float(match.quantity) == pytest.approx(float(quantity), rel=1e-12)
             assert match.entry_cost == pytest.approx(cost, rel=1e-10, abs=1e-12 * scale)
             assert match.proceeds == pytest.approx(proceeds, rel=1e-10, abs=1e-12 * scale)
-        made = sum(proceeds - cost for _, _, cost, proceeds in pieces)
+        pnl = sum(proceeds - cost for _, _, cost, proceeds in pieces)
         if pieces:
-            assert realised.pnl == pytest.approx(made, rel=1e-9, abs=1e-11 * scale)
+            assert realised.pnl == pytest.approx(pnl, rel=1e-9, abs=1e-11 * scale)
     again = LotBook.from_json("average", book.to_json())
     assert again.to_json() == book.to_json()
     assert again.trade(D(1), 10.0, 0.0, 9).pnl == book.copy().trade(D(1), 10.0, 0.0, 9).pnl
@@ -88,17 +88,17 @@ def test_what_was_closed_of_each_lot_is_the_sum_of_its_pieces(
     rows: list[tuple[Decimal, float, float, int]], before: int
 ) -> None:
     """Up to any instant, however the sales follow one another: through zero, of a lot alone, of lots of one tag."""
-    told, done, _ = play(rows)
+    expected, done, _ = play(rows)
     scale = sum(abs(float(q)) * price + abs(fee) for q, price, fee, _ in rows)
-    departures = Departures((at, realised.matched) for at, realised in enumerate(done))
+    lot_closings = LotClosings((at, realised.matched) for at, realised in enumerate(done))
     for limit, end in ((inf, len(rows)), (before, min(before, len(rows)))):
         for tag in range(7):
-            pieces = [piece for each in told[:end] for piece in each if piece[0] == tag]
-            gone = departures.of(tag, limit)
+            pieces = [piece for each in expected[:end] for piece in each if piece[0] == tag]
+            gone = lot_closings.of(tag, limit)
             quantity = sum(abs(float(piece[1])) for piece in pieces)
-            made = sum(proceeds - cost for _, _, cost, proceeds in pieces)
+            pnl = sum(proceeds - cost for _, _, cost, proceeds in pieces)
             assert sum(each.quantity for each in gone) == pytest.approx(quantity, rel=1e-9, abs=1e-12)
-            assert sum(each.pnl for each in gone) == pytest.approx(made, rel=1e-9, abs=1e-10 * scale)
+            assert sum(each.pnl for each in gone) == pytest.approx(pnl, rel=1e-9, abs=1e-10 * scale)
 
 
 def test_two_lots_of_which_two_sales_take_half_each_time() -> None:
@@ -109,11 +109,11 @@ def test_two_lots_of_which_two_sales_take_half_each_time() -> None:
     book = LotBook("average")
     rows = ((D(1), 10.0, 1), (D(3), 30.0, 2), (D(-2), 50.0, 3), (D(-1), 20.0, 4))
     done = [book.trade(quantity, price, 0.0, tag) for quantity, price, tag in rows]
-    departures = Departures((at, realised.matched) for at, realised in enumerate(done))
-    assert departures.of(1) == [(0.75, 22.5)]
-    assert departures.of(2) == [(2.25, 22.5)]
-    assert departures.of(1, 3) == [(0.5, 20.0)], "before the second sale"
-    assert departures.of(1, 2) == []
+    lot_closings = LotClosings((at, realised.matched) for at, realised in enumerate(done))
+    assert lot_closings.of(1) == [(0.75, 22.5)]
+    assert lot_closings.of(2) == [(2.25, 22.5)]
+    assert lot_closings.of(1, 3) == [(0.5, 20.0)], "before the second sale"
+    assert lot_closings.of(1, 2) == []
     assert [book.quantity, book.basis] == [1, 25.0]
 
 
@@ -124,7 +124,7 @@ def test_thousands_of_sales_leave_nothing_that_underflows() -> None:
     for n in range(9_000):
         done.append(book.trade(D(-1), 110.0, 0.0, 2 * n + 1))
         done.append(book.trade(D(1), 110.0, 0.0, 2 * n + 2))
-    (gone,) = [Departures((at, realised.matched) for at, realised in enumerate(done)).of(0)[i] for i in (1,)]
+    (gone,) = [LotClosings((at, realised.matched) for at, realised in enumerate(done)).of(0)[i] for i in (1,)]
     (first,) = done[1].matched
     assert first.pnl == pytest.approx(10)
     assert gone.quantity == pytest.approx(9.0)
@@ -138,8 +138,8 @@ def test_a_life_of_lots_takes_as_many_steps_as_it_has_trades() -> None:
         for n in range(count):
             done.append(book.trade(D(2), 100.0 + n % 7, 0.1, 2 * n))
             done.append(book.trade(D(-1), 101.0 + n % 5, 0.1, 2 * n + 1))
-        departures = Departures((at, realised.matched) for at, realised in enumerate(done))
+        lot_closings = LotClosings((at, realised.matched) for at, realised in enumerate(done))
         for n in range(count):
-            departures.of(2 * n)
+            lot_closings.of(2 * n)
 
     assert steps_of(lambda: life(800)) < 2.2 * steps_of(lambda: life(400))

@@ -42,7 +42,7 @@ SETTINGS = settings(
 )
 
 
-def told(days: int = 21) -> list[dict[str, Any]]:
+def claims_and_trades(days: int = 21) -> list[dict[str, Any]]:
     """Three weeks of trades, with predictions, costs and a position that stays open."""
     events = life(days, every=2)
     for day in range(0, days, 3):
@@ -61,7 +61,7 @@ def told(days: int = 21) -> list[dict[str, Any]]:
 def owed(store: Store, tmp_path: Path) -> tuple[Store, str, list[Review]]:
     """An agent's whole history, owed at once and not made."""
     world = World(store, tmp_path, at=MONDAY + 70 * DAY)
-    batches = journal.read(io.BytesIO(lines_of(told())), "life", now=world.clock())
+    batches = journal.read(io.BytesIO(lines_of(claims_and_trades())), "life", now=world.clock())
     ingest(store, "life", batches, world.settings_for, IngestTerms(), now=world.clock())
     return store, "bot", world.owe()
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from retro.evaluate.position.alternatives import inaction
 from retro.evaluate.position.foresight import foreseen
 from retro.evaluate.position.summary import avoided, exit_horizon, increases
-from retro.kernels.average_lots import Departures
+from retro.kernels.average_lots import LotClosings
 from retro.kernels.sums import running_sums
 from retro.periods import HOUR, week_of, week_start
 
@@ -181,7 +181,7 @@ class _Pieces:
     def __init__(self, track: PositionHistory, prices: Prices) -> None:
         self._sign = track.sign
         self._openings = {opening.tag: opening for opening in track.openings}
-        self._departures = Departures(track.matches)
+        self._closings = LotClosings(track.matches)
         self._price = cache(partial(prices.price, track.position.instrument))
 
     def opened_at(self, tags: Iterable[int]) -> int:
@@ -193,7 +193,7 @@ class _Pieces:
         price, levels = self._price(at), []
         for tag in tags:
             gone = 0.0
-            for piece in self._departures.of(tag, at):
+            for piece in self._closings.of(tag, at):
                 gone += piece.quantity
                 levels.append(piece.pnl)
             opening = self._openings[tag]

@@ -20,7 +20,7 @@ from retro.evaluate.position.life import Lookahead, PositionPath
 from retro.evaluate.position.measures import endings_of
 from retro.evaluate.position.spark import spark
 from retro.invariant import invariant
-from retro.kernels.average_lots import Departures
+from retro.kernels.average_lots import LotClosings
 from retro.kernels.lots import unrounded
 from retro.kernels.series import median_gap
 from retro.periods import DAY
@@ -223,14 +223,14 @@ def increases(track: PositionHistory, decisions: list[Decision]) -> list[Increas
         if before and entries[before - 1].action == "increase" and opening.at > track.opened_at:
             lots.setdefault(entries[before - 1].id, []).append(opening)
     beaten = {cite for d in decisions if d.action in {"enter", "hold", "skip"} for cite in cites_of(d)}
-    departures = Departures(track.matches)
+    lot_closings = LotClosings(track.matches)
     out = []
     for decision in entries:
         cites = tuple(cite for cite in cites_of(decision) if cite not in beaten)
         if decision.action == "increase" and cites and decision.id in lots:
             pnl = 0.0
             for opening in lots[decision.id]:
-                closed = sum((piece.pnl for piece in departures.of(opening.tag)), 0.0)
+                closed = sum((piece.pnl for piece in lot_closings.of(opening.tag)), 0.0)
                 pnl += unrounded(closed, opening.quantity * opening.price)
             out.append(Increase(cites, frozenset(opening.tag for opening in lots[decision.id]), pnl))
     return out

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     from retro.model import Fact
 
-__all__ = ["EventLine", "lines_between", "lines_of_positions", "names_of"]
+__all__ = ["StoredLine", "lines_between", "lines_of_positions", "names_of"]
 
 _NAME_OF: Final = {kind: name for name, kind in FACT_TYPES.items()}
 
 
-class EventLine(NamedTuple):
+class StoredLine(NamedTuple):
     """An event as it is stored: `position` as a key (`name_of`), None where it names none; `body` the line as written."""
 
     type: str
@@ -41,7 +41,7 @@ def lines_between(
     *,
     types: Sequence[type[Fact]] = TYPES,
     most: int,
-) -> list[EventLine] | None:
+) -> list[StoredLine] | None:
     """The events with start <= at < end, of these types, in no order; None where they are more than `most`."""
     window = events.c.type.in_(sorted(names_of(types))) & (events.c.at >= start) & (events.c.at < end)
     return _lines(conn, agent, window, most)
@@ -49,7 +49,7 @@ def lines_between(
 
 def lines_of_positions(
     conn: Connection, agent: str, positions: Iterable[str], *, most: int
-) -> list[EventLine] | None:
+) -> list[StoredLine] | None:
     """The events that name one of the positions, in no order; None where they are more than `most`."""
     return _lines(conn, agent, within(conn, events.c.position, positions), most)
 
@@ -59,8 +59,8 @@ def names_of(types: Iterable[type[Fact]]) -> set[str]:
     return {_NAME_OF[kind] for kind in types}
 
 
-def _lines(conn: Connection, agent: str, chosen: ColumnElement[bool], most: int) -> list[EventLine] | None:
+def _lines(conn: Connection, agent: str, chosen: ColumnElement[bool], most: int) -> list[StoredLine] | None:
     c = events.c
     query = select(c.type, c.id, c.at, c.position, c.body).where(c.agent == key_query(agent), chosen)
     rows = conn.execute(query.limit(most + 1)).all()
-    return None if len(rows) > most else [EventLine._make(row) for row in rows]
+    return None if len(rows) > most else [StoredLine._make(row) for row in rows]

@@ -48,16 +48,16 @@ def test_a_review_of_history_takes_few_statements_and_fewer_transactions(
 ) -> None:
     """A third of what they were when each review was made by itself: 55.6 statements, 5.3 transactions."""
     world = history(store, tmp_path)
-    made: list[int] = []
+    done_counts: list[int] = []
 
     def knock() -> None:
-        made.append(world.knock().done)
+        done_counts.append(world.knock().done)
 
     with transactions(store) as begun:
         statements = statements_of(store, knock)
-    assert made[0] > 2 * DAYS - 5
-    assert statements / made[0] < 14
-    assert len(begun) / made[0] < 0.6
+    assert done_counts[0] > 2 * DAYS - 5
+    assert statements / done_counts[0] < 14
+    assert len(begun) / done_counts[0] < 0.6
 
 
 def documents(world: World) -> dict[str, str]:
