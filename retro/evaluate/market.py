@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from retro.kernels.market import market_change
+from retro.kernels.returns import market_change
 from retro.report import Market
 
 if TYPE_CHECKING:

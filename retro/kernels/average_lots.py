@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["AlikeLots", "LotClosings", "FractionOfLots", "Gone", "Match"]
+__all__ = ["AlikeLots", "FractionOfLots", "Gone", "LotClosings", "Match"]
 
 
 class Match(NamedTuple):

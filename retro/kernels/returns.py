@@ -1,16 +1,22 @@
-"""Returns from levels of equity: chained at the owner's flows, drawn as a curve, weighted by money.
+"""Returns from levels of equity: chained at the owner's flows, drawn as a curve, weighted by money; and of the market.
 
 A level is what an agent is worth at an instant before the events of that instant, a flow what its owner put in (> 0)
 or took out (< 0) there, both in base currency; between two levels lies a stretch that the owner did not touch.
-Definitions: docs/numbers.md section 4. Modified Dietz: GIPS 2020, calculation methodology.
+Definitions: docs/numbers.md section 4. Modified Dietz: GIPS 2020, calculation methodology. Market change: freqtrade's
+`calculate_market_change`, the mean over the pairs of last close / first close - 1.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -103,3 +109,21 @@ def modified_dietz(first: float, last: float, flows: ArrayLike, weights: ArrayLi
     average = first + float((flow * weight).sum())
     dust = _DUST * (abs(first) + abs(last) + float(np.abs(flow).sum()))
     return (last - first - float(flow.sum())) / average if average > dust else None
+
+
+def market_change(first: Sequence[float], last: Sequence[float]) -> float | None:
+    """Share gained (> 0) or lost by a basket of pairs; `first` and `last` (n,) are their prices at both ends, above 0.
+
+    None without a pair.
+    """
+    gains = [end / start - 1.0 for start, end in zip(first, last, strict=True)]
+    return math.fsum(gains) / len(gains) if gains else None
+
+
+def over_holding(made: float, put_in: Sequence[float], prices: Sequence[float], end: float) -> float:
+    """What a position made (base currency) beyond its pair, bought with each amount `put_in` (n,) at its price (n,) and kept.
+
+    > 0: better than the pair. `prices` and `end` in base currency per unit, above 0; holding costs no fee.
+    """
+    held = (amount * (end / price - 1.0) for amount, price in zip(put_in, prices, strict=True))
+    return made - math.fsum(held)

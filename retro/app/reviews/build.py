@@ -183,7 +183,7 @@ def _benchmark(book: SettledBook, window: Window) -> Prices | None:
         return None
     start, end = window.period.start - 2 * DAY, min(window.period.end, window.known_until)
     reach = MarkReach(start, end, window.known_until)
-    return load_marks(book.conn, book.name, book.settings, [terms.instrument], reach)
+    return load_marks(book.life, book.settings, [terms.instrument], reach)
 
 
 def _books(

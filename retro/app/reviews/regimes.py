@@ -42,7 +42,7 @@ def regimes_of(
 
         def marks_of(instrument: str, first: int, last: int) -> PriceLine:
             reach = MarkReach(first - _LOOK_BACK, last, last)
-            return load_marks(book.conn, book.name, book.settings, [instrument], reach).line(instrument)
+            return load_marks(book.life, book.settings, [instrument], reach).line(instrument)
 
         labels = labels_from_marks(rows, inputs.decisions, marks_of)
     closed = [position for position in report.positions if _is_counted(position, window)]

@@ -37,7 +37,7 @@ def _costs(book: SettledBook, before: int) -> dict[str, float | None]:
     if in_kind:
         first, until = min(cost.at for cost in in_kind), min(before - 1, book.known_until)
         demand = PriceDemand(in_kind)
-        prices = load_prices(book.conn, book.name, book.settings, demand, MarkReach(first, until, until))
+        prices = load_prices(book.life, book.settings, demand, MarkReach(first, until, until))
     parts: dict[str, list[float | None]] = {}
     for cost in facts:
         worth = None if cost.amount is None else float(cost.amount)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from retro.evaluate.position.life import Lookahead, sizes
 from retro.kernels.lots import unrounded
-from retro.kernels.market import over_holding
+from retro.kernels.returns import over_holding
 
 if TYPE_CHECKING:
     from retro.accounting.prices import Prices

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from retro.kernels.market import market_change, over_holding
+from retro.kernels.returns import market_change, over_holding
 from tests.worlds.commands import Retro, event, retro
 from tests.worlds.freqtrade_databases import Order, Trade, write
 

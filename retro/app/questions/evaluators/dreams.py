@@ -97,7 +97,7 @@ def _remembered(book: SettledBook, question: DreamQuestion) -> _Remembered:
     known = book.known_until if question.as_of is None else last_told(book.conn, book.agent, before - 1)
     rows = {row.position: row for row in book.positions_known(before - 1) if row.closed_at is not None}
     extent = Extent(known, known + 1, known, known)
-    loaded = load_tracks(book.conn, book.name, book.settings, sorted(rows), extent)
+    loaded = load_tracks(book.life, book.settings, sorted(rows), extent)
     horizon = Lookahead(known + 1, known, None, CHECKPOINTS)
     lives = {
         name_of(name): PositionPath(track, horizon, loaded.prices) for name, track in loaded.tracks.items()
