@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from retro.app.experience.door import memory, translate_memory_errors
-from retro.app.questions.evaluators.context import AttributionQuestion, attribution
+from retro.app.questions.evaluators.context import AttributionQuestion, multipliers
 from retro.app.questions.experience import MemoryQuestion, facts_and_settings
 from retro.store.facts import agents
 
@@ -68,7 +68,7 @@ def _attributed(experience: Experience, question: RecallQuestion) -> dict[str, f
     _, settings = facts_and_settings(experience, question.agent)
     decay = experience.config.retrospective.attribution_decay
     asked = AttributionQuestion(experience.store, question.agent, settings, decay, question.as_of)
-    return {row.item: row.multiplier for row in attribution(asked)}
+    return multipliers(asked)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from retro.evaluate.claims.signals import DecisionSignal
     from retro.kernels.uncertainty import Floats, Integers
 
-__all__ = ["context_items"]
+__all__ = ["context_items", "item_multipliers"]
 
 _TOO_FEW: Final = f"insufficient: {{}} decisions with it and {{}} without, of {kernel.LEAST_WITH} and {kernel.LEAST_WITHOUT}"
 
@@ -66,6 +66,14 @@ def context_items(
         )
     ]
     return sorted(rows, key=lambda row: (-row.value, row.item))
+
+
+def item_multipliers(signals: Sequence[DecisionSignal], decay: float) -> dict[str, float]:
+    """Item -> its `multiplier` alone, without what has to be drawn by lot: for who asks at every decision."""
+    names, item, step = _pairs(signals)
+    signal = np.array([each.signal for each in signals], dtype=np.float64)
+    credit = kernel.presence_credit(signal, item, step, len(names), decay)
+    return dict(zip(names, kernel.multipliers(credit.value).tolist(), strict=True))
 
 
 def _pairs(signals: Sequence[DecisionSignal]) -> tuple[list[str], Integers, Integers]:

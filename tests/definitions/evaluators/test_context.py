@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from retro.app.questions.evaluators.context import AttributionQuestion, attribution
+from retro.app.questions.evaluators.context import AttributionQuestion, attribution, multipliers
 from retro.report.evaluators.context import ContextItem
 from retro.store.database import Store, open_store
 from tests.worlds.lives import agent_of, live, settings_for
@@ -125,6 +125,8 @@ def test_any_order_and_split_of_the_telling_gives_the_same_on_both_databases(
         if first % 3 == 0:
             answers(store)  # settled in between, or not
     assert answers(store) == expected
+    asked = AttributionQuestion(store, "a", settings_for()(agent_of(store, "a")), 0.9)
+    assert multipliers(asked) == {row.item: row.multiplier for row in expected}
 
 
 @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))

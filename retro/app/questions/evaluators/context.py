@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from retro.app.settlement.audit import seed_of_life
 from retro.app.settlement.settle import settled_book
-from retro.evaluate.claims.context import context_items
+from retro.evaluate.claims.context import context_items, item_multipliers
 from retro.evaluate.claims.signals import signals_of
 from retro.model import Decision
 from retro.periods import FOREVER
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from retro.report.evaluators.context import ContextItem
     from retro.store.database import Store
 
-__all__ = ["AttributionQuestion", "attribution", "signals_before"]
+__all__ = ["AttributionQuestion", "attribution", "multipliers", "signals_before"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,12 @@ def attribution(question: AttributionQuestion) -> list[ContextItem]:
     with settled_book(question.store, question.agent, settings, measured=False) as book:
         signals = signals_before(book, question.as_of)
     return context_items(signals, question.decay, settings.zone, seed_of_life(question.agent))
+
+
+def multipliers(question: AttributionQuestion) -> dict[str, float]:
+    """Item -> what recall makes of it."""
+    with settled_book(question.store, question.agent, question.settings, measured=False) as book:
+        return item_multipliers(signals_before(book, question.as_of), question.decay)
 
 
 def signals_before(book: SettledBook, as_of: int | None) -> list[DecisionSignal]:
