@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from retro.figures import DASH, count, percent
+from retro.figures import DASH, count, interval, percent, ratio
 from retro.present.page.blocks import Figure, tone_of
 from retro.present.page.labels import reason_text
 
 if TYPE_CHECKING:
+    from retro.figures import MoneyStyle
     from retro.report import RetrospectiveReport
 
-__all__ = ["cash_note", "market_figure", "market_note"]
+__all__ = ["benchmark_figure", "cash_note", "market_figure", "market_note"]
 
 
 def cash_note(report: RetrospectiveReport) -> str:
@@ -53,6 +54,23 @@ def market_figure(report: RetrospectiveReport) -> Figure | None:
         f"return {_change(made)}; {basket}",
         tone_of(market.over_market),
     )
+
+
+def benchmark_figure(report: RetrospectiveReport, money: MoneyStyle) -> Figure | None:
+    """What trades made beyond the owner's benchmark; None where none is named, or nothing was traded."""
+    split = report.benchmark
+    if split is None or not (split.traded or split.market):
+        return None
+    label = "Timing and selection"
+    if split.selection is None:
+        return Figure(label, DASH, reason_text(split.reasons, "selection"))
+    note = (
+        f"trades made {money.signed(split.traded)}, of that {split.instrument} {money.signed(split.market)}"
+    )
+    if split.beta is not None and split.beta_interval is not None:
+        low, high = split.beta_interval
+        note += f"; beta {ratio(split.beta)}, 95 % {interval(low, high)}"
+    return Figure(label, money.signed(split.selection), note, tone_of(split.selection))
 
 
 def _change(share: float | None) -> str:

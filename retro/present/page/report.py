@@ -19,7 +19,7 @@ from retro.present.page.groups import (
     positions_section,
 )
 from retro.present.page.labels import VERDICTS, short_name
-from retro.present.page.market import cash_note, market_figure
+from retro.present.page.market import benchmark_figure, cash_note, market_figure
 from retro.present.page.money import (
     attribution_section,
     costs_section,
@@ -170,8 +170,8 @@ def _lower(label: str) -> str:
 
 
 def _first_facts(report: RetrospectiveReport, money: MoneyStyle) -> list[Figure]:
-    against_market = market_figure(report)
-    rows = [_acting(report, money), *([against_market] if against_market else [])]
+    against = (market_figure(report), benchmark_figure(report, money))
+    rows = [_acting(report, money), *filter(None, against)]
     rows += _extremes(report, money)
     rows += _decisions(report)
     if report.playbook_proposals:

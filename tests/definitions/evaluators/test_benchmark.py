@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from retro.kernels.evaluators.regression import lags_for
+from retro.present.formats import render
 from retro.report import RetrospectiveReport, dump
 from retro.store.database import Store, open_store
 from tests.worlds.chance import acts
@@ -118,6 +119,18 @@ def test_where_none_is_configured_no_byte_of_a_review_moves(tmp_path: Path) -> N
     assert "benchmark" not in plain
     assert split.pop("benchmark")["instrument"] == "BTC/USDC"
     assert split == plain
+
+
+def test_a_page_says_what_is_left_beyond_the_benchmark_and_nothing_where_none_is_named(
+    tmp_path: Path,
+) -> None:
+    prices = [mark("BTC/USDC", hour, 100 + hour / 10) for hour in range(0, 8 * 24, 6)]
+    store = tell(tmp_path / "x.db", prices, fills("p", "BTC/USDC", (15, "buy", 10, 101.5)))
+    page = " ".join(render(reviewed(store), "text").split())
+    assert "Timing and selection -3.00 trades made +153.00, of that BTC/USDC +156.00" in page
+    assert "Timing and selection" not in render(reviewed(store, {}), "text")
+    bare = {"owner": {"benchmark": "SOL/USDC"}}
+    assert "SOL/USDC has no mark of the day before" in " ".join(render(reviewed(store, bare), "text").split())
 
 
 def test_days_add_up_to_their_week(tmp_path: Path) -> None:
