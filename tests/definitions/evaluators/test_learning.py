@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from memory import Episode, remember
 from retro import config
 from retro.app.proposals.files import read_playbook
 from retro.app.questions.evaluators.learning import LearningQuestion, Predecessor, learning
@@ -133,6 +134,10 @@ def test_a_life_its_rules_and_its_predecessor(
     assert whole.competence.decisions == own
     assert whole.groups.corrector is not None
     assert whole.groups.generations is not None
+    assert whole.groups.attention is not None
+    assert whole.groups.memory is None  # nothing in front of it was an episode of its memory
+    # the last week in which something cited turned out, and the week before, in decisions that were judged right
+    assert whole.score is not None
     # told in another order, in parts, settled in between or not
     rng = random.Random(4)
     shuffled = rng.sample(events, len(events))
@@ -152,6 +157,37 @@ def test_a_life_cut_at_any_instant_answers_what_the_whole_answers_as_of_it(
     whole = tell(open_store(str(tmp_path / "whole.db")), events)
     ended = tell(open_store(str(tmp_path / "ended.db")), [event for event in events if event["at"] < cut])
     assert household.asked(whole, cut * 1000) == household.asked(ended)
+
+
+def test_an_episode_that_was_recalled_agrees_with_a_decision_that_ended_as_it_did(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "x.db"))
+    episodes = [Episode(id=f"e{n}", agent="a", at=START * 1000, pnl=pnl) for n, pnl in enumerate((5, -2, 3))]
+    with store.write() as conn:
+        remember(conn, [*episodes, Episode(id="late", agent="a", at=(START + 9 * DAY) * 1000, pnl=1)])
+    events: list[Event] = []
+    for n, (day, correct) in enumerate(((1, True), (2, False), (8, True), (9, False))):
+        at = START + day * DAY
+        recalled = ["e0", "e1", "late", "a document"] if n < 2 else ["e2", "e2"]
+        events += [
+            {
+                "type": "decision",
+                "id": f"d{n}",
+                "agent": "a",
+                "at": at,
+                "action": "hold",
+                "context_items": recalled,
+            },
+            {"type": "prediction", "id": f"q{n}", "agent": "a", "at": at, "decision": f"d{n}"},
+            {"type": "resolution", "id": f"r{n}", "agent": "a", "at": at + HOUR, "prediction": f"q{n}"}
+            | {"correct": correct},
+        ]
+    events.append({"type": "equity", "id": "e", "agent": "a", "at": START + 15 * DAY, "value": 1000})
+    tell(store, events)
+    settings = settings_of(config.Config(), agent_of(store, "a"), None)
+    report = learning(LearningQuestion(store, "a", settings, PlaybookPlace(None, os.environ)))
+    # first week: 1 of 2 agreed, twice; second: 1 of 1 and 0 of 1
+    assert (report.week, report.groups.memory) == ("2024-W14", 0)
+    assert report.reasons["survival"] == "no playbook is configured"
 
 
 def test_a_playbook_in_no_repository_is_said_and_merged_proposals_are_asked(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from retro.app.questions.evaluators.decisions import weighed_decisions
 from retro.app.questions.evaluators.rule_lives import DatedRules, PlaybookPlace, dated_rules
 from retro.app.reviews.build import review_period
 from retro.app.settlement.settle import settled_book
@@ -81,6 +82,7 @@ def learning(question: LearningQuestion) -> LearningReport:
             history=book.history(before),
             since=since_of(settings.options.rules),
             lives=own.rules.lives,
+            decisions=weighed_decisions(book, question.as_of),
             competence=own.competence,
             predecessor=None if other is None else other.competence,
         )
