@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from retro.report.form import dump_parts
-from retro.safe import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,4 +16,4 @@ __all__ = ["json_parts"]
 
 def json_parts(document: BaseModel) -> Iterator[str]:
     """The document as `formats.render` gives it in JSON, part by part."""
-    return dump_parts(clean(document))
+    return dump_parts(document, cleaned=True)

@@ -13,6 +13,7 @@ from retro.present.formats import render
 from retro.present.json_parts import json_parts
 from retro.report import PositionRetrospective, RetrospectiveReport, dump
 from retro.report.form import Document, dump_parts
+from retro.safe import clean
 from tests.worlds.samples import positions, reports
 
 DOCUMENTS: list[RetrospectiveReport | PositionRetrospective] = [
@@ -96,6 +97,24 @@ def test_parts_come_row_by_row_and_are_the_whole_text() -> None:
     assert "".join(parts) == dump(report)
     assert max(map(len, parts)) < 2 * len(dump(many[0]))
     assert "".join(json_parts(report)) == render(report, "json")
+
+
+@pytest.mark.parametrize(
+    "told",
+    ["plain", "a\u202eb", "line\nbreak", "tab\there", "x\x7f", "\ud800", 'a "quote"', "back\\slash", "é"],
+)
+@pytest.mark.parametrize("field", ["instrument", "entry_reasoning", "reasons", "cites", "key"])
+def test_json_is_that_of_the_cleaned_document_wherever_a_text_stands(told: str, field: str) -> None:
+    position = positions.position()
+    within: dict[str, dict[str, object]] = {
+        "reasons": {"reasons": {**position.reasons, "pnl": told}},
+        "cites": {"cites": position.cites.model_copy(update={"entry": [told]})},
+        "key": {"reasons": {**position.reasons, told: "why"}},
+    }
+    changes = within.get(field, {field: told})
+    report = reports.weekly(positions=[positions.position(), position.model_copy(update=changes)])
+    report = report.model_copy(update={"hindsight": told})
+    assert "".join(json_parts(report)) == dump(clean(report))
 
 
 def test_a_changed_copy_of_a_document_leaves_every_other_as_it_was() -> None:
