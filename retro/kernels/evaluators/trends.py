@@ -51,9 +51,13 @@ def market_states(at: Integers, price: Floats, instants: Integers) -> MarketStat
     whole = ~np.isnan(weekly) & ~np.isnan(volatility)
     is_known = whole[:, 0] & (whole.sum(axis=1) >= LEAST_WEEKS)
     trend, is_volatile = np.zeros(n, np.int8), np.zeros(n, np.bool_)
-    for row in np.flatnonzero(is_known).tolist():
-        past = whole[row]
-        low, high = np.quantile(weekly[row, past], (1 / 3, 2 / 3))
-        trend[row] = int(weekly[row, 0] > high) - int(weekly[row, 0] < low)
-        is_volatile[row] = volatility[row, 0] > np.median(volatility[row, past])
+    complete = whole.all(axis=1)  # most often all; those with holes are taken one by one
+    groups = [(np.flatnonzero(is_known & complete), np.ones(whole.shape[1], np.bool_))]
+    groups += [(np.array([row]), whole[row]) for row in np.flatnonzero(is_known & ~complete).tolist()]
+    for rows, past in groups:
+        if len(rows):
+            week, size = weekly[rows], volatility[rows]
+            low, high = np.quantile(week[:, past], (1 / 3, 2 / 3), axis=1)
+            trend[rows] = (week[:, 0] > high).astype(np.int8) - (week[:, 0] < low).astype(np.int8)
+            is_volatile[rows] = size[:, 0] > np.median(size[:, past], axis=1)
     return MarketStates(trend, is_volatile, is_known)
