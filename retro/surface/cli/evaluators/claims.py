@@ -182,17 +182,17 @@ def _print_forecasts(rows: Sequence[ForecastRow]) -> None:
         Column("Category", right=False, cut=14),
         Column("Regime", right=False, cut=10),
         Column("n"),
-        Column("Apart"),
+        Column("Free"),
         Column("Right"),
         Column("Bias"),
         Column("Error"),
-        Column("after"),
+        Column("then"),
         Column("Held"),
-        Column("after"),
+        Column("then"),
     ]
 
     def figure(value: float | None, sign: str = "") -> Cell:
-        return Cell(DASH if value is None else f"{value:{sign}.3g}")
+        return Cell(DASH if value is None else f"{value:{sign}.2g}")
 
     cells = [
         [
@@ -210,8 +210,8 @@ def _print_forecasts(rows: Sequence[ForecastRow]) -> None:
         for row in rows
     ]
     note = (
-        "Apart: how many do not overlap in time. Bias: actual less forecast, mean of the newest. Error: mean size of it."
-        " Held: intervals that held what came. After: with the correction in force when each was made."
+        "Free: how many do not overlap in time. Bias: actual less forecast, mean of the newest. Error: mean size of it."
+        " Held: intervals that held what came. Then: with the correction in force when each was made."
     )
     print_table(columns, cells, note)
 

@@ -50,8 +50,8 @@ def _print(rows: Sequence[EvaluationSummary], life: Sequence[KeySummary]) -> Non
     columns = [
         Column("Epoch", right=False),
         Column("Of", right=False),
-        Column("Category", right=False, cut=16),
-        Column("Regime", right=False, cut=12),
+        Column("Category", right=False, cut=13),
+        Column("Regime", right=False, cut=11),
         Column("n"),
         Column("Right"),
         Column("Mean"),
@@ -79,6 +79,6 @@ def _cells(evaluator: str, key: tuple[str, str], n: int, statistics: EvaluationS
         Cell(key[1]),
         Cell(f"{n:,}"),
         Cell(percent(statistics.right / judged if judged else None)),
-        Cell(DASH if statistics.mean is None else f"{statistics.mean:+.3g}"),
-        Cell(DASH if spread is None else f"{spread:.3g}"),
+        Cell(DASH if statistics.mean is None else f"{statistics.mean:+.2g}"),
+        Cell(DASH if spread is None else f"{spread:.2g}"),
     ]

@@ -134,7 +134,8 @@ def _rules(report: LearningReport) -> str:
         if life is None
         else f"Rules: half die within {life:.0f} days"
     )
-    return f"{text}." + (f" {why}." if (why := report.reasons.get("survival")) else "")
+    why = report.reasons.get("survival")
+    return f"{text}." if why is None else f"{text}; {why}."
 
 
 def _competence(report: LearningReport) -> str:
