@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from retro.app.reviews.shadows import shadows_before
 from retro.app.reviews.tiers import tiers_of
 from retro.evaluate.claims.changes import ClaimPeriod, claim_changes
 from retro.kinds import KINDS
@@ -28,9 +29,10 @@ def evaluators_of(book: SettledBook, window: Window) -> Evaluators | None:
     claims = ClaimPeriod(period.start, window.until, settings.claims, settings.ece_alarm)
     forecasts, levels = claim_changes(history, claims)
     tiers = _tier_changes(book, window) if KINDS[period.horizon].weighs_tiers and len(history) else []
-    if not (forecasts or levels or tiers):
+    shadows = shadows_before(book, window.until)
+    if not (forecasts or levels or tiers or shadows):
         return None
-    return Evaluators(predictions=forecasts, calibration=levels, tiers=tiers)
+    return Evaluators(predictions=forecasts, calibration=levels, tiers=tiers, shadows=shadows)
 
 
 def _tier_changes(book: SettledBook, window: Window) -> list[TierChange]:

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Literal
 
 from playbook.citation import claims
 from retro.accounting.prices import DOLLARS
+from retro.errors import UsageError
 from retro.evaluate.audit.citations import AuditRules, Rule
 from retro.evaluate.claims.fold import ClaimTerms, FitTerms
 from retro.evaluate.claims.record import CLAIM
 from retro.evaluate.claims.tiers import TierTerms
 from retro.evaluate.inputs import BenchmarkTerms, Options
+from retro.evaluate.whatif.rule import parse_rule
+from retro.evaluate.whatif.shadows import ShadowStrategy, ShadowTerms
 from retro.kernels.audit import Thresholds
 from retro.kernels.evaluators.residuals import RingTerms
 from retro.periods import HOUR, midnight, parse_duration, zone
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
     from retro.config import Config, RetrospectiveTable
     from retro.store.facts.agents import Agent
 
-__all__ = ["AgentSettings", "base_currency_of", "rules_of", "settings_of"]
+__all__ = ["AgentSettings", "base_currency_of", "rules_of", "settings_of", "shadow_rules"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,8 @@ class AgentSettings:
     ece_alarm: float = 0.25
     """The calibration error above which the owner is told."""
     tiers: TierTerms = field(default_factory=TierTerms)
+    shadows: tuple[ShadowStrategy, ...] = ()
+    shadow_terms: ShadowTerms = field(default_factory=ShadowTerms)
     limits_in_r: Thresholds | None = None
     """A bot's verdicts: in R, by these, where the risk of most positions is known, whatever `options` say."""
     playbook: Playbook | None = field(default=None, compare=False)
@@ -125,6 +130,8 @@ def settings_of(config: Config, agent: Agent, book: Playbook | None) -> AgentSet
             FitTerms(review.calibration_min_samples, review.calibration_refit_interval),
         ),
         ece_alarm=review.ece_alarm_threshold,
+        shadows=_shadows_of(config, agent.name),
+        shadow_terms=ShadowTerms(review.shadow_min_duration_days, review.shadow_promote_threshold),
         tiers=TierTerms(
             review.tier_comparison_min_samples,
             review.tier_switch_threshold,
@@ -152,3 +159,23 @@ def settings_of(config: Config, agent: Agent, book: Playbook | None) -> AgentSet
 
 def _limits(review: RetrospectiveTable, unit: Literal["usd", "r", "bps"]) -> Thresholds:
     return Thresholds(review.heuristic_min_citations, *review.heuristic_limits(unit))
+
+
+def shadow_rules(config: Config) -> list[tuple[str | None, ShadowStrategy]]:
+    """The shadows of a configuration with the agent each is of; None: of every agent."""
+    strategies = []
+    for table in config.shadow:
+        try:
+            rule = parse_rule(table.rule)
+        except UsageError as error:
+            raise UsageError(f"[[shadow]] {table.name}: {error}") from error
+        strategies.append((table.agent, ShadowStrategy(table.name, rule, table.since)))
+    return strategies
+
+
+def _shadows_of(config: Config, agent: str) -> tuple[ShadowStrategy, ...]:
+    """An agent's shadows; none where a rule is none, which `retro doctor` and `retro shadows` say."""
+    try:
+        return tuple(strategy for owner, strategy in shadow_rules(config) if owner in {None, agent})
+    except UsageError:
+        return ()

@@ -21,11 +21,20 @@ if TYPE_CHECKING:
     from retro.kernels.uncertainty import Floats
     from retro.report.evaluators.shadows import ShadowVerdict
 
-__all__ = ["PairedDays", "ShadowTerms", "judged", "paired_by_rule"]
+__all__ = ["PairedDays", "ShadowStrategy", "ShadowTerms", "judged", "paired_by_rule"]
 
 _LEVEL: Final = 0.05
 _FLOOR: Final = 0.005
 """Of the capital: a share of a smaller result would make any difference large."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShadowStrategy:
+    """A rule that runs forward from the start of a day on."""
+
+    name: str
+    rule: WhatIfRule
+    since: date
 
 
 @dataclass(frozen=True, slots=True)

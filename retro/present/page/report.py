@@ -10,7 +10,12 @@ from retro.kinds import KINDS
 from retro.present.page.amendments import describe_change
 from retro.present.page.audit import audit_section, carried, predictions_section, wanting
 from retro.present.page.blocks import Figure, Headline, Page, tone_of
-from retro.present.page.evaluators.claims import claims_section, confidence_alarms, tiers_section
+from retro.present.page.evaluators.claims import (
+    claims_section,
+    confidence_alarms,
+    shadows_section,
+    tiers_section,
+)
 from retro.present.page.evaluators.regimes import regimes_section
 from retro.present.page.groups import (
     actions_section,
@@ -73,6 +78,7 @@ def page_of_report(report: RetrospectiveReport) -> Page:
         predictions_section(report.prediction_accuracy),
         claims_section(report.evaluators),
         tiers_section(report.evaluators),
+        shadows_section(report.evaluators, money),
         costs_section(report, money),
         actions_section(report.actions_taken, money, report.pnl.funding),
         quality_section(report, money),

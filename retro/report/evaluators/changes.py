@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from retro.report.evaluators.claims import ReliabilityBin
+from retro.report.evaluators.shadows import ShadowRow
 from retro.report.evaluators.tiers import TierAdviceKind
 from retro.report.form import Document, Reasons
 
@@ -76,3 +77,4 @@ class Evaluators(Document):
     predictions: list[ForecastChange]
     calibration: list[CalibrationChange]
     tiers: list[TierChange] = Field(default=[], description="epoch reviews only")
+    shadows: list[ShadowRow] = Field(default=[], description="each as of the period's end; never applied")

@@ -12,6 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from retro.app.questions.evaluators.claims import calibration, corrected, forecasts
+from retro.app.questions.evaluators.shadows import ShadowQuestion, shadows
+from retro.config import Config
 from retro.deliver.briefing import briefing_of
 from retro.narrate.plain import words
 from retro.narrate.slots import report_slots
@@ -247,3 +249,34 @@ def test_a_mail_has_alarms_and_verdicts_and_no_table_of_claims(sure: Store) -> N
     keys = [section.key for section in page.sections]
     assert "tiers" in keys
     assert "evaluators" not in keys
+
+
+def test_a_shadow_stands_in_the_week_as_it_stood_at_its_end_and_in_the_mail(store: Store) -> None:
+    """Ten days of +1 beside nothing traded: after a week six whole days are too few, after two it is better."""
+    ends = [
+        {"type": "equity", "id": f"e{n}", "agent": "a", "at": START + n * WEEK, "value": 9} for n in (0, 3)
+    ]
+    days = [
+        {
+            "type": "shadow", "id": f"s{n}", "agent": "a", "at": START + (n + 1) * DAY - 1, "shadow": "paper",
+            "day": f"2024-03-{25 + n}" if n < 7 else f"2024-04-{n - 6:02d}", "pnl": 1 + n % 2,
+        }
+        for n in range(14)
+    ]  # fmt: skip
+    tell(store, [*ends, *days])
+    first, second = week(store, 0), week(store, 1)
+    assert first.evaluators is not None
+    assert second.evaluators is not None
+    (early,), (late,) = first.evaluators.shadows, second.evaluators.shadows
+    asked_at = (parse_instant(first.period_end), parse_instant(second.period_end))
+    config = Config()
+    rows = [
+        shadows(ShadowQuestion.of(store, "a", question(store).settings, config, at))[0] for at in asked_at
+    ]
+    assert [early, late] == rows
+    assert (early.shadow, late.shadow) == (10.0, 21.0)
+    assert late.verdict == "promote"
+    page = " ".join(render(words(second), "text").split())
+    assert "paper: PROMOTE. +21.00 USDC against 0.00 USDC over 14 days that differ, of 14." in page
+    mail = briefing_of(message(words(second)))
+    assert "shadows" in [section.key for section in mail.sections]

@@ -5,27 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from retro.app.reviews.shadows import entered_positions, known_at
 from retro.app.settlement.audit import seed_of_life
 from retro.app.settlement.settle import settled_book
-from retro.app.settlement.tracks import Extent, load_tracks
 from retro.errors import UsageError
-from retro.evaluate.position.life import Lookahead, PositionPath
-from retro.evaluate.whatif.entered import entered_lives
 from retro.evaluate.whatif.rule import GRID, parse_rule
 from retro.evaluate.whatif.search import what_if
-from retro.periods import FOREVER, format_instant
-from retro.store.facts.last_told import last_told
+from retro.periods import format_instant
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from retro.app.settlement.book import SettledBook
     from retro.app.settlement.settings import AgentSettings
-    from retro.evaluate.whatif.entered import EnteredLives
     from retro.report.evaluators.whatif import WhatIfReport
     from retro.store.database import Store
 
-__all__ = ["WhatIfQuestion", "entered_positions", "known_at", "replayed"]
+__all__ = ["WhatIfQuestion", "replayed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,27 +55,3 @@ def replayed(store: Store, agent: str, settings: AgentSettings, question: WhatIf
         now = known_at(book, question.as_of)
         entered = entered_positions(book, now, question.start, question.end)
     return what_if(entered, rules, seed_of_life(agent), question.slippage_bps, with_rows=question.with_rows)
-
-
-def known_at(book: SettledBook, as_of: int | None) -> int:
-    """K, or the agent's last word before `as_of`."""
-    if as_of is None or as_of > book.known_until:
-        return book.known_until
-    return last_told(book.conn, book.agent, as_of - 1)
-
-
-def entered_positions(
-    book: SettledBook, now: int, start: int | None = None, end: int | None = None
-) -> EnteredLives:
-    """Spot and perp positions entered in [start, end), as they stood at an instant and by the marks until then."""
-    settings = book.settings
-    rows = book.positions(opened_before=min(now + 1, FOREVER if end is None else end), since=start)
-    names = [
-        row.position
-        for row in rows
-        if row.kind in {"spot", "perp"} and (start is None or row.opened_at >= start)
-    ]
-    loaded = load_tracks(book.life, settings, names, Extent(now, now + 1, now, now))
-    horizon = Lookahead(now + 1, now, None, settings.options.offsets)
-    lives = [PositionPath(track, horizon, loaded.prices) for track in loaded.tracks.values()]
-    return entered_lives(lives, settings.options.rules.claims, settings.zone)

@@ -13,11 +13,20 @@ from retro.present.page.labels import short_name
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from retro.figures import MoneyStyle
     from retro.present.page.blocks import Block
     from retro.report import CalibrationChange, Evaluators, ForecastChange
     from retro.report.evaluators.claims import ReliabilityBin
 
-__all__ = ["claims_section", "confidence_alarms", "key_name", "points_of", "residual", "tiers_section"]
+__all__ = [
+    "claims_section",
+    "confidence_alarms",
+    "key_name",
+    "points_of",
+    "residual",
+    "shadows_section",
+    "tiers_section",
+]
 
 _POOLED: Final = "any"
 _SHOWN: Final = 12
@@ -104,6 +113,24 @@ def tiers_section(part: Evaluators | None) -> Section | None:
         lines.append(f"{name}: {_TIERS[row.kind]}{before}. {row.reason[:1].upper()}{row.reason[1:]}.")
     omitted = len(part.tiers) - len(lines)
     return Section("tiers", "Its tiers of inference", (Notes(tuple(lines), omitted),))
+
+
+_SHADOWS: Final = {"insufficient": "too few days to say", "promote": "PROMOTE", "less_bad": "loses less", "reject": "REJECT", "keep_running": "keep running"}  # fmt: skip
+
+
+def shadows_section(part: Evaluators | None, money: MoneyStyle) -> Section | None:
+    """Strategies on paper beside the real one, a line each; None without any."""
+    if part is None or not part.shadows:
+        return None
+    lines = []
+    for row in part.shadows[:_SHOWN]:
+        rule = "" if row.rule is None else f" ({row.rule})"
+        text = f"{short_name(row.name)}{rule}: {_SHADOWS[row.verdict]}. {money.change(row.shadow)} against"
+        text += f" {money.change(row.real)} over {count(row.paired, 'day')} that differ, of {row.days:,}"
+        lines.append(f"{text}.")
+    note = Prose("Never applied: what it would have made, on the same days.", tone="faint")
+    omitted = len(part.shadows) - len(lines)
+    return Section("shadows", "Strategies on paper", (Notes(tuple(lines), omitted), note))
 
 
 def _forecasts(rows: Sequence[ForecastChange]) -> Table:

@@ -1,0 +1,126 @@
+"""Shadows beside the real strategy, and the positions that a what-if replays, of a book that is open.
+
+Replayed when asked, from the positions entered since a shadow's first day: what that costs grows with the shadow's age.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from retro.accounting.order import natural_key
+from retro.app.settlement.audit import seed_of_life
+from retro.app.settlement.tracks import Extent, load_tracks
+from retro.evaluate.position.life import Lookahead, PositionPath
+from retro.evaluate.whatif.entered import entered_lives
+from retro.evaluate.whatif.shadows import PairedDays, judged, paired_by_rule
+from retro.kernels.evaluators.paired_days import peak
+from retro.model import Shadow
+from retro.periods import FOREVER, day_of, midnight
+from retro.store.facts import events
+from retro.store.facts.last_told import last_told
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from retro.app.settlement.book import SettledBook
+    from retro.evaluate.whatif.entered import EnteredLives
+    from retro.evaluate.whatif.shadows import ShadowStrategy, ShadowTerms
+    from retro.report.evaluators.shadows import ShadowRow
+
+__all__ = ["entered_positions", "known_at", "shadows_before", "shadows_of"]
+
+
+def shadows_before(book: SettledBook, before: int) -> list[ShadowRow]:
+    """Every shadow as `retro shadows` says it as of an instant; one statement where there is none."""
+    settings = book.settings
+    if not settings.shadows and not events.between(book.conn, book.name, -FOREVER, before, types=[Shadow]):
+        return []
+    return shadows_of(book, settings.shadows, settings.shadow_terms, known_at(book, before))
+
+
+def known_at(book: SettledBook, as_of: int | None) -> int:
+    """K, or the agent's last word before `as_of`."""
+    if as_of is None or as_of > book.known_until:
+        return book.known_until
+    return last_told(book.conn, book.agent, as_of - 1)
+
+
+def entered_positions(
+    book: SettledBook, now: int, start: int | None = None, end: int | None = None
+) -> EnteredLives:
+    """Spot and perp positions entered in [start, end), as they stood at an instant and by the marks until then."""
+    settings = book.settings
+    rows = book.positions(opened_before=min(now + 1, FOREVER if end is None else end), since=start)
+    names = [
+        row.position
+        for row in rows
+        if row.kind in {"spot", "perp"} and (start is None or row.opened_at >= start)
+    ]
+    loaded = load_tracks(book.life, settings, names, Extent(now, now + 1, now, now))
+    horizon = Lookahead(now + 1, now, None, settings.options.offsets)
+    lives = [PositionPath(track, horizon, loaded.prices) for track in loaded.tracks.values()]
+    return entered_lives(lives, settings.options.rules.claims, settings.zone)
+
+
+def shadows_of(
+    book: SettledBook, strategies: Sequence[ShadowStrategy], terms: ShadowTerms, now: int
+) -> list[ShadowRow]:
+    """Every shadow beside the real strategy, by name. What an agent tells of one goes before a rule of that name."""
+    series = _series_by_word(book, now)
+    names = {paired.name for paired in series}
+    lives: dict[date, EnteredLives] = {}
+    for strategy in strategies:
+        since = strategy.since
+        if strategy.name in names:
+            continue
+        if since not in lives:
+            lives[since] = entered_positions(book, now, midnight(since, book.settings.zone))
+        series.append(paired_by_rule(strategy.name, strategy.rule, lives[since], since.toordinal(), now))
+    return judged(series, terms, _capital(book), seed_of_life(book.name))
+
+
+def _capital(book: SettledBook) -> float | None:
+    """What the agent began with, where that is known."""
+    if book.settings.capital is not None:
+        return float(book.settings.capital)
+    opening = book.opening()
+    given = sum(float(quantity) for asset, quantity in opening.given if asset == book.settings.base_currency)
+    return given if opening.capital_known and given > 0 else None
+
+
+def _series_by_word(book: SettledBook, now: int) -> list[PairedDays]:
+    """What the agent told of shadows it runs itself, beside the positions it closed on the same days."""
+    words = events.between(book.conn, book.name, -FOREVER, now + 1, types=[Shadow])
+    days: dict[str, dict[int, float]] = {}
+    for word in sorted(words, key=lambda word: (word.at, natural_key(word.id))):  # the first of a day counts
+        day = date.fromisoformat(word.day).toordinal()
+        days.setdefault(word.shadow, {}).setdefault(day, float(word.pnl))
+    if not days:
+        return []
+    first = min(min(told) for told in days.values())
+    since = midnight(date.fromordinal(first), book.settings.zone)
+    closed = [
+        (day_of(row.closed_at, book.settings.zone).toordinal(), row)
+        for row in book.positions(opened_before=now + 1, since=since)
+        if row.closed_at is not None and since <= row.closed_at <= now
+    ]
+    series = []
+    for name, told in days.items():
+        ordinals = sorted(told)
+        rows = [(day, row) for day, row in closed if day in told]
+        real = dict.fromkeys(ordinals, 0.0)
+        for day, row in rows:
+            if row.final_pnl is not None and row.counts(row.final_pnl):
+                real[day] += row.final_pnl
+        made, shadow = (np.array([part[day] for day in ordinals]) for part in (real, told))
+        at_risk = peak(
+            [row.opened_at for _, row in rows],
+            [row.closed_at or now for _, row in rows],
+            [row.notional or 0.0 for _, row in rows],
+        )
+        length = ordinals[-1] - ordinals[0] + 1
+        series.append(PairedDays(name, None, ordinals[0], length, made, shadow, shadow - made, at_risk))
+    return series
