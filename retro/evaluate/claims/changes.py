@@ -43,7 +43,8 @@ def claim_changes(
     for key, records in history.before(period.end).by_key():
         if records["resolved_at"][-1] >= period.start:
             forecasts.append(_forecast(key, records, period))
-        samples = records.take(np.flatnonzero(is_sample(records)))
+        counted = is_sample(records)
+        samples = records if counted.all() else records.take(np.flatnonzero(counted))
         if len(samples):
             level = _calibration(key, samples, period)
             levels += [level] if level.resolved or level.alarm else []
