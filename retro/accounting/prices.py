@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -96,6 +96,7 @@ class PriceLine:
 _NO_MARKS: Final = PriceLine(_EMPTY_T, _EMPTY_X, _EMPTY_X, _EMPTY_X)
 
 
+@lru_cache(maxsize=20_000)  # asked of every fill and price
 def base_and_quote(symbol: str) -> tuple[str, str | None]:
     """Split "ETH/USDC:USDC" into ("ETH", "USDC"); a bare asset has no quote."""
     base, slash, quote = symbol.partition("/")
@@ -204,6 +205,7 @@ class Prices:
         looked_up: frozenset[str] = frozenset(),
     ) -> None:
         self.base_currency = base_currency
+        self._in_dollars = base_currency.upper() in DOLLARS
         self.looked_up = looked_up
         self._known_until = known_until
         self._own = own
@@ -228,7 +230,7 @@ class Prices:
         """Whether a symbol needs no mark: the base currency, or a dollar beside a dollar that nothing ever priced."""
         if symbol == self.base_currency:
             return True
-        dollars = {symbol.upper(), self.base_currency.upper()} <= DOLLARS
+        dollars = self._in_dollars and symbol.upper() in DOLLARS
         return dollars and not self.dealt(symbol) and not len(self.line(symbol).t)
 
     def priced_from(self, symbol: str, since: int) -> int:

@@ -133,7 +133,16 @@ def median_gap(t: IntArray, start: int, end: int) -> float | None:
     window = t[np.searchsorted(t, start) : np.searchsorted(t, end, side="right")]
     gaps = np.diff(window)
     gaps = gaps[gaps > 0]
-    return float(np.median(gaps)) if gaps.size else None
+    return _median(gaps) if gaps.size else None
+
+
+def _median(values: IntArray) -> float:
+    """The middle one, or half-way between the middle two, as numpy's `median` has it; that one takes ten times as long."""
+    middle = values.size // 2
+    if values.size % 2:
+        return float(np.partition(values, middle)[middle])
+    below, above = np.partition(values, (middle - 1, middle))[middle - 1 : middle + 1].tolist()
+    return (below + above) / 2
 
 
 def median_gaps_until(t: IntArray, start: int, ends: IntArray) -> FloatArray:
@@ -176,7 +185,7 @@ def median_gaps(marks: Marks, instrument: IntArray, start: IntArray, end: IntArr
         settled = (below[stop] - below[lo] <= most) & (above[stop] - above[lo] <= most)
         answer[which[settled]] = float(usual)
         for k in np.flatnonzero(~settled & (stop > lo)):
-            answer[which[k]] = np.median(gaps[lo[k] : stop[k]])
+            answer[which[k]] = _median(gaps[lo[k] : stop[k]])
     return answer
 
 

@@ -13,7 +13,6 @@ from math import fsum, inf
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from retro.evaluate.position.alternatives import inaction
-from retro.evaluate.position.foresight import foreseen
 from retro.evaluate.position.summary import avoided, exit_horizon, increases
 from retro.kernels.average_lots import LotClosings
 from retro.kernels.sums import running_sums
@@ -104,7 +103,7 @@ def weekly_money(
     outcome = row.vs_inaction if against_inaction else row.final_pnl
     cited = {decision.at for decision in row.decisions if track.opened_at < decision.at <= until}
     pieces, lots = _Pieces(track, prices), []
-    for part in increases(track, foreseen(track)):
+    for part in increases(track):
         level = partial(pieces.level, part.tags)
         opened = pieces.opened_at(part.tags)
         lots.append((part.cites, levels(level, part.pnl if closed else None, (), opened)))

@@ -32,5 +32,5 @@ def spark(life: PositionPath, ending: Hindsight) -> bytes | None:
     path = np.concatenate(
         [np.full(POINTS - 1 - len(seen), -life.entry_fees), seen, [life.final + life.exit_costs]]
     )
-    share = (np.clip(path, ending.mae, ending.mfe) - ending.mae) / (ending.mfe - ending.mae)
+    share = (np.minimum(np.maximum(path, ending.mae), ending.mfe) - ending.mae) / (ending.mfe - ending.mae)
     return bytes(np.rint(share * _TOP).astype(np.uint8))

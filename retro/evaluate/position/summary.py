@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from retro.accounting.track import PositionHistory
     from retro.evaluate.position.excursions import Hindsight
     from retro.evaluate.position.foresight import Cited
-    from retro.model import Decision
 
 __all__ = [
     "Increase",
@@ -210,11 +209,11 @@ class Increase(NamedTuple):
     pnl: float
 
 
-def increases(track: PositionHistory, decisions: list[Decision]) -> list[Increase]:
-    """The increases of a position that cite what its entry does not, of the decisions that count as evidence.
-
-    The `decisions` are in order of time, as `foreseen` gives them.
-    """
+def increases(track: PositionHistory) -> list[Increase]:
+    """The increases of a position that cite what its entry does not, of the decisions that count as evidence."""
+    if not track.retold and not any(decision.action == "increase" for decision in track.decisions):
+        return []  # nearly always
+    decisions = foreseen(track)
     entries = [d for d in decisions if d.action in {"enter", "increase"}]
     decided = [d.at for d in entries]
     lots: dict[str, list[OpeningFill]] = {}
@@ -291,9 +290,7 @@ def _row(
         exit_resolved_at=resolved,
         implausible_pnl=implausible,
         decisions=citations_in(track, told_at),
-        increases=tuple((part.cites, part.pnl) for part in increases(track, foreseen(track)))
-        if closed
-        else (),
+        increases=tuple((part.cites, part.pnl) for part in increases(track)) if closed else (),
         ruling=track.ruling,
     )
 
