@@ -141,8 +141,8 @@ def _median(values: IntArray) -> float:
     middle = values.size // 2
     if values.size % 2:
         return float(np.partition(values, middle)[middle])
-    below, above = np.partition(values, (middle - 1, middle))[middle - 1 : middle + 1].tolist()
-    return (below + above) / 2
+    two = np.partition(values, (middle - 1, middle))[middle - 1 : middle + 1]
+    return int(two[0] + two[1]) / 2
 
 
 def median_gaps_until(t: IntArray, start: int, ends: IntArray) -> FloatArray:
