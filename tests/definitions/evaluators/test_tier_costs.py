@@ -47,7 +47,7 @@ def life(seed: int, decisions: int = 60) -> list[Event]:
                 {"type": "cost", "id": f"c{n}", "at": at, "kind": "inference", "tier": tier, **paid}
             )
         for k in range(rng.choice([0, 1, 2])):
-            name, known = f"p{n}-{k}", at + rng.randint(1, 30) * HOUR
+            name, resolved = f"p{n}-{k}", at + rng.randint(1, 30) * HOUR
             category = rng.choice(["price", "yield"])
             events.append(
                 {"type": "prediction", "id": name, "at": at, "decision": f"d{n}", "category": category}
@@ -56,7 +56,7 @@ def life(seed: int, decisions: int = 60) -> list[Event]:
                 {
                     "type": "resolution",
                     "id": name,
-                    "at": known,
+                    "at": resolved,
                     "prediction": name,
                     "correct": rng.random() < 0.6,
                 }
@@ -73,11 +73,11 @@ def test_inference_that_was_paid_in_kind_costs_what_it_was_worth(store: Store) -
         {"type": "cost", "id": "c2", "at": START + 9 * HOUR, "kind": "inference", "tier": "T1", "amount": 1},
         *(
             event
-            for n, known in ((1, 5), (2, 10))
+            for n, hours in ((1, 5), (2, 10))
             for event in (
                 {"type": "decision", "id": f"d{n}", "at": START, "action": "hold", "tier": "T1"},
                 {"type": "prediction", "id": f"p{n}", "at": START, "decision": f"d{n}", "category": "price"},
-                {"type": "resolution", "id": f"p{n}", "at": START + known * HOUR, "prediction": f"p{n}", "correct": True},
+                {"type": "resolution", "id": f"p{n}", "at": START + hours * HOUR, "prediction": f"p{n}", "correct": True},
             )
         ),
     ]  # fmt: skip

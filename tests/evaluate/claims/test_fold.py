@@ -181,7 +181,7 @@ def test_an_alarm_rings_for_ninety_per_cent_stated_and_half_right_and_stops_once
 
 
 @pytest.mark.parametrize(
-    ("known", "fitted"), [(29, 0), (30, 30), (79, 30), (80, 30), (129, 30), (130, 80), (180, 130)]
+    ("samples", "fitted"), [(29, 0), (30, 30), (79, 30), (80, 30), (129, 30), (130, 80), (180, 130)]
 )
-def test_from_the_second_fit_on_the_newest_samples_are_left_out(known: int, fitted: int) -> None:
-    assert FitTerms().samples(known) == fitted
+def test_from_the_second_fit_on_the_newest_samples_are_left_out(samples: int, fitted: int) -> None:
+    assert FitTerms().samples(samples) == fitted
