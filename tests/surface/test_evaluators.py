@@ -46,10 +46,10 @@ def command(tmp_path: Path, retro: Retro) -> Retro:
 
 def lines(result: CommandResult) -> list[str]:
     assert result.code == 0, result.err
-    shown = result.out.splitlines()
-    assert max(map(len, shown)) <= 80
-    assert not any(line.endswith("…") for line in shown), "columns fit"
-    return shown
+    printed = result.out.splitlines()
+    assert max(map(len, printed)) <= 80
+    assert not any(line.endswith("…") for line in printed), "columns fit"
+    return printed
 
 
 def test_forecasts_of_whole_positions_are_a_quarter_too_high(command: Retro) -> None:
@@ -69,8 +69,8 @@ def test_learning_is_a_page_of_few_lines_and_data_with_a_reason_for_each_null(co
     assert list(data["groups"]) == ["corrector", "memory", "attention", "heuristics", "generations"]
     assert all(f"groups.{name}" in data["reasons"] for name, delta in data["groups"].items() if delta is None)
     assert {"score", "half_life_days", "survival", "competence", "generations"} <= data["reasons"].keys()
-    shown = lines(command("learning"))
-    assert any(line.startswith("  Rules: no rule was ever active") for line in shown)
+    printed = lines(command("learning"))
+    assert any(line.startswith("  Rules: no rule was ever active") for line in printed)
 
 
 def test_an_agent_is_not_its_own_predecessor(retro: Retro, tmp_path: Path) -> None:

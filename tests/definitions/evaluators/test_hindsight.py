@@ -19,7 +19,7 @@ HOUR, START = 3_600_000, 1_711_324_800_000  # ms
 DAY = 24 * HOUR
 
 
-def trade(n: int, opened: int, held: int, price: float, **forecast: Any) -> list[Event]:
+def trade(n: int, opened: int, holding: int, price: float, **forecast: Any) -> list[Event]:
     """One coin bought at 100 and sold at `price`, without fees; a forecast of what that would make."""
     name, at = f"p{n}", START + opened
     common: Event = {"agent": "a", "position": name}
@@ -27,7 +27,7 @@ def trade(n: int, opened: int, held: int, price: float, **forecast: Any) -> list
     events = [
         {"type": "position", "id": f"o{n}", **common, "at": at, "kind": "spot", "instrument": "X/USDC"},
         {**fill, "id": f"b{n}", "at": at, "side": "buy", "price": 100},
-        {**fill, "id": f"s{n}", "at": at + held, "side": "sell", "price": price},
+        {**fill, "id": f"s{n}", "at": at + holding, "side": "sell", "price": price},
     ]
     events[0]["side"] = "long"
     if forecast:
@@ -75,9 +75,9 @@ def test_from_ten_on_the_bias_is_said_as_a_share_of_what_was_forecast(store: Sto
 
 
 def test_horizons_are_the_last_checkpoint_not_beyond_the_holding_time(store: Store) -> None:
-    held = {HOUR - 1: "<1h", HOUR: "1h", DAY - 1: "4h", 7 * DAY: "7d", 400 * DAY: "30d"}
-    events = [event for n, span in enumerate(held) for event in trade(n, 0, span, 101, predicted=1)]
-    assert [row.horizon for row in asked(store, events)] == list(held.values())
+    horizons = {HOUR - 1: "<1h", HOUR: "1h", DAY - 1: "4h", 7 * DAY: "7d", 400 * DAY: "30d"}
+    events = [event for n, span in enumerate(horizons) for event in trade(n, 0, span, 101, predicted=1)]
+    assert [row.horizon for row in asked(store, events)] == list(horizons.values())
 
 
 @pytest.mark.parametrize(

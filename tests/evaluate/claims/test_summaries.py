@@ -43,18 +43,18 @@ def test_two_stretches_together_are_the_whole(
         parts = [part[name] for part in (a, b) if name in part]
         together = parts[0] if len(parts) == 1 else merged(parts[0], parts[1], ring)
         assert (together.n, together.evaluator, together.key) == (whole.n, whole.evaluator, whole.key)
-        one, other = together.statistics, whole.statistics
-        assert (one.count, one.min, one.max) == (other.count, other.min, other.max)
-        assert (one.judged, one.right, one.tail) == (other.judged, other.right, other.tail)
-        size = max([1.0, *(abs(x) for x in (other.min, other.max) if x)])
-        assert one.mean == (
-            None if other.mean is None else pytest.approx(other.mean, rel=1e-12, abs=1e-12 * size)
+        added, expected = together.statistics, whole.statistics
+        assert (added.count, added.min, added.max) == (expected.count, expected.min, expected.max)
+        assert (added.judged, added.right, added.tail) == (expected.judged, expected.right, expected.tail)
+        size = max([1.0, *(abs(x) for x in (expected.min, expected.max) if x)])
+        assert added.mean == (
+            None if expected.mean is None else pytest.approx(expected.mean, rel=1e-12, abs=1e-12 * size)
         )
-        assert one.m2 == (
-            None if other.m2 is None else pytest.approx(other.m2, rel=1e-12, abs=1e-12 * size * size)
+        assert added.m2 == (
+            None if expected.m2 is None else pytest.approx(expected.m2, rel=1e-12, abs=1e-12 * size * size)
         )
-        assert [(c.bin, c.n, c.right) for c in one.bins] == [(c.bin, c.n, c.right) for c in other.bins]
-        assert [c.stated for c in one.bins] == pytest.approx([c.stated for c in other.bins], rel=1e-12)
+        assert [(c.bin, c.n, c.right) for c in added.bins] == [(c.bin, c.n, c.right) for c in expected.bins]
+        assert [c.stated for c in added.bins] == pytest.approx([c.stated for c in expected.bins], rel=1e-12)
 
 
 def test_a_stretch_by_hand() -> None:
