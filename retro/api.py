@@ -6,6 +6,7 @@ import json
 import os
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from retro.app.experience.door import memory
@@ -16,6 +17,7 @@ from retro.app.questions.experience import Experience, MemoryQuestion, stated_in
 from retro.claims import ClaimAnswers
 from retro.config import Config, load
 from retro.errors import UsageError
+from retro.estates import Estates
 from retro.lists import Lists
 from retro.periods import DAY
 from retro.store.database import open_store
@@ -23,7 +25,6 @@ from retro.store.database import open_store
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
-    from pathlib import Path
 
     from retro.app.questions.records import RecordsQuestion
     from retro.store.database import Store
@@ -31,15 +32,15 @@ if TYPE_CHECKING:
 __all__ = ["Mirror", "open_mirror"]
 
 
-def open_mirror(url: str, config: Path | None = None) -> Mirror:
+def open_mirror(url: str, config: str | Path | None = None) -> Mirror:
     """Open the database at a path or URL; it is made when it is not there. A foreign package `memory` is told of.
 
     `config` names the config.toml whose `[memory]` and `[agent.NAME]` tables count; without it the defaults do.
     """
-    return Mirror(open_store(url), Config() if config is None else load(config, {}))
+    return Mirror(open_store(url), Config() if config is None else load(Path(config), {}))
 
 
-class Mirror(Lists, ClaimAnswers):
+class Mirror(Lists, ClaimAnswers, Estates):
     """An open database, with the questions an agent or its owner asks of it. A context manager; `close` ends it.
 
     `agent` may be left out while there is only one. Times are RFC 3339 text or aware datetimes; a read hides what was
