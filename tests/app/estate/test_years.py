@@ -90,9 +90,9 @@ def test_a_thousand_agents_are_operated_for_two_years(postgres_url: str, tmp_pat
         knocks.append(statements_of(store, lambda: run_pass(world.bench())))
     reviews = world.reviews()
     assert {review.state for review in reviews} == {"done"}
-    made = Counter(review.agent for review in reviews)
-    assert {made[name] for name in active} == {105}, "every week of who trades"
-    assert {made[name] for name in set(names) - {*active}} == {2}, (
+    review_counts = Counter(review.agent for review in reviews)
+    assert {review_counts[name] for name in active} == {105}, "every week of who trades"
+    assert {review_counts[name] for name in set(names) - {*active}} == {2}, (
         "of the others their own week, and the silent one"
     )
     assert len({review.id for review in reviews}) == len(reviews)
