@@ -391,3 +391,7 @@ def test_what_strangers_wrote_cannot_steer_the_terminal(retro: Retro) -> None:
     assert "\u202e" not in result.out + result.err
     listed = retro("faults")
     assert "\x1b" not in listed.out
+
+
+def test_every_command_has_its_place_in_the_help(retro: Retro) -> None:
+    assert "Others:" not in retro("--help").out

@@ -15,24 +15,17 @@ __all__ = ["Commands", "everywhere"]
 _SECTIONS = {
     "Facts and reviews": ("init", "ingest", "agents", "positions", "faults", "review"),
     "Rules and claims, and what they were worth": (
-        "playbook",
-        "predictions",
-        "calibration",
-        "attribution",
-        "tiers",
-        "dreams",
-        "whatif",
-        "shadows",
-        "luck",
-        "learning",
-        "evaluations",
+        *("playbook", "predictions", "calibration", "attribution", "tiers", "dreams"),
+        *("whatif", "shadows", "luck", "learning", "evaluations"),
     ),
     "The service": ("run", "fleet", "reviews", "show", "diff", "deliver"),
     "Memory": (
         *("remember", "recall", "state", "habits", "beliefs", "markers", "plans", "kelly", "validate"),
         *("experiments", "hypotheses", "mcp"),
     ),
-    "The house": ("doctor", "metrics", "schema", "journal-writer"),
+    "The house": (
+        *("doctor", "metrics", "backup", "restore", "export", "import", "schema", "journal-writer"),
+    ),
 }
 
 

@@ -23,7 +23,9 @@ def add_to(parent: typer.Typer) -> None:
 
 
 def attribution(agent: AgentName = None, as_of: AsOf = None) -> None:
-    """What was in front of the agent (`context_items` of its decisions) when it decided well, and when it did not.
+    """What was in front of the agent when it decided well.
+
+    Each name among the `context_items` of its decisions: how they turned out with it, and without.
 
     Example: retro attribution --agent sample
     """

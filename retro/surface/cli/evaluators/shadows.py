@@ -23,9 +23,10 @@ def add_to(parent: typer.Typer) -> None:
 
 
 def shadows(agent: AgentName = None, as_of: AsOf = None) -> None:
-    """What the rules of [[shadow]] tables would have made from their first day on, and shadows an agent tells of.
+    """What-if rules run forward beside the real trades: shadows.
 
-    Each is judged after its days, beside the real result of the same days, and never applied.
+    Those of [[shadow]] tables from their first day on, and those an agent tells of; each is judged after its days, beside
+    the real result of the same days, and never applied.
 
     Example: retro shadows --agent sample
     """
