@@ -35,7 +35,7 @@ class RuleLuck(Document):
     interval: tuple[float, float] | None = Field(description="95 %, by day of entry; of one look")
     weeks: int = Field(description="complete weeks that were bet on")
     e_for: float | None = Field(
-        description="odds that it does better than a random moment; hold at every look"
+        description="odds that it does better than a random moment; past weeks move a little with new marks"
     )
     e_against: float | None = Field(description="odds that it does worse")
     evidence: Literal["none", "weak", "suggestive", "supported"] = Field(

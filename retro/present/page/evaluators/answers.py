@@ -44,6 +44,8 @@ __all__ = ["page_of_calibration", "page_of_learning", "page_of_luck", "page_of_w
 _DRAWN: Final = 12
 _PARTS: Final = 10
 """Parts of the percentiles from 0 to 1 that a histogram counts."""
+_SEARCHED: Final = 0.05
+"""A search's p at or above this leaves its best among what luck would find."""
 _HINDSIGHT: Final = "Hindsight: every price was known. It moves no rule, and proposes none."
 
 
@@ -66,8 +68,8 @@ def page_of_calibration(agent: str, rows: Sequence[CalibrationRow]) -> Page:
         Column("Claims", right=False, cut=14),
         Column("n"),
         Column("Off by"),
-        Column("95 %", right=False),
         Column("Corrected"),
+        Column("95 %", right=False),
         Column("Brier", spare=1),
     )
     cells = tuple(
@@ -76,25 +78,25 @@ def page_of_calibration(agent: str, rows: Sequence[CalibrationRow]) -> Page:
                 Cell(key_name(row.category, row.regime), "strong"),
                 Cell(f"{row.n:,}"),
                 Cell(percent(row.ece_raw, 1)),
+                Cell(percent(row.ece_calibrated, 1)),
                 Cell(
                     DASH
                     if row.ece_band is None
                     else f"{percent(row.ece_band[0])} to {percent(row.ece_band[1])}"
                 ),
-                Cell(percent(row.ece_calibrated, 1)),
                 Cell(ratio(row.brier_raw, 3)),
             ),
             faint=not row.active,
         )
         for row in rows
     )
-    note = "Off by: mean distance of stated confidence from the share that came true; corrected: by the curve in force then."
+    note = "Off by: mean distance of stated confidence from the share that came true; corrected: by the curve in force then; 95 %: of the one in use."
     blocks: tuple[Block, ...] = (Table(columns, cells, note=note), *((Diagrams(drawn),) if drawn else ()))
     head = Headline(
         "Calibration",
         agent,
         "what its stated confidence was worth",
-        count(len(rows), "key"),
+        _widest(rows),
         "Each claim is judged by what had resolved before it was made.",
         "plain",
         (),
@@ -103,14 +105,26 @@ def page_of_calibration(agent: str, rows: Sequence[CalibrationRow]) -> Page:
     return Page(head, (Section("calibration", "Stated and come true", blocks),))
 
 
+def _widest(rows: Sequence[CalibrationRow]) -> str:
+    """What the confidence of the category with most samples was worth, in a few words."""
+    row = max(rows, key=lambda each: each.n, default=None)
+    if row is None or row.ece_raw is None:
+        return "Nothing stated"
+    error = row.ece_raw if row.ece_calibrated is None else row.ece_calibrated
+    how = "as stated" if row.ece_calibrated is None else "corrected"
+    return f"Off by {percent(error)} {how}"
+
+
 def page_of_what_if(agent: str, report: WhatIfReport, currency: str) -> Page:
     """Each rule's difference with its interval, the best first, and how good the best of so many looks by luck."""
     rules = sorted(report.rules, key=lambda row: (-row.difference, row.rule))
     money = money_of(currency, [row.difference for row in rules])
     best, search = report.search.best, report.search
-    luck = "no rule changes anything"
-    if search.p_max is not None:
-        luck = f"best of {search.tried:,} tried; p {search.p_max:.2f} once the search is counted"
+    title, luck = "Nothing changes", "no rule changes anything"
+    if best is not None and search.p_max is not None:
+        change = money.signed(next(row.difference for row in rules if row.rule == best))
+        title = best if search.p_max < _SEARCHED else "Nothing beyond luck"
+        luck = f"{best}, {change} {currency}: best of {search.tried:,} tried; p {search.p_max:.2f} once the search is counted"
     drawn = tuple(
         RangeRow(
             row.rule,
@@ -129,7 +143,7 @@ def page_of_what_if(agent: str, report: WhatIfReport, currency: str) -> Page:
         "What if",
         agent,
         f"{count(report.positions, 'position')}, {currency}",
-        best if best is not None else "Nothing changes",
+        title,
         f"{luck}.",
         "plain",
     )
