@@ -62,7 +62,8 @@ class DailyBooks:
     """What the day grid shows. Index i of a per-day list is the day [boundaries[i], boundaries[i + 1]).
 
     `unbelieved` are, at each boundary, the gains that only impossible fills made. `worth` is the equity without them at
-    `instants` between the boundaries: before the owner's flows and, where it was asked for, at marks.
+    `instants` between the boundaries: before the owner's flows and, where it was asked for, at marks. `unquoted` are the
+    days (their places on the grid) on which a position stood whose quote nobody can price.
     """
 
     boundaries: list[int]
@@ -77,6 +78,7 @@ class DailyBooks:
     instants: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     worth: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     external: list[ExternalFlow] = field(default_factory=list)
+    unquoted: frozenset[int] = frozenset()
 
     def index(self, boundary: int) -> int:
         """Position of a boundary on the grid."""
@@ -88,10 +90,10 @@ class DailyBooks:
         return {name: fsum(day.get(name, 0.0) for day in self.days[i:j]) for name in COMPONENTS}
 
     def is_unpriced(self, day: int) -> bool:
-        """Whether nothing moved on a day (its place on the grid) on which an open position had no price: not known, not 0."""
+        """Whether nothing moved on a day (its place on the grid) on which a position had no price: not known, not 0."""
         if any(self.days[day].values()):
             return False
-        return any(
+        return day in self.unquoted or any(
             not (column[day].is_priced and column[day + 1].is_priced) for column in self.states.values()
         )
 
@@ -162,9 +164,22 @@ def keep_books(
         instants=instants,
         worth=moved.worth + positions_worth(tracks, instants, known_until, prices) - unbelieved_before,
         external=moved.external,
+        unquoted=frozenset(_unquoted(tracks.values(), grid)),
     )
     _check_closure(books, moved.turnover, moved.values)
     return books
+
+
+def _unquoted(tracks: Iterable[PositionHistory], grid: Sequence[int]) -> Iterator[int]:
+    """The days on which a position stood whose quote nobody can price."""
+    for track in tracks:
+        if not track.is_quoted:
+            closed_at = grid[-1] if track.closed_at is None else track.closed_at
+            yield from (
+                i
+                for i, (start, end) in enumerate(pairwise(grid))
+                if track.opened_at < end and closed_at >= start
+            )
 
 
 def _without(days: Sequence[Amounts], unbelieved: Sequence[float]) -> list[float]:

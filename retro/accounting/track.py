@@ -110,7 +110,8 @@ class Valuation(NamedTuple):
 class PositionHistory:
     """A replayed position.
 
-    `retold` is what its own event and its decisions said before corrections, oldest first.
+    `retold` is what its own event and its decisions said before corrections, oldest first. `is_quoted` False: nothing
+    said what its quote was worth in the base currency when it was bought or sold, so nobody knows what it made.
     """
 
     position: Position
@@ -120,6 +121,7 @@ class PositionHistory:
     flagged_why: str = ""
     flagged_day: int | None = None
     ruling: Literal["confirmed", "rejected"] | None = None
+    is_quoted: bool = True
     bookings: list[Booking] = field(default_factory=list)
     portfolio: list[Booking] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)

@@ -245,10 +245,10 @@ def _older(document: RetrospectiveReport | PositionRetrospective, agent: str, cu
         document.id,
         f"{whose}{document.horizon.capitalize()} {document.id.rpartition('.')[2]}",
         _YEAR.sub("", span(document.period_start, document.period_end, document.time_zone, weekday=False)),
-        result_text(document.pnl.believed, money),
+        result_text(document.result, money),
         document.open_positions.beside(document.effectiveness.sum_vs_inaction, money),
         f"{len(wanted)}",
-        tone_of(document.pnl.believed),
+        tone_of(document.result),
     )
 
 

@@ -93,7 +93,9 @@ def _quality(inputs: Inputs, pnl: PnlAttribution, tracks: Sequence[PositionHisto
         Implausible(
             position_id=name,
             reason=track.flagged_why,
-            pnl=inputs.books.position_pnl(name, inputs.period.start, inputs.period.end),
+            pnl=inputs.books.position_pnl(name, inputs.period.start, inputs.period.end)
+            if track.is_quoted
+            else None,
         )
         for name, track in by_name
         if track.flagged_at is not None

@@ -47,7 +47,7 @@ def _totals(report: RetrospectiveReport, money: MoneyStyle) -> str:
     closed = [p for p in report.believed_positions if not p.open]
     won = sum((p.final_pnl or 0.0) > 0 for p in closed)
     share = f", {percent(won / len(closed))} of them with a gain" if closed else ""
-    total = f"In its whole life it made {money.change(report.pnl.believed)}"
+    total = f"In its whole life it made {money.change(report.result)}"
     standing = f"; {report.open_positions.words(money)}" if report.open_positions.size else ""
     return f"{total} over {count(len(closed), 'closed position')}{share}{standing}."
 

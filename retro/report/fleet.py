@@ -31,7 +31,7 @@ class WeekLine(Document):
     """A weekly review in one line, stored beside it, so that a page of all agents reads no review."""
 
     currency: str
-    pnl: float = Field(description="what the headline says the week made")
+    pnl: float | None = Field(description="what the headline says the week made; null: of an unpriced quote")
     against_nothing: float | None = Field(description="sum of vs_inaction over the closed positions")
     over_market: float | None = Field(description="return less that of the pairs left alone, a share")
     closed: int
@@ -82,7 +82,7 @@ class WeekCorrection(Document):
     review: str
     revision: int
     before: float | None
-    pnl: float
+    pnl: float | None
     currency: str
 
 
@@ -108,7 +108,7 @@ def line_of(report: RetrospectiveReport) -> WeekLine:
     moved = next((position for position in movers(report.positions) if position.period_pnl), None)
     return WeekLine(
         currency=report.base_currency,
-        pnl=report.pnl.believed,
+        pnl=report.result,
         against_nothing=report.effectiveness.sum_vs_inaction,
         over_market=None if report.market is None else report.market.over_market,
         closed=report.effectiveness.closed_positions,

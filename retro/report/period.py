@@ -132,7 +132,7 @@ class Implausible(Document):
 
     position_id: str
     reason: str
-    pnl: float
+    pnl: float | None = Field(description="what it claims to have made; null: its quote has no price")
 
 
 class Unpriced(Document):
@@ -252,6 +252,12 @@ class RetrospectiveReport(Document):
     def open_positions(self) -> OpenPositions:
         """What stands open at its end: beside every figure of closed positions."""
         return open_positions_of(self.positions)
+
+    @property
+    def result(self) -> float | None:
+        """What a headline may say the period made; None where all that moved were positions whose quote nobody priced."""
+        is_known = all(position.is_priced or position.is_believed for position in self.positions)
+        return self.pnl.believed if self.pnl.believed or is_known else None
 
     @property
     def believed_positions(self) -> list[PositionRetrospective]:

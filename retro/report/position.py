@@ -107,13 +107,13 @@ class PositionRetrospective(Document):
 
     @property
     def is_priced(self) -> bool:
-        """Whether something says what it is worth: an open position without any mark has no PnL."""
+        """Whether something says what it is worth: not of an open position without a mark, nor of an unpriced quote."""
         return self.final_pnl is not None
 
     @property
     def is_believed(self) -> bool:
         """Whether its figures may enter a rate, an audit or a ranking; the gain of an implausible one may not."""
-        return self.final_pnl is None or self.counts(self.final_pnl)
+        return "implausible" not in self.flags if self.final_pnl is None else self.counts(self.final_pnl)
 
     def counts(self, outcome: float) -> bool:
         """Whether an outcome of it is believed: of an implausible position its losses are, unless it was rejected."""

@@ -9,6 +9,7 @@ import pytest
 
 from retro.present.page.report import page_of_report
 from retro.report import dump
+from retro.report.fleet import line_of
 from retro.store.database import open_store
 from tests.worlds.lives import live, report
 from tests.worlds.oracle import DAY, WEEK, Life, approx, closes, components, life, life_of
@@ -224,6 +225,26 @@ def test_a_quote_that_nothing_prices_is_flagged_and_named(life: Life) -> None:
     assert day.data_quality.missing_marks == ["EUR: no mark and no fill price"]
     assert "what the quote of ETH/EUR was worth" in day.data_quality.implausible[0].reason
     assert day.effectiveness.inaction_superiority_rate is None
+
+
+def test_what_nothing_prices_has_no_figure_where_it_would_be_a_zero(life: Life) -> None:
+    """Marks of the coin in dollars, an owner who counts in euros: not flat, not 0.00, and no exit that missed all of it."""
+    life.market("ETH/USDC", {h: 100 + h for h in range(30)})
+    life.trade("p", (1, 100), (9, 110), instrument="ETH/EUR", cites=["H-1"])
+    life.until(DAY)
+    day = life.day(0)
+    row = life_of(day, "p")
+    unknown = (row.final_pnl, row.period_pnl, row.entry_price, row.notional, row.vs_inaction, row.regret)
+    assert unknown == (None,) * 6
+    assert "what the quote of ETH/EUR was worth" in row.reasons["final_pnl"]
+    assert [day.data_quality.implausible[0].pnl, day.result, line_of(day).pnl] == [None] * 3
+    assert [date.pnl for date in day.breakdowns.calendar] == [None]
+    headline = page_of_report(day).headline
+    assert headline.result == "Not priced"
+    assert any("no mark says what EUR is worth in USDC" in alarm for alarm in headline.alarms)
+    assert [audited.evaluated_count for audited in day.heuristic_performance] == [0] * len(
+        day.heuristic_performance
+    )
 
 
 def test_what_flows_were_said_to_be_worth_is_what_they_cost_where_nothing_else_is(life: Life) -> None:

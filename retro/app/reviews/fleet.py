@@ -45,6 +45,7 @@ _ORDER: Final[tuple[WishKind, ...]] = ("alarm", "silence", "parked", "delivery",
 _ZONES: Final = 15 * HOUR
 """By how much the end of a week differs from UTC's, in whatever zone its agent lives."""
 _NONE_CLOSED: Final = "no position was closed in the week"
+_UNQUOTED: Final = "nothing says what its positions were quoted in was worth"
 _READ: Final = 100
 """Reviews that are read because the version that made them kept no line of them."""
 
@@ -74,7 +75,7 @@ def fleet_report(conn: Connection, config: Config, question: FleetQuestion) -> F
         generated_at=format_instant(question.now),
         agents=len(rows),
         wanting=sum(bool(row.wishes) for row in rows),
-        reviewed=sum(row.pnl is not None for row in rows),
+        reviewed=sum(agent.name in lines for agent in known_agents),
         currencies=_currencies(rows),
         sources=sorted(cursors.alarms(conn).values()),
         rows=rows[: question.limit],
@@ -230,6 +231,7 @@ def _state(agent: Agent, config: Config, dead: set[str], now: int) -> AgentState
 def _reasons(line: WeekLine) -> dict[str, str]:
     """Why figures of a week that is reviewed are absent."""
     absent = {
+        "pnl": (line.pnl, _UNQUOTED),
         "against_nothing": (line.against_nothing, _NONE_CLOSED),
         "over_market": (line.over_market, "its return or that of its pairs is not known"),
         "mover": (line.mover, "no position moved"),

@@ -18,7 +18,7 @@ from retro.report import Cites, EntryPrediction, PnlAttribution, PositionRetrosp
 from retro.report.lines import COMPONENTS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from retro.evaluate.position.excursions import Excursions, Hindsight
     from retro.evaluate.position.measures import Measures
@@ -91,14 +91,16 @@ def retrospect(
         flags=flags,
         reasons=dict(sorted(life.reasons.items())),
     )
-    return document if life.state.is_priced else _without_price(document)
+    if not life.track.is_quoted:
+        return _without_price(document, (*_NEEDS_A_PRICE, *_NEEDS_A_QUOTE), life.track.flagged_why)
+    return document if life.state.is_priced else _without_price(document, _NEEDS_A_PRICE, _UNPRICED)
 
 
 def with_path(document: PositionRetrospective, life: PositionPath) -> PositionRetrospective:
     """A position's document with its path, for who draws it: most of its bytes and of its time."""
     return (
         document.model_copy(update={"path": drawn(life, *life.inside())})
-        if life.state.is_priced
+        if life.state.is_priced and life.track.is_quoted
         else document
     )
 
@@ -109,13 +111,22 @@ _NEEDS_A_PRICE: Final = (
 )  # fmt: skip
 
 
-def _without_price(document: PositionRetrospective) -> PositionRetrospective:
-    """An open position that no mark prices: what rests on its worth is not known, and nothing is drawn."""
+_NEEDS_A_QUOTE: Final = (
+    "entry_price", "exit_price", "notional", "left_on_table", "left_on_table_capped", "hold_on",
+)  # fmt: skip
+
+_UNPRICED: Final = "it is open, and no mark says what it is worth"
+
+
+def _without_price(
+    document: PositionRetrospective, names: Sequence[str], reason: str
+) -> PositionRetrospective:
+    """A position that nothing prices: what rests on its worth is not known, and nothing is drawn."""
     points = [point.model_copy(update={"pnl": None, "stale": True}) for point in document.pnl_trajectory]
-    why = dict.fromkeys((*_NEEDS_A_PRICE, "pnl_trajectory"), "it is open, and no mark says what it is worth")
+    why = dict.fromkeys((*names, "pnl_trajectory"), reason)
     return document.model_copy(
         update={
-            **dict.fromkeys(_NEEDS_A_PRICE),
+            **dict.fromkeys(names),
             "pnl_trajectory": points,
             "flags": [*document.flags, "unpriced"],
             "reasons": dict(sorted({**document.reasons, **why}.items())),

@@ -112,12 +112,16 @@ def flag_implausible(track: PositionHistory, prices: Prices) -> None:
     line = prices.line(track.position.instrument)
     has_marks = False
     dust = _DUST * fsum(opening.quantity for opening in track.openings)
+    bought = [o for o in track.openings if o.quantity > dust]
+    at_nothing = next((o.at for o in bought if not o.price and track.fills[o.tag].price), None)
+    if at_nothing is not None:
+        track.is_quoted, track.flagged_at = False, at_nothing
+        track.flagged_why = f"no mark or fill says what the quote of {track.position.instrument} was worth"
+        return
     closings = [
         fill for fill in track.closings if fill.quantity > dust
     ]  # interest that left at the close is no fill
-    fills = [(o.at, o.price) for o in track.openings if o.quantity > dust] + [
-        (c.at, c.price) for c in closings
-    ]
+    fills = [(o.at, o.price) for o in bought] + [(c.at, c.price) for c in closings]
     for at, price in sorted(fills):
         band = _band(line, at)
         if band is None:
@@ -132,16 +136,12 @@ def flag_implausible(track: PositionHistory, prices: Prices) -> None:
             return
     if has_marks or not track.openings or not track.closings:
         return
-    bought = fsum(o.quantity * o.price for o in track.openings) / fsum(o.quantity for o in track.openings)
-    if bought <= 0 < track.fills[0].price:
-        track.flagged_at = track.openings[0].at
-        track.flagged_why = f"no mark or fill says what the quote of {track.position.instrument} was worth"
-        return
+    paid = fsum(o.quantity * o.price for o in track.openings) / fsum(o.quantity for o in track.openings)
     for fill in closings:
-        if bought <= 0 or not 0.1 <= fill.price / bought <= 10:
+        if paid <= 0 or not 0.1 <= fill.price / paid <= 10:
             track.flagged_at = fill.at
             track.flagged_why = (
-                f"an exit at {fill.price:.10g} after an entry at {bought:.10g}, and no marks to check them"
+                f"an exit at {fill.price:.10g} after an entry at {paid:.10g}, and no marks to check them"
             )
             return
 
@@ -182,6 +182,8 @@ def _exit_outcome(
     at = exit_horizon(track)
     if at is None or track.closed_at is None:
         return None, None
+    if not track.is_quoted:
+        return None, at
     line = prices.line(track.position.instrument)
     gap = median_gap(line.t, track.opened_at - DAY, track.closed_at)
     i = line.index(at)
@@ -266,7 +268,7 @@ def _row(
     track: PositionHistory, prices: Prices, known_until: int, told_at: Mapping[str, int]
 ) -> PositionSummary:
     """The row of one position, without what its marks tell."""
-    closed = track.closed_at is not None
+    valued = track.closed_at is not None and track.is_quoted
     outcome = outcome_of(track, prices, known_until)
     exit_outcome, resolved = _exit_outcome(track, prices, known_until)
     position = track.position
@@ -282,15 +284,15 @@ def _row(
         opened_at=track.opened_at,
         closed_at=track.closed_at,
         flagged_at=track.flagged_at,
-        final_pnl=outcome.final_pnl if closed else None,
-        vs_inaction=outcome.vs_inaction if closed else None,
+        final_pnl=outcome.final_pnl if valued else None,
+        vs_inaction=outcome.vs_inaction if valued else None,
         notional=outcome.notional,
         risk=track.risk,
         exit_outcome=exit_outcome,
         exit_resolved_at=resolved,
         implausible_pnl=implausible,
         decisions=citations_in(track, told_at),
-        increases=tuple((part.cites, part.pnl) for part in increases(track)) if closed else (),
+        increases=tuple((part.cites, part.pnl) for part in increases(track)) if valued else (),
         ruling=track.ruling,
     )
 

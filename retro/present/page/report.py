@@ -41,6 +41,8 @@ from retro.report.life import LifeReport
 from retro.report.lines import main_lines, signed_lines
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from retro.figures import MoneyStyle
     from retro.report import PositionRetrospective, RetrospectiveReport
 from retro.report.lines import SignedLine
@@ -115,6 +117,11 @@ def _headline(report: RetrospectiveReport, money: MoneyStyle) -> Headline:
     if report.pnl.unbelieved_pnl:
         left_out = money.change(report.pnl.unbelieved_pnl)
         alarms.append(f"Not believed and left out here: {left_out} of implausible fills, see data quality.")
+    if unquoted := [p for p in report.positions if not p.is_priced and not p.is_believed]:
+        alarms.append(
+            f"{count(len(unquoted), 'position')} not counted: no mark says what {_quotes(unquoted)} is worth in"
+            f" {report.base_currency}. Tell its marks, or set [owner] base_currency."
+        )
     if report.data_quality.provisional:
         alarms.append("Provisional: some marks are missing or old, see data quality.")
     revision = f", revision {report.revision}" if report.revision > 1 else ""
@@ -124,7 +131,7 @@ def _headline(report: RetrospectiveReport, money: MoneyStyle) -> Headline:
         subtitle=f"{period}{week}, {report.time_zone}{revision}",
         result=_result(report, money),
         why=_why(report, money),
-        tone=tone_of(report.pnl.believed),
+        tone=tone_of(report.result),
         facts=tuple(_first_facts(report, money)),
         alarms=tuple(alarms),
     )
@@ -134,7 +141,7 @@ def _result(report: RetrospectiveReport, money: MoneyStyle) -> str:
     """What the period made; open positions without a price are in none of it, and are counted beside it."""
     unpriced = unpriced_text(report, money)
     if not unpriced:
-        return result_text(report.pnl.believed, money)
+        return result_text(report.result, money)
     open_positions = [p for p in report.positions if p.open]
     made = f"Realised {money.change(report.pnl.believed)}"
     if any(p.is_priced for p in open_positions):
@@ -152,9 +159,17 @@ def unpriced_text(report: RetrospectiveReport, money: MoneyStyle) -> str:
     return f"{count(len(unpriced), 'open position')} cannot be priced{known}"
 
 
+def _quotes(positions: Sequence[PositionRetrospective]) -> str:
+    """What they are quoted in: at most three names."""
+    names = sorted({quote for p in positions if (quote := p.instrument.partition("/")[2].partition(":")[0])})
+    return ", ".join(names[:_MAIN]) or "their quote"
+
+
 def _why(report: RetrospectiveReport, money: MoneyStyle) -> str:
     """The lines of the attribution that weigh most, on either side: of what the headline counts."""
     gains, losses = (_named(side, money) for side in main_lines(report.pnl, report.last_equity, _MAIN))
+    if report.result is None:
+        return "Nothing says what its positions were quoted in was worth."
     if not gains and not losses:
         return "Nothing was earned, lost or spent."
     if gains and losses:
