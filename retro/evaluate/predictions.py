@@ -91,10 +91,12 @@ def _is_late(prediction: Prediction, outcome: Resolution) -> bool:
 
 
 def accuracy(predictions: Mapping[str, Prediction], resolutions: Sequence[Resolution]) -> Accuracy:
-    """The predictions resolved in the period."""
-    pairs = [(predictions[r.prediction], r) for r in resolutions if r.prediction in predictions]
-    pairs.sort(key=lambda pair: (pair[1].at, natural_key(pair[1].id)))
-    return _accuracy_of(pairs)
+    """The predictions resolved in the period; of several resolutions of one the first counts."""
+    first: dict[str, Resolution] = {}
+    for outcome in sorted(resolutions, key=lambda each: (each.at, natural_key(each.id))):
+        if outcome.prediction in predictions:
+            first.setdefault(outcome.prediction, outcome)
+    return _accuracy_of([(predictions[name], outcome) for name, outcome in first.items()])
 
 
 def _accuracy_of(pairs: Sequence[tuple[Prediction, Resolution]]) -> Accuracy:

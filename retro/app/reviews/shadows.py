@@ -92,12 +92,16 @@ def _capital(book: SettledBook) -> float | None:
 
 
 def _series_by_word(book: SettledBook, now: int) -> list[PairedDays]:
-    """What the agent told of shadows it runs itself, beside the positions it closed on the same days."""
+    """What the agent told of shadows it runs itself, beside the positions it closed on the same days.
+
+    A word about a day that had not begun when it was told counts nothing: one of the year 9999 would be a long track.
+    """
     words = events.between(book.conn, book.name, -FOREVER, now + 1, types=[Shadow])
     days: dict[str, dict[int, float]] = {}
     for word in sorted(words, key=lambda word: (word.at, natural_key(word.id))):  # the first of a day counts
         day = date.fromisoformat(word.day).toordinal()
-        days.setdefault(word.shadow, {}).setdefault(day, float(word.pnl))
+        if day <= day_of(word.at, book.settings.zone).toordinal():
+            days.setdefault(word.shadow, {}).setdefault(day, float(word.pnl))
     if not days:
         return []
     first = min(min(told) for told in days.values())

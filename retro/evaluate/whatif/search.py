@@ -80,6 +80,11 @@ def _reasons(lives: EnteredLives, best: int | None) -> dict[str, str]:
     reasons = {}
     if best is None:
         reasons["search"] = "no rule changes anything"
+    unmarked = sum(not len(line.at) for line in lives.marks)
+    if unmarked:
+        reasons["marks"] = (
+            f"{unmarked} of {len(lives)} have no mark between entry and exit: no exit rule can act on them"
+        )
     if lives.unpriced:
         reasons["positions"] = f"{lives.unpriced} open without a price since their entry are left out"
     return reasons

@@ -25,6 +25,8 @@ __all__ = ["PairedDays", "ShadowStrategy", "ShadowTerms", "judged", "paired_by_r
 
 _LEVEL: Final = 0.05
 _FLOOR: Final = 0.005
+_ROUNDING: Final = 1e-12
+"""A day's difference that is a smaller share of its money is rounding, and no difference."""
 """Of the capital: a share of a smaller result would make any difference large."""
 
 
@@ -86,6 +88,8 @@ def paired_by_rule(
     difference = by_day(replay.left_at(lives), replay.pnl, changed & (acts | lives.closed)) - by_day(
         lives.left_at, lives.real, changed & lives.closed
     )
+    rounding = _ROUNDING * (np.abs(real) + np.abs(shadow) + lives.notional.max(initial=0.0))
+    difference[np.abs(difference) <= rounding] = 0.0
     at_risk = peak(lives.entered.at.tolist(), lives.left_at.tolist(), lives.notional.tolist())
     return PairedDays(name, rule.text, since, days, real, shadow, difference, at_risk)
 

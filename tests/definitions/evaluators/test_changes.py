@@ -280,3 +280,26 @@ def test_a_shadow_stands_in_the_week_as_it_stood_at_its_end_and_in_the_mail(stor
     assert "paper: PROMOTE. +21.00 USDC against 0.00 USDC over 14 days that differ, of 14." in page
     mail = briefing_of(message(words(second)))
     assert "shadows" in [section.key for section in mail.sections]
+
+
+def test_of_two_resolutions_of_a_prediction_the_first_counts_on_every_line_of_a_review(
+    tmp_path: Path,
+) -> None:
+    claim = {"type": "prediction", "id": "q", "agent": "a", "at": START, "predicted": 1, "category": "price"}
+    says = [
+        {
+            "type": "resolution",
+            "id": f"r{n}",
+            "agent": "a",
+            "prediction": "q",
+            "at": START + (n + 1) * DAY,
+            **verdict,
+        }
+        for n, verdict in enumerate(({"correct": True}, {"correct": False}))
+    ]
+    equity = {"type": "equity", "id": "e", "agent": "a", "at": START, "value": 1000}
+    document = week(tell(open_store(str(tmp_path / "x.db")), [equity, claim, *says]), 0)
+    assert document.evaluators is not None
+    [row] = document.evaluators.predictions
+    accuracy = document.prediction_accuracy
+    assert (row.n, row.accuracy) == (accuracy.total, accuracy.hit_rate) == (1, 1.0)

@@ -108,6 +108,16 @@ def test_what_an_agent_tells_stands_beside_the_positions_closed_on_the_same_days
     assert [(row.name, row.rule) for row in both] == [("tight", "stop -3%"), ("wider", None)]
 
 
+def test_a_day_that_had_not_begun_when_it_was_told_is_no_track(tmp_path: Path) -> None:
+    honest = told_days("wide", {0: 1.0, 1: 2.0})
+    foretold = event("shadow", "far", 40, shadow="wide", day="9999-12-30", pnl=500)
+    rows = [
+        ask(tell(open_store(str(tmp_path / f"{n}.db")), [*LIFE, *honest, *extra]))
+        for n, extra in enumerate(([], [foretold]))
+    ]
+    assert rows[0] == rows[1] != []
+
+
 def test_shadows_of_other_agents_do_not_run_here_and_of_none_named_do(tmp_path: Path) -> None:
     store = tell(open_store(str(tmp_path / "x.db")), LIFE)
     everyone = {key: value for key, value in TIGHT.items() if key != "agent"}

@@ -138,7 +138,9 @@ def page_of_what_if(agent: str, report: WhatIfReport, currency: str) -> Page:
     blocks: list[Block] = [
         Diagrams((RangeDiagram("What each would have changed, with 95 %", drawn, currency),))
     ] * bool(drawn)
-    blocks += [_rules_table(rules, money), Prose(_HINDSIGHT, tone="faint")]
+    blocks += [_rules_table(rules, money)]
+    blocks += [Prose(f"{report.reasons[name]}.") for name in ("positions", "marks") if name in report.reasons]
+    blocks.append(Prose(_HINDSIGHT, tone="faint"))
     head = Headline(
         "What if",
         agent,

@@ -122,6 +122,6 @@ def _print(rows: Sequence[Dream], currency: str) -> None:
     ]
     note = (
         f"{currency}. In the end: against doing nothing. Turn: how far apart both are, of the entry's size."
-        " Better: the best of 24 ways to leave over positions like it; p: luck would do as well. It is hindsight. --json tells context and beliefs."
+        " Better: the best of 24 ways to leave, and what it changes over all positions like it together; p: luck would do as well. It is hindsight. --json tells context and beliefs."
     )
     print_table(columns, cells, note)

@@ -52,7 +52,9 @@ def luck(
     elif report.positions:
         _print(report, settings.base_currency)
     else:
-        call.say("no spot or perp position has been closed yet")
+        call.say(
+            "no spot or perp position that is believed has been closed yet (`retro positions` marks implausible ones)"
+        )
 
 
 def _print(report: LuckReport, currency: str) -> None:

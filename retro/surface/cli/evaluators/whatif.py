@@ -122,6 +122,6 @@ def _note(report: WhatIfReport, currency: str) -> str:
     ]
     if skipped:
         parts.append(f"Rules in R skip {count(skipped, 'position')} without a stated risk.")
-    if note := report.reasons.get("positions"):
-        parts.append(f"{note[0].upper()}{note[1:]}.")
+    notes = (report.reasons.get("positions"), report.reasons.get("marks"))
+    parts += [f"{note[0].upper()}{note[1:]}." for note in notes if note]
     return " ".join([*parts, "This is hindsight: every price was known. It proposes nothing."])
