@@ -8,6 +8,7 @@ import typer
 
 from retro.surface.cli.context import call
 from retro.surface.cli.evaluators.pages import PageFormat, PageOutput, is_page, print_page
+from retro.surface.cli.evaluators.rows import answer_rows
 from retro.surface.cli.memory import AgentName, AsOf, instant_of
 
 if TYPE_CHECKING:
@@ -55,12 +56,9 @@ def predictions(context: typer.Context, agent: AgentName = None, as_of: AsOf = N
     from retro.app.questions.evaluators.claims import forecasts
 
     rows = forecasts(_question(agent, as_of))
-    if call.json:
-        call.out_json([row.model_dump(mode="json") for row in rows])
-    elif rows:
-        _print_forecasts(rows)
-    else:
-        call.say("no prediction has been resolved yet; docs/journal.md says how to tell of one")
+    answer_rows(
+        rows, _print_forecasts, "no prediction has been resolved yet; docs/journal.md says how to tell of one"
+    )
 
 
 @predictions_app.command("correct")
@@ -102,12 +100,9 @@ def hindsight(agent: AgentName = None, as_of: AsOf = None) -> None:
     from retro.app.questions.evaluators.claims import hindsight as hindsight_of
 
     rows = hindsight_of(_question(agent, as_of))
-    if call.json:
-        call.out_json([row.model_dump(mode="json") for row in rows])
-    elif rows:
-        _print_hindsight(rows)
-    else:
-        call.say("no position has closed that a prediction of category position_pnl names")
+    answer_rows(
+        rows, _print_hindsight, "no position has closed that a prediction of category position_pnl names"
+    )
 
 
 @calibration_app.callback()

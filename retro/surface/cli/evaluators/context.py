@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from retro.surface.cli.context import call
+from retro.surface.cli.evaluators.rows import answer_rows
 from retro.surface.cli.memory import AgentName, AsOf, instant_of
 
 if TYPE_CHECKING:
@@ -36,14 +37,11 @@ def attribution(agent: AgentName = None, as_of: AsOf = None) -> None:
     decay = call.config.retrospective.attribution_decay
     question = AttributionQuestion(call.store, record.name, call.settings(record), decay, instant_of(as_of))
     rows = attribution_of(question)
-    if call.json:
-        call.out_json([row.model_dump(mode="json") for row in rows])
-    elif rows:
-        _print(rows)
-    else:
-        call.say(
-            "no decision with context_items has turned out yet; docs/journal.md says how to tell of them"
-        )
+    answer_rows(
+        rows,
+        _print,
+        "no decision with context_items has turned out yet; docs/journal.md says how to tell of them",
+    )
 
 
 def _print(rows: Sequence[ContextItem]) -> None:

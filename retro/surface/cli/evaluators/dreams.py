@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from retro.surface.cli.context import call
+from retro.surface.cli.evaluators.rows import answer_rows
 from retro.surface.cli.memory import AgentName, AsOf, instant_of
 
 if TYPE_CHECKING:
@@ -46,12 +47,11 @@ def dreams(
     record = call.agent(agent)
     settings = call.settings(record)
     rows = dreams_of(DreamQuestion(call.store, record.name, settings, limit, instant_of(as_of)))
-    if call.json:
-        call.out_json([row.model_dump(mode="json") for row in rows])
-    elif rows:
-        _print(rows, settings.base_currency)
-    else:
-        call.say("no closed position with an entry decision turned out otherwise than it began")
+    answer_rows(
+        rows,
+        lambda rows: _print(rows, settings.base_currency),
+        "no closed position with an entry decision turned out otherwise than it began",
+    )
 
 
 @dreams_app.command("done")

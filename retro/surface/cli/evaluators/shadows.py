@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from retro.surface.cli.context import call
+from retro.surface.cli.evaluators.rows import answer_rows
 from retro.surface.cli.memory import AgentName, AsOf, instant_of
 
 if TYPE_CHECKING:
@@ -36,12 +37,11 @@ def shadows(agent: AgentName = None, as_of: AsOf = None) -> None:
     record = call.agent(agent)
     settings = call.settings(record)
     rows = rows_of(ShadowQuestion.of(call.store, record.name, settings, call.config, instant_of(as_of)))
-    if call.json:
-        call.out_json([row.model_dump(mode="json") for row in rows])
-    elif rows:
-        _print(rows, settings.base_currency)
-    else:
-        call.say("no shadow runs: write a [[shadow]] table, or tell `shadow` events (docs/journal.md)")
+    answer_rows(
+        rows,
+        lambda rows: _print(rows, settings.base_currency),
+        "no shadow runs: write a [[shadow]] table, or tell `shadow` events (docs/journal.md)",
+    )
 
 
 def _print(rows: Sequence[ShadowRow], currency: str) -> None:
