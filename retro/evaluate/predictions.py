@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from retro.accounting.track import PositionHistory
     from retro.model import Prediction, Resolution
 
-__all__ = ["PredictionIndex", "accuracy", "words_of"]
+__all__ = ["PredictionIndex", "accuracy", "first_resolutions", "words_of"]
 
 
 class PredictionIndex:
@@ -92,11 +92,18 @@ def _is_late(prediction: Prediction, outcome: Resolution) -> bool:
 
 def accuracy(predictions: Mapping[str, Prediction], resolutions: Sequence[Resolution]) -> Accuracy:
     """The predictions resolved in the period; of several resolutions of one the first counts."""
+    first = first_resolutions(resolutions)
+    return _accuracy_of(
+        [(predictions[name], outcome) for name, outcome in first.items() if name in predictions]
+    )
+
+
+def first_resolutions(resolutions: Iterable[Resolution]) -> dict[str, Resolution]:
+    """Prediction -> the first that was said of how it came out, in order of (at, id)."""
     first: dict[str, Resolution] = {}
     for outcome in sorted(resolutions, key=lambda each: (each.at, natural_key(each.id))):
-        if outcome.prediction in predictions:
-            first.setdefault(outcome.prediction, outcome)
-    return _accuracy_of([(predictions[name], outcome) for name, outcome in first.items()])
+        first.setdefault(outcome.prediction, outcome)
+    return first
 
 
 def _accuracy_of(pairs: Sequence[tuple[Prediction, Resolution]]) -> Accuracy:

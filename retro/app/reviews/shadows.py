@@ -20,32 +20,21 @@ from retro.kernels.evaluators.paired_days import peak
 from retro.model import Shadow
 from retro.periods import FOREVER, day_of, midnight
 from retro.store.facts import events
-from retro.store.facts.last_told import last_told
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from retro.app.settlement.book import SettledBook
     from retro.evaluate.whatif.entered import EnteredLives
     from retro.evaluate.whatif.shadows import ShadowStrategy, ShadowTerms
     from retro.report.evaluators.shadows import ShadowRow
 
-__all__ = ["entered_positions", "known_at", "shadows_before", "shadows_of"]
+__all__ = ["entered_positions", "shadows_before", "shadows_of"]
 
 
 def shadows_before(book: SettledBook, before: int) -> list[ShadowRow]:
     """Every shadow as `retro shadows` says it as of an instant; one statement where there is none."""
-    settings = book.settings
-    if not settings.shadows and not events.between(book.conn, book.name, -FOREVER, before, types=[Shadow]):
-        return []
-    return shadows_of(book, settings.shadows, settings.shadow_terms, known_at(book, before))
-
-
-def known_at(book: SettledBook, as_of: int | None) -> int:
-    """K, or the agent's last word before `as_of`."""
-    if as_of is None or as_of > book.known_until:
-        return book.known_until
-    return last_told(book.conn, book.agent, as_of - 1)
+    return shadows_of(book, book.settings.shadows, book.settings.shadow_terms, before)
 
 
 def entered_positions(
@@ -66,10 +55,15 @@ def entered_positions(
 
 
 def shadows_of(
-    book: SettledBook, strategies: Sequence[ShadowStrategy], terms: ShadowTerms, now: int
+    book: SettledBook, strategies: Sequence[ShadowStrategy], terms: ShadowTerms, as_of: int | None
 ) -> list[ShadowRow]:
     """Every shadow beside the real strategy, by name. What an agent tells of one goes before a rule of that name."""
-    series = _series_by_word(book, now)
+    before = FOREVER if as_of is None else as_of
+    words = events.between(book.conn, book.name, -FOREVER, before, types=[Shadow])
+    if not (words or strategies):
+        return []
+    now = book.known_at(as_of)
+    series = _series_by_word(book, words, now)
     names = {paired.name for paired in series}
     lives: dict[date, EnteredLives] = {}
     for strategy in strategies:
@@ -91,12 +85,11 @@ def _capital(book: SettledBook) -> float | None:
     return given if opening.capital_known and given > 0 else None
 
 
-def _series_by_word(book: SettledBook, now: int) -> list[PairedDays]:
+def _series_by_word(book: SettledBook, words: Iterable[Shadow], now: int) -> list[PairedDays]:
     """What the agent told of shadows it runs itself, beside the positions it closed on the same days.
 
     A word about a day that had not begun when it was told counts nothing: one of the year 9999 would be a long track.
     """
-    words = events.between(book.conn, book.name, -FOREVER, now + 1, types=[Shadow])
     days: dict[str, dict[int, float]] = {}
     for word in sorted(words, key=lambda word: (word.at, natural_key(word.id))):  # the first of a day counts
         day = date.fromisoformat(word.day).toordinal()

@@ -16,6 +16,7 @@ from retro.model import Cost, Equity, External, Flow
 from retro.periods import FOREVER
 from retro.store.books import pages, positions, shared_marks
 from retro.store.books.outcomes import outcomes_until
+from retro.store.facts.last_told import last_told
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -105,6 +106,12 @@ class SettledBook:
     def known_until(self) -> int:
         """K, in microseconds."""
         return known_until(self.agent)
+
+    def known_at(self, as_of: int | None) -> int:
+        """K, or the agent's last word before `as_of` where that is not after K."""
+        if as_of is None or as_of > self.known_until:
+            return self.known_until
+        return last_told(self.conn, self.agent, as_of - 1)
 
     def opening(self) -> WalletOpening:
         """How the agent's wallet began."""

@@ -11,7 +11,7 @@ from retro.app.settlement.tracks import Extent, load_tracks
 from retro.errors import UnknownError, UsageError
 from retro.evaluate.claims.dreams import CHECKPOINTS, likeness_of, reversals
 from retro.evaluate.position.life import Lookahead, PositionPath
-from retro.evaluate.predictions import PredictionIndex, words_of
+from retro.evaluate.predictions import PredictionIndex, first_resolutions, words_of
 from retro.evaluate.whatif.entered import entered_lives
 from retro.evaluate.whatif.rule import GRID, parse_rule
 from retro.evaluate.whatif.search import what_if
@@ -19,7 +19,6 @@ from retro.model import Prediction, Resolution
 from retro.periods import FOREVER, format_instant
 from retro.report.evaluators.dreams import BetterRule, Dream
 from retro.store.facts import events
-from retro.store.facts.last_told import last_told
 from retro.store.facts.replays import record_replay, replay_counts
 from retro.store.schema import name_of
 
@@ -94,7 +93,7 @@ def mark_replayed(store: Store, agent: str, settings: AgentSettings, position: s
 
 def _remembered(book: SettledBook, question: DreamQuestion) -> _Remembered:
     before = FOREVER if question.as_of is None else question.as_of
-    known = book.known_until if question.as_of is None else last_told(book.conn, book.agent, before - 1)
+    known = book.known_at(question.as_of)
     rows = {row.position: row for row in book.positions_known(before - 1) if row.closed_at is not None}
     extent = Extent(known, known + 1, known, known)
     loaded = load_tracks(book.life, book.settings, sorted(rows), extent)
@@ -106,9 +105,7 @@ def _remembered(book: SettledBook, question: DreamQuestion) -> _Remembered:
     ranked = reversals(lives.values(), rows, counts)[: question.limit]
     forecasts = events.between(book.conn, book.name, -FOREVER, before, types=[Prediction]) if ranked else []
     resolutions = events.between(book.conn, book.name, -FOREVER, before, types=[Resolution]) if ranked else []
-    first: dict[str, Resolution] = {}
-    for word in sorted(resolutions, key=lambda word: (word.at, word.id)):
-        first.setdefault(word.prediction, word)
+    first = first_resolutions(resolutions)
     index, claims = PredictionIndex(forecasts), book.settings.options.rules.claims
     names = [reversal.row.position for reversal in ranked]
     predictions = {name: words_of(lives[name].track, index, first, claims).predictions for name in names}

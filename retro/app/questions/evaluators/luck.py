@@ -12,7 +12,6 @@ from retro.app.settlement.tracks import Extent, load_tracks
 from retro.evaluate.luck.answer import luck_of
 from retro.evaluate.luck.trades import closed_trade
 from retro.evaluate.position.life import Lookahead, PositionPath
-from retro.store.facts.last_told import last_told
 
 if TYPE_CHECKING:
     from retro.accounting.prices import PriceLine
@@ -41,9 +40,7 @@ def luck(question: LuckQuestion) -> LuckReport:
     """Every closed spot and perp position beside its twins on the marks that were known."""
     settings = question.settings
     with settled_book(question.store, question.agent, settings, measured=False) as book:
-        now = book.known_until
-        if question.as_of is not None and question.as_of <= now:
-            now = last_told(book.conn, book.agent, question.as_of - 1)
+        now = book.known_at(question.as_of)
 
         def marks_of(instrument: str) -> PriceLine:
             reach = MarkReach(0, now, now)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from retro.app.reviews.shadows import known_at, shadows_of
+from retro.app.reviews.shadows import shadows_of
 from retro.app.settlement.settings import shadow_rules
 from retro.app.settlement.settle import settled_book
 from retro.evaluate.whatif.shadows import ShadowTerms
@@ -47,5 +47,4 @@ class ShadowQuestion:
 def shadows(question: ShadowQuestion) -> list[ShadowRow]:
     """Every shadow beside the real strategy, by name. What an agent tells of one goes before a rule of that name."""
     with settled_book(question.store, question.agent, question.settings, measured=False) as book:
-        now = known_at(book, question.as_of)
-        return shadows_of(book, question.strategies, question.terms, now)
+        return shadows_of(book, question.strategies, question.terms, question.as_of)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from retro.app.reviews.shadows import entered_positions, known_at
+from retro.app.reviews.shadows import entered_positions
 from retro.app.settlement.audit import seed_of_life
 from retro.app.settlement.settle import settled_book
 from retro.errors import UsageError
@@ -52,6 +52,6 @@ def replayed(store: Store, agent: str, settings: AgentSettings, question: WhatIf
             f"--from {format_instant(question.start)} is not before --to {format_instant(question.end)}"
         )
     with settled_book(store, agent, settings, measured=False) as book:
-        now = known_at(book, question.as_of)
+        now = book.known_at(question.as_of)
         entered = entered_positions(book, now, question.start, question.end)
     return what_if(entered, rules, seed_of_life(agent), question.slippage_bps, with_rows=question.with_rows)
