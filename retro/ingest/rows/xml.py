@@ -65,8 +65,8 @@ class _Listener:
         parent = self._open[-1] if self._open else None
         if parent:
             parent.has_elements, parent.text = True, ""
-        plain = {local(key): value for key, value in attributes.items()}
-        self._open.append(Element(local(name), self._parser.CurrentLineNumber, plain, parent))
+        plain = {_local(key): value for key, value in attributes.items()}
+        self._open.append(Element(_local(name), self._parser.CurrentLineNumber, plain, parent))
 
     def _characters(self, text: str) -> None:
         element = self._open[-1]
@@ -84,7 +84,7 @@ class _Listener:
             self.ended.append(element)
 
 
-def local(name: str) -> str:
+def _local(name: str) -> str:
     """A name without its namespace's prefix."""
     return name.rpartition(":")[2]
 
