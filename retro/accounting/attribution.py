@@ -74,7 +74,7 @@ def attribution(
     )
     return PnlAttribution(
         total=parts if total is None else total,
-        **{name: components[name] + 0.0 for name in COMPONENTS},
+        **{name: components[name] or 0.0 for name in COMPONENTS},  # never -0.0
         unbelieved_pnl=unbelieved,
         unrealized_pnl_start=start,
         unrealized_pnl_end=end,

@@ -142,7 +142,7 @@ class PositionHistory:
     """The lowest and highest price, in the instrument's quote, that the agent saw while it was open."""
     cash_in: float = 0.0
     warnings: list[str] = field(default_factory=list)
-    unreliable: set[str] = field(default_factory=set)
+    unreliable: frozenset[str] = frozenset()
     undecided: bool = False
     _starts: list[int] = field(default_factory=list)
     _states: dict[int, Snapshot] = field(default_factory=dict)

@@ -58,7 +58,14 @@ class _Benchmark:
         return min((at for at in instants if self.at(at) is None), default=None)
 
 
-def benchmark_of(inputs: Inputs) -> BenchmarkSplit | None:
+def weighed_tracks(inputs: Inputs) -> list[PositionHistory]:
+    """The positions whose results are held against the benchmark; none without one."""
+    if inputs.options.benchmark is None:
+        return []
+    return [track for track in inputs.tracks.values() if track.is_fill_based and track.flagged_at is None]
+
+
+def benchmark_of(inputs: Inputs, tracks: Sequence[PositionHistory]) -> BenchmarkSplit | None:
     """The split of a period; None where the owner names no benchmark.
 
     Exposure is what a spot or perp position is worth (a short one below 0) times its beta. A hold interval begins with a
@@ -69,7 +76,6 @@ def benchmark_of(inputs: Inputs) -> BenchmarkSplit | None:
         return None
     benchmark = _Benchmark(inputs, terms.instrument)
     days = books.boundaries[books.index(period.start) : books.index(period.end) + 1]
-    tracks = [track for track in inputs.tracks.values() if track.is_fill_based and track.flagged_at is None]
     traded = fsum(books.position_pnl(track.position.position, period.start, period.end) for track in tracks)
     intervals = [
         interval for track in tracks for interval in _hold_intervals(track, days, inputs, terms.betas)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from dataclasses import dataclass
 from datetime import datetime
 from math import fsum
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from retro.accounting.track import PositionHistory
     from retro.periods import Period
 
-__all__ = ["breakdowns"]
+__all__ = ["TrackOutline", "breakdowns", "outlines_of"]
 
 _OF_ALL: Final = {
     "fee_drag": "no gross gain in the period",
@@ -41,15 +42,38 @@ _RUNNING: Final = ("gas_costs", "inference_costs", "data_costs")
 """What the wallet paid for no position: beside the fees and gas of positions, it counts towards the drag once."""
 
 
-def _regimes(tracks: Iterable[PositionHistory]) -> dict[str, str]:
-    """The regime the agent stated when it entered, by position."""
-    out: dict[str, str] = {}
-    for track in tracks:
-        for decision in track.decisions:
-            regime = (decision.context or {}).get("regime")
-            if decision.action in ENTRY_ACTIONS and isinstance(regime, str) and regime:
-                out.setdefault(track.position.position, regime)
-    return out
+@dataclass(frozen=True, slots=True)
+class TrackOutline:
+    """What grouping needs of a replayed position: when it lived, whether it is believed, in which regime it was entered."""
+
+    position: str
+    opened_at: int
+    closed_at: int | None
+    flagged_at: int | None
+    regime: str | None
+
+    def closed_in(self, period: Period) -> bool:
+        """Whether it was closed in a period."""
+        return self.closed_at is not None and period.start <= self.closed_at < period.end
+
+
+def outlines_of(tracks: Iterable[PositionHistory]) -> list[TrackOutline]:
+    """The outlines of positions, in order."""
+    return [
+        TrackOutline(
+            track.position.position, track.opened_at, track.closed_at, track.flagged_at, _regime(track)
+        )
+        for track in tracks
+    ]
+
+
+def _regime(track: PositionHistory) -> str | None:
+    """The regime the agent stated when it entered."""
+    for decision in track.decisions:
+        regime = (decision.context or {}).get("regime")
+        if decision.action in ENTRY_ACTIONS and isinstance(regime, str) and regime:
+            return regime
+    return None
 
 
 def _bucket(row: kernel.GroupFigures) -> Bucket:
@@ -69,7 +93,7 @@ def _bucket(row: kernel.GroupFigures) -> Bucket:
 
 def breakdowns(
     closed: Sequence[PositionRetrospective],
-    tracks: Sequence[PositionHistory],
+    outlines: Sequence[TrackOutline],
     books: DailyBooks,
     period: Period,
     zone: ZoneInfo,
@@ -84,20 +108,19 @@ def breakdowns(
     )
     entry = [p.cites.entry[0] if p.cites.entry else None for p in closed]
     reason = [p.exit_reason or (p.cites.exit[0] if p.cites.exit else None) for p in closed]
-    by_name = {track.position.position: track for track in tracks}
+    by_name = {outline.position: outline for outline in outlines}
     local = [_local(by_name[p.position_id].opened_at, zone) for p in closed]
 
     def rows(labels: Sequence[str | None], order: Sequence[str] | None = None) -> list[Bucket]:
         return [_bucket(row) for row in kernel.breakdown(labels, table, order)]
 
-    regime = _regimes(tracks)
     ordered = sorted(closed, key=lambda p: (p.exit_at or "", p.position_id))
     fees = [p.attribution.trading_fees + p.attribution.gas_costs for p in closed]
     i, j = books.index(period.start), books.index(period.end)
     running = fsum(day[name] for day in books.wallet_days[i:j] for name in _RUNNING)
     drag = kernel.fee_drag(table.pnl, fees, running) if closed else None
     concentration = kernel.concentration(table.pnl) if closed else None
-    sales = _disposition(closed, tracks, books, period, zone)
+    sales = _disposition(closed, outlines, books, period, zone)
     calendar = _calendar(books, period, zone)
     buckets = {
         "by_instrument": rows([p.instrument for p in closed]),
@@ -111,7 +134,7 @@ def breakdowns(
         "by_hour": rows([kernel.HOURS[hour] for hour, _ in local], kernel.HOURS),
         "by_weekday": rows([kernel.WEEKDAYS[day] for _, day in local], kernel.WEEKDAYS),
         "by_holding_time": rows(kernel.holding_times(table.hold_s), kernel.HOLDING_TIMES),
-        "by_regime": rows([regime.get(p.position_id) for p in closed]),
+        "by_regime": rows([by_name[p.position_id].regime for p in closed]),
     }
     figures = dict(zip(_OF_ALL, (drag, concentration, sales.pgr, sales.plr), strict=True))
     return Breakdowns(
@@ -166,14 +189,14 @@ class _Sales(NamedTuple):
 
 def _disposition(
     closed: Sequence[PositionRetrospective],
-    tracks: Sequence[PositionHistory],
+    outlines: Sequence[TrackOutline],
     books: DailyBooks,
     period: Period,
     zone: ZoneInfo,
 ) -> _Sales:
     i, j = books.index(period.start), books.index(period.end)
     days = [day_of(boundary, zone).toordinal() for boundary in books.boundaries[i:j]]
-    by_name = {track.position.position: track for track in tracks}
+    by_name = {outline.position: outline for outline in outlines}
     sold: list[tuple[float, int]] = []
     for p in closed:
         closed_at = by_name[p.position_id].closed_at
@@ -185,15 +208,17 @@ def _disposition(
     for k, day in enumerate(days, i):
         # paper gains count only on days with a sale (Odean 1998): the kernel drops the others, by the owner's day
         boundary = books.boundaries[k + 1]
-        for track in tracks:
-            if track.opened_at >= boundary or (track.closed_at is not None and track.closed_at < boundary):
+        for outline in outlines:
+            if outline.opened_at >= boundary or (
+                outline.closed_at is not None and outline.closed_at < boundary
+            ):
                 continue
-            state = books.states[track.position.position][k + 1]
-            if track.flagged_at is None and state.is_priced:
+            state = books.states[outline.position][k + 1]
+            if outline.flagged_at is None and state.is_priced:
                 paper.append(state.pnl)
                 paper_day.append(day)
             elif not state.is_priced and day in sale_days:
-                unpriced.add(track.position.position)
+                unpriced.add(outline.position)
     if unpriced:
         # what is on paper there is not known, and the share realised of what is known would be that of the sales alone
         number = "an open position" if len(unpriced) == 1 else f"{len(unpriced):,} open positions"

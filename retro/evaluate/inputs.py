@@ -62,7 +62,7 @@ class Inputs:
     told_until: int
     capital_known: bool
     born_at: int
-    tracks: Mapping[str, PositionHistory]
+    tracks: dict[str, PositionHistory]
     books: DailyBooks
     prices: Prices
     watched: Prices

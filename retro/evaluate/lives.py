@@ -49,50 +49,77 @@ def life_of(
     return with_path(retrospect(life, measures, words, period_pnl=None, agent=agent), life)
 
 
-def lives_of(inputs: Inputs, tracks: Sequence[PositionHistory]) -> list[PositionRetrospective]:
+def lives_of(inputs: Inputs, tracks: list[PositionHistory]) -> list[PositionRetrospective]:
     """The documents of a period's positions, in order, with the paths that its page draws.
 
-    Of a whole life it draws none, and of a day none of what was only held.
+    Of a whole life it draws none, and of a day none of what was only held. What is written down is let go of, so that
+    a week of positions is never there twice: `tracks` and those of the inputs are empty afterwards.
     """
-    period, options = inputs.period, inputs.options
-    horizon = Lookahead(
-        end=period.end,
-        known_until=inputs.known_until,
-        after_until=period.end + options.settle_lag,
-        offsets=options.offsets,
-        use_highs_lows=options.use_highs_lows,
-    )
-    funding = funding_told(inputs.tracks.values())
-    predictions = PredictionIndex(inputs.predictions.values())
-
-    def lived(track: PositionHistory) -> PositionPath:
-        equity = inputs.books.equity_by(track.closed_at) if inputs.capital_known else None
-        told = funding.get(track.position.instrument, ())
-        return PositionPath(track, horizon, inputs.prices, holding_terms(track, equity, told, inputs.prices))
-
+    period, kind = inputs.period, KINDS[inputs.period.horizon]
+    write = _Writer(inputs)
+    inputs.tracks.clear()
+    tracks.reverse()
     positions: list[PositionRetrospective] = []
-    for first in range(0, len(tracks), _TOGETHER):  # what is measured is let go of when it is written down
-        lives = [lived(track) for track in tracks[first : first + _TOGETHER]]
-        positions += [
+    shown: list[PositionRetrospective] = []
+    shown_tracks: dict[str, PositionHistory] = {}
+    while tracks:
+        batch = [tracks.pop() for _ in range(min(len(tracks), _TOGETHER))]
+        written = write.documents(batch)
+        positions += written
+        if kind.scope != "life":
+            shown = movers([*shown, *written])[:DRAWN]
+            shown_tracks |= {track.position.position: track for track in batch}
+            shown_tracks = {p.position_id: shown_tracks[p.position_id] for p in shown}
+    drawn = {
+        name: write.path(track)
+        for name, track in shown_tracks.items()
+        if not (kind.brief and _only_held(track, period))
+    }
+    return [
+        with_path(position, drawn[position.position_id]) if position.position_id in drawn else position
+        for position in positions
+    ]
+
+
+class _Writer:
+    """What the positions of one period are measured by."""
+
+    def __init__(self, inputs: Inputs) -> None:
+        period, options = inputs.period, inputs.options
+        self.inputs = inputs
+        self.horizon = Lookahead(
+            end=period.end,
+            known_until=inputs.known_until,
+            after_until=period.end + options.settle_lag,
+            offsets=options.offsets,
+            use_highs_lows=options.use_highs_lows,
+        )
+        self.funding = funding_told(inputs.tracks.values())
+        self.predictions = PredictionIndex(inputs.predictions.values())
+
+    def path(self, track: PositionHistory) -> PositionPath:
+        """The arrays of a position."""
+        inputs = self.inputs
+        equity = inputs.books.equity_by(track.closed_at) if inputs.capital_known else None
+        told = self.funding.get(track.position.instrument, ())
+        terms = holding_terms(track, equity, told, inputs.prices)
+        return PositionPath(track, self.horizon, inputs.prices, terms)
+
+    def documents(self, tracks: Sequence[PositionHistory]) -> list[PositionRetrospective]:
+        """The documents of positions that are measured together, their paths not drawn."""
+        inputs, period = self.inputs, self.inputs.period
+        claims, outcomes = inputs.options.rules.claims, inputs.last_resolutions
+        lives = [self.path(track) for track in tracks]
+        return [
             retrospect(
                 life,
                 measures,
-                words_of(life.track, predictions, inputs.last_resolutions, options.rules.claims),
+                words_of(life.track, self.predictions, outcomes, claims),
                 period_pnl=inputs.books.position_pnl(life.track.position.position, period.start, period.end),
                 agent=inputs.agent,
             )
             for life, measures in zip(lives, measures_of(lives), strict=True)
         ]
-    kind = KINDS[period.horizon]
-    if kind.scope == "life":
-        return positions
-    shown = {position.position_id for position in movers(positions)[:DRAWN]}
-    return [
-        with_path(position, lived(track))
-        if position.position_id in shown and not (kind.brief and _only_held(track, period))
-        else position
-        for position, track in zip(positions, tracks, strict=True)
-    ]
 
 
 def _only_held(track: PositionHistory, period: Period) -> bool:

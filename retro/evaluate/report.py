@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from math import fsum
 from typing import TYPE_CHECKING, Final
-
-import numpy as np
 
 from playbook.citation import resolve
 from retro.accounting.attribution import attribution
-from retro.accounting.prices import UNPRICED
-from retro.evaluate.actions import actions, closed_in, in_period
+from retro.evaluate.actions import actions, in_period
 from retro.evaluate.audit.audit import audit_period
 from retro.evaluate.audit.citations import Role, items_of
 from retro.evaluate.audit.exits import with_results
-from retro.evaluate.benchmark import benchmark_of
-from retro.evaluate.breakdowns import breakdowns
+from retro.evaluate.benchmark import benchmark_of, weighed_tracks
+from retro.evaluate.breakdowns import breakdowns, outlines_of
 from retro.evaluate.effectiveness import effectiveness_of, resolved_decisions, week_of
 from retro.evaluate.inputs import Inputs, Options
 from retro.evaluate.lives import lives_of
@@ -24,20 +20,18 @@ from retro.evaluate.performance import equity_curve, period_attribution, returns
 from retro.evaluate.position.costs import NO_SLIPPAGE, costs
 from retro.evaluate.position.foresight import ENTRY_ACTIONS, EXIT_ACTIONS, cites_of
 from retro.evaluate.predictions import accuracy
+from retro.evaluate.quality import doubts_of, quality_of
 from retro.kernels import effectiveness as kernel
 from retro.periods import format_instant
 from retro.report import (
-    DataQuality,
     Effectiveness,
     HeuristicReport,
-    Implausible,
     Narrative,
     PnlAttribution,
     PositionRetrospective,
     Provenance,
     RetrospectiveReport,
     Risk,
-    Unpriced,
 )
 from retro.report.form import finite_figures
 from retro.report.lines import COMPONENTS, IMPLAUSIBLE, SIGNS
@@ -45,7 +39,6 @@ from retro.report.lines import COMPONENTS, IMPLAUSIBLE, SIGNS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from retro.accounting.track import PositionHistory
     from retro.model import Decision
 
 __all__ = ["Inputs", "Options", "build", "citations_of"]
@@ -74,95 +67,6 @@ def citations_of(
         if role is not None:
             for heuristic in resolve(cites_of(decision), claims):
                 out.setdefault((heuristic, role), set()).add(decision.id)
-    return out
-
-
-def _quality(inputs: Inputs, pnl: PnlAttribution, tracks: Sequence[PositionHistory]) -> DataQuality:
-    warnings = list(inputs.warnings)
-    size = fsum(abs(SIGNS[name] * getattr(pnl, name)) for name in COMPONENTS)
-    if pnl.unattributed is not None and abs(pnl.unattributed) > max(0.01, 0.001 * size):
-        warnings.append(
-            f"the agent's stated equity and its events differ by {pnl.unattributed:+.2f} {inputs.base_currency}"
-            " that no event explains: look for a missing event or wrong decimals"
-        )
-    by_name = sorted((track.position.position, track) for track in tracks)
-    warnings += [f"{name}: {warning}" for name, track in by_name for warning in track.warnings]
-    warnings += _disbelieved_marks(inputs)
-    warnings += _outside_their_lives(inputs, {name for name, _ in by_name})
-    flagged = [
-        Implausible(
-            position_id=name,
-            reason=track.flagged_why,
-            pnl=inputs.books.position_pnl(name, inputs.period.start, inputs.period.end)
-            if track.is_quoted
-            else None,
-        )
-        for name, track in by_name
-        if track.flagged_at is not None
-    ]
-    missing = _missing_marks(inputs, tracks)
-    return DataQuality(
-        warnings=warnings,
-        implausible=flagged,
-        unpriced=_unpriced(inputs, tracks),
-        quarantined=inputs.quarantined,
-        missing_marks=missing,
-        provisional=bool(missing),
-    )
-
-
-def _unpriced(inputs: Inputs, tracks: Sequence[PositionHistory]) -> list[Unpriced]:
-    """The positions of the report that are open at its end and have no mark at all."""
-    out = []
-    for name in sorted(track.position.position for track in tracks):
-        state = inputs.books.states[name][inputs.books.index(inputs.period.end)]
-        if not state.is_priced:
-            out.append(Unpriced(position_id=name, cost=abs(state.value) or None))
-    return out
-
-
-def _missing_marks(inputs: Inputs, tracks: Sequence[PositionHistory]) -> list[str]:
-    """Which prices could not be relied on; of what was held without a mark only what is held at the end is named."""
-    at_the_end = (track.knot_before(inputs.period.end) for track in tracks)
-    assets = {asset for knot in at_the_end if knot is not None for asset in knot.assets}
-    out, earlier = [], 0
-    for symbol, why in sorted(inputs.prices.unreliable.items()):
-        if why == UNPRICED and symbol not in assets:
-            earlier += 1
-        else:
-            out.append(f"{symbol}: {why}")
-    if earlier:
-        number = "1 instrument" if earlier == 1 else f"{earlier:,} instruments"
-        out.append(f"{number} without a mark while a position was open; none of these is held at the end")
-    return out
-
-
-def _disbelieved_marks(inputs: Inputs) -> list[str]:
-    """The agent's own marks of the period that shared ones contradict, by instrument."""
-    out = []
-    for symbol, line in sorted(inputs.prices.disbelieved.items()):
-        i, j = np.searchsorted(line.t, [inputs.period.start, inputs.period.end])
-        if count := int(j - i):
-            many = f"{count} marks" if count > 1 else "a mark"
-            out.append(
-                f"{symbol}: {many} of the agent's own, more than 2 % from the market, used for nothing (the first:"
-                f" {line.price[i]:.10g} at {format_instant(int(line.t[i]))})"
-            )
-    return out
-
-
-def _outside_their_lives(inputs: Inputs, reported_names: set[str]) -> list[str]:
-    """What positions cost or brought in the period before they were entered or after they were left."""
-    period, out = inputs.period, []
-    for name, track in sorted(inputs.tracks.items()):
-        pnl = 0.0 if name in reported_names else inputs.books.position_pnl(name, period.start, period.end)
-        if pnl:
-            was = "left" if track.opened_at < period.start else "entered"
-            at = track.closed_at if track.opened_at < period.start else track.opened_at
-            out.append(
-                f"{name}: {pnl:+.2f} {inputs.base_currency} of this period, gas or funding, is in the total but in no"
-                f" position listed: it was {was} {format_instant(at or 0)[:10]}"
-            )
     return out
 
 
@@ -210,16 +114,23 @@ def _reasons(inputs: Inputs, pnl: PnlAttribution, risk: Risk) -> dict[str, str]:
 
 @finite_figures()
 def build(inputs: Inputs) -> RetrospectiveReport:
-    """The report of a period, words still empty."""
+    """The report of a period, words still empty.
+
+    It lets go of the inputs' positions as it writes them down: whatever else is read of them is read before.
+    """
     period = inputs.period
     pnl, risk = period_attribution(inputs), risk_of(inputs)
     tracks = [track for track in inputs.tracks.values() if in_period(track, period)]
     tracks.sort(key=lambda track: (track.opened_at, track.position.position))
+    outlines, doubts = outlines_of(tracks), doubts_of(inputs, tracks)
+    actions_taken = actions(inputs.decisions, tracks, period, inputs.options.rules.claims)
+    market, weighed = market_of(inputs, tracks, risk), weighed_tracks(inputs)
+    weekly = _weekly(inputs)
     positions = lives_of(inputs, tracks)
     counted = [
         position
-        for position, track in zip(positions, tracks, strict=True)
-        if closed_in(track, period) and position.is_believed and position.final_pnl is not None
+        for position, outline in zip(positions, outlines, strict=True)
+        if outline.closed_in(period) and position.is_believed and position.final_pnl is not None
     ]
     resolved = resolved_decisions(inputs.rows, period)
     return RetrospectiveReport(
@@ -237,14 +148,14 @@ def build(inputs: Inputs) -> RetrospectiveReport:
         risk=risk,
         equity=equity_curve(inputs),
         prediction_accuracy=accuracy(inputs.predictions, inputs.resolutions),
-        actions_taken=actions(inputs.decisions, tracks, period, inputs.options.rules.claims),
+        actions_taken=actions_taken,
         positions=positions,
         heuristic_performance=_audit(inputs, positions),
         costs=costs(pnl, inputs.costs, inputs.prices),
-        breakdowns=breakdowns(counted, tracks, inputs.books, period, inputs.zone),
-        effectiveness=_effectiveness(inputs, pnl, risk, counted),
-        market=market_of(inputs, tracks, risk),
-        benchmark=benchmark_of(inputs),
+        breakdowns=breakdowns(counted, outlines, inputs.books, period, inputs.zone),
+        effectiveness=_effectiveness(inputs, pnl, risk, counted, weekly),
+        market=market,
+        benchmark=benchmark_of(inputs, weighed),
         what_worked="",
         what_failed="",
         hindsight="",
@@ -252,7 +163,7 @@ def build(inputs: Inputs) -> RetrospectiveReport:
         confidence=resolved / (resolved + 10),
         resolved_decisions=resolved,
         narrative=Narrative(source="plain"),
-        data_quality=_quality(inputs, pnl, tracks),
+        data_quality=quality_of(inputs, pnl, doubts),
         provenance=Provenance(
             code_version=inputs.version,
             data_digest=inputs.digest,
@@ -263,12 +174,21 @@ def build(inputs: Inputs) -> RetrospectiveReport:
     )
 
 
-def _effectiveness(
-    inputs: Inputs, pnl: PnlAttribution, risk: Risk, counted: Sequence[PositionRetrospective]
-) -> Effectiveness:
+def _weekly(inputs: Inputs) -> PnlAttribution:
+    """Where the money of the rolling week came from."""
     start, end = inputs.week_start, inputs.period.end
     components = inputs.books.between(start, end)
-    weekly = attribution(components, start=0.0, end=0.0, yields=yielding(inputs, start, end))
+    return attribution(components, start=0.0, end=0.0, yields=yielding(inputs, start, end))
+
+
+def _effectiveness(
+    inputs: Inputs,
+    pnl: PnlAttribution,
+    risk: Risk,
+    counted: Sequence[PositionRetrospective],
+    weekly: PnlAttribution,
+) -> Effectiveness:
+    start, end = inputs.week_start, inputs.period.end
     days, no_returns = returns(inputs, start, end)
     signed = [SIGNS[name] * getattr(pnl, name) for name in COMPONENTS if name != IMPLAUSIBLE]
     signed.append(pnl.implausible_pnl - pnl.unbelieved_pnl)

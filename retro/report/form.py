@@ -18,16 +18,20 @@ from retro.safe import clean
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Document", "Reasons", "dump", "dump_parts", "finite_figures", "json_text"]
+__all__ = ["CLOSED", "Document", "Reasons", "dump", "dump_parts", "finite_figures", "json_text"]
 
 Reasons = dict[str, str]
 """Why a value is null, under the field's name."""
 
 
+CLOSED: Final = ConfigDict(extra="forbid", allow_inf_nan=False, ser_json_inf_nan="constants")
+"""No field but its own, no number that is none."""
+
+
 class Document(BaseModel):
     """Closed and frozen: an unknown field is a bug, and a report is never edited."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, ser_json_inf_nan="constants")
+    model_config = ConfigDict(CLOSED, frozen=True)
 
     def model_post_init(self, context: object, /) -> None:  # noqa: ARG002  pydantic calls it so
         """All documents of a form share one set of the fields that were given: a week of positions has 80,000 of them."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 from decimal import Decimal
 from functools import cache
+from itertools import chain
 from math import fsum
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -57,11 +59,13 @@ __all__ = ["inputs_of", "review_period", "review_position"]
 
 
 def _digest(facts: Iterable[Fact], tracks: Mapping[str, PositionHistory], prices: Prices) -> str:
-    """A digest of the facts, marks and rulings a report rests on, the same in every database and order."""
+    """A digest of the facts (each once), marks and rulings a report rests on, the same in every database and order."""
     digest = hashlib.sha256()
-    lines = sorted((type(fact).__name__, fact.id, _spelled(fact)) for fact in facts)
-    lines += [("Ruling", name, track.ruling) for name, track in sorted(tracks.items()) if track.ruling]
-    for line in lines:
+    told = sorted(facts, key=attrgetter("id"))
+    told.sort(key=lambda fact: type(fact).__name__)
+    lines = ((type(fact).__name__, fact.id, _spelled(fact)) for fact in told)  # one at a time: they are long
+    rulings = (("Ruling", name, track.ruling) for name, track in sorted(tracks.items()) if track.ruling)
+    for line in chain(lines, rulings):
         digest.update(repr(line).encode("utf-8", "surrogatepass"))
     for symbol in sorted({track.position.instrument for track in tracks.values()}):
         line_ = prices.line(symbol)
@@ -118,7 +122,9 @@ def inputs_of(book: SettledBook, window: Window, names: Iterable[str], *, at_mar
     costs = life.between(period.start, until, types=[Cost])
     money = money_of(book, window, names, costs)
     loaded = money.loaded
-    decisions = life.between(period.start, until, types=[Decision])
+    decided = {fact.id: fact for fact in loaded.facts if isinstance(fact, Decision)}  # read once, kept once
+    between = life.between(period.start, until, types=[Decision])
+    decisions = [decided.get(fact.id, fact) for fact in between]
     prediction_set = load_predictions(life, loaded.facts, period.start, until)
     reviewing = costs_of_reviewing(conn, name, settings, window.start, until)
     facts_read = [*loaded.facts, *money.facts, *decisions, *prediction_set.resolutions]

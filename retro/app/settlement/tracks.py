@@ -115,7 +115,7 @@ def load_tracks(
         if track is None or track.opened_at >= until:  # what was paid or decided for it came first
             orphans[name] = group
             continue
-        track.unreliable = unreliable
+        track.unreliable = frozenset(unreliable)
         track.retold = retold_of(track, retold)
         track.note_boundary(boundary.get(name, ()))
         _flag(track, prices, life.rulings.get(name_of(name)), settings.zone)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import fsum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -122,7 +122,7 @@ def _without_price(
     document: PositionRetrospective, names: Sequence[str], reason: str
 ) -> PositionRetrospective:
     """A position that nothing prices: what rests on its worth is not known, and nothing is drawn."""
-    points = [point.model_copy(update={"pnl": None, "stale": True}) for point in document.pnl_trajectory]
+    points = [replace(point, pnl=None, stale=True) for point in document.pnl_trajectory]
     why = dict.fromkeys((*names, "pnl_trajectory"), reason)
     return document.model_copy(
         update={
