@@ -15,11 +15,15 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Final, TypeVar, Union, get_args, get_origin
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
+    from typing import Protocol, Self
 
-    from pydantic import BaseModel
+    class Copyable(Protocol):
+        """A document: a model of pydantic's, or what is copied like one."""
 
-    Document = TypeVar("Document", bound=BaseModel)
+        def model_copy(self, *, update: Mapping[str, Any] | None = None) -> Self: ...
+
+    Document = TypeVar("Document", bound=Copyable)
 
 __all__ = ["clean", "plain_text", "shorten", "visible"]
 
@@ -73,21 +77,20 @@ def clean(document: Document) -> Document:
 
     What was clean stays the same object; figures, and the instants code wrote, are not looked at.
     """
-    fields = document.__dict__
     changes = {
         name: cleaned
         for name in _told_in(type(document))
-        if (cleaned := _cleaned(value := fields[name])) is not value
+        if (cleaned := _cleaned(value := getattr(document, name))) is not value
     }
     return document.model_copy(update=changes) if changes else document
 
 
 @cache
-def _told_in(form: type[BaseModel]) -> tuple[str, ...]:
+def _told_in(form: Any) -> tuple[str, ...]:
     """The fields of a form that may hold a stranger's text."""
     return tuple(
         name
-        for name, field in form.model_fields.items()
+        for name, field in form.__pydantic_fields__.items()
         if name not in _OURS and _holds_text(field.annotation)
     )
 
@@ -96,7 +99,7 @@ def _holds_text(annotation: Any) -> bool:
     """Whether a value so declared may hold text: figures do not, nor does a form that has none but figures."""
     if annotation in {float, int, bool, NoneType}:
         return False
-    if hasattr(annotation, "model_fields"):
+    if hasattr(annotation, "__pydantic_fields__"):
         return bool(_told_in(annotation))
     if get_origin(annotation) in {list, tuple, Union, UnionType}:
         return any(map(_holds_text, get_args(annotation)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
 from retro.figures import DASH, day_text, money_of, span
 from retro.kinds import KINDS
@@ -33,15 +33,14 @@ from retro.safe import clean, plain_text, shorten
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from pydantic import BaseModel
-
     from retro.deliver.channel import Message
     from retro.kinds import ReviewKind
     from retro.present.page.blocks import Block, Page, Section, Tone
     from retro.report import PositionRetrospective
     from retro.report.fleet import FleetReport
+    from retro.report.form import Form
 
-    Document = TypeVar("Document", bound=BaseModel)
+    Document = TypeVar("Document", bound=Form)
 
 __all__ = ["Briefing", "Older", "briefing_of", "harmless", "sanitise"]
 
@@ -213,7 +212,7 @@ def harmless(document: Document) -> Document:
     cleaned = clean(document)
     fields = cleaned.model_dump(mode="json")
     sanitised = _sanitised(fields)
-    return cleaned if sanitised == fields else type(document).model_validate(sanitised)
+    return cleaned if sanitised == fields else cast("Document", type(document).model_validate(sanitised))
 
 
 def _sanitised(value: Any) -> Any:

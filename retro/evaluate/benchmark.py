@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from retro.evaluate.inputs import Inputs
     from retro.kernels.evaluators.regression import LineFit
 
-__all__ = ["LEAST_DAYS", "benchmark_of"]
+__all__ = ["LEAST_DAYS", "benchmark_of", "weighed_tracks"]
 
 LEAST_DAYS: Final = 60
 """Days of returns below which nobody can tell an agent's alpha and beta."""

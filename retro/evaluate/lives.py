@@ -49,11 +49,14 @@ def life_of(
     return with_path(retrospect(life, measures, words, period_pnl=None, agent=agent), life)
 
 
-def lives_of(inputs: Inputs, tracks: list[PositionHistory]) -> list[PositionRetrospective]:
+def lives_of(
+    inputs: Inputs, tracks: list[PositionHistory], *, together: int = _TOGETHER
+) -> list[PositionRetrospective]:
     """The documents of a period's positions, in order, with the paths that its page draws.
 
     Of a whole life it draws none, and of a day none of what was only held. What is written down is let go of, so that
-    a week of positions is never there twice: `tracks` and those of the inputs are empty afterwards.
+    a week of positions is never there twice: `tracks` and those of the inputs are empty afterwards. So many are measured
+    `together`, which moves no figure.
     """
     period, kind = inputs.period, KINDS[inputs.period.horizon]
     write = _Writer(inputs)
@@ -63,7 +66,7 @@ def lives_of(inputs: Inputs, tracks: list[PositionHistory]) -> list[PositionRetr
     shown: list[PositionRetrospective] = []
     shown_tracks: dict[str, PositionHistory] = {}
     while tracks:
-        batch = [tracks.pop() for _ in range(min(len(tracks), _TOGETHER))]
+        batch = [tracks.pop() for _ in range(min(len(tracks), together))]
         written = write.documents(batch)
         positions += written
         if kind.scope != "life":

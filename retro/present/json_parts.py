@@ -9,11 +9,11 @@ from retro.report.form import dump_parts
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pydantic import BaseModel
+    from retro.report.form import Form
 
 __all__ = ["json_parts"]
 
 
-def json_parts(document: BaseModel) -> Iterator[str]:
+def json_parts(document: Form) -> Iterator[str]:
     """The document as `formats.render` gives it in JSON, part by part."""
     return dump_parts(document, cleaned=True)

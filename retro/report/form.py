@@ -13,25 +13,25 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from retro.errors import InvariantError
+from retro.report.slotted import CLOSED, SlottedDocument
 from retro.safe import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["CLOSED", "Document", "Reasons", "dump", "dump_parts", "finite_figures", "json_text"]
+__all__ = ["Document", "Form", "Reasons", "dump", "dump_parts", "finite_figures", "json_text"]
+
+Form = BaseModel | SlottedDocument
+"""Any document, or a part of one."""
 
 Reasons = dict[str, str]
 """Why a value is null, under the field's name."""
 
 
-CLOSED: Final = ConfigDict(extra="forbid", allow_inf_nan=False, ser_json_inf_nan="constants")
-"""No field but its own, no number that is none."""
-
-
 class Document(BaseModel):
     """Closed and frozen: an unknown field is a bug, and a report is never edited."""
 
-    model_config = ConfigDict(CLOSED, frozen=True)
+    model_config = ConfigDict(**CLOSED, frozen=True)
 
     def model_post_init(self, context: object, /) -> None:  # noqa: ARG002  pydantic calls it so
         """All documents of a form share one set of the fields that were given: a week of positions has 80,000 of them."""
@@ -59,27 +59,27 @@ def finite_figures() -> Iterator[None]:
         raise InvariantError("every figure is a number or absent", f"{error.title}: {fields}") from error
 
 
-def dump(document: BaseModel, *, indent: int | None = 2) -> str:
+def dump(document: Form, *, indent: int | None = 2) -> str:
     """The document as JSON text: fields in declared order, shortest float spelling, UTF-8 kept; ends with a newline."""
     return "".join(dump_parts(document, indent=indent))
 
 
-def dump_parts(document: BaseModel, *, indent: int | None = 2, cleaned: bool = False) -> Iterator[str]:
+def dump_parts(document: Form, *, indent: int | None = 2, cleaned: bool = False) -> Iterator[str]:
     """The text of `dump` part by part, a row of a list of documents at a time: a week of positions is tens of MB.
 
     `cleaned`: of the document as `safe.clean` gives it; nearly every row shows in its text that it is clean already.
     """
     tables = {
         name: rows
-        for name in type(document).model_fields
-        if isinstance(rows := getattr(document, name), list) and rows and isinstance(rows[0], BaseModel)
+        for name in type(document).__pydantic_fields__
+        if isinstance(rows := getattr(document, name), list) and rows and isinstance(rows[0], Form)
     }
     if cleaned:
         document = clean(document.model_copy(update={name: [] for name in tables}))
     margins = ["" if indent is None else "\n" + " " * indent * depth for depth in range(3)]
     colon = ":" if indent is None else ": "
     opening = "{"
-    for name in type(document).model_fields:
+    for name in type(document).__pydantic_fields__:
         head = f"{margins[1]}{json.dumps(name)}{colon}"
         if name in tables:
             yield f"{opening}{head}"
@@ -100,7 +100,7 @@ _EXPONENT: Final = re.compile("e(?<=[0-9]e)-?[0-9]")
 _SMALL: Final = (":0.0000", ",0.0000", "[0.0000", "-0.0000")
 
 
-def _row(row: BaseModel, indent: int | None, margin: str, *, cleaned: bool) -> str:
+def _row(row: Form, indent: int | None, margin: str, *, cleaned: bool) -> str:
     """The text of `json_text`, made by pydantic: the same bytes in half the time."""
     try:
         text = row.model_dump_json()

@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from pydantic import Field, model_validator
+from pydantic.dataclasses import dataclass
+from pydantic_core import ArgsKwargs
 
 from retro.report.form import Document, Reasons
+from retro.report.slotted import CLOSED, SlottedDocument
 
 __all__ = ["Costs", "EquityDay", "PnlAttribution", "Risk"]
 
 
-class PnlAttribution(Document):
+@dataclass(config=CLOSED, frozen=True, slots=True, kw_only=True)
+class PnlAttribution(SlottedDocument):
     """Where the money came from. Costs, losses and impermanent loss are positive magnitudes, subtracted."""
 
     total: float
@@ -19,38 +23,48 @@ class PnlAttribution(Document):
     lending_interest_earned: float = 0.0
     borrow_interest: float = 0.0
     staking_rewards: float = 0.0
-    funding: float = Field(default=0.0, description="signed, + received")
+    funding: float = Field(kw_only=True, default=0.0, description="signed, + received")
     trading_gains: float = 0.0
     trading_losses: float = 0.0
-    impermanent_loss: float = Field(default=0.0, description="may be negative in a period: recovered")
+    impermanent_loss: float = Field(
+        kw_only=True, default=0.0, description="may be negative in a period: recovered"
+    )
     gas_costs: float = 0.0
     inference_costs: float = 0.0
     data_costs: float = 0.0
-    unrealized_pnl: float = Field(default=0.0, description="change over the period")
-    unrealized_pnl_start: float = Field(default=0.0, description="level, not added")
-    unrealized_pnl_end: float = Field(default=0.0, description="level, not added")
+    unrealized_pnl: float = Field(kw_only=True, default=0.0, description="change over the period")
+    unrealized_pnl_start: float = Field(kw_only=True, default=0.0, description="level, not added")
+    unrealized_pnl_end: float = Field(kw_only=True, default=0.0, description="level, not added")
     wallet_pnl: float = Field(
-        default=0.0, description="of the coins in the wallet, sold and kept; signed, 0 for a position"
+        kw_only=True,
+        default=0.0,
+        description="of the coins in the wallet, sold and kept; signed, 0 for a position",
     )
     implausible_pnl: float = 0.0
     unbelieved_pnl: float = Field(
+        kw_only=True,
         default=0.0,
         description="memo: of implausible_pnl the gains, which no headline, return or drawdown counts",
     )
     unattributed: float | None = Field(
-        default=None, description="stated less computed equity; null: none stated"
+        kw_only=True, default=None, description="stated less computed equity; null: none stated"
     )
-    operational_cost: float = Field(default=0.0, description="gas + inference + data, derived")
-    net_yield: float | None = Field(default=None, description="fees + interest + rewards - IL, derived")
+    operational_cost: float = Field(kw_only=True, default=0.0, description="gas + inference + data, derived")
+    net_yield: float | None = Field(
+        kw_only=True, default=None, description="fees + interest + rewards - IL, derived"
+    )
     net_yield_after_costs: float | None = None
     risk_adjusted_return: float | None = None
-    trading_fees: float = Field(default=0.0, description="memo, inside the fills' figures")
+    trading_fees: float = Field(kw_only=True, default=0.0, description="memo, inside the fills' figures")
     slippage: float | None = Field(
+        kw_only=True,
         default=None,
         description="memo, + is a cost: side x quantity x (fill - price asked for, else mark at the decision)",
     )
     slippage_mark_age_s: float | None = Field(
-        default=None, description="mean age of the marks slippage was measured against; null: none was needed"
+        kw_only=True,
+        default=None,
+        description="mean age of the marks slippage was measured against; null: none was needed",
     )
 
     @property
@@ -62,8 +76,9 @@ class PnlAttribution(Document):
     @classmethod
     def _from_before(cls, told: Any) -> Any:
         """A review of before losses counted left all of them out, and goes on saying what it said."""
-        if isinstance(told, dict) and "unbelieved_pnl" not in told:
-            return {**told, "unbelieved_pnl": told.get("implausible_pnl", 0.0)}
+        fields = told.kwargs if isinstance(told, ArgsKwargs) else told
+        if isinstance(fields, dict) and "unbelieved_pnl" not in fields:
+            return {**fields, "unbelieved_pnl": fields.get("implausible_pnl", 0.0)}
         return told
 
 

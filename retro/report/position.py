@@ -6,38 +6,42 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from retro.periods import parse_instant
-from retro.report.form import CLOSED, Document, Reasons
+from retro.report.form import Reasons
 from retro.report.money import PnlAttribution
+from retro.report.slotted import CLOSED, SlottedDocument
 
 __all__ = ["Checkpoint", "Cites", "EntryPrediction", "PathPoint", "PositionRetrospective"]
 
 
 @dataclass(config=CLOSED, frozen=True, slots=True, kw_only=True)
-class Checkpoint:
-    """One point of a position's trajectory; without a dictionary: a week of positions has 100,000 of them."""
+class Checkpoint(SlottedDocument):
+    """One point of a position's trajectory."""
 
-    offset: str = Field(description='"1h", "4h", ..., "exit"')
+    offset: str = Field(kw_only=True, description='"1h", "4h", ..., "exit"')
     at: str
     pnl: float | None
     mark_age_s: float | None
     stale: bool
 
 
-class PathPoint(Document):
+@dataclass(config=CLOSED, frozen=True, slots=True, kw_only=True)
+class PathPoint(SlottedDocument):
     """One point of the drawn path: 0 at the entry, gross pnl at a mark inside the position's life, the result at the end."""
 
     at: str
     pnl: float
 
 
-class Cites(Document):
+@dataclass(config=CLOSED, frozen=True, slots=True, kw_only=True)
+class Cites(SlottedDocument):
     """Heuristic ids and tags by role."""
 
-    entry: list[str] = Field(default=[])
-    exit: list[str] = Field(default=[])
+    entry: list[str] = Field(kw_only=True, default=[])
+    exit: list[str] = Field(kw_only=True, default=[])
 
 
-class EntryPrediction(Document):
+@dataclass(config=CLOSED, frozen=True, slots=True, kw_only=True)
+class EntryPrediction(SlottedDocument):
     """A prediction made for a position or its entry decision, with its outcome when known."""
 
     id: str
@@ -52,7 +56,8 @@ class EntryPrediction(Document):
     hit: bool | None
 
 
-class PositionRetrospective(Document):
+@dataclass(config=CLOSED, frozen=True, slots=True, kw_only=True)
+class PositionRetrospective(SlottedDocument):
     """The whole life of one position, judged in hindsight."""
 
     position_id: str
@@ -87,7 +92,9 @@ class PositionRetrospective(Document):
     vs_inaction: float | None
     vs_hold: float | None
     vs_cash: float | None
-    vs_pair: float | None = Field(default=None, description="against holding the pair from entry to exit")
+    vs_pair: float | None = Field(
+        kw_only=True, default=None, description="against holding the pair from entry to exit"
+    )
     left_on_table: float | None
     left_on_table_capped: float | None
     hold_on: float | None
@@ -103,6 +110,7 @@ class PositionRetrospective(Document):
     flags: list[str]
     reasons: Reasons
     path: list[PathPoint] = Field(
+        kw_only=True,
         default=[],
         description="thinned for drawing: first, last and extremes kept; in a period's review of those its page draws",
     )

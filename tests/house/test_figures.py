@@ -13,6 +13,7 @@ from pydantic import BaseModel
 import memory
 import retro.report
 from retro.report.form import Document
+from retro.report.slotted import SlottedDocument
 from tests.worlds.places import ROOT
 
 PAGE = (ROOT / "docs" / "figures.md").read_text(encoding="utf-8")
@@ -20,7 +21,7 @@ OF_THE_MEMORY = ("Hit", "State", "Habit", "Belief", "Kelly", "PlanStatus", "Mark
 DOCUMENTS = sorted(
     f"retro.report.{name}"
     for name in retro.report.__all__
-    if isinstance(kind := getattr(retro.report, name), type) and issubclass(kind, Document)
+    if isinstance(kind := getattr(retro.report, name), type) and issubclass(kind, Document | SlottedDocument)
 )
 
 

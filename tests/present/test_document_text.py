@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+from math import inf, nan
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from retro.present.formats import render
 from retro.present.json_parts import json_parts
 from retro.report import PositionRetrospective, RetrospectiveReport, dump
 from retro.report.form import Document, dump_parts
+from retro.report.slotted import SlottedDocument
 from retro.safe import clean
 from tests.worlds.samples import positions, reports
 
@@ -123,6 +125,27 @@ def test_a_changed_copy_of_a_document_leaves_every_other_as_it_was() -> None:
     assert (first.lesson, second.lesson, changed.lesson) == (first.lesson, first.lesson, "sell later")
     assert first == second != changed
     assert type(first).model_validate_json(dump(changed)) == changed
+
+
+def test_what_a_week_has_by_the_ten_thousand_carries_no_dictionary() -> None:
+    """Slots take a quarter of the room; a subclass or a part without them would bring the dictionaries back."""
+    first = positions.position()
+    for part in (first, first.attribution, first.cites, first.pnl_trajectory[0]):
+        assert isinstance(part, SlottedDocument)
+        assert not hasattr(part, "__dict__")
+        assert dict(part) == {name: getattr(part, name) for name in type(part).model_fields}
+
+
+@pytest.mark.parametrize(
+    "changes", [{"regret": nan}, {"regret": inf}, {"regret": "1.0 more"}, {"regert": 1.0}]
+)
+def test_a_position_takes_no_figure_that_is_none_and_no_field_it_has_not(changes: dict[str, object]) -> None:
+    fields = positions.position().model_dump(mode="json")
+    assert PositionRetrospective.model_validate(fields) == positions.position()
+    with pytest.raises(ValidationError):
+        PositionRetrospective.model_validate(fields | changes)
+    with pytest.raises(AttributeError):
+        positions.position().regret = 1.0  # type: ignore[misc]
 
 
 class _Optional(Document):

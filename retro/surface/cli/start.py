@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from retro.errors import RetroError, UsageError
 from retro.surface.cli.context import call
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
 
 __all__ = ["add_to"]
 
@@ -79,7 +76,10 @@ def _schema(document: str) -> dict[str, Any]:
         return journal_schema()
     from retro.report import PositionRetrospective, RetrospectiveReport
 
-    documents: dict[str, type[BaseModel]] = {"report": RetrospectiveReport, "position": PositionRetrospective}
+    documents: dict[str, type[RetrospectiveReport | PositionRetrospective]] = {
+        "report": RetrospectiveReport,
+        "position": PositionRetrospective,
+    }
     if document not in documents:
         raise UsageError("retro schema takes report, position, journal or config")
     dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}

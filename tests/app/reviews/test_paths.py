@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import json
 
 import pytest
 
+from retro.accounting.track import PositionHistory
+from retro.app.reviews.build import inputs_of, review_period
+from retro.app.reviews.window import Window, grid_of
+from retro.app.settlement.lookup import choose_period
+from retro.app.settlement.settle import settled_book
+from retro.evaluate.lives import lives_of
+from retro.periods import DAY
 from retro.present.formats import render
 from retro.report.extremes import movers
 from retro.store.database import Store
@@ -105,3 +113,30 @@ def test_a_day_draws_no_path_of_what_was_only_held_and_its_week_does(store: Stor
     assert [(p.position_id, bool(p.path)) for p in day] == [("p1", False), ("p2", True)]
     assert [(p.position_id, bool(p.path)) for p in week] == [("p1", True), ("p2", True)]
     assert day[0].mfe is not None
+
+
+def histories_in_memory() -> int:
+    gc.collect()
+    return sum(isinstance(thing, PositionHistory) for thing in gc.get_objects())
+
+
+@pytest.mark.parametrize("together", [1, 4, 100])
+def test_however_many_positions_are_written_down_at_once_their_documents_are_the_same_and_none_stays_in_memory(
+    store: Store, together: int
+) -> None:
+    lives.live(store, traded(30))
+    before = histories_in_memory()
+    agent = lives.agent_of(store, "bot")
+    settings = lives.settings_for()(agent)
+    period = choose_period(agent, settings, "weekly", at=WEDNESDAY)
+    window = Window(
+        period, grid_of(period, settings), WEDNESDAY + 30 * DAY, period.end + settings.options.settle_lag
+    )
+    with settled_book(store, "bot", settings) as book:
+        expected = review_period(book, period, as_of=window.known_until).positions
+        inputs = inputs_of(book, window, [row.position for row in book.positions()], at_marks=True)
+    tracks = [inputs.tracks[position.position_id] for position in expected]
+    assert len(tracks) == 30
+    assert lives_of(inputs, tracks, together=together) == expected
+    assert (tracks, inputs.tracks) == ([], {})
+    assert histories_in_memory() == before
