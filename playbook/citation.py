@@ -30,4 +30,5 @@ def resolve(cites: Iterable[str], claimed: Mapping[str, str]) -> tuple[str, ...]
 
     `claimed` says of a label which heuristic claims it; what nobody claims stays itself.
     """
-    return tuple(dict.fromkeys([claimed.get(cite, cite) for cite in cites]))
+    named = [claimed.get(cite, cite) for cite in cites]
+    return tuple(dict.fromkeys(named) if len(named) > 1 else named)

@@ -9,6 +9,7 @@ import difflib
 import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
@@ -102,10 +103,20 @@ def parse_instant(text: str) -> int:
 def format_instant(at: int) -> str:
     """RFC 3339 in UTC with Z; a fraction (3 or 6 digits) only where there is one."""
     seconds, micros = divmod(at, SECOND)
-    text = (_EPOCH + timedelta(seconds=seconds)).isoformat()
+    minutes, second = divmod(seconds, 60)
+    text = _minute(minutes) + _SECONDS[second]
     if micros:
         text += f".{micros // 1000:03d}" if micros % 1000 == 0 else f".{micros:06d}"
     return text + "Z"
+
+
+_SECONDS: Final = [f":{second:02d}" for second in range(60)]
+
+
+@lru_cache(maxsize=1 << 14)
+def _minute(minutes: int) -> str:
+    """A minute since 1970 as RFC 3339 begins: a review writes many instants of one week."""
+    return (_EPOCH + timedelta(minutes=minutes)).isoformat(timespec="minutes")
 
 
 def parse_duration(text: str) -> int:

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Final
 from retro.model import Cost, Exit, Fill, Flow, Position, Snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from retro.model import Fact
 
-__all__ = ["natural_key", "opening_side", "order_key"]
+__all__ = ["in_order", "natural_key", "opening_side", "order_key"]
 
 _NUMBER: Final = re.compile(r"(\d+)")
 
@@ -33,6 +33,14 @@ def natural_key(text: str) -> tuple[str, ...]:
 def order_key(fact: Fact, opening: str | None) -> tuple[int, int, tuple[str, ...]]:
     """The order of a position's events; `opening` is the side of the fills that enlarge it."""
     return (fact.at, _rank(fact, opening), natural_key(fact.id))
+
+
+def in_order(facts: Sequence[Fact], opening: str | None) -> list[Fact]:
+    """A position's events in their order; names are compared only where instants and ranks leave it open."""
+    keys = [(fact.at, _rank(fact, opening)) for fact in facts]
+    if len(set(keys)) < len(keys):
+        return sorted(facts, key=lambda fact: order_key(fact, opening))
+    return [facts[place] for place in sorted(range(len(keys)), key=keys.__getitem__)]
 
 
 def _rank(fact: Fact, opening: str | None) -> int:

@@ -18,7 +18,7 @@ from retro.accounting.liquidity import LiquidityBook
 from retro.accounting.loans import LoanBook
 from retro.accounting.movements import Booking, Closing, Effect, OpeningFill, SignedFill
 from retro.accounting.openings import ImpliedDeposits, first_fact, implied_deposits, opened_at
-from retro.accounting.order import natural_key, opening_side, order_key
+from retro.accounting.order import in_order, natural_key, opening_side, order_key
 from retro.accounting.track import PositionHistory, StatePoint
 from retro.kernels.lots import LotBook
 from retro.model import Cost, Decision, Exit, Fill, Flow, Position, Snapshot
@@ -41,7 +41,9 @@ def replay(facts: list[Fact], prices: Prices, method: LotMethod) -> PositionHist
     positions = [fact for fact in facts if isinstance(fact, Position)]
     if not positions:
         return None
-    position = min(positions, key=lambda fact: (fact.at, natural_key(fact.id)))
+    position = positions[0]
+    if len(positions) > 1:
+        position = min(positions, key=lambda fact: (fact.at, natural_key(fact.id)))
     began = first_fact(facts)
     # told after its first fact, it was that position all the time
     if began is not None and began < position.at:
@@ -50,7 +52,7 @@ def replay(facts: list[Fact], prices: Prices, method: LotMethod) -> PositionHist
     else:
         declared = position
     side = opening_side(position, facts)
-    ordered = sorted(facts, key=lambda fact: order_key(fact, side))
+    ordered = in_order(facts, side)
     track = _Replay(declared, side, prices, method).run(ordered)
     track.position = position  # what it stated as its risk is judged by when that was said
     return track

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from itertools import groupby
 from math import fsum
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING
 
 from playbook.citation import resolve
@@ -43,13 +44,13 @@ def actions(
 ) -> list[Action]:
     """What the agent decided in the period, and trades no decision tells of."""
     by_name = {track.position.position: track for track in tracks}
-    rows: list[tuple[int, tuple[str, ...], Action]] = []
+    rows: list[tuple[int, str, Action]] = []
     for decision in decisions:
         track = by_name.get(decision.position or "")
         rows.append(
             (
                 decision.at,
-                natural_key(decision.id),
+                decision.id,
                 Action(
                     at=format_instant(decision.at),
                     action=decision.action,
@@ -64,7 +65,14 @@ def actions(
         )
     for track in tracks:
         rows += _untold(track, period)
-    return [action for _, _, action in sorted(rows, key=lambda row: row[:2])]
+    rows.sort(key=itemgetter(0))
+    out: list[Action] = []
+    for _, group in groupby(rows, key=itemgetter(0)):
+        told = list(group)
+        if len(told) > 1:
+            told.sort(key=lambda row: natural_key(row[1]))
+        out += [action for _, _, action in told]
+    return out
 
 
 def _realized(track: PositionHistory, decision: Decision) -> float | None:
@@ -81,7 +89,7 @@ def _realized(track: PositionHistory, decision: Decision) -> float | None:
     return fsum(parts) if parts else None
 
 
-def _untold(track: PositionHistory, period: Period) -> list[tuple[int, tuple[str, ...], Action]]:
+def _untold(track: PositionHistory, period: Period) -> list[tuple[int, str, Action]]:
     recorded_actions = {d.action for d in track.decisions}
     out: list[tuple[int, str, float | None]] = []
     if not recorded_actions & ENTRY_ACTIONS and period.start <= track.opened_at < period.end:
@@ -93,7 +101,7 @@ def _untold(track: PositionHistory, period: Period) -> list[tuple[int, tuple[str
     return [
         (
             at,
-            natural_key(track.position.position),
+            track.position.position,
             Action(
                 at=format_instant(at),
                 action=action,

@@ -79,29 +79,32 @@ def _digest(facts: Iterable[Fact], tracks: Mapping[str, PositionHistory], prices
 
 def _spelled(fact: Fact) -> str:
     """All of a fact: as `repr` shows the list of its fields' names and spelled values, by name."""
+    values_of, spellings = _fields_of(type(fact))
     spelled = [
-        absent if (value := getattr(fact, name)) is None else f"{head}{_canonical(value)!r})"
-        for name, head, absent in _fields_of(type(fact))
+        absent if value is None else f"{head}{repr(value) if type(value) in _PLAIN else _canonical(value)!r})"
+        for (head, absent), value in zip(spellings, values_of(fact), strict=True)
     ]
     return f"[{', '.join(filter(None, spelled))}]"
 
+
+_PLAIN: Final = frozenset({str, int})
+"""Of nearly every field: what is spelled as Python shows it."""
 
 _LATER_FIELDS: Final = frozenset({"context_items", "difficulty"})
 """What came after the first release says something only where it was told: older digests stand."""
 
 
 @cache
-def _fields_of(form: type[Fact]) -> tuple[tuple[str, str, str], ...]:
-    """Each field of a form, by name; how its spelling begins, and what it is where nothing was told."""
-    return tuple(
-        (name, f"({name!r}, ", "" if name in _LATER_FIELDS else f"({name!r}, 'None')")
-        for name in sorted(form.__struct_fields__)
-    )
+def _fields_of(form: type[Fact]) -> tuple[attrgetter[tuple[Any, ...]], list[tuple[str, str]]]:
+    """What gives a form's fields, by name; how the spelling of each begins, and what it is where nothing was told."""
+    names = sorted(form.__struct_fields__)
+    spellings = [(f"({name!r}, ", "" if name in _LATER_FIELDS else f"({name!r}, 'None')") for name in names]
+    return attrgetter(*names), spellings
 
 
 def _canonical(value: Any) -> str:
     """A spelling that is the same however a number was written: 1.0 is "1.00"."""
-    if isinstance(value, str | int):  # nearly every field
+    if isinstance(value, (str, int)):
         return repr(value)
     if isinstance(value, Decimal):
         return str(value.normalize())
