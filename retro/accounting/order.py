@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from retro.model import Fact
 
-__all__ = ["in_order", "natural_key", "opening_side", "order_key"]
+__all__ = ["in_order", "natural_key", "opening_side"]
 
 _NUMBER: Final = re.compile(r"(\d+)")
 
@@ -30,16 +30,14 @@ def natural_key(text: str) -> tuple[str, ...]:
     return tuple(parts)
 
 
-def order_key(fact: Fact, opening: str | None) -> tuple[int, int, tuple[str, ...]]:
-    """The order of a position's events; `opening` is the side of the fills that enlarge it."""
-    return (fact.at, _rank(fact, opening), natural_key(fact.id))
-
-
 def in_order(facts: Sequence[Fact], opening: str | None) -> list[Fact]:
-    """A position's events in their order; names are compared only where instants and ranks leave it open."""
+    """A position's events in their order; `opening` is the side of the fills that enlarge it.
+
+    Ids are compared only where instants and ranks leave it open.
+    """
     keys = [(fact.at, _rank(fact, opening)) for fact in facts]
     if len(set(keys)) < len(keys):
-        return sorted(facts, key=lambda fact: order_key(fact, opening))
+        return sorted(facts, key=lambda fact: (fact.at, _rank(fact, opening), natural_key(fact.id)))
     return [facts[place] for place in sorted(range(len(keys)), key=keys.__getitem__)]
 
 

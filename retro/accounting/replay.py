@@ -18,7 +18,7 @@ from retro.accounting.liquidity import LiquidityBook
 from retro.accounting.loans import LoanBook
 from retro.accounting.movements import Booking, Closing, Effect, OpeningFill, SignedFill
 from retro.accounting.openings import ImpliedDeposits, first_fact, implied_deposits, opened_at
-from retro.accounting.order import in_order, natural_key, opening_side, order_key
+from retro.accounting.order import in_order, natural_key, opening_side
 from retro.accounting.track import PositionHistory, StatePoint
 from retro.kernels.lots import LotBook
 from retro.model import Cost, Decision, Exit, Fill, Flow, Position, Snapshot
@@ -103,7 +103,7 @@ class _Replay:
         if not self.track.is_fill_based:
             missing = implied_deposits(self.position, self.holdings, ordered)
             self.implied = ImpliedDeposits(self.position, missing)
-            ordered = sorted([*missing, *ordered], key=lambda fact: order_key(fact, self.side))
+            ordered = in_order([*missing, *ordered], self.side)
         self.track.opened_at = opened_at(self.position, ordered)
         if self.position.funded_with and self.position.kind != "perp":  # a perp's margin stays the agent's
             self.shares = entry_shares(self.position, self.side, ordered, self.prices)
