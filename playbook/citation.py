@@ -30,5 +30,5 @@ def resolve(cites: Iterable[str], claimed: Mapping[str, str]) -> tuple[str, ...]
 
     `claimed` says of a label which heuristic claims it; what nobody claims stays itself.
     """
-    named = [claimed.get(cite, cite) for cite in cites]
-    return tuple(dict.fromkeys(named) if len(named) > 1 else named)
+    heuristics = [claimed.get(cite, cite) for cite in cites]
+    return tuple(dict.fromkeys(heuristics) if len(heuristics) > 1 else heuristics)

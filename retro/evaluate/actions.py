@@ -68,10 +68,10 @@ def actions(
     rows.sort(key=itemgetter(0))
     out: list[Action] = []
     for _, group in groupby(rows, key=itemgetter(0)):
-        told = list(group)
-        if len(told) > 1:
-            told.sort(key=lambda row: natural_key(row[1]))
-        out += [action for _, _, action in told]
+        ties = list(group)
+        if len(ties) > 1:
+            ties.sort(key=lambda row: natural_key(row[1]))
+        out += [action for _, _, action in ties]
     return out
 
 

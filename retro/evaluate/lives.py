@@ -55,31 +55,31 @@ def lives_of(
     """The documents of a period's positions, in order, with the paths that its page draws.
 
     Of a whole life it draws none, and of a day none of what was only held. What is written down is let go of, so that
-    a week of positions is never there twice: `tracks` and those of the inputs are empty afterwards. So many are measured
-    `together`, which moves no figure.
+    a week of positions is never there twice: `tracks` and those of the inputs are empty afterwards. How
+    many are measured `together` moves no figure.
     """
     period, kind = inputs.period, KINDS[inputs.period.horizon]
-    write = _Writer(inputs)
+    writer = _Writer(inputs)
     inputs.tracks.clear()
     tracks.reverse()
     positions: list[PositionRetrospective] = []
-    shown: list[PositionRetrospective] = []
-    shown_tracks: dict[str, PositionHistory] = {}
+    largest: list[PositionRetrospective] = []
+    largest_tracks: dict[str, PositionHistory] = {}
     while tracks:
         batch = [tracks.pop() for _ in range(min(len(tracks), together))]
-        written = write.documents(batch)
-        positions += written
+        documents = writer.documents(batch)
+        positions += documents
         if kind.scope != "life":
-            shown = movers([*shown, *written])[:DRAWN]
-            shown_tracks |= {track.position.position: track for track in batch}
-            shown_tracks = {p.position_id: shown_tracks[p.position_id] for p in shown}
-    drawn = {
-        name: write.path(track)
-        for name, track in shown_tracks.items()
+            largest = movers([*largest, *documents])[:DRAWN]
+            largest_tracks |= {track.position.position: track for track in batch}
+            largest_tracks = {p.position_id: largest_tracks[p.position_id] for p in largest}
+    paths = {
+        name: writer.path(track)
+        for name, track in largest_tracks.items()
         if not (kind.brief and _only_held(track, period))
     }
     return [
-        with_path(position, drawn[position.position_id]) if position.position_id in drawn else position
+        with_path(position, paths[position.position_id]) if position.position_id in paths else position
         for position in positions
     ]
 
@@ -104,8 +104,8 @@ class _Writer:
         """The arrays of a position."""
         inputs = self.inputs
         equity = inputs.books.equity_by(track.closed_at) if inputs.capital_known else None
-        told = self.funding.get(track.position.instrument, ())
-        terms = holding_terms(track, equity, told, inputs.prices)
+        payments = self.funding.get(track.position.instrument, ())
+        terms = holding_terms(track, equity, payments, inputs.prices)
         return PositionPath(track, self.horizon, inputs.prices, terms)
 
     def documents(self, tracks: Sequence[PositionHistory]) -> list[PositionRetrospective]:

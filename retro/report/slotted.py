@@ -69,9 +69,9 @@ class SlottedDocument:
         return self.__pydantic_serializer__.to_json(self).decode()
 
     @classmethod
-    def model_validate(cls, told: Any) -> Self:
+    def model_validate(cls, value: Any) -> Self:
         """The document of a dictionary."""
-        document: Self = cls.__pydantic_validator__.validate_python(told)
+        document: Self = cls.__pydantic_validator__.validate_python(value)
         return document
 
     @classmethod

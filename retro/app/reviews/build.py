@@ -61,9 +61,11 @@ __all__ = ["inputs_of", "review_period", "review_position"]
 def _digest(facts: Iterable[Fact], tracks: Mapping[str, PositionHistory], prices: Prices) -> str:
     """A digest of the facts (each once), marks and rulings a report rests on, the same in every database and order."""
     digest = hashlib.sha256()
-    told = sorted(facts, key=attrgetter("id"))
-    told.sort(key=lambda fact: type(fact).__name__)
-    lines = ((type(fact).__name__, fact.id, _spelled(fact)) for fact in told)  # one at a time: they are long
+    ordered = sorted(facts, key=attrgetter("id"))
+    ordered.sort(key=lambda fact: type(fact).__name__)
+    lines = (
+        (type(fact).__name__, fact.id, _spelled(fact)) for fact in ordered
+    )  # one at a time: they are long
     rulings = (("Ruling", name, track.ruling) for name, track in sorted(tracks.items()) if track.ruling)
     for line in chain(lines, rulings):
         digest.update(repr(line).encode("utf-8", "surrogatepass"))

@@ -45,8 +45,8 @@ class Cited:
 def cites_of(decision: Decision) -> tuple[str, ...]:
     """What a decision cites, each once in order: its list, else the ids of the form H-7 in its reasoning."""
     cites = decision.cites if decision.cites is not None else ids_cited_in(decision.reasoning)
-    told = [cite for cite in cites if cite]
-    return tuple(dict.fromkeys(told) if len(told) > 1 else told)
+    labels = [cite for cite in cites if cite]
+    return tuple(dict.fromkeys(labels) if len(labels) > 1 else labels)
 
 
 def retold_of(track: PositionHistory, retold: Iterable[Retelling]) -> list[Retelling]:
