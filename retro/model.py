@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from retro.checks import SourceCheck
+
 __all__ = [
     "FACT_TYPES",
     "Batch",
@@ -393,3 +395,4 @@ class Batch:
     """What whoever reads the source should know, in sentences; nothing is wrong with it."""
     wanted: MarksWanted | None = None
     """Of the batch that knows the whole source: for which days marks are of use to the agents of its `origin`."""
+    checks: list[SourceCheck] = field(default_factory=list)

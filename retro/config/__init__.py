@@ -10,6 +10,7 @@ from typing import Any
 from retro.config.example import example
 from retro.config.read import load, with_database
 from retro.config.retrospective import RetrospectiveTable
+from retro.config.sources import SourceTable
 from retro.config.tables import (
     AgentTable,
     Config,
@@ -22,7 +23,6 @@ from retro.config.tables import (
     OwnerTable,
     PlaybookTable,
     ServiceTable,
-    SourceTable,
     StoreTable,
 )
 

@@ -9,11 +9,12 @@ from datetime import date  # noqa: TC003 - pydantic reads the annotations when i
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, PrivateAttr, ValidationInfo, field_validator, model_validator
+from pydantic import BeforeValidator, Field, PrivateAttr, ValidationInfo, field_validator
 
 from retro.config import shapes
 from retro.config.retrospective import RetrospectiveTable
 from retro.config.shapes import ConfigTable
+from retro.config.sources import SourceTable  # noqa: TC001 - pydantic reads the annotations
 from retro.kinds import MAILED
 from retro.secret import FORGE_TOKEN, MCP_KEY, NOTIFY_URLS, SMTP_PASSWORD
 
@@ -32,7 +33,6 @@ __all__ = [
     "RetrospectiveTable",
     "ServiceTable",
     "ShadowTable",
-    "SourceTable",
     "StoreTable",
 ]
 
@@ -73,36 +73,6 @@ class StoreTable(ConfigTable):
         examples=["reviews"],
         description="folder of the review files; default: reviews/ beside the database",
     )
-
-
-class SourceTable(ConfigTable):
-    """Something the service reads again on every knock; one table each."""
-
-    kind: Literal["journal", "freqtrade", "marks"] = Field(
-        description="journal, freqtrade, or marks (candles)"
-    )
-    path: shapes.FilePath = Field(
-        description="a journal, a bot's database, a folder of candles, or one file of marks"
-    )
-    candles: shapes.FilePath | None = Field(default=None, description="the bot's candle folder")
-    agent: shapes.AgentName | None = Field(default=None, description="default: the bot's strategy")
-    capital: shapes.Money | None = Field(
-        default=None, description="opening capital where the source states no equity"
-    )
-    instrument: shapes.Line | None = Field(
-        default=None, examples=["ETH/USDC"], description="of one file of marks, whatever its name is"
-    )
-    timeframe: shapes.Duration | None = Field(
-        default=None, examples=["1h"], description="of that file's candles; default: the median gap"
-    )
-
-    @model_validator(mode="after")
-    def _one_file_of_marks(self) -> SourceTable:
-        if self.kind != "marks" and (self.instrument or self.timeframe):
-            raise ValueError('instrument and timeframe are keys of kind = "marks"')
-        if self.timeframe and not self.instrument:
-            raise ValueError("timeframe says how long the candles of one file are; name its instrument, too")
-        return self
 
 
 class AgentTable(ConfigTable):

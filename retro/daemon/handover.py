@@ -39,6 +39,7 @@ class IdleSource:
     agent: str | None
     capital: Decimal | None
     instrument: str | None
+    zone: str | None
     timeframe: str | None
 
 

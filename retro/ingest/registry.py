@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from retro.ingest.sample import SourceSample
     from retro.model import Batch
 
 __all__ = ["ADAPTERS", "CORRECTED", "Adapter"]
@@ -27,32 +28,45 @@ class Adapter:
 
     `growth` says what reading it again means: `appended` sources grow at their end and are read on from there, of
     `folder` sources only the files that changed, `whole` ones from the start; those tell their present state, which
-    corrects what an earlier reading told. `reader` is where its function stands, `module:function`; `options` are the
+    corrects what an earlier reading told. The `log` of another program is read from the start too, and what it told
+    stays as it is; its files and folders are read together, and its command is made of its row. `reader` is where its function stands, `module:function`; `options` are the
     keys of `[[source]]` it is called with. `beside` are endings of files that change with the source's own ("").
-    `wants_candles`: without any it has no marks.
+    `wants_candles`: without any it has no marks. `sniffer` says of a sample in a few words why it is of this kind, or
+    None. `summary` and `example` are the help of a log's command.
     """
 
     name: str
     reader: str
-    growth: Literal["appended", "whole", "folder"]
+    growth: Literal["appended", "whole", "folder", "log"]
     options: tuple[str, ...] = ()
     beside: tuple[str, ...] = ("",)
     wants_candles: bool = False
+    is_dated: bool = False
+    """Whether a reading says how far the source was seen, so that a later one corrects it and an earlier one does not."""
+    sniffer: str = ""
+    summary: str = ""
+    example: str = ""
 
-    @property
-    def is_dated(self) -> bool:
-        """Whether a reading says how far the source was seen, so that a later one corrects it and an earlier one does not."""
-        return self.growth == "whole"
+    def sniff(self, sample: SourceSample) -> str | None:
+        """Why a sample is of this kind, in a few words; None where it is not."""
+        if not self.sniffer:
+            return None
+        sniffer: Callable[[SourceSample], str | None] = _attribute(self.sniffer)
+        return sniffer(sample)
 
     def load(self) -> Callable[..., Iterator[Batch]]:
         """Its reader; imported now."""
-        module, _, function = self.reader.partition(":")
-        reader: Callable[..., Iterator[Batch]] = getattr(import_module(module), function)
+        reader: Callable[..., Iterator[Batch]] = _attribute(self.reader)
         return reader
 
     def options_of(self, source: Any) -> dict[str, Any]:
         """What its reader is called with, from a `[[source]]` table."""
         return {name: getattr(source, name) for name in self.options}
+
+
+def _attribute(place: str) -> Any:
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
 
 
 _ALL: Final = (
@@ -64,6 +78,7 @@ _ALL: Final = (
         options=("agent", "candles"),
         beside=("", "-wal", "-journal"),
         wants_candles=True,
+        is_dated=True,
     ),
     Adapter("marks", "retro.ingest.candles:read", "folder"),
 )

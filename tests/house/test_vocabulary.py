@@ -27,7 +27,18 @@ LARGEST_SHARE: Final = {"retro": 0.005, "memory": 0.005, "playbook": 0.005, "tes
 """Of all assigned names and parameters. It may only fall; well-kept projects of the field stand between 0 and 0.005."""
 
 GERUNDS_OF_THE_FIELD: Final = frozenset(
-    {"accounting", "betting", "briefing", "funding", "learning", "lending", "ping", "planning", "wiring"}
+    {
+        "accounting",
+        "betting",
+        "briefing",
+        "funding",
+        "learning",
+        "lending",
+        "netting",
+        "ping",
+        "planning",
+        "wiring",
+    }
 )
 """Nouns of the field that end as participles do."""
 

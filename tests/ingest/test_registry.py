@@ -10,7 +10,7 @@ from typing import get_args
 
 import pytest
 
-from retro.config.tables import SourceTable
+from retro.config.sources import SourceTable
 from retro.ingest.registry import ADAPTERS
 from retro.surface.cli.ingest import app
 from tests.worlds.places import ROOT
@@ -34,6 +34,7 @@ def test_a_reader_can_be_loaded_and_takes_its_options(name: str) -> None:
     assert {"now", *adapter.options} <= set(parameters)
     assert set(adapter.options) <= set(SourceTable.model_fields)
     source = SourceTable.model_validate({"kind": name, "path": Path("x"), "agent": "bot"})
+    assert bool(adapter.sniffer and adapter.summary and adapter.example) == (adapter.growth == "log")
     assert adapter.options_of(source) == {option: getattr(source, option) for option in adapter.options}
 
 

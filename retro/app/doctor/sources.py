@@ -27,7 +27,8 @@ def sources(house: Installation) -> Iterator[Check]:
     """Every `[[source]]`: there, readable, and of the kind it is said to be."""
     for source in house.config.source:
         adapter = ADAPTERS[source.kind]
-        wrong = _unreadable(source.path, folder=adapter.growth == "folder" and source.path.is_dir())
+        may_be_folder = adapter.growth in {"folder", "log"}
+        wrong = _unreadable(source.path, folder=may_be_folder and source.path.is_dir())
         if wrong is None and adapter.growth == "appended" and _head(source.path) == SQLITE:
             wrong = f'{source.path} is a SQLite database; for a freqtrade bot write kind = "freqtrade"'
         if wrong is not None:

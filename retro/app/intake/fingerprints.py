@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -54,22 +55,42 @@ class Fingerprinted(Protocol):
         """How long its candles are."""
         ...
 
+    @property
+    def zone(self) -> str | None:
+        """Which zone its times are in, where they have none."""
+        ...
+
 
 def key_of(source: Fingerprinted, host: str) -> str:
     """The identity of a source: what it is, where it lies, on which machine, and whose it is."""
     identity = [host, source.kind, str(source.path), str(source.candles), source.agent, str(source.capital)]
     if source.instrument is not None:
         identity += [source.instrument, source.timeframe]
+    if source.zone is not None:
+        identity.append(source.zone)
     return hashlib.sha256(repr(identity).encode()).hexdigest()[:32]
 
 
 def signature_of(source: Fingerprinted) -> str:
     """What changes when a source does: a digest of size and date of its files, a database's journals and candles."""
-    beside = ADAPTERS[source.kind].beside
-    stamps = [stamp for end in beside for stamp in _stamps(Path(f"{source.path}{end}"))]
+    adapter = ADAPTERS[source.kind]
+    if adapter.growth == "log" and source.path.is_dir():
+        return hashlib.sha256(repr([*_tree(source.path)]).encode()).hexdigest()
+    stamps = [stamp for end in adapter.beside for stamp in _stamps(Path(f"{source.path}{end}"))]
     if source.candles is not None:
         stamps += _stamps(source.candles)
     return hashlib.sha256(repr(stamps).encode()).hexdigest()
+
+
+def _tree(folder: Path) -> Iterator[list[Any]]:
+    """Every file of a folder and of the folders in it; links to folders are not followed."""
+    for place, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            path = Path(place, name)
+            with suppress(OSError):
+                status = path.stat()
+                yield [str(path), status.st_size, status.st_mtime_ns]
 
 
 def _stamps(path: Path) -> Iterator[list[Any]]:

@@ -201,6 +201,13 @@ def _read_whole(bench: WorkContext, source: SourceTable, state: dict[str, Any]) 
     return {}
 
 
+def _read_log(bench: WorkContext, source: SourceTable, state: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG001  read whole
+    now, adapter = bench.clock(), ADAPTERS[source.kind]
+    batches = adapter.load()((source.path,), **adapter.options_of(source), now=now)
+    _ingest_batches(bench, source, batches, now)
+    return {}
+
+
 def _read_folder(bench: WorkContext, source: SourceTable, state: dict[str, Any]) -> dict[str, Any]:
     """The finest candles of every pair of a folder, or one file; those that have not changed are passed over.
 
@@ -244,4 +251,9 @@ def _instrument(pair: str) -> str:
     return f"{base}/{quote}:{settle}" if settle else f"{base}/{quote}" if quote else base
 
 
-_READ_AGAIN: Final = {"appended": read_journal, "whole": _read_whole, "folder": _read_folder}
+_READ_AGAIN: Final = {
+    "appended": read_journal,
+    "whole": _read_whole,
+    "folder": _read_folder,
+    "log": _read_log,
+}

@@ -1,4 +1,4 @@
-"""`retro ingest`: journals, freqtrade databases, candle files."""
+"""How a source is taken in from the command line, and what is said of it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from retro.errors import InputError, UsageError
-from retro.surface.cli.context import call, complain, instant
+from retro.surface.cli.context import call, complain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,16 +22,19 @@ if TYPE_CHECKING:
     from retro.model import Batch, Conflict, Fault
     from retro.store.database import Store
 
-__all__ = ["add_to"]
+__all__ = [
+    "Capital",
+    "DryRun",
+    "OnConflict",
+    "Strict",
+    "now",
+    "opening_capital",
+    "report",
+    "take",
+    "with_capital",
+]
 
 _SHOWN = 20
-
-app = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="Take in what an agent did: idempotent, in any order.",
-    epilog="Example: retro ingest journal agent.jsonl",
-)
 
 OnConflict = Annotated[
     str,
@@ -39,18 +42,18 @@ OnConflict = Annotated[
 ]
 Strict = Annotated[bool, typer.Option("--strict", help="store nothing if any row is bad")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="read and report, store nothing")]
+Capital = Annotated[
+    str | None,
+    typer.Option("--capital", metavar="X", help="opening capital, where the source states no equity"),
+]
 
 
-def add_to(parent: typer.Typer) -> None:
-    """Hang the commands into the tree."""
-    parent.add_typer(app, name="ingest")
-
-
-def _now() -> int:
+def now() -> int:
+    """The ingest clock: microseconds since 1970."""
     return time.time_ns() // 1000
 
 
-def _take(
+def take(
     source: str,
     batches: Iterable[Batch],
     *,
@@ -85,7 +88,7 @@ def _take(
                     strict=strict,
                     dry_run=dry_run,
                 ),
-                now=_now(),
+                now=now(),
                 progress=progress,
             )
     except InputError as error:
@@ -112,7 +115,8 @@ def _database(*, dry_run: bool) -> Iterator[Store]:
             store.close()
 
 
-def _report(results: list[Ingested], *, several: bool = False, dry_run: bool) -> None:
+def report(results: list[Ingested], *, several: bool = False, dry_run: bool) -> None:
+    """Say what became of sources, what could not be used, and which command to type next; exit 1 unless all was clean."""
     documents = [result.to_json() for result in results]
     if any(not result.clean for result in results):
         call.code = 1
@@ -167,111 +171,8 @@ def _say_next(touched: list[str]) -> None:
         )
 
 
-@app.command("journal")
-def journal(
-    files: Annotated[list[str], typer.Argument(metavar="FILE", help="JSON Lines, .gz too, - for stdin")],
-    on_conflict: OnConflict = "keep",
-    strict: Strict = False,
-    dry_run: DryRun = False,
-) -> None:
-    """Read an agent's journal (docs/journal.md).
-
-    Example: retro ingest journal agent.jsonl
-    """
-    from retro.ingest.journal.parallel import read_path
-
-    several = len(files) > 1
-    results = [
-        _take(
-            file,
-            read_path(file, now=_now()),
-            on_conflict=on_conflict,
-            strict=strict,
-            dry_run=dry_run,
-            several=several,
-        )
-        for file in files
-    ]
-    _report(results, several=several, dry_run=dry_run)
-
-
-@app.command("freqtrade")
-def freqtrade(
-    database: Annotated[
-        Path,
-        typer.Argument(
-            metavar="DB|ZIP", readable=False, help="tradesv3.sqlite of a bot, or a backtest result"
-        ),
-    ],
-    candles: Annotated[
-        Path | None,
-        typer.Option(
-            "--candles",
-            metavar="DIR",
-            readable=False,
-            help="the bot's candle folder, e.g. user_data/data/binance",
-        ),
-    ] = None,
-    agent: Annotated[
-        str | None, typer.Option("--agent", metavar="NAME", help="default: the bot's strategy")
-    ] = None,
-    capital: Annotated[
-        str | None,
-        typer.Option("--capital", metavar="X", help="opening capital, when the bot keeps no wallet history"),
-    ] = None,
-    as_of: Annotated[
-        str | None, typer.Option("--as-of", metavar="T", help="look at the bot as it was then")
-    ] = None,
-    replace_source: Annotated[
-        bool,
-        typer.Option(
-            "--replace-source",
-            help="take the place of the database or backtest this agent was told from before",
-        ),
-    ] = False,
-    dry_run: DryRun = False,
-) -> None:
-    """Read a freqtrade bot's database or backtest result. The bot is never disturbed.
-
-    Example: retro ingest freqtrade tradesv3.sqlite --candles data/binance
-    """
-    from retro.ingest.freqtrade import reader
-
-    now = _now()
-    batches = reader.read(
-        database,
-        agent=agent,
-        candles=candles,
-        as_of=None if as_of is None else instant(as_of, "--as-of"),
-        now=now,
-    )
-    opening = _capital(capital)
-    result = _take(
-        str(database), _with_capital(batches, opening), dated=True, in_place=replace_source, dry_run=dry_run
-    )
-    _add_notices(result, named=agent is not None)
-    _report([result], dry_run=dry_run)
-
-
-def _add_notices(result: Ingested, *, named: bool) -> None:
-    """What the reader of a bot's source should know of where its facts went."""
-    if result.withdrawn:
-        facts = f"{result.withdrawn:,} facts"
-        result.notices.append(f"it takes the place of another source: {facts} of that were withdrawn")
-    if result.newcomers and not named:
-        result.notices.append(_named_by_strategy(sorted(result.newcomers)))
-
-
-def _named_by_strategy(names: list[str]) -> str:
-    from retro.safe import plain_text
-
-    listed = plain_text(", ".join(names[:6]) + (", ..." if len(names) > 6 else ""))
-    if len(names) == 1:
-        return f"taken as agent {listed}, the name of its strategy; with --agent NAME it stays one agent when that changes"
-    return f"taken as {len(names)} agents, one a strategy and stake: {listed}; --agent NAME takes them as one bot's life"
-
-
-def _capital(text: str | None) -> Decimal | None:
+def opening_capital(text: str | None) -> Decimal | None:
+    """What `--capital` says, > 0; `UsageError` where it is no amount."""
     if text is None:
         return None
     try:
@@ -283,46 +184,10 @@ def _capital(text: str | None) -> Decimal | None:
     return value
 
 
-def _with_capital(batches: Iterable[Batch], capital: Decimal | None) -> Iterable[Batch]:
+def with_capital(batches: Iterable[Batch], capital: Decimal | None) -> Iterable[Batch]:
+    """The batches, whose agents began with that much; as they are where nobody said."""
     for batch in batches:
         if capital is not None:
             for name in {row.agent for row in batch.rows}:
                 batch.capital[name] = capital
         yield batch
-
-
-@app.command("marks")
-def marks(
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE", readable=False, help="columns timestamp and price, or those of candles"
-        ),
-    ],
-    instrument: Annotated[str, typer.Option("--instrument", metavar="X", help="e.g. ETH/USDC")],
-    timeframe: Annotated[
-        str | None,
-        typer.Option("--timeframe", metavar="1h", help="length of a candle; default: the median gap"),
-    ] = None,
-    on_conflict: OnConflict = "keep",
-    dry_run: DryRun = False,
-) -> None:
-    """Read prices from CSV, Feather or Parquet. Of a candle the close is the mark, known when the candle ends.
-
-    Example: retro ingest marks ETH_USDC-1h.csv --instrument ETH/USDC
-    """
-    from retro.ingest import candles
-
-    batches = candles.read(str(file), instrument, timeframe, now=_now())
-    _report([_take(str(file), batches, on_conflict=on_conflict, dry_run=dry_run)], dry_run=dry_run)
-
-
-@app.command("faults")
-def kept_faults() -> None:
-    """List what could not be used, and why. The same as `retro faults`.
-
-    Example: retro ingest faults
-    """
-    from retro.surface.cli.lists import show_faults
-
-    show_faults()
