@@ -62,8 +62,6 @@ class ReviewKind:
     """It says what the agent's own forecasts and stated confidence have come to: one day changes neither."""
     weighs_regimes: bool = False
     """It says what was made in which regime: a week sees too few."""
-    weighs_tiers: bool = False
-    """It says whether questions are put to the right tier of inference; that looks at every cost of the life."""
     proposes: bool = False
     """It draws amendments of the playbook from its evidence: one day or one loss is no evidence for a rule."""
     requests: bool = False
@@ -121,7 +119,6 @@ EPOCH: Final = ReviewKind(
     epoch_tier=True,
     weighs_claims=True,
     weighs_regimes=True,
-    weighs_tiers=True,
     proposes=True,
     records=True,
     plans=True,

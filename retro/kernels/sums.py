@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["running_sums"]
+__all__ = ["exact_parts", "running_sums"]
 
 
 def running_sums(amounts: Iterable[float]) -> list[float]:
@@ -30,3 +30,15 @@ def running_sums(amounts: Iterable[float]) -> list[float]:
         parts = [*exact, carry]
         sums.append(fsum(parts))
     return sums
+
+
+def exact_parts(amounts: Iterable[float]) -> tuple[float, ...]:
+    """The exact sum of finite amounts as a few floats, largest first: each is what is left of it, rounded.
+
+    The first is `fsum` of the amounts. Parts of several lists are amounts again: their parts are those of all. None of 0.
+    """
+    left, parts = list(amounts), list[float]()
+    while part := fsum(left):
+        parts.append(part)
+        left.append(-part)
+    return tuple(parts)

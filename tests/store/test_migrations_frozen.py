@@ -45,6 +45,7 @@ RELEASED = {
     "retro/store/migrations/steps/0018_claims.sql": "853fc5bffbf670ff4059582db37b945125afcd3378be0b337d37ef13500ce5bb",
     "retro/store/migrations/steps/0019_replays.sql": "2d7da83c337b300bd2160d3b2eb3e911684eaf20442d2766551d496fe2d7663f",
     "retro/store/migrations/steps/0020_evaluations.sql": "114a3cc0e8f039141692f63d0f449ea4a74c74e86562fe843a895f2f09341c9d",
+    "retro/store/migrations/steps/0021_totals.sql": "46814a49662e154041a6f4e53dea7bdb274728631fd76e3dacd6c234da9a3780",
 }
 """Every step's file -> the SHA-256 of its bytes."""
 

@@ -2,51 +2,95 @@
 
 from __future__ import annotations
 
-from math import fsum
 from typing import TYPE_CHECKING
 
 from retro.app.settlement.audit import seed_of_life
 from retro.app.settlement.price_lines import MarkReach, PriceDemand, load_prices
 from retro.evaluate.claims.tiers import tier_report
+from retro.kernels.sums import exact_parts
 from retro.model import Cost
 from retro.periods import FOREVER
-from retro.store.books.claims import claims_of
+from retro.report import TierChange
+from retro.store.books.claims import claims_since
+from retro.store.books.tier_costs import tier_costs_before
 from retro.store.facts import events
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from retro.app.settlement.book import SettledBook
     from retro.evaluate.claims.tiers import TierTerms
+    from retro.evaluate.claims.totals import ClaimTotals
     from retro.report.evaluators.tiers import TierReport
 
-__all__ = ["tiers_of"]
+__all__ = ["tier_changes", "tiers_of"]
+
+_ASKS = frozenset({"use_T0", "shift_to_T1"})
 
 
 def tiers_of(book: SettledBook, terms: TierTerms, as_of: int | None = None) -> TierReport:
     """Accuracy, gain and price of each tier by category, as told before `as_of` (microseconds; None: ever)."""
     before = FOREVER if as_of is None else as_of
-    claims = claims_of(book.conn, book.name).before(before)
-    return tier_report(claims, _costs(book, before), terms, seed_of_life(book.name))
+    ring = book.settings.claims.ring.size
+    totals = claims_since(book.conn, book.name, before, before).at(before, ring)
+    return _report(book, terms, totals, before)
+
+
+def tier_changes(
+    book: SettledBook, then: tuple[int, ClaimTotals], now: tuple[int, ClaimTotals]
+) -> list[TierChange]:
+    """Verdicts on tiers at the later instant that are others than at the earlier one, or that ask for another tier.
+
+    Each instant with how claims stood before it; nothing is read where no claim names a tier.
+    """
+    if not now[1].tiers:
+        return []
+    terms = book.settings.tiers
+    old, new = (_report(book, terms, totals, at).recommendation for at, totals in (then, now))
+    before = {(advice.category, advice.difficulty): advice.kind for advice in old}
+    return [
+        TierChange(
+            category=advice.category,
+            difficulty=advice.difficulty,
+            kind=advice.kind,
+            kind_before=before.get((advice.category, advice.difficulty)),
+            reason=advice.reason,
+        )
+        for advice in new
+        if advice.kind in _ASKS
+        or before.get((advice.category, advice.difficulty), "insufficient") != advice.kind
+    ]
+
+
+def _report(book: SettledBook, terms: TierTerms, totals: ClaimTotals, before: int) -> TierReport:
+    return tier_report(totals.tiers, _costs(book, before), terms, seed_of_life(book.name))
 
 
 def _costs(book: SettledBook, before: int) -> dict[str, float | None]:
     """Tier -> what its inference has cost before an instant; None where a part of it has no price."""
-    facts = events.between(book.conn, book.name, -FOREVER, before, types=[Cost])
-    facts = [cost for cost in facts if cost.kind == "inference" and cost.tier is not None]
-    in_kind = [cost for cost in facts if cost.amount is None]
-    prices = None
-    if in_kind:
-        first, until = min(cost.at for cost in in_kind), min(before - 1, book.known_until)
-        demand = PriceDemand(in_kind)
-        prices = load_prices(book.life, book.settings, demand, MarkReach(first, until, until))
-    parts: dict[str, list[float | None]] = {}
-    for cost in facts:
-        worth = None if cost.amount is None else float(cost.amount)
-        quote = None if prices is None or worth is not None else prices.quote(str(cost.asset), cost.at)
-        if quote is not None:
-            worth = float(cost.quantity or 0) * quote.price
-        parts.setdefault(str(cost.tier), []).append(worth)
-    sums: dict[str, float | None] = {}
-    for tier, values in sorted(parts.items()):
-        known = [value for value in values if value is not None]
-        sums[tier] = fsum(known) if len(known) == len(values) else None
-    return sums
+    told = tier_costs_before(book.conn, book.name, before)
+    parts: dict[str, list[float] | None] = {tier: [*paid] for tier, paid in told.paid.items()}
+    for tier, worth in _in_kind(book, told.in_kind, before):
+        known = parts.setdefault(tier, [])
+        if worth is None or known is None:
+            parts[tier] = None
+        else:
+            known.append(worth)
+    return {
+        tier: None if known is None else next(iter(exact_parts(known)), 0.0)
+        for tier, known in sorted(parts.items())
+    }
+
+
+def _in_kind(book: SettledBook, ids: Sequence[str], before: int) -> list[tuple[str, float | None]]:
+    """The tier and the worth of what was paid in kind, by the marks known before an instant; None without a price."""
+    costs = events.by_ids(book.conn, book.name, Cost, ids)
+    if not costs:
+        return []
+    first, until = min(cost.at for cost in costs), min(before - 1, book.known_until)
+    prices = load_prices(book.life, book.settings, PriceDemand(costs), MarkReach(first, until, until))
+    quotes = [(cost, prices.quote(str(cost.asset), cost.at)) for cost in costs]
+    return [
+        (str(cost.tier), None if quote is None else float(cost.quantity or 0) * quote.price)
+        for cost, quote in quotes
+    ]

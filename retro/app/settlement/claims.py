@@ -35,5 +35,5 @@ def settle_claims(conn: Connection, agent: str, since: int, terms: ClaimTerms) -
     named = sorted({prediction.decision for prediction, _ in pairs if prediction.decision is not None})
     decisions = {fact.id: fact for fact in events.by_ids(conn, agent, Decision, named)}
     settled = folded(earlier, pairs, terms, decisions)
-    replace_claims(conn, agent, settled, since)
+    replace_claims(conn, agent, settled, since, terms.ring.size)
     return settled

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import astuple, dataclass, field, fields, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal
 
@@ -15,6 +15,7 @@ from retro.evaluate.audit.citations import AuditRules, Rule
 from retro.evaluate.claims.fold import ClaimTerms, FitTerms
 from retro.evaluate.claims.record import CLAIM
 from retro.evaluate.claims.tiers import TierTerms
+from retro.evaluate.claims.totals import KeyTotals
 from retro.evaluate.inputs import BenchmarkTerms, Options
 from retro.evaluate.whatif.rule import parse_rule
 from retro.evaluate.whatif.shadows import ShadowStrategy, ShadowTerms
@@ -69,6 +70,7 @@ class AgentSettings:
             self.options.use_highs_lows,
             astuple(self.claims),
             CLAIM.descr,
+            [field.name for field in fields(KeyTotals)],
             DEFINITIONS,
         ]
         return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:16]

@@ -45,6 +45,7 @@ from retro.store.books import positions, shared_marks
 from retro.store.books.claims import forget_claims
 from retro.store.books.outcomes import forget_outcomes, replace_outcomes
 from retro.store.books.positions import WalletDay
+from retro.store.books.tier_costs import forget_tier_costs, settle_tier_costs
 from retro.store.facts import agents, counts, events
 from retro.store.facts.tellings import told_first
 from retro.store.jobs import reviews
@@ -126,6 +127,7 @@ def settle(conn: Connection, agent: Agent, settings: AgentSettings) -> None:
     facts = events.between(conn, name, start.at, FOREVER, types=WALLET_TYPES, wallet=True)
     settled = _settle_positions(conn, agent, settings, start, facts)
     claims = settle_claims(conn, name, start.since, settings.claims)
+    settle_tier_costs(conn, name, start.since)
     settle_evaluations(conn, agent, settings, None if start.opening is None else start.since, claims)
     facts = [*facts, *settled.orphan_costs]
     # only now is it known which assets positions left in the wallet, and so which prices its worth rests on
@@ -217,6 +219,7 @@ def _start(
     positions.forget_positions(conn, name)
     forget_outcomes(conn, name)
     forget_claims(conn, name)
+    forget_tier_costs(conn, name)
     return _Start(birth, birth // DAY * DAY, wallet, None)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from retro.evaluate.claims.fold import curve_at, is_sample
 from retro.evaluate.claims.record import ANY, ClaimKey
+from retro.evaluate.claims.totals import ConfidenceBins
 from retro.kernels.evaluators import calibration as kernel
 from retro.report.evaluators.claims import CalibratedConfidence, CalibrationRow, CurvePoint, ReliabilityBin
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from retro.evaluate.claims.fold import FitTerms
     from retro.evaluate.claims.record import ClaimHistory
+    from retro.kernels.evaluators.calibration import ReliabilityBins
     from retro.kernels.uncertainty import Floats
 
 __all__ = [
@@ -26,6 +28,7 @@ __all__ = [
     "ErrorInUse",
     "calibrated_confidence",
     "calibration_rows",
+    "error_in_use",
     "in_use",
     "is_alarming",
     "missing_samples",
@@ -55,14 +58,19 @@ class ErrorInUse:
 
 
 def in_use(samples: NDArray[Any]) -> ErrorInUse:
-    """The error of what is in use of samples (n,): calibrated ones once there are 30 of them, before that as stated."""
+    """The error of what is in use of samples (n,), as `error_in_use` says."""
     worth, right = samples["worth"], samples["verdict"]
     used = ~np.isnan(worth)
-    count = int(used.sum())
-    if count >= ALARM_FROM:
-        return ErrorInUse(count, kernel.reliability(worth[used], right[used]).ece, calibrated=True)
-    ece = kernel.reliability(samples["confidence"], right).ece if len(samples) else None
-    return ErrorInUse(len(samples), ece, calibrated=False)
+    return error_in_use(
+        ConfidenceBins.of(samples["confidence"], right), ConfidenceBins.of(worth[used], right[used])
+    )
+
+
+def error_in_use(stated: ConfidenceBins, worth: ConfidenceBins) -> ErrorInUse:
+    """Calibrated confidences are in use once there are 30 of them, before that those stated."""
+    if worth.n >= ALARM_FROM:
+        return ErrorInUse(worth.n, worth.reliability().ece, calibrated=True)
+    return ErrorInUse(stated.n, stated.reliability().ece if stated.n else None, calibrated=False)
 
 
 def is_alarming(error: ErrorInUse, threshold: float) -> bool:
@@ -70,9 +78,8 @@ def is_alarming(error: ErrorInUse, threshold: float) -> bool:
     return error.n >= ALARM_FROM and error.ece is not None and error.ece > threshold
 
 
-def reliability_bins(confidence: Floats, right: Floats) -> list[ReliabilityBin]:
-    """Stated confidences (n,) by bin, with how many of each were right."""
-    bins = kernel.reliability(confidence, right)
+def reliability_bins(bins: ReliabilityBins) -> list[ReliabilityBin]:
+    """Stated confidences by bin, with how many of each were right."""
     return [
         ReliabilityBin(lo=k / kernel.BINS, hi=(k + 1) / kernel.BINS, n=n, stated=mean, right=hits)
         for k, n, mean, hits in zip(
@@ -147,7 +154,7 @@ def _row(
         brier_raw=raw.brier,
         brier_calibrated=calibrated.brier,
         alarm=is_alarming(error, threshold),
-        bins=reliability_bins(stated, right),
+        bins=reliability_bins(kernel.reliability(stated, right)),
         curve=[]
         if curve is None
         else [CurvePoint(p=p, q=q) for p, q in zip(curve.stated.tolist(), curve.worth.tolist(), strict=True)],

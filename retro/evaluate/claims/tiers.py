@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -13,11 +13,9 @@ from retro.kernels.evaluators.tiers import extra_accuracy_bound
 from retro.report.evaluators.tiers import TierAdvice, TierReport, TierRow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
-    from numpy.typing import NDArray
-
-    from retro.evaluate.claims.record import ClaimHistory
+    from retro.evaluate.claims.totals import TierKey
     from retro.report.evaluators.tiers import TierAdviceKind
 
 __all__ = ["TierTerms", "tier_report"]
@@ -51,70 +49,68 @@ class _Tier:
 
 
 def tier_report(
-    claims: ClaimHistory, costs: Mapping[str, float | None], terms: TierTerms, seed: int
+    judged: Mapping[TierKey, tuple[int, int]],
+    costs: Mapping[str, float | None],
+    terms: TierTerms,
+    seed: int,
 ) -> TierReport:
     """Rows by category and tier, and a recommendation for each category (and difficulty) that has T1 and T2.
 
-    `costs`: tier -> what its inference has cost, in base currency; None where a part of it has no price. A tier that is
-    not named told of none.
+    `judged`: category, difficulty and tier -> claims that were right, of how many. `costs`: tier -> what its inference
+    has cost, in base currency; None where a part of it has no price. A tier that is not named told of none.
     """
-    records = claims.records[~np.isnan(claims.records["verdict"]) & (claims.records["tier"] >= 0)]
-    prices = _prices(records, costs)
+    prices = _prices(judged, costs)
     rows: list[TierRow] = []
     advice: list[TierAdvice] = []
-    for category, of_category in _groups(records, claims.names, "category"):
-        tiers = _tiers(of_category, prices)
-        rows += [_row(number, category, tier, costs) for number, tier in tiers.items()]
-        for difficulty, compared in _compared(of_category, claims.names):
+    for category in sorted({category for category, _, _ in judged}):
+        of_category = {key[1:]: counts for key, counts in judged.items() if key[0] == category}
+        rows += [_row(number, category, tier, costs) for number, tier in _tiers(of_category, prices).items()]
+        for difficulty in _compared(of_category):
+            compared = {
+                key: counts
+                for key, counts in of_category.items()
+                if difficulty is None or key[0] == difficulty
+            }
             within = _tiers(compared, prices)
             if {_CHEAP, _DEAR} <= within.keys():
-                advice.append(_advice(category, difficulty, within, terms, seed))
+                advice.append(_advice(category, difficulty or None, within, terms, seed))
     reasons = {} if advice else {"recommendation": "no category has judged predictions of both T1 and T2"}
     if not rows:
         reasons["rows"] = "no judged prediction names a decision with a tier"
     return TierReport(rows=rows, recommendation=advice, reasons=reasons)
 
 
-def _groups(
-    records: NDArray[np.void], names: Sequence[str], column: Literal["category", "difficulty"]
-) -> Iterator[tuple[str, NDArray[np.void]]]:
-    """The records of each text of a column, in order of the text."""
-    for number in sorted(set(records[column].tolist()), key=names.__getitem__):
-        yield names[number], records[records[column] == number]
+def _compared(of_category: Iterable[tuple[str, int]]) -> list[str | None]:
+    """What is compared with what in a category: all of it (None), or each difficulty apart where one was told."""
+    difficulties = sorted({difficulty for difficulty, _ in of_category})
+    return [None] if difficulties == [""] else [*difficulties]
 
 
-def _compared(
-    records: NDArray[np.void], names: Sequence[str]
-) -> Iterator[tuple[str | None, NDArray[np.void]]]:
-    """What is compared with what in a category: all of it, or each difficulty apart where one was told."""
-    groups = list(_groups(records, names, "difficulty"))
-    if [name for name, _ in groups] == [""]:
-        yield None, records
-        return
-    yield from ((name or None, group) for name, group in groups)
-
-
-def _prices(records: NDArray[np.void], costs: Mapping[str, float | None]) -> dict[int, float | None]:
+def _prices(
+    judged: Mapping[TierKey, tuple[int, int]], costs: Mapping[str, float | None]
+) -> dict[int, float | None]:
     """What one prediction of each tier has cost: all of its inference over all of its judged predictions."""
-    counts = np.bincount(records["tier"].astype(np.int64), minlength=len(TIERS)).tolist()
     prices: dict[int, float | None] = {}
-    for number, judged in enumerate(counts):
-        cost = costs.get(TIERS[number], 0.0 if number == _FREE else None)
-        prices[number] = None if cost is None or not judged else cost / judged
+    for number, name in enumerate(TIERS):
+        n = sum(count for (_, _, tier), (_, count) in judged.items() if tier == number)
+        cost = costs.get(name, 0.0 if number == _FREE else None)
+        prices[number] = None if cost is None or not n else cost / n
     return prices
 
 
-def _tiers(records: NDArray[np.void], prices: Mapping[int, float | None]) -> dict[int, _Tier]:
-    """Each tier that has a judged prediction among these."""
-    counted = {
-        number: (int(own["verdict"].sum()), len(own))
-        for number in range(len(TIERS))
-        if len(own := records[records["tier"] == number])
-    }
+def _tiers(
+    judged: Mapping[tuple[str, int], tuple[int, int]], prices: Mapping[int, float | None]
+) -> dict[int, _Tier]:
+    """Each tier that has a judged prediction among these, by difficulty and tier."""
+    counted: dict[int, tuple[int, int]] = {}
+    for number in range(len(TIERS)):
+        own = [counts for (_, tier), counts in judged.items() if tier == number]
+        if own:
+            counted[number] = sum(right for right, _ in own), sum(n for _, n in own)
     if _FREE in counted:
         baseline = counted[_FREE][0] / counted[_FREE][1]
     else:
-        share = int(records["verdict"].sum()) / len(records)
+        share = sum(right for right, _ in counted.values()) / sum(n for _, n in counted.values())
         baseline = max(share, 1 - share)
     return {number: _Tier(right, n, baseline, prices[number]) for number, (right, n) in counted.items()}
 

@@ -76,5 +76,7 @@ class Evaluators(Document):
 
     predictions: list[ForecastChange]
     calibration: list[CalibrationChange]
-    tiers: list[TierChange] = Field(default=[], description="epoch reviews only")
+    tiers: list[TierChange] = Field(
+        default=[], description="verdicts that changed, or that ask for another tier"
+    )
     shadows: list[ShadowRow] = Field(default=[], description="each as of the period's end; never applied")

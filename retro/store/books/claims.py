@@ -1,14 +1,18 @@
-"""Every resolved claim of a life, in blocks of days: written when a book settles, read whole by who judges claims."""
+"""Every resolved claim of a life, in blocks of days, each beside what all earlier ones come to: written when a book settles.
+
+Who judges a stretch reads its blocks and how things stood before them, however long the life was until then.
+"""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
-from sqlalchemy import BigInteger, Column, LargeBinary, Table, Text, delete, insert, select
+from sqlalchemy import BigInteger, Column, LargeBinary, Table, Text, delete, func, insert, select
 
 from retro.evaluate.claims.record import CLAIM, ClaimHistory, joined
+from retro.evaluate.claims.totals import ClaimTotals, totals_of
 from retro.periods import DAY
 from retro.store.facts.agents import key_query, known_key
 from retro.store.schema import metadata, reference
@@ -16,7 +20,7 @@ from retro.store.schema import metadata, reference
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-__all__ = ["claims_of", "forget_claims", "replace_claims"]
+__all__ = ["ClaimStretch", "claims_of", "claims_since", "forget_claims", "replace_claims"]
 
 _DAYS: Final = 32
 """Days of resolutions that a block holds: what resolves now rewrites one block."""
@@ -28,31 +32,72 @@ book_claims: Final = Table(
     Column("block", BigInteger, primary_key=True, autoincrement=False),
     Column("names", Text, nullable=False),
     Column("records", LargeBinary, nullable=False),
+    Column("totals", Text),
 )
+
+
+class ClaimStretch(NamedTuple):
+    """The claims of a stretch of a life, in the order in which they resolved, and how things stood before the first."""
+
+    before: ClaimTotals
+    claims: ClaimHistory
+
+    def at(self, instant: int, ring: int) -> ClaimTotals:
+        """How things stood before an instant that is no earlier than the stretch."""
+        return self.before.plus(totals_of(self.claims.before(instant), ring), ring)
 
 
 def claims_of(conn: Connection, agent: str) -> ClaimHistory:
     """The claims of a life, in the order in which they resolved."""
     c = book_claims.c
     query = select(c.names, c.records).where(c.agent == key_query(agent)).order_by(c.block)
-    return joined(
-        ClaimHistory(json.loads(names), np.frombuffer(records, CLAIM))
-        for names, records in conn.execute(query)
+    return joined(_history(names, records) for names, records in conn.execute(query))
+
+
+def claims_since(conn: Connection, agent: str, start: int, end: int) -> ClaimStretch:
+    """What resolved before `end`, from some instant on that is no later than `start`; all of it is in a few blocks."""
+    c, own = book_claims.c, book_claims.c.agent == key_query(agent)
+    newest = select(func.max(c.block)).where(own, c.block <= _block(start)).scalar_subquery()
+    query = select(c.names, c.records, c.totals).where(
+        own, c.block >= func.coalesce(newest, _block(start)), c.block <= _block(end)
     )
+    rows = conn.execute(query.order_by(c.block)).all()
+    if not rows:
+        return ClaimStretch(ClaimTotals(), ClaimHistory())
+    history = joined(_history(row.names, row.records) for row in rows)
+    return ClaimStretch(ClaimTotals.from_json(json.loads(rows[0].totals)), history.before(end))
 
 
-def replace_claims(conn: Connection, agent: str, history: ClaimHistory, since: int) -> None:
-    """Put what has resolved from `since` on in the place of what stood there; earlier claims stay as they are."""
+def replace_claims(conn: Connection, agent: str, history: ClaimHistory, since: int, ring: int) -> None:
+    """Put what has resolved from `since` on in the place of what stood there; earlier claims stay as they are.
+
+    `ring`: how many of the newest residuals the totals of a key keep.
+    """
     c, key = book_claims.c, known_key(conn, agent)
-    first = since // DAY // _DAYS
+    first = _block(since)
     conn.execute(delete(book_claims).where(c.agent == key, c.block >= first))
+    earlier = claims_since(conn, agent, since, since)
+    totals = earlier.at(since, ring)
     blocks = history.records["resolved_at"] // DAY // _DAYS
     for block in np.unique(blocks[blocks >= first]).tolist():
         part = joined([ClaimHistory(history.names, history.records[blocks == block])])
-        row = {"names": json.dumps(list(part.names)), "records": part.records.tobytes()}
+        row = {
+            "names": json.dumps(list(part.names)),
+            "records": part.records.tobytes(),
+            "totals": json.dumps(totals.to_json(), separators=(",", ":")),
+        }
         conn.execute(insert(book_claims), {"agent": key, "block": block, **row})
+        totals = totals.plus(totals_of(part, ring), ring)
 
 
 def forget_claims(conn: Connection, agent: str) -> None:
     """Drop everything."""
     conn.execute(delete(book_claims).where(book_claims.c.agent == key_query(agent)))
+
+
+def _history(names: str, records: bytes) -> ClaimHistory:
+    return ClaimHistory(json.loads(names), np.frombuffer(records, CLAIM))
+
+
+def _block(at: int) -> int:
+    return at // DAY // _DAYS

@@ -93,6 +93,7 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
     _step("0018_claims"),
     _step("0019_replays"),
     _step("0020_evaluations"),
+    _step("0021_totals"),
 )
 """The steps of the component `retro`."""
 

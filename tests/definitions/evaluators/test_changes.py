@@ -217,9 +217,7 @@ def asked(tier: str, right: int, n: int, *, day: int) -> list[Event]:
     return events
 
 
-def test_an_epoch_says_which_tier_a_category_asks_for_once_there_are_enough_and_a_week_does_not(
-    store: Store,
-) -> None:
+def test_a_review_says_which_tier_a_category_asks_for_once_there_are_enough(store: Store) -> None:
     """T1 18 of 20 right, T2 10 of 20: 28 of 40, so that saying "right" always is right in 70 %."""
     ends = [
         {"type": "equity", "id": f"e{n}", "agent": "a", "at": START + n * WEEK, "value": 9} for n in (0, 9)
@@ -233,8 +231,10 @@ def test_an_epoch_says_which_tier_a_category_asks_for_once_there_are_enough_and_
     assert (verdict.category, verdict.kind, verdict.kind_before) == ("price", "shift_to_T1", None)
     assert verdict.reason.startswith("T1 gains +20.0 points, T2 -20.0 points on what costs nothing")
     assert "price: T1 is enough. T1 gains" in " ".join(render(words(second), "text").split())
-    weekly = week(store, 5).evaluators
-    assert weekly is None or weekly.tiers == []
+    before, told = week(store, 3).evaluators, week(store, 5).evaluators
+    assert before is None or before.tiers == []
+    assert told is not None
+    assert [row.model_copy(update={"kind_before": None}) for row in told.tiers] == [verdict]
 
 
 def test_a_mail_has_alarms_and_verdicts_and_no_table_of_claims(sure: Store) -> None:

@@ -9,6 +9,7 @@ import pytest
 from retro.evaluate.claims.fold import ClaimTerms, folded
 from retro.evaluate.claims.record import ClaimHistory
 from retro.evaluate.claims.tiers import TierTerms, tier_report
+from retro.evaluate.claims.totals import totals_of
 from retro.model import Decision, Prediction, Resolution
 from retro.report.evaluators.tiers import TierAdvice, TierRow
 
@@ -41,7 +42,7 @@ def advice_of(
     *lots: Lot, costs: dict[str, float | None] | None = None, worth: float | None = None
 ) -> list[TierAdvice]:
     costs = {"T1": 0.1, "T2": 1.0} if costs is None else costs
-    return tier_report(history(*lots), costs, TierTerms(20, 1.5, worth), 1).recommendation
+    return tier_report(totals_of(history(*lots), 1).tiers, costs, TierTerms(20, 1.5, worth), 1).recommendation
 
 
 def test_rows_by_hand() -> None:
@@ -56,7 +57,7 @@ def test_rows_by_hand() -> None:
         ("T1", "yield", 6, 10, None),
         (None, "price", 0, 7, None),
     ]
-    report = tier_report(history(*lots), {"T1": 1.0, "T2": 2.0}, TierTerms(), 1)
+    report = tier_report(totals_of(history(*lots), 1).tiers, {"T1": 1.0, "T2": 2.0}, TierTerms(), 1)
 
     def figures(row: TierRow) -> tuple[object, ...]:
         return (
@@ -118,13 +119,13 @@ def test_a_dear_tier_stays_where_its_extra_accuracy_may_be_worth_its_extra_price
 
 def test_what_is_not_known_of_costs_is_said_and_moves_nothing() -> None:
     lots: list[Lot] = [FREE, ("T1", "price", 24, 40, None), ("T2", "price", 32, 40, None)]
-    report = tier_report(history(*lots), {"T2": None}, TierTerms(), 1)
+    report = tier_report(totals_of(history(*lots), 1).tiers, {"T2": None}, TierTerms(), 1)
     rows = {row.tier: row for row in report.rows}
     assert (rows["T1"].cost, rows["T1"].effectiveness) == (None, None)
     assert rows["T1"].reasons["cost"] == "no inference cost of T1 is told"
     assert rows["T2"].reasons["cost"] == "a part of it has no price"
     assert [(a.kind, a.incremental) for a in report.recommendation] == [("keep", None)]
-    free = tier_report(history(*lots), {"T1": 0.0, "T2": 1.0}, TierTerms(), 1)
+    free = tier_report(totals_of(history(*lots), 1).tiers, {"T1": 0.0, "T2": 1.0}, TierTerms(), 1)
     assert [row.reasons.get("effectiveness") for row in free.rows if row.tier == "T1"] == [
         "T1 has cost nothing"
     ]
@@ -140,7 +141,7 @@ def test_where_difficulty_is_told_only_the_equally_hard_are_compared() -> None:
         ("T2", "price", 5, 40, "hard"),
         ("T2", "price", 1, 1, None),
     ]
-    rows = tier_report(history(*lots), {"T1": 0.6, "T2": 6.1}, TierTerms(), 1)
+    rows = tier_report(totals_of(history(*lots), 1).tiers, {"T1": 0.6, "T2": 6.1}, TierTerms(), 1)
     assert [(row.tier, row.n, round(row.gain, 3)) for row in rows.rows] == [
         ("T1", 60, 0.104),
         ("T2", 61, -0.103),
@@ -150,6 +151,6 @@ def test_where_difficulty_is_told_only_the_equally_hard_are_compared() -> None:
 
 
 def test_without_tiers_there_is_a_reason() -> None:
-    report = tier_report(history((None, "price", 3, 4, None)), {}, TierTerms(), 1)
+    report = tier_report(totals_of(history((None, "price", 3, 4, None)), 1).tiers, {}, TierTerms(), 1)
     assert (report.rows, report.recommendation) == ([], [])
     assert report.reasons["rows"] == "no judged prediction names a decision with a tier"

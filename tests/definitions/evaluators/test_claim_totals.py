@@ -1,0 +1,109 @@
+"""What the book keeps of claims and of what tiers cost: the same bytes of the same facts, and a few blocks to read."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from retro.evaluate.claims.totals import totals_of
+from retro.model import Cost
+from retro.periods import FOREVER
+from retro.store.books.claims import book_claims, claims_of, claims_since
+from retro.store.books.positions import forget_book
+from retro.store.books.tier_costs import TierCosts, book_tier_costs, tier_costs_before
+from retro.store.database import Store, open_store
+from retro.store.facts import events as facts
+from tests.definitions.evaluators.test_claims import DAY, START, Event, life, question, tell
+
+RING = 12
+
+
+def paid(seed: int, count: int = 120) -> list[Event]:
+    """Inference of every tier and of none, paid in money and in kind over four months, and a fee that is none."""
+    rng = random.Random(seed)
+    return [
+        {"type": "cost", "id": f"c{n}", "agent": "a", "at": START + n * DAY, "tier": rng.choice(["T0", "T1", "T2", None])}
+        | {"kind": rng.choice(["inference", "inference", "gas"])}
+        | rng.choice([{"amount": rng.choice([0.1, 0.2, 0.3])}, {"asset": "ETH", "quantity": "0.001"}])
+        for n in range(count)
+    ]  # fmt: skip
+
+
+def told(seed: int) -> list[Event]:
+    return [*life(seed, 300), *paid(seed)]
+
+
+def rows_of(store: Store) -> list[tuple[Any, ...]]:
+    question(store).history()
+    with store.read() as conn:
+        totals = select(book_claims.c.block, book_claims.c.names, book_claims.c.totals)
+        costs = select(book_tier_costs.c.block, book_tier_costs.c.costs)
+        return [
+            tuple(row)
+            for query in (totals.order_by("block"), costs.order_by("block"))
+            for row in conn.execute(query)
+        ]
+
+
+def test_any_order_and_split_and_a_book_made_anew_have_the_same_bytes(store: Store, tmp_path: Path) -> None:
+    events = told(3)
+    expected = rows_of(tell(open_store(str(tmp_path / "whole.db")), events))
+    assert len(expected) >= 8
+    shuffled = random.Random(4).sample(events, len(events))
+    for first in range(0, len(shuffled), 170):
+        tell(store, shuffled[first : first + 170])
+        rows_of(store)
+    assert rows_of(store) == expected
+    with store.write() as conn:
+        forget_book(conn, "a")
+    assert rows_of(store) == expected
+
+
+@pytest.mark.parametrize("kind", ["resolution", "cost"])
+def test_a_late_fact_reaches_every_later_block_and_no_earlier_one(
+    kind: str, store: Store, tmp_path: Path
+) -> None:
+    events = told(5)
+    wanted = (event for event in events if event["type"] == kind and event["at"] > START + 40 * DAY)
+    late = next(
+        event
+        for event in wanted
+        if kind == "resolution" or ("amount" in event and event["kind"] != "gas" and event["tier"])
+    )
+    before = rows_of(tell(store, [event for event in events if event is not late]))
+    tell(store, [late])
+    after = rows_of(store)
+    assert after == rows_of(tell(open_store(str(tmp_path / "whole.db")), events)) != before
+    assert after[:1] == before[:1]
+
+
+@pytest.mark.parametrize("day", [0, 3, 31, 32, 33, 60.5, 95, 400])
+def test_how_things_stood_is_what_all_that_had_resolved_comes_to(day: float, tmp_path: Path) -> None:
+    store, at = tell(open_store(str(tmp_path / "x.db")), told(7)), (START + int(day * DAY)) * 1000
+    question(store).history()
+    with store.read() as conn:
+        whole = claims_of(conn, "a")
+        for start in (at, at - 7 * DAY * 1000):
+            assert claims_since(conn, "a", start, at).at(at, RING) == totals_of(whole.before(at), RING)
+        costs: Sequence[Cost] = facts.between(conn, "a", -FOREVER, at, types=[Cost])
+        assert tier_costs_before(conn, "a", at) == TierCosts.of(costs)
+        assert tier_costs_before(conn, "a", FOREVER) == TierCosts.of(
+            facts.between(conn, "a", -FOREVER, FOREVER, types=[Cost])
+        )
+
+
+def test_a_week_reads_as_many_claims_of_a_long_life_as_of_a_short_one(tmp_path: Path) -> None:
+    read = []
+    for claims in (200, 400, 800):
+        store = tell(open_store(str(tmp_path / f"{claims}.db")), life(2, claims))
+        end = (START + claims * DAY // 3) * 1000
+        question(store).history()
+        with store.read() as conn:
+            read.append(len(claims_since(conn, "a", end - 7 * DAY * 1000, end).claims))
+            assert len(claims_of(conn, "a")) > claims / 2
+    assert max(read) <= 39 * 3  # a block of 32 days and a week, three claims a day
