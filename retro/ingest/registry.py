@@ -81,6 +81,16 @@ _ALL: Final = (
         is_dated=True,
     ),
     Adapter("marks", "retro.ingest.candles:read", "folder"),
+    Adapter(
+        "nofx",
+        "retro.ingest.nofx.reader:read",
+        "log",
+        options=("agent",),
+        beside=("", "-wal", "-journal"),
+        sniffer="retro.ingest.nofx.reader:sniff",
+        summary="Read nofx's decision logs (a folder, or one .jsonl file) or its data.db.",
+        example="retro ingest nofx decision_logs",
+    ),
 )
 
 ADAPTERS: Final = {adapter.name: adapter for adapter in _ALL}

@@ -23,7 +23,7 @@ def test_the_examples_are_a_configuration_with_every_kind_and_key(
     Path("config.toml").write_text("\n".join(re.findall(r"```toml\n(.*?)```", TEXT, re.DOTALL)))
     sources = load(Path("config.toml"), {}).source
     assert {source.kind for source in sources} == set(get_args(SourceTable.model_fields["kind"].annotation))
-    of_logs = {"zone"} if not any(adapter.growth == "log" for adapter in ADAPTERS.values()) else set()
+    of_logs = {"zone"} if not any("zone" in adapter.options for adapter in ADAPTERS.values()) else set()
     shown = set().union(*(source.model_fields_set for source in sources))
     assert shown | of_logs == set(SourceTable.model_fields)
 

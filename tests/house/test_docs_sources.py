@@ -1,0 +1,61 @@
+"""docs/sources.md is true: every reader of logs has its section, and each section's commands run on files of that kind."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from retro.ingest.registry import ADAPTERS
+from tests.worlds.commands import Retro, retro
+from tests.worlds.logs import nofx
+from tests.worlds.places import ROOT
+
+__all__ = ["retro"]
+
+PAGE: Final = (ROOT / "docs" / "sources.md").read_text(encoding="utf-8")
+SECTIONS: Final = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", PAGE, re.DOTALL | re.MULTILINE))
+
+
+def nofx_files() -> None:
+    nofx.write_folder(Path(), nofx.life())
+    nofx.write_database(Path("data.db"), "okx_deepseek_1767571200")
+
+
+FILES: Final[dict[str, Callable[[], None]]] = {"nofx": nofx_files}
+"""Section -> what its reader is said to have, written into the current folder."""
+
+
+def commands(section: str) -> list[str]:
+    blocks = re.findall(r"^```console\n(.*?)^```", SECTIONS[section], re.DOTALL | re.MULTILINE)
+    return [line[2:] for block in blocks for line in block.splitlines() if line.startswith("$ ")]
+
+
+def test_every_reader_of_logs_has_its_section() -> None:
+    shown = {
+        command.split()[2] for section in SECTIONS for command in commands(section) if " ingest " in command
+    }
+    assert {name for name, adapter in ADAPTERS.items() if adapter.growth == "log"} <= shown
+
+
+@pytest.mark.parametrize("section", FILES)
+def test_the_commands_of_a_section_run(retro: Retro, section: str) -> None:
+    FILES[section]()
+    assert commands(section)
+    for command in commands(section):
+        program, *words = shlex.split(command)
+        done = retro(*words)
+        assert (program, done.code) == ("retro", 0), f"{command}\n{done.err}"
+
+
+@pytest.mark.parametrize(
+    "adapter",
+    [adapter for adapter in ADAPTERS.values() if adapter.growth == "log"],
+    ids=lambda adapter: adapter.name,
+)
+def test_the_example_of_a_command_s_help_is_in_its_section(adapter: object) -> None:
+    assert any(getattr(adapter, "example", "") in commands(section) for section in SECTIONS)
