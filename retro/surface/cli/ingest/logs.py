@@ -88,8 +88,8 @@ def _take_log(
         name for name, value in options.items() if value is not None and name not in adapter.options
     ]:
         raise UsageError(f"--{unused[0]} says nothing to retro ingest {adapter.name}; leave it out")
-    known = {name: value for name, value in options.items() if name in adapter.options}
-    batches = adapter.load()(tuple(files), **known, now=now())
+    chosen = {name: value for name, value in options.items() if name in adapter.options}
+    batches = adapter.load()(tuple(files), **chosen, now=now())
     result = take(
         ", ".join(map(str, files)),
         with_capital(batches, opening_capital(capital)),
