@@ -1,0 +1,210 @@
+"""Rows of delimited text: quoted cells, title lines before the header, any delimiter, any encoding that is named.
+
+A quoted cell may run over lines, as prose does, but not for ever: one bad quote costs the lines it swallows, not the
+file.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+from collections import deque
+from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
+
+from retro.errors import InputError
+from retro.ingest.rows.row import Row
+from retro.ingest.source import open_source, other_encoding, read_lines
+from retro.journal import quote
+from retro.model import Fault
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+__all__ = ["CsvLayout", "header_of", "rows", "rows_of"]
+
+_LONGEST_CELL: Final = 1 << 20
+_MOST_LINES: Final = 2_000
+_TITLES: Final = 40
+_DELIMITERS: Final = ",;\t|"
+_TORN: Final = "row: is torn (it has no newline at its end); complete it and ingest the file again"
+
+csv.field_size_limit(_LONGEST_CELL)
+
+
+class CsvLayout(NamedTuple):
+    """How a text is laid out.
+
+    `encoding` is any that Python knows. The header is the first line of which `is_header` is true, among the first 40
+    after `skip_lines`; without `is_header` the first that is not blank.
+    """
+
+    encoding: str = "utf-8"
+    delimiter: str | None = None
+    skip_lines: int = 0
+    is_header: Callable[[Sequence[str]], bool] | None = None
+
+
+def rows(path: str, layout: CsvLayout) -> Iterator[Row | Fault]:
+    """The rows of a file in its order, and a fault for each that cannot be read; `InputError` without a header."""
+    with open_source(path) as stream:
+        yield from rows_of(stream, path, layout)
+
+
+def rows_of(stream: BinaryIO, where: str, layout: CsvLayout, *, torn: bool = True) -> Iterator[Row | Fault]:
+    """The rows of a stream. A last line without a newline is `torn` where another program writes it on."""
+    lines = _texts(stream, where, layout.encoding)
+    header = _header(lines, where, layout)
+    if header is None:
+        return
+    names, delimiter = header
+    width = len(names)
+    for line, text, ended in _records(lines, where):
+        if isinstance(text, Fault):
+            yield text
+            continue
+        cells = _cells(text, delimiter)
+        if cells is None:
+            yield Fault(where, line, "row: its quotes do not close; correct them")
+        elif len(cells) == width:
+            yield Row(line, dict(zip(names, cells, strict=True)))
+        elif not any(cell.strip() for cell in cells):
+            continue
+        elif not ended and torn:
+            yield Fault(where, line, _TORN)
+        elif len(cells) > width and not any(cell.strip() for cell in cells[width:]):
+            yield Row(line, dict(zip(names, cells[:width], strict=True)))
+        elif len(cells) < width and len(cells) >= max(2, width // 2):
+            # spreadsheets leave out empty cells at the end of a row
+            yield Row(line, dict(zip(names, [*cells, *[""] * (width - len(cells))], strict=True)))
+        else:
+            yield Fault(where, line, f"row: has {len(cells)} cells where the header has {width}; correct it")
+
+
+def header_of(path: str, layout: CsvLayout) -> list[str]:
+    """The names of the columns, a second one of a name as `name.2`; none of an empty file."""
+    with open_source(path) as stream:
+        header = _header(_texts(stream, path, layout.encoding), path, layout)
+    return [] if header is None else header[0]
+
+
+_Line = tuple[int, "str | Fault", bool]
+
+
+def _texts(stream: BinaryIO, where: str, encoding: str) -> Iterator[_Line]:
+    """Lines with their numbers, decoded; a line that is no text is a fault. The last says whether it has ended."""
+    codec = _codec(encoding, where)
+    if codec.name.startswith(("utf-16", "utf-32")):
+        yield from _wide_texts(stream, codec.name)
+        return
+    first = "utf-8-sig" if codec.name == "utf-8" else codec.name
+    for part in read_lines(stream):
+        if part.first == 1 and (wrong := other_encoding(part.texts[0])):
+            name = wrong.partition(" is ")[2].partition(";")[0]
+            raise InputError(f'{where}: {wrong}, or say encoding = "{name.lower()}" in the mapping')
+        for number, raw in enumerate(part.texts, part.first):
+            if part.fault:
+                yield number, Fault(where, number, part.fault), True
+                continue
+            try:
+                text = raw.decode(first if number == 1 else codec.name)
+            except UnicodeDecodeError as error:
+                reason = f"byte {error.start + 1} (0x{raw[error.start]:02x}) is not {encoding}"
+                yield (
+                    number,
+                    Fault(where, number, f'row: {reason}; name the encoding = "..." in the mapping'),
+                    True,
+                )
+                continue
+            yield number, text.rstrip("\r"), part.ended
+
+
+def _wide_texts(stream: BinaryIO, encoding: str) -> Iterator[_Line]:
+    """Lines of UTF-16 or UTF-32, whose newlines are no single bytes."""
+    text = io.TextIOWrapper(stream, encoding=encoding, errors="replace", newline=None)
+    number = 0
+    while line := text.readline(_LONGEST_CELL):
+        number += 1
+        yield number, line.rstrip("\r\n"), line.endswith("\n")
+    text.detach()
+
+
+def _codec(encoding: str, where: str) -> codecs.CodecInfo:
+    try:
+        return codecs.lookup(encoding)
+    except LookupError:
+        raise InputError(
+            f"{where}: no encoding is named {quote(encoding)}; try utf-8, utf-16 or cp1252"
+        ) from None
+
+
+def _header(lines: Iterator[_Line], where: str, layout: CsvLayout) -> tuple[list[str], str] | None:
+    blank = True
+    for count, (number, text, _) in enumerate(lines):
+        if number <= layout.skip_lines:
+            continue
+        if isinstance(text, Fault):
+            raise InputError(f"{where}: line {number}: {text.reason}")
+        if not text.strip():
+            continue
+        blank = False
+        if "\0" in text:
+            raise InputError(f"{where}: line {number} holds zero bytes; it is no delimited text")
+        delimiter = layout.delimiter or max(_DELIMITERS, key=text.count)
+        names = _unique(_cells(text, delimiter) or [text])
+        if layout.is_header is None or layout.is_header(names):
+            return names, delimiter
+        if count - layout.skip_lines >= _TITLES:
+            break
+    if blank:
+        return None
+    raise InputError(f"{where}: none of its first lines is the header that the mapping names")
+
+
+def _unique(cells: Iterable[str]) -> list[str]:
+    names: list[str] = []
+    for number, cell in enumerate(cells, 1):
+        name = cell.strip().strip("\ufeff") or f"column {number}"
+        count = 2
+        base = name
+        while name in names:
+            name, count = f"{base}.{count}", count + 1
+        names.append(name)
+    return names
+
+
+def _records(lines: Iterator[_Line], where: str) -> Iterator[_Line]:
+    """Lines put together where a quoted cell runs over several; where one never closes, only its first line is lost."""
+    queue: deque[_Line] = deque()
+    while (first := queue.popleft() if queue else next(lines, None)) is not None:
+        line, text, ended = first
+        if isinstance(text, Fault) or text.count('"') % 2 == 0:
+            if text:
+                yield first
+            continue
+        following: list[_Line] = []
+        parts, size, is_closed = [text], len(text), False
+        while len(following) < _MOST_LINES and size <= _LONGEST_CELL and not is_closed:
+            after = queue.popleft() if queue else next(lines, None)
+            if after is None:
+                break
+            following.append(after)
+            if isinstance(after[1], Fault):
+                break
+            parts.append(after[1])
+            size += len(after[1])
+            is_closed = after[1].count('"') % 2 == 1
+        if is_closed:
+            yield line, "\n".join(parts), following[-1][2]
+        else:
+            yield line, Fault(where, line, "row: its quotes do not close; correct them"), ended
+            queue.extendleft(reversed(following))
+
+
+def _cells(text: str, delimiter: str) -> list[str] | None:
+    if '"' not in text:
+        return text.split(delimiter)
+    try:
+        return next(csv.reader(io.StringIO(text), delimiter=delimiter, strict=True), [])
+    except csv.Error:
+        return None
