@@ -10,6 +10,7 @@ import codecs
 import csv
 import io
 from collections import deque
+from itertools import islice
 from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 
 from retro.errors import InputError
@@ -19,9 +20,9 @@ from retro.journal import quote
 from retro.model import Fault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
-__all__ = ["CsvLayout", "header_of", "rows", "rows_of"]
+__all__ = ["CsvLayout", "rows", "rows_of", "titles"]
 
 _LONGEST_CELL: Final = 1 << 20
 _MOST_LINES: Final = 2_000
@@ -35,14 +36,13 @@ csv.field_size_limit(_LONGEST_CELL)
 class CsvLayout(NamedTuple):
     """How a text is laid out.
 
-    `encoding` is any that Python knows. The header is the first line of which `is_header` is true, among the first 40
-    after `skip_lines`; without `is_header` the first that is not blank.
+    `encoding` is any that Python knows; without a `delimiter` it is the one that the header has most of. The header is
+    the first line after `skip_lines` that is not blank.
     """
 
     encoding: str = "utf-8"
     delimiter: str | None = None
     skip_lines: int = 0
-    is_header: Callable[[Sequence[str]], bool] | None = None
 
 
 def rows(path: str, layout: CsvLayout) -> Iterator[Row | Fault]:
@@ -81,11 +81,15 @@ def rows_of(stream: BinaryIO, where: str, layout: CsvLayout, *, torn: bool = Tru
             yield Fault(where, line, f"row: has {len(cells)} cells where the header has {width}; correct it")
 
 
-def header_of(path: str, layout: CsvLayout) -> list[str]:
-    """The names of the columns, a second one of a name as `name.2`; none of an empty file."""
+def titles(path: str, layout: CsvLayout) -> list[tuple[int, list[str]]]:
+    """The first lines that are not blank, 40 at most, as headers: how many lines stand before each, and its cells."""
     with open_source(path) as stream:
-        header = _header(_texts(stream, path, layout.encoding), path, layout)
-    return [] if header is None else header[0]
+        texts = (entry for entry in _texts(stream, path, layout.encoding) if entry[0] > layout.skip_lines)
+        return [
+            (number - 1, _names(text, layout.delimiter)[0])
+            for number, text, _ in islice(texts, _TITLES)
+            if not isinstance(text, Fault) and text.strip() and "\0" not in text
+        ]
 
 
 _Line = tuple[int, "str | Fault", bool]
@@ -139,26 +143,23 @@ def _codec(encoding: str, where: str) -> codecs.CodecInfo:
 
 
 def _header(lines: Iterator[_Line], where: str, layout: CsvLayout) -> tuple[list[str], str] | None:
-    blank = True
-    for count, (number, text, _) in enumerate(lines):
+    for number, text, _ in lines:
         if number <= layout.skip_lines:
             continue
         if isinstance(text, Fault):
             raise InputError(f"{where}: line {number}: {text.reason}")
         if not text.strip():
             continue
-        blank = False
         if "\0" in text:
             raise InputError(f"{where}: line {number} holds zero bytes; it is no delimited text")
-        delimiter = layout.delimiter or max(_DELIMITERS, key=text.count)
-        names = _unique(_cells(text, delimiter) or [text])
-        if layout.is_header is None or layout.is_header(names):
-            return names, delimiter
-        if count - layout.skip_lines >= _TITLES:
-            break
-    if blank:
-        return None
-    raise InputError(f"{where}: none of its first lines is the header that the mapping names")
+        return _names(text, layout.delimiter)
+    return None
+
+
+def _names(text: str, delimiter: str | None) -> tuple[list[str], str]:
+    if delimiter is None:
+        delimiter = max(_DELIMITERS, key=text.count)
+    return _unique(_cells(text, delimiter) or [text]), delimiter
 
 
 def _unique(cells: Iterable[str]) -> list[str]:

@@ -1,0 +1,130 @@
+"""Rows in the order of their time, whatever the order of the file, in bounded memory.
+
+What equal instants hold comes as a group: within one, rows keep the order of their file (turned round where the file
+runs backwards), and equal rows are told apart or together as the mapping says.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from itertools import groupby
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
+
+from retro.model import Fault
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from retro.ingest.table.cells import Cells
+
+__all__ = ["Entry", "in_order", "straight"]
+
+_MOST: Final = 20_000
+_CHUNK: Final = 1_000
+_encode: Final = msgspec.json.Encoder().encode
+_decode: Final = msgspec.json.Decoder().decode
+
+
+class Entry(NamedTuple):
+    """A row with its instant (microseconds) and the number of the file it is from; `line` counts from 1."""
+
+    at: int
+    file: int
+    line: int
+    cells: Cells
+
+
+def straight(entries: Iterable[Entry | Fault], where: str) -> Iterator[list[Entry] | Fault]:
+    """The groups of a file that runs forward in time; a row that goes back is a fault."""
+    latest: int | None = None
+    group: list[Entry] = []
+    for entry in entries:
+        if isinstance(entry, Fault):
+            yield entry
+        elif latest is not None and entry.at < latest:
+            reason = 'time: is before that of the row above; write order = "any" in [source] of the mapping'
+            yield Fault(where, entry.line, reason)
+        else:
+            if entry.at != latest and group:
+                yield group
+                group = []
+            latest = entry.at
+            group.append(entry)
+    if group:
+        yield group
+
+
+def in_order(
+    entries: Iterable[Entry | Fault], *, backwards: bool | None = None
+) -> Iterator[list[Entry] | Fault]:
+    """The groups of files whose rows stand in any order; the faults come first.
+
+    `backwards`: rows of one instant stand newest first; None: as the file that they are in mostly runs.
+    """
+    runs: dict[int, int] = {}
+    latest: dict[int, int] = {}
+    ahead: list[Entry] = []
+    with (
+        TemporaryDirectory(prefix="retro-") as room,
+        closing(sqlite3.connect(f"{room}/rows.sqlite")) as spool,
+    ):
+        is_spilled = False
+        for entry in entries:
+            if isinstance(entry, Fault):
+                yield entry
+                continue
+            before = latest.get(entry.file, entry.at)
+            runs[entry.file] = runs.get(entry.file, 0) + (entry.at > before) - (entry.at < before)
+            latest[entry.file] = entry.at
+            ahead.append(entry)
+            if len(ahead) >= _MOST:
+                _spill(spool, ahead, first=not is_spilled)
+                is_spilled, ahead = True, []
+        turned = {file for file, run in runs.items() if (run < 0 if backwards is None else backwards)}
+        if not is_spilled:
+            places = range(len(ahead))
+            keys = [(e.at, e.file, -n if e.file in turned else n) for n, e in zip(places, ahead, strict=True)]
+            ordered: Iterable[Entry] = [ahead[n] for n in sorted(places, key=keys.__getitem__)]
+        else:
+            _spill(spool, ahead, first=False)
+            ahead = []
+            ordered = _sorted_rows(spool, turned)
+        for _, group in groupby(ordered, key=lambda entry: entry.at):
+            yield list(group)
+
+
+def _spill(spool: sqlite3.Connection, entries: list[Entry], *, first: bool) -> None:
+    if first:
+        for setting in ("journal_mode = OFF", "synchronous = OFF", "cache_size = -8000", "temp_store = FILE"):
+            spool.execute(f"PRAGMA {setting}")
+        spool.execute(
+            "CREATE TABLE entries (n INTEGER PRIMARY KEY, at INTEGER, file INTEGER, line INTEGER, body BLOB)"
+        )
+    for start in range(0, len(entries), _CHUNK):
+        spool.executemany(
+            "INSERT INTO entries (at, file, line, body) VALUES (?, ?, ?, ?)",
+            [(e.at, e.file, e.line, _body(e.cells)) for e in entries[start : start + _CHUNK]],
+        )
+    spool.commit()
+
+
+def _body(cells: Cells) -> bytes:
+    try:
+        return _encode(cells)
+    except (OverflowError, ValueError):  # an integer beyond 64 bits, as chains have them
+        return json.dumps(cells).encode()
+
+
+def _sorted_rows(spool: sqlite3.Connection, turned: set[int]) -> Iterator[Entry]:
+    backwards = ",".join(map(str, sorted(turned))) or "-1"
+    statement = (
+        "SELECT at, file, line, body FROM entries"  # noqa: S608 - numbers of ours
+        f" ORDER BY at, file, CASE WHEN file IN ({backwards}) THEN -n ELSE n END"
+    )
+    for at, file, line, body in spool.execute(statement):
+        yield Entry(at, file, line, _decode(body))
