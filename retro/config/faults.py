@@ -51,14 +51,18 @@ _REPLACED: Final = (
 
 
 def faults_of(
-    data: Mapping[str, Any], text: str, errors: Sequence[ErrorDetails], secrets: Mapping[KeyPath, str]
+    data: Mapping[str, Any],
+    text: str,
+    errors: Sequence[ErrorDetails],
+    secrets: Mapping[KeyPath, str],
+    root: type[BaseModel] = Config,
 ) -> list[str]:
-    """One sentence a fault, in the order of the file; a secret is named by its key only."""
+    """One sentence a fault, in the order of the file, which is a `root`; a secret is named by its key only."""
     lines = _key_lines(text)
     reasons = dict(secrets)
     for error in errors:
         path = tuple(part for part in error["loc"] if part != "[key]")
-        reasons.setdefault(path, _sentence(path, error, data))
+        reasons.setdefault(path, _sentence(path, error, data, root))
     placed = [(_line(path, lines), _spelled(path), reason) for path, reason in reasons.items()]
     placed.sort(key=lambda fault: fault[0] or 0)
     return [f"line {line}: {key}: {reason}" if line else f"{key}: {reason}" for line, key, reason in placed]
@@ -89,11 +93,11 @@ def secrets_in(data: Mapping[str, Any]) -> dict[KeyPath, str]:
     return reasons
 
 
-def _sentence(path: KeyPath, error: ErrorDetails, data: Mapping[str, Any]) -> str:
+def _sentence(path: KeyPath, error: ErrorDetails, data: Mapping[str, Any], root: type[BaseModel]) -> str:
     if error["type"] == "extra_forbidden":
-        return f"unknown {'table' if isinstance(error['input'], dict) else 'key'}; {_nearest(path)}"
+        return f"unknown {'table' if isinstance(error['input'], dict) else 'key'}; {_nearest(path, root)}"
     if error["type"] == "missing":
-        model = _model_at(path[:-1])
+        model = _model_at(path[:-1], root)
         return f"is missing: {model.model_fields[str(path[-1])].description if model else 'it is needed'}"
     if path in {("source",), ("shadow",)} and error["type"] == "tuple_type":
         return f"must be written as [[{path[0]}]], one such table for each {path[0]}"
@@ -106,14 +110,14 @@ def _sentence(path: KeyPath, error: ErrorDetails, data: Mapping[str, Any]) -> st
     return f"{message}, not {_value_text(given)}"
 
 
-def _nearest(path: KeyPath) -> str:
+def _nearest(path: KeyPath, root: type[BaseModel]) -> str:
     """The nearest known key: in the same table, else nearly the same name in another, else the best there is."""
-    names, key = _names(path[:-1]), str(path[-1])
+    names, key = _names(path[:-1], root), str(path[-1])
     if near := difflib.get_close_matches(key, names, n=1):
         return f"did you mean {near[0]}?"
     elsewhere = {
         name: f"{table}.{name}"
-        for table, field in Config.model_fields.items()
+        for table, field in root.model_fields.items()
         if (model := _table_in(field.annotation))
         for name in model.model_fields
     }
@@ -122,9 +126,9 @@ def _nearest(path: KeyPath) -> str:
     return f"the nearest known one is {difflib.get_close_matches(key, names, n=1, cutoff=0.0)[0]}"
 
 
-def _model_at(path: KeyPath) -> type[BaseModel] | None:
+def _model_at(path: KeyPath, root: type[BaseModel] = Config) -> type[BaseModel] | None:
     """The table a key path leads to; the name of an agent and the place of a source lead into their table."""
-    annotation: Any = Config
+    annotation: Any = root
     for part in path:
         if isinstance(annotation, type) and issubclass(annotation, BaseModel):
             field = annotation.model_fields.get(str(part))
@@ -140,8 +144,8 @@ def _table_in(annotation: Any) -> type[BaseModel] | None:
     return next((table for inner in get_args(annotation) if (table := _table_in(inner))), None)
 
 
-def _names(path: KeyPath) -> list[str]:
-    model = _model_at(path)
+def _names(path: KeyPath, root: type[BaseModel] = Config) -> list[str]:
+    model = _model_at(path, root)
     return list(model.model_fields) if model else []
 
 

@@ -16,6 +16,7 @@ SourceKind = Literal[
     "freqtrade",
     "marks",
     "nofx",
+    "table",
 ]
 
 
@@ -39,6 +40,9 @@ class SourceTable(ConfigTable):
     zone: shapes.TimeZone | None = Field(
         default=None, examples=["Europe/Paris"], description="of a log whose times have none"
     )
+    map: shapes.Line | None = Field(
+        default=None, examples=["kraken-ledgers"], description="of a table: the mapping, by file or by name"
+    )
     timeframe: shapes.Duration | None = Field(
         default=None, examples=["1h"], description="of that file's candles; default: the median gap"
     )
@@ -49,4 +53,6 @@ class SourceTable(ConfigTable):
             raise ValueError('instrument and timeframe are keys of kind = "marks"')
         if self.timeframe and not self.instrument:
             raise ValueError("timeframe says how long the candles of one file are; name its instrument, too")
+        if self.kind != "table" and self.map is not None:
+            raise ValueError('map is a key of kind = "table"')
         return self

@@ -91,6 +91,15 @@ _ALL: Final = (
         summary="Read nofx's decision logs (a folder, or one .jsonl file) or its data.db.",
         example="retro ingest nofx decision_logs",
     ),
+    Adapter(
+        "table",
+        "retro.ingest.table.reader:read",
+        "log",
+        options=("agent", "zone", "map"),
+        sniffer="retro.ingest.table.reader:sniff",
+        summary="Read any table of trades or decisions (CSV, JSON, SQLite, XML, XLSX) as a mapping says (docs/sources.md).",
+        example="retro ingest table ledgers.csv --map kraken-ledgers",
+    ),
 )
 
 ADAPTERS: Final = {adapter.name: adapter for adapter in _ALL}

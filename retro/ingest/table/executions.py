@@ -10,8 +10,6 @@ from retro.ingest.table.readings import joined
 from retro.journal import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from retro.ingest.table.cells import Cells
     from retro.ingest.table.grammar import TableMap
     from retro.ingest.table.readings import Readings
@@ -48,7 +46,9 @@ def is_perp(instrument: str) -> bool:
     """Whether a name is that of a contract, BASE/QUOTE:SETTLE; `ValueError` of an inverse one."""
     pair, colon, settle = instrument.partition(":")
     if colon and settle == base_of(pair):
-        raise ValueError(f"{quote(instrument)} is an inverse contract, counted in {settle}; those are not read yet")
+        raise ValueError(
+            f"{quote(instrument)} is an inverse contract, counted in {settle}; those are not read yet"
+        )
     return bool(colon)
 
 
@@ -90,24 +90,24 @@ class Executions:
         self._instrument = readings.text(fill.instrument) if fill.instrument is not None else None
         self._side = readings.word(fill.side) if fill.side is not None else None
         self._quantity = Amounts(readings, fill.quantity)
-        self._price = Amounts(readings, fill.price) if fill.price is not None and not fill.price.change else None
-        self._fee = readings.fee(fill.fee) if fill.fee is not None and not (fill.fee.buy or fill.fee.sell) else None
+        self._price = (
+            Amounts(readings, fill.price) if fill.price is not None and not fill.price.change else None
+        )
+        self._fee = (
+            readings.fee(fill.fee) if fill.fee is not None and not (fill.fee.buy or fill.fee.sell) else None
+        )
         self._effect = readings.word(fill.effect) if fill.effect is not None else None
         self._notional = (
-            readings.amount(fill.quantity.model_copy(update={"column": (fill.quantity.notional,), "abs": True}))
+            readings.amount(
+                fill.quantity.model_copy(update={"column": (fill.quantity.notional,), "abs": True})
+            )
             if fill.quantity.notional
             else None
         )
         self._account = readings.text(rules.position.account) if rules.position.account is not None else None
-        self._book = self._book_reading(rules, readings)
+        self._book = joined((rules.position.column,)) if rules.position.column is not None else None
         self._by = rules.position.by
         self._skips_zero = fill.skip_zero
-
-    @staticmethod
-    def _book_reading(rules: TableMap, readings: Readings) -> Callable[[Cells], str] | None:
-        if rules.position.column is None:
-            return None
-        return joined((rules.position.column,))
 
     def name(self, item: Item) -> str:
         """The fill's own id, else the row's."""
@@ -125,7 +125,9 @@ class Executions:
         word = self._side(cells) if self._side is not None else ""
         if word:
             if word.lower() not in {"buy", "sell", "long", "short"}:
-                raise ValueError(f"side: {quote(word)} is neither buy nor sell; write what it means in side.map")
+                raise ValueError(
+                    f"side: {quote(word)} is neither buy nor sell; write what it means in side.map"
+                )
             return "buy" if word.lower() in {"buy", "long"} else "sell"
         if self._side is not None:
             raise ValueError("side: the row has none")
@@ -136,7 +138,11 @@ class Executions:
             return side
         return "sell" if (self._quantity.of(cells, "buy") or ZERO) < 0 else "buy"
 
-    def execution(self, item: Item, prefix: str, cost_basis: Decimal | None = None) -> Execution | None:
+    def price(self, cells: Cells) -> Decimal | None:
+        """The price of a row; None where it has none."""
+        return self._price.of(cells, self.side(cells)) if self._price is not None else None
+
+    def execution(self, item: Item) -> Execution | None:
         """The execution of a row; None of a quantity of 0 where those are left out; `ValueError` says what is wrong."""
         cells = item.cells
         side = self.side(cells)
@@ -163,9 +169,9 @@ class Executions:
         elif self._by == "side":
             book = {"long": "long", "short": "short", "buy": "long", "sell": "short"}.get(book.lower(), "")
         return Execution(
-            f"{prefix}-{self.name(item)}", item.at, instrument, side, quantity, price, fee, asset, account,
+            self.name(item), item.at, instrument, side, quantity, price, fee, asset, account,
             cast('Literal["", "long", "short"]', book),
-            cast('Literal["open", "close"]', effect) if effect in {"open", "close"} else None, cost_basis,
+            cast('Literal["open", "close"]', effect) if effect in {"open", "close"} else None,
         )  # fmt: skip
 
     def fee(self, cells: Cells, instrument: str) -> tuple[Decimal, str | None]:

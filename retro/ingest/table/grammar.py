@@ -13,6 +13,7 @@ from retro.ingest.table.verbs import (
     Fee,
     FilterMap,
     Names,
+    Opening,
     OpeningVerbs,
     Quantity,
     Stated,
@@ -186,9 +187,9 @@ class PositionMap(ConfigTable):
         default="auto", description="auto: perp where the instrument has a :"
     )
     prefix: str | None = Field(default=None, max_length=20, description="begins the names of positions")
-    opening: Literal["fault", "ignore"] | OpeningVerbs = Field(
-        default="fault",
-        description="of a fill that closes what nobody saw opened: fault, ignore, or a column with the cost basis of one unit",
+    opening: Opening = Field(
+        default=OpeningVerbs(policy="fault"),
+        description="of a fill that closes what nobody saw opened: fault, ignore, or a column with the cost of one unit",
     )
     column: str | None = Field(
         default=None, description="of by = column: the position's id; of by = side: its side"
@@ -204,13 +205,6 @@ class PositionMap(ConfigTable):
     cash: str | None = Field(
         default=None, description="of by = state: the entry among holdings that is money"
     )
-
-    @field_validator("opening", mode="before")
-    @classmethod
-    def _policy(cls, value: Any) -> Any:
-        return (
-            value if value in ("fault", "ignore") else {"column": value} if isinstance(value, str) else value
-        )
 
     @model_validator(mode="after")
     def _is_complete(self) -> PositionMap:

@@ -10,7 +10,7 @@ import re
 from decimal import Decimal
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, PlainValidator, field_validator, model_validator
 
 from retro.config.shapes import ConfigTable
 
@@ -22,8 +22,9 @@ __all__ = [
     "FeeVerbs",
     "FilterMap",
     "Names",
-    "Quantity",
+    "Opening",
     "OpeningVerbs",
+    "Quantity",
     "QuantityVerbs",
     "Stated",
     "StatedVerbs",
@@ -35,7 +36,7 @@ __all__ = [
     "listed",
 ]
 
-_SOURCES: Final = ("column", "const", "template", "sum", "buy", "sell", "change", "result")
+_SOURCES: Final = ("column", "const", "template", "sum", "buy", "sell", "change", "result", "policy")
 
 
 def _spelled_out(value: Any) -> Any:
@@ -66,18 +67,30 @@ def _spelling(value: Any) -> Any:
     return str(value) if isinstance(value, int | float) else value
 
 
-def _number_or_column(value: Any) -> Any:
-    """A number as Decimal, a column's name as it is."""
+def _number(value: Any) -> Any:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return Decimal(str(value))
     return value
 
 
+def _number_or_column(value: Any) -> Decimal | str:
+    """A number as Decimal, a column's name as it is."""
+    factor = _number(value)
+    if not isinstance(factor, Decimal | str):
+        raise ValueError("must be a number or the name of a column")  # noqa: TRY004 - pydantic's
+    return factor
+
+
+def _policy(value: Any) -> Any:
+    """The word for what becomes of an unknown opening, or the column of its cost."""
+    return {"policy": value} if value in ("fault", "ignore") else _spelled_out(value)
+
+
 Names = Annotated[tuple[str, ...], Field(strict=False), BeforeValidator(listed)]
 _Spellings = Annotated[tuple[str, ...], Field(strict=False)]
 Words = Annotated[dict[str, _Spellings], BeforeValidator(_spellings)]
-Factor = Annotated[Decimal, BeforeValidator(_number_or_column)]
-_FactorOrColumn = Annotated[Decimal | str, BeforeValidator(_number_or_column)]
+Factor = Annotated[Decimal, BeforeValidator(_number)]
+_FactorOrColumn = Annotated[Decimal | str, PlainValidator(_number_or_column)]
 
 
 class FilterMap(ConfigTable):
@@ -178,11 +191,19 @@ Quantity = Annotated[QuantityVerbs, BeforeValidator(_spelled_out)]
 
 
 class OpeningVerbs(AmountVerbs):
-    """What one unit had cost of what a fill closes and nobody saw opened."""
+    """What becomes of a fill that closes what nobody saw opened: a word, or what one unit of that had cost."""
+
+    policy: Literal["cost_basis", "fault", "ignore"] = Field(
+        default="cost_basis", description="fault or ignore"
+    )
 
     result: str | None = Field(
-        default=None, description="the column of the fill's result: the cost is its price less result / quantity"
+        default=None,
+        description="the column of the fill's result: the cost is its price less result / quantity",
     )
+
+
+Opening = Annotated[OpeningVerbs, BeforeValidator(_policy)]
 
 
 class FeeVerbs(AmountVerbs):

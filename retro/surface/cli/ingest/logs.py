@@ -42,12 +42,17 @@ ZoneOption = Annotated[
     str | None,
     typer.Option("--zone", metavar="Europe/Paris", help="where the times of the source have no zone"),
 ]
+MapOption = Annotated[
+    str | None,
+    typer.Option("--map", metavar="MAP.toml|NAME", help="the mapping; default: the shipped one that fits"),
+]
 
 
 def add_to(app: typer.Typer) -> None:
     """Hang a command for each reader below `retro ingest`."""
     for adapter in LOGS:
-        app.command(adapter.name, help=f"{adapter.summary}\n\nExample: {adapter.example}")(_command(adapter))
+        command = _mapped_command(adapter) if "map" in adapter.options else _command(adapter)
+        app.command(adapter.name, help=f"{adapter.summary}\n\nExample: {adapter.example}")(command)
 
 
 def _command(adapter: Adapter) -> Callable[..., None]:
@@ -71,6 +76,30 @@ def _command(adapter: Adapter) -> Callable[..., None]:
         )
 
     return read_log
+
+
+def _mapped_command(adapter: Adapter) -> Callable[..., None]:
+    def read_table(
+        files: Files,
+        mapping: MapOption = None,
+        agent: AgentOption = None,
+        zone: ZoneOption = None,
+        capital: Capital = None,
+        on_conflict: OnConflict = "keep",
+        strict: Strict = False,
+        dry_run: DryRun = False,
+    ) -> None:
+        _take_log(
+            adapter,
+            files,
+            {"agent": agent, "zone": zone, "map": mapping},
+            capital=capital,
+            on_conflict=on_conflict,
+            strict=strict,
+            dry_run=dry_run,
+        )
+
+    return read_table
 
 
 def _take_log(

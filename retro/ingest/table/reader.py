@@ -1,0 +1,234 @@
+"""A table of trades or decisions, read as a mapping says: rows in, batches of events, checks and faults out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from retro.ingest.batches import BatchWriter
+from retro.ingest.table.executions import quote_of
+from retro.ingest.table.ledgers import LedgerTrades
+from retro.ingest.table.maps import mapping_of, shipped_for
+from retro.ingest.table.numerals import Numerals
+from retro.ingest.table.readings import DroppedRowError, Readings
+from retro.ingest.table.stamps import RowStamps
+from retro.ingest.table.states import StateTrades
+from retro.ingest.table.tellers import FillTeller, TripTeller
+from retro.ingest.table.words import (
+    CostTeller,
+    DecisionTeller,
+    EquityTeller,
+    ExternalTeller,
+    FlowTeller,
+    MarkTeller,
+    StatedTeller,
+    spread,
+)
+from retro.journal import quote
+from retro.model import Batch, Fault
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from retro.ingest.netting import Execution
+    from retro.ingest.sample import SourceSample
+    from retro.ingest.table.executions import Item
+    from retro.ingest.table.maps import Mapping
+    from retro.ingest.table.tellers import Deed
+
+__all__ = ["TableReader", "read", "sniff"]
+
+_STEP: Final = 1_000
+_WORDS_SHOWN: Final = 8
+
+
+def read(
+    paths: Sequence[Path],
+    *,
+    agent: str | None,
+    zone: str | None,
+    now: int,
+    map: str | None = None,  # noqa: A002 - the option's name
+) -> Iterator[Batch]:
+    """The events of files of one kind, read together; `map` is a mapping's file or shipped name, else found by header.
+
+    `InputError` of a file that is of another kind, of times without a zone, or where no mapping fits.
+    """
+    if paths:
+        mapping = mapping_of(map) if map is not None else shipped_for(paths[0])
+        yield from TableReader(mapping, paths, agent=agent, zone=zone, now=now).batches()
+
+
+def sniff(sample: SourceSample) -> str | None:
+    """Which shipped mapping knows the header, in words."""
+    from retro.ingest.table.maps import shipped_like  # noqa: PLC0415 - reads the mappings
+
+    names = shipped_like(sample)
+    return f"its columns are those of {names[0]} (--map {names[0]})" if names else None
+
+
+class TableReader:
+    """Reads files by one mapping."""
+
+    def __init__(
+        self, mapping: Mapping, paths: Sequence[Path], *, agent: str | None, zone: str | None, now: int
+    ) -> None:
+        rules, prefix = mapping.rules, mapping.prefix
+        self._rules, self._mapping = rules, mapping
+        self._writer = BatchWriter(str(paths[0]), now)
+        numerals = Numerals(rules.number)
+        self._readings = readings = Readings(numerals)
+        self._stamps = RowStamps(mapping, readings, numerals, paths, agent=agent, zone=zone)
+        self._trips = (
+            TripTeller(rules, readings, prefix, self._stamps.instant) if rules.position.by == "row" else None
+        )
+        nets = rules.position.by != "row" and (rules.fill is not None or rules.legs is not None)
+        self._fills = FillTeller(rules, readings, prefix) if nets or rules.position.by == "state" else None
+        self._ledger = LedgerTrades(rules.legs, readings) if rules.legs is not None else None
+        by_state = rules.position.by == "state"
+        self._states = StateTrades(rules, readings, numerals, prefix) if by_state else None
+        self._decision = (
+            DecisionTeller(rules.decision, readings, prefix) if rules.decision is not None else None
+        )
+        self._equity = EquityTeller(rules.equity, readings, prefix) if rules.equity is not None else None
+        self._marks = [MarkTeller(part, readings) for part in rules.mark]
+        self._flows = [FlowTeller(part, readings, _numbered(prefix, n)) for n, part in enumerate(rules.flow)]
+        self._externals = [
+            ExternalTeller(part, readings, _numbered(prefix, n)) for n, part in enumerate(rules.external)
+        ]
+        self._costs = [CostTeller(part, readings, _numbered(prefix, n)) for n, part in enumerate(rules.cost)]
+        self._stated = StatedTeller(rules.stated, readings)
+        self._counts = readings.filter(rules.fill) if rules.fill is not None else None
+        self._bases: dict[str, str] = {}
+        self._quotes: Counter[str] = Counter()
+
+    def batches(self) -> Iterator[Batch]:
+        """Everything the files say, by the batch."""
+        writer = self._writer
+        for group in self._stamps.groups():
+            if isinstance(group, Fault):
+                writer.fault(group.reason, group.line, where=group.where or None)
+            else:
+                self._tell(group)
+            if writer.full:
+                yield writer.batch()
+        self._conclude()
+        yield writer.batch()
+
+    def _tell(self, group: list[Item]) -> None:
+        """The rows of one instant, a millisecond apart in their order."""
+        trades = {}
+        if self._ledger is not None:
+            trades = {item.name: execution for item, execution in self._ledger.of(group)}
+        step = 0
+        for item in group:
+            taken = self._row(item._replace(at=item.at + step), trades.get(item.name))
+            step += taken * _STEP
+
+    def _row(self, item: Item, trade: Execution | str | None) -> int:
+        """Write what a row says; how many milliseconds it takes up."""
+        deeds: list[Deed] = []
+        rows = 0
+        if self._rules.fill is not None and self._ledger is None and self._states is None:
+            for part in spread(item, self._rules.fill, self._counts):
+                deeds += self._attempt(part._replace(at=item.at + rows * _STEP), None)
+                rows += 1
+        elif self._states is not None or trade is not None:
+            deeds = self._attempt(item, trade)
+        instrument = deeds[0].instrument if deeds else ""
+        try:
+            self._say(item, deeds, instrument)
+        except ValueError as error:
+            self._writer.fault(str(error), item.line, agent=item.agent)
+        return max(1, rows)
+
+    def _attempt(self, item: Item, trade: Execution | str | None) -> list[Deed]:
+        """Write the fills of a row, or the fault that keeps them out."""
+        try:
+            deeds = self._fill(item, trade)
+        except DroppedRowError:
+            return []
+        except ValueError as error:
+            self._writer.fault(str(error), item.line, agent=item.agent)
+            return []
+        for deed in deeds:
+            self._count_in(item.agent, deed.instrument)
+        return deeds
+
+    def _fill(self, item: Item, trade: Execution | str | None) -> list[Deed]:
+        if isinstance(trade, str):
+            raise ValueError(trade)  # noqa: TRY004 - the reason why there is no trade
+        if self._trips is not None:
+            return self._trips.tell(item, self._writer)
+        assert self._fills is not None  # noqa: S101 - as the mapping has it
+        if self._states is not None:
+            return [
+                deed
+                for execution in self._states.of(item, self._writer)
+                for deed in self._fills.write(item, execution, self._writer)
+            ]
+        return (
+            self._fills.tell(item, self._writer)
+            if trade is None
+            else self._fills.write(item, trade._replace(at=item.at), self._writer)
+        )
+
+    def _say(self, item: Item, deeds: list[Deed], instrument: str) -> None:
+        """What a row says beside its fills."""
+        writer = self._writer
+        if self._equity is not None:
+            self._equity.tell(item, writer)
+        for marks in self._marks:
+            marks.tell(item, instrument, writer)
+        for flows in self._flows:
+            flows.tell(item, self._open_position, writer)
+        for externals in self._externals:
+            externals.tell(item, self._bases.get(item.agent) or self._rules.source.base, writer)
+        for costs in self._costs:
+            costs.tell(item, deeds[0].position if deeds else None, writer)
+        self._stated.tell(item, instrument, writer)
+        if self._decision is not None:
+            self._decision.tell(item, deeds, writer)
+
+    def _open_position(self, agent: str, instrument: str) -> str | None:
+        return self._fills.open_position(agent, instrument) if self._fills is not None else None
+
+    def _count_in(self, agent: str, instrument: str) -> None:
+        """Say what an agent's money is counted in, at its first fill."""
+        base = self._rules.source.base
+        if not base:
+            return
+        quoted = quote_of(instrument)
+        if agent not in self._bases:
+            self._bases[agent] = (quoted if base == "quote" else base) or base
+            self._writer.base_currency(agent, self._bases[agent])
+        if quoted and quoted != self._bases[agent]:
+            self._quotes[quoted] += 1
+
+    def _conclude(self) -> None:
+        """Tell what was left out, and which words have no mapping."""
+        writer = self._writer
+        if self._stamps.repeats:
+            writer.notice(f"{self._stamps.repeats:,} rows say again what others say and were left out")
+        unknown = self._readings.unknown.most_common()
+        if unknown:
+            listed = ", ".join(f"{quote(word)} ({count:,})" for (_, word), count in unknown[:_WORDS_SHOWN])
+            further = (
+                f" and {len(unknown) - _WORDS_SHOWN:,} further words" if len(unknown) > _WORDS_SHOWN else ""
+            )
+            total = sum(count for _, count in unknown)
+            writer.notice(
+                f"{total:,} rows hold words that the mapping does not know, and say nothing: {listed}{further};"
+                " add them to its map"
+            )
+        if self._quotes:
+            listed = ", ".join(
+                f"{quote(name)} ({count:,})" for name, count in sorted(self._quotes.items())[:_WORDS_SHOWN]
+            )
+            base = ", ".join(sorted(set(self._bases.values())))
+            writer.notice(f"counted in {base}; fills priced in {listed} need marks of those in it")
+
+
+def _numbered(prefix: str, number: int) -> str:
+    return f"{prefix}{number + 1}" if number else prefix

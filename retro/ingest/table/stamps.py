@@ -1,0 +1,156 @@
+"""Rows with their instant, name and agent, in the order of their time."""
+
+from __future__ import annotations
+
+import re
+from itertools import chain
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from retro.ingest.row_ids import RowIds
+from retro.ingest.table.cells import path_reading, text_of
+from retro.ingest.table.executions import Item
+from retro.ingest.table.files import rows_of
+from retro.ingest.table.instants import Instants, decided
+from retro.ingest.table.order import Entry, in_order, straight
+from retro.model import Fault
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from retro.ingest.rows.row import Row
+    from retro.ingest.table.cells import Cells
+    from retro.ingest.table.maps import Mapping
+    from retro.ingest.table.numerals import Numerals
+    from retro.ingest.table.readings import Readings
+
+__all__ = ["RowStamps"]
+
+_NO_NAME: Final = re.compile(r"[^A-Za-z0-9._-]+")
+_encode: Final = msgspec.json.Encoder(order="sorted").encode
+
+
+class RowStamps:
+    """Gives the rows of files that are read together, those that count, by instant.
+
+    `repeats` counts rows that were left out because they say again what another says.
+    """
+
+    def __init__(
+        self,
+        mapping: Mapping,
+        readings: Readings,
+        numerals: Numerals,
+        paths: Sequence[Path],
+        *,
+        agent: str | None,
+        zone: str | None,
+    ) -> None:
+        self._rules = rules = mapping.rules
+        self._needs, self._paths, self._numerals = mapping.needs, paths, numerals
+        self._where = str(paths[0])
+        self._agent, self._prefix = agent, mapping.prefix
+        self._time = readings.text(rules.time)
+        self._zone = path_reading(rules.time.zone_column) if rules.time.zone_column else None
+        self._agent_of = readings.text(rules.source.agent) if rules.source.agent is not None else None
+        self._counts = readings.filter(rules.rows)
+        self._identity = [path_reading(name) for name in mapping.identity]
+        self._instants = Instants(decided(rules.time, self._time_texts, self._where), zone, self._where)
+        self.repeats = 0
+
+    def instant(self, text: str, cells: Cells) -> int:
+        """Microseconds of a time of a row; `ValueError` of what is none."""
+        try:
+            return self._instants.instant(text, self._zone(cells) if self._zone is not None else None)
+        except ValueError as error:
+            raise ValueError(f"time: {error}") from None
+
+    def groups(self) -> Iterator[list[Item] | Fault]:
+        """The rows of each instant in their order, and what could not be read."""
+        entries = chain.from_iterable(self._entries(path, number) for number, path in enumerate(self._paths))
+        order = self._rules.source.order
+        if order == "oldest_first" and len(self._paths) == 1:
+            grouped = straight(entries, self._where)
+        else:
+            grouped = in_order(entries, backwards={"oldest_first": False, "newest_first": True}.get(order))
+        for group in grouped:
+            if isinstance(group, Fault):
+                yield group
+            else:
+                yield from self._named(group)
+
+    def _rows(self, path: Path) -> Iterator[Row | Fault]:
+        return rows_of(path, self._rules.source, self._needs)
+
+    def _time_texts(self) -> Iterator[str]:
+        """The dates of all rows, each run of one alike once."""
+        latest = ""
+        for path in self._paths:
+            for row in self._rows(path):
+                if (
+                    not isinstance(row, Fault)
+                    and (text := self._time(dict(row.cells)))
+                    and text[:10] != latest
+                ):
+                    latest = text[:10]
+                    yield text
+
+    def _entries(self, path: Path, number: int) -> Iterator[Entry | Fault]:
+        counts, time = self._counts, self._time
+        for row in self._rows(path):
+            if isinstance(row, Fault):
+                yield row
+                continue
+            cells = self._numerals.unglued(dict(row.cells))
+            if counts is not None and not counts(cells):
+                continue
+            text = time(cells)
+            if not text:
+                if any(text_of(value) for value in cells.values()):
+                    yield Fault(str(path), row.line, "time: the row has none")
+                continue
+            try:
+                at = self.instant(text, cells)
+            except ValueError as error:
+                yield Fault(str(path), row.line, str(error))
+                continue
+            yield Entry(at, number, row.line, cells)
+
+    def _named(self, group: list[Entry]) -> Iterator[list[Item] | Fault]:
+        """The rows of one instant with their names: what they hold, and the how-many-eth such row of their file."""
+        identical = self._rules.source.identical
+        ids: dict[int, RowIds] = {}
+        homes: dict[str, int] = {}
+        items = []
+        for entry in group:
+            name = ids.setdefault(entry.file, RowIds()).of(self._texts(entry.cells))
+            _, _, repeated = name.partition("-")
+            if homes.setdefault(name, entry.file) != entry.file:
+                self.repeats += 1  # two exports overlap
+                continue
+            if repeated and identical == "same":
+                self.repeats += 1
+                continue
+            if repeated and identical == "fault":
+                yield Fault(
+                    self._where, entry.line, "row: says word for word what another one says; delete one"
+                )
+                continue
+            items.append(Item(entry.at, entry.line, name, self._whose(entry.cells), entry.cells))
+        if items:
+            yield items
+
+    def _texts(self, cells: Cells) -> list[str]:
+        if self._identity:
+            return [reading(cells) for reading in self._identity]
+        if self._rules.source.format in {"json", "jsonl"}:
+            return [_encode(cells).decode()]
+        return list(map(str, cells.values()))
+
+    def _whose(self, cells: Cells) -> str:
+        if self._agent is not None:
+            return self._agent
+        name = self._agent_of(cells) if self._agent_of is not None else ""
+        return _NO_NAME.sub("-", name).strip("-")[:64] or self._prefix
