@@ -39,6 +39,7 @@ __all__ = [
     "HostNames",
     "Kinds",
     "Line",
+    "MapName",
     "Money",
     "NotNegative",
     "NotifyUrls",
@@ -110,6 +111,11 @@ def _path(value: object, info: ValidationInfo) -> object:
     if not str(value) or "\0" in str(value):
         raise ValueError("must be a path")
     return Path(os.path.abspath(_base(info) / os.path.expanduser(value)))  # noqa: PTH100, PTH111 - no symlink is resolved, an unknown ~user stays as it is
+
+
+def _map_file(value: object, info: ValidationInfo) -> object:
+    """A mapping by the path of its file, below the file that names it, or by the name of a shipped one."""
+    return str(_path(value, info)) if isinstance(value, str) and value.endswith(".toml") else value
 
 
 def _base(info: ValidationInfo) -> Path:
@@ -197,6 +203,7 @@ TimeZone = Annotated[str, AfterValidator(_time_zone)]
 Duration = Annotated[str, AfterValidator(_duration)]
 Durations = Annotated[tuple[str, ...], Field(strict=False), AfterValidator(_durations)]
 FilePath = Annotated[Path, BeforeValidator(_path)]
+MapName = Annotated[Line, BeforeValidator(_map_file)]
 DatabaseUrl = Annotated[str, AfterValidator(_database_url)]
 Money = Annotated[Decimal, BeforeValidator(_money)]
 WebUrl = Annotated[

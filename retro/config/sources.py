@@ -40,7 +40,7 @@ class SourceTable(ConfigTable):
     zone: shapes.TimeZone | None = Field(
         default=None, examples=["Europe/Paris"], description="of a log whose times have none"
     )
-    map: shapes.Line | None = Field(
+    map: shapes.MapName | None = Field(
         default=None, examples=["kraken-ledgers"], description="of a table: the mapping, by file or by name"
     )
     timeframe: shapes.Duration | None = Field(

@@ -40,6 +40,7 @@ class IdleSource:
     capital: Decimal | None
     instrument: str | None
     zone: str | None
+    map: str | None
     timeframe: str | None
 
 

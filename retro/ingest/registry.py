@@ -96,6 +96,7 @@ _ALL: Final = (
         "retro.ingest.table.reader:read",
         "log",
         options=("agent", "zone", "map"),
+        beside=("", "-wal", "-journal"),
         sniffer="retro.ingest.table.reader:sniff",
         summary="Read any table of trades or decisions (CSV, JSON, SQLite, XML, XLSX) as a mapping says (docs/sources.md).",
         example="retro ingest table ledgers.csv --map kraken-ledgers",

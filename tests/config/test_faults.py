@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retro.config import Config, RetrospectiveTable, example, load
+from retro.config.sources import SourceKind
 from retro.errors import ConfigError
 
 SHADOW = """[[shadow]]
@@ -65,13 +66,15 @@ kind = "jurnal"
 port = 99999
 """
     )
+    *first, last = get_args(SourceKind)
+    kinds = ", ".join(map(repr, first))
     assert messages == [
         "line 2: owner.time_zone: there is no time zone 'Europe/Lodon'; did you mean Europe/London?",
         "line 3: owner.nam: unknown key; did you mean name?",
         "line 6: retrospective.trajectory_checkpoint_intervals: '4x' is not a duration such as 1h, 4h, 1d or 30d",
         "line 10: retrospective.lot_method: must be 'fifo' or 'average', not \"lifo\"",
         "line 16: source[2].path: is missing: a journal, a bot's database, a folder of candles, or one file of marks",
-        "line 17: source[2].kind: must be 'journal', 'freqtrade' or 'marks', not \"jurnal\"",
+        f'line 17: source[2].kind: must be {kinds} or {last!r}, not "jurnal"',
         "line 20: mail.port: must be less than or equal to 65535, not 99999",
     ]
 

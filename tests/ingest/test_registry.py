@@ -12,7 +12,7 @@ import pytest
 
 from retro.config.sources import SourceTable
 from retro.ingest.registry import ADAPTERS
-from retro.surface.cli.ingest import app
+from retro.surface.cli import main
 from tests.worlds.places import ROOT
 
 COMMANDS_OF_NO_SOURCE = {"faults"}
@@ -23,7 +23,8 @@ def test_the_configuration_takes_every_adapter_and_no_other() -> None:
 
 
 def test_every_adapter_has_its_command() -> None:
-    assert {command.name for command in app.registered_commands} - COMMANDS_OF_NO_SOURCE == set(ADAPTERS)
+    commands = main.ingest.app.registered_commands
+    assert {command.name for command in commands} - COMMANDS_OF_NO_SOURCE == set(ADAPTERS)
 
 
 @pytest.mark.parametrize("name", ADAPTERS)

@@ -60,6 +60,11 @@ class Fingerprinted(Protocol):
         """Which zone its times are in, where they have none."""
         ...
 
+    @property
+    def map(self) -> str | None:
+        """The mapping it is read by, where it is a table."""
+        ...
+
 
 def key_of(source: Fingerprinted, host: str) -> str:
     """The identity of a source: what it is, where it lies, on which machine, and whose it is."""
@@ -68,6 +73,8 @@ def key_of(source: Fingerprinted, host: str) -> str:
         identity += [source.instrument, source.timeframe]
     if source.zone is not None:
         identity.append(source.zone)
+    if source.map is not None:
+        identity.append(source.map)
     return hashlib.sha256(repr(identity).encode()).hexdigest()[:32]
 
 
@@ -79,6 +86,8 @@ def signature_of(source: Fingerprinted) -> str:
     stamps = [stamp for end in adapter.beside for stamp in _stamps(Path(f"{source.path}{end}"))]
     if source.candles is not None:
         stamps += _stamps(source.candles)
+    if source.map is not None and source.map.endswith(".toml"):
+        stamps += _stamps(Path(source.map))
     return hashlib.sha256(repr(stamps).encode()).hexdigest()
 
 

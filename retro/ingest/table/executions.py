@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from retro.ingest.table.readings import Readings
     from retro.ingest.table.verbs import AmountVerbs
 
-__all__ = ["Amounts", "Executions", "Item", "base_of", "is_perp", "quote_of"]
+__all__ = ["SidedAmount", "Executions", "Item", "base_of", "is_perp", "quote_of"]
 
 ZERO: Final = Decimal(0)
 _NEAR: Final = Decimal("0.001")
@@ -52,7 +52,7 @@ def is_perp(instrument: str) -> bool:
     return bool(colon)
 
 
-class Amounts:
+class SidedAmount:
     """A number of a fill, which may stand in another column for a buy than for a sell."""
 
     def __init__(self, readings: Readings, verbs: AmountVerbs) -> None:
@@ -89,9 +89,9 @@ class Executions:
         self._id = joined(fill.id) if fill.id else None
         self._instrument = readings.text(fill.instrument) if fill.instrument is not None else None
         self._side = readings.word(fill.side) if fill.side is not None else None
-        self._quantity = Amounts(readings, fill.quantity)
+        self._quantity = SidedAmount(readings, fill.quantity)
         self._price = (
-            Amounts(readings, fill.price) if fill.price is not None and not fill.price.change else None
+            SidedAmount(readings, fill.price) if fill.price is not None and not fill.price.change else None
         )
         self._fee = (
             readings.fee(fill.fee) if fill.fee is not None and not (fill.fee.buy or fill.fee.sell) else None
@@ -146,18 +146,18 @@ class Executions:
         """The execution of a row; None of a quantity of 0 where those are left out; `ValueError` says what is wrong."""
         cells = item.cells
         side = self.side(cells)
-        told = self._quantity.of(cells, side)
-        if told is None:
+        quantity = self._quantity.of(cells, side)
+        if quantity is None:
             raise ValueError("quantity: the row has none")
-        if not told and self._skips_zero:
+        if not quantity and self._skips_zero:
             return None
         price = self._price.of(cells, side) if self._price is not None else None
         if price is None:
             raise ValueError("price: the row has none")
         instrument = self.instrument(item)
-        quantity = abs(told) if self._side is None else told
+        quantity = abs(quantity) if self._side is None else quantity
         if quantity <= 0:
-            raise ValueError(f"quantity: {told:f} is not above 0")
+            raise ValueError(f"quantity: {quantity:f} is not above 0")
         if self._notional is not None and (notional := self._notional(cells)) and price:
             quantity = _in_units(quantity, price, notional)
         fee, asset = self.fee(cells, instrument)

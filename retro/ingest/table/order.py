@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from retro.ingest.table.cells import Cells
 
-__all__ = ["Entry", "in_order", "straight"]
+__all__ = ["TimedRow", "in_order", "straight"]
 
 _MOST: Final = 20_000
 _CHUNK: Final = 1_000
@@ -30,7 +30,7 @@ _encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder().decode
 
 
-class Entry(NamedTuple):
+class TimedRow(NamedTuple):
     """A row with its instant (microseconds) and the number of the file it is from; `line` counts from 1."""
 
     at: int
@@ -39,10 +39,10 @@ class Entry(NamedTuple):
     cells: Cells
 
 
-def straight(entries: Iterable[Entry | Fault], where: str) -> Iterator[list[Entry] | Fault]:
+def straight(entries: Iterable[TimedRow | Fault], where: str) -> Iterator[list[TimedRow] | Fault]:
     """The groups of a file that runs forward in time; a row that goes back is a fault."""
     latest: int | None = None
-    group: list[Entry] = []
+    group: list[TimedRow] = []
     for entry in entries:
         if isinstance(entry, Fault):
             yield entry
@@ -60,15 +60,15 @@ def straight(entries: Iterable[Entry | Fault], where: str) -> Iterator[list[Entr
 
 
 def in_order(
-    entries: Iterable[Entry | Fault], *, backwards: bool | None = None
-) -> Iterator[list[Entry] | Fault]:
+    entries: Iterable[TimedRow | Fault], *, backwards: bool | None = None
+) -> Iterator[list[TimedRow] | Fault]:
     """The groups of files whose rows stand in any order; the faults come first.
 
     `backwards`: rows of one instant stand newest first; None: as the file that they are in mostly runs.
     """
     runs: dict[int, int] = {}
     latest: dict[int, int] = {}
-    ahead: list[Entry] = []
+    ahead: list[TimedRow] = []
     with (
         TemporaryDirectory(prefix="retro-") as room,
         closing(sqlite3.connect(f"{room}/rows.sqlite")) as spool,
@@ -89,7 +89,7 @@ def in_order(
         if not is_spilled:
             places = range(len(ahead))
             keys = [(e.at, e.file, -n if e.file in turned else n) for n, e in zip(places, ahead, strict=True)]
-            ordered: Iterable[Entry] = [ahead[n] for n in sorted(places, key=keys.__getitem__)]
+            ordered: Iterable[TimedRow] = [ahead[n] for n in sorted(places, key=keys.__getitem__)]
         else:
             _spill(spool, ahead, first=False)
             ahead = []
@@ -98,7 +98,7 @@ def in_order(
             yield list(group)
 
 
-def _spill(spool: sqlite3.Connection, entries: list[Entry], *, first: bool) -> None:
+def _spill(spool: sqlite3.Connection, entries: list[TimedRow], *, first: bool) -> None:
     if first:
         for setting in ("journal_mode = OFF", "synchronous = OFF", "cache_size = -8000", "temp_store = FILE"):
             spool.execute(f"PRAGMA {setting}")
@@ -120,11 +120,11 @@ def _body(cells: Cells) -> bytes:
         return json.dumps(cells).encode()
 
 
-def _sorted_rows(spool: sqlite3.Connection, turned: set[int]) -> Iterator[Entry]:
+def _sorted_rows(spool: sqlite3.Connection, turned: set[int]) -> Iterator[TimedRow]:
     backwards = ",".join(map(str, sorted(turned))) or "-1"
     statement = (
         "SELECT at, file, line, body FROM entries"  # noqa: S608 - numbers of ours
         f" ORDER BY at, file, CASE WHEN file IN ({backwards}) THEN -n ELSE n END"
     )
     for at, file, line, body in spool.execute(statement):
-        yield Entry(at, file, line, _decode(body))
+        yield TimedRow(at, file, line, _decode(body))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from retro.errors import InputError
 from retro.ingest.batches import BatchWriter
 from retro.ingest.table.executions import quote_of
 from retro.ingest.table.ledgers import LedgerTrades
@@ -55,9 +56,20 @@ def read(
 
     `InputError` of a file that is of another kind, of times without a zone, or where no mapping fits.
     """
-    if paths:
-        mapping = mapping_of(map) if map is not None else shipped_for(paths[0])
-        yield from TableReader(mapping, paths, agent=agent, zone=zone, now=now).batches()
+    opened = [file for path in paths for file in _files(path)]
+    if opened:
+        mapping = mapping_of(map) if map is not None else shipped_for(opened[0])
+        yield from TableReader(mapping, opened, agent=agent, zone=zone, now=now).batches()
+
+
+def _files(path: Path) -> list[Path]:
+    """A file, or the files of a folder by name, hidden ones left out; `InputError` of an empty folder."""
+    if not path.is_dir():
+        return [path]
+    inside = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
+    if not inside:
+        raise InputError(f"{path} is a folder without files; name the file to read")
+    return inside
 
 
 def sniff(sample: SourceSample) -> str | None:

@@ -196,10 +196,12 @@ class Readings:
         return reading
 
     def _number(self, verbs: AmountVerbs) -> AmountReading:
+        scaled = [name for name in verbs.column if name in self._numerals.scale]
+        if scaled and len(verbs.column) > 1:  # each column has its own scale
+            parts = [self._number(verbs.model_copy(update={"column": (name,)})) for name in verbs.column]
+            return lambda cells: next((value for part in parts if (value := part(cells)) is not None), None)
         text, number = self.text(verbs), self._numerals.number
-        scale = next(
-            (self._numerals.scale[name] for name in verbs.column if name in self._numerals.scale), None
-        )
+        scale = self._numerals.scale[scaled[0]] if scaled else None
         name = " or ".join(verbs.column) or "its number"
 
         def reading(cells: Cells) -> Decimal | None:
@@ -207,11 +209,11 @@ class Readings:
                 value = number(text(cells))
             except ValueError as error:
                 raise ValueError(f"{name}: {error}") from None
-            if value is None or scale is None:
-                if value is not None and abs(value) > _LARGEST:
-                    raise ValueError(f"{name}: is too large to reckon with")
-                return value
-            return value * scale
+            if value is None:
+                return None
+            if abs(value) > _LARGEST:
+                raise ValueError(f"{name}: is too large to reckon with")
+            return value if scale is None else value * scale
 
         return reading
 

@@ -13,7 +13,7 @@ from retro.ingest.table.cells import path_reading, text_of
 from retro.ingest.table.executions import Item
 from retro.ingest.table.files import rows_of
 from retro.ingest.table.instants import Instants, decided
-from retro.ingest.table.order import Entry, in_order, straight
+from retro.ingest.table.order import TimedRow, in_order, straight
 from retro.model import Fault
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class RowStamps:
                     latest = text[:10]
                     yield text
 
-    def _entries(self, path: Path, number: int) -> Iterator[Entry | Fault]:
+    def _entries(self, path: Path, number: int) -> Iterator[TimedRow | Fault]:
         counts, time = self._counts, self._time
         for row in self._rows(path):
             if isinstance(row, Fault):
@@ -116,9 +116,9 @@ class RowStamps:
             except ValueError as error:
                 yield Fault(str(path), row.line, str(error))
                 continue
-            yield Entry(at, number, row.line, cells)
+            yield TimedRow(at, number, row.line, cells)
 
-    def _named(self, group: list[Entry]) -> Iterator[list[Item] | Fault]:
+    def _named(self, group: list[TimedRow]) -> Iterator[list[Item] | Fault]:
         """The rows of one instant with their names: what they hold, and the how-many-eth such row of their file."""
         identical = self._rules.source.identical
         ids: dict[int, RowIds] = {}

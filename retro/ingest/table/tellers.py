@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from retro.ingest.table.readings import Readings
     from retro.ingest.table.verbs import StatedVerbs
 
-__all__ = ["Deed", "FillTeller", "StatedResult", "TripTeller", "paid_parts"]
+__all__ = ["Deed", "FillTeller", "StatedResult", "TripTeller", "paid_parts", "stated_result"]
 
 ZERO: Final = Decimal(0)
 _TRADES_FROM: Final = 2
@@ -122,7 +122,7 @@ class FillTeller:
             position_fields=description,
             fill_fields={"order": order or None},
         )
-        self._state(item, fill, legs, writer)
+        self._state(item, legs, writer)
         holding = netting.holdings.get((fill.account, fill.instrument, fill.book))
         return [
             _deed(leg, fill, holding.quantity if holding is not None else ZERO)
@@ -138,7 +138,7 @@ class FillTeller:
                     return holding.position
         return None
 
-    def _state(self, item: Item, fill: Execution, legs: list[FillLeg], writer: BatchWriter) -> None:
+    def _state(self, item: Item, legs: list[FillLeg], writer: BatchWriter) -> None:
         """The result that a closing fill is stated to have made; of one that crosses zero, its first leg's."""
         if self._realized is None or (stated := self._realized.value(item.cells)) is None:
             return

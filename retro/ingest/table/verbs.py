@@ -220,9 +220,9 @@ Fee = Annotated[FeeVerbs, BeforeValidator(_spelled_out)]
 class StatedVerbs(AmountVerbs):
     """A figure the source computed itself."""
 
-    net_of: Annotated[tuple[Literal["fee", "fees", "funding"], ...], Field(strict=False)] = Field(
-        default=(), description="what a result is less already"
-    )
+    net_of: Annotated[
+        tuple[Literal["fee", "fees", "funding"], ...], Field(strict=False), BeforeValidator(listed)
+    ] = Field(default=(), description="what a result is less already")
     asset: Text | None = Field(default=None, description="of a balance or holding: of what")
     tolerance: Factor = Field(default=Decimal("0.01"), gt=0, description="what its rounding explains")
 
