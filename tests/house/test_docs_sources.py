@@ -12,7 +12,7 @@ import pytest
 
 from retro.ingest.registry import ADAPTERS
 from tests.worlds.commands import Retro, retro
-from tests.worlds.logs import nofx
+from tests.worlds.logs import nofx, tables
 from tests.worlds.places import ROOT
 
 __all__ = ["retro"]
@@ -26,7 +26,14 @@ def nofx_files() -> None:
     nofx.write_database(Path("data.db"), "okx_deepseek_1767571200")
 
 
-FILES: Final[dict[str, Callable[[], None]]] = {"nofx": nofx_files}
+def table_files() -> None:
+    Path("ledgers.csv").write_text(tables.KRAKEN, encoding="utf-8")
+
+
+FILES: Final[dict[str, Callable[[], None]]] = {
+    "nofx": nofx_files,
+    "Any table of trades or decisions": table_files,
+}
 """Section -> what its reader is said to have, written into the current folder."""
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from retro.config.sources import SourceTable
 from retro.ingest.registry import ADAPTERS
-from retro.surface.cli import main
+from retro.surface.cli import ingest, main
 from tests.worlds.places import ROOT
 
 COMMANDS_OF_NO_SOURCE = {"faults"}
@@ -23,7 +23,8 @@ def test_the_configuration_takes_every_adapter_and_no_other() -> None:
 
 
 def test_every_adapter_has_its_command() -> None:
-    commands = main.ingest.app.registered_commands
+    assert callable(main.run), "its room hangs the commands of the rows beside the others"
+    commands = ingest.app.registered_commands
     assert {command.name for command in commands} - COMMANDS_OF_NO_SOURCE == set(ADAPTERS)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from retro.ingest.table.readings import Readings
     from retro.ingest.table.verbs import AmountVerbs
 
-__all__ = ["SidedAmount", "Executions", "Item", "base_of", "is_perp", "quote_of"]
+__all__ = ["Executions", "Item", "SidedAmount", "base_of", "is_perp", "quote_of"]
 
 ZERO: Final = Decimal(0)
 _NEAR: Final = Decimal("0.001")
