@@ -46,6 +46,7 @@ RELEASED = {
     "retro/store/migrations/steps/0019_replays.sql": "2d7da83c337b300bd2160d3b2eb3e911684eaf20442d2766551d496fe2d7663f",
     "retro/store/migrations/steps/0020_evaluations.sql": "114a3cc0e8f039141692f63d0f449ea4a74c74e86562fe843a895f2f09341c9d",
     "retro/store/migrations/steps/0021_totals.sql": "46814a49662e154041a6f4e53dea7bdb274728631fd76e3dacd6c234da9a3780",
+    "retro/store/migrations/steps/0022_shadow_exits.sql": "e0448c5e3fdc40a0e7fe936fb5295ba83e7e093e36cef1c319f403e6677844b0",
 }
 """Every step's file -> the SHA-256 of its bytes."""
 

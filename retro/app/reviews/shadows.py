@@ -1,6 +1,6 @@
 """Shadows beside the real strategy, and the positions that a what-if replays, of a book that is open.
 
-Replayed when asked, from the positions entered since a shadow's first day: what that costs grows with the shadow's age.
+Positions that are over stand in the book beside what each rule made of them; those that are open are replayed.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import numpy as np
 
 from retro.accounting.order import natural_key
 from retro.app.settlement.audit import seed_of_life
+from retro.app.settlement.shadows import exits_known
 from retro.app.settlement.tracks import Extent, load_tracks
 from retro.evaluate.position.life import Lookahead, PositionPath
 from retro.evaluate.whatif.entered import entered_lives
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from retro.app.settlement.book import SettledBook
     from retro.evaluate.whatif.entered import EnteredLives
+    from retro.evaluate.whatif.rule import WhatIfRule
     from retro.evaluate.whatif.shadows import ShadowStrategy, ShadowTerms
     from retro.report.evaluators.shadows import ShadowRow
 
@@ -65,14 +67,15 @@ def shadows_of(
     now = book.known_at(as_of)
     series = _series_by_word(book, words, now)
     names = {paired.name for paired in series}
-    lives: dict[date, EnteredLives] = {}
-    for strategy in strategies:
-        since = strategy.since
-        if strategy.name in names:
-            continue
-        if since not in lives:
-            lives[since] = entered_positions(book, now, midnight(since, book.settings.zone))
-        series.append(paired_by_rule(strategy.name, strategy.rule, lives[since], since.toordinal(), now))
+    running = [strategy for strategy in strategies if strategy.name not in names]
+    rules: dict[WhatIfRule, int] = {}
+    for strategy in running:
+        since = midnight(strategy.since, book.settings.zone)
+        rules[strategy.rule] = min(since, rules.get(strategy.rule, since))
+    exits = exits_known(book, rules, now)
+    for strategy in running:
+        own = exits[strategy.rule].since(midnight(strategy.since, book.settings.zone))
+        series.append(paired_by_rule(strategy, own, now, book.settings.zone))
     return judged(series, terms, _capital(book), seed_of_life(book.name))
 
 
@@ -114,9 +117,9 @@ def _series_by_word(book: SettledBook, words: Iterable[Shadow], now: int) -> lis
                 real[day] += row.final_pnl
         made, shadow = (np.array([part[day] for day in ordinals]) for part in (real, told))
         at_risk = peak(
-            [row.opened_at for _, row in rows],
-            [row.closed_at or now for _, row in rows],
-            [row.notional or 0.0 for _, row in rows],
+            np.array([row.opened_at for _, row in rows], dtype=np.int64),
+            np.array([row.closed_at or now for _, row in rows], dtype=np.int64),
+            np.array([row.notional or 0.0 for _, row in rows]),
         )
         length = ordinals[-1] - ordinals[0] + 1
         series.append(PairedDays(name, None, ordinals[0], length, made, shadow, shadow - made, at_risk))

@@ -18,7 +18,7 @@ from retro.evaluate.claims.tiers import TierTerms
 from retro.evaluate.claims.totals import KeyTotals
 from retro.evaluate.inputs import BenchmarkTerms, Options
 from retro.evaluate.whatif.rule import parse_rule
-from retro.evaluate.whatif.shadows import ShadowStrategy, ShadowTerms
+from retro.evaluate.whatif.shadows import SHADOW_EXIT, ShadowStrategy, ShadowTerms
 from retro.kernels.audit import Thresholds
 from retro.kernels.evaluators.residuals import RingTerms
 from retro.periods import HOUR, midnight, parse_duration, zone
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from playbook import Playbook
     from retro.config import Config, RetrospectiveTable
+    from retro.evaluate.whatif.rule import WhatIfRule
     from retro.store.facts.agents import Agent
 
 __all__ = ["AgentSettings", "base_currency_of", "rules_of", "settings_of", "shadow_rules"]
@@ -55,6 +56,15 @@ class AgentSettings:
     playbook: Playbook | None = field(default=None, compare=False)
 
     @property
+    def shadow_rules(self) -> dict[WhatIfRule, int]:
+        """The rules that run beside the real strategy, each since the first instant of the earliest of its shadows."""
+        rules: dict[WhatIfRule, int] = {}
+        for shadow in self.shadows:
+            since = midnight(shadow.since, self.zone)
+            rules[shadow.rule] = min(since, rules.get(shadow.rule, since))
+        return rules
+
+    @property
     def fingerprint(self) -> str:
         """Changes when the book has to be settled anew."""
         rules = self.options.rules
@@ -71,6 +81,8 @@ class AgentSettings:
             astuple(self.claims),
             CLAIM.descr,
             [field.name for field in fields(KeyTotals)],
+            sorted((rule.text, since) for rule, since in self.shadow_rules.items()),
+            SHADOW_EXIT.descr,
             DEFINITIONS,
         ]
         return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:16]

@@ -35,6 +35,7 @@ from retro.app.settlement.evaluations import settle_evaluations
 from retro.app.settlement.first_marks import FirstMarks
 from retro.app.settlement.invalidation import invalidate_for_shared_marks
 from retro.app.settlement.price_lines import MarkReach, PriceDemand, exchange_symbols, load_prices
+from retro.app.settlement.shadows import exits_of_rules, replace_exits
 from retro.app.settlement.tracks import Extent, load_tracks, money_of_weeks
 from retro.evaluate.audit.citations import entry_day
 from retro.evaluate.audit.history import History, history_from, joined
@@ -45,6 +46,7 @@ from retro.store.books import positions, shared_marks
 from retro.store.books.claims import forget_claims
 from retro.store.books.outcomes import forget_outcomes, replace_outcomes
 from retro.store.books.positions import WalletDay
+from retro.store.books.shadow_exits import forget_shadow_exits
 from retro.store.books.tier_costs import forget_tier_costs, settle_tier_costs
 from retro.store.facts import agents, counts, events
 from retro.store.facts.tellings import told_first
@@ -63,6 +65,8 @@ if TYPE_CHECKING:
     from retro.accounting.prices import Prices
     from retro.accounting.track import PositionHistory
     from retro.app.settlement.settings import AgentSettings
+    from retro.evaluate.whatif.rule import WhatIfRule
+    from retro.evaluate.whatif.shadows import ShadowExits
     from retro.model import Fact
     from retro.store.books.positions import BookState
     from retro.store.database import Store
@@ -220,6 +224,7 @@ def _start(
     forget_outcomes(conn, name)
     forget_claims(conn, name)
     forget_tier_costs(conn, name)
+    forget_shadow_exits(conn, name)
     return _Start(birth, birth // DAY * DAY, wallet, None)
 
 
@@ -236,8 +241,10 @@ def _settle_positions(
     # a flow with a stated value may price an asset that has neither mark nor fill
     valued = [fact for fact in facts if isinstance(fact, Flow | External) and fact.value is not None]
     # outcomes lie in blocks of entry days: the days before, too, as a corrected fact may have moved an entry
-    entry_days = {entry_day(at, rules) for at in positions.opened(conn, name, names)}
+    entries = positions.opened(conn, name, names)
+    entry_days = {entry_day(at, rules) for at in entries}
     resolved: list[History] = []
+    exits: list[dict[WhatIfRule, ShadowExits]] = []
     counted = sorted({fact.at for fact in facts if isinstance(fact, Equity) and fact.balances is not None})
     settled = _Positions({at: [] for at in times}, {at: {} for at in counted}, {at: [] for at in counted})
     for i in range(0, len(names), _CHUNK):  # a life of many positions is not held in memory at once
@@ -254,6 +261,7 @@ def _settle_positions(
         )
         positions.save_positions(conn, name, [_plain(row) for row in rows])
         resolved.append(history_from(rows, rules, money_of_weeks(loaded, rows, until, rules)))
+        exits.append(exits_of_rules(loaded, settings, until, settings.shadow_rules))
         settled.prices.append(loaded.prices)
         settled.orphan_costs += loaded.costs_of_orphans(start.at)
         for position, track in loaded.tracks.items():
@@ -263,6 +271,7 @@ def _settle_positions(
             for at in _times_open(track, counted):
                 settled.owed[at].append(owed(track, at, loaded.prices))
     replace_outcomes(conn, name, names, entry_days, joined(resolved))
+    replace_exits(conn, name, names, entries, exits)
     return settled
 
 

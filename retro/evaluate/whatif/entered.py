@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from retro.kernels.uncertainty import Floats, Integers
     from retro.model import Decision
 
-__all__ = ["Beside", "EnteredLives", "MarkLine", "entered_lives"]
+__all__ = ["Beside", "EnteredLives", "MarkLine", "days_of", "entered_lives"]
 
 
 class MarkLine(NamedTuple):
@@ -85,10 +85,7 @@ class EnteredLives:
 
     def days(self, at: Integers) -> Integers:
         """The number of the owner's day that contains each instant (m,)."""
-        if not len(at):
-            return at
-        first, last = (day_of(int(edge), self.zone).toordinal() for edge in (at.min(), at.max()))
-        return first + np.searchsorted(_midnights(first + 1, last + 1, self.zone), at, "right")
+        return days_of(at, self.zone)
 
     def having(self, trait: Trait, name: str) -> NDArray[np.bool_]:
         """Which of them (n,) have a trait."""
@@ -145,6 +142,14 @@ def entered_lives(lives: Sequence[PositionPath], claims: Mapping[str, str], zone
         hours=tuple(hour_of(life.track.opened_at, zone) for life in chosen),
         unpriced=len(believed) - len(chosen),
     )
+
+
+def days_of(at: Integers, zone: ZoneInfo) -> Integers:
+    """The number of the owner's day that contains each instant (m,)."""
+    if not len(at):
+        return at
+    first, last = (day_of(int(edge), zone).toordinal() for edge in (at.min(), at.max()))
+    return first + np.searchsorted(_midnights(first + 1, last + 1, zone), at, "right")
 
 
 def _is_believed(life: PositionPath) -> bool:

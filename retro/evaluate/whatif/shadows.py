@@ -2,32 +2,46 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
+from itertools import compress
 from math import fsum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from retro.evaluate.whatif.entered import days_of
 from retro.evaluate.whatif.replay import replays
 from retro.kernels.evaluators.paired_days import chance_of_none, holm_levels, peak, stationary_means
 from retro.report.evaluators.shadows import ShadowRow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from zoneinfo import ZoneInfo
+
+    from numpy.typing import NDArray
 
     from retro.evaluate.whatif.entered import EnteredLives
     from retro.evaluate.whatif.rule import WhatIfRule
-    from retro.kernels.uncertainty import Floats
+    from retro.kernels.uncertainty import Floats, Integers
     from retro.report.evaluators.shadows import ShadowVerdict
 
-__all__ = ["PairedDays", "ShadowStrategy", "ShadowTerms", "judged", "paired_by_rule"]
+__all__ = [
+    "SHADOW_EXIT",
+    "PairedDays",
+    "ShadowExits",
+    "ShadowStrategy",
+    "ShadowTerms",
+    "exits_by_rule",
+    "judged",
+    "paired_by_rule",
+]
 
 _LEVEL: Final = 0.05
 _FLOOR: Final = 0.005
+"""Of the capital: a share of a smaller result would make any difference large."""
 _ROUNDING: Final = 1e-12
 """A day's difference that is a smaller share of its money is rounding, and no difference."""
-"""Of the capital: a share of a smaller result would make any difference large."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +51,63 @@ class ShadowStrategy:
     name: str
     rule: WhatIfRule
     since: date
+
+
+SHADOW_EXIT: Final = np.dtype(
+    [
+        ("opened_at", "<i8"),
+        ("left_at", "<i8"),
+        ("closed", "?"),
+        ("real", "<f8"),
+        ("notional", "<f8"),
+        ("shadow_at", "<i8"),
+        ("shadow", "<f8"),
+        ("acts", "?"),
+        ("changed", "?"),
+        ("counts", "?"),
+        ("final_at", "<i8"),
+    ]
+)
+"""One position beside what a rule made of it, instants in microseconds, money in base currency.
+
+`left_at` is its exit, K of an open one; `real` what it made by then. `shadow_at` and `shadow` are the rule's: where it
+`acts` it left by itself, `changed` says that it made another result. What is not believed or priced `counts` nowhere.
+From `final_at` on it stands as it is, whatever comes later: FOREVER of what is open or has no price yet.
+"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ShadowExits:
+    """Positions (n,) by their names, oldest first, with a record of `SHADOW_EXIT` each."""
+
+    names: Sequence[str] = ()
+    records: NDArray[Any] = field(default_factory=lambda: np.empty(0, SHADOW_EXIT))
+
+    def where(self, chosen: NDArray[np.bool_]) -> ShadowExits:
+        """Some of them."""
+        return ShadowExits(list(compress(self.names, chosen.tolist())), self.records[chosen])
+
+    def since(self, at: int) -> ShadowExits:
+        """Those entered from an instant on."""
+        return self.where(self.records["opened_at"] >= at)
+
+    def until(self, now: int) -> ShadowExits:
+        """Those entered by an instant."""
+        return self.where(self.records["opened_at"] <= now)
+
+    def running(self, now: int) -> list[str]:
+        """The names of those that were not yet final at an instant."""
+        return list(compress(self.names, (self.records["final_at"] > now).tolist()))
+
+    def with_replayed(self, replayed: ShadowExits, now: int) -> ShadowExits:
+        """What was not yet final at an instant as it was replayed, in its own place; what was not, is left out."""
+        fresh = dict(zip(replayed.names, replayed.records, strict=True))
+        records, keeps = self.records.copy(), self.records["final_at"] <= now
+        for place in np.flatnonzero(~keeps).tolist():
+            record = fresh.get(self.names[place])
+            if record is not None:
+                records[place], keeps[place] = record, True
+        return ShadowExits(self.names, records).where(keeps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,33 +136,46 @@ class PairedDays:
     at_risk: float
 
 
+def exits_by_rule(lives: EnteredLives, rule: WhatIfRule, final_at: Integers) -> ShadowExits:
+    """What a rule made of each position; `final_at` (n,) as `SHADOW_EXIT` has it."""
+    [replay] = replays(lives, [rule])
+    acts = replay.at >= 0
+    records = np.empty(len(lives), SHADOW_EXIT)
+    records["opened_at"], records["left_at"] = lives.entered.at, lives.left_at
+    records["closed"], records["real"], records["notional"] = lives.closed, lives.real, lives.notional
+    records["shadow_at"], records["shadow"], records["acts"] = replay.left_at(lives), replay.pnl, acts
+    records["changed"] = replay.touched & (replay.pnl != lives.real) | acts
+    records["counts"], records["final_at"] = True, final_at
+    return ShadowExits(lives.names, records)
+
+
 def paired_by_rule(
-    name: str, rule: WhatIfRule, lives: EnteredLives, since: int, known_until: int
+    strategy: ShadowStrategy, exits: ShadowExits, known_until: int, zone: ZoneInfo
 ) -> PairedDays:
-    """A rule run forward over positions entered from a day on, up to the last whole day before K.
+    """A rule run forward over positions entered from its day on, up to the last whole day before K.
 
     What a position made counts on the day of its exit: the rule's on the day on which it leaves, the real one's on the
     day on which it was closed. What is still open in both counts nowhere yet.
     """
-    days = max(0, int(lives.days(np.array([known_until]))[0]) - since)
-    [replay] = replays(lives, [rule])
-    acts = replay.at >= 0
+    since = strategy.since.toordinal()
+    days = max(0, int(days_of(np.array([known_until]), zone)[0]) - since)
+    rows = exits.records[exits.records["counts"]]
+    closed, acts, changed = rows["closed"], rows["acts"], rows["changed"]
+    real_day, shadow_day = (days_of(rows[name], zone) - since for name in ("left_at", "shadow_at"))
 
-    def by_day(at: np.ndarray, amounts: Floats, which: np.ndarray) -> Floats:
-        place = lives.days(at[which]) - since
-        inside = place < days
-        return np.bincount(place[inside], amounts[which][inside], days).astype(np.float64)
+    def by_day(place: Integers, amounts: Floats, which: NDArray[np.bool_]) -> Floats:
+        inside = which & (place < days)
+        return np.bincount(place[inside], amounts[inside], days).astype(np.float64)
 
-    real = by_day(lives.left_at, lives.real, lives.closed)
-    shadow = by_day(replay.left_at(lives), replay.pnl, acts | lives.closed)
-    changed = replay.touched & (replay.pnl != lives.real) | acts
-    difference = by_day(replay.left_at(lives), replay.pnl, changed & (acts | lives.closed)) - by_day(
-        lives.left_at, lives.real, changed & lives.closed
+    real = by_day(real_day, rows["real"], closed)
+    shadow = by_day(shadow_day, rows["shadow"], acts | closed)
+    difference = by_day(shadow_day, rows["shadow"], changed & (acts | closed)) - by_day(
+        real_day, rows["real"], changed & closed
     )
-    rounding = _ROUNDING * (np.abs(real) + np.abs(shadow) + lives.notional.max(initial=0.0))
+    rounding = _ROUNDING * (np.abs(real) + np.abs(shadow) + rows["notional"].max(initial=0.0))
     difference[np.abs(difference) <= rounding] = 0.0
-    at_risk = peak(lives.entered.at.tolist(), lives.left_at.tolist(), lives.notional.tolist())
-    return PairedDays(name, rule.text, since, days, real, shadow, difference, at_risk)
+    at_risk = peak(rows["opened_at"], rows["left_at"], rows["notional"])
+    return PairedDays(strategy.name, strategy.rule.text, since, days, real, shadow, difference, at_risk)
 
 
 def judged(

@@ -13,10 +13,10 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from retro.kernels.uncertainty import Floats
+    from retro.kernels.uncertainty import Floats, Integers
 
-DRAWS = 4_999
-_MOST_CELLS = 2_000_000  # days looked up at once
+DRAWS = 999
+_CELLS = 32_768  # blocks drawn at once
 
 
 def block_length(days: int) -> int:
@@ -25,20 +25,25 @@ def block_length(days: int) -> int:
 
 
 def stationary_means(differences: Floats, rng: np.random.Generator, draws: int = DRAWS) -> Floats:
-    """Means (draws,) of days (d,), one or more, drawn in blocks whose mean length is `block_length`."""
+    """Means (draws,) of days (d,), one or more, drawn in blocks whose mean length is `block_length`.
+
+    Whole blocks are drawn, each as a difference of running sums, so that what a draw costs is the number of its blocks.
+    """
     days = len(differences)
-    ends = 1 / block_length(days)
-    step = max(1, _MOST_CELLS // days)
+    mean = block_length(days)
+    # the floor of an exponential is geometric
+    scale = np.float32(-1 / np.log1p(-1 / mean)) if mean > 1 else np.float32(0)
+    width = int(days / mean + 4 * (days / mean) ** 0.5) + 2
+    sums = np.concatenate([[0.0], np.cumsum(np.concatenate([differences, differences]))])
     means = []
-    for first in range(0, draws, step):
-        shape = (min(step, draws - first), days)
-        starts = rng.integers(0, days, shape)
-        begins = rng.random(shape) < ends
-        begins[:, 0] = True
-        column = np.broadcast_to(np.arange(days), shape)
-        begun = np.maximum.accumulate(np.where(begins, column, 0), axis=1)
-        day = (np.take_along_axis(starts, begun, axis=1) + column - begun) % days
-        means.append(np.add.reduce(differences[day], axis=1) / days)
+    for first in range(0, draws, step := max(1, _CELLS // width)):
+        shape = min(step, draws - first), width
+        ends = (rng.standard_exponential(shape, dtype=np.float32) * scale).astype(np.int64) + 1
+        ends = np.minimum(np.cumsum(ends, axis=1), days)
+        ends[:, -1] = days  # of blocks that all came out short, once in tens of thousands, the last is longer
+        start = rng.integers(0, days, shape)
+        length = np.diff(ends, axis=1, prepend=0)
+        means.append(np.add.reduce(sums[start + length] - sums[start], axis=1) / days)
     return np.concatenate(means)
 
 
@@ -60,9 +65,10 @@ def holm_levels(p: Sequence[float], level: float) -> list[float]:
     return levels
 
 
-def peak(opened_at: Sequence[int], closed_at: Sequence[int], size: Sequence[float]) -> float:
+def peak(opened_at: Integers, closed_at: Integers, size: Floats) -> float:
     """The largest sum of sizes that stood at one time; what closes at an instant makes room for what opens then."""
-    changes = [(at, 1, amount) for at, amount in zip(opened_at, size, strict=True)]
-    changes += [(at, 0, -amount) for at, amount in zip(closed_at, size, strict=True)]
-    standing = np.cumsum([amount for _, _, amount in sorted(changes)])
+    at = np.concatenate([opened_at, closed_at])
+    opens = np.repeat([1, 0], [len(opened_at), len(closed_at)])
+    amount = np.concatenate([size, -np.asarray(size)])
+    standing = np.cumsum(amount[np.lexsort((amount, opens, at))])
     return float(max(0.0, standing.max())) if len(standing) else 0.0

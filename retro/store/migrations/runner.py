@@ -94,6 +94,7 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
     _step("0019_replays"),
     _step("0020_evaluations"),
     _step("0021_totals"),
+    _step("0022_shadow_exits"),
 )
 """The steps of the component `retro`."""
 

@@ -70,5 +70,6 @@ def test_holm_rejects_what_statsmodels_rejects(p: list[float]) -> None:
 
 
 def test_the_most_that_stood_at_once_lets_what_closes_make_room() -> None:
-    assert peak([0, 1, 5], [5, 3, 9], [100, 50, 120]) == 150
-    assert peak([], [], []) == 0
+    opened, closed = np.array([0, 1, 5]), np.array([5, 3, 9])
+    assert peak(opened, closed, np.array([100.0, 50, 120])) == 150
+    assert peak(opened[:0], closed[:0], np.empty(0)) == 0
