@@ -37,8 +37,8 @@ def exact_parts(amounts: Iterable[float]) -> tuple[float, ...]:
 
     The first is `fsum` of the amounts. Parts of several lists are amounts again: their parts are those of all. None of 0.
     """
-    left, parts = list(amounts), list[float]()
-    while part := fsum(left):
+    remainder, parts = list(amounts), list[float]()
+    while part := fsum(remainder):
         parts.append(part)
-        left.append(-part)
+        remainder.append(-part)
     return tuple(parts)

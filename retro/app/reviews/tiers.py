@@ -68,17 +68,17 @@ def _report(book: SettledBook, terms: TierTerms, totals: ClaimTotals, before: in
 
 def _costs(book: SettledBook, before: int) -> dict[str, float | None]:
     """Tier -> what its inference has cost before an instant; None where a part of it has no price."""
-    told = tier_costs_before(book.conn, book.name, before)
-    parts: dict[str, list[float] | None] = {tier: [*paid] for tier, paid in told.paid.items()}
-    for tier, worth in _in_kind(book, told.in_kind, before):
-        known = parts.setdefault(tier, [])
-        if worth is None or known is None:
+    costs = tier_costs_before(book.conn, book.name, before)
+    parts: dict[str, list[float] | None] = {tier: [*paid] for tier, paid in costs.paid.items()}
+    for tier, worth in _in_kind(book, costs.in_kind, before):
+        amounts = parts.setdefault(tier, [])
+        if worth is None or amounts is None:
             parts[tier] = None
         else:
-            known.append(worth)
+            amounts.append(worth)
     return {
-        tier: None if known is None else next(iter(exact_parts(known)), 0.0)
-        for tier, known in sorted(parts.items())
+        tier: None if amounts is None else next(iter(exact_parts(amounts)), 0.0)
+        for tier, amounts in sorted(parts.items())
     }
 
 

@@ -57,14 +57,14 @@ def exits_of_rules(
 
 def _final_instants(loaded: Loaded, paths: Mapping[str, PositionPath]) -> dict[str, int]:
     """From when on nothing that is told so far changes a position; FOREVER of what is open, or has no sure price."""
-    told: dict[str, int] = defaultdict(int)
+    newest: dict[str, int] = defaultdict(int)
     for fact in loaded.facts:
         name = name_of(getattr(fact, "position", None) or "")
-        told[name] = max(told[name], fact.at)
+        newest[name] = max(newest[name], fact.at)
     return {
         name: FOREVER
         if not path.closed or path.provisional or not path.state.is_priced
-        else max(path.exit_at, told[name], path.track.flagged_at or 0)
+        else max(path.exit_at, newest[name], path.track.flagged_at or 0)
         for name, path in paths.items()
     }
 
@@ -96,9 +96,9 @@ def exits_known(
         if settled.get(rule, FOREVER) <= since
     }
     running = {name for exits in stored.values() for name in exits.running(now)}
-    others = {rule: since for rule, since in rules.items() if rule not in stored}
-    if others:
-        first = min(others.values())
+    unsettled = {rule: since for rule, since in rules.items() if rule not in stored}
+    if unsettled:
+        first = min(unsettled.values())
         rows = book.positions(opened_before=now + 1, since=first)
         running |= {
             name_of(row.position) for row in rows if row.kind in {"spot", "perp"} and row.opened_at >= first

@@ -208,16 +208,16 @@ def _key_totals(records: NDArray[Any], ring: int) -> KeyTotals:
     residual = records["actual"] - records["predicted"]
     corrected = np.abs(residual - records["bias"])
     verdict = records["verdict"]
-    known = residual[~np.isnan(residual)]
+    present = residual[~np.isnan(residual)]
     samples = records[is_sample(records)]
     used = samples[~np.isnan(samples["worth"])]
     return KeyTotals(
         n=len(records),
         judged=int(np.count_nonzero(~np.isnan(verdict))),
         right=int(np.count_nonzero(verdict == 1)),
-        errors=SumOf.of(np.abs(known)),
+        errors=SumOf.of(np.abs(present)),
         corrected=SumOf.of(corrected[~np.isnan(corrected)]),
-        ring=tuple(known[-ring:].tolist()) if ring else (),
+        ring=tuple(present[-ring:].tolist()) if ring else (),
         stated=ConfidenceBins.of(samples["confidence"], samples["verdict"]),
         worth=ConfidenceBins.of(used["worth"], used["verdict"]),
     )

@@ -231,10 +231,10 @@ def test_a_review_says_which_tier_a_category_asks_for_once_there_are_enough(stor
     assert (verdict.category, verdict.kind, verdict.kind_before) == ("price", "shift_to_T1", None)
     assert verdict.reason.startswith("T1 gains +20.0 points, T2 -20.0 points on what costs nothing")
     assert "price: T1 is enough. T1 gains" in " ".join(render(words(second), "text").split())
-    before, told = week(store, 3).evaluators, week(store, 5).evaluators
+    before, after = week(store, 3).evaluators, week(store, 5).evaluators
     assert before is None or before.tiers == []
-    assert told is not None
-    assert [row.model_copy(update={"kind_before": None}) for row in told.tiers] == [verdict]
+    assert after is not None
+    assert [row.model_copy(update={"kind_before": None}) for row in after.tiers] == [verdict]
 
 
 def test_a_mail_has_alarms_and_verdicts_and_no_table_of_claims(sure: Store) -> None:

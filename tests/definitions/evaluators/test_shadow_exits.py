@@ -48,7 +48,7 @@ def life(seed: int, positions: int = 60) -> list[Event]:
     rows = [event("equity", "e", 0, value=1000)]
     rows += [event("mark", f"m{h}", h, instrument="ETH/USDC", price=prices[h]) for h in range(0, hours, 4)]
     for n in range(positions):
-        start, held, name = n * 60, rng.choice([3, 30, 30, 400]), f"p{n}"
+        start, length, name = n * 60, rng.choice([3, 30, 30, 400]), f"p{n}"
         cites = {"cites": ["dip"]} if rng.random() < 0.5 else {}
         common = {"position": name}
         instrument = {
@@ -58,9 +58,9 @@ def life(seed: int, positions: int = 60) -> list[Event]:
         rows.append(opening | ({"risk": 2} if n % 3 else {}))
         rows.append(event("decision", f"d{n}", start, **common, action="enter", **cites))
         rows.append(event("fill", f"{name}a", start, **common, side="buy", quantity=1, price=prices[start]))
-        size, end = 1, start + held
-        if held > 20 and n % 2:
-            size, middle = 2, start + held // 2
+        size, end = 1, start + length
+        if length > 20 and n % 2:
+            size, middle = 2, start + length // 2
             if middle < hours:
                 rows.append(
                     event("fill", f"{name}b", middle, **common, side="buy", quantity=1, price=prices[middle])

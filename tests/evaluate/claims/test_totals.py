@@ -33,9 +33,9 @@ rows = st.lists(
 )
 
 
-def history(told: list[Row]) -> ClaimHistory:
-    records = np.zeros(len(told), CLAIM)
-    for number, (residual, bias, confidence, worth, verdict, category, regime, tier) in enumerate(told):
+def history(claims: list[Row]) -> ClaimHistory:
+    records = np.zeros(len(claims), CLAIM)
+    for number, (residual, bias, confidence, worth, verdict, category, regime, tier) in enumerate(claims):
         claim = records[number]
         claim["actual"], claim["bias"], claim["confidence"] = residual, bias, confidence
         claim["worth"], claim["verdict"], claim["resolved_at"] = worth, verdict, number
@@ -72,22 +72,22 @@ def test_figures_of_a_standing_are_those_of_the_claims_themselves(
             assert np.array_equal(getattr(said, name), getattr(expected, name), equal_nan=True)
         samples = records[~np.isnan(records["verdict"]) & ~np.isnan(records["confidence"])]
         if len(samples):
-            made, bins = (
+            drawn, bins = (
                 row.stated.reliability(),
                 calibration.reliability(samples["confidence"], samples["verdict"]),
             )
-            assert (made.ece, made.stated.tolist()) == (bins.ece, bins.stated.tolist())
-            assert (made.n.tolist(), made.right.tolist()) == (bins.n.tolist(), bins.right.tolist())
+            assert (drawn.ece, drawn.stated.tolist()) == (bins.ece, bins.stated.tolist())
+            assert (drawn.n.tolist(), drawn.right.tolist()) == (bins.n.tolist(), bins.right.tolist())
 
 
 def test_a_standing_by_hand() -> None:
     """Residuals 1, -3 and 2 of which the newest two are kept; .8 right and .8 wrong, one of them corrected to .5."""
-    told: list[Row] = [
+    claims: list[Row] = [
         (1, nan, 0.8, nan, 1, 0, 3, 1),
         (-3, 1, 0.8, 0.5, 0, 0, 3, 1),
         (2, 1, nan, nan, nan, 0, 1, 2),
     ]
-    totals = totals_of(history(told), 2)
+    totals = totals_of(history(claims), 2)
     pooled, calm = totals.of(ClaimKey("a category")), totals.of(ClaimKey("a category", "calm"))
     assert (pooled.n, pooled.judged, pooled.right, pooled.ring) == (3, 2, 1, (-3.0, 2.0))
     assert (pooled.errors.total, pooled.corrected.total, pooled.corrected.n) == (6, 5, 2)
