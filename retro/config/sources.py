@@ -17,6 +17,7 @@ SourceKind = Literal[
     "marks",
     "nofx",
     "table",
+    "hyperliquid",
 ]
 
 

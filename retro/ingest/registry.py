@@ -101,6 +101,15 @@ _ALL: Final = (
         summary="Read any table of trades or decisions (CSV, JSON, SQLite, XML, XLSX) as a mapping says (docs/sources.md).",
         example="retro ingest table ledgers.csv --map kraken-ledgers",
     ),
+    Adapter(
+        "hyperliquid",
+        "retro.ingest.hyperliquid.reader:read",
+        "log",
+        options=("agent", "zone"),
+        sniffer="retro.ingest.hyperliquid.reader:sniff",
+        summary="Fills, funding and transfers of an account on Hyperliquid: the website's CSV exports, or answers of its API.",
+        example="retro ingest hyperliquid trade_history.csv funding_history.csv --zone Europe/Paris",
+    ),
 )
 
 ADAPTERS: Final = {adapter.name: adapter for adapter in _ALL}

@@ -12,7 +12,7 @@ import pytest
 
 from retro.ingest.registry import ADAPTERS
 from tests.worlds.commands import Retro, retro
-from tests.worlds.logs import nofx, tables
+from tests.worlds.logs import hyperliquid, nofx, tables
 from tests.worlds.places import ROOT
 
 __all__ = ["retro"]
@@ -33,6 +33,7 @@ def table_files() -> None:
 FILES: Final[dict[str, Callable[[], None]]] = {
     "nofx": nofx_files,
     "Any table of trades or decisions": table_files,
+    "Hyperliquid": hyperliquid.write_exports,
 }
 """Section -> what its reader is said to have, written into the current folder."""
 

@@ -1,0 +1,33 @@
+"""Figures as people's programs print them: with thousands apart, a comma for the point, a sign that stands off."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal, InvalidOperation
+from typing import Final
+
+from retro.journal import quote
+
+__all__ = ["amount_of"]
+
+_SPACES: Final = re.compile(r"[\s\u00a0\u202f\u2009'\u2019]+")
+_GROUPS: Final = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?")
+
+
+def amount_of(text: str) -> Decimal:
+    """The figure of a text such as `10 000.00`, `- 2.50`, `1,234.5` or `11,944`; `ValueError` where it is none.
+
+    A comma is the decimal point where no point stands, unless groups of three digits and a point follow it.
+    """
+    plain = _SPACES.sub("", text).replace("\u2212", "-")
+    if "," in plain:
+        plain = (
+            plain.replace(",", "") if "." in plain and _GROUPS.fullmatch(plain) else plain.replace(",", ".")
+        )
+    try:
+        figure = Decimal(plain)
+    except InvalidOperation:
+        figure = Decimal("NaN")
+    if not figure.is_finite():
+        raise ValueError(f"{quote(text)} is no number")
+    return figure

@@ -1,0 +1,1 @@
+"""Hyperliquid: the website's CSV exports, answers of its public API, and what spreadsheets make of either."""
