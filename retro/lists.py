@@ -34,7 +34,9 @@ class Lists:
     ) -> list[dict[str, Any]]:
         """Reviews that are owed or made, as `retro reviews --json` prints them; `after` is a review's id."""
         question = reviews.ReviewsQuestion(agent, state, ListBounds(limit, after, newest))
-        return [reviews.review_document(review) for review in reviews.every_review(self.store, question)]
+        return [
+            reviews.overview_of(review).document() for review in reviews.every_review(self.store, question)
+        ]
 
     list_reviews = reviews
 

@@ -106,7 +106,7 @@ class ImpliedDeposits:
         return True
 
     def seen(
-        self, at: int, inside: Mapping[str, float], shown: Mapping[str, Decimal], *, decides: bool
+        self, at: int, inside: Mapping[str, float], balances: Mapping[str, Decimal], *, decides: bool
     ) -> list[Flow]:
         """What a state shows more than `inside`: above half of an undecided deposit, and that was put in after all.
 
@@ -114,7 +114,7 @@ class ImpliedDeposits:
         """
         added = []
         for asset, quantity in sorted(self._undecided.items()):
-            growth = shown.get(asset, Decimal(0)) - Decimal(repr(inside.get(asset, 0.0)))
+            growth = balances.get(asset, Decimal(0)) - Decimal(repr(inside.get(asset, 0.0)))
             if growth > quantity / 2:
                 less = growth < quantity * (1 - _SAME)
                 added.append(_deposit(self._position, at, asset, growth if less else quantity))

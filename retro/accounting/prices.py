@@ -183,8 +183,8 @@ def _times(line: PriceLine, rate: PriceLine) -> PriceLine:
     return PriceLine(t, line.price[i] * factor, line.low[i] * factor, line.high[i] * factor)
 
 
-def _instant(told: tuple[int, float]) -> int:
-    return told[0]
+def _instant(prices_told: tuple[int, float]) -> int:
+    return prices_told[0]
 
 
 class Prices:
@@ -343,18 +343,18 @@ class Prices:
             return PriceQuote(1.0, at, provisional=False)
         if self.at_par(symbol):
             return PriceQuote(1.0, None, provisional=True)
-        line, told = self.line(symbol), self._told(symbol)
+        line, prices_told = self.line(symbol), self._told(symbol)
         i = line.index(at)
         # strictly before, as the state at an instant is: a fill at midnight is not known to the day that ends there
-        j = bisect_left(told, at, key=_instant) - 1
+        j = bisect_left(prices_told, at, key=_instant) - 1
         if i >= 0:
             marked_at = int(line.t[i])
             return PriceQuote(float(line.price[i]), marked_at, at - marked_at > MAX_AGE)
         if j >= 0:
-            return PriceQuote(told[j][1], None, provisional=True)
+            return PriceQuote(prices_told[j][1], None, provisional=True)
         if self.marked(symbol):
             return PriceQuote(float(line.price[0]), int(line.t[0]), provisional=True)
-        return PriceQuote(told[0][1], None, provisional=True) if told else None
+        return PriceQuote(prices_told[0][1], None, provisional=True) if prices_told else None
 
     def _asked(self, symbol: str, at: int) -> PriceQuote | None:
         """The price of a symbol at an instant; where no mark of then or before tells it, that is noted in `unmarked`."""

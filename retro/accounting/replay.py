@@ -174,9 +174,9 @@ class _Replay:
         self.track.snapshots.append(snapshot)
         self._book(snapshot.at, self.holdings.snapshot(snapshot))
 
-    def _put_in_after_all(self, at: int, shown: Mapping[str, Decimal], *, decides: bool) -> None:
+    def _put_in_after_all(self, at: int, balances: Mapping[str, Decimal], *, decides: bool) -> None:
         """A state shows whether a deposit that was taken for a name of what was there has added something."""
-        added = self.implied.seen(at, self.holdings.inside(at), shown, decides=decides)
+        added = self.implied.seen(at, self.holdings.inside(at), balances, decides=decides)
         if added:
             self._deposit(at, added, funded=False)
 

@@ -139,9 +139,9 @@ def _line(inputs: Inputs, benchmark: _Benchmark, days: Sequence[int]) -> tuple[i
     if absent is not None:
         return 0, None
     pairs = [
-        (move, made)
-        for (start, end), made in zip(pairwise(days), of_days.tolist(), strict=True)
-        if isfinite(made) and (move := benchmark.move(start, end)) is not None
+        (move, daily_return)
+        for (start, end), daily_return in zip(pairwise(days), of_days.tolist(), strict=True)
+        if isfinite(daily_return) and (move := benchmark.move(start, end)) is not None
     ]
     if len(pairs) < LEAST_DAYS:
         return len(pairs), None

@@ -39,18 +39,18 @@ def market_of(inputs: Inputs, tracks: Iterable[PositionHistory], risk: Risk) -> 
             first.append(before)
             last.append(after)
     change = market_change(first, last)
-    reasons, made = {}, risk.time_weighted_return
+    reasons, own_return = {}, risk.time_weighted_return
     if change is None:
         reasons["change"] = (
             "no pair has a mark at both ends of the period" if pairs else "no pair was traded or watched"
         )
-    if change is None or made is None:
+    if change is None or own_return is None:
         reasons["over_market"] = reasons.get("change") or risk.reasons["time_weighted_return"]
     return Market(
         change=change,
         pairs=len(first),
         left_out=without,
-        over_market=None if change is None or made is None else made - change,
+        over_market=None if change is None or own_return is None else own_return - change,
         reasons=reasons,
     )
 

@@ -77,5 +77,5 @@ def falls(growths: Sequence[float | None], *, ruined: bool = False) -> list[floa
     next(peaks)
     known = [i for i, growth in enumerate(growths) if growth is not None]
     end = (known[-1] + 1 if ruined else len(growths)) if known else 0
-    told = [worth / peak - 1 for worth, peak in zip(worths, peaks, strict=True)]
-    return [*told[:end], *[None] * (len(growths) - end)]
+    falls_so_far = [worth / peak - 1 for worth, peak in zip(worths, peaks, strict=True)]
+    return [*falls_so_far[:end], *[None] * (len(growths) - end)]

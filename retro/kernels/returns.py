@@ -125,5 +125,5 @@ def over_holding(made: float, put_in: Sequence[float], prices: Sequence[float], 
 
     > 0: better than the pair. `prices` and `end` in base currency per unit, above 0; holding costs no fee.
     """
-    held = (amount * (end / price - 1.0) for amount, price in zip(put_in, prices, strict=True))
-    return made - math.fsum(held)
+    growths_held = (amount * (end / price - 1.0) for amount, price in zip(put_in, prices, strict=True))
+    return made - math.fsum(growths_held)

@@ -123,8 +123,8 @@ def _market(report: RetrospectiveReport) -> str:
     """The agent's return beside that of the pairs it traded or watched."""
     market = report.market
     change = None if market is None else percent(market.change, 2, signed=True)
-    made = percent(report.risk.time_weighted_return, 2, signed=True)
-    return f"The agent returned {made}, the pairs it traded or watched, equally weighted, {change}."
+    returned = percent(report.risk.time_weighted_return, 2, signed=True)
+    return f"The agent returned {returned}, the pairs it traded or watched, equally weighted, {change}."
 
 
 def _failed(report: RetrospectiveReport, extremes: Extremes | None, money: MoneyStyle) -> list[str]:
@@ -167,12 +167,12 @@ def _heuristic(row: HeuristicReport, money: MoneyStyle) -> str:
         row.recommendation.kind
     ]
     average, outcomes = row.avg_pnl_per_citation or 0.0, count(row.evaluated_count, "outcome")
-    what = f"averaged {money.change(average)} over {outcomes}"
+    sentence = f"averaged {money.change(average)} over {outcomes}"
     if row.role == "exit":
-        what = f"{'avoided' if average >= 0 else 'missed'} {money.amount(abs(average))} on average over {outcomes}"
+        sentence = f"{'avoided' if average >= 0 else 'missed'} {money.amount(abs(average))} on average over {outcomes}"
     if row.win_rate is not None:
-        what += f", {'right' if row.role == 'exit' else 'winning'} {percent(row.win_rate)}"
-    return f"{row.heuristic_id} ({row.role}) {what}: {verdict}, by the thresholds; {_evidence(row)}."
+        sentence += f", {'right' if row.role == 'exit' else 'winning'} {percent(row.win_rate)}"
+    return f"{row.heuristic_id} ({row.role}) {sentence}: {verdict}, by the thresholds; {_evidence(row)}."
 
 
 def _evidence(row: HeuristicReport) -> str:

@@ -11,6 +11,7 @@ from retro.present.charts.bars import forest, waterfall
 from retro.present.charts.days import calendar, equity_curve
 from retro.present.charts.diagrams import drawn_diagram
 from retro.present.charts.odds import odds_by_week
+from retro.present.charts.spark import sparkline
 from retro.present.charts.trajectory import position_path
 from retro.present.environment import environment_of, markup
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from retro.present.page.blocks import Bars, Days, OddsChart, OddsLine, Page, PathChart, Verdicts
     from retro.present.page.diagrams import Diagram
+    from retro.present.references import Reference
 
 __all__ = ["html_of"]
 
@@ -28,8 +30,15 @@ _TEMPLATES: Final = Path(__file__).parent / "templates"
 
 
 def html_of(page: Page) -> str:
-    """The page as HTML; every string in it is escaped by the template engine, charts escape their own."""
-    return _environment().get_template("page.html.j2").render(page=page)
+    """The page as HTML; every string in it is escaped by the template engine, charts escape their own.
+
+    It leads nowhere: a file is read where none of its references can be followed.
+    """
+    return _environment().get_template("page.html.j2").render(page=page, link=_nowhere)
+
+
+def _nowhere(_: Reference) -> None:
+    return None
 
 
 @cache
@@ -67,6 +76,10 @@ def _diagram(block: Diagram, ident: str) -> str:
     return markup(drawn_diagram(block, ident=ident))
 
 
+def _spark(levels: bytes) -> str:
+    return markup(sparkline(levels))
+
+
 def _percent(share: float | None) -> str:
     return percent(share, 1)
 
@@ -80,5 +93,6 @@ _FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "path": _path,
     "diagram": _diagram,
     "percent": _percent,
+    "spark": _spark,
 }
 """What a template draws with: charts escape what strangers wrote themselves."""

@@ -25,7 +25,7 @@ from retro.present.page.blocks import (
     Table,
     Verdicts,
 )
-from retro.present.text.drawings import LEVELS_OF_ODDS, drawn_path, odds_line
+from retro.present.text.drawings import LEVELS_OF_ODDS, drawn_path, odds_line, spark_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -157,7 +157,9 @@ def _table(table: Table) -> str:
 
 
 def _row(row: TableRow) -> list[str]:
-    first, *values = [escaped(cell.text) for cell in row.cells]
+    first, *values = [
+        escaped(cell.text if cell.spark is None else spark_line(cell.spark)) for cell in row.cells
+    ]
     if row.heads:
         return [f"**{first}**", *values]
     return [f"&#126; {first}" if row.faint else first, *values]

@@ -61,7 +61,7 @@ def refuse_merger(conn: Connection, name: str, successor: str) -> None:
     """`UsageError` where two lives cannot become one: the same agent, another currency, a death between, shared ids."""
     if known_name(conn, name) == known_name(conn, successor):
         raise UsageError(f"{name} cannot be merged into itself")
-    both = [_with_facts(conn, one) for one in (name, successor)]
+    both = [_with_facts(conn, agent_name) for agent_name in (name, successor)]
     for field in ("base_currency", "origin"):
         values = {getattr(agent, field) for agent in both} - {None}
         if len(values) > 1:

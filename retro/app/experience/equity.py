@@ -51,10 +51,10 @@ def marked_equity(conn: Connection, agent: str, as_of: int | None = None) -> mem
     days: list[_Day] = []
     start = FOREVER
     for period, until in _newest_first(told_periods(conn, agent, FOREVER if as_of is None else as_of)):
-        told = _days(conn, period, until)
-        if any(day.growth is msgspec.UNSET for day in told):
+        stored_days = _days(conn, period, until)
+        if any(day.growth is msgspec.UNSET for day in stored_days):
             break
-        days, start = [*told, *days], period.start
+        days, start = [*stored_days, *days], period.start
     growths = [None if day.growth is msgspec.UNSET else day.growth for day in days]
     fallen = falls(growths)
     if not days or days[-1].equity is None or fallen[-1] is None:

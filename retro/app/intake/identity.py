@@ -54,7 +54,7 @@ class BotIdentity:
     """What a reading has shown so far of whose life it tells: trades known before, and those told otherwise now."""
 
     where: str
-    known: int = 0
+    known_positions: int = 0
     doubtful: int = 0
     opened: dict[str, dict[int, int]] = field(default_factory=dict)
     """Agent -> number of each trade known before this reading -> when it opened."""
@@ -71,14 +71,16 @@ class BotIdentity:
 
     def _compare(self, conn: Connection, agent: str, rows: list[EventRow]) -> None:
         """Hold the trades of one agent against those known under their numbers."""
-        told = {row.id: row for row in rows if row.type == "position"}
-        known = sorted(events.by_ids(conn, agent, Position, told), key=lambda fact: (fact.at, fact.id))
-        self.known += len(known)
-        if not self.known:
-            self._in_order(conn, agent, told.values())
+        told_positions = {row.id: row for row in rows if row.type == "position"}
+        known_positions = sorted(
+            events.by_ids(conn, agent, Position, told_positions), key=lambda fact: (fact.at, fact.id)
+        )
+        self.known_positions += len(known_positions)
+        if not self.known_positions:
+            self._in_order(conn, agent, told_positions.values())
         first = ""
-        for before in known:
-            row = told[before.id]
+        for before in known_positions:
+            row = told_positions[before.id]
             after = decode(row.body, row.at)
             if not isinstance(after, Position) or _agree(before, after):
                 continue
@@ -92,10 +94,10 @@ class BotIdentity:
                 raise _refusal(self.where, agent, words)
             self.doubtful += 1
             first = first or words
-        if first and self.doubtful * _RENUMBERED > self.known:
+        if first and self.doubtful * _RENUMBERED > self.known_positions:
             raise _refusal(self.where, agent, first)
 
-    def _in_order(self, conn: Connection, agent: str, told: Collection[EventRow]) -> None:
+    def _in_order(self, conn: Connection, agent: str, told_positions: Collection[EventRow]) -> None:
         """Hold trades whose numbers are all new against those known before this reading, just below and just above."""
         opened = self.opened.get(agent)
         if opened is None:
@@ -103,7 +105,7 @@ class BotIdentity:
             opened = {number: at for id_, at in instants.items() if (number := _number(id_)) is not None}
             self.opened[agent] = opened
         numbers, astray = sorted(opened), []
-        for row in told if opened else ():
+        for row in told_positions if opened else ():
             number = _number(row.id)
             if number is None:
                 continue
@@ -114,7 +116,7 @@ class BotIdentity:
                 astray.append((number, row.at, below))
             elif above is not None and row.at > opened[above] + _OVERTAKEN:
                 astray.append((number, row.at, above))
-        if 2 * len(astray) > len(told):
+        if 2 * len(astray) > len(told_positions):
             number, at, other = astray[0]
             words = (
                 f"its trade {other} opened {format_instant(opened[other])}, this one's {number} opened "
@@ -151,11 +153,11 @@ def _usual(numbers: list[int], opened: dict[int, int]) -> int | None:
 
 def _by_agent(rows: Iterable[EventRow]) -> dict[str, list[EventRow]]:
     """Agent -> what a batch tells of its positions and their fills."""
-    told: dict[str, list[EventRow]] = {}
+    told_positions: dict[str, list[EventRow]] = {}
     for row in rows:
         if row.type in {"position", "fill"}:
-            told.setdefault(row.agent, []).append(row)
-    return told
+            told_positions.setdefault(row.agent, []).append(row)
+    return told_positions
 
 
 def _agree(before: Position, after: Position) -> bool:

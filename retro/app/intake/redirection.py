@@ -55,7 +55,7 @@ class Redirection:
             if series.agent and places.get(series.agent, "") is None:
                 self.dropped[series.agent] = self.dropped.get(series.agent, 0) + len(series.t)
         rows = [batch.rows[number] for number in keep]
-        told = sum(len(series.t) for series in marks) - sum(len(series.t) for series in batch.marks)
+        by_agent = sum(len(series.t) for series in marks) - sum(len(series.t) for series in batch.marks)
         return replace(
             batch,
             rows=[row._replace(agent=places.get(row.agent) or row.agent) for row in rows],
@@ -69,7 +69,7 @@ class Redirection:
                 for fault in batch.faults
                 if places.get(fault.agent or "", "") is not None
             ],
-            events=batch.events - (len(batch.rows) - len(rows)) + told,
+            events=batch.events - (len(batch.rows) - len(rows)) + by_agent,
             as_of=_of_today(batch.as_of, places),
             capital=_of_today(batch.capital, places),
             base_currency=_of_today(batch.base_currency, places),
@@ -88,10 +88,10 @@ class Redirection:
         ]
 
 
-def _of_today(told: Mapping[str, ValueT], places: Mapping[str, str | None]) -> dict[str, ValueT]:
+def _of_today(by_agent: Mapping[str, ValueT], places: Mapping[str, str | None]) -> dict[str, ValueT]:
     """By the names of today; of two that have become one the greater, of horizons the later."""
     today: dict[str, ValueT] = {}
-    for name, value in sorted(told.items(), key=lambda item: (len(str(item[1])), str(item[1]))):
+    for name, value in sorted(by_agent.items(), key=lambda item: (len(str(item[1])), str(item[1]))):
         place = places.get(name, name)
         if place is not None:
             today[place] = value

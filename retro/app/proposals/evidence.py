@@ -160,5 +160,7 @@ def _against_nothing(
     """What the entries made beyond doing nothing, on average and in money; None unless it is known of all of them."""
     if row.role != "entry" or row.threshold_unit != "usd" or not len(ever):
         return None
-    known = [advantages[position] for position in ever["position"].tolist() if position in advantages]
-    return fsum(known) / len(known) if len(known) == len(ever) else None
+    advantages_known = [
+        advantages[position] for position in ever["position"].tolist() if position in advantages
+    ]
+    return fsum(advantages_known) / len(advantages_known) if len(advantages_known) == len(ever) else None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from retro.app.settlement.settle import settled_book
 from retro.app.settlement.silence import silent_since
 from retro.periods import format_instant
+from retro.report.overviews import AgentOverview
 from retro.store.books import pages
 from retro.store.facts import agents as agent_store
 
@@ -19,39 +19,7 @@ if TYPE_CHECKING:
     from retro.store.database import Store
     from retro.store.facts.agents import Agent
 
-__all__ = ["AgentOverview", "agents", "silent_since_of"]
-
-
-@dataclass(frozen=True, slots=True)
-class AgentOverview:
-    """An agent: when it lived (microseconds; None before its first event), how much is stored, what it counts in."""
-
-    name: str
-    first_at: int | None
-    last_at: int | None
-    events: int
-    positions: int
-    open: int
-    base_currency: str
-    capital: float | None
-    silent_since: int | None = None
-    """Its last word, where it is dormant: it gets no reviews until the next."""
-
-    def document(self) -> dict[str, Any]:
-        """What `retro agents --json` prints of it."""
-        document: dict[str, Any] = {
-            "agent": self.name,
-            "first_event": None if self.first_at is None else format_instant(self.first_at),
-            "last_event": None if self.last_at is None else format_instant(self.last_at),
-            "events": self.events,
-            "positions": self.positions,
-            "open": self.open,
-            "base_currency": self.base_currency,
-            "capital": self.capital,
-        }
-        if self.silent_since is not None:
-            document["silent_since"] = format_instant(self.silent_since)
-        return document
+__all__ = ["agents", "silent_since_of"]
 
 
 def agents(
@@ -66,8 +34,8 @@ def agents(
 def silent_since_of(store: Store, config: Config, agent: str, now: int) -> str | None:
     """The last word of an agent that is dormant at `now`, RFC 3339; None of one that is awake, dead or has no facts."""
     with store.read() as conn:
-        known = agent_store.agent(conn, agent)
-        last = None if known is None else silent_since(conn, config, known, now)
+        record = agent_store.agent(conn, agent)
+        last = None if record is None else silent_since(conn, config, record, now)
     return None if last is None else format_instant(last)
 
 

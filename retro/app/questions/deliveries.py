@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from retro.app.questions.bounds import number_of, part_of, rows_of
 from retro.app.reviews.messages import message_of
+from retro.report.overviews import LetterOverview
 from retro.store.jobs import outbox
 
 if TYPE_CHECKING:
@@ -18,7 +19,19 @@ if TYPE_CHECKING:
     from retro.store.database import Store
     from retro.store.jobs.outbox import Delivery, Which
 
-__all__ = ["count_deliveries", "deliveries", "delivery_document", "every_delivery", "message"]
+__all__ = ["count_deliveries", "deliveries", "delivery_document", "every_delivery", "message", "overview_of"]
+
+
+def overview_of(letter: Delivery) -> LetterOverview:
+    """A row of the outbox as it is listed."""
+    return LetterOverview(
+        number=letter.key,
+        review=letter.review_id,
+        revision=letter.revision,
+        channel=letter.channel,
+        recipient=letter.recipient,
+        state=letter.state,
+    )
 
 
 def deliveries(store: Store, bounds: ListBounds, which: Which = "all") -> ListPart[Delivery]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from retro.app.questions.bounds import ListPart, part_of
 from retro.app.settlement.book import listed_rows
 from retro.app.settlement.settle import settled_book
 from retro.errors import UnknownError
-from retro.periods import format_instant
+from retro.report.overviews import PositionOverview
 from retro.store.books import pages
 
 if TYPE_CHECKING:
@@ -20,58 +19,7 @@ if TYPE_CHECKING:
     from retro.store.database import Store
     from retro.store.facts.agents import Agent
 
-__all__ = ["PositionOverview", "book_part", "count_positions", "overview_of", "positions"]
-
-
-@dataclass(frozen=True, slots=True)
-class PositionOverview:
-    """A position: instants in microseconds, money in the agent's currency; figures are None while it is open.
-
-    `spark` is its way in 24 bytes, from 0, its `mae`, to 255, its `mfe`.
-    """
-
-    name: str
-    agent: str
-    kind: str
-    instrument: str
-    strategy: str
-    side: str | None
-    opened_at: int
-    closed_at: int | None
-    final_pnl: float | None
-    vs_inaction: float | None
-    notional: float | None
-    implausible: bool
-    ruling: str | None
-    mfe: float | None
-    mae: float | None
-    regret: float | None
-    spark: bytes | None
-
-    @property
-    def open(self) -> bool:
-        """Whether it still is."""
-        return self.closed_at is None
-
-    def document(self) -> dict[str, Any]:
-        """What `retro positions --json` prints of it; the first columns of its CSV."""
-        ruling = self.ruling or ""
-        flags = (("open", self.open), ("implausible", self.implausible), (ruling, bool(ruling)))
-        return {
-            "position_id": self.name,
-            "agent": self.agent,
-            "kind": self.kind,
-            "instrument": self.instrument,
-            "strategy": self.strategy,
-            "side": self.side,
-            "entry_at": format_instant(self.opened_at),
-            "exit_at": None if self.closed_at is None else format_instant(self.closed_at),
-            "open": self.open,
-            "final_pnl": self.final_pnl,
-            "vs_inaction": self.vs_inaction,
-            "notional": self.notional,
-            "flags": ",".join(flag for flag, on in flags if on),
-        }
+__all__ = ["book_part", "count_positions", "overview_of", "positions"]
 
 
 def positions(

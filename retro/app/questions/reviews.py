@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from retro.app.questions.bounds import EVERYTHING, part_of, rows_of
 from retro.errors import UnknownError, UsageError
 from retro.periods import format_instant
 from retro.present.page.revision import changes
 from retro.report.document import read
+from retro.report.overviews import ReviewOverview
 from retro.store.jobs import pages
 from retro.store.jobs import reviews as ledger
 
@@ -28,7 +29,7 @@ __all__ = [
     "compare",
     "count_reviews",
     "every_review",
-    "review_document",
+    "overview_of",
     "reviews",
     "stored",
 ]
@@ -79,21 +80,21 @@ def count_reviews(store: Store, question: ReviewsQuestion) -> int:
         return pages.count_reviews(conn, question.agent, question.state)
 
 
-def review_document(review: Review) -> dict[str, Any]:
-    """What `retro reviews --json` prints of it."""
-    return {
-        "id": review.id,
-        "agent": review.agent,
-        "kind": review.kind,
-        "subject": review.subject,
-        "period_start": format_instant(review.period_start),
-        "period_end": format_instant(review.period_end),
-        "state": review.state,
-        "revision": review.revision,
-        "attempts": review.attempts,
-        "backfill": review.backfill,
-        "reason": review.reason,
-    }
+def overview_of(review: Review) -> ReviewOverview:
+    """A row of the ledger as it is listed."""
+    return ReviewOverview(
+        id=review.id,
+        agent=review.agent,
+        kind=review.kind,
+        subject=review.subject,
+        period_start=review.period_start,
+        period_end=review.period_end,
+        state=review.state,
+        revision=review.revision,
+        attempts=review.attempts,
+        backfill=review.backfill,
+        reason=review.reason,
+    )
 
 
 def stored(store: Store, id: str, agent: str | None = None) -> Stored:  # noqa: A002  the field's name

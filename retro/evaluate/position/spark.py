@@ -28,9 +28,9 @@ def spark(life: PositionPath, ending: Hindsight) -> bytes | None:
     entry, length = life.track.opened_at, life.exit_at - life.track.opened_at
     ends = entry + length * np.arange(1, POINTS) // POINTS
     last = np.searchsorted(times, ends, side="right") - 1
-    seen = life.gross_at(times[last[last >= 0]])
+    levels = life.gross_at(times[last[last >= 0]])
     path = np.concatenate(
-        [np.full(POINTS - 1 - len(seen), -life.entry_fees), seen, [life.final + life.exit_costs]]
+        [np.full(POINTS - 1 - len(levels), -life.entry_fees), levels, [life.final + life.exit_costs]]
     )
     share = (np.minimum(np.maximum(path, ending.mae), ending.mfe) - ending.mae) / (ending.mfe - ending.mae)
     return bytes(np.rint(share * _TOP).astype(np.uint8))

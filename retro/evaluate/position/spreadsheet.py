@@ -76,14 +76,14 @@ def spreadsheet_rows(
 
 
 def _row(life: PositionPath, ending: Hindsight) -> SpreadsheetRow:
-    track, told, prices = life.track, life.track.position, life.prices
+    track, position_fact, prices = life.track, life.track.position, life.prices
     risk, size, end = life.risk, life.sizes, life.horizon.end
 
     def booked(component: str) -> float:
         return fsum(b.amount for b in track.bookings if b.component == component and b.at < end)
 
     return SpreadsheetRow(
-        venue=told.venue,
+        venue=position_fact.venue,
         held_s=(life.exit_at - track.opened_at) / 1e6,
         quantity=size.quantity,
         entry_price=size.entry_price,
@@ -99,19 +99,21 @@ def _row(life: PositionPath, ending: Hindsight) -> SpreadsheetRow:
         gas=booked("gas_costs"),
         slippage=slippage([track], prices, track.opened_at, end).amount,
         exit_reason=track.exit_reason,
-        funded_with=_amounts(told.funded_with),
-        token0=told.token0,
-        token1=told.token1,
-        lower=_number(told.lower),
-        upper=_number(told.upper),
-        liquidity=_number(told.liquidity),
+        funded_with=_amounts(position_fact.funded_with),
+        token0=position_fact.token0,
+        token1=position_fact.token1,
+        lower=_number(position_fact.lower),
+        upper=_number(position_fact.upper),
+        liquidity=_number(position_fact.liquidity),
         mfe_source=None if ending.mfe is None else FROM_THE_BOT if ending.seen is not None else "marks",
     )
 
 
-def _number(told: Decimal | None) -> float | None:
-    return None if told is None else float(told)
+def _number(position_fact: Decimal | None) -> float | None:
+    return None if position_fact is None else float(position_fact)
 
 
-def _amounts(told: Mapping[str, Decimal] | None) -> str | None:
-    return " | ".join(f"{told[asset]:f} {asset}" for asset in sorted(told)) if told else None
+def _amounts(quantities: Mapping[str, Decimal] | None) -> str | None:
+    return (
+        " | ".join(f"{quantities[asset]:f} {asset}" for asset in sorted(quantities)) if quantities else None
+    )

@@ -118,7 +118,7 @@ def _ends(
     colour = palette.of(final)
     parts = [circle(plane.x(first), plane.y(opened), 4, palette.paper, palette.ink)]
     exit_is_best = best is not None and abs(best[0] - last) < 1e-9
-    taken: list[_Box] = []
+    boxes: list[_Box] = []
     if best is not None and not exit_is_best:
         bx, by = plane.x(best[0]), plane.y(best[1])
         parts.append(polygon([(bx, by - 11), (bx + 5, by - 3), (bx - 5, by - 3)], palette.up))
@@ -128,13 +128,13 @@ def _ends(
             parts.append(label(bx, by - 14, caption, palette.up, anchor=anchor, size=11, halo=palette.paper))
             wide = _LETTER * cells(caption)
             left = {"start": bx, "end": bx - wide}.get(anchor, bx - wide / 2)
-            taken.append(_Box(left, by - 25, left + wide, by))
+            boxes.append(_Box(left, by - 25, left + wide, by))
     parts.append(circle(x, y, 4.5, colour, palette.paper))
     name = "now" if position.open else "best exit, taken" if exit_is_best else "exit"
     caption = f"{name} {money.signed(final)}"
     if named:
         line = [(plane.x(share), plane.y(pnl)) for share, pnl in points]
-        base = _baseline(_LETTER * cells(caption), (x - 8, y), line, taken)
+        base = _baseline(_LETTER * cells(caption), (x - 8, y), line, boxes)
         parts.append(label(x - 8, base, caption, colour, anchor="end", size=11, halo=palette.paper))
     return parts
 
@@ -155,7 +155,7 @@ class _Box(NamedTuple):
 
 
 def _baseline(
-    wide: float, end: tuple[float, float], line: Sequence[tuple[float, float]], taken: Sequence[_Box]
+    wide: float, end: tuple[float, float], line: Sequence[tuple[float, float]], boxes: Sequence[_Box]
 ) -> float:
     """Where a caption of that width stands that ends at a point: where it covers least of the line and of others."""
     x, y = end
@@ -164,7 +164,7 @@ def _baseline(
         box = _Box(x - wide, base - 10, x, base + 3)
         others = sum(
             wide
-            for other in taken
+            for other in boxes
             if box.top < other.bottom
             and other.top < box.bottom
             and box.left < other.right

@@ -29,6 +29,7 @@ from retro.present.page.odds import (
     stopped_in_words,
     uncounted_in_words,
 )
+from retro.present.references import RuleReference
 from retro.report.life import LifeReport
 
 if TYPE_CHECKING:
@@ -170,6 +171,7 @@ def _verdict(row: HeuristicReport, money: MoneyStyle, report: RetrospectiveRepor
         tone=verdict_tone(kind),
         n=row.evidence_n,
         one_look=None if bounds is None else (bounds[0], bounds[1]),
+        ref=RuleReference(report.agent, row.heuristic_id),
     )
 
 

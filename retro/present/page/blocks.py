@@ -14,6 +14,7 @@ from retro.present.page.diagrams import Diagrams
 if TYPE_CHECKING:
     from datetime import date
 
+    from retro.present.references import Reference
     from retro.report import PositionRetrospective
 
 __all__ = [
@@ -56,12 +57,13 @@ def tone_of(value: float | None) -> Tone:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One labelled figure and what to know about it."""
+    """One labelled figure and what to know about it; `ref` is what it leads to."""
 
     label: str
     value: str
     note: str = ""
     tone: Tone = "plain"
+    ref: Reference | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +88,15 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A table cell."""
+    """A table cell; `ref` is what its text leads to.
+
+    `spark` is drawn in place of a text: levels of a way, a byte each, from its lowest, 0, to its highest, 255.
+    """
 
     text: str
     tone: Tone = "plain"
+    ref: Reference | None = None
+    spark: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +184,7 @@ class Verdict:
     tone: Tone
     n: int = 0
     one_look: tuple[float, float] | None = None
+    ref: Reference | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,6 +283,7 @@ class PathChart:
     small: bool = False
     result: str = ""
     tone: Tone = "plain"
+    ref: Reference | None = None
 
 
 Block = FigureList | Table | Prose | Quote | Notes | Bars | Verdicts | OddsChart | Days | PathChart | Diagrams

@@ -21,6 +21,7 @@ from retro.present.page.blocks import (
     tone_of,
 )
 from retro.present.page.labels import POSITION_KINDS
+from retro.present.references import PositionReference
 from retro.report.extremes import DRAWN, movers
 
 if TYPE_CHECKING:
@@ -92,7 +93,14 @@ def positions_section(report: RetrospectiveReport, money: MoneyStyle) -> Section
     )
     drawn = [p for p in by_size[:DRAWN] if len(p.path) > 2]
     charts = tuple(
-        PathChart(p, money.currency, small=True, result=money.signed(p.final_pnl), tone=tone_of(p.final_pnl))
+        PathChart(
+            p,
+            money.currency,
+            small=True,
+            result=money.signed(p.final_pnl),
+            tone=tone_of(p.final_pnl),
+            ref=PositionReference(p.agent, p.position_id),
+        )
         for p in drawn
     )
     still_open = sum(p.open for p in believed)
@@ -105,7 +113,7 @@ def _position_row(p: PositionRetrospective, money: MoneyStyle) -> TableRow:
     holding_time = duration(p.duration_s)
     return TableRow(
         (
-            Cell(p.position_id),
+            Cell(p.position_id, ref=PositionReference(p.agent, p.position_id)),
             Cell(instrument_label(p)),
             Cell(f"open {holding_time}" if p.open else holding_time),
             Cell(money.signed(p.period_pnl), tone_of(p.period_pnl)),

@@ -36,6 +36,7 @@ from retro.present.page.narrative import words_section
 from retro.present.page.proposals import proposals_section
 from retro.present.page.provenance import provenance_lines, quality_section
 from retro.present.page.weeks import weeks_section
+from retro.present.references import PositionReference
 from retro.report.extremes import extremes_of
 from retro.report.life import LifeReport
 from retro.report.lines import main_lines, signed_lines
@@ -266,4 +267,5 @@ def _extreme(label: str, p: PositionRetrospective, money: MoneyStyle) -> Figure:
         money.change(p.period_pnl),
         f"{short_name(instrument_label(p))}, {short_name(p.position_id)}, {holding_time}",
         tone_of(p.period_pnl),
+        PositionReference(p.agent, p.position_id),
     )

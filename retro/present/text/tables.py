@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from retro.present.page.blocks import Cell
+from retro.present.text.drawings import spark_line
 from retro.present.widths import cells, cut, line, pad, wrap
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ def table_lines(table: Table, width: int) -> list[Line]:
     """The table as lines of at most `width` columns; `~` before a faint row."""
     if not table.rows:
         return []
+    table = replace(table, rows=tuple(map(_with_sparks, table.rows)))
     column_indices, widths = _layout(table, width - _INDENT)
     columns = [table.columns[i] for i in column_indices]
     lines = _heading(columns, widths)
@@ -35,6 +38,14 @@ def table_lines(table: Table, width: int) -> list[Line]:
     if table.note:
         lines += [line("  ", (text, "faint")) for text in wrap(table.note, width - _INDENT)]
     return lines
+
+
+def _with_sparks(row: TableRow) -> TableRow:
+    """A row whose ways are drawn as text."""
+    if all(cell.spark is None for cell in row.cells):
+        return row
+    drawn = (cell if cell.spark is None else replace(cell, text=spark_line(cell.spark)) for cell in row.cells)
+    return replace(row, cells=tuple(drawn))
 
 
 def _layout(table: Table, room: int) -> tuple[list[int], list[int]]:

@@ -43,8 +43,8 @@ def shared_ids(conn: Connection, name: str, successor: str) -> list[tuple[str, s
     keys = agents.known_key(conn, name), agents.known_key(conn, successor)
     shared: set[tuple[str, str]] = set()
     own, other = events, events.alias()
-    same = (own.c.type == other.c.type) & (own.c.id == other.c.id)
-    pairs = select(own.c.type, own.c.id).join(other, same & (other.c.agent == keys[1]))
+    same_fact = (own.c.type == other.c.type) & (own.c.id == other.c.id)
+    pairs = select(own.c.type, own.c.id).join(other, same_fact & (other.c.agent == keys[1]))
     shared.update((kind, id_) for kind, id_ in conn.execute(pairs.where(own.c.agent == keys[0])))
     names = [
         set(conn.execute(select(own.c.position).where(own.c.agent == key).distinct()).scalars()) - {None}
@@ -61,8 +61,8 @@ def _in_both(
     conn: Connection, table: Table, column: str, keys: tuple[int, int], condition: ColumnElement[bool]
 ) -> list[str]:
     other = table.alias()
-    same = (other.c[column] == table.c[column]) & (other.c.agent == keys[1])
-    query = select(table.c[column]).join(other, same).where(table.c.agent == keys[0], condition)
+    same_fact = (other.c[column] == table.c[column]) & (other.c.agent == keys[1])
+    query = select(table.c[column]).join(other, same_fact).where(table.c.agent == keys[0], condition)
     return list(conn.execute(query).scalars())
 
 
@@ -82,8 +82,8 @@ def merge(conn: Connection, name: str, successor: str, now: int) -> None:
     mine = (reviews.c.agent == old) & reviews.c.kind.in_((*CALENDAR, DEATH.name))
     subject = case((reviews.c.subject == "", literal(name, Text)), else_=reviews.c.subject + f".{name}")
     conn.execute(update(reviews).where(mine).values(subject=subject))
-    others = select(proposals.c.id).where(proposals.c.agent == new)
-    conn.execute(delete(proposals).where(proposals.c.agent == old, proposals.c.id.in_(others)))
+    ids_taken = select(proposals.c.id).where(proposals.c.agent == new)
+    conn.execute(delete(proposals).where(proposals.c.agent == old, proposals.c.id.in_(ids_taken)))
     for table in _UNITED:
         _unite(conn, table, old, new)
     conn.execute(delete(enrolments).where(enrolments.c.agent == old))

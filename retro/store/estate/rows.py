@@ -110,17 +110,17 @@ def imported(
 
 def _row_here(holding: Holding, row: Mapping[str, Any], name: str, key: int | None, keys: KeyMap) -> Row:
     """The row as it stands in this database; `LookupError` where it names a row that was not carried."""
-    here: Row = {}
+    own_row: Row = {}
     for column in holding.table.columns:
         if _says_whose(holding, column):
-            here[column.name] = name if holding.parent is None else key
+            own_row[column.name] = name if holding.parent is None else key
         elif column.name in row or column.nullable:
             value = row.get(column.name)
             parent = _parent_of(column)
-            here[column.name] = (
+            own_row[column.name] = (
                 _value(column, value) if parent is None or value is None else keys[parent, value]
             )
-    return here
+    return own_row
 
 
 def _value(column: Column[Any], value: Any) -> Any:
@@ -140,7 +140,7 @@ def _insert(conn: Connection, holding: Holding, rows: list[Row], keys: KeyMap) -
     if "key" not in table.c:
         conn.execute(insert(table), rows)
         return
-    there = [row.pop("key") for row in rows]
+    foreign_keys = [row.pop("key") for row in rows]
     statement = insert(table).returning(table.c.key, sort_by_parameter_order=True)
-    for old, new in zip(there, conn.execute(statement, rows).scalars(), strict=True):
+    for old, new in zip(foreign_keys, conn.execute(statement, rows).scalars(), strict=True):
         keys[table.name, old] = new

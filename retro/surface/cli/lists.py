@@ -12,15 +12,15 @@ import typer
 from retro.app.questions.bounds import EVERYTHING, ListBounds
 from retro.errors import UsageError
 from retro.surface.cli.context import call
-from retro.surface.cli.screen import After, Limit, Newest, print_rows, print_table, screen_rows
+from retro.surface.cli.screen import After, Limit, Newest, print_rows, screen_rows, show_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from retro.app.questions.bounds import ListPart
-    from retro.app.questions.positions import PositionOverview
     from retro.app.questions.spreadsheet import CellValue
     from retro.app.settlement.settings import AgentSettings
+    from retro.report.overviews import PositionOverview
     from retro.store.facts.agents import Agent
     from retro.store.facts.faults import NumberedFault
     from retro.store.facts.rulings import Ruling
@@ -100,7 +100,9 @@ def _list_positions(agent: Agent, settings: AgentSettings, bounds: ListBounds, *
         return
     rows = screen_rows(read, bounds, lambda: subject.count_positions(call.store, agent), "positions")
     if rows:
-        _print_positions(rows, settings.base_currency)
+        from retro.present.page.lists import positions_table
+
+        show_table(positions_table(rows, settings.base_currency))
     elif bounds.after is None:
         call.say(f"agent {agent.name} has no positions yet")
     else:
@@ -139,47 +141,6 @@ def _rule(position: str, agent: str | None, ruling: Ruling) -> None:
         call.out_json({"agent": record.name, "position_id": position, "ruling": ruling, "author": author})
     else:
         call.out(sentence)
-
-
-def _print_positions(rows: Sequence[PositionOverview], currency: str) -> None:
-    from retro.figures import duration, moment, money_of
-    from retro.periods import SECOND, format_instant
-    from retro.present.page.blocks import Cell, Column, tone_of
-    from retro.present.page.labels import POSITION_KINDS
-    from retro.present.text.drawings import spark_line
-
-    money = money_of(currency, [row.final_pnl for row in rows])
-    columns = [
-        Column("Position", right=False, cut=12),
-        Column("What", right=False, cut=12),
-        Column("Opened (UTC)", right=False),
-        Column("Held", spare=1),
-        Column(currency),
-        Column("vs inaction", spare=2),
-        Column("Regret", spare=3),
-        Column("Path", right=False, spare=4),
-        Column("", right=False),
-    ]
-    cells = []
-    for row in rows:
-        held_for = None if row.closed_at is None else (row.closed_at - row.opened_at) / SECOND
-        kind = row.side if row.kind == "perp" and row.side else POSITION_KINDS.get(row.kind, row.kind)
-        cells.append(
-            [
-                Cell(row.name, "strong"),
-                Cell(f"{row.instrument} {kind}"),
-                Cell(moment(format_instant(row.opened_at))),
-                Cell("open" if held_for is None else duration(held_for)),
-                Cell(money.signed(row.final_pnl), tone_of(row.final_pnl)),
-                Cell(money.signed(row.vs_inaction), tone_of(row.vs_inaction)),
-                Cell(money.plain(row.regret)),
-                Cell("" if row.spark is None else spark_line(row.spark)),
-                Cell("implausible" if row.implausible else "", "warn"),
-            ]
-        )
-    if not any(row[-1].text for row in cells):
-        columns, cells = columns[:-1], [row[:-1] for row in cells]
-    print_table(columns, cells)
 
 
 def _csv_lines(heads: Iterable[Sequence[str]], rows: Iterable[Sequence[CellValue]]) -> Iterator[str]:

@@ -106,30 +106,11 @@ def _print_open() -> None:
 
 
 def _print_letters(listed: Sequence[Delivery], note: str) -> None:
-    from retro.present.page.blocks import Cell, Column, Tone
-    from retro.surface.cli.screen import print_table
+    from retro.app.questions.deliveries import overview_of
+    from retro.present.page.lists import letters_table
+    from retro.surface.cli.screen import show_table
 
-    tones: dict[str, Tone] = {"failed": "down", "pending": "warn", "sending": "warn", "sent": "up"}
-    columns = [
-        Column("Review", right=False, cut=24),
-        Column("To", right=False, cut=10),
-        Column("No."),
-        Column("Rev.", spare=2),
-        Column("Channel", right=False),
-        Column("State", right=False),
-    ]
-    cells = [
-        [
-            Cell(letter.review_id, "strong"),
-            Cell(letter.recipient),
-            Cell(f"{letter.key}"),
-            Cell(f"{letter.revision}"),
-            Cell(letter.channel),
-            Cell(letter.state, tones.get(letter.state, "plain")),
-        ]
-        for letter in listed
-    ]
-    print_table(columns, cells, note)
+    show_table(letters_table([overview_of(letter) for letter in listed], note))
     _print_reasons(listed)
 
 

@@ -9,19 +9,17 @@ import typer
 
 from retro.surface.cli.context import call
 from retro.surface.cli.memory import AgentName, AsOf, instant_of
-from retro.surface.cli.screen import print_table
+from retro.surface.cli.screen import print_table, show_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from retro.app.questions.audit import AuditedLife, Ripeness
     from retro.evaluate.audit.bets import WeekLook
-    from retro.report import HeuristicReport
 
 __all__ = ["add_to", "app"]
 
 _UNITS = {"usd": "", "r": " in R", "bps": " in bps of notional"}
-_SHORT_UNITS = {"r": "R", "bps": "bps"}
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -100,7 +98,9 @@ def audit(
     if history:
         _print_history(life)
     else:
-        _print_audit(life.rows, settings.base_currency)
+        from retro.present.page.lists import audit_table
+
+        show_table(audit_table(agent_record.name, life.rows, settings.base_currency))
 
 
 @app.command("ripening")
@@ -127,6 +127,7 @@ def _print_history(life: AuditedLife) -> None:
     from retro.periods import week_name
     from retro.present.page.blocks import Cell, Column
     from retro.present.page.labels import verdict_tone
+    from retro.present.page.lists import short_verdict
     from retro.safe import plain_text
 
     columns = [
@@ -151,7 +152,7 @@ def _print_history(life: AuditedLife) -> None:
                 Cell(odds(week.e_against)),
                 Cell(odds(week.e_for)),
                 Cell(week.grade),
-                Cell(_verdict(week.kind), verdict_tone(week.kind)),
+                Cell(short_verdict(week.kind), verdict_tone(week.kind)),
             ]
             for week in weeks
         ]
@@ -226,61 +227,3 @@ def _print_unripe(rows: Sequence[Ripeness]) -> None:
             call.out(f"    {text}" if i else f"  {DASH} {text}")
     if names:
         call.out("  Citing a rule more often shortens its wait; judging in R may, too.")
-
-
-def _verdict(kind: str) -> str:
-    """A verdict as short as its column, so that none is cut."""
-    from retro.present.page.labels import VERDICTS
-
-    return VERDICTS[kind].lower().replace("insufficient", "little")
-
-
-def _print_audit(rows: Sequence[HeuristicReport], currency: str) -> None:
-    from retro.figures import DASH, interval, money_of, percent
-    from retro.present.page.blocks import Cell, Column
-    from retro.present.page.labels import verdict_tone
-
-    money = money_of(currency, [row.avg_pnl_per_citation for row in rows])
-    columns = [
-        Column("Cited", right=False, cut=18),
-        Column("Role", right=False),
-        Column("Verdict", right=False),
-        Column("n"),
-        Column(f"Average {currency}"),
-        Column("Won", spare=2),
-        Column(f"95 % at every look{_shown_unit(rows)}", right=False, spare=1),
-        Column("Evidence", right=False),
-    ]
-    cells = [
-        [
-            Cell(row.heuristic_id, "strong"),
-            Cell(row.role),
-            Cell(_verdict(row.recommendation.kind), verdict_tone(row.recommendation.kind)),
-            Cell(f"{row.evaluated_count:,}"),
-            Cell(money.signed(row.avg_pnl_per_citation)),
-            Cell(percent(row.win_rate)),
-            Cell(DASH if row.interval is None else interval(*row.interval)),
-            Cell(_evidence(row)),
-        ]
-        for row in rows
-    ]
-    print_table(
-        columns,
-        cells,
-        "Verdict: what the thresholds say; evidence: how sure that is, in odds that hold at every look."
-        " An exit's average is loss avoided, or gain missed.",
-    )
-
-
-def _shown_unit(rows: Sequence[HeuristicReport]) -> str:
-    """What the intervals count in, where that is not the money of the averages."""
-    return next((f" {_SHORT_UNITS[row.threshold_unit]}" for row in rows if row.threshold_unit != "usd"), "")
-
-
-def _evidence(row: HeuristicReport) -> str:
-    """The grade with its odds: supported (61 to 1); the odds alone where there is no verdict that it could carry."""
-    from retro.figures import DASH, odds
-
-    if row.recommendation.kind == "insufficient_data":
-        return DASH if row.e is None else f"({odds(row.e)})"
-    return row.evidence if row.e is None else f"{row.evidence} ({odds(row.e)})"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from retro.app.questions.bounds import ListPart
-    from retro.present.page.blocks import Cell, Column, Tone
+    from retro.present.page.blocks import Cell, Column, Table, Tone
 
 __all__ = [
     "WIDTH",
@@ -31,6 +31,7 @@ __all__ = [
     "print_rows",
     "print_table",
     "screen_rows",
+    "show_table",
 ]
 
 T = TypeVar("T")
@@ -52,17 +53,25 @@ Newest = Annotated[bool, typer.Option("--newest", help="the newest first")]
 
 def print_table(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], note: str = "") -> None:
     """Rows within 80 columns, or those of a wider terminal; an agent's words are cut and lose control characters."""
-    from retro.present.page.blocks import Cell, Table, TableRow
+    from retro.present.page.blocks import Table, TableRow
+
+    show_table(Table(tuple(columns), tuple(TableRow(tuple(row)) for row in rows), note=note))
+
+
+def show_table(table: Table) -> None:
+    """A table of a page, as `print_table` prints one."""
+    from dataclasses import replace
+
     from retro.present.text.tables import table_lines
     from retro.present.widths import paint
     from retro.safe import plain_text
 
-    table_rows = tuple(
-        TableRow(tuple(Cell(plain_text(cell.text), cell.tone) for cell in row)) for row in rows
+    rows = tuple(
+        replace(row, cells=tuple(replace(cell, text=plain_text(cell.text)) for cell in row.cells))
+        for row in table.rows
     )
     width = _width()
-    lines = table_lines(Table(tuple(columns), table_rows, note=note), width)
-    call.out(paint(lines, width, colour=call.colour))
+    call.out(paint(table_lines(replace(table, rows=rows), width), width, colour=call.colour))
 
 
 def _width() -> int:

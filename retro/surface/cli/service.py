@@ -11,11 +11,9 @@ import typer
 from retro.app.questions.bounds import ListBounds
 from retro.errors import UsageError
 from retro.surface.cli.context import call
-from retro.surface.cli.screen import After, Limit, Newest, print_rows, screen_rows
+from retro.surface.cli.screen import After, Limit, Newest, print_rows, screen_rows, show_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from retro.app.questions.bounds import ListPart
     from retro.app.questions.reviews import Stored
     from retro.daemon import RunOptions
@@ -111,13 +109,15 @@ def _list(agent: str | None, state: str | None, bounds: ListBounds) -> None:
             read,
             bounds,
             lambda review: review.id,
-            lambda rows: call.out_json_rows(subject.review_document(review) for review in rows),
+            lambda rows: call.out_json_rows(subject.overview_of(review).document() for review in rows),
         )
         return
     question = subject.ReviewsQuestion(agent, state)
     rows = screen_rows(read, bounds, lambda: subject.count_reviews(call.store, question), "reviews")
     if rows:
-        _print_reviews(rows)
+        from retro.present.page.lists import reviews_table
+
+        show_table(reviews_table([subject.overview_of(row) for row in rows]))
     else:
         call.say(_none_there(agent, state, bounds))
 
@@ -133,33 +133,6 @@ def _none_there(agent: str | None, state: str | None, bounds: ListBounds) -> str
     if not everything:
         return "no reviews; `retro run --once` makes what is due"
     return f"no review is {state}; {count(everything, 'review')} in other states"
-
-
-def _print_reviews(rows: Sequence[Review]) -> None:
-    from retro.figures import moment
-    from retro.periods import format_instant
-    from retro.present.page.blocks import Cell, Column, Tone
-    from retro.surface.cli.screen import print_table
-
-    tones: dict[str, Tone] = {"parked": "down", "due": "warn", "running": "warn", "done": "up"}
-    columns = [
-        Column("Review", right=False, cut=30),
-        Column("Ended (UTC)", right=False, spare=2),
-        Column("State", right=False),
-        Column("Rev.", spare=1),
-        Column("Why", right=False, cut=10),
-    ]
-    cells = [
-        [
-            Cell(row.id, "strong"),
-            Cell(moment(format_instant(row.period_end))),
-            Cell(row.state, tones.get(row.state, "plain")),
-            Cell(f"{row.revision}"),
-            Cell(row.reason or ("history" if row.backfill else "")),
-        ]
-        for row in rows
-    ]
-    print_table(columns, cells)
 
 
 @reviews_app.command("retry")
@@ -227,12 +200,12 @@ def remake(
 
 
 def _changed(review: str, state: str) -> None:
-    from retro.app.questions.reviews import review_document
+    from retro.app.questions.reviews import overview_of
     from retro.store.jobs.reviews import by_id
 
     if call.json:
         with call.store.read() as conn:
-            call.out_json(review_document(by_id(conn, review)))
+            call.out_json(overview_of(by_id(conn, review)).document())
     else:
         call.out(f"{review} is {state}")
 

@@ -11,14 +11,14 @@ import typer
 
 from retro.errors import UsageError
 from retro.surface.cli.context import call
-from retro.surface.cli.screen import print_table
+from retro.surface.cli.screen import print_table, show_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from retro.app.estate.census import Estate
     from retro.app.estate.folders import EstateFolders
-    from retro.app.questions.agents import AgentOverview
+    from retro.report.overviews import AgentOverview
 
 __all__ = ["add_to", "clock", "confirmed", "folders"]
 
@@ -115,28 +115,9 @@ def _list_agents() -> None:
 
 
 def _print_agents(rows: Sequence[AgentOverview]) -> None:
-    from retro.present.page.blocks import Cell, Column
+    from retro.present.page.lists import agents_table
 
-    columns = [
-        Column("Agent", right=False, cut=64),
-        Column("First event", right=False, spare=3),
-        Column("Last event", right=False),
-        Column("Events", spare=2),
-        Column("Positions"),
-        Column("Open"),
-        Column("Currency", right=False, spare=1),
-    ]
-    cells = [
-        [
-            Cell(row.name, "strong"),
-            Cell(_day(row.first_at)),
-            Cell(_day(row.last_at), "plain" if row.silent_since is None else "warn"),
-            *(Cell(f"{number:,}") for number in (row.events, row.positions, row.open)),
-            Cell(row.base_currency),
-        ]
-        for row in rows
-    ]
-    print_table(columns, cells)
+    show_table(agents_table(rows))
     silent = [row.name for row in rows if row.silent_since is not None]
     if silent:  # no column: beside a long name there is no room for one
         call.out("Silent since the last event, and not reviewed until the next:")
@@ -144,13 +125,6 @@ def _print_agents(rows: Sequence[AgentOverview]) -> None:
             call.out(f"  {name}")
         if len(silent) > _SILENT:
             call.out(f"  and {len(silent) - _SILENT:,} more; `retro agents --json` names them")
-
-
-def _day(at: int | None) -> str:
-    from retro.figures import day_text
-    from retro.periods import format_instant
-
-    return day_text(None if at is None else format_instant(at))
 
 
 @agents_app.command("show")

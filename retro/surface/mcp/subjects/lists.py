@@ -62,7 +62,7 @@ class ListTools(Desk):
         bounds = ListBounds(None if detail else cursor + _FITTING, newest=True)
         question = reviews.ReviewsQuestion(name, state, bounds)
         rows = reviews.every_review(self.experience.store, question)
-        documents = [reviews.review_document(review) for review in rows]
+        documents = [reviews.overview_of(review).document() for review in rows]
         silent = {} if name is None else self._silence(name)
         if detail:
             return {"reviews": documents, **silent}

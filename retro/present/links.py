@@ -1,0 +1,79 @@
+"""How a reference is followed: the address of its screen, and the command that prints the same at a terminal. Pure.
+
+Addresses are stable, and read as what they show. Whatever somebody else named is one percent-encoded segment, for a
+position may be called `lp/1`, an agent `..`.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import Final
+from urllib.parse import quote, urlencode
+
+from retro.present.references import (
+    AgentReference,
+    PeriodReference,
+    PositionReference,
+    ProposalReference,
+    Reference,
+    ReviewReference,
+    RuleReference,
+)
+
+__all__ = ["address_of", "command_of"]
+
+_COMMANDS: Final = {
+    "today": "fleet",
+    "reviews": "reviews",
+    "positions": "positions",
+    "proposals": "playbook status",
+    "service": "doctor",
+    "rules": "playbook audit",
+}
+
+
+def address_of(reference: Reference) -> str:
+    """The path of its screen on this server, with its query."""
+    match reference:
+        case ReviewReference(review, revision):
+            return f"/r/{_segment(review)}" + ("" if revision is None else f"@{revision}")
+        case PositionReference(agent, position):
+            return f"/p/{_segment(agent)}/{_segment(position)}"
+        case RuleReference(agent, rule):
+            return f"/rules/{_segment(agent)}/{_segment(rule)}"
+        case ProposalReference(agent, proposal):
+            return f"/proposals/{_segment(proposal)}?{urlencode({'agent': agent})}"
+        case AgentReference(agent):
+            return f"/a/{_segment(agent)}"
+        case PeriodReference(agent, period):
+            return f"/reviews?{urlencode({'agent': agent, 'in': period})}"
+    path = "/" if reference.screen == "today" else f"/{_segment(reference.screen)}"
+    return f"{path}?{urlencode(reference.query)}" if reference.query else path
+
+
+def command_of(reference: Reference) -> str:
+    """What to type to read the same at a terminal; "" where no command prints it."""
+    match reference:
+        case ReviewReference(review, revision):
+            return _command("show", review if revision is None else f"{review}@{revision}")
+        case PositionReference(agent, position):
+            return _command("review", "position", position, "--agent", agent)
+        case RuleReference(agent) | ProposalReference(agent):
+            verb = "audit" if isinstance(reference, RuleReference) else "status"
+            return _command("playbook", verb, "--agent", agent)
+        case AgentReference(agent):
+            return _command("agents", "show", agent)
+        case PeriodReference(agent):
+            return _command("reviews", "--agent", agent)
+    words = _COMMANDS.get(reference.screen)
+    return f"retro {words}" if words else ""
+
+
+def _command(*words: str) -> str:
+    return shlex.join(["retro", *words])
+
+
+def _segment(name: str) -> str:
+    """One segment of a path, whatever the name holds: dots alone would be another folder's."""
+    encoded = quote(name, safe="")
+    return encoded.replace(".", "%2E") if set(name) <= {"."} else encoded
