@@ -18,6 +18,7 @@ SourceKind = Literal[
     "nofx",
     "table",
     "hyperliquid",
+    "ai-trader",
 ]
 
 

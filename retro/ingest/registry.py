@@ -110,6 +110,15 @@ _ALL: Final = (
         summary="Fills, funding and transfers of an account on Hyperliquid: the website's CSV exports, or answers of its API.",
         example="retro ingest hyperliquid trade_history.csv funding_history.csv --zone Europe/Paris",
     ),
+    Adapter(
+        "ai-trader",
+        "retro.ingest.ai_trader.reader:read",
+        "log",
+        options=("agent", "zone"),
+        sniffer="retro.ingest.ai_trader.reader:sniff",
+        summary="Read AI-Trader's runs: position.jsonl with its logs, and price files (merged.jsonl) as marks.",
+        example="retro ingest ai-trader data",
+    ),
 )
 
 ADAPTERS: Final = {adapter.name: adapter for adapter in _ALL}

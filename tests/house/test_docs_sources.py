@@ -12,7 +12,7 @@ import pytest
 
 from retro.ingest.registry import ADAPTERS
 from tests.worlds.commands import Retro, retro
-from tests.worlds.logs import hyperliquid, nofx, tables
+from tests.worlds.logs import ai_trader, hyperliquid, nofx, tables
 from tests.worlds.places import ROOT
 
 __all__ = ["retro"]
@@ -30,10 +30,16 @@ def table_files() -> None:
     Path("ledgers.csv").write_text(tables.KRAKEN, encoding="utf-8")
 
 
+def ai_trader_files() -> None:
+    ai_trader.write_run(Path())
+    ai_trader.write_prices(Path())
+
+
 FILES: Final[dict[str, Callable[[], None]]] = {
     "nofx": nofx_files,
     "Any table of trades or decisions": table_files,
     "Hyperliquid": hyperliquid.write_exports,
+    "AI-Trader": ai_trader_files,
 }
 """Section -> what its reader is said to have, written into the current folder."""
 
