@@ -1,4 +1,4 @@
-"""Diagrams as SVG: reliability, values with intervals, how often values came, shares that fall in steps."""
+"""Diagrams as SVG: reliability, values with intervals, how often values came, shares that fall in steps, waterfalls."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from retro.figures import percent
 from retro.present.charts.bars import WIDTH
 from retro.present.charts.svg import INLINE, Palette, circle, document, label, polyline, rect, stroke
-from retro.present.page.diagrams import HistogramDiagram, RangeDiagram, ReliabilityDiagram
+from retro.present.charts.waterfall import waterfall
+from retro.present.page.diagrams import (
+    HistogramDiagram,
+    RangeDiagram,
+    ReliabilityDiagram,
+    WaterfallDiagram,
+)
 from retro.present.scale import amount_ticks
 from retro.present.widths import cells, cut
 
@@ -54,6 +60,8 @@ def drawn_diagram(block: Diagram, *, palette: Palette = INLINE, ident: str = "di
         body, height, words = _ranges(block, palette)
     elif isinstance(block, HistogramDiagram):
         body, height, words = _histogram(block, palette)
+    elif isinstance(block, WaterfallDiagram):
+        body, height, words = waterfall(block, palette)
     else:
         body, height, words = _steps(block, palette)
     title = block.title if cells(block.title) <= _TITLE else cut(block.title, _TITLE)

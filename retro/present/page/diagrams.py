@@ -16,6 +16,8 @@ __all__ = [
     "ReliabilityDiagram",
     "ReliabilityPoint",
     "StepDiagram",
+    "WaterfallDiagram",
+    "WaterfallStep",
 ]
 
 
@@ -84,7 +86,26 @@ class StepDiagram:
     end: float
 
 
-Diagram = ReliabilityDiagram | RangeDiagram | HistogramDiagram | StepDiagram
+@dataclass(frozen=True, slots=True)
+class WaterfallStep:
+    """What one line adds; `text` says it in words."""
+
+    label: str
+    amount: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class WaterfallDiagram:
+    """From one total to another, line by line: first + all steps = last, whose amounts are totals."""
+
+    title: str
+    first: WaterfallStep
+    steps: tuple[WaterfallStep, ...]
+    last: WaterfallStep
+
+
+Diagram = ReliabilityDiagram | RangeDiagram | HistogramDiagram | StepDiagram | WaterfallDiagram
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,20 +1,22 @@
-"""The agents that have told nothing since an instant."""
+"""When agents told something, and who has told nothing since an instant."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sqlalchemy import and_, exists, func, select
+from sqlalchemy import and_, case, exists, func, select
 
 from retro.model import FACT_TYPES, Death
+from retro.store.facts.agents import key_query
 from retro.store.schema import agents, events, name_of
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-__all__ = ["silent_agents"]
+__all__ = ["left_open", "silent_agents", "told_at"]
 
 _DEATH: Final = next(name for name, kind in FACT_TYPES.items() if kind is Death)
+_TYPES: Final = tuple(name for name in FACT_TYPES if name != "mark")
 
 
 def silent_agents(
@@ -33,3 +35,24 @@ def silent_agents(
         select(agents.c.name, agents.c.last_at).where(quiet).order_by(agents.c.last_at.desc(), agents.c.name)
     )
     return [(row.name, row.last_at) for row in conn.execute(newest.limit(limit))], total
+
+
+def told_at(conn: Connection, agent: str, start: int, end: int) -> list[int]:
+    """The distinct instants of an agent's facts with start <= at < end, ascending; marks are none."""
+    query = select(events.c.at).where(
+        events.c.agent == key_query(agent), events.c.type.in_(_TYPES), events.c.at >= start, events.c.at < end
+    )
+    return sorted({*conn.execute(query).scalars().all()})
+
+
+def left_open(conn: Connection, agent: str, start: int, end: int) -> list[str]:
+    """The positions with facts in [start, end) and no `exit` among them, sorted, in the form that `of_positions` takes."""
+    exits = func.sum(case((events.c.type == "exit", 1), else_=0))
+    query = select(events.c.position).where(
+        events.c.agent == key_query(agent),
+        events.c.type.in_(_TYPES),
+        events.c.position.is_not(None),
+        events.c.at >= start,
+        events.c.at < end,
+    )
+    return sorted(conn.execute(query.group_by(events.c.position).having(exits == 0)).scalars().all())

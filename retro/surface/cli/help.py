@@ -16,7 +16,7 @@ _SECTIONS = {
     "Facts and reviews": ("init", "ingest", "agents", "positions", "faults", "review"),
     "Rules and claims, and what they were worth": (
         *("playbook", "predictions", "calibration", "attribution", "tiers", "dreams"),
-        *("whatif", "shadows", "luck", "learning", "evaluations"),
+        *("whatif", "shadows", "luck", "drift", "learning", "evaluations"),
     ),
     "The service": ("run", "fleet", "reviews", "show", "diff", "deliver"),
     "Memory": (

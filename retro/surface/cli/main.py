@@ -30,6 +30,7 @@ from retro.surface.cli.evaluators import (
     claims,
     context,
     dreams,
+    drift,
     evaluations,
     learning,
     luck,
@@ -109,6 +110,7 @@ dreams.add_to(app)
 whatif.add_to(app)
 shadows.add_to(app)
 luck.add_to(app)
+drift.add_to(app)
 learning.add_to(app)
 evaluations.add_to(app)
 records.add_to(app)

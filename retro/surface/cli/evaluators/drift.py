@@ -1,0 +1,70 @@
+"""`retro drift`: why live was not the backtest."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from retro.surface.cli.context import call, instant
+from retro.surface.cli.evaluators.pages import PageFormat, PageOutput, is_page, print_page
+from retro.surface.cli.memory import AsOf, instant_of
+
+__all__ = ["add_to"]
+
+
+def add_to(parent: typer.Typer) -> None:
+    """Hang the command into the tree."""
+    parent.command("drift")(drift)
+
+
+def drift(
+    live: Annotated[str, typer.Argument(metavar="LIVE", help="the agent that traded")],
+    backtest: Annotated[str, typer.Argument(metavar="BACKTEST", help="the agent its backtest was read as")],
+    first: Annotated[str | None, typer.Option("--from", metavar="T", help="trades entered from T on")] = None,
+    until: Annotated[str | None, typer.Option("--to", metavar="T", help="trades entered before T")] = None,
+    within: Annotated[
+        float, typer.Option("--within", metavar="N", help="candles between two entries that may be one trade")
+    ] = 3.0,
+    slots: Annotated[
+        int | None,
+        typer.Option("--slots", metavar="N", help="trades live may hold at once; default: as it shows"),
+    ] = None,
+    as_of: AsOf = None,
+    form: PageFormat = "text",
+    output: PageOutput = None,
+) -> None:
+    """Why live was not the backtest: every difference between two agents of one strategy, adding up to the cent.
+
+    Trades are matched by instrument, side and entry tag, and by when they were entered; what only one of the two took is
+    put down to what is known of the other then: order not filled, slot taken, silent, another signal.
+
+    Example: retro drift live backtest
+    """
+    from retro.app.questions.evaluators.drift import DriftQuestion
+    from retro.app.questions.evaluators.drift import drift as drift_of
+    from retro.app.reviews.drift import ComparedAgent
+    from retro.present.page.evaluators.drift import page_of_drift
+    from retro.safe import clean
+
+    sides = [ComparedAgent(agent, call.settings(agent)) for agent in map(call.agent, (live, backtest))]
+    zone = sides[0].settings.zone
+    question = DriftQuestion(
+        within=within,
+        start=None if first is None else instant(first, "--from", zone),
+        end=None if until is None else instant(until, "--to", zone),
+        slots=slots,
+        as_of=instant_of(as_of),
+    )
+    report = drift_of(call.store, sides[0], sides[1], question)
+    if call.json:
+        call.out_json(report.model_dump(mode="json"))
+        return
+    page = page_of_drift(live, backtest, clean(report), sides[0].settings.base_currency)
+    if is_page(form, output):
+        print_page(page, form, output)
+    else:
+        from retro.present.text.page import text_of
+        from retro.surface.cli.screen import WIDTH
+
+        call.out(text_of(page, width=WIDTH, colour=call.colour).rstrip("\n"))
