@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from retro.app.settlement.settings import AgentSettings
     from retro.evaluate.drift.answer import DriftTerms
-    from retro.report.evaluators.drift import Drift
+    from retro.report.evaluators.drift import DriftReport
     from retro.store.facts.agents import Agent
 
 __all__ = ["NOT_FILLED", "ComparedAgent", "drift_between"]
@@ -58,8 +58,8 @@ class ComparedAgent:
 
     def known_at(self, conn: Connection, as_of: int | None) -> int:
         """K, or its last word before `as_of` where that is not after K."""
-        known = known_until(self.agent)
-        return known if as_of is None or as_of > known else last_told(conn, self.agent, as_of - 1)
+        newest = known_until(self.agent)
+        return newest if as_of is None or as_of > newest else last_told(conn, self.agent, as_of - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def drift_between(
     backtest: ComparedAgent,
     terms: DriftTerms,
     as_of: int | None = None,
-) -> Drift:
+) -> DriftReport:
     """Live less backtest by what both had told before `as_of`, open trades at their marks when the earlier of the two ends.
 
     `UsageError` where the two do not count in one currency.
@@ -116,8 +116,8 @@ def _witness(
     }
     now = stretch.now
     loaded = load_tracks(life, side.settings, sorted(names), Extent(now, now + 1, now, now))
-    made = (compared_trade(track, now, loaded.prices) for track in loaded.tracks.values())
-    trades = tuple(trade for trade in made if trade is not None)
+    candidates = (compared_trade(track, now, loaded.prices) for track in loaded.tracks.values())
+    trades = tuple(trade for trade in candidates if trade is not None)
     return (
         Witness(
             trades,

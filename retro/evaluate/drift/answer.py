@@ -12,13 +12,13 @@ from retro.accounting.prices import base_and_quote
 from retro.evaluate.drift.causes import causes_of, limit_of
 from retro.evaluate.drift.pairs import MatchingWindow, lines_of, paired
 from retro.figures import count
-from retro.periods import DAY, SECOND, format_instant
+from retro.periods import HOUR, SECOND, format_instant
 from retro.report.evaluators.drift import (
     CauseTotal,
-    Drift,
     DriftCause,
     DriftCauses,
     DriftPair,
+    DriftReport,
     DriftSensitivity,
     DriftTag,
     UnmatchedTrade,
@@ -37,6 +37,7 @@ SENSITIVITY: Final = (1 / 3, 1.0, 3.0)
 """The windows that are tried, in those asked for."""
 _MINUTE: Final = 60 * SECOND
 _USUAL_CANDLE: Final = 5 * _MINUTE
+_ENOUGH: Final = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +60,7 @@ class _Span(NamedTuple):
     end: int
 
 
-def drift_of(live: Witness, backtest: Witness, gaps: Mapping[str, int], terms: DriftTerms) -> Drift:
+def drift_of(live: Witness, backtest: Witness, gaps: Mapping[str, int], terms: DriftTerms) -> DriftReport:
     """Live less backtest. `gaps`: median candle gap by instrument, microseconds, where marks are known.
 
     Trades are matched over all that both tell and chosen then, so that no border of the time asked for tears a pair apart.
@@ -79,7 +80,7 @@ def drift_of(live: Witness, backtest: Witness, gaps: Mapping[str, int], terms: D
         *(_unmatched("backtest", trade, causes) for trade in pairing.backtest_only),
     ]
     reasons = {
-        name: ". ".join(words)
+        name: "; ".join(words)
         for name, words in {
             "within": [usual_from] if _needs_usual(live, backtest, gaps) else [],
             "tags": [] if with_tags else ["one of the two tells no entry tag: trades are matched without"],
@@ -91,7 +92,7 @@ def drift_of(live: Witness, backtest: Witness, gaps: Mapping[str, int], terms: D
         }.items()
         if words
     }
-    return Drift(
+    return DriftReport(
         live=total_live,
         backtest=total_backtest,
         difference=total_live - total_backtest,
@@ -102,7 +103,7 @@ def drift_of(live: Witness, backtest: Witness, gaps: Mapping[str, int], terms: D
         pairs=[_pair(pair) for pair in pairing.pairs],
         unmatched=unmatched,
         by_tag=[_tag(tag, part) for tag, part in pairing.by_tag()],
-        sensitivity=list(_sensitivity(live, backtest, window, span, with_tags=with_tags)),
+        sensitivity=list(_sensitivity(pairing, window, with_tags=with_tags)),
         within=terms.within,
         start=format_instant(span.start),
         end=format_instant(span.end),
@@ -119,12 +120,12 @@ def _span(live: Witness, backtest: Witness, terms: DriftTerms) -> _Span | None:
     return _Span(start, end) if start < end else None
 
 
-def _nothing(terms: DriftTerms, live: Witness, backtest: Witness) -> Drift:
-    def told(side: Witness) -> str:
+def _nothing(terms: DriftTerms, live: Witness, backtest: Witness) -> DriftReport:
+    def span_text(side: Witness) -> str:
         return f"{format_instant(side.first)} to {format_instant(side.last)}" if side.words else "never"
 
-    why = f"no time in common: live tells of {told(live)}, the backtest of {told(backtest)}"
-    return Drift(
+    why = f"no time in common: live tells of {span_text(live)}, the backtest of {span_text(backtest)}"
+    return DriftReport(
         live=None, backtest=None, difference=None, matched=0, lines=None, live_only=None, backtest_only=None,
         pairs=[], unmatched=[], by_tag=[], sensitivity=[], within=terms.within, start=None, end=None,
         reasons=dict.fromkeys(("live", "backtest", "difference", "lines", "live_only", "backtest_only", "start", "end"), why),
@@ -138,9 +139,10 @@ def _usual_gap(gaps: Mapping[str, int], trades: Sequence[ComparedTrade]) -> tupl
         return usual, f"where an instrument has no marks, candles of {usual / _MINUTE:g} min as others have"
     entries = sorted({trade.opened_at for trade in trades})
     step = reduce(gcd, (later - entries[0] for later in entries[1:]), 0)
-    if _MINUTE <= step <= DAY:
+    if len(entries) >= _ENOUGH and step >= _MINUTE:
+        step = min(step, HOUR)  # entries far apart show no candle
         return step, f"no marks: candles of {step / _MINUTE:g} min, on which all entries of the backtest lie"
-    return _USUAL_CANDLE, "no marks, and the entries of the backtest lie on no candles: 5 min stand for one"
+    return _USUAL_CANDLE, "no marks, and the entries of the backtest show no candles: 5 min stand for one"
 
 
 def _needs_usual(live: Witness, backtest: Witness, gaps: Mapping[str, int]) -> bool:
@@ -203,12 +205,13 @@ def _tag(tag: str, part: Pairing) -> DriftTag:
     )
 
 
-def _sensitivity(
-    live: Witness, backtest: Witness, window: MatchingWindow, span: _Span, *, with_tags: bool
-) -> Iterator[DriftSensitivity]:
+def _sensitivity(pairing: Pairing, window: MatchingWindow, *, with_tags: bool) -> Iterator[DriftSensitivity]:
+    """The trades compared, matched within other windows: the totals stay, what stands on which line does not."""
+    live = [*(pair.live for pair in pairing.pairs), *pairing.live_only]
+    backtest = [*(pair.backtest for pair in pairing.pairs), *pairing.backtest_only]
     for factor in SENSITIVITY:
         tried = replace(window, within=factor * window.within)
-        part = paired(live.trades, backtest.trades, tried, with_tags=with_tags).within(*span)
+        part = paired(live, backtest, tried, with_tags=with_tags)
         yield DriftSensitivity(within=tried.within, matched=len(part.pairs), lines=lines_of(part))
 
 
@@ -247,7 +250,7 @@ def _limits(live: Witness, backtest: Witness, terms: DriftTerms) -> Iterator[str
             continue
         limit = limit_of(side, other)
         if limit is None:
-            yield f"how many trades {name} may hold does not show: it came to {side.held.most} at once, not often enough to be a limit"
+            yield f"how many trades {name} may hold does not show: it came to {side.life.most} at once, not often enough to be a limit"
         else:
             yield f"{name} is taken to hold {limit} at most: more it never held"
 

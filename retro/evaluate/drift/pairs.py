@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from math import fsum
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 import numpy as np
 
 from retro.evaluate.drift.trades import ComparedTrade
-from retro.kernels.evaluators.matching import matched
+from retro.kernels.evaluators.assignment import matched
 from retro.report.evaluators.drift import DriftLines
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from retro.kernels.uncertainty import Integers
 
 __all__ = ["MatchingWindow", "PairLines", "Pairing", "TradePair", "lines_of", "paired"]
+
+T = TypeVar("T")
 
 _NOISE: Final = 1e-14
 """Of the money that moved: a line below that is rounding, and 0."""
@@ -69,11 +71,11 @@ class TradePair(NamedTuple):
         ratio = live.quantity / other.quantity
         cost, proceeds = ratio * other.cost, ratio * other.proceeds
         exit_line = _line(sign * (live.proceeds - proceeds), live.proceeds)
-        same = live.exit_reason == other.exit_reason
+        is_one_reason = live.exit_reason == other.exit_reason
         return PairLines(
             entry_price=_line(sign * (cost - live.cost), live.cost),
-            exit_price=exit_line if same else 0.0,
-            exit_reason=0.0 if same else exit_line,
+            exit_price=exit_line if is_one_reason else 0.0,
+            exit_reason=0.0 if is_one_reason else exit_line,
             size=sign * (ratio - 1.0) * (other.proceeds - other.cost),
             fees=other.fees - live.fees,
             funding=live.funding - other.funding,
@@ -107,16 +109,13 @@ class Pairing:
 
     def by_tag(self) -> Iterator[tuple[str, Pairing]]:
         """The parts of each entry tag, a pair by that of its live trade; by name."""
-        tags = {trade.tag for trade in (*self.live_only, *self.backtest_only)}
-        for tag in sorted(tags | {pair.live.tag for pair in self.pairs}):
-            yield (
-                tag,
-                Pairing(
-                    tuple(pair for pair in self.pairs if pair.live.tag == tag),
-                    tuple(trade for trade in self.live_only if trade.tag == tag),
-                    tuple(trade for trade in self.backtest_only if trade.tag == tag),
-                ),
-            )
+        pairs, live_only, backtest_only = (
+            _grouped((pair.live.tag, pair) for pair in self.pairs),
+            _grouped((trade.tag, trade) for trade in self.live_only),
+            _grouped((trade.tag, trade) for trade in self.backtest_only),
+        )
+        for tag in sorted(pairs.keys() | live_only.keys() | backtest_only.keys()):
+            yield tag, Pairing(tuple(pairs[tag]), tuple(live_only[tag]), tuple(backtest_only[tag]))
 
     @property
     def live(self) -> float:
@@ -127,6 +126,13 @@ class Pairing:
     def backtest(self) -> float:
         """What all of the backtest's made."""
         return fsum(trade.pnl for trade in (*(pair.backtest for pair in self.pairs), *self.backtest_only))
+
+
+def _grouped(items: Iterable[tuple[str, T]]) -> defaultdict[str, list[T]]:
+    groups = defaultdict[str, list[T]](list)
+    for name, item in items:
+        groups[name].append(item)
+    return groups
 
 
 def paired(
@@ -152,8 +158,8 @@ def paired(
         rows, columns = matched(_entries(ours), _entries(theirs), window.reach(instrument))
         chosen = list(zip(rows.tolist(), columns.tolist(), strict=True))
         pairs += [TradePair(ours[i], theirs[j]) for i, j in chosen]
-        for alone, trades, taken in zip(lonely, (ours, theirs), (rows, columns), strict=True):
-            partnered = {*taken.tolist()}
+        for alone, trades, indices in zip(lonely, (ours, theirs), (rows, columns), strict=True):
+            partnered = {*indices.tolist()}
             alone.extend(trade for n, trade in enumerate(trades) if n not in partnered)
     pairs.sort(key=lambda pair: pair.live.order)
     live_only, backtest_only = (tuple(sorted(side, key=lambda trade: trade.order)) for side in lonely)

@@ -17,7 +17,7 @@ __all__ = ["OPEN", "ComparedTrade", "compared_trade"]
 
 OPEN: Final = "open"
 """The exit reason of what is still held."""
-_REST: Final = 1e-9
+_DUST: Final = 1e-9
 """Of the quantity put in: a rest below that is rounding, not a position."""
 _NOISE: Final = 1e-12
 """Of the money that moved: less than that is what sums in another order leave."""
@@ -82,8 +82,8 @@ def compared_trade(track: PositionHistory, now: int, prices: Prices) -> Compared
     funding = fsum(booking.amount for booking in track.bookings if booking.component == "funding")
     # what the sums do not say: what a rest was worth, or interest and the like of what has left
     unexplained = fsum((state.pnl, -sign * proceeds, sign * cost, fees, -funding))
-    rest = quantity - fsum(abs(trade.quantity) for trade in exits)
-    if abs(rest) > _REST * quantity:
+    remainder = quantity - fsum(abs(trade.quantity) for trade in exits)
+    if abs(remainder) > _DUST * quantity:
         proceeds += sign * unexplained
     else:
         funding += unexplained if abs(unexplained) > _NOISE * (cost + proceeds) else 0.0

@@ -12,17 +12,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from retro.ingest.freqtrade.trades import instant_of
 from retro.journal import LARGEST
 from retro.model import EventRow
 from retro.periods import format_instant
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from retro.ingest.freqtrade.legs import Legs
+    from retro.ingest.freqtrade.tables import Fields
     from retro.ingest.freqtrade.trades import Leg, Trade
 
-__all__ = ["equity_fact", "facts_of"]
+__all__ = ["equity_fact", "facts_of", "unfilled_fact"]
 
 _ENCODE: Final = msgspec.json.Encoder()
 
@@ -73,6 +75,28 @@ def facts_of(trade: Trade, legs: Legs, agent: str) -> Iterator[EventRow]:
     if not trade.open:
         seen = {"high": trade.high, "low": trade.low} if 0 < trade.low <= trade.high else {}
         yield _row(agent, "exit", position, last.at, position, reason=trade.exit_reason, **seen)
+
+
+def unfilled_fact(trade: Trade, orders: Iterable[Fields], agent: str) -> EventRow | None:
+    """A trade that never came to be, as a decision to skip: its entry was sent and given up. None while one is pending.
+
+    It cites nothing: that an order was not filled is no choice of its tag.
+    """
+    orders = list(orders)
+    instants = [instant_of(order, "order_date") for order in orders]
+    sent = min((at for at in instants if at is not None), default=None)
+    if sent is None or any(order.get("ft_is_open") for order in orders):
+        return None
+    why = next((str(order["status"]) for order in reversed(orders) if order.get("status")), "given up")
+    return _row(
+        agent, "decision", f"ft-{trade.id}-unfilled", sent, None,
+        instrument=trade.pair,
+        strategy=trade.strategy,
+        action="skip",
+        reasoning=f"order not filled ({why})",
+        cites=[],
+        context={"order": "not_filled"},
+    )  # fmt: skip
 
 
 def _decision(trade: Trade, leg: Leg, *, first: bool, last: bool) -> dict[str, Any]:

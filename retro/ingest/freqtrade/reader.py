@@ -12,7 +12,7 @@ from retro.errors import InputError, UsageError
 from retro.ingest.freqtrade import results as freqtrade_results
 from retro.ingest.freqtrade import tables as freqtrade_tables
 from retro.ingest.freqtrade.candles import CandleFile, candle_files, choose, series
-from retro.ingest.freqtrade.facts import equity_fact, facts_of
+from retro.ingest.freqtrade.facts import equity_fact, facts_of, unfilled_fact
 from retro.ingest.freqtrade.legs import settled
 from retro.ingest.freqtrade.omissions import candles_wanted, never_filled
 from retro.ingest.freqtrade.span import Span
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from retro.ingest.freqtrade.span import PairTraded
     from retro.ingest.freqtrade.tables import Fields, RawTrade
+    from retro.model import EventRow
 
 __all__ = ["read"]
 
@@ -136,18 +137,23 @@ def _facts(
 ) -> Iterator[Batch]:
     names = _names(source.owners, agent)
     batch, pending = Batch(faults=source.faults), 0
+    given_up: list[
+        EventRow
+    ] = []  # told last, and only of whoever has traded: they make no agent and hold no pair
     for raw in source.trades:
         place = f"{where}, trade {raw.row.get('id')}"
         try:
             trade = trade_of(raw, latest=now + DAY)
             legs, misfit = settled(trade)
             rows = list(facts_of(trade, legs, names[trade.strategy, trade.stake]))
+            refused = None if rows else unfilled_fact(trade, raw.orders, names[trade.strategy, trade.stake])
         except ValueError as error:
             batch.faults.append(Fault(place, None, str(error)))
             continue
         if misfit:
             batch.faults.append(Fault(place, None, misfit))
         span.unfilled += not rows
+        given_up += [refused] if refused is not None else []
         rows = [row for row in rows if as_of is None or row.at <= as_of]
         span.add(trade, rows, source.origin_of(trade.strategy))
         batch.rows += rows
@@ -158,6 +164,7 @@ def _facts(
     if span.unfilled:
         batch.notices.append(never_filled(span.unfilled))
     horizon = span.horizon(as_of)
+    batch.rows += [row for row in given_up if row.agent in span.agents and row.at <= horizon]
     _add_equity(batch, source, span, where, horizon)
     batch.as_of = dict.fromkeys(span.agents, horizon)
     started = ((name, source.capital.get(owner[0])) for owner, name in names.items() if name in span.agents)

@@ -43,10 +43,10 @@ def waterfall(block: WaterfallDiagram, palette: Palette) -> tuple[list[str], flo
         is_total = number in (0, len(rows) - 1)
         colour = palette.quiet if is_total else palette.of(row.amount)
         name = row.label if cells(row.label) <= _NAME else cut(row.label, _NAME)
-        left, width = x(min(start, end)), max(abs(end - start) * scale, _THIN)
+        edge, width = x(min(start, end)), max(abs(end - start) * scale, _THIN)
         body += [
             label(0, y + 14, name, palette.ink, weight=600 if is_total else 400),
-            rect(left, y + 4, width, _BAR, colour, opacity=0.55 if is_total else 1.0),
+            rect(edge, y + 4, width, _BAR, colour, opacity=0.55 if is_total else 1.0),
             label(WIDTH, y + 14, row.text, palette.ink, anchor="end", size=11),
         ]
         if number < len(rows) - 1:  # where the next one begins

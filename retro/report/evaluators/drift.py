@@ -10,11 +10,11 @@ from retro.report.form import Document, Reasons
 
 __all__ = [
     "CauseTotal",
-    "Drift",
     "DriftCause",
     "DriftCauses",
     "DriftLines",
     "DriftPair",
+    "DriftReport",
     "DriftSensitivity",
     "DriftTag",
     "UnmatchedTrade",
@@ -115,7 +115,7 @@ class DriftSensitivity(Document):
     lines: DriftLines
 
 
-class Drift(Document):
+class DriftReport(Document):
     """Trades entered in [start, end), a pair by its live entry; open ones at their mark. Lines add up to the difference.
 
     Null where the two have no time in common.

@@ -13,7 +13,7 @@ from retro.evaluate.drift.answer import DriftTerms
 from retro.periods import format_instant
 
 if TYPE_CHECKING:
-    from retro.report.evaluators.drift import Drift
+    from retro.report.evaluators.drift import DriftReport
     from retro.store.database import Store
 
 __all__ = ["DriftQuestion", "drift"]
@@ -36,7 +36,7 @@ class DriftQuestion:
     as_of: int | None = None
 
 
-def drift(store: Store, live: ComparedAgent, backtest: ComparedAgent, question: DriftQuestion) -> Drift:
+def drift(store: Store, live: ComparedAgent, backtest: ComparedAgent, question: DriftQuestion) -> DriftReport:
     """Live less backtest, line by line; `UsageError` for a window that is none and for two currencies."""
     if not (isfinite(question.within) and 0 < question.within <= _WIDEST):
         raise UsageError(f"--within: {question.within:g} candles do not lie between 0 and {_WIDEST:,}")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from retro.figures import MoneyStyle
     from retro.present.page.blocks import Block
-    from retro.report.evaluators.drift import Drift
+    from retro.report.evaluators.drift import DriftReport
 
 __all__ = ["CAUSES", "LINES", "largest_line", "page_of_drift"]
 
@@ -68,7 +68,7 @@ def largest_line(lines: DriftLines) -> str:
     return max(LINES, key=lambda name: abs(getattr(lines, name)))
 
 
-def page_of_drift(live: str, backtest: str, drift: Drift, currency: str) -> Page:
+def page_of_drift(live: str, backtest: str, drift: DriftReport, currency: str) -> Page:
     """The identity as a waterfall and a table, then causes, tags, the pairs that differ most, and the window's part."""
     head = Headline("Drift", live, f"against {backtest}", "No time in common", "", "plain")
     if drift.lines is None or drift.difference is None:
@@ -79,7 +79,7 @@ def page_of_drift(live: str, backtest: str, drift: Drift, currency: str) -> Page
     money = money_of(currency, [drift.live, drift.backtest, drift.difference])
     name = largest_line(lines)
     head = Headline(
-        "Drift",
+        "DriftReport",
         live,
         f"against {backtest}, {_day(drift.start)} to {_day(drift.end)}",
         f"Live less backtest: {money.change(drift.difference)}",
@@ -107,14 +107,14 @@ def _day(instant: str | None) -> str:
     return DASH if instant is None else format_instant(parse_instant(instant))[:10]
 
 
-def _waterfall(drift: Drift, lines: DriftLines, money: MoneyStyle) -> Diagrams:
+def _waterfall(drift: DriftReport, lines: DriftLines, money: MoneyStyle) -> Diagrams:
     first = WaterfallStep("backtest", drift.backtest or 0.0, money.signed(drift.backtest))
     last = WaterfallStep("live", drift.live or 0.0, money.signed(drift.live))
     steps = tuple(WaterfallStep(LINES[n], getattr(lines, n), money.signed(getattr(lines, n))) for n in LINES)
     return Diagrams((WaterfallDiagram(f"From the backtest to live, {money.currency}", first, steps, last),))
 
 
-def _identity(drift: Drift, lines: DriftLines, money: MoneyStyle) -> Table:
+def _identity(drift: DriftReport, lines: DriftLines, money: MoneyStyle) -> Table:
     columns = (
         Column("Line", right=False),
         Column(money.currency or "Amount"),
@@ -133,13 +133,13 @@ def _identity(drift: Drift, lines: DriftLines, money: MoneyStyle) -> Table:
     )
 
 
-def _said(drift: Drift, names: Iterable[str]) -> str:
+def _said(drift: DriftReport, names: Iterable[str]) -> str:
     return "".join(
         f" {words[:1].upper()}{words[1:]}." for name in names if (words := drift.reasons.get(name))
     )
 
 
-def _alone(drift: Drift, money: MoneyStyle) -> list[Block]:
+def _alone(drift: DriftReport, money: MoneyStyle) -> list[Block]:
     columns = (
         Column("Cause", right=False),
         Column("Live only"),
@@ -171,7 +171,7 @@ def _alone(drift: Drift, money: MoneyStyle) -> list[Block]:
     return [Table(columns, tuple(rows), note=note), Notes(items, len(drift.unmatched) - len(items))]
 
 
-def _tags(drift: Drift, money: MoneyStyle) -> Table:
+def _tags(drift: DriftReport, money: MoneyStyle) -> Table:
     columns = (
         Column("Tag", right=False, cut=12),
         Column("Pairs"),
@@ -202,7 +202,7 @@ def _tags(drift: Drift, money: MoneyStyle) -> Table:
     )
 
 
-def _pairs(drift: Drift, money: MoneyStyle) -> Table:
+def _pairs(drift: DriftReport, money: MoneyStyle) -> Table:
     columns = (
         Column("Live", right=False, cut=8),
         Column("Backtest", right=False, cut=8),
@@ -220,7 +220,7 @@ def _pairs(drift: Drift, money: MoneyStyle) -> Table:
             ("size", "entry_price", "exit_price", "exit_reason", "fees", "funding"),
             key=lambda n: abs(getattr(row, n)),
         )
-        same = row.live_exit == row.backtest_exit
+        is_one_reason = row.live_exit == row.backtest_exit
         cells.append(
             TableRow(
                 (
@@ -228,7 +228,7 @@ def _pairs(drift: Drift, money: MoneyStyle) -> Table:
                     Cell(row.backtest),
                     Cell(row.instrument),
                     Cell(f"{row.entry_delay_s:+,.0f} s"),
-                    Cell(row.live_exit if same else f"{row.live_exit} / {row.backtest_exit}"),
+                    Cell(row.live_exit if is_one_reason else f"{row.live_exit} / {row.backtest_exit}"),
                     Cell(money.signed(row.difference), tone_of(row.difference)),
                     Cell(f"{LINES[name]} {money.signed(getattr(row, name))}"),
                 )
@@ -237,7 +237,7 @@ def _pairs(drift: Drift, money: MoneyStyle) -> Table:
     return Table(columns, tuple(cells), omitted=len(rows) - len(largest))
 
 
-def _window(drift: Drift, money: MoneyStyle) -> Table:
+def _window(drift: DriftReport, money: MoneyStyle) -> Table:
     columns = (
         Column("Candles"),
         Column("Pairs"),

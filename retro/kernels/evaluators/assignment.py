@@ -26,26 +26,26 @@ class _Row(NamedTuple):
     paired: NDArray[np.bool_]
 
 
-def matched(left: Integers, right: Integers, reach: int) -> tuple[Integers, Integers]:
-    """Indices (k,) into `left` and `right` of the pairs, ascending in both.
+def matched(ours: Integers, theirs: Integers, reach: int) -> tuple[Integers, Integers]:
+    """Indices (k,) into `ours` and `theirs` of the pairs, ascending in both.
 
-    `left` (n,) and `right` (m,): microseconds, ascending. Assignments that weigh the same are told apart by place alone.
+    `ours` (n,) and `theirs` (m,): microseconds, ascending. Assignments that weigh the same are told apart by place alone.
     Time and memory follow the number of candidates, at most n x m (and two bytes each).
     """
-    firsts = np.searchsorted(right, left - reach, side="left").tolist()
-    ends = np.searchsorted(right, left + reach, side="right").tolist()
-    best = np.zeros(len(right) + 1, dtype=np.int64)  # at j: of the rows so far, with the first j columns
+    firsts = np.searchsorted(theirs, ours - reach, side="left").tolist()
+    ends = np.searchsorted(theirs, ours + reach, side="right").tolist()
+    best = np.zeros(len(theirs) + 1, dtype=np.int64)  # at j: of the rows so far, with the first j columns
     rows: list[_Row] = []
     filled = 0  # what no band has reached yet is worth as much as the last column that one has
-    for at, first, end in zip(left.tolist(), firsts, ends, strict=True):
+    for at, first, end in zip(ours.tolist(), firsts, ends, strict=True):
         best[filled + 1 : end + 1] = best[filled]
         filled = max(filled, end)
         before = best[first + 1 : end + 1].copy()
-        taken = best[first:end] + (reach + 1) - np.abs(right[first:end] - at)
-        now = np.maximum.accumulate(np.maximum(before, taken))
-        rows.append(_Row(first, now > before, (taken == now) & (taken > before)))
+        with_pair = best[first:end] + (reach + 1) - np.abs(theirs[first:end] - at)
+        now = np.maximum.accumulate(np.maximum(before, with_pair))
+        rows.append(_Row(first, now > before, (with_pair == now) & (with_pair > before)))
         best[first + 1 : end + 1] = now
-    return _traced(rows, len(right))
+    return _traced(rows, len(theirs))
 
 
 def _traced(rows: list[_Row], columns: int) -> tuple[Integers, Integers]:
