@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.insight.drift import WEEK, DriftReport, drift
+from memory.insight.drift import WEEK, Drift, drift
 from memory.instants import DAY, instant
 
 MONDAY = instant("2024-01-01T00:00:00Z")
@@ -21,7 +21,7 @@ SCALE_WEEKS = [1.0, -1.0] * 6 + [1.0]
 """13 weeks of rms 1: the bound is 3."""
 
 
-def in_weeks(sums: Sequence[float | None], until: int | None = None) -> DriftReport:
+def in_weeks(sums: Sequence[float | None], until: int | None = None) -> Drift:
     """The drift of one trade a week, on its Wednesday; a week of None has no trade."""
     places = [place for place, x in enumerate(sums) if x is not None]
     at = np.array([MONDAY + place * WEEK + 2 * DAY for place in places], dtype=np.int64)
@@ -146,7 +146,7 @@ lives = st.builds(
 """(day, R) of 60 weeks, whose level may change in the 21st."""
 
 
-def of_days(life: Sequence[tuple[int, float]], scale: float = 1.0) -> DriftReport:
+def of_days(life: Sequence[tuple[int, float]], scale: float = 1.0) -> Drift:
     """The drift of (day, R) trades, in order of their days, over 60 weeks."""
     ordered = sorted(life, key=lambda trade: trade[0])
     at = np.array([MONDAY + day * DAY for day, _ in ordered], dtype=np.int64)
