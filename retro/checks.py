@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
-
-if TYPE_CHECKING:
-    from decimal import Decimal
+from decimal import Decimal
+from typing import Literal, NamedTuple
 
 __all__ = ["CheckSubject", "PaidPart", "SourceCheck"]
 
@@ -20,6 +18,7 @@ class SourceCheck(NamedTuple):
     `at`), and "" of an `equity`. With `fill` (a fill's id) the realised result is that of this one fill, by average
     cost. `net_of` names what a realised result has been reduced by already. `tolerance` is the largest difference
     that the rounding of the source explains, > 0, in the unit of `stated`; `at` is microseconds since 1970, UTC.
+    `booked` is what a reader added to its facts for this figure's sake: it is left out of ours.
     """
 
     agent: str
@@ -30,3 +29,4 @@ class SourceCheck(NamedTuple):
     tolerance: Decimal
     fill: str | None = None
     net_of: tuple[PaidPart, ...] = ()
+    booked: Decimal = Decimal(0)

@@ -71,6 +71,33 @@ class Lists:
         rows = faults.every_fault(self.store, ListBounds(limit, after, newest), agent)
         return [faults.fault_document(row.fault) for row in rows]
 
+    def checks(
+        self,
+        agent: str | None = None,
+        *,
+        failing: bool = False,
+        limit: int | None = None,
+        after: str | None = None,
+        newest: bool = False,
+    ) -> list[dict[str, Any]]:
+        """Figures that sources computed themselves beside ours, as `retro checks --json` prints them.
+
+        Of every agent unless one is named; `failing`: only those that rounding does not explain. `after` is what the line
+        under a list names.
+        """
+        from retro.app.questions.checks import rows as subject  # noqa: PLC0415  as above
+        from retro.app.questions.experience import facts_and_settings  # noqa: PLC0415  as above
+
+        named = None if agent is None else self.experience.agent(agent)
+        names = [named] if named is not None else subject.agents_with_checks(self.store)
+        both = [facts_and_settings(self.experience, name) for name in names]
+        settings = {record.name: of_agent for record, of_agent in both}
+        question = subject.ChecksQuestion(
+            [record for record, _ in both], lambda record: settings[record.name], failing
+        )
+        rows = subject.every_check(self.store, question, ListBounds(limit, after, newest))
+        return [row.document() for row in rows]
+
     def deliveries(
         self, *, limit: int | None = None, after: str | None = None, newest: bool = False
     ) -> list[dict[str, Any]]:

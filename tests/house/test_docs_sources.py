@@ -12,6 +12,7 @@ import pytest
 
 from retro.ingest.registry import ADAPTERS
 from tests.worlds.commands import Retro, retro
+from tests.worlds.freqtrade_databases import D, Order, Trade, write
 from tests.worlds.logs import ai_trader, hyperliquid, nofx, tables
 from tests.worlds.places import ROOT
 
@@ -35,7 +36,13 @@ def ai_trader_files() -> None:
     ai_trader.write_prices(Path())
 
 
+def freqtrade_files() -> None:
+    trade = Trade([Order(True, 2.0, 100.0, D.format(1)), Order(False, 2.0, 110.0, D.format(2))])
+    write(Path("tradesv3.sqlite"), [trade])
+
+
 FILES: Final[dict[str, Callable[[], None]]] = {
+    "What the source itself computed": freqtrade_files,
     "nofx": nofx_files,
     "Any table of trades or decisions": table_files,
     "Hyperliquid": hyperliquid.write_exports,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from retro.app.settlement.settings import AgentSettings
     from retro.store.facts.agents import Agent
 
-__all__ = ["CHECKS", "agents", "faults", "known_agents"]
+__all__ = ["CHECKS", "agents", "faults", "known_agents", "settings_for"]
 
 _SHOWN: Final = 5
 
@@ -41,14 +41,15 @@ def agents(house: Installation) -> Iterator[Check]:
         for agent in stored_agents.agents(conn):
             try:
                 since = silent_since(conn, house.config, agent, house.now)
-                yield from _agent(conn, agent, _settings(house, agent), since)
+                yield from _agent(conn, agent, settings_for(house, agent), since)
             except DamagedRowError as error:
                 yield broken("agent", f"{agent.name}: {error}")
             if difference := grid_differs(agent, house.config):
                 yield note("grid", difference)
 
 
-def _settings(house: Installation, agent: Agent) -> AgentSettings:
+def settings_for(house: Installation, agent: Agent) -> AgentSettings:
+    """What an agent's book is settled by; a playbook that cannot be read is told of elsewhere."""
     table = house.config.agent.get(agent.name)
     try:
         book = None if table is None or table.playbook is None else read_playbook(table.playbook)

@@ -13,6 +13,7 @@ from retro.app.doctor import place as checks_place
 from retro.app.doctor import playbook as checks_playbook
 from retro.app.doctor import rows as checks_rows
 from retro.app.doctor import service as checks_service
+from retro.app.doctor import source_figures as checks_source_figures
 from retro.app.doctor import sources as checks_sources
 from retro.app.doctor import watch as checks_watch
 from retro.app.doctor.check import Check, Installation, broken
@@ -33,6 +34,7 @@ _CHECKS: Final[tuple[Examination, ...]] = (
     *checks_place.CHECKS,
     *checks_sources.CHECKS,
     *checks_agents.CHECKS,
+    *checks_source_figures.CHECKS,
     *checks_rows.CHECKS,
     *checks_memory.CHECKS,
     *checks_playbook.CHECKS,

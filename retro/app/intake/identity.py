@@ -20,6 +20,7 @@ from retro.app.settlement.invalidation import invalidate_for_facts
 from retro.errors import OtherBotError
 from retro.model import Fill, Position, decode
 from retro.periods import DAY, SECOND, format_instant
+from retro.store import checks
 from retro.store.books import positions
 from retro.store.facts import agents, events, withdrawals
 
@@ -135,6 +136,7 @@ def take_the_place(conn: Connection, names: Iterable[str], where: str, now: int 
         if gone is not None:
             count += gone.facts
             positions.forget_book(conn, name)
+            checks.forget(conn, name, _PREFIX)
             invalidate_for_facts(conn, name, gone.first_at, gone.last_at, now)
     return count
 

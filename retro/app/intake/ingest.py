@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from retro.app.intake.batches import batched
+from retro.app.intake.figures import correct_checks, take_checks
 from retro.app.intake.identity import BotIdentity, take_the_place
 from retro.app.intake.redirection import Redirection
 from retro.app.settlement.invalidation import invalidate_for_facts, invalidate_for_marks, united
@@ -243,13 +244,16 @@ def _take_dated(conn: Connection, batch: Batch, done: Ingested, dates: _Dates) -
     """Take a batch of a dated source: what differs waits until it is known how far the whole reading reaches."""
     dates.look_up(conn, batch)
     conflicts = len(done.conflicts)
-    _take(conn, batch, done, None)
-    if len(done.conflicts) > conflicts:
+    differs = _take(conn, batch, done, None, dated=True)
+    if len(done.conflicts) > conflicts or differs:
         dates.differing.append(batch)
     dates.read |= batch.as_of
 
 
-def _take(conn: Connection, batch: Batch, done: Ingested, replace: str | None) -> None:
+def _take(
+    conn: Connection, batch: Batch, done: Ingested, replace: str | None, *, dated: bool = False
+) -> bool:
+    """Take a batch; of a `dated` source, whether a figure it states itself is known otherwise."""
     done.events += batch.events
     distinct = len(batch.rows) + sum(len(series.t) for series in batch.marks)
     done.unchanged += max(0, batch.events - distinct)  # marks told twice, which the adapter let fall together
@@ -280,6 +284,9 @@ def _take(conn: Connection, batch: Batch, done: Ingested, replace: str | None) -
             origin=batch.origin.get(agent),
         )
         done.agents.add(agent)
+    wrong, differs = take_checks(conn, batch, done.source, replace=not dated)
+    done.faults += wrong
+    return differs
 
 
 def _unpriced(conn: Connection, wanted: MarksWanted, names: Iterable[str]) -> list[str]:
@@ -311,6 +318,7 @@ def _correct(
             outcomes = marks.add_all(conn, batch.marks, where=done.source, replace=replace)
             done.unchanged -= sum(got.replaced for got in outcomes)
             _count_marks(conn, batch.marks, outcomes, done)
+        correct_checks(conn, batch, older)
 
 
 def _count(conn: Connection, added: events.Added, rows: Iterable[EventRow], done: Ingested) -> None:

@@ -39,6 +39,7 @@ class Redirection:
     def _redirected(self, batch: Batch, gone: Departures) -> Batch:
         names = {row.agent for row in batch.rows} | {series.agent for series in batch.marks if series.agent}
         names |= {fault.agent for fault in batch.faults if fault.agent}
+        names |= {check.agent for check in batch.checks}
         names |= batch.as_of.keys() | batch.capital.keys() | batch.base_currency.keys() | batch.origin.keys()
         places: dict[str, str | None] = {
             name: departure.successor for name in names if (departure := gone.of(name)) is not None
@@ -68,6 +69,11 @@ class Redirection:
                 replace(fault, agent=fault.agent and (places.get(fault.agent) or fault.agent))
                 for fault in batch.faults
                 if places.get(fault.agent or "", "") is not None
+            ],
+            checks=[
+                check._replace(agent=places.get(check.agent) or check.agent)
+                for check in batch.checks
+                if places.get(check.agent, "") is not None
             ],
             events=batch.events - (len(batch.rows) - len(rows)) + by_agent,
             as_of=_of_today(batch.as_of, places),

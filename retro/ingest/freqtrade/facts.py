@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from retro.checks import SourceCheck
 from retro.ingest.freqtrade.trades import instant_of
 from retro.journal import LARGEST
 from retro.model import EventRow
@@ -20,11 +21,11 @@ from retro.periods import format_instant
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from retro.ingest.freqtrade.legs import Legs
+    from retro.ingest.freqtrade.legs import Legs, SettledLegs
     from retro.ingest.freqtrade.tables import Fields
     from retro.ingest.freqtrade.trades import Leg, Trade
 
-__all__ = ["equity_fact", "facts_of", "unfilled_fact"]
+__all__ = ["checks_of", "equity_fact", "facts_of", "unfilled_fact"]
 
 _ENCODE: Final = msgspec.json.Encoder()
 
@@ -97,6 +98,22 @@ def unfilled_fact(trade: Trade, orders: Iterable[Fields], agent: str) -> EventRo
         cites=[],
         context={"order": "not_filled"},
     )  # fmt: skip
+
+
+def checks_of(rows: Iterable[EventRow], done: SettledLegs) -> list[SourceCheck]:
+    """What the bot says a closed trade made, net of everything; nothing of one that these rows do not see closed."""
+    stated = done.stated
+    if stated is None:
+        return []
+    return [
+        SourceCheck(
+            row.agent, "realized_pnl", row.id, row.at, stated, done.tolerance,
+            net_of=("fees", "funding"),
+            booked=done.booked,
+        )
+        for row in rows
+        if row.type == "exit"
+    ]  # fmt: skip
 
 
 def _decision(trade: Trade, leg: Leg, *, first: bool, last: bool) -> dict[str, Any]:

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Context, Decimal
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from retro.ingest.freqtrade.trades import ZERO, Leg, Trade
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Legs", "profit", "settled"]
+__all__ = ["Legs", "SettledLegs", "profit", "settled"]
 
 Legs = tuple[Leg, ...]
 """Entries, then exits, each in the order of time."""
@@ -33,8 +33,22 @@ _DIGITS: Final = Context(prec=15)
 """What a double keeps; shrunk quantities are cut to it so that they do not depend on how they were summed."""
 
 
-def settled(trade: Trade) -> tuple[Legs, str]:
-    """The trade's legs with their fees, and what did not fit: "" or a sentence.
+class SettledLegs(NamedTuple):
+    """A trade's legs with their fees, and what did not fit: "" or a sentence.
+
+    `stated` is the result that the row states and that says something of the legs; None where it does not. `booked` is
+    what the last leg's fee was changed by to come to it, `tolerance` what rounding explains; in the stake currency.
+    """
+
+    legs: Legs
+    misfit: str = ""
+    stated: Decimal | None = None
+    booked: Decimal = ZERO
+    tolerance: Decimal = ZERO
+
+
+def settled(trade: Trade) -> SettledLegs:
+    """The trade's legs, settled.
 
     A closed trade's legs come to the profit its row states. Where no reading of its orders does, the difference is
     booked as a fee of the last exit, and the sentence names it.
@@ -42,23 +56,26 @@ def settled(trade: Trade) -> tuple[Legs, str]:
     readings = [_charged(trade, legs) for legs in _readings(trade)]
     legs = readings[0]
     if trade.open or trade.profit is None or not legs:
-        return legs, ""
+        return SettledLegs(legs)
     allowed = Decimal("1e-6") + NOISE * 1000 * sum((leg.quantity * leg.price for leg in legs), ZERO)
     for reading in readings:
         gap = trade.profit - profit(trade, reading)
         if abs(gap) <= allowed:
             # freqtrade rounds to eight digits: booked too, or a trade it calls even could pass for a win
-            return _fee_of_exit(reading, gap), ""
+            return SettledLegs(_fee_of_exit(reading, gap), "", trade.profit, gap, allowed)
     computed_profit = profit(trade, legs)
     gap = trade.profit - computed_profit
     if trade.realized and abs(trade.realized - computed_profit) <= allowed:
-        return legs, ""  # freqtrade states the last leg alone when dust keeps a trade from reaching zero
+        # freqtrade states the last leg alone when dust keeps a trade from reaching zero
+        return SettledLegs(legs, "", trade.realized, ZERO, allowed)
     if trade.mode == "MARGIN" and gap < 0:
-        return _funded(legs, gap), ""  # interest on what was borrowed
-    return _fee_of_exit(legs, gap), (
+        # interest on what was borrowed, which nothing but the row's result tells: so it says nothing of the legs
+        return SettledLegs(_funded(legs, gap))
+    misfit = (
         f"its orders come to {computed_profit:.8f} {trade.stake}, its row says {trade.profit:.8f}: the row is believed, "
         "and the difference is booked as a fee of the exit"
     )
+    return SettledLegs(_fee_of_exit(legs, gap), misfit, trade.profit, gap, allowed)
 
 
 def profit(trade: Trade, legs: Legs) -> Decimal:

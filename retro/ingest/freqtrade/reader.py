@@ -12,7 +12,7 @@ from retro.errors import InputError, UsageError
 from retro.ingest.freqtrade import results as freqtrade_results
 from retro.ingest.freqtrade import tables as freqtrade_tables
 from retro.ingest.freqtrade.candles import CandleFile, candle_files, choose, series
-from retro.ingest.freqtrade.facts import equity_fact, facts_of, unfilled_fact
+from retro.ingest.freqtrade.facts import checks_of, equity_fact, facts_of, unfilled_fact
 from retro.ingest.freqtrade.legs import settled
 from retro.ingest.freqtrade.omissions import candles_wanted, never_filled
 from retro.ingest.freqtrade.span import Span
@@ -144,19 +144,20 @@ def _facts(
         place = f"{where}, trade {raw.row.get('id')}"
         try:
             trade = trade_of(raw, latest=now + DAY)
-            legs, misfit = settled(trade)
-            rows = list(facts_of(trade, legs, names[trade.strategy, trade.stake]))
+            done = settled(trade)
+            rows = list(facts_of(trade, done.legs, names[trade.strategy, trade.stake]))
             refused = None if rows else unfilled_fact(trade, raw.orders, names[trade.strategy, trade.stake])
         except ValueError as error:
             batch.faults.append(Fault(place, None, str(error)))
             continue
-        if misfit:
-            batch.faults.append(Fault(place, None, misfit))
+        if done.misfit:
+            batch.faults.append(Fault(place, None, done.misfit))
         span.unfilled += not rows
         given_up += [refused] if refused is not None else []
         rows = [row for row in rows if as_of is None or row.at <= as_of]
         span.add(trade, rows, source.origin_of(trade.strategy))
         batch.rows += rows
+        batch.checks += checks_of(rows, done)
         pending += 1
         if pending == TRADES_A_BATCH:
             yield _labelled(batch, span)

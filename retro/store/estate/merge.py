@@ -10,6 +10,7 @@ from retro.errors import InputError
 from retro.invariant import invariant
 from retro.kinds import CALENDAR, DEATH
 from retro.model import MarkSeries
+from retro.store.checks import checks
 from retro.store.confidences import confidence_readings
 from retro.store.estate.holdings import counts, holdings, is_derived, of_agent, references
 from retro.store.facts import agents, marks
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["merge", "shared_ids"]
 
-_UNITED: Final = (confidence_readings, source_agents)
+_UNITED: Final = (checks, confidence_readings, source_agents)
 """Tables of which both agents may have the same row: it is one row then."""
 
 

@@ -39,9 +39,11 @@ __all__ = [
     "first_instant",
     "first_of",
     "instants",
+    "newest_of",
     "note_agent",
     "of_positions",
     "positions_touched",
+    "venues",
 ]
 
 FactT = TypeVar("FactT", bound=Fact)
@@ -316,6 +318,20 @@ def by_ids(conn: Connection, agent: str, kind: type[FactT], ids: Iterable[str]) 
     """The facts of a type with these ids, in no order; unknown ids are passed over."""
     wanted = list(ids)
     return _facts_of(conn, agent, kind, within(conn, events.c.id, wanted)) if wanted else []
+
+
+def newest_of(conn: Connection, agent: str, kind: type[FactT], limit: int) -> list[FactT]:
+    """At most `limit` facts of a type, those of the latest instants; in no order."""
+    own = (events.c.agent == key_query(agent), events.c.type == _NAME_OF[kind])
+    since = select(events.c.at).where(*own).order_by(events.c.at.desc()).limit(1).offset(limit - 1)
+    first = conn.execute(since).scalar()
+    return _facts_of(conn, agent, kind, *([] if first is None else [events.c.at >= first]))
+
+
+def venues(conn: Connection, agent: str, positions: Iterable[str]) -> dict[str, str]:
+    """Position -> where it was traded, as its declaration says; "" where that says nothing."""
+    declared = _facts_of(conn, agent, Position, within(conn, events.c.position, positions))
+    return {fact.position: fact.venue for fact in declared}
 
 
 def instants(conn: Connection, agent: str, kind: type[Fact]) -> dict[str, int]:

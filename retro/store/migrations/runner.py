@@ -95,6 +95,7 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
     _step("0020_evaluations"),
     _step("0021_totals"),
     _step("0022_shadow_exits"),
+    _step("0023_checks"),
 )
 """The steps of the component `retro`."""
 

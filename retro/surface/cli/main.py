@@ -27,6 +27,7 @@ from retro.surface.cli import (
 )
 from retro.surface.cli.context import call, complain, drop_output, split_globals
 from retro.surface.cli.evaluators import (
+    checks,
     claims,
     context,
     dreams,
@@ -95,6 +96,7 @@ ingest.add_to(app)
 review.add_to(app)
 agents.add_to(app)
 lists.add_to(app)
+checks.add_to(app)
 playbook.add_to(app)
 proposals.add_to(playbook.app)
 service.add_to(app)

@@ -1,0 +1,1 @@
+"""What sources computed themselves, beside our figures: the list, and how many of it agree."""
