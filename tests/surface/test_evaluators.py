@@ -73,6 +73,18 @@ def test_learning_is_a_page_of_few_lines_and_data_with_a_reason_for_each_null(co
     assert any(line.startswith("  Rules: no rule was ever active") for line in printed)
 
 
+def test_before_the_first_week_is_over_learning_compares_nothing(retro: Retro, tmp_path: Path) -> None:
+    path = tmp_path / "days.jsonl"
+    path.write_text("".join(json.dumps(event) + "\n" for event in life()[:10]))
+    assert retro("ingest", "journal", path).code == 0
+    printed = lines(retro("learning"))
+    text = " ".join(" ".join(printed).split())
+    assert "No week is over yet: nothing can be compared." in text
+    assert "against the week before" not in text
+    assert all(line == line.rstrip() for line in printed)
+    assert printed[-1].strip()
+
+
 def test_an_agent_is_not_its_own_predecessor(retro: Retro, tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text('[agent.a]\npredecessor = "a"\n')
     result = retro("doctor")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from itertools import groupby
 from math import fsum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -25,32 +25,43 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from zoneinfo import ZoneInfo
 
-    from retro.accounting.prices import PriceLine
+    from retro.accounting.prices import PriceLine, Prices
     from retro.evaluate.luck.trades import ClosedTrade
     from retro.kernels.uncertainty import Floats
 
-__all__ = ["luck_of"]
+__all__ = ["LuckKnowledge", "luck_of"]
 
 _AT_ONCE = 2000  # positions whose twins are in memory together
+_INSTRUMENTS = 32  # whose marks are read, and in memory, together
+
+
+class LuckKnowledge(NamedTuple):
+    """Marks up to `marks_until` are known; weeks that end by `now`, which is K or stands in its place, are over."""
+
+    marks_until: int
+    now: int
 
 
 def luck_of(
     trades: Sequence[ClosedTrade],
-    marks_of: Callable[[str], PriceLine],
-    known_until: int,
+    prices_of: Callable[[Sequence[str]], Prices],
+    known: LuckKnowledge,
     zone: ZoneInfo | None,
     seed: int,
 ) -> LuckReport:
-    """Each trade beside 999 twins on its instrument's marks up to K; `marks_of` is asked once an instrument, in order.
+    """Each trade beside 999 twins on its instrument's known marks; `prices_of` is asked of each instrument once, in order.
 
     The draws of a position hang on `seed` and its id alone: what else was traded, and when K is, moves none of them.
     """
     trades = sorted(trades, key=lambda trade: (trade.instrument, trade.opened_at, trade.position))
     rows: dict[str, PositionLuck] = {}
-    for instrument, group in groupby(trades, key=lambda trade: trade.instrument):
-        line, of_instrument = marks_of(instrument), list(group)
-        known = (line.t <= known_until) & (line.price > 0)
-        line = line.at(known)
+    by_instrument = {name: [*group] for name, group in groupby(trades, key=lambda trade: trade.instrument)}
+    instruments = [*by_instrument]
+    for number, instrument in enumerate(instruments):
+        if number % _INSTRUMENTS == 0:
+            prices = prices_of(instruments[number : number + _INSTRUMENTS])
+        line, of_instrument = prices.line(instrument), by_instrument[instrument]
+        line = line.at((line.t <= known.marks_until) & (line.price > 0))
         for first in range(0, len(of_instrument), _AT_ONCE):
             rows |= {row.position: row for row in _rows(of_instrument[first : first + _AT_ONCE], line, seed)}
     ordered = sorted(trades, key=lambda trade: (trade.opened_at, trade.position))
@@ -58,7 +69,7 @@ def luck_of(
     total = _total(judged)
     return LuckReport(
         positions=[rows[trade.position] for trade in ordered],
-        heuristics=rule_rows([(trade, row.percentile or 0.0) for trade, row in judged], known_until, zone),
+        heuristics=rule_rows([(trade, row.percentile or 0.0) for trade, row in judged], known.now, zone),
         total=total,
         reasons={} if total else {"total": "no closed spot or perp position has twins"},
     )

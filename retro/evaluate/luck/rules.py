@@ -28,11 +28,11 @@ _CHANCE = 0.5
 
 
 def rule_rows(
-    ranked: Sequence[tuple[ClosedTrade, float]], known_until: int, zone: ZoneInfo | None
+    ranked: Sequence[tuple[ClosedTrade, float]], now: int, zone: ZoneInfo | None
 ) -> list[RuleLuck]:
     """A row a heuristic, of the trades whose entries cite it, each with its percentile.
 
-    The bet's unit is a week that is complete at K: the mean of 2u - 1 over the trades left in it, at most 1.
+    The bet's unit is a week that is over by `now`: the mean of 2u - 1 over the trades left in it, at most 1.
     """
     cited: dict[str, list[tuple[ClosedTrade, float]]] = defaultdict(list)
     for trade, percentile in ranked:
@@ -41,7 +41,7 @@ def rule_rows(
     if not cited:
         return []
     names = sorted(cited, key=lambda name: (natural_key(name), name))
-    grid = _weeks([cited[name] for name in names], week_of(known_until, zone) - 1, zone)
+    grid = _weeks([cited[name] for name in names], week_of(now, zone) - 1, zone)
     bound = Bounds(np.ones(len(names)), np.zeros(len(names), np.int64), 0)
     bets = betting.bet_weeks(grid, bound).sum(axis=1).tolist()
     against, in_favour = (betting.e_value(log_e) for log_e in betting.wealth_now(grid, bound))

@@ -20,6 +20,7 @@ from retro.app.questions.evaluators.rule_lives import PlaybookPlace
 from retro.app.settlement.settings import settings_of
 from retro.report.evaluators.learning import LearningReport
 from retro.store.database import Store, open_store
+from retro.store.facts import agents
 from tests.worlds.lives import agent_of, live
 
 Event = dict[str, Any]
@@ -149,14 +150,37 @@ def test_a_life_its_rules_and_its_predecessor(
     assert household.asked(store) == whole
 
 
-@pytest.mark.parametrize("day", [2, 8, 14, 15, 21, 43])
+@pytest.mark.parametrize("moment", [2 * DAY + 1, 8 * DAY, 14 * DAY, 15 * DAY + 1, 21 * DAY, 43 * DAY + 1])
 def test_a_life_cut_at_any_instant_answers_what_the_whole_answers_as_of_it(
-    day: int, household: Household, events: list[Event], tmp_path: Path
+    moment: int, household: Household, events: list[Event], tmp_path: Path
 ) -> None:
-    cut = START + day * DAY + 1
+    cut = START + moment  # weeks end at days 14 and 21
     whole = tell(open_store(str(tmp_path / "whole.db")), events)
     ended = tell(open_store(str(tmp_path / "ended.db")), [event for event in events if event["at"] < cut])
-    assert household.asked(whole, cut * 1000) == household.asked(ended)
+    answer = household.asked(whole, cut * 1000)
+    assert answer.model_dump_json() == household.asked(ended, cut * 1000).model_dump_json()
+
+
+def test_a_week_that_ends_just_then_is_over(
+    household: Household, events: list[Event], tmp_path: Path
+) -> None:
+    store = tell(open_store(str(tmp_path / "x.db")), events)
+    end = (START + 14 * DAY) * 1000
+    assert household.asked(store, end).week == "2024-W14"
+    assert household.asked(store, end - 1).week == "2024-W13"
+
+
+def test_now_is_until_when_a_source_was_read_not_the_last_word_in_it(
+    household: Household, events: list[Event], tmp_path: Path
+) -> None:
+    store = tell(open_store(str(tmp_path / "x.db")), events)
+    spoken = household.asked(store)
+    with store.write() as conn:
+        agents.note_agent(conn, "a", as_of=(START + 70 * DAY) * 1000)  # as a bot's database tells it
+    read = household.asked(store)
+    assert (spoken.week, read.week) == ("2024-W20", "2024-W22")
+    # as of an instant it is that instant
+    assert household.asked(store, (START + 64 * DAY) * 1000).week == "2024-W21"
 
 
 def test_an_episode_that_was_recalled_agrees_with_a_decision_that_ended_as_it_did(tmp_path: Path) -> None:

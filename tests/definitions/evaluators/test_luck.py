@@ -16,6 +16,7 @@ from retro.app.questions.evaluators.luck import LuckQuestion, luck
 from retro.report.evaluators.luck import LuckReport
 from retro.store.database import Store, open_store
 from tests.worlds.lives import agent_of, live, settings_for
+from tests.worlds.steps import statements_of
 
 Event = dict[str, Any]
 HOUR, START = 3_600_000, 1_711_324_800_000  # ms, a Monday
@@ -189,15 +190,48 @@ def test_any_order_and_split_of_the_telling_answers_the_same_bytes_on_both_datab
     assert answer(store).heuristics
 
 
-@pytest.mark.parametrize("hour", [120, 333, 700])
+@pytest.mark.parametrize("moment", [120 * HOUR + 1, 333 * HOUR, 336 * HOUR, 700 * HOUR])
 def test_a_journal_cut_at_any_instant_answers_what_the_whole_answers_as_of_it(
-    tmp_path: Path, hour: int
+    tmp_path: Path, moment: int
 ) -> None:
-    cut = START + hour * HOUR + 1
+    cut = START + moment  # 336 hours: two weeks end just then
     whole = tell(open_store(str(tmp_path / "whole.db")), life(5))
     ended = tell(open_store(str(tmp_path / "ended.db")), [event for event in life(5) if event["at"] < cut])
-    assert answer(whole, cut * 1000) == answer(ended)
+    assert answer(whole, cut * 1000).model_dump_json() == answer(ended, cut * 1000).model_dump_json()
     assert answer(whole) != answer(ended)
+
+
+def test_a_week_that_ends_just_then_is_over_as_of_an_instant_and_one_microsecond_before_it_is_not(
+    tmp_path: Path,
+) -> None:
+    path = walk(200, 3)
+    week = START + 168 * HOUR
+    events = [born(), *marks(path), *trade("p", path, 100, 104, cites=["H-1"])]
+    store = tell(open_store(str(tmp_path / "x.db")), events)
+    before = tell(open_store(str(tmp_path / "y.db")), [event for event in events if event["at"] < week])
+    for told in (store, before):
+        [row] = answer(told, week * 1000).heuristics
+        assert row.weeks == 1
+        [row] = answer(told, week * 1000 - 1).heuristics
+        assert (row.weeks, row.e_for) == (0, None)
+    # K, the last mark, lies within the second week; without an instant the cut one is as old as its last word
+    assert [row.weeks for row in (*answer(store).heuristics, *answer(before).heuristics)] == [1, 0]
+
+
+def test_marks_of_many_instruments_are_read_together(tmp_path: Path) -> None:
+    path, counts = walk(60, 7), []
+    for instruments in (2, 30):
+        events = [born()]
+        for n in range(instruments):
+            other = f"C{n}/USDC"
+            traded = trade(f"p{n}", path, 40, 42)
+            events += marks(path, other)
+            events += [event | {"instrument": other} if "instrument" in event else event for event in traded]
+        store = tell(open_store(str(tmp_path / f"{instruments}.db")), events)
+        report = answer(store)  # the book is settled
+        assert [row.twins for row in report.positions] == [999] * instruments
+        counts.append(statements_of(store, lambda: answer(store)))
+    assert counts[0] == counts[1]
 
 
 def test_what_else_was_traded_moves_no_twin(tmp_path: Path) -> None:

@@ -19,7 +19,6 @@ from retro.model import Decision
 from retro.periods import FOREVER, period_at, period_before
 from retro.store.books.claims import claims_of
 from retro.store.facts import events
-from retro.store.facts.last_told import last_told
 
 if TYPE_CHECKING:
     from retro.app.settlement.book import SettledBook
@@ -54,10 +53,21 @@ class LearningQuestion:
     predecessor: Predecessor | None = None
     as_of: int | None = None
 
-    @property
-    def before(self) -> int:
-        """The first instant that is not known."""
-        return FOREVER if self.as_of is None else self.as_of
+
+@dataclass(frozen=True, slots=True)
+class _Now:
+    """`at` is K, or the `as_of` that stands in its place; known is what was told by `known` (that of `as_of` is not).
+
+    Microseconds.
+    """
+
+    at: int
+    known: int
+
+    @classmethod
+    def of(cls, book: SettledBook, as_of: int | None) -> _Now:
+        """The now of an agent; a week that ends at it is over."""
+        return cls(book.known_until, book.known_until) if as_of is None else cls(as_of, as_of - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,47 +81,53 @@ class _Schooling:
 
 def learning(question: LearningQuestion) -> LearningReport:
     """The report, as it was known before `as_of`."""
-    settings, before = question.settings, question.before
+    settings, as_of = question.settings, question.as_of
     predecessor = question.predecessor
-    other = None if predecessor is None else _of_predecessor(question.store, predecessor, before)
+    other = None if predecessor is None else _of_predecessor(question.store, predecessor, as_of)
     with settled_book(question.store, question.agent, settings) as book:
-        now = last_told(book.conn, book.agent, before - 1)
-        own = _schooling(book, question.place, before, now)
+        now = _Now.of(book, as_of)
+        own = _schooling(book, question.place, as_of)
         facts = LearningFacts(
             claims=own.claims,
-            history=book.history(before),
+            history=book.history(_before(as_of)),
             since=since_of(settings.options.rules),
             lives=own.rules.lives,
-            decisions=weighed_decisions(book, question.as_of),
+            decisions=weighed_decisions(book, as_of),
             competence=own.competence,
             predecessor=None if other is None else other.competence,
         )
-        week = _last_week(book, now)
-        score = None if week is None else review_period(book, week, as_of=now).effectiveness.score
+        week = _last_week(book, now.at)
+        score = None if week is None else review_period(book, week, as_of=now.known).effectiveness.score
         progress = Progress(facts, settings.zone, book.agent.first_at or 0)
     return learning_report(
         progress,
         facts,
         week,
         question.terms,
-        now=now,
+        now=now.at,
         effectiveness=score,
         descent=None if predecessor is None else _descent(predecessor, own, other),
         reasons={} if own.rules.reason is None else {"survival": own.rules.reason},
     )
 
 
-def _of_predecessor(store: Store, predecessor: Predecessor, before: int) -> _Schooling | None:
+def _before(as_of: int | None) -> int:
+    """The first instant that is not known."""
+    return FOREVER if as_of is None else as_of
+
+
+def _of_predecessor(store: Store, predecessor: Predecessor, as_of: int | None) -> _Schooling | None:
     if predecessor.settings is None:
         return None
     with settled_book(store, predecessor.name, predecessor.settings, measured=False) as book:
-        return _schooling(book, predecessor.place, before, last_told(book.conn, book.agent, before - 1))
+        return _schooling(book, predecessor.place, as_of)
 
 
-def _schooling(book: SettledBook, place: PlaybookPlace, before: int, now: int) -> _Schooling:
+def _schooling(book: SettledBook, place: PlaybookPlace, as_of: int | None) -> _Schooling:
+    before, known = _before(as_of), _Now.of(book, as_of).known
     claims = claims_of(book.conn, book.name).before(before)
     decided = sorted(at for at in events.instants(book.conn, book.name, Decision).values() if at < before)
-    rules = dated_rules(book, place, book.positions_known(now), now)
+    rules = dated_rules(book, place, book.positions_known(known), known)
     return _Schooling(competence_of(np.array(decided, dtype=np.int64), claims), rules, claims)
 
 

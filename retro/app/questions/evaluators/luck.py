@@ -9,12 +9,14 @@ from retro.app.settlement.audit import seed_of_life
 from retro.app.settlement.price_lines import MarkReach, load_marks
 from retro.app.settlement.settle import settled_book
 from retro.app.settlement.tracks import Extent, load_tracks
-from retro.evaluate.luck.answer import luck_of
+from retro.evaluate.luck.answer import LuckKnowledge, luck_of
 from retro.evaluate.luck.trades import closed_trade
 from retro.evaluate.position.life import Lookahead, PositionPath
 
 if TYPE_CHECKING:
-    from retro.accounting.prices import PriceLine
+    from collections.abc import Sequence
+
+    from retro.accounting.prices import Prices
     from retro.app.settlement.book import SettledBook
     from retro.app.settlement.settings import AgentSettings
     from retro.evaluate.luck.trades import ClosedTrade
@@ -40,14 +42,14 @@ def luck(question: LuckQuestion) -> LuckReport:
     """Every closed spot and perp position beside its twins on the marks that were known."""
     settings = question.settings
     with settled_book(question.store, question.agent, settings, measured=False) as book:
-        now = book.known_at(question.as_of)
+        until = book.known_at(question.as_of)
 
-        def marks_of(instrument: str) -> PriceLine:
-            reach = MarkReach(0, now, now)
-            return load_marks(book.life, settings, [instrument], reach).line(instrument)
+        def prices_of(instruments: Sequence[str]) -> Prices:
+            return load_marks(book.life, settings, instruments, MarkReach(0, until, until))
 
-        trades = _trades(book, now)
-        return luck_of(trades, marks_of, now, settings.options.rules.zone, seed_of_life(book.name))
+        known = LuckKnowledge(until, until if question.as_of is None else question.as_of)
+        zone = settings.options.rules.zone
+        return luck_of(_trades(book, until), prices_of, known, zone, seed_of_life(book.name))
 
 
 def _trades(book: SettledBook, now: int) -> list[ClosedTrade]:

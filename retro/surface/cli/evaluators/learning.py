@@ -115,14 +115,19 @@ def _print(report: LearningReport) -> None:
     rows.append(
         [Cell("score", "strong"), change(report.score), Cell(report.reasons.get("score", ""), "faint")]
     )
+    compared = (
+        "No week is over yet: nothing can be compared."
+        if report.week is None
+        else f"{report.week}, against the week before: from -1, much worse, to 1, much better."
+    )
     note = (
-        f"{report.week or 'No week is over yet'}, against the week before: from -1, much worse, to 1, much better."
-        f" {count(report.negative_weeks, 'week')} below 0 in a row: ageing x {report.ageing_multiplier:.2f},"
+        f"{compared} {count(report.negative_weeks, 'week')} below 0 in a row: ageing x {report.ageing_multiplier:.2f},"
         f" epistemic x {report.epistemic_multiplier:.2f}. Numbers for the agent to read; nothing acts on them."
     )
     columns = [Column("Group", right=False), Column("Change"), Column("", right=False)]
     print_table(columns, rows, note)
-    for text in (_rules(report), _competence(report), _generations(report.generations)):
+    descent = [] if report.generations is None else [_generations(report.generations)]
+    for text in (_rules(report), _competence(report), *descent):
         for line in wrap(plain_text(text), WIDTH - 2):
             call.out(f"  {line}")
 
@@ -145,8 +150,6 @@ def _competence(report: LearningReport) -> str:
     return f"Competent: from decision {reached.decisions:,} on, {reached.at}."
 
 
-def _generations(descent: Generations | None) -> str:
-    if descent is None:
-        return ""
+def _generations(descent: Generations) -> str:
     ratio = descent.reasons.get("ratio") if descent.ratio is None else f"{descent.ratio:.2f} of its decisions"
     return f"After {descent.predecessor}: {ratio}; {descent.inherited} rules inherited, {descent.kept} kept."
