@@ -122,14 +122,15 @@ def _accuracy_of(pairs: Sequence[tuple[Prediction, Resolution]]) -> Accuracy:
     overall = kernel.accuracy(resolved)
     by_category = kernel.accuracy_by([p.category or "uncategorised" for p, _ in pairs], resolved)
     reasons = {}
+    timely = "resolved prediction" if all(early) else "resolved prediction that was made in time"
     if overall.hit_rate is None:
-        reasons["hit_rate"] = "no resolved prediction can be judged right or wrong"
+        reasons["hit_rate"] = f"no {timely} can be judged right or wrong"
     if overall.mean_residual is None:
         reasons["mean_residual"] = reasons["mean_abs_residual"] = (
-            "no resolved prediction has both a figure and an actual"
+            f"no {timely} has both a figure and an actual"
         )
     if overall.interval_coverage is None:
-        reasons["interval_coverage"] = "no resolved prediction has an interval"
+        reasons["interval_coverage"] = f"no {timely} has an interval"
     return Accuracy(
         total=overall.total,
         hits=overall.hits,

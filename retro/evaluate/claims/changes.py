@@ -101,13 +101,13 @@ def _calibration(key: ClaimKey, was: KeyTotals, now: KeyTotals, period: ClaimPer
 
 
 _WHY_NULL = {
-    "accuracy": "no resolved prediction can be judged right or wrong",
+    "accuracy": "no resolved prediction that was made in time can be judged right or wrong",
     "accuracy_before": "none that can be judged had resolved before the period",
-    "bias": "no resolved prediction has both a figure and an actual",
+    "bias": "no resolved prediction that was made in time has both a figure and an actual",
     "bias_before": "none with a figure and an actual had resolved before the period",
     "low": "too few residuals for so sure an end: its rank lies outside them",
     "high": "too few residuals for so sure an end: its rank lies outside them",
-    "mean_abs": "no resolved prediction has both a figure and an actual",
+    "mean_abs": "no resolved prediction that was made in time has both a figure and an actual",
     "mean_abs_corrected": "no prediction was made when a correction was in force",
 }
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from retro.accounting.order import natural_key
 from retro.evaluate.audit.history import identity
-from retro.evaluate.claims.record import ANY, CLAIM, TIERS, UNCATEGORISED, ClaimHistory, joined
+from retro.evaluate.claims.record import ANY, CLAIM, TIERS, UNCATEGORISED, ClaimHistory, ClaimKey, joined
 from retro.evaluate.columns import column
 from retro.kernels import accuracy
 from retro.kernels.evaluators import calibration, residuals
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from retro.kernels.uncertainty import Integers
     from retro.model import Decision, Prediction, Resolution
 
-__all__ = ["ClaimTerms", "FitTerms", "correction_at", "curve_at", "curve_of", "folded", "is_sample"]
+__all__ = ["ClaimTerms", "FitTerms", "correction_at", "curve_at", "curve_of", "folded", "is_sample", "key_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,11 @@ def folded(
     history = joined([earlier, _records(new, decisions or {})])
     _note_what_was_in_force(history, len(earlier), terms)
     return history
+
+
+def key_of(prediction: Prediction) -> ClaimKey:
+    """The key of a claim's own regime."""
+    return ClaimKey(prediction.category or UNCATEGORISED, prediction.regime or ANY)
 
 
 def is_sample(records: NDArray[np.void]) -> NDArray[np.bool_]:
@@ -151,9 +156,9 @@ def _records(
     pairs = list(claims.values())
     timely = [not _is_late(prediction) for prediction, _ in pairs]
     made_for = [_decision(prediction, resolution, decisions) for prediction, resolution in pairs]
+    keys = [key_of(prediction) for prediction, _ in pairs]
     texts = [
-        (p.category or UNCATEGORISED, p.regime or ANY, (d and d.difficulty) or "")
-        for (p, _), d in zip(pairs, made_for, strict=True)
+        (key.category, key.regime, (d and d.difficulty) or "") for key, d in zip(keys, made_for, strict=True)
     ]
     names = sorted({text for row in texts for text in row})
     place = {name: i for i, name in enumerate(names)}

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from retro.evaluate.claims.fold import correction_at
+from retro.evaluate.claims.fold import correction_at, key_of
 from retro.evaluate.claims.record import ANY, ClaimKey
 from retro.kernels.evaluators.residuals import effective_size
 from retro.kernels.uncertainty import jeffreys_interval
 from retro.report.evaluators.claims import CorrectedForecast, ForecastRow
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from numpy.typing import NDArray
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from retro.evaluate.claims.fold import ClaimTerms
     from retro.evaluate.claims.record import ClaimHistory
     from retro.kernels.uncertainty import Floats
+    from retro.model import Prediction
 
 __all__ = ["corrected_forecast", "forecast_rows", "missing_residuals"]
 
@@ -36,9 +39,17 @@ class _Coverage:
     interval: tuple[float, float] | None
 
 
-def forecast_rows(history: ClaimHistory, terms: ClaimTerms) -> list[ForecastRow]:
-    """One row a key that has a resolved prediction, the pooled one of a category first."""
-    return [_row(key, records, terms) for key, records in history.by_key()]
+def forecast_rows(
+    history: ClaimHistory, terms: ClaimTerms, foretold: Iterable[Prediction] = ()
+) -> list[ForecastRow]:
+    """One row a key that has a resolved prediction, the pooled one of a category first.
+
+    `foretold` are those whose outcome was told only before they were made: each is counted beside n, and judged by nothing.
+    """
+    by_key, none = dict(history.by_key()), history.records[:0]
+    after = Counter(key for own in map(key_of, foretold) for key in dict.fromkeys((own, own.pooled)))
+    keys = sorted(by_key.keys() | after.keys(), key=lambda key: (key.category, key.regime != ANY, key.regime))
+    return [_row(key, by_key.get(key, none), terms, after[key]) for key in keys]
 
 
 def corrected_forecast(
@@ -86,7 +97,8 @@ def corrected_forecast(
 _OUTSIDE = "too few residuals for so sure an end: its rank lies outside them"
 
 
-def _row(key: ClaimKey, records: NDArray[Any], terms: ClaimTerms) -> ForecastRow:
+def _row(key: ClaimKey, records: NDArray[Any], terms: ClaimTerms, foretold: int) -> ForecastRow:
+    late = foretold + int((records["at"] > records["ends_at"]).sum())
     residual = records["actual"] - records["predicted"]
     judged = records["verdict"][~np.isnan(records["verdict"])]
     ring = correction_at(records, _FOREVER, terms.ring)
@@ -111,6 +123,7 @@ def _row(key: ClaimKey, records: NDArray[Any], terms: ClaimTerms) -> ForecastRow
         n=len(records),
         right=int(judged.sum()),
         judged=len(judged),
+        after_the_fact=late,
         effective_n=effective_size(records["at"], records["ends_at"]),
         active=active,
         reasons=reasons if active else {"active": missing_residuals(int(ring.resolved[0]), terms), **reasons},
@@ -123,12 +136,12 @@ def _row(key: ClaimKey, records: NDArray[Any], terms: ClaimTerms) -> ForecastRow
 
 
 _WHY_NULL = {
-    "accuracy": "no resolved prediction can be judged right or wrong",
-    "bias": "no resolved prediction has both a figure and an actual",
-    "mean_abs": "no resolved prediction has both a figure and an actual",
+    "accuracy": "no resolved prediction that was made in time can be judged right or wrong",
+    "bias": "no resolved prediction that was made in time has both a figure and an actual",
+    "mean_abs": "no resolved prediction that was made in time has both a figure and an actual",
     "mean_abs_corrected": "no prediction was made when a correction was in force",
-    "coverage": "no resolved prediction has an interval",
-    "coverage_interval": "no resolved prediction has an interval",
+    "coverage": "no resolved prediction that was made in time has an interval",
+    "coverage_interval": "no resolved prediction that was made in time has an interval",
     "coverage_corrected": "no prediction was made when a correction with both ends was in force",
     "coverage_corrected_interval": "no prediction was made when a correction with both ends was in force",
 }

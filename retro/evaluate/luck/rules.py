@@ -27,9 +27,7 @@ __all__ = ["rule_rows"]
 _CHANCE = 0.5
 
 
-def rule_rows(
-    ranked: Sequence[tuple[ClosedTrade, float]], now: int, zone: ZoneInfo | None
-) -> list[RuleLuck]:
+def rule_rows(ranked: Sequence[tuple[ClosedTrade, float]], now: int, zone: ZoneInfo | None) -> list[RuleLuck]:
     """A row a heuristic, of the trades whose entries cite it, each with its percentile.
 
     The bet's unit is a week that is over by `now`: the mean of 2u - 1 over the trades left in it, at most 1.

@@ -27,6 +27,10 @@ class ForecastRow(Document):
     n: int = Field(description="resolved predictions")
     right: int
     judged: int = Field(description="those that could be right or wrong")
+    after_the_fact: int = Field(
+        default=0,
+        description="held against nothing: dated after their target, which are in n, or after their outcome, which are not",
+    )
     accuracy: float | None
     bias: float | None = Field(
         description="mean residual of the newest ones: above 0 the agent says too little"

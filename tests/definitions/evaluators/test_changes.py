@@ -49,7 +49,7 @@ def test_a_row_is_what_the_commands_answer_as_of_both_ends_of_the_period(
     start, end = parse_instant(document.period_start), parse_instant(document.period_end)
     then, now = ({(r.category, r.regime): r for r in forecasts(question(store, at))} for at in (start, end))
     rows = {(row.category, row.regime): row for row in document.evaluators.predictions}
-    assert rows.keys() == {key for key, row in now.items() if key not in then or then[key].n < row.n}
+    assert rows.keys() == {key for key, row in now.items() if row.n > (then[key].n if key in then else 0)}
     for key, row in rows.items():
         answer = now[key]
         for name in ("n", "accuracy", "bias", "mean_abs", "mean_abs_corrected", "active"):

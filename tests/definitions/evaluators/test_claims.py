@@ -110,6 +110,43 @@ def test_a_journal_cut_at_any_instant_answers_what_the_whole_answers_as_of_it(
     assert answers(whole, cut * 1000) == answers(ended)
 
 
+def test_what_was_resolved_only_before_it_was_made_is_counted_after_the_fact_and_held_against_nothing(
+    tmp_path: Path,
+) -> None:
+    claim: Event = {
+        "type": "prediction",
+        "agent": "a",
+        "category": "price",
+        "predicted": 1,
+        "confidence": 0.9,
+    }
+    word: Event = {"type": "resolution", "agent": "a", "actual": 1, "correct": True}
+    events = [
+        claim | {"id": "known", "at": START + DAY, "regime": "calm"},
+        word | {"id": "early", "at": START, "prediction": "known"},
+        claim | {"id": "honest", "at": START},
+        word | {"id": "late", "at": START + DAY, "prediction": "honest"},
+    ]
+    store = tell(open_store(str(tmp_path / "x.db")), events)
+    pooled, calm = forecasts(question(store))
+    assert (pooled.regime, pooled.n, pooled.judged, pooled.after_the_fact) == ("any", 1, 1, 1)
+    assert (calm.regime, calm.n, calm.judged, calm.after_the_fact, calm.effective_n) == ("calm", 0, 0, 1, 0)
+    assert (
+        calm.reasons["accuracy"]
+        == "no resolved prediction that was made in time can be judged right or wrong"
+    )
+    assert (pooled.bias, calm.bias) == (0, None)
+    # nobody had made it yet
+    assert forecasts(question(store, (START + DAY) * 1000)) == []
+    assert [row.n for row in calibration(question(store), 0.25)] == [1]
+    # its outcome is told once more: it can be judged by that
+    tell(store, [word | {"id": "again", "at": START + 2 * DAY, "prediction": "known"}])
+    assert [(row.n, row.judged, row.after_the_fact) for row in forecasts(question(store))] == [
+        (2, 2, 0),
+        (1, 1, 0),
+    ]
+
+
 def test_a_correction_of_an_old_word_reaches_every_later_claim(tmp_path: Path) -> None:
     events = life(5)
     word = next(event for event in events if event["type"] == "resolution" and event["actual"] != 9)

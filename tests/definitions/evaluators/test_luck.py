@@ -6,6 +6,7 @@ import json
 import math
 import random
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -230,7 +231,7 @@ def test_marks_of_many_instruments_are_read_together(tmp_path: Path) -> None:
         store = tell(open_store(str(tmp_path / f"{instruments}.db")), events)
         report = answer(store)  # the book is settled
         assert [row.twins for row in report.positions] == [999] * instruments
-        counts.append(statements_of(store, lambda: answer(store)))
+        counts.append(statements_of(store, partial(answer, store)))
     assert counts[0] == counts[1]
 
 

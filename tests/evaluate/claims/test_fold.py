@@ -132,7 +132,10 @@ def test_a_prediction_made_after_its_target_is_counted_and_held_against_nothing(
     history = folded(ClaimHistory(), claims, TERMS)
     [row] = forecast_rows(history, TERMS)
     assert (row.n, row.judged, row.mean_abs, row.coverage) == (1, 0, None, None)
-    assert row.reasons["mean_abs"] == "no resolved prediction has both a figure and an actual"
+    assert row.after_the_fact == 1
+    assert row.reasons["mean_abs"] == (
+        "no resolved prediction that was made in time has both a figure and an actual"
+    )
     assert calibration_rows(history, TERMS.fits, 0.25, 1) == []
 
 

@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING
 from retro.app.settlement.audit import seed_of_life
 from retro.app.settlement.settle import settled_book
 from retro.errors import UsageError
+from retro.evaluate.audit.history import identity
 from retro.evaluate.claims.confidence import calibrated_confidence, calibration_rows
 from retro.evaluate.claims.forecasts import corrected_forecast, forecast_rows
 from retro.evaluate.claims.hindsight import HindsightTerms, hindsight_forecasts
 from retro.evaluate.claims.record import ANY, ClaimKey
-from retro.model import Prediction
+from retro.model import Prediction, Resolution
 from retro.periods import FOREVER
 from retro.store.books.claims import claims_of
 from retro.store.facts import events
 
 if TYPE_CHECKING:
+    from retro.app.settlement.book import SettledBook
     from retro.app.settlement.settings import AgentSettings
     from retro.evaluate.claims.record import ClaimHistory
     from retro.report.evaluators.claims import (
@@ -51,7 +53,21 @@ class ClaimQuestion:
 
 def forecasts(question: ClaimQuestion) -> list[ForecastRow]:
     """How far off its forecasts were, a row a category and regime."""
-    return forecast_rows(question.history(), question.settings.claims)
+    before = FOREVER if question.as_of is None else question.as_of
+    with settled_book(question.store, question.agent, question.settings, measured=False) as book:
+        history = claims_of(book.conn, book.name).before(before)
+        foretold = _foretold(book, history, before)
+    return forecast_rows(history, question.settings.claims, foretold)
+
+
+def _foretold(book: SettledBook, history: ClaimHistory, before: int) -> list[Prediction]:
+    """Predictions whose outcome was told only before they were made: they are no claims of the book."""
+    counted = set(history.records["prediction"].tolist())
+    resolutions = events.between(book.conn, book.name, -FOREVER, before, types=[Resolution])
+    names = {resolution.prediction for resolution in resolutions}
+    strays = sorted(name for name in names if identity(name) not in counted)
+    made = events.by_ids(book.conn, book.name, Prediction, strays)
+    return [prediction for prediction in made if prediction.at < before]
 
 
 def corrected(

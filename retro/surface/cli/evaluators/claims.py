@@ -169,7 +169,8 @@ def _whose(key: tuple[str, str]) -> str:
 
 
 def _print_forecasts(rows: Sequence[ForecastRow]) -> None:
-    from retro.figures import DASH, percent
+    from retro.evaluate.claims.record import ANY
+    from retro.figures import DASH, count, percent
     from retro.present.page.blocks import Cell, Column
     from retro.surface.cli.screen import print_table
 
@@ -208,6 +209,9 @@ def _print_forecasts(rows: Sequence[ForecastRow]) -> None:
         "Free: how many do not overlap in time. Bias: actual less forecast, mean of the newest. Error: mean size of it."
         " Held: intervals that held what came. Then: with the correction in force when each was made."
     )
+    late = sum(row.after_the_fact for row in rows if row.regime == ANY)
+    if late:
+        note += f" {count(late, 'prediction')} made after the fact, and held against nothing."
     print_table(columns, cells, note)
 
 
