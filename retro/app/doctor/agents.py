@@ -135,16 +135,21 @@ def _priced_by(instrument: str, base_currency: str) -> set[str]:
 
 
 def known_agents(house: Installation) -> Iterator[Check]:
-    """`[agent.NAME]` tables that no agent answers to: most often a slip in the name."""
+    """`[agent.NAME]` and `[[shadow]]` tables that no agent answers to: most often a slip in the name."""
     if house.store is None:
         return
     with house.store.read() as conn:
         names = [agent.name for agent in stored_agents.agents(conn)]
-    for name in house.config.agent:
+    said = [(name, f"{name}: is configured, but no event tells of it") for name in house.config.agent]
+    for table in house.config.shadow:
+        owner = table.agent
+        if owner is not None:
+            said.append((owner, f"[[shadow]] {table.name} is of {owner}, and no event tells of it"))
+    for name, text in said:
         if name not in names:
             near = difflib.get_close_matches(name, names, n=1)
             hint = f"; did you mean {near[0]}?" if near else ""
-            yield note("agent", f"{name}: is configured, but no event tells of it{hint}")
+            yield note("agent", f"{text}{hint}")
 
 
 def faults(house: Installation) -> Iterator[Check]:

@@ -45,7 +45,7 @@ def configuration(house: Installation) -> Iterator[Check]:
         try:
             parse_rule(table.rule)
         except UsageError as error:
-            yield broken("configuration", f"[[shadow]] {table.name}: {error}")
+            yield broken("configuration", f"[[shadow]] {table.name} does not run: {error}")
 
 
 def database(house: Installation) -> Iterator[Check]:

@@ -36,6 +36,7 @@ from retro.evaluate.lives import life_of
 from retro.evaluate.position.after_exit import funding_told, holding_terms
 from retro.evaluate.position.life import HoldingTerms, Lookahead
 from retro.evaluate.report import Inputs, build
+from retro.kinds import KINDS
 from retro.model import Cost, Decision, Position
 from retro.periods import DAY, FOREVER, WEEK, period_at
 from retro.store.books import positions
@@ -162,7 +163,11 @@ def inputs_of(book: SettledBook, window: Window, names: Iterable[str], *, at_mar
         predictions=prediction_set.predictions,
         resolutions=prediction_set.resolutions,
         last_resolutions=prediction_set.outcomes,
-        warnings=_warnings(loaded.orphans) + reviewing.warnings(period.start, settings.base_currency),
+        warnings=[
+            *_warnings(loaded.orphans),
+            *reviewing.warnings(period.start, settings.base_currency),
+            *(settings.shadow_faults if KINDS[period.horizon].weighs_claims else ()),
+        ],
         quarantined=life.quarantined,
         digest=_digest(
             {(type(f), f.id): f for f in [*facts_read, *prediction_set.predictions.values()]}.values(),

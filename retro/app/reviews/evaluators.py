@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from retro.app.reviews.shadows import shadows_before
+from retro.app.reviews.shadows import shadows_of
 from retro.app.reviews.tiers import tier_changes
 from retro.evaluate.claims.changes import ClaimPeriod, claim_changes
 from retro.kinds import KINDS
@@ -28,7 +28,7 @@ def evaluators_of(book: SettledBook, window: Window) -> Evaluators | None:
     then, now = claims.at(period.start, ring), claims.at(window.until, ring)
     forecasts, levels = claim_changes(ClaimPeriod(then, now, settings.claims, settings.ece_alarm))
     tiers = tier_changes(book, (period.start, then), (window.until, now))
-    shadows = shadows_before(book, window.until)
+    shadows = shadows_of(book, window.until)
     if not (forecasts or levels or tiers or shadows):
         return None
     return Evaluators(predictions=forecasts, calibration=levels, tiers=tiers, shadows=shadows)

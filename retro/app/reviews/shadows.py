@@ -23,20 +23,14 @@ from retro.periods import FOREVER, day_of, midnight
 from retro.store.facts import events
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from retro.app.settlement.book import SettledBook
     from retro.evaluate.whatif.entered import EnteredLives
     from retro.evaluate.whatif.rule import WhatIfRule
-    from retro.evaluate.whatif.shadows import ShadowStrategy, ShadowTerms
     from retro.report.evaluators.shadows import ShadowRow
 
-__all__ = ["entered_positions", "shadows_before", "shadows_of"]
-
-
-def shadows_before(book: SettledBook, before: int) -> list[ShadowRow]:
-    """Every shadow as `retro shadows` says it as of an instant; one statement where there is none."""
-    return shadows_of(book, book.settings.shadows, book.settings.shadow_terms, before)
+__all__ = ["entered_positions", "shadows_of"]
 
 
 def entered_positions(
@@ -56,10 +50,12 @@ def entered_positions(
     return entered_lives(lives, settings.options.rules.claims, settings.zone)
 
 
-def shadows_of(
-    book: SettledBook, strategies: Sequence[ShadowStrategy], terms: ShadowTerms, as_of: int | None
-) -> list[ShadowRow]:
-    """Every shadow beside the real strategy, by name. What an agent tells of one goes before a rule of that name."""
+def shadows_of(book: SettledBook, as_of: int | None) -> list[ShadowRow]:
+    """Every shadow beside the real strategy, by name, as of an instant; one statement where there is none.
+
+    What an agent tells of one goes before a rule of that name.
+    """
+    strategies, terms = book.settings.shadows, book.settings.shadow_terms
     before = FOREVER if as_of is None else as_of
     words = events.between(book.conn, book.name, -FOREVER, before, types=[Shadow])
     if not (words or strategies):

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from retro.evaluate.whatif.rule import WhatIfRule
     from retro.store.facts.agents import Agent
 
-__all__ = ["AgentSettings", "base_currency_of", "rules_of", "settings_of", "shadow_rules"]
+__all__ = ["AgentSettings", "base_currency_of", "rules_of", "settings_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,8 @@ class AgentSettings:
     """The calibration error above which the owner is told."""
     tiers: TierTerms = field(default_factory=TierTerms)
     shadows: tuple[ShadowStrategy, ...] = ()
+    shadow_faults: tuple[str, ...] = ()
+    """Of each `[[shadow]]` that cannot run: why."""
     shadow_terms: ShadowTerms = field(default_factory=ShadowTerms)
     limits_in_r: Thresholds | None = None
     """A bot's verdicts: in R, by these, where the risk of most positions is known, whatever `options` say."""
@@ -130,6 +132,7 @@ def settings_of(config: Config, agent: Agent, book: Playbook | None) -> AgentSet
     capital = own.capital if own is not None and own.capital is not None else agent.capital
     review = config.retrospective
     tz = zone(config.owner.time_zone if agent.grid is None else agent.grid.time_zone)
+    shadows, shadow_faults = _shadows_of(config, agent.name)
     is_bot = agent.origin is not None
     unit = review.heuristic_threshold_unit or ("usd" if base.upper() in DOLLARS and not is_bot else "bps")
     return AgentSettings(
@@ -144,7 +147,8 @@ def settings_of(config: Config, agent: Agent, book: Playbook | None) -> AgentSet
             FitTerms(review.calibration_min_samples, review.calibration_refit_interval),
         ),
         ece_alarm=review.ece_alarm_threshold,
-        shadows=_shadows_of(config, agent.name),
+        shadows=shadows,
+        shadow_faults=shadow_faults,
         shadow_terms=ShadowTerms(review.shadow_min_duration_days, review.shadow_promote_threshold),
         tiers=TierTerms(
             review.tier_comparison_min_samples,
@@ -175,21 +179,14 @@ def _limits(review: RetrospectiveTable, unit: Literal["usd", "r", "bps"]) -> Thr
     return Thresholds(review.heuristic_min_citations, *review.heuristic_limits(unit))
 
 
-def shadow_rules(config: Config) -> list[tuple[str | None, ShadowStrategy]]:
-    """The shadows of a configuration with the agent each is of; None: of every agent."""
-    strategies = []
+def _shadows_of(config: Config, agent: str) -> tuple[tuple[ShadowStrategy, ...], tuple[str, ...]]:
+    """An agent's shadows, and a sentence of each that cannot run because its rule is none."""
+    strategies, faults = [], []
     for table in config.shadow:
+        if table.agent not in {None, agent}:
+            continue
         try:
-            rule = parse_rule(table.rule)
+            strategies.append(ShadowStrategy(table.name, parse_rule(table.rule), table.since))
         except UsageError as error:
-            raise UsageError(f"[[shadow]] {table.name}: {error}") from error
-        strategies.append((table.agent, ShadowStrategy(table.name, rule, table.since)))
-    return strategies
-
-
-def _shadows_of(config: Config, agent: str) -> tuple[ShadowStrategy, ...]:
-    """An agent's shadows; none where a rule is none, which `retro doctor` and `retro shadows` say."""
-    try:
-        return tuple(strategy for owner, strategy in shadow_rules(config) if owner in {None, agent})
-    except UsageError:
-        return ()
+            faults.append(f"[[shadow]] {table.name} does not run: {error}")
+    return tuple(strategies), tuple(faults)

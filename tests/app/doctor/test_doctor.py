@@ -82,7 +82,18 @@ def test_a_shadow_whose_rule_is_none_is_broken(retro: Retro) -> None:
     result = retro("doctor", "--json")
     assert result.code == 1
     (wrong,) = findings(result, "broken")
-    assert wrong.startswith("configuration: [[shadow]] tight: 'stop 3%' is no rule of a what-if; there are: ")
+    assert wrong.startswith(
+        "configuration: [[shadow]] tight does not run: 'stop 3%' is no rule of a what-if; there are: "
+    )
+
+
+def test_a_shadow_of_an_agent_that_nobody_knows_is_named(sample_db: Path, retro: Retro) -> None:
+    table = "[[shadow]]\nname = 'tight'\nrule = 'stop -3%'\nsince = 2026-03-01\nagent = 'simple'\n"
+    Path("config.toml").write_text(table + table.replace("simple", "sample"))
+    notes = findings(retro("--db", sample_db, "doctor", "--json"), "note")
+    assert [text for text in notes if "shadow" in text] == [
+        "agent: [[shadow]] tight is of simple, and no event tells of it; did you mean sample?"
+    ]
 
 
 @pytest.mark.parametrize("kind", ["text", "directory", "cut"])

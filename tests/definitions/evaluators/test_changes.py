@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from retro.app.questions.evaluators.claims import calibration, corrected, forecasts
 from retro.app.questions.evaluators.shadows import ShadowQuestion, shadows
-from retro.config import Config
 from retro.deliver.briefing import briefing_of
 from retro.narrate.plain import words
 from retro.narrate.slots import report_slots
@@ -269,10 +268,7 @@ def test_a_shadow_stands_in_the_week_as_it_stood_at_its_end_and_in_the_mail(stor
     assert second.evaluators is not None
     (early,), (late,) = first.evaluators.shadows, second.evaluators.shadows
     asked_at = (parse_instant(first.period_end), parse_instant(second.period_end))
-    config = Config()
-    rows = [
-        shadows(ShadowQuestion.of(store, "a", question(store).settings, config, at))[0] for at in asked_at
-    ]
+    rows = [shadows(ShadowQuestion(store, "a", question(store).settings, at))[0] for at in asked_at]
     assert [early, late] == rows
     assert (early.shadow, late.shadow) == (10.0, 21.0)
     assert late.verdict == "promote"

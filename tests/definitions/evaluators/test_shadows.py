@@ -12,11 +12,10 @@ from typing import Any
 import pytest
 
 from retro.app.questions.evaluators.shadows import ShadowQuestion, shadows
-from retro.config import Config
 from retro.errors import UsageError
 from retro.report.evaluators.shadows import ShadowRow
 from retro.store.database import Store, open_store
-from tests.worlds.lives import agent_of, live, settings_for
+from tests.worlds.lives import agent_of, live, report, settings_for
 
 Event = dict[str, Any]
 HOUR, START = 3_600_000, 1_711_324_800_000  # ms; Monday, 25 March 2024
@@ -60,10 +59,8 @@ def tell(store: Store, *parts: Sequence[Event], configuration: dict[str, Any] | 
 
 
 def ask(store: Store, *tables: dict[str, Any], as_of: int | None = None, **review: Any) -> list[ShadowRow]:
-    config = Config.model_validate(
-        {"shadow": list(tables), "retrospective": {"max_shadow_strategies": 9, **review}}
-    )
-    return shadows(ShadowQuestion.of(store, "a", settings_for()(agent_of(store, "a")), config, as_of))
+    configuration = {"shadow": list(tables), "retrospective": {"max_shadow_strategies": 9, **review}}
+    return shadows(ShadowQuestion(store, "a", settings_for(configuration)(agent_of(store, "a")), as_of))
 
 
 def test_a_rule_runs_forward_from_its_day_and_books_on_the_day_of_each_exit(tmp_path: Path) -> None:
@@ -123,7 +120,7 @@ def test_shadows_of_other_agents_do_not_run_here_and_of_none_named_do(tmp_path: 
     everyone = {key: value for key, value in TIGHT.items() if key != "agent"}
     tables = [{**TIGHT, "agent": "b"}, {**everyone, "name": "all"}]
     assert [row.name for row in ask(store, *tables)] == ["all"]
-    with pytest.raises(UsageError, match=r"\[\[shadow\]\] tight: 'stop 3%' is no rule"):
+    with pytest.raises(UsageError, match=r"\[\[shadow\]\] tight does not run: 'stop 3%' is no rule"):
         ask(store, {**TIGHT, "rule": "stop 3%"})
 
 
@@ -144,3 +141,22 @@ def test_any_order_of_the_telling_answers_the_same_on_both_databases(store: Stor
     ask(store, TIGHT)
     tell(store, shuffled[9:])
     assert ask(store, TIGHT, shadow_min_duration_days=2) == expected
+
+
+def test_a_shadow_without_a_rule_is_told_in_the_review_beside_those_that_run_and_keeps_none_from_running(
+    tmp_path: Path,
+) -> None:
+    store = tell(open_store(str(tmp_path / "x.db")), LIFE)
+    wrong = {**TIGHT, "name": "wrong", "rule": "stop 3%"}
+    others = {**wrong, "name": "others", "agent": "b"}
+    tables = {"shadow": [TIGHT, wrong, others]}
+    document = report(store, "a", at=START * 1000, configuration=tables)
+    assert document.evaluators is not None
+    assert [row.name for row in document.evaluators.shadows] == ["tight"]
+    [warning] = [text for text in document.data_quality.warnings if "shadow" in text]
+    assert warning.startswith("[[shadow]] wrong does not run: 'stop 3%' is no rule of a what-if; there are: ")
+    day = report(store, "a", "daily", at=START * 1000, configuration=tables)
+    assert not any("shadow" in text for text in day.data_quality.warnings)
+    with pytest.raises(UsageError, match=r"wrong does not run: 'stop 3%' is no rule"):
+        ask(store, TIGHT, wrong)
+    assert [row.name for row in ask(store, TIGHT, others)] == ["tight"]

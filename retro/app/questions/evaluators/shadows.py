@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from retro.app.reviews.shadows import shadows_of
-from retro.app.settlement.settings import shadow_rules
 from retro.app.settlement.settle import settled_book
-from retro.evaluate.whatif.shadows import ShadowTerms
+from retro.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from retro.app.settlement.settings import AgentSettings
-    from retro.config import Config
-    from retro.evaluate.whatif.shadows import ShadowStrategy
     from retro.report.evaluators.shadows import ShadowRow
     from retro.store.database import Store
 
@@ -29,22 +24,13 @@ class ShadowQuestion:
     store: Store
     agent: str
     settings: AgentSettings
-    strategies: Sequence[ShadowStrategy] = ()
-    terms: ShadowTerms = field(default_factory=ShadowTerms)
     as_of: int | None = None
-
-    @classmethod
-    def of(
-        cls, store: Store, agent: str, settings: AgentSettings, config: Config, as_of: int | None = None
-    ) -> ShadowQuestion:
-        """As the configuration says; `UsageError` for a `[[shadow]]` whose rule is none."""
-        review = config.retrospective
-        terms = ShadowTerms(review.shadow_min_duration_days, review.shadow_promote_threshold)
-        strategies = [row for row in shadow_rules(config) if row[0] in {None, agent}]
-        return cls(store, agent, settings, [strategy for _, strategy in strategies], terms, as_of)
 
 
 def shadows(question: ShadowQuestion) -> list[ShadowRow]:
-    """Every shadow beside the real strategy, by name. What an agent tells of one goes before a rule of that name."""
-    with settled_book(question.store, question.agent, question.settings, measured=False) as book:
-        return shadows_of(book, question.strategies, question.terms, question.as_of)
+    """Every shadow beside the real strategy, by name; `UsageError` for a `[[shadow]]` of the agent whose rule is none."""
+    settings = question.settings
+    if settings.shadow_faults:
+        raise UsageError("; ".join(settings.shadow_faults))
+    with settled_book(question.store, question.agent, settings, measured=False) as book:
+        return shadows_of(book, question.as_of)

@@ -119,7 +119,7 @@ _SHADOWS: Final = {"insufficient": "too few days to say", "promote": "PROMOTE", 
 
 
 def shadows_section(part: Evaluators | None, money: MoneyStyle) -> Section | None:
-    """Strategies on paper beside the real one, a line each; None without any."""
+    """Shadows beside the real strategy, a line each; None without any."""
     if part is None or not part.shadows:
         return None
     lines = []
@@ -130,7 +130,7 @@ def shadows_section(part: Evaluators | None, money: MoneyStyle) -> Section | Non
         lines.append(f"{text}.")
     note = Prose("Never applied: what it would have made, on the same days.", tone="faint")
     omitted = len(part.shadows) - len(lines)
-    return Section("shadows", "Strategies on paper", (Notes(tuple(lines), omitted), note))
+    return Section("shadows", "Shadows", (Notes(tuple(lines), omitted), note))
 
 
 def _forecasts(rows: Sequence[ForecastChange]) -> Table:

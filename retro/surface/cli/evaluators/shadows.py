@@ -36,7 +36,7 @@ def shadows(agent: AgentName = None, as_of: AsOf = None) -> None:
 
     record = call.agent(agent)
     settings = call.settings(record)
-    rows = rows_of(ShadowQuestion.of(call.store, record.name, settings, call.config, instant_of(as_of)))
+    rows = rows_of(ShadowQuestion(call.store, record.name, settings, instant_of(as_of)))
     answer_rows(
         rows,
         lambda rows: _print(rows, settings.base_currency),
