@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from retro.present.page.blocks import Tone
 
-__all__ = ["Line", "Span", "cells", "cut", "line", "pad", "paint", "wrap"]
+__all__ = ["Line", "Span", "cells", "cut", "line", "pad", "paint", "words", "wrap"]
 
 Span = tuple[str, "Tone"]
 Line = tuple[Span, ...]
@@ -58,7 +58,7 @@ def pad(text: str, width: int, *, right: bool = False) -> str:
 def wrap(text: str, width: int) -> list[str]:
     """The text in lines of at most `width` columns, broken at spaces, inside a word only when it must."""
     lines, current = [], ""
-    for word in _words(text):
+    for word in words(text):
         joined = f"{current} {word}" if current else word
         if cells(joined) <= width:
             current = joined
@@ -72,7 +72,7 @@ def wrap(text: str, width: int) -> list[str]:
     return lines
 
 
-def _words(text: str) -> Iterator[str]:
+def words(text: str) -> Iterator[str]:
     """Words at spaces; a percent sign stays with its number."""
     phrase = ""
     for word in text.split():

@@ -345,3 +345,12 @@ def test_cutting_padding_and_wrapping_keep_to_their_width(text: str, width: int)
     lines = wrap(text, width)
     assert all(cells(line) <= width for line in lines)
     assert "".join("".join(lines).split()) == "".join(text.split())
+
+
+def test_a_title_keeps_its_per_cent_sign_where_no_cell_needs_its_room() -> None:
+    columns = (Column("Rule", right=False), Column("95 %"), Column("Share of it %"))
+    rows = (TableRow((Cell("H-1"), Cell("-"), Cell("2"))),)
+    heading = ["".join(text for text, _ in line).rstrip() for line in table_lines(Table(columns, rows), 40)][
+        :-1
+    ]
+    assert [line.split() for line in heading] == [["Share"], ["Rule", "95", "%", "of", "it", "%"]]

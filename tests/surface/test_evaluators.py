@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["retro"]
 
 DAY, START = 86_400_000, 1_711_324_800_000
+DAY_0 = date(2024, 3, 25)
 
 
 def life() -> list[dict[str, Any]]:
@@ -141,3 +144,72 @@ def test_a_figure_that_cannot_be_is_one_sentence_and_exit_2(
     result = command(*words)
     assert (result.code, result.out) == (2, "")
     assert said in result.err
+
+
+def wide() -> list[dict[str, Any]]:
+    """Eighty positions of a million, of long names, each with forecasts far off, a shadow, and a tier that costs."""
+    events: list[dict[str, Any]] = []
+    regime, category = "a rather long regime's name", "position_pnl_but_longer"
+    for n in range(80):
+        at, mine = START + n * DAY, {"agent": "a", "position": f"a-rather-long-position-{n}"}
+        price, tier = (93.37, 99.1, 104.77, 108.13)[n * n % 7 % 4], "T1" if n % 3 else "T2"
+        fill = {"type": "fill", **mine, "instrument": "X/USDC", "quantity": 10_000}
+        claim = {"type": "prediction", **mine, "at": at, "confidence": 0.9, "regime": regime}
+        items = (
+            ["memory:an-item-with-a-long-name", "tool:b"] if n % 3 else ["tool:with-a-very-very-long-name"]
+        )
+        events += [
+            {"type": "position", "id": f"o{n}", **mine, "at": at, "kind": "spot", "instrument": "X/USDC"},
+            {"type": "decision", "id": f"d{n}", **mine, "at": at, "action": "enter", "tier": tier}
+            | {"cites": [f"H-{n % 2}", "a-tag-with-a-rather-long-name"], "context_items": items},
+            {**fill, "id": f"b{n}", "at": at, "side": "buy", "price": 100},
+            {**fill, "id": f"s{n}", "at": at + DAY - 1000, "side": "sell", "price": price},
+            {"type": "cost", "id": f"c{n}", "agent": "a", "at": at, "kind": "inference", "amount": 123.4567}
+            | {"tier": tier},
+            claim
+            | {"id": f"q{n}", "decision": f"d{n}", "category": category, "predicted": 123_456.7 * (1 + n % 4)}
+            | {"low": -1e6, "high": 2e5},
+            claim | {"id": f"z{n}", "category": "position_pnl", "predicted": 65_432.1},
+            {"type": "resolution", "id": f"r{n}", "agent": "a", "prediction": f"q{n}", "at": at + DAY - 500}
+            | {"actual": 10_000 * (price - 100), "correct": n % 2 == 0},
+            {
+                "type": "shadow",
+                "id": f"t{n}",
+                "agent": "a",
+                "at": at + DAY,
+                "shadow": "a-shadow-of-a-long-name",
+            }
+            | {"day": (DAY_0 + timedelta(days=n)).isoformat(), "pnl": -123_456.78 * (n % 3)},
+        ]
+        events += [
+            {
+                "type": "mark",
+                "id": f"m{n}-{h}",
+                "agent": "a",
+                "at": at + h * 3_600_000,
+                "instrument": "X/USDC",
+            }
+            | {"price": 100 + (price - 100) * (-1 if h < 12 else 1) * h / 24}
+            for h in range(24)
+        ]
+    return events
+
+
+def test_no_figure_is_cut_however_long_the_names_and_wide_the_amounts(retro: Retro, tmp_path: Path) -> None:
+    path = tmp_path / "wide.jsonl"
+    path.write_text("".join(json.dumps(event) + "\n" for event in wide()))
+    assert retro("ingest", "journal", path).code == 0
+    pages = {
+        words: lines(retro(*words.split(), "--agent", "a"))
+        for words in (
+            *("predictions", "predictions hindsight", "calibration", "dreams", "shadows", "tiers"),
+            *("attribution", "learning", "luck", "whatif --grid", "evaluations"),
+        )
+    }
+    for words, printed in pages.items():
+        assert len(printed) >= 4, words
+        # an agent's names may be cut, which stand left of the first figure
+        assert not any(re.search(r"[0-9]…|\b(ala|2024)…", line) for line in printed), words
+    assert any(line.endswith("2024-06-12") for line in pages["attribution"])
+    assert any("take 3%" in line and line.endswith("0.0001") for line in pages["whatif --grid"])
+    assert any("50 % (80)" in line for line in pages["tiers"])

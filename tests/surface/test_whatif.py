@@ -62,7 +62,7 @@ def test_the_answer_is_what_its_schema_says_and_rules_come_in_the_order_asked(
     answer = retro("--db", sample_db, "whatif", *rules, "--grid", "--json").data
     jsonschema.Draft202012Validator(WhatIfReport.model_json_schema()).validate(answer)
     assert [row["rule"] for row in answer["rules"]] == [*rules, *GRID]
-    assert answer["search"]["tried"] == 27
+    assert answer["search"]["tried"] == 26, "stop -3% is one of the grid's, however it is typed"
     for row in answer["rules"]:
         assert row["touched"] + row["untouched"] + row["skipped"] == answer["positions"]
         assert len(row["rows"]) == answer["positions"] - row["skipped"]

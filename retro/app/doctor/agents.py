@@ -140,12 +140,12 @@ def known_agents(house: Installation) -> Iterator[Check]:
         return
     with house.store.read() as conn:
         names = [agent.name for agent in stored_agents.agents(conn)]
-    said = [(name, f"{name}: is configured, but no event tells of it") for name in house.config.agent]
+    named = [(name, f"{name}: is configured, but no event tells of it") for name in house.config.agent]
     for table in house.config.shadow:
         owner = table.agent
         if owner is not None:
-            said.append((owner, f"[[shadow]] {table.name} is of {owner}, and no event tells of it"))
-    for name, text in said:
+            named.append((owner, f"[[shadow]] {table.name} is of {owner}, and no event tells of it"))
+    for name, text in named:
         if name not in names:
             near = difflib.get_close_matches(name, names, n=1)
             hint = f"; did you mean {near[0]}?" if near else ""

@@ -46,10 +46,10 @@ def forecast_rows(
 
     `foretold` are those whose outcome was told only before they were made: each is counted beside n, and judged by nothing.
     """
-    by_key, none = dict(history.by_key()), history.records[:0]
+    by_key, empty = dict(history.by_key()), history.records[:0]
     after = Counter(key for own in map(key_of, foretold) for key in dict.fromkeys((own, own.pooled)))
     keys = sorted(by_key.keys() | after.keys(), key=lambda key: (key.category, key.regime != ANY, key.regime))
-    return [_row(key, by_key.get(key, none), terms, after[key]) for key in keys]
+    return [_row(key, by_key.get(key, empty), terms, after[key]) for key in keys]
 
 
 def corrected_forecast(

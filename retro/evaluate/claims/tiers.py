@@ -41,6 +41,7 @@ class _Tier:
     right: int
     n: int
     baseline: float
+    baseline_n: int
     price: float | None
 
     @property
@@ -108,11 +109,15 @@ def _tiers(
         if own:
             counted[number] = sum(right for right, _ in own), sum(n for _, n in own)
     if _FREE in counted:
-        baseline = counted[_FREE][0] / counted[_FREE][1]
+        right, judged_n = counted[_FREE]
+        baseline = right / judged_n
     else:
-        share = sum(right for right, _ in counted.values()) / sum(n for _, n in counted.values())
+        judged_n = sum(n for _, n in counted.values())
+        share = sum(right for right, _ in counted.values()) / judged_n
         baseline = max(share, 1 - share)
-    return {number: _Tier(right, n, baseline, prices[number]) for number, (right, n) in counted.items()}
+    return {
+        number: _Tier(right, n, baseline, judged_n, prices[number]) for number, (right, n) in counted.items()
+    }
 
 
 def _row(number: int, category: str, tier: _Tier, costs: Mapping[str, float | None]) -> TierRow:
@@ -131,6 +136,7 @@ def _row(number: int, category: str, tier: _Tier, costs: Mapping[str, float | No
         n=tier.n,
         accuracy=tier.right / tier.n,
         baseline=tier.baseline,
+        baseline_n=tier.baseline_n,
         gain=tier.gain,
         cost=None if tier.price is None else tier.price * tier.n,
         cost_per_prediction=tier.price,

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from itertools import groupby
 from math import fsum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import numpy as np
 
 from retro.evaluate.luck.rules import rule_rows
+from retro.figures import count
 from retro.kernels.evaluators.twins import (
     HISTORY,
     TWINS,
@@ -22,7 +24,7 @@ from retro.kernels.uncertainty import by_day, mean_estimate
 from retro.report.evaluators.luck import LuckReport, LuckTotal, PositionLuck
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from zoneinfo import ZoneInfo
 
     from retro.accounting.prices import PriceLine, Prices
@@ -45,7 +47,7 @@ class LuckKnowledge(NamedTuple):
 def luck_of(
     trades: Sequence[ClosedTrade],
     prices_of: Callable[[Sequence[str]], Prices],
-    known: LuckKnowledge,
+    knowledge: LuckKnowledge,
     zone: ZoneInfo | None,
     seed: int,
 ) -> LuckReport:
@@ -55,23 +57,27 @@ def luck_of(
     """
     trades = sorted(trades, key=lambda trade: (trade.instrument, trade.opened_at, trade.position))
     rows: dict[str, PositionLuck] = {}
+    bare: Counter[_Lack] = Counter()
     by_instrument = {name: [*group] for name, group in groupby(trades, key=lambda trade: trade.instrument)}
     instruments = [*by_instrument]
     for number, instrument in enumerate(instruments):
         if number % _INSTRUMENTS == 0:
             prices = prices_of(instruments[number : number + _INSTRUMENTS])
         line, of_instrument = prices.line(instrument), by_instrument[instrument]
-        line = line.at((line.t <= known.marks_until) & (line.price > 0))
+        line = line.at((line.t <= knowledge.marks_until) & (line.price > 0))
         for first in range(0, len(of_instrument), _AT_ONCE):
-            rows |= {row.position: row for row in _rows(of_instrument[first : first + _AT_ONCE], line, seed)}
+            together = of_instrument[first : first + _AT_ONCE]
+            rows |= {row.position: row for row in _rows(together, line, seed)}
+            bare.update(_lack(trade, line) for trade in together if not rows[trade.position].twins)
     ordered = sorted(trades, key=lambda trade: (trade.opened_at, trade.position))
     judged = [(trade, rows[trade.position]) for trade in ordered if rows[trade.position].twins]
     total = _total(judged)
     return LuckReport(
         positions=[rows[trade.position] for trade in ordered],
-        heuristics=rule_rows([(trade, row.percentile or 0.0) for trade, row in judged], known.now, zone),
+        heuristics=rule_rows([(trade, row.percentile or 0.0) for trade, row in judged], knowledge.now, zone),
         total=total,
-        reasons={} if total else {"total": "no closed spot or perp position has twins"},
+        reasons=({} if total else {"total": "no closed spot or perp position has twins"})
+        | _without_twins(bare),
     )
 
 
@@ -124,17 +130,44 @@ def _held(trades: Sequence[ClosedTrade]) -> HeldPositions:
     )
 
 
-def _why_not(trade: ClosedTrade, line: PriceLine) -> str:
+_Lack = Literal["time", "size", "marks", "history"]
+_LACKING: Final[dict[_Lack, str]] = {
+    "time": "left at the instant of the entry",
+    "size": "of which nobody knows what was put in",
+    "marks": "of an instrument with fewer than 2 known marks",
+    "history": f"held so long that the known marks span fewer than {HISTORY} holding times",
+}
+"""What positions without twins lack, in words for several."""
+
+
+def _lack(trade: ClosedTrade, line: PriceLine) -> _Lack:
     if trade.duration <= 0:
-        return "it was left at the instant at which it was entered"
+        return "time"
     if trade.notional <= 0:
-        return "what was put in is not known"
-    if len(line.t) < 2:
-        return f"fewer than 2 marks of {trade.instrument} are known"
-    times = (int(line.t[-1]) - int(line.t[0])) / trade.duration
-    return (
-        f"the known marks of {trade.instrument} span {times:.1f} of its holding times; {HISTORY} are needed"
-    )
+        return "size"
+    return "marks" if len(line.t) < 2 else "history"
+
+
+def _why_not(trade: ClosedTrade, line: PriceLine) -> str:
+    match _lack(trade, line):
+        case "time":
+            return "it was left at the instant at which it was entered"
+        case "size":
+            return "what was put in is not known"
+        case "marks":
+            return f"fewer than 2 marks of {trade.instrument} are known"
+        case "history":
+            times = (int(line.t[-1]) - int(line.t[0])) / trade.duration
+            span = f"the known marks of {trade.instrument} span {times:.1f} of its holding times"
+            return f"{span}; {HISTORY} are needed"
+
+
+def _without_twins(bare: Mapping[_Lack, int]) -> dict[str, str]:
+    """How many positions have none, by what they lack."""
+    if not bare:
+        return {}
+    parts = [f"{bare[lack]:,} {words}" for lack, words in _LACKING.items() if bare.get(lack)]
+    return {"positions": f"{count(sum(bare.values()), 'position')} without twins: {', '.join(parts)}"}
 
 
 def _draws(seed: int, position: str) -> Floats:

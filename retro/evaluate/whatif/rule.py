@@ -48,6 +48,11 @@ class WhatIfRule:
     name: str = ""
 
     @property
+    def meaning(self) -> tuple[Kind, float, bool, Trait | None, str]:
+        """What it does: the same of rules that are only typed differently."""
+        return self.kind, self.amount, self.in_risks, self.trait, self.name
+
+    @property
     def leaves(self) -> bool:
         """Whether it is a way to leave earlier, so that marks decide."""
         return self.kind in {"exit-after", "stop", "take", "trail"}

@@ -61,10 +61,11 @@ def what_if(
         for i, replay in enumerate(rows)
     ]
     best = max(chances, key=lambda i: documents[i].difference, default=None)
+    tried = len({rule.meaning for rule in rules})
     return WhatIfReport(
         positions=len(lives),
         rules=documents,
-        search=RuleSearch(tried=len(rules), best=None if best is None else documents[best].rule, p_max=p_max),
+        search=RuleSearch(tried=tried, best=None if best is None else documents[best].rule, p_max=p_max),
         reasons=_reasons(lives, best),
     )
 

@@ -209,18 +209,18 @@ def _row(
         better = fsum(series.difference.tolist()) / size if size else None
         if better is None:
             reasons["outperformance"] = "nothing was made, and no capital and no position is known"
-        # behind the first comparison that fails nothing is proven: those are bounded at the strictest level
+        # behind the first comparison that fails nothing is proven, whatever its own bound at 5 % says
         bound = float(np.percentile(drawn, 100 * (level or _LEVEL)))
-        if not level:
-            reasons["bound"] = (
-                "another shadow with a smaller p is not proven, so this one is not either (Holm)"
-            )
         upper = float(np.percentile(drawn, 100 * (1 - _LEVEL)))
-        is_better = better is not None and better >= terms.promote_at and bound > 0 and level > 0
-        if is_better:
+        looks_better = better is not None and better >= terms.promote_at and bound > 0
+        if looks_better and level:
             verdict = "promote" if shadow > 0 else "less_bad"
         else:
             verdict = "reject" if upper < 0 else "keep_running"
+            if looks_better:
+                reasons["verdict"] = (
+                    "a shadow with a smaller p is not proven, so this one is not either (Holm)"
+                )
     return ShadowRow(
         name=series.name,
         rule=series.rule,

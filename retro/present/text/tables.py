@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from retro.present.page.blocks import Cell
 from retro.present.text.drawings import spark_line
-from retro.present.widths import cells, cut, line, pad, wrap
+from retro.present.widths import cells, cut, line, pad, words, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -114,7 +114,7 @@ def _title_width(column: Column) -> int:
     """What a title asks for: a text column has it on one line, a number's may take two."""
     if column.cut or " " not in column.title:
         return cells(column.title)
-    widest = max(map(cells, column.title.split()))
+    widest = max(map(cells, words(column.title)))
     return next(width for width in range(widest, 200) if len(wrap(column.title, width)) <= 2)
 
 

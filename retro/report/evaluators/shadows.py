@@ -27,7 +27,7 @@ class ShadowRow(Document):
         description="shadow less real, as a share of the real result's size or of 0.5 % of the capital"
     )
     bound: float | None = Field(
-        description="lower bound of the mean daily difference: 5 %, divided by Holm among several shadows"
+        description="lower bound of the mean daily difference: 5 %, divided by Holm among several shadows, whole behind the first of them that fails"
     )
     verdict: ShadowVerdict
     reasons: Reasons = Field(default={})

@@ -23,6 +23,9 @@ class TierRow(Document):
     baseline: float = Field(
         description="T0's accuracy in the category; without it that of always saying the more frequent verdict"
     )
+    baseline_n: int = Field(
+        description="judged predictions that the baseline rests on: T0's, else those of all tiers"
+    )
     gain: float = Field(description="accuracy less baseline: 0.01 is a point")
     cost: float | None = Field(description="of the tier's inference, its share by number of predictions")
     cost_per_prediction: float | None

@@ -29,6 +29,7 @@ __all__ = [
     "counter",
     "print_findings",
     "print_rows",
+    "print_sentence",
     "print_table",
     "screen_rows",
     "show_table",
@@ -72,6 +73,15 @@ def show_table(table: Table) -> None:
     )
     width = _width()
     call.out(paint(table_lines(replace(table, rows=rows), width), width, colour=call.colour))
+
+
+def print_sentence(text: str, indent: str = "") -> None:
+    """Prose within 80 columns, names in it made plain."""
+    from retro.present.widths import wrap
+    from retro.safe import plain_text
+
+    for part in wrap(plain_text(text), WIDTH - len(indent)):
+        call.out(f"{indent}{part}")
 
 
 def _width() -> int:

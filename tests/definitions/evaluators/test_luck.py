@@ -174,6 +174,10 @@ def test_what_has_no_twins_is_listed_with_its_reason_and_in_no_total(tmp_path: P
         row = rows[name]
         assert (row.luck, row.selection, row.percentile, row.twins) == (None, None, None, 0)
         assert why in row.reasons["percentile"]
+    assert report.reasons == {
+        "positions": "3 positions without twins: 1 left at the instant of the entry, 1 of an instrument with fewer than 2"
+        " known marks, 1 held so long that the known marks span fewer than 20 holding times"
+    }
     assert report.total.pnl == rows["short"].pnl
     assert report.heuristics == []
 

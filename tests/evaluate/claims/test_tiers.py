@@ -65,17 +65,17 @@ def test_rows_by_hand() -> None:
             row.tier,
             row.n,
             row.accuracy,
-            row.baseline,
+            (row.baseline, row.baseline_n),
             row.gain,
             row.cost,
             row.effectiveness,
         )
 
     assert [figures(row) for row in report.rows] == [
-        ("price", "T1", 40, 0.75, 0.8, pytest.approx(-0.05), pytest.approx(0.8), pytest.approx(-2.5)),
-        ("price", "T2", 40, 0.85, 0.8, pytest.approx(0.05), 2.0, pytest.approx(1.0)),
-        ("yield", "T0", 10, 0.5, 0.5, 0.0, 0.0, None),
-        ("yield", "T1", 10, 0.6, 0.5, pytest.approx(0.1), pytest.approx(0.2), pytest.approx(5.0)),
+        ("price", "T1", 40, 0.75, (0.8, 80), pytest.approx(-0.05), pytest.approx(0.8), pytest.approx(-2.5)),
+        ("price", "T2", 40, 0.85, (0.8, 80), pytest.approx(0.05), 2.0, pytest.approx(1.0)),
+        ("yield", "T0", 10, 0.5, (0.5, 10), 0.0, 0.0, None),
+        ("yield", "T1", 10, 0.6, (0.5, 10), pytest.approx(0.1), pytest.approx(0.2), pytest.approx(5.0)),
     ]
     assert report.rows[2].reasons == {"effectiveness": "T0 costs nothing: the others are held against it"}
     (advice,) = report.recommendation

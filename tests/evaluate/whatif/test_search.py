@@ -77,3 +77,10 @@ def test_the_standard_grid_has_six_of_each_way_to_leave() -> None:
         amounts = [(rule.in_risks, rule.amount) for rule in RULES if rule.kind == kind]
         assert len(amounts) == 6
         assert all(a < b for a, b in pairwise(amounts))
+
+
+def test_a_rule_that_is_asked_twice_is_one_try() -> None:
+    texts = ["stop -3%", "stop -3%", "stop  -3.0%", "stop -3R", "without hour:7", "without hour:07"]
+    report = what_if(driftless_lives(1, **ALONE), [parse_rule(text) for text in texts], 1, with_rows=False)
+    assert [row.rule for row in report.rules] == texts
+    assert report.search.tried == 3

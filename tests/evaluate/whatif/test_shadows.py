@@ -73,6 +73,25 @@ def test_among_several_a_shadow_has_to_be_surer() -> None:
     assert (alone, together) == ("promote", "keep_running")
 
 
+def test_what_only_holm_holds_back_says_so_beside_its_verdict_and_its_bound_is_a_figure() -> None:
+    """Two that are alike, each sure enough alone (5 %) and not as one of two (2.5 %): the first fails, and with it both."""
+    noise = np.random.default_rng(3).normal(0, 1, 30)
+    for shift in np.arange(0.0, 0.6, 0.005):
+        real, shadow = [1.0] * 30, (1 + shift + noise).tolist()
+        if verdict_of(series("a", real, shadow))["a"] == "promote":
+            break
+    rows = judged([series(name, real, shadow) for name in "ab"], TERMS, None, 1)
+    assert [row.verdict for row in rows] == ["keep_running", "keep_running"]
+    first, behind = rows
+    assert first.bound is not None
+    assert behind.bound is not None
+    assert first.bound <= 0 < behind.bound
+    assert (first.reasons, behind.reasons) == (
+        {},
+        {"verdict": "a shadow with a smaller p is not proven, so this one is not either (Holm)"},
+    )
+
+
 def test_shadows_of_chance_are_seldom_promoted() -> None:
     promoted = 0
     for seed in range(120):

@@ -56,13 +56,13 @@ class LearningQuestion:
 
 @dataclass(frozen=True, slots=True)
 class _Now:
-    """`at` is K, or the `as_of` that stands in its place; known is what was told by `known` (that of `as_of` is not).
+    """`at` is K, or the `as_of` that stands in its place; what was told at `as_of` itself comes after `told_until`.
 
     Microseconds.
     """
 
     at: int
-    known: int
+    told_until: int
 
     @classmethod
     def of(cls, book: SettledBook, as_of: int | None) -> _Now:
@@ -97,7 +97,7 @@ def learning(question: LearningQuestion) -> LearningReport:
             predecessor=None if other is None else other.competence,
         )
         week = _last_week(book, now.at)
-        score = None if week is None else review_period(book, week, as_of=now.known).effectiveness.score
+        score = None if week is None else review_period(book, week, as_of=now.told_until).effectiveness.score
         progress = Progress(facts, settings.zone, book.agent.first_at or 0)
     return learning_report(
         progress,
@@ -124,10 +124,10 @@ def _of_predecessor(store: Store, predecessor: Predecessor, as_of: int | None) -
 
 
 def _schooling(book: SettledBook, place: PlaybookPlace, as_of: int | None) -> _Schooling:
-    before, known = _before(as_of), _Now.of(book, as_of).known
+    before, until = _before(as_of), _Now.of(book, as_of).told_until
     claims = claims_of(book.conn, book.name).before(before)
     decided = sorted(at for at in events.instants(book.conn, book.name, Decision).values() if at < before)
-    rules = dated_rules(book, place, book.positions_known(known), known)
+    rules = dated_rules(book, place, book.positions_known(until), until)
     return _Schooling(competence_of(np.array(decided, dtype=np.int64), claims), rules, claims)
 
 

@@ -47,9 +47,9 @@ def luck(question: LuckQuestion) -> LuckReport:
         def prices_of(instruments: Sequence[str]) -> Prices:
             return load_marks(book.life, settings, instruments, MarkReach(0, until, until))
 
-        known = LuckKnowledge(until, until if question.as_of is None else question.as_of)
+        knowledge = LuckKnowledge(until, until if question.as_of is None else question.as_of)
         zone = settings.options.rules.zone
-        return luck_of(_trades(book, until), prices_of, known, zone, seed_of_life(book.name))
+        return luck_of(_trades(book, until), prices_of, knowledge, zone, seed_of_life(book.name))
 
 
 def _trades(book: SettledBook, now: int) -> list[ClosedTrade]:

@@ -124,7 +124,7 @@ def page_of_what_if(agent: str, report: WhatIfReport, currency: str) -> Page:
     if best is not None and search.p_max is not None:
         change = money.signed(next(row.difference for row in rules if row.rule == best))
         title = best if search.p_max < _SEARCHED else "Nothing beyond luck"
-        luck = f"{best}, {change} {currency}: best of {search.tried:,} tried; p {search.p_max:.2f} once the search is counted"
+        luck = f"{best}, {change} {currency}: best of {search.tried:,} tried; p {ratio(search.p_max)} once the search is counted"
     drawn = tuple(
         RangeRow(
             row.rule,
@@ -169,7 +169,7 @@ def _rules_table(rules: Sequence[RuleWhatIf], money: MoneyStyle) -> Table:
                 Cell(money.signed(row.real)),
                 Cell(money.signed(row.counterfactual)),
                 Cell(money.signed(row.difference), tone_of(row.difference)),
-                Cell(DASH if row.p is None else f"{row.p:.3f}"),
+                Cell(ratio(row.p, 3)),
             ),
             faint=not row.touched,
         )
@@ -195,6 +195,8 @@ def page_of_luck(agent: str, report: LuckReport, currency: str) -> Page:
         blocks.append(Diagrams(tuple(drawn), _LUCK_NOTE, _in_words(percentiles)))
     if report.heuristics:
         blocks.append(_rules_of_luck(report.heuristics))
+    if "positions" in report.reasons:
+        blocks.append(Prose(f"{report.reasons['positions']}.", tone="faint"))
     total = report.total
     head = Headline(
         "Luck",

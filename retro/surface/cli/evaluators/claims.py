@@ -175,16 +175,16 @@ def _print_forecasts(rows: Sequence[ForecastRow]) -> None:
     from retro.surface.cli.screen import print_table
 
     columns = [
-        Column("Category", right=False, cut=14),
-        Column("Regime", right=False, cut=10),
+        Column("Category", right=False, cut=10),
+        Column("Regime", right=False, cut=8),
         Column("n"),
-        Column("Free"),
+        Column("Free", spare=3),
         Column("Right"),
         Column("Bias"),
         Column("Error"),
         Column("then"),
-        Column("Held"),
-        Column("then"),
+        Column("Held", spare=1),
+        Column("then", spare=2),
     ]
 
     def figure(value: float | None, sign: str = "") -> Cell:
@@ -222,7 +222,7 @@ def _print_hindsight(rows: Sequence[HindsightForecast]) -> None:
 
     columns = [
         Column("Kind", right=False),
-        Column("Regime", right=False, cut=12),
+        Column("Regime", right=False, cut=8),
         Column("Held", right=False),
         Column("n"),
         Column("Forecast"),
@@ -230,7 +230,7 @@ def _print_hindsight(rows: Sequence[HindsightForecast]) -> None:
         Column("Too high"),
         Column("95 %", right=False),
         Column("Of it"),
-        Column("Best"),
+        Column("Best", spare=1),
     ]
 
     def share(value: float | None) -> str:
@@ -263,35 +263,32 @@ def _print_hindsight(rows: Sequence[HindsightForecast]) -> None:
 
 
 def _print_calibration(rows: Sequence[CalibrationRow]) -> None:
-    from retro.figures import DASH
+    from retro.figures import DASH, ratio
     from retro.present.page.blocks import Cell, Column
     from retro.surface.cli.screen import print_table
 
     columns = [
-        Column("Category", right=False, cut=14),
-        Column("Regime", right=False, cut=10),
+        Column("Category", right=False, cut=10),
+        Column("Regime", right=False, cut=8),
         Column("n"),
         Column("Off by"),
         Column("after"),
         Column("95 %", right=False),
-        Column("Brier"),
-        Column("after"),
+        Column("Brier", spare=1),
+        Column("after", spare=2),
         Column("", right=False),
     ]
-
-    def figure(value: float | None) -> Cell:
-        return Cell(DASH if value is None else f"{value:.3f}")
 
     cells = [
         [
             Cell(row.category, "strong"),
             Cell(row.regime),
             Cell(f"{row.n:,}"),
-            figure(row.ece_raw),
-            figure(row.ece_calibrated),
+            Cell(ratio(row.ece_raw, 3)),
+            Cell(ratio(row.ece_calibrated, 3)),
             Cell(DASH if row.ece_band is None else f"{row.ece_band[0]:.2f} .. {row.ece_band[1]:.2f}"),
-            figure(row.brier_raw),
-            figure(row.brier_calibrated),
+            Cell(ratio(row.brier_raw, 3)),
+            Cell(ratio(row.brier_calibrated, 3)),
             Cell("alarm" if row.alarm else "", "warn" if row.alarm else "plain"),
         ]
         for row in rows

@@ -45,13 +45,13 @@ def attribution(agent: AgentName = None, as_of: AsOf = None) -> None:
 
 
 def _print(rows: Sequence[ContextItem]) -> None:
-    from retro.figures import DASH
+    from retro.figures import DASH, ratio
     from retro.present.page.blocks import Cell, Column, tone_of
     from retro.safe import plain_text
     from retro.surface.cli.screen import print_table
 
     columns = [
-        Column("Item", right=False, cut=28),
+        Column("Item", right=False, cut=14),
         Column("Seen"),
         Column("Weight"),
         Column("Value"),
@@ -68,7 +68,7 @@ def _print(rows: Sequence[ContextItem]) -> None:
             Cell(f"{row.value:+.2f}", tone_of(row.value)),
             Cell(f"x{row.multiplier:.2f}"),
             Cell(DASH if row.lift is None else f"{row.lift:+.2f}"),
-            Cell(DASH if row.q is None else f"{row.q:.3f}"),
+            Cell(ratio(row.q, 3)),
             Cell(row.last_at[:10]),
         ]
         for row in rows

@@ -76,7 +76,7 @@ def done(
 
 
 def _print(rows: Sequence[Dream], currency: str) -> None:
-    from retro.figures import DASH, money_of, percent
+    from retro.figures import DASH, money_of, percent, ratio
     from retro.present.page.blocks import Cell, Column, tone_of
     from retro.safe import plain_text
     from retro.surface.cli.screen import print_table
@@ -84,13 +84,14 @@ def _print(rows: Sequence[Dream], currency: str) -> None:
     figures = [amount for row in rows for amount in (row.immediate, row.retrospective)]
     money = money_of(currency, figures)
     columns = [
-        Column("Position", right=False, cut=16),
+        Column("Position", right=False, cut=10),
         Column("Entered", right=False),
         Column("At first"),
         Column("In the end"),
-        Column("Turn"),
-        Column("Done"),
+        Column("Turn", spare=2),
+        Column("Done", spare=3),
         Column("Better", right=False),
+        Column("By", spare=1),
         Column("p"),
     ]
 
@@ -98,10 +99,6 @@ def _print(rows: Sequence[Dream], currency: str) -> None:
         if row.immediate_from == "valence":
             return "felt good" if row.immediate > 0 else "felt bad"
         return f"{money.signed(row.immediate)} {row.immediate_from}"
-
-    def chance(row: Dream) -> str:
-        luck = None if row.counterfactual is None else row.counterfactual.p_max
-        return DASH if luck is None else f"{luck:.2f}"
 
     cells = [
         [
@@ -111,17 +108,14 @@ def _print(rows: Sequence[Dream], currency: str) -> None:
             Cell(money.signed(row.retrospective), tone_of(row.retrospective)),
             Cell(percent(row.reversal)),
             Cell(f"{row.replays:,}"),
-            Cell(
-                DASH
-                if row.counterfactual is None
-                else f"{row.counterfactual.rule} {money.signed(row.counterfactual.difference)}"
-            ),
-            Cell(chance(row)),
+            Cell(DASH if row.counterfactual is None else row.counterfactual.rule),
+            Cell(money.signed(None if row.counterfactual is None else row.counterfactual.difference)),
+            Cell(ratio(None if row.counterfactual is None else row.counterfactual.p_max)),
         ]
         for row in rows
     ]
     note = (
         f"{currency}. In the end: against doing nothing. Turn: how far apart both are, of the entry's size."
-        " Better: the best of 24 ways to leave, and what it changes over all positions like it together; p: luck would do as well. It is hindsight. --json tells context and beliefs."
+        " Better: the best of 24 ways to leave, by what it changes over all positions like it together; p: luck would do as well. It is hindsight. --json tells context and beliefs."
     )
     print_table(columns, cells, note)

@@ -50,8 +50,8 @@ def _print(rows: Sequence[EvaluationSummary], life: Sequence[KeySummary]) -> Non
     columns = [
         Column("Epoch", right=False),
         Column("Of", right=False),
-        Column("Category", right=False, cut=13),
-        Column("Regime", right=False, cut=11),
+        Column("Category", right=False, cut=8),
+        Column("Regime", right=False, cut=8),
         Column("n"),
         Column("Right"),
         Column("Mean"),

@@ -104,9 +104,7 @@ _COMPARED = {
 def _print(report: LearningReport) -> None:
     from retro.figures import DASH, count
     from retro.present.page.blocks import Cell, Column, tone_of
-    from retro.present.widths import wrap
-    from retro.safe import plain_text
-    from retro.surface.cli.screen import WIDTH, print_table
+    from retro.surface.cli.screen import print_sentence, print_table
 
     def change(value: float | None) -> Cell:
         return Cell(DASH if value is None else f"{value:+.2f}", tone_of(value))
@@ -128,8 +126,7 @@ def _print(report: LearningReport) -> None:
     print_table(columns, rows, note)
     descent = [] if report.generations is None else [_generations(report.generations)]
     for text in (_rules(report), _competence(report), *descent):
-        for line in wrap(plain_text(text), WIDTH - 2):
-            call.out(f"  {line}")
+        print_sentence(text, "  ")
 
 
 def _rules(report: LearningReport) -> str:

@@ -58,20 +58,19 @@ def luck(
 
 
 def _print(report: LuckReport, currency: str) -> None:
-    from retro.figures import count, money_of
+    from retro.figures import money_of
+    from retro.surface.cli.screen import print_sentence
 
     judged = [row for row in report.positions if row.twins]
-    without = len(report.positions) - len(judged)
     if report.total is not None:
         money = money_of(currency, [row.pnl for row in report.positions])
         _print_total(report.total, len(judged), money)
         if report.heuristics:
             _print_rules(report.heuristics)
         _print_positions(judged, money)
-    if without:
-        row = next(row for row in report.positions if not row.twins)
-        _say(
-            f"{count(without, 'position')} without twins, in no figure here; {row.position}: {row.reasons['percentile']}"
+    if "positions" in report.reasons:
+        print_sentence(
+            f"{report.reasons['positions']}. They are in no figure here; --json tells why, one by one."
         )
 
 
@@ -83,27 +82,17 @@ def _print_total(total: LuckTotal, n: int, money: MoneyStyle) -> None:
     sure = ""
     if total.interval is not None:
         low, high = map(money.signed, total.interval)
-        sure = f"95 %: {low} .. {high}, by day of entry"
+        sure = f"95 %: {low} .. {high}"
     columns = [Column(count(n, "position"), right=False), Column(money.currency), Column("", right=False)]
     rows = [
-        ("being there: luck", total.luck, "what 999 twins of each made on average"),
+        ("being there: luck", total.luck, "what 999 twins made on average"),
         ("choosing when: selection", total.selection, sure),
         ("made", total.pnl, ""),
     ]
     cells = [
         [Cell(name), Cell(money.signed(amount), tone_of(amount)), Cell(words)] for name, amount, words in rows
     ]
-    print_table(columns, cells)
-
-
-def _say(text: str) -> None:
-    """A sentence within the width of a screen, an agent's names in it made plain."""
-    from retro.present.widths import wrap
-    from retro.safe import plain_text
-    from retro.surface.cli.screen import WIDTH
-
-    for line in wrap(plain_text(text), WIDTH):
-        call.out(line)
+    print_table(columns, cells, "95 %: by day of entry." if sure else "")
 
 
 def _print_rules(rows: Sequence[RuleLuck]) -> None:

@@ -45,10 +45,10 @@ def _print(report: TierReport, currency: str) -> None:
     from retro.figures import DASH, percent
     from retro.present.page.blocks import Cell, Column, tone_of
     from retro.safe import plain_text
-    from retro.surface.cli.screen import print_table
+    from retro.surface.cli.screen import print_sentence, print_table
 
     columns = [
-        Column("Category", right=False, cut=24),
+        Column("Category", right=False, cut=12),
         Column("Tier", right=False),
         Column("n"),
         Column("Right"),
@@ -67,7 +67,7 @@ def _print(report: TierReport, currency: str) -> None:
             Cell(row.tier),
             Cell(f"{row.n:,}"),
             Cell(percent(row.accuracy)),
-            Cell(percent(row.baseline)),
+            Cell(f"{percent(row.baseline)} ({row.baseline_n:,})"),
             Cell(f"{row.gain * 100:+.1f}", tone_of(row.gain)),
             figure(row.cost_per_prediction),
             figure(row.effectiveness),
@@ -75,11 +75,11 @@ def _print(report: TierReport, currency: str) -> None:
         for row in report.rows
     ]
     note = (
-        f"Without: what costs nothing gets right. Gain: points beyond it. Costs in {currency}."
+        f"Without: what costs nothing gets right (of how many). Gain: points beyond it. Costs in {currency}."
         " Hard questions go to the higher tier: this compares what was asked, not the models."
     )
     print_table(columns, cells, note)
     for advice in report.recommendation:
         within = "" if advice.difficulty is None else f" ({advice.difficulty})"
         reason = advice.reason.partition("; hard questions")[0]
-        call.out(plain_text(f"{advice.category}{within}: {advice.kind}. {reason}."))
+        print_sentence(f"{advice.category}{within}: {advice.kind}. {reason}.")

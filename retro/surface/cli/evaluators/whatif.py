@@ -72,7 +72,7 @@ def whatif(
 
 
 def _print(report: WhatIfReport, currency: str) -> None:
-    from retro.figures import DASH, money_of
+    from retro.figures import DASH, money_of, ratio
     from retro.present.page.blocks import Cell, Column, tone_of
     from retro.safe import plain_text
     from retro.surface.cli.screen import print_table
@@ -80,7 +80,7 @@ def _print(report: WhatIfReport, currency: str) -> None:
     rules = sorted(report.rules, key=lambda row: -row.difference)
     money = money_of(currency, [row.difference for row in rules])
     columns = [
-        Column("What if", right=False, cut=20),
+        Column("What if", right=False, cut=12),
         Column("Touched"),
         Column("Change"),
         Column("95 %", right=False),
@@ -96,7 +96,7 @@ def _print(report: WhatIfReport, currency: str) -> None:
                 if row.interval is None
                 else f"{money.signed(row.interval[0])} .. {money.signed(row.interval[1])}"
             ),
-            Cell(DASH if row.p is None else f"{row.p:.3f}"),
+            Cell(ratio(row.p, 3)),
         ]
         for row in rules
     ]
