@@ -106,12 +106,12 @@ def test_where_the_price_only_rises_all_is_luck_and_both_sides_pay_their_fees(tm
     path = [100 * 1.001**hour for hour in range(401)]
     both = [*trade("l", path, 40, 50, fee=1.0), *trade("s", path, 40, 50, "short", fee=1.0)]
     report = answer(tell(open_store(str(tmp_path / "x.db")), [born(), *marks(path), *both]))
-    held = 10 * path[40] * (1.001**10 - 1)
+    gain = 10 * path[40] * (1.001**10 - 1)
     long, short = report.positions
-    assert (long.pnl, short.pnl) == (pytest.approx(held - 2), pytest.approx(-held - 2))
+    assert (long.pnl, short.pnl) == (pytest.approx(gain - 2), pytest.approx(-gain - 2))
     # a twin enters between two marks and rides the step from the older of both: ten steps, as its position
-    assert long.luck == pytest.approx(held - 2, rel=1e-3)
-    assert short.luck == pytest.approx(-held - 2, rel=1e-3)
+    assert long.luck == pytest.approx(gain - 2, rel=1e-3)
+    assert short.luck == pytest.approx(-gain - 2, rel=1e-3)
     assert -0.02 < long.selection < 0.02
     assert long.luck + long.selection == pytest.approx(long.pnl, abs=1e-12)
 
@@ -214,10 +214,10 @@ def test_a_week_that_ends_just_then_is_over_as_of_an_instant_and_one_microsecond
     events = [born(), *marks(path), *trade("p", path, 100, 104, cites=["H-1"])]
     store = tell(open_store(str(tmp_path / "x.db")), events)
     before = tell(open_store(str(tmp_path / "y.db")), [event for event in events if event["at"] < week])
-    for told in (store, before):
-        [row] = answer(told, week * 1000).heuristics
+    for database in (store, before):
+        [row] = answer(database, week * 1000).heuristics
         assert row.weeks == 1
-        [row] = answer(told, week * 1000 - 1).heuristics
+        [row] = answer(database, week * 1000 - 1).heuristics
         assert (row.weeks, row.e_for) == (0, None)
     # K, the last mark, lies within the second week; without an instant the cut one is as old as its last word
     assert [row.weeks for row in (*answer(store).heuristics, *answer(before).heuristics)] == [1, 0]

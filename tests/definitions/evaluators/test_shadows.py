@@ -148,8 +148,8 @@ def test_a_shadow_without_a_rule_is_told_in_the_review_beside_those_that_run_and
 ) -> None:
     store = tell(open_store(str(tmp_path / "x.db")), LIFE)
     wrong = {**TIGHT, "name": "wrong", "rule": "stop 3%"}
-    others = {**wrong, "name": "others", "agent": "b"}
-    tables = {"shadow": [TIGHT, wrong, others]}
+    foreign = {**wrong, "name": "foreign", "agent": "b"}
+    tables = {"shadow": [TIGHT, wrong, foreign]}
     document = report(store, "a", at=START * 1000, configuration=tables)
     assert document.evaluators is not None
     assert [row.name for row in document.evaluators.shadows] == ["tight"]
@@ -159,4 +159,4 @@ def test_a_shadow_without_a_rule_is_told_in_the_review_beside_those_that_run_and
     assert not any("shadow" in text for text in day.data_quality.warnings)
     with pytest.raises(UsageError, match=r"wrong does not run: 'stop 3%' is no rule"):
         ask(store, TIGHT, wrong)
-    assert [row.name for row in ask(store, TIGHT, others)] == ["tight"]
+    assert [row.name for row in ask(store, TIGHT, foreign)] == ["tight"]

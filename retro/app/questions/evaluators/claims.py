@@ -66,8 +66,8 @@ def _foretold(book: SettledBook, history: ClaimHistory, before: int) -> list[Pre
     resolutions = events.between(book.conn, book.name, -FOREVER, before, types=[Resolution])
     names = {resolution.prediction for resolution in resolutions}
     strays = sorted(name for name in names if identity(name) not in counted)
-    made = events.by_ids(book.conn, book.name, Prediction, strays)
-    return [prediction for prediction in made if prediction.at < before]
+    predictions = events.by_ids(book.conn, book.name, Prediction, strays)
+    return [prediction for prediction in predictions if prediction.at < before]
 
 
 def corrected(

@@ -48,10 +48,10 @@ def _weighed(each: DecisionSignal, episodes: Mapping[str, Episode]) -> WeighedDe
 
 
 def _episodes(book: SettledBook, ids: Iterable[str]) -> dict[str, Episode]:
-    known = {}
+    episodes = {}
     for identity, text in ledger.documents_of(book.conn, book.name, sorted(ids)).items():
         try:
-            known[identity] = from_document(text)
+            episodes[identity] = from_document(text)
         except DamagedError:  # `retro doctor` names it
             continue
-    return known
+    return episodes

@@ -93,11 +93,11 @@ def mark_replayed(store: Store, agent: str, settings: AgentSettings, position: s
 
 def _remembered(book: SettledBook, question: DreamQuestion) -> _Remembered:
     before = FOREVER if question.as_of is None else question.as_of
-    known = book.known_at(question.as_of)
+    until = book.known_at(question.as_of)
     rows = {row.position: row for row in book.positions_known(before - 1) if row.closed_at is not None}
-    extent = Extent(known, known + 1, known, known)
+    extent = Extent(until, until + 1, until, until)
     loaded = load_tracks(book.life, book.settings, sorted(rows), extent)
-    horizon = Lookahead(known + 1, known, None, CHECKPOINTS)
+    horizon = Lookahead(until + 1, until, None, CHECKPOINTS)
     lives = {
         name_of(name): PositionPath(track, horizon, loaded.prices) for name, track in loaded.tracks.items()
     }
