@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from retro.accounting.track import PositionHistory
     from retro.app.reviews.window import WindowMoney
     from retro.app.settlement.book import SettledBook
+    from retro.app.settlement.settings import AgentSettings
     from retro.app.settlement.tracks import Loaded
     from retro.model import Fact
     from retro.periods import Period
@@ -164,9 +165,8 @@ def inputs_of(book: SettledBook, window: Window, names: Iterable[str], *, at_mar
         resolutions=prediction_set.resolutions,
         last_resolutions=prediction_set.outcomes,
         warnings=[
-            *_warnings(loaded.orphans),
+            *_warnings(loaded.orphans, settings, period),
             *reviewing.warnings(period.start, settings.base_currency),
-            *(settings.shadow_faults if KINDS[period.horizon].weighs_claims else ()),
         ],
         quarantined=life.quarantined,
         digest=_digest(
@@ -224,12 +224,13 @@ def _unbelieved_before(book: SettledBook, window: Window, loaded: Loaded) -> flo
     return fsum(made for name, made in amounts.items() if name not in loaded.tracks)
 
 
-def _warnings(orphans: Mapping[str, list[Fact]]) -> list[str]:
+def _warnings(orphans: Mapping[str, list[Fact]], settings: AgentSettings, period: Period) -> list[str]:
+    """Of facts of positions that nobody declared, and of shadows that cannot run where reviews speak of shadows."""
     return [
         f"{name}: facts name this position, but no `position` event says what it is; only its costs are counted"
         for name, facts in sorted(orphans.items())
         if not any(isinstance(fact, Position) for fact in facts)
-    ]
+    ] + list(settings.shadow_faults if KINDS[period.horizon].weighs_claims else ())
 
 
 def review_period(
