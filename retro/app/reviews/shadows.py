@@ -23,11 +23,12 @@ from retro.periods import FOREVER, day_of, midnight
 from retro.store.facts import events
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from retro.app.settlement.book import SettledBook
     from retro.evaluate.whatif.entered import EnteredLives
     from retro.evaluate.whatif.rule import WhatIfRule
+    from retro.evaluate.whatif.shadows import ShadowStrategy
     from retro.report.evaluators.shadows import ShadowRow
 
 __all__ = ["entered_positions", "shadows_of"]
@@ -50,12 +51,14 @@ def entered_positions(
     return entered_lives(lives, settings.options.rules.claims, settings.zone)
 
 
-def shadows_of(book: SettledBook, as_of: int | None) -> list[ShadowRow]:
+def shadows_of(
+    book: SettledBook, as_of: int | None, strategies: Sequence[ShadowStrategy] | None = None
+) -> list[ShadowRow]:
     """Every shadow beside the real strategy, by name, as of an instant; one statement where there is none.
 
-    What an agent tells of one goes before a rule of that name.
+    `strategies` are those of the settings unless given. What an agent tells of one goes before a rule of that name.
     """
-    strategies, terms = book.settings.shadows, book.settings.shadow_terms
+    strategies = book.settings.shadows if strategies is None else strategies
     before = FOREVER if as_of is None else as_of
     words = events.between(book.conn, book.name, -FOREVER, before, types=[Shadow])
     if not (words or strategies):
@@ -72,7 +75,7 @@ def shadows_of(book: SettledBook, as_of: int | None) -> list[ShadowRow]:
     for strategy in running:
         own = exits[strategy.rule].since(midnight(strategy.since, book.settings.zone))
         series.append(paired_by_rule(strategy, own, now, book.settings.zone))
-    return judged(series, terms, _capital(book), seed_of_life(book.name))
+    return judged(series, book.settings.shadow_terms, _capital(book), seed_of_life(book.name))
 
 
 def _capital(book: SettledBook) -> float | None:

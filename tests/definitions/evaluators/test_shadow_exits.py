@@ -13,7 +13,6 @@ from sqlalchemy import select
 from retro.app.questions.evaluators.shadows import ShadowQuestion, shadows
 from retro.app.settlement.settings import AgentSettings
 from retro.app.settlement.settle import settled_book
-from retro.config import Config
 from retro.report.evaluators.shadows import ShadowRow
 from retro.store.books.positions import forget_book
 from retro.store.books.shadow_exits import book_shadow_exits, shadow_exits_since
@@ -80,8 +79,8 @@ def settings(store: Store, *, with_rules: bool = True) -> AgentSettings:
 
 def ask(store: Store, as_of: int | None = None, *, with_rules: bool = True) -> list[ShadowRow]:
     """By the book, or, where the settings have no shadows, by a replay of every position."""
-    config = Config.model_validate(CONFIGURATION)
-    return shadows(ShadowQuestion.of(store, "a", settings(store, with_rules=with_rules), config, as_of))
+    strategies = settings(store).shadows
+    return shadows(ShadowQuestion(store, "a", settings(store, with_rules=with_rules), as_of, strategies))
 
 
 def rows_of(store: Store) -> list[tuple[Any, ...]]:

@@ -10,7 +10,10 @@ from retro.app.settlement.settle import settled_book
 from retro.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from retro.app.settlement.settings import AgentSettings
+    from retro.evaluate.whatif.shadows import ShadowStrategy
     from retro.report.evaluators.shadows import ShadowRow
     from retro.store.database import Store
 
@@ -19,12 +22,16 @@ __all__ = ["ShadowQuestion", "shadows"]
 
 @dataclass(frozen=True, slots=True)
 class ShadowQuestion:
-    """Whose shadows; with `as_of` only what was told before that instant counts (microseconds)."""
+    """Whose shadows; with `as_of` only what was told before that instant counts (microseconds).
+
+    `strategies` run in place of those of the settings, which the book has settled.
+    """
 
     store: Store
     agent: str
     settings: AgentSettings
     as_of: int | None = None
+    strategies: Sequence[ShadowStrategy] | None = None
 
 
 def shadows(question: ShadowQuestion) -> list[ShadowRow]:
@@ -33,4 +40,4 @@ def shadows(question: ShadowQuestion) -> list[ShadowRow]:
     if settings.shadow_faults:
         raise UsageError("; ".join(settings.shadow_faults))
     with settled_book(question.store, question.agent, settings, measured=False) as book:
-        return shadows_of(book, question.as_of)
+        return shadows_of(book, question.as_of, question.strategies)
