@@ -135,7 +135,10 @@ class LegsMap(FilterMap):
     key: Text = Field(description="what the legs of one trade have in common")
     asset: Text = Field(description="of which asset")
     amount: Amount = Field(description="what came in (> 0) or went out (< 0)")
-    fee: Fee | None = Field(default=None, description="in the leg's own asset, not in its amount")
+    fee: Fee | None = Field(default=None, description="in the leg's own asset")
+    includes_fee: bool = Field(
+        default=False, description="the amount is what came in or went out after the fee"
+    )
     quotes: Names = Field(
         default=(), description="the asset of a pair that prices are in; the first of these in it"
     )
@@ -154,6 +157,7 @@ class FillMap(FilterMap):
     fee: Fee | None = Field(default=None, description="what was paid for it")
     effect: Word | None = Field(default=None, description="open or close, where the venue says so")
     order: Text | None = Field(default=None, description="the order it belongs to")
+    reason: Text | None = Field(default=None, description="of a fill that closes a position: why")
     skip_zero: bool = Field(default=False, description="leave out rows whose quantity is 0")
 
     @field_validator("side")

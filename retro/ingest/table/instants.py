@@ -32,7 +32,7 @@ class Instants:
     """Reads the times of one mapping; naive ones are in `zone`, or refused."""
 
     def __init__(self, rules: TimeMap, zone: str | None, where: str) -> None:
-        named = zone if zone is not None else None if rules.zone == "ask" else rules.zone
+        named = zone if rules.zone == "ask" else rules.zone
         self._where, self._zone_of_rows = where, rules.zone_column
         self._clock = Clock(named, where)
         self._clocks = {named: self._clock}

@@ -36,7 +36,7 @@ class LedgerTrades:
         self._key, self._asset = readings.text(rules.key), readings.text(rules.asset)
         self._amount = readings.amount(rules.amount)
         self._fee = readings.fee(rules.fee)[0] if rules.fee is not None else None
-        self._quotes = rules.quotes
+        self._quotes, self._includes_fee = rules.quotes, rules.includes_fee
 
     def of(self, items: Sequence[Item]) -> list[tuple[Item, Execution | str]]:
         """The trades among the rows of one instant, each with the first of its rows, or the reason why it is none."""
@@ -63,6 +63,8 @@ class LedgerTrades:
             if not asset or amount is None:
                 raise ValueError("legs: a leg names no asset or no amount")
             fee = self._fee(row.cells) if self._fee is not None else None
+            if self._includes_fee:
+                amount += fee or ZERO
             before = sums.get(asset, _LedgerLeg(asset, ZERO, ZERO))
             sums[asset] = _LedgerLeg(asset, before.amount + amount, before.fee + (fee or ZERO))
         incoming = [leg for leg in sums.values() if leg.amount > 0]

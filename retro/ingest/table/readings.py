@@ -79,8 +79,8 @@ def _divided(text: str, quotes: Sequence[str]) -> str:
 
 
 def joined(paths: Sequence[str]) -> TextReading:
-    """The texts of several columns with - between them; empty where one of them is."""
-    readings = [path_reading(path) for path in paths]
+    """The texts of several columns with - between them, of `a|b` the first that is not empty; empty where one is."""
+    readings = [_first([path_reading(name) for name in path.split("|")]) for path in paths]
     if len(readings) == 1:
         return readings[0]
 
@@ -105,16 +105,16 @@ class Readings:
             return _first([path_reading(path) for path in verbs.column])
         source = _first([path_reading(path) for path in verbs.column]) if verbs.column else None
         const, fill = verbs.const or "", None if verbs.template is None else _filled(verbs.template)
-        names, settle = verbs.table, verbs.settle
+        names, settle, mark = verbs.table, verbs.settle, verbs.settle_if or ""
 
         def reading(cells: Cells) -> str:
-            text = source(cells) if source is not None else const
+            written = text = source(cells) if source is not None else const
             if text:
                 for step in steps:
                     text = step(text)
             if fill is not None and "/" not in text and (text or source is None):
                 text = _renamed(fill(cells, text), names)
-            if settle is not None and "/" in text and ":" not in text:
+            if settle is not None and mark in written and "/" in text and ":" not in text:
                 text = f"{text}:{text.partition('/')[2] if settle == 'quote' else settle}"
             return text
 
@@ -189,9 +189,9 @@ class Readings:
                 if not by:
                     return None
                 value /= by
-            if is_turned:
-                value = -value
-            return abs(value) if is_absolute else value
+            if is_absolute:
+                value = abs(value)
+            return -value if is_turned else value
 
         return reading
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from retro.errors import UsageError
 from retro.ingest.row_ids import RowIds
 from retro.ingest.table.cells import path_reading, text_of
 from retro.ingest.table.executions import Item
@@ -51,6 +52,11 @@ class RowStamps:
         self._rules = rules = mapping.rules
         self._needs, self._paths, self._numerals = mapping.needs, paths, numerals
         self._where = str(paths[0])
+        if zone is not None and rules.time.zone not in {"ask", zone}:
+            raise UsageError(
+                f"--zone {zone}: the mapping {mapping.name} says that its times are {rules.time.zone}; leave it out,"
+                ' or write zone = "ask" in its [time]'
+            )
         self._agent, self._prefix = agent, mapping.prefix
         self._time = readings.text(rules.time)
         self._zone = path_reading(rules.time.zone_column) if rules.time.zone_column else None

@@ -91,6 +91,8 @@ class FillTeller:
         self._descriptions = _Descriptions(rules, readings)
         order = rules.fill.order if rules.fill is not None else None
         self._order = readings.text(order) if order is not None else None
+        reason = rules.fill.reason if rules.fill is not None else None
+        self._reason = readings.text(reason) if reason is not None else None
         self._realized = stated_result(rules.stated.realized, readings)
         self._opening, self._opening_result = _opening(rules, readings)
 
@@ -123,6 +125,18 @@ class FillTeller:
             fill_fields={"order": order or None},
         )
         self._state(item, legs, writer)
+        reason = self._reason(item.cells) if self._reason is not None else ""
+        for leg in legs:
+            if leg.closes and reason:
+                writer.event(
+                    "exit",
+                    leg.position,
+                    item.agent,
+                    fill.at,
+                    line=item.line,
+                    position=leg.position,
+                    reason=reason,
+                )
         holding = netting.holdings.get((fill.account, fill.instrument, fill.book))
         return [
             _deed(leg, fill, holding.quantity if holding is not None else ZERO)
@@ -227,7 +241,7 @@ class TripTeller:
         )
 
     def tell(self, item: Item, writer: BatchWriter) -> list[Deed]:
-        """Write a row's round trip; `ValueError` says why it cannot be used."""
+        """Write a row's round trip, whose words are those of its entry; `ValueError` says why it cannot be used."""
         cells = item.cells
         text = self._time(cells) if self._counts is None or self._counts(cells) else ""
         price = self._price(cells) if text else None
@@ -250,7 +264,6 @@ class TripTeller:
         fill = fill._replace(id=f"{self._prefix}-{fill.id}")
         fees = self._fees(cells, fill, closed=end is not None)
         self._fill(writer, item, fill, position, fees[0])
-        deeds = [Deed(fill.id, "enter", position, fill.instrument, item.at)]
         if end is not None and price is not None:
             end = max(end, item.at + 1_000)
             leaving = fill._replace(id=f"{fill.id}-exit", at=end, price=price)
@@ -260,9 +273,8 @@ class TripTeller:
             writer.event(
                 "exit", position, item.agent, end, line=item.line, position=position, reason=reason or None
             )
-            deeds.append(Deed(leaving.id, "exit", position, fill.instrument, end))
             self._state(item, position, end, writer)
-        return deeds
+        return [Deed(fill.id, "enter", position, fill.instrument, item.at)]
 
     def _from_result(self, cells: Cells, price: Decimal | None) -> Decimal:
         """The quantity that a result and two prices make; `ValueError` where they contradict each other."""

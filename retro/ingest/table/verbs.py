@@ -124,6 +124,11 @@ class TextVerbs(ConfigTable):
         default=None, description="of a perp: what it settles in, quote or a name: BTC/USDT is BTC/USDT:USDT"
     )
 
+    settle_if: str | None = Field(
+        default=None,
+        description="only of a name that has this in it, such as -PERP, before anything becomes of it",
+    )
+
     @field_validator("regex")
     @classmethod
     def _has_one_group(cls, value: str | None) -> str | None:
@@ -166,11 +171,11 @@ class AmountVerbs(TextVerbs):
     sum: Names = Field(default=(), description="columns to be added, empty ones as 0")
     change: str | None = Field(default=None, description="the path of what has changed since the row before")
     over: Literal["quantity"] | None = Field(default=None, description="divided by the quantity of the fill")
-    sign: Literal["+", "-"] = Field(default="+", description="- turns it round")
-    abs: bool = Field(default=False, description="without its sign")
     scale: Factor | None = Field(default=None, description="multiplied by this number")
     times: _FactorOrColumn | None = Field(default=None, description="multiplied by a number or a column")
     divide: _FactorOrColumn | None = Field(default=None, description="divided by a number or a column")
+    abs: bool = Field(default=False, description="without its sign")
+    sign: Literal["+", "-"] = Field(default="+", description="- turns it round")
 
 
 Amount = Annotated[AmountVerbs, BeforeValidator(_spelled_out)]

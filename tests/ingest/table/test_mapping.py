@@ -126,11 +126,7 @@ realized = { column = "PNL", net_of = "fees" }
         (first, "sell", "2", "100", "0.2"), (first, "buy", "2", "90", "0.2"), (second, "buy", "1", "100", "0.1"),
     ]  # fmt: skip
     assert events.of("exit", "position", "reason") == [(first, "target")]
-    assert events.of("decision", "action", "position") == [
-        ("enter", first),
-        ("exit", first),
-        ("enter", second),
-    ]
+    assert events.of("decision", "action", "position") == [("enter", first), ("enter", second)]
     (check,) = events.checks
     assert (check.what, check.subject, check.stated, check.net_of) == (
         "realized_pnl",
