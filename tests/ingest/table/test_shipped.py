@@ -206,7 +206,7 @@ def test_a_second_reading_changes_nothing_and_what_is_stored_can_be_reviewed(
     retro: Retro, tmp_path: Path, name: str
 ) -> None:
     zone = zone_of(name)
-    command = [
+    command: list[str | Path] = [
         "ingest",
         "table",
         exports.write(tmp_path, name),
