@@ -54,6 +54,30 @@ def test_json_is_a_format_and_an_option(sample_db: Path, retro: Retro) -> None:
     assert retro(*words, "--json").out == retro(*words, "--format", "json").out
 
 
+_COUNTED = """
+import gc, sys
+def told(phase, info):
+    if phase == "start":
+        print("looked", sum(len(gc.get_objects(i)) for i in range(info["generation"] + 1)), file=sys.stderr)
+gc.callbacks.append(told)
+from retro.__main__ import main
+main()
+"""
+
+
+def test_a_review_looks_through_hardly_anything_for_cycles(
+    sample_db: Path,
+) -> None:
+    """Some 90,000 objects are imported, and none of them goes before the process does."""
+    words = ["-q", "--db", str(sample_db), "review", "weekly", "--json"]
+    done = subprocess.run(
+        [sys.executable, "-c", _COUNTED, *words], capture_output=True, text=True, check=True
+    )
+    looked = [int(line.split()[1]) for line in done.stderr.splitlines()]
+    assert looked, "the interpreter looks once more when it ends"
+    assert sum(looked) < 20_000
+
+
 def test_twice_the_same_bytes_also_from_another_process(sample_db: Path, retro: Retro) -> None:
     words = ("--db", sample_db, "review", "weekly", "--json")
     assert retro(*words).out == process(*words).out

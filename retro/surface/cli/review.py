@@ -96,6 +96,8 @@ def _uncollected() -> Iterator[None]:
         yield
     finally:
         if was_enabled:
+            gc.freeze()  # all that is there counts as old from now on, or the next look would be through all of it
+            gc.unfreeze()
             gc.enable()
 
 
