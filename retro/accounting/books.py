@@ -30,6 +30,7 @@ from retro.accounting.worth import (
     unbelieved_levels,
 )
 from retro.invariant import invariant
+from retro.kernels.series import union
 from retro.model import Equity, External
 from retro.periods import format_instant
 from retro.report.lines import COMPONENTS, IMPLAUSIBLE, WALLET
@@ -143,7 +144,7 @@ def keep_books(
     instants = flow_instants(facts, grid[0], grid[-1])
     if at_marks:
         marked = mark_instants(tracks, wallet, facts, prices, grid[0], min(grid[-1], known_until))
-        instants = np.union1d(instants, marked)
+        instants = union(instants, marked)
     moved = _move_wallet(tracks, wallet, facts, grid, known_until, prices, instants)
     unbelieved = unbelieved_levels(tracks, grid, known_until, prices, unbelieved_before)
     portfolio = [booking for track in tracks.values() for booking in track.portfolio]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from retro.kernels.series import union
 from retro.periods import DAY, FOREVER
 
 if TYPE_CHECKING:
@@ -174,7 +175,7 @@ def _disbelieved(own: PriceLine, shared: PriceLine) -> NDArray[np.bool_]:
 
 def _times(line: PriceLine, rate: PriceLine) -> PriceLine:
     """A line quoted in another asset, brought to base currency by that asset's own line."""
-    t = np.union1d(line.t, rate.t)
+    t = union(line.t, rate.t)
     i = np.searchsorted(line.t, t, side="right") - 1
     j = np.searchsorted(rate.t, t, side="right") - 1
     priced = (i >= 0) & (j >= 0)

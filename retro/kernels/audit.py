@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from retro.kernels.series import union
 from retro.kernels.uncertainty import DaySums, Floats, by_day
 
 if TYPE_CHECKING:
@@ -200,7 +201,7 @@ def _distinct_pairs(heuristic: ArrayLike, outcome: ArrayLike) -> tuple[Integers,
         np.asarray(outcome, dtype=np.int64),
     )
     width = int(heuristic_index.max(initial=0)) + 1
-    code = np.unique(outcome_index * width + heuristic_index)
+    code = union(outcome_index * width + heuristic_index)
     return code % width, code // width
 
 

@@ -189,8 +189,14 @@ def median_gaps(marks: Marks, instrument: IntArray, start: IntArray, end: IntArr
     return answer
 
 
+def union(*numbers: IntArray) -> IntArray:
+    """The whole numbers of one array or several, ascending, each once: (n,)."""
+    # np.unique gives the same, and imports the whole of numpy's masked arrays to ask whether these are some
+    return distinct(np.sort(np.concatenate(numbers)))
+
+
 def distinct(t: IntArray) -> IntArray:
-    """The instants of a sorted array, each once; the array itself when none repeats."""
+    """The numbers of a sorted array, each once; the array itself when none repeats."""
     fresh = np.diff(t) > 0
     return t if fresh.all() else t[np.concatenate([[True], fresh])]
 

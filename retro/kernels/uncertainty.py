@@ -151,7 +151,7 @@ def rule_of_three(values: ArrayLike, days: ArrayLike) -> float | None:
     value = np.asarray(values, dtype=np.float64)
     if len(value) == 0 or not ((value > 0).all() or (value < 0).all()):
         return None
-    return min(1.0, 3 / len(np.unique(np.asarray(days))))
+    return min(1.0, 3 / len(set(np.asarray(days).tolist())))
 
 
 def shrunk_mean(total: float, n: int, prior_mean: float, prior_weight: float = 5.0) -> float:

@@ -61,6 +61,14 @@ def test_looking_up_many_instruments_is_looking_up_each(parts: list[Any], data: 
     assert twice.tolist() == [[w, w] for w in wanted]
 
 
+@given(bundles)
+@example([[]])
+@settings(deadline=None, max_examples=100)
+def test_a_union_has_each_number_of_its_arrays_once_in_order(parts: list[Any]) -> None:
+    numbers = series.union(*(instants(*part) for part in parts))
+    assert (numbers.tolist(), numbers.dtype) == (sorted({n for part in parts for n in part}), np.int64)
+
+
 @given(bundles, st.data())
 @settings(deadline=None, max_examples=100)
 def test_inside_finds_exactly_the_marks_strictly_between(parts: list[Any], data: st.DataObject) -> None:

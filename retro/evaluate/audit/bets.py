@@ -17,6 +17,7 @@ import numpy as np
 from retro.kernels import anytime, betting
 from retro.kernels.audit import ExactSum, recommend
 from retro.kernels.betting import GRADES, Bounds, WeekGrid
+from retro.kernels.series import union
 from retro.periods import FOREVER, week_of, week_start
 
 if TYPE_CHECKING:
@@ -271,7 +272,7 @@ def bets_of(history: History, rules: AuditRules, until: int) -> Bets:
     column = np.searchsorted(starts, records["resolved_at"], side="right") - 1
 
     standing = weeks["told_at"] >= since[weeks["name"]]
-    kinds = np.unique(np.concatenate([_kind(weeks[standing]), _kind(records)]))
+    kinds = union(_kind(weeks[standing]), _kind(records))
     own = _sums(weeks[standing], changes[standing])
     shape = (len(kinds), last - first + 1)
     sums = np.zeros(shape)

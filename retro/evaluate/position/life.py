@@ -11,7 +11,7 @@ import numpy as np
 
 from retro.accounting.holdings import ACCRUALS
 from retro.kernels.lots import unrounded
-from retro.kernels.series import median_gap
+from retro.kernels.series import median_gap, union
 from retro.periods import DAY, FOREVER
 from retro.report.lines import SIGNS
 
@@ -166,7 +166,7 @@ class PositionPath:
             self.prices.base_currency
         }
         lines = [self.prices.line(symbol).t for symbol in sorted(symbols)]
-        return np.unique(np.concatenate(lines)) if lines else np.empty(0, dtype=np.int64)
+        return union(*lines) if lines else np.empty(0, dtype=np.int64)
 
     @cached_property
     def exit_costs(self) -> float:
