@@ -97,28 +97,31 @@ def dump_parts(document: Form, *, indent: int | None = 2, cleaned: bool = False)
 
 
 _EXPONENT: Final = re.compile("e(?<=[0-9]e)-?[0-9]")
-_SMALL: Final = (":0.0000", ",0.0000", "[0.0000", "-0.0000")
+_SMALL: Final = re.compile(r"0\.0000(?<=[:,\[-]0\.0000)")
 
 
 def _row(row: Form, indent: int | None, margin: str, *, cleaned: bool) -> str:
-    """The text of `json_text`, made by pydantic: the same bytes in half the time."""
+    """A row of a document's list: the text of `json_text`, made by pydantic, the same bytes in half the time."""
     try:
         text = row.model_dump_json()
     except PydanticSerializationError:  # half a surrogate pair
         text = ""
-    # what `clean` would take out is in no text that is plain and escapes nothing
-    if cleaned and not (text and text.isascii() and text.isprintable() and "\\" not in text):
+    # what `clean` would take out is in no text that is plain and escapes nothing: JSON escapes all control but DEL
+    if cleaned and not (text and text.isascii() and "\x7f" not in text and "\\" not in text):
         return _row(clean(row), indent, margin, cleaned=False)
     if not text or _is_spelled_apart(text):
         return json_text(row.model_dump(mode="json"), indent, margin)
-    return text if indent is None else msgspec.json.format(text, indent=indent).replace("\n", margin)
+    if indent is None:
+        return text
+    nested = msgspec.json.format(f"[[{text}]]", indent=indent)  # laid out where it belongs, two levels in
+    return nested[3 + indent + len(margin) : -(4 + indent)]
 
 
 def _is_spelled_apart(text: str) -> bool:
     """Whether pydantic may have spelled a figure otherwise than Python (1e-7 for 1e-07), or written what is none."""
-    if "NaN" in text or "Infinity" in text or _EXPONENT.search(text):
+    if ("N" in text and "NaN" in text) or ("I" in text and "Infinity" in text) or _EXPONENT.search(text):
         return True
-    return "0.0000" in text and any(figure in text for figure in _SMALL)
+    return "0.0000" in text and _SMALL.search(text) is not None
 
 
 def json_text(value: Any, indent: int | None, margin: str = "\n") -> str:
