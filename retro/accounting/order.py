@@ -42,27 +42,15 @@ def in_order(facts: Sequence[Fact], opening: str | None) -> list[Fact]:
 
 
 def _rank(fact: Fact, opening: str | None) -> int:
-    match fact:
-        case Position():
-            return 0
-        case Fill():
-            return 1 if fact.side == opening else 5
-        case Flow(kind="deposit"):
-            return 1
-        case Flow(kind="withdrawal"):
-            return 5
-        case Flow(kind="funding_received" | "funding_paid"):
-            return 3
-        case Flow():
-            return 2
-        case Cost():
-            return 3
-        case Snapshot():
-            return 4
-        case Exit():
-            return 6
-        case _:
-            return 7
+    if isinstance(fact, Fill):
+        return 1 if fact.side == opening else 5
+    if isinstance(fact, Flow):
+        return _FLOWS.get(fact.kind, 2)
+    return _RANKS.get(type(fact), 7)
+
+
+_FLOWS: Final = {"deposit": 1, "withdrawal": 5, "funding_received": 3, "funding_paid": 3}
+_RANKS: Final[dict[type, int]] = {Position: 0, Cost: 3, Snapshot: 4, Exit: 6}
 
 
 def opening_side(position: Position, facts: Iterable[Fact]) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from retro.evaluate.position.after_exit import funding_told, holding_terms
+from retro.evaluate.position.costs import slips_of
 from retro.evaluate.position.life import Lookahead, PositionPath
 from retro.evaluate.position.measures import measures_of
 from retro.evaluate.position.retrospective import retrospect, with_path
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from retro.accounting.prices import Prices
     from retro.accounting.track import PositionHistory
     from retro.evaluate.inputs import Inputs, Options
+    from retro.evaluate.position.costs import Slip
     from retro.evaluate.position.life import HoldingTerms
     from retro.model import Prediction, Resolution
     from retro.periods import Period
@@ -46,20 +48,25 @@ def life_of(
     words = words_of(track, PredictionIndex(predictions.values()), outcomes, options.rules.claims)
     life = PositionPath(track, horizon, prices, terms)
     (measures,) = measures_of([life])
-    return with_path(retrospect(life, measures, words, period_pnl=None, agent=agent), life)
+    document = retrospect(life, measures, words, period_pnl=None, agent=agent, slips=slips_of(track, prices))
+    return with_path(document, life)
 
 
 def lives_of(
-    inputs: Inputs, tracks: list[PositionHistory], *, together: int = _TOGETHER
+    inputs: Inputs,
+    tracks: list[PositionHistory],
+    slips: Mapping[str, Sequence[Slip]],
+    *,
+    together: int = _TOGETHER,
 ) -> list[PositionRetrospective]:
     """The documents of a period's positions, in order, with the paths that its page draws.
 
     Of a whole life it draws none, and of a day none of what was only held. What is written down is let go of, so that
-    a week of positions is never there twice: `tracks` and those of the inputs are empty afterwards. How
-    many are measured `together` moves no figure.
+    a week of positions is never there twice: `tracks` and those of the inputs are empty afterwards. `slips` are those
+    of each position's fills. How many are measured `together` moves no figure.
     """
     period, kind = inputs.period, KINDS[inputs.period.horizon]
-    writer = _Writer(inputs)
+    writer = _Writer(inputs, slips)
     inputs.tracks.clear()
     tracks.reverse()
     positions: list[PositionRetrospective] = []
@@ -87,7 +94,8 @@ def lives_of(
 class _Writer:
     """What the positions of one period are measured by."""
 
-    def __init__(self, inputs: Inputs) -> None:
+    def __init__(self, inputs: Inputs, slips: Mapping[str, Sequence[Slip]]) -> None:
+        self.slips = slips
         period, options = inputs.period, inputs.options
         self.inputs = inputs
         self.horizon = Lookahead(
@@ -120,6 +128,7 @@ class _Writer:
                 words_of(life.track, self.predictions, outcomes, claims),
                 period_pnl=inputs.books.position_pnl(life.track.position.position, period.start, period.end),
                 agent=inputs.agent,
+                slips=self.slips[life.track.position.position],
             )
             for life, measures in zip(lives, measures_of(lives), strict=True)
         ]

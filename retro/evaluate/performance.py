@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import fsum, isfinite
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -20,9 +20,12 @@ from retro.periods import DAY, day_of, format_instant
 from retro.report import EquityDay, PnlAttribution, Risk
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from numpy.typing import NDArray
 
     from retro.evaluate.inputs import Inputs
+    from retro.evaluate.position.costs import Slip
 
 __all__ = ["DailyReturns", "equity_curve", "period_attribution", "returns", "risk_of", "yielding"]
 
@@ -81,8 +84,11 @@ def yielding(inputs: Inputs, start: int, end: int) -> bool:
     )
 
 
-def period_attribution(inputs: Inputs) -> PnlAttribution:
-    """Where the money of the period came from; total and unattributed are sums of its days."""
+def period_attribution(inputs: Inputs, slips: Mapping[str, Sequence[Slip]]) -> PnlAttribution:
+    """Where the money of the period came from; total and unattributed are sums of its days.
+
+    `slips` are those of the fills of its positions.
+    """
     books, period = inputs.books, inputs.period
     i, j = books.index(period.start), books.index(period.end)
     levels = [_unattributed(inputs, boundary) for boundary in books.boundaries[i : j + 1]]
@@ -90,7 +96,7 @@ def period_attribution(inputs: Inputs) -> PnlAttribution:
     gaps = [(after or 0.0) - (before or 0.0) if stated else None for before, after in pairwise(levels)]
     total = fsum(signed_sum(day, gap) for day, gap in zip(books.days[i:j], gaps, strict=True))
     alive = [track for track in inputs.tracks.values() if in_period(track, period)]
-    slipped = slippage(alive, inputs.prices, period.start, period.end)
+    slipped = slippage(chain.from_iterable(slips.values()), period.start, period.end)
     pnl = attribution(
         books.between(period.start, period.end),
         total=total,

@@ -17,7 +17,7 @@ from retro.evaluate.inputs import Inputs, Options
 from retro.evaluate.lives import lives_of
 from retro.evaluate.market import market_of
 from retro.evaluate.performance import equity_curve, period_attribution, returns, risk_of, yielding
-from retro.evaluate.position.costs import NO_SLIPPAGE, costs
+from retro.evaluate.position.costs import NO_SLIPPAGE, costs, slips_of
 from retro.evaluate.position.foresight import ENTRY_ACTIONS, EXIT_ACTIONS, cites_of
 from retro.evaluate.predictions import accuracy
 from retro.evaluate.quality import doubts_of, quality_of
@@ -119,14 +119,15 @@ def build(inputs: Inputs) -> RetrospectiveReport:
     It lets go of the inputs' positions as it writes them down: whatever else is read of them is read before.
     """
     period = inputs.period
-    pnl, risk = period_attribution(inputs), risk_of(inputs)
     tracks = [track for track in inputs.tracks.values() if in_period(track, period)]
     tracks.sort(key=lambda track: (track.opened_at, track.position.position))
+    slips = {track.position.position: slips_of(track, inputs.prices) for track in tracks}
+    pnl, risk = period_attribution(inputs, slips), risk_of(inputs)
     outlines, doubts = outlines_of(tracks), doubts_of(inputs, tracks)
     actions_taken = actions(inputs.decisions, tracks, period, inputs.options.rules.claims)
     market, weighed = market_of(inputs, tracks, risk), weighed_tracks(inputs)
     weekly = _weekly(inputs)
-    positions = lives_of(inputs, tracks)
+    positions = lives_of(inputs, tracks, slips)
     counted = [
         position
         for position, outline in zip(positions, outlines, strict=True)

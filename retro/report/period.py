@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final, Literal
 
 from pydantic import Field
+from pydantic.dataclasses import dataclass
 
 from retro.periods import PeriodKind
 from retro.report.evaluators.changes import Evaluators
@@ -15,6 +16,7 @@ from retro.report.money import Costs, EquityDay, PnlAttribution, Risk
 from retro.report.open_positions import OpenPositions, open_positions_of
 from retro.report.position import PositionRetrospective
 from retro.report.regimes import RegimeAnalysis
+from retro.report.slotted import CLOSED, SlottedDocument
 
 __all__ = [
     "Accuracy",
@@ -35,7 +37,8 @@ _LEVELS: Final = frozenset({"unrealized_pnl_start", "unrealized_pnl_end"})
 """Lines of a result that say where something stood, not that it moved."""
 
 
-class Action(Document):
+@dataclass(config=CLOSED, frozen=True, slots=True, kw_only=True)
+class Action(SlottedDocument):
     """Something the agent did or decided."""
 
     at: str

@@ -34,7 +34,7 @@ def retrospective(track: Any, period_pnl: float | None = None) -> PositionRetros
     life, words = PositionPath(track, horizon, prices()), AgentWords([], [], None, None, [])
     (measures,) = measures_of([life])
     with finite_figures():
-        return retrospect(life, measures, words, period_pnl=period_pnl, agent="bot")
+        return retrospect(life, measures, words, period_pnl=period_pnl, agent="bot", slips=[])
 
 
 # positions

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import fsum
 
+import msgspec
 import pytest
 
 from retro.evaluate.audit.audit import audit_period
@@ -82,7 +82,9 @@ def test_each_row_is_held_against_the_outcomes_that_do_not_cite_it() -> None:
     """Against a slow count, also where a position cites a heuristic by two tags, at its entry and in an increase."""
     rows = [summary(number, 40) for number in range(60)]
     late = Cited("i5", rows[5].opened_at + 9, "increase", ("t5", "S1"), told_at=T0)
-    rows[5] = replace(rows[5], decisions=(*rows[5].decisions, late), increases=((("S1",), 4.0),))
+    rows[5] = msgspec.structs.replace(
+        rows[5], decisions=(*rows[5].decisions, late), increases=((("S1",), 4.0),)
+    )
     rules = rules_of(40)
     items = [item for row in rows for item in items_of(row, rules, rules.claims)]
     for row in audited(rows, rules):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,7 +10,7 @@ import msgspec
 
 from retro.app.settlement.first_marks import Unmarked  # noqa: TC001  msgspec reads it at run time
 from retro.evaluate.audit.citations import entry_day
-from retro.evaluate.position.foresight import Cited
+from retro.evaluate.position.foresight import Cited  # noqa: TC001  msgspec reads it at run time
 from retro.evaluate.position.summary import PositionSummary
 from retro.model import Cost, Equity, External, Flow
 from retro.periods import FOREVER
@@ -45,7 +45,14 @@ __all__ = [
 WALLET_TYPES: Final = (Flow, Cost, External, Equity)
 
 
-_CITATIONS: Final = msgspec.json.Decoder(dict[str, list[Any]])
+class _Citations(msgspec.Struct):
+    """What a row of the book keeps of a position's citations, as `PositionSummary.to_json` writes it."""
+
+    decisions: tuple[Cited, ...]
+    increases: tuple[tuple[tuple[str, ...], float], ...]
+
+
+_CITATIONS: Final = msgspec.json.Decoder(_Citations)
 
 
 class WalletOpening(msgspec.Struct, frozen=True):
@@ -192,8 +199,8 @@ def _summary_of(row: Any) -> PositionSummary:
         exit_outcome=row.exit_outcome,
         exit_resolved_at=row.exit_resolved_at,
         implausible_pnl=row.implausible_pnl,
-        decisions=tuple(Cited(c[0], c[1], c[2], tuple(c[3]), *c[4:]) for c in citations["decisions"]),
-        increases=tuple((tuple(cites), pnl) for cites, pnl in citations["increases"]),
+        decisions=citations.decisions,
+        increases=citations.increases,
         ruling=row.ruling,
         mfe=row.mfe,
         mae=row.mae,
@@ -214,12 +221,12 @@ def listed_rows(
 def _as_known(row: PositionSummary, known_until: int) -> PositionSummary:
     decisions = tuple(cited for cited in row.decisions if cited.at <= known_until)
     flagged = row.flagged_at if row.flagged_at is None or row.flagged_at <= known_until else None
-    row = replace(row, decisions=decisions, flagged_at=flagged)
+    row = msgspec.structs.replace(row, decisions=decisions, flagged_at=flagged)
     if row.closed_at is None or row.closed_at <= known_until:
         return row
-    return replace(
+    return msgspec.structs.replace(
         row,
-        decisions=tuple(replace(cited, after_the_fact=False) for cited in decisions),
+        decisions=tuple(msgspec.structs.replace(cited, after_the_fact=False) for cited in decisions),
         closed_at=None,
         final_pnl=None,
         vs_inaction=None,

@@ -6,7 +6,7 @@ import json
 from bisect import bisect_right
 from collections import deque
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -78,7 +78,7 @@ __all__ = ["replays_more_than", "settle", "settled_book"]
 _CHUNK: Final = 4000
 _LOOK_BACK: Final = 8 * DAY
 _COLUMNS: Final = [
-    column.name for column in fields(PositionSummary) if column.name not in {"decisions", "increases"}
+    name for name in PositionSummary.__struct_fields__ if name not in {"decisions", "increases"}
 ]
 
 

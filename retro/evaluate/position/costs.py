@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from retro.accounting.track import PositionHistory
     from retro.model import Cost, Decision
 
-__all__ = ["NO_SLIPPAGE", "Slippage", "costs", "fees_between", "slippage"]
+__all__ = ["NO_SLIPPAGE", "Slip", "Slippage", "costs", "fees_between", "slippage", "slips_of"]
 
 NO_SLIPPAGE: Final = "no fill has a price it was asked for at, nor a fresh mark at its decision"
 """Why slippage is absent."""
@@ -44,29 +44,45 @@ class Slippage(NamedTuple):
     mark_age_s: float | None
 
 
-def slippage(tracks: Iterable[PositionHistory], prices: Prices, start: int, end: int) -> Slippage:
-    """Side x quantity x (fill - price asked for) over the fills of a stretch of time; None when none can be measured.
+class Slip(NamedTuple):
+    """What a fill at an instant cost against the price it was meant at, + is a cost.
+
+    `mark_age` is that of the mark it was meant at, in microseconds; None where its price was asked for.
+    """
+
+    at: int
+    amount: float
+    mark_age: int | None
+
+
+def slips_of(track: PositionHistory, prices: Prices) -> list[Slip]:
+    """Side x quantity x (fill - price asked for) of each fill of a position that can be measured, in order of time.
 
     Where no price was asked for, the mark at the decision stands for it, if it is as fresh as a checkpoint's must be:
     an older one would book the market's move since then as slippage.
     """
-    parts, ages = [], []
-    for track in tracks:
-        if not track.is_fill_based or track.flagged_at is not None:
+    if not track.is_fill_based or track.flagged_at is not None:
+        return []
+    out: list[Slip] = []
+    inventory, deciding, marks = 0.0, _Deciding(track.decisions), _MarksAtDecisions(track, prices)
+    for trade in track.trades:
+        before, inventory = inventory, inventory + trade.quantity
+        if trade.requested is not None:
+            out.append(Slip(trade.at, trade.quantity * (trade.price - trade.requested), None))
             continue
-        inventory, deciding, marks = 0.0, _Deciding(track.decisions), _MarksAtDecisions(track, prices)
-        for trade in track.trades:
-            before, inventory = inventory, inventory + trade.quantity
-            if not start <= trade.at < end:
-                continue
-            if trade.requested is not None:
-                parts.append(trade.quantity * (trade.price - trade.requested))
-                continue
-            mark = marks.at(deciding.last(trade, before))
-            if mark is not None:
-                parts.append(trade.quantity * (trade.price - mark.price))
-                ages.append(mark.age / SECOND)
-    return Slippage(fsum(parts) if parts else None, fsum(ages) / len(ages) if ages else None)
+        mark = marks.at(deciding.last(trade, before))
+        if mark is not None:
+            out.append(Slip(trade.at, trade.quantity * (trade.price - mark.price), mark.age))
+    return out
+
+
+def slippage(slips: Iterable[Slip], start: int, end: int) -> Slippage:
+    """What the fills of a stretch of time cost; None when none of them can be measured."""
+    inside = [slip for slip in slips if start <= slip.at < end]
+    ages = [slip.mark_age / SECOND for slip in inside if slip.mark_age is not None]
+    return Slippage(
+        fsum(slip.amount for slip in inside) if inside else None, fsum(ages) / len(ages) if ages else None
+    )
 
 
 class _AgedMark(NamedTuple):
@@ -98,7 +114,7 @@ class _MarksAtDecisions:
         """How old a mark may be at a decision: by the marks until the close, of an open position until the decision."""
         if not self._fresh_at:  # nearly every decision has a mark that is fresh whatever the others are
             closed, since = self._track.closed_at, self._track.opened_at - DAY
-            instants = np.unique([decision.at for decision in self._track.decisions])
+            instants = np.array(sorted({decision.at for decision in self._track.decisions}), dtype=np.int64)
             if closed is None:
                 gaps = median_gaps_until(self._line.t, since, instants)
             else:

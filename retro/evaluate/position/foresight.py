@@ -6,8 +6,9 @@ after the position's exit, or when its agent corrected it once the outcome was k
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from playbook.ids import ids_cited_in
 from retro.accounting.order import natural_key
@@ -26,9 +27,8 @@ EXIT_ACTIONS: Final = frozenset({"exit", "reduce"})
 _OPENING: Final = frozenset({"enter", "increase"})
 
 
-@dataclass(frozen=True, slots=True)
-class Cited:
-    """One decision's citations, as the agent wrote them.
+class Cited(msgspec.Struct, frozen=True, array_like=True):
+    """One decision's citations, as the agent wrote them; stored as a list of its fields.
 
     `after_the_fact`: it is a citation and no evidence. `told_at` is the clock by which it was told first, if any was
     looked at.

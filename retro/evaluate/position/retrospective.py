@@ -20,6 +20,7 @@ from retro.report.lines import COMPONENTS
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from retro.evaluate.position.costs import Slip
     from retro.evaluate.position.excursions import Excursions, Hindsight
     from retro.evaluate.position.measures import Measures
     from retro.kernels import regret as kernel
@@ -48,9 +49,18 @@ class AgentWords:
 
 
 def retrospect(
-    life: PositionPath, measures: Measures, words: AgentWords, *, period_pnl: float | None, agent: str
+    life: PositionPath,
+    measures: Measures,
+    words: AgentWords,
+    *,
+    period_pnl: float | None,
+    agent: str,
+    slips: Sequence[Slip],
 ) -> PositionRetrospective:
-    """One position's document, its path not drawn; `period_pnl` None: the whole life is the period."""
+    """One position's document, its path not drawn; `period_pnl` None: the whole life is the period.
+
+    `slips` are those of its fills.
+    """
     track, (ending, after, samples) = life.track, measures
     if after.reason is not None:
         life.reasons |= dict.fromkeys(("left_on_table", "left_on_table_capped", "hold_on"), after.reason)
@@ -64,7 +74,7 @@ def retrospect(
         vs_hold(life),
     )
     points, later = trajectory(life, samples), post_exit(life, samples)
-    own = position_attribution(life)
+    own = position_attribution(life, slips)
     document = PositionRetrospective(
         **_identity(life, agent),
         final_pnl=life.final,
@@ -90,6 +100,7 @@ def retrospect(
         lesson=None,
         flags=flags,
         reasons=dict(sorted(life.reasons.items())),
+        path=[],
     )
     if not life.track.is_quoted:
         return _without_price(document, (*_NEEDS_A_PRICE, *_NEEDS_A_QUOTE), life.track.flagged_why)
@@ -209,8 +220,8 @@ def _extreme_prices(
     return prices
 
 
-def position_attribution(life: PositionPath) -> PnlAttribution:
-    """The position's own life, component by component; totals its final pnl."""
+def position_attribution(life: PositionPath, slips: Sequence[Slip]) -> PnlAttribution:
+    """The position's own life, component by component; totals its final pnl. `slips` are those of its fills."""
     track, end = life.track, life.horizon.end
     parts: dict[str, list[float]] = {}
     for booking in track.bookings:
@@ -220,7 +231,7 @@ def position_attribution(life: PositionPath) -> PnlAttribution:
     sums["impermanent_loss"] += life.state.il
     sums["unrealized_pnl"] += life.state.unrealized
     _check_life(life, sums)
-    slipped = slippage([track], life.prices, track.opened_at, end)
+    slipped = slippage(slips, track.opened_at, end)
     pnl = attribution(
         sums,
         start=0.0,

@@ -7,7 +7,7 @@ from math import fsum
 from typing import TYPE_CHECKING
 
 from retro.evaluate.position.alternatives import vs_hold, vs_pair
-from retro.evaluate.position.costs import fees_between, slippage
+from retro.evaluate.position.costs import fees_between, slippage, slips_of
 from retro.evaluate.position.excursions import FROM_THE_BOT
 from retro.evaluate.position.life import PositionPath, in_r
 from retro.evaluate.position.measures import endings_of
@@ -97,7 +97,7 @@ def _row(life: PositionPath, ending: Hindsight) -> SpreadsheetRow:
         fees=fees_between(track, track.opened_at, end),
         funding=booked("funding"),
         gas=booked("gas_costs"),
-        slippage=slippage([track], prices, track.opened_at, end).amount,
+        slippage=slippage(slips_of(track, prices), track.opened_at, end).amount,
         exit_reason=track.exit_reason,
         funded_with=_amounts(position_fact.funded_with),
         token0=position_fact.token0,

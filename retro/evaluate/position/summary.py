@@ -7,10 +7,10 @@ citation audit, the alarm and the lists need without replaying a position's fact
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, replace
 from math import fsum, isfinite
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import msgspec
 import numpy as np
 
 from retro.accounting.prices import NEAR
@@ -49,8 +49,7 @@ _DUST: Final = 1e-6
 """Of what was put into a position: a fill smaller than that says nothing of the position."""
 
 
-@dataclass(frozen=True, slots=True)
-class PositionSummary:
+class PositionSummary(msgspec.Struct, frozen=True):
     """A position in the book. Money in base currency; None where unknown or not yet known.
 
     `increases` are the outcomes of decisions that only enlarged the position: (cites, pnl of their own lots). `mfe` to
@@ -299,7 +298,7 @@ def _row(
 
 def _with_hindsight(row: PositionSummary, life: PositionPath, ending: Hindsight) -> PositionSummary:
     """The row of a closed position with what its end knows of its way, as its retrospective says it."""
-    return replace(
+    return msgspec.structs.replace(
         row,
         mfe=ending.mfe,
         mae=ending.mae,

@@ -13,6 +13,7 @@ from retro.app.reviews.window import Window, grid_of
 from retro.app.settlement.lookup import choose_period
 from retro.app.settlement.settle import settled_book
 from retro.evaluate.lives import lives_of
+from retro.evaluate.position.costs import slips_of
 from retro.periods import DAY
 from retro.present.formats import render
 from retro.report.extremes import movers
@@ -137,6 +138,7 @@ def test_however_many_positions_are_written_down_at_once_their_documents_are_the
         inputs = inputs_of(book, window, [row.position for row in book.positions()], at_marks=True)
     tracks = [inputs.tracks[position.position_id] for position in expected]
     assert len(tracks) == 30
-    assert lives_of(inputs, tracks, together=together) == expected
+    slips = {track.position.position: slips_of(track, inputs.prices) for track in tracks}
+    assert lives_of(inputs, tracks, slips, together=together) == expected
     assert (tracks, inputs.tracks) == ([], {})
     assert histories_in_memory() == before
