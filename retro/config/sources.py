@@ -15,6 +15,7 @@ SourceKind = Literal[
     "journal",
     "freqtrade",
     "marks",
+    "hummingbot",
     "nofx",
     "table",
     "hyperliquid",

@@ -82,6 +82,16 @@ _ALL: Final = (
     ),
     Adapter("marks", "retro.ingest.candles:read", "folder"),
     Adapter(
+        "hummingbot",
+        "retro.ingest.hummingbot.reader:read",
+        "log",
+        options=("agent",),
+        beside=("", "-wal", "-journal"),
+        sniffer="retro.ingest.hummingbot.reader:sniff",
+        summary="Read hummingbot's data: databases, trades_....csv, executors, funding, liquidity positions.",
+        example="retro ingest hummingbot data",
+    ),
+    Adapter(
         "nofx",
         "retro.ingest.nofx.reader:read",
         "log",

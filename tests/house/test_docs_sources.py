@@ -13,13 +13,19 @@ import pytest
 from retro.ingest.registry import ADAPTERS
 from tests.worlds.commands import Retro, retro
 from tests.worlds.freqtrade_databases import D, Order, Trade, write
-from tests.worlds.logs import ai_trader, hyperliquid, nofx, tables
+from tests.worlds.logs import ai_trader, hummingbot, hyperliquid, nofx, tables
 from tests.worlds.places import ROOT
 
 __all__ = ["retro"]
 
 PAGE: Final = (ROOT / "docs" / "sources.md").read_text(encoding="utf-8")
 SECTIONS: Final = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", PAGE, re.DOTALL | re.MULTILINE))
+
+
+def hummingbot_files() -> None:
+    Path("data").mkdir()
+    hummingbot.write_database(Path("data/conf_mm_1.sqlite"))
+    hummingbot.write_csv(Path("data/trades_conf_mm_1.csv"))
 
 
 def nofx_files() -> None:
@@ -43,6 +49,7 @@ def freqtrade_files() -> None:
 
 FILES: Final[dict[str, Callable[[], None]]] = {
     "What the source itself computed": freqtrade_files,
+    "hummingbot": hummingbot_files,
     "nofx": nofx_files,
     "Any table of trades or decisions": table_files,
     "Hyperliquid": hyperliquid.write_exports,
