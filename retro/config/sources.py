@@ -12,6 +12,7 @@ from retro.config.shapes import ConfigTable
 __all__ = ["SourceKind", "SourceTable"]
 
 SourceKind = Literal[
+    "auto",
     "journal",
     "freqtrade",
     "marks",
@@ -27,7 +28,7 @@ class SourceTable(ConfigTable):
     """Something the service reads again on every knock; one table each."""
 
     kind: SourceKind = Field(
-        description="what it is: journal, freqtrade, marks (candles), or a reader of logs"
+        description="what it is: journal, freqtrade, marks (candles), a reader of logs, or auto"
     )
     path: shapes.FilePath = Field(
         description="a journal, a bot's database, a folder of candles, or one file of marks"

@@ -37,7 +37,7 @@ class Adapter:
 
     name: str
     reader: str
-    growth: Literal["appended", "whole", "folder", "log"]
+    growth: Literal["appended", "whole", "folder", "log", "auto"]
     options: tuple[str, ...] = ()
     beside: tuple[str, ...] = ("",)
     wants_candles: bool = False
@@ -70,7 +70,19 @@ def _attribute(place: str) -> Any:
 
 
 _ALL: Final = (
-    Adapter("journal", "retro.ingest.journal.reader:read", "appended"),
+    Adapter(
+        "auto",
+        "retro.ingest.recognition:read",
+        "auto",
+        options=("agent", "zone"),
+        beside=("", "-wal", "-journal"),
+    ),
+    Adapter(
+        "journal",
+        "retro.ingest.journal.reader:read",
+        "appended",
+        sniffer="retro.ingest.recognition:sniff_journal",
+    ),
     Adapter(
         "freqtrade",
         "retro.ingest.freqtrade.reader:read",
@@ -79,8 +91,9 @@ _ALL: Final = (
         beside=("", "-wal", "-journal"),
         wants_candles=True,
         is_dated=True,
+        sniffer="retro.ingest.recognition:sniff_freqtrade",
     ),
-    Adapter("marks", "retro.ingest.candles:read", "folder"),
+    Adapter("marks", "retro.ingest.candles:read", "folder", sniffer="retro.ingest.recognition:sniff_marks"),
     Adapter(
         "hummingbot",
         "retro.ingest.hummingbot.reader:read",

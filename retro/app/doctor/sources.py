@@ -27,7 +27,7 @@ def sources(house: Installation) -> Iterator[Check]:
     """Every `[[source]]`: there, readable, and of the kind it is said to be."""
     for source in house.config.source:
         adapter = ADAPTERS[source.kind]
-        may_be_folder = adapter.growth in {"folder", "log"}
+        may_be_folder = adapter.growth in {"folder", "log", "auto"}
         wrong = _unreadable(source.path, folder=may_be_folder and source.path.is_dir())
         if wrong is None and adapter.growth == "appended" and _head(source.path) == SQLITE:
             wrong = f'{source.path} is a SQLite database; for a freqtrade bot write kind = "freqtrade"'

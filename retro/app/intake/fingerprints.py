@@ -81,7 +81,7 @@ def key_of(source: Fingerprinted, host: str) -> str:
 def signature_of(source: Fingerprinted) -> str:
     """What changes when a source does: a digest of size and date of its files, a database's journals and candles."""
     adapter = ADAPTERS[source.kind]
-    if adapter.growth == "log" and source.path.is_dir():
+    if adapter.growth in {"log", "auto"} and source.path.is_dir():
         return hashlib.sha256(repr([*_tree(source.path)]).encode()).hexdigest()
     stamps = [stamp for end in adapter.beside for stamp in _stamps(Path(f"{source.path}{end}"))]
     if source.candles is not None:

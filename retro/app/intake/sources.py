@@ -13,12 +13,13 @@ from retro.app.intake.ingest import IngestTerms, ingest
 from retro.errors import InputError, RetroError, StoreError
 from retro.ingest.freqtrade.candles import candle_files
 from retro.ingest.journal.parallel import read_path
+from retro.ingest.recognition import recognize
 from retro.ingest.registry import ADAPTERS, CORRECTED
 from retro.secret import redact
 from retro.store.jobs import cursors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from retro.app.context import PassSummary, WorkContext
@@ -251,7 +252,19 @@ def _instrument(pair: str) -> str:
     return f"{base}/{quote}:{settle}" if settle else f"{base}/{quote}" if quote else base
 
 
-_READ_AGAIN: Final = {
+def _read_recognized(bench: WorkContext, source: SourceTable, state: dict[str, Any]) -> dict[str, Any]:
+    """As what it is seen to be; `UsageError` where that is nothing known, or more than one thing."""
+    chosen = recognize([source.path])
+    if chosen.adapter.growth == "folder":
+        raise InputError(f'{source.path} holds prices; write kind = "marks" and the instrument of one file')
+    if source.zone is not None and "zone" not in chosen.adapter.options:
+        raise InputError(f"{source.path}: zone says nothing to {chosen.adapter.name}; leave it out")
+    named = source.model_copy(update={"kind": chosen.adapter.name})
+    return _READ_AGAIN[chosen.adapter.growth](bench, named, state)
+
+
+_READ_AGAIN: Final[dict[str, Callable[..., dict[str, Any]]]] = {
+    "auto": _read_recognized,
     "appended": read_journal,
     "whole": _read_whole,
     "folder": _read_folder,

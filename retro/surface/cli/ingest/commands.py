@@ -10,6 +10,7 @@ import typer
 from retro.surface.cli.context import instant
 from retro.surface.cli.ingest import logs
 from retro.surface.cli.ingest.intake import (
+    Capital,
     DryRun,
     OnConflict,
     Strict,
@@ -19,6 +20,7 @@ from retro.surface.cli.ingest.intake import (
     take,
     with_capital,
 )
+from retro.surface.cli.ingest.logs import AgentOption, Files, ZoneOption
 
 if TYPE_CHECKING:
     from retro.app.intake.ingest import Ingested
@@ -37,6 +39,36 @@ def add_to(parent: typer.Typer) -> None:
     """Hang the commands into the tree."""
     logs.add_to(app)
     parent.add_typer(app, name="ingest")
+
+
+@app.command("auto")
+def auto(
+    files: Files,
+    agent: AgentOption = None,
+    zone: ZoneOption = None,
+    capital: Capital = None,
+    on_conflict: OnConflict = "keep",
+    strict: Strict = False,
+    dry_run: DryRun = False,
+) -> None:
+    """Find out what files are, say why, and read them; where they may be more than one thing, ask.
+
+    Example: retro ingest auto trades.csv
+    """
+    from retro.ingest import recognition
+
+    chosen = recognition.recognize(files)
+    batches = recognition.read(files, agent=agent, zone=zone, now=now())
+    result = take(
+        ", ".join(map(str, files)),
+        with_capital(batches, opening_capital(capital)),
+        on_conflict=on_conflict,
+        dated=chosen.adapter.is_dated,
+        strict=strict,
+        dry_run=dry_run,
+    )
+    result.notices.insert(0, chosen.sentence)
+    report([result], dry_run=dry_run)
 
 
 @app.command("journal")

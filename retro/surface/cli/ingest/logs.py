@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from retro.ingest.registry import Adapter
 
-__all__ = ["LOGS", "add_to"]
+__all__ = ["LOGS", "AgentOption", "Files", "ZoneOption", "add_to"]
 
 LOGS = tuple(adapter for adapter in ADAPTERS.values() if adapter.growth == "log")
 """The readers whose commands are made here."""
