@@ -9,7 +9,7 @@ from math import fsum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from retro.evaluate.columns import column
-from retro.evaluate.position.foresight import ENTRY_ACTIONS
+from retro.evaluate.position.foresight import foreseen
 from retro.kernels import breakdowns as kernel
 from retro.periods import SECOND, day_of
 from retro.report import Breakdowns, Bucket, CalendarDay, PositionRetrospective
@@ -68,10 +68,12 @@ def outlines_of(tracks: Iterable[PositionHistory]) -> list[TrackOutline]:
 
 
 def _regime(track: PositionHistory) -> str | None:
-    """The regime the agent stated when it entered."""
+    """The regime the agent stated by its entry, or in an `enter` that came in time: who learns it later did not enter in it."""
     for decision in track.decisions:
         regime = (decision.context or {}).get("regime")
-        if decision.action in ENTRY_ACTIONS and isinstance(regime, str) and regime:
+        if not (isinstance(regime, str) and regime):
+            continue
+        if decision.at <= track.opened_at or (decision.action == "enter" and decision in foreseen(track)):
             return regime
     return None
 

@@ -87,6 +87,8 @@ class AgentSettings:
             SHADOW_EXIT.descr,
             DEFINITIONS,
         ]
+        if self.options.benchmark is not None:  # the book notes its series
+            values.append(self.options.benchmark.instrument)
         return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:16]
 
     def measured(self, positions: int, with_risk: int) -> AgentSettings:

@@ -179,6 +179,10 @@ def _note_names(
         symbol for symbol, _ in exchange_symbols(settings.base_currency)
     }  # what reviewing cost is paid in dollars
     names = names.union(*(prices.looked_up for prices in settled_with))
+    if (
+        settings.options.benchmark is not None
+    ):  # reviews are held against it, though nothing of it was ever held
+        names |= related_symbols(settings.options.benchmark.instrument, settings.base_currency)
     for decision in events.between(conn, name, start.since, FOREVER, types=[Decision]):
         if decision.instrument:  # one that was passed by is watched, though nothing of it was ever held
             names |= related_symbols(decision.instrument, settings.base_currency)

@@ -140,6 +140,24 @@ def test_what_a_decision_passed_by_is_watched_before_anybody_tells_its_marks(wor
     assert behind(world) == ["bot"]
 
 
+def test_a_late_mark_of_the_benchmark_restates_the_reviews_that_it_changes(
+    store: Store, tmp_path: Path
+) -> None:
+    world = World(store, tmp_path, at=MONDAY + HOUR, configuration={"owner": {"benchmark": "BTC/USDC"}})
+    world.tell(life(7))
+    world.clock.set(NOW)
+    world.knock()
+    world.knock()
+    assert world.review(WEEK).revision == 1
+    for day in range(8):
+        tell(world, MONDAY + day * DAY, 60_000.0 + 500 * day, "BTC/USDC")
+    assert behind(world) == ["bot"]
+    world.knock()
+    assert world.review(WEEK).revision == 2
+    tell(world, MONDAY + DAY, 1.0, "ADA/USDC")  # nothing of it was held, and nobody is held against it
+    assert behind(world) == []
+
+
 def test_a_telling_waits_for_the_slowest_book(world: World) -> None:
     """The other bot is not settled, as one whose row is damaged is not: it is told when it can be."""
     world.tell(life(7, "slow"))

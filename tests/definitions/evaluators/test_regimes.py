@@ -102,6 +102,26 @@ def test_rows_hold_every_closed_position_of_the_period_once(tmp_path: Path) -> N
     assert math.fsum(row.share_of_time or 0.0 for row in analysis.regimes) == pytest.approx(1)
 
 
+def test_who_learns_the_regime_while_it_holds_has_not_entered_in_it(tmp_path: Path) -> None:
+    """Every third position: a `hold` names a regime two hours after the entry, two hours before it, or an `increase` does."""
+    words = [
+        {
+            "type": "decision",
+            "id": f"L{n}",
+            "agent": "a",
+            "position": f"p{n}",
+            "context": {"regime": "learned"},
+        }
+        | {"at": START + (48 * n + 6 + hours) * HOUR, "action": action}
+        for n in range(65)
+        for hours, action in [((2, "hold"), (-2, "hold"), (2, "increase"))[n % 3]]
+    ]
+    document = reviewed(tell(open_store(str(tmp_path / "x.db")), life((None,)), words))
+    by_regime = {bucket.key: bucket.n for bucket in document.breakdowns.by_regime}
+    assert by_regime["learned"] == 22
+    assert {row.regime: row.n for row in document.regimes.regimes}["learned"] == 22
+
+
 def test_without_a_stated_regime_marks_before_the_entry_say_it_and_are_named(tmp_path: Path) -> None:
     store = tell(open_store(str(tmp_path / "x.db")), life((None,)))
     analysis = reviewed(store).regimes
