@@ -24,6 +24,7 @@ from retro.figures import (
     ratio,
     span,
 )
+from retro.report.evaluators.claims import ANY
 from retro.report.lines import LINES
 from retro.safe import plain_text, shorten
 
@@ -55,7 +56,6 @@ _PLAIN_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_:/+@-]{0,63}")
 _LONGEST_NAME: Final = 48
 _CLAIMS: Final = 6
 """Categories of claims that are shown."""
-_POOLED: Final = "any"
 _LEVELS: Final = {"unrealized_pnl": ("unrealized_pnl_start", "unrealized_pnl_end")}
 _CHANGES: Final = (
     "total",
@@ -269,13 +269,13 @@ def _claims(slots: Slots, part: Evaluators | None) -> None:
     """What changed of the agent's own claims, a category at a time: their bias, and how far to trust its confidence."""
     if part is None:
         return
-    forecasts = [row for row in part.predictions if row.regime == _POOLED][:_CLAIMS]
+    forecasts = [row for row in part.predictions if row.regime == ANY][:_CLAIMS]
     for key, [row, *_] in _keyed(forecasts, [row.category for row in forecasts]):
         prefix, size = f"forecasts.{key}", f"n = {row.n:,}"
         slots.put(f"{prefix}.name", _name(row.category))
         slots.put(f"{prefix}.bias", None if row.bias is None else f"{row.bias:+.4g} ({size})")
         slots.put(f"{prefix}.accuracy", None if row.accuracy is None else f"{percent(row.accuracy)} ({size})")
-    calibrated = [row for row in part.calibration if row.regime == _POOLED][:_CLAIMS]
+    calibrated = [row for row in part.calibration if row.regime == ANY][:_CLAIMS]
     for key, [level, *_] in _keyed(calibrated, [row.category for row in calibrated]):
         prefix, size = f"confidence.{key}", f"n = {level.n:,}"
         slots.put(f"{prefix}.stated", f"{percent(level.stated)} ({size})")

@@ -87,6 +87,9 @@ def test_a_strangers_category_is_text_and_its_alarm_stands_at_the_top() -> None:
         curve=[CurvePoint(p=0.9, q=0.5)],
     )
     page = html_of(page_of_calibration("a", [row]))
+    assert "Off by 40 % as stated" in page, "fewer than 30 were corrected: that error is not in use yet"
+    corrected = row.model_copy(update={"calibrated": True})
+    assert "Off by 35 % corrected" in html_of(page_of_calibration("a", [corrected]))
     assert "<script" not in page
     assert "Alarm: confidence stated in &lt;script&gt;x misleads (n 40)." in page
     assert "stated 90 %: 50 % of 40 came true" in page

@@ -8,10 +8,15 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from retro.evaluate.claims.fold import curve_at, is_sample
-from retro.evaluate.claims.record import ANY, ClaimKey
 from retro.evaluate.claims.totals import ConfidenceBins
 from retro.kernels.evaluators import calibration as kernel
-from retro.report.evaluators.claims import CalibratedConfidence, CalibrationRow, CurvePoint, ReliabilityBin
+from retro.report.evaluators.claims import (
+    ANY,
+    CalibratedConfidence,
+    CalibrationRow,
+    CurvePoint,
+    ReliabilityBin,
+)
 
 if TYPE_CHECKING:
     from typing import Any
@@ -19,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from retro.evaluate.claims.fold import FitTerms
-    from retro.evaluate.claims.record import ClaimHistory
+    from retro.evaluate.claims.record import ClaimHistory, ClaimKey
     from retro.kernels.evaluators.calibration import ReliabilityBins
     from retro.kernels.uncertainty import Floats
 
@@ -150,6 +155,7 @@ def _row(
         active=curve is not None,
         ece_raw=raw.ece,
         ece_calibrated=calibrated.ece,
+        calibrated=error.calibrated,
         ece_band=kernel.ece_band(values[weighed], right[weighed], rng),
         brier_raw=raw.brier,
         brier_calibrated=calibrated.brier,

@@ -14,12 +14,13 @@ import numpy as np
 
 from retro.accounting.order import natural_key
 from retro.evaluate.audit.history import identity
-from retro.evaluate.claims.record import ANY, CLAIM, TIERS, UNCATEGORISED, ClaimHistory, ClaimKey, joined
+from retro.evaluate.claims.record import CLAIM, TIERS, UNCATEGORISED, ClaimHistory, ClaimKey, joined
 from retro.evaluate.columns import column
 from retro.kernels import accuracy
 from retro.kernels.evaluators import calibration, residuals
 from retro.kernels.evaluators.residuals import RingTerms
 from retro.periods import parse_instant
+from retro.report.evaluators.claims import ANY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from retro.evaluate.claims.fold import correction_at, key_of
-from retro.evaluate.claims.record import ANY, ClaimKey
 from retro.kernels.evaluators.residuals import effective_size
 from retro.kernels.uncertainty import jeffreys_interval
-from retro.report.evaluators.claims import CorrectedForecast, ForecastRow
+from retro.report.evaluators.claims import ANY, CorrectedForecast, ForecastRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from retro.evaluate.claims.fold import ClaimTerms
-    from retro.evaluate.claims.record import ClaimHistory
+    from retro.evaluate.claims.record import ClaimHistory, ClaimKey
     from retro.kernels.uncertainty import Floats
     from retro.model import Prediction
 

@@ -13,9 +13,8 @@ from math import fsum
 from typing import TYPE_CHECKING, Final
 
 from retro.evaluate.audit.citations import entry_day
-from retro.evaluate.claims.record import ANY
 from retro.kernels.uncertainty import by_day, mean_estimate
-from retro.report.evaluators.claims import HindsightForecast
+from retro.report.evaluators.claims import ANY, HindsightForecast
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
+from retro.report.evaluators.claims import ANY
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["ANY", "CLAIM", "TIERS", "UNCATEGORISED", "ClaimHistory", "ClaimKey", "joined"]
-
-ANY: Final = "any"
-"""The regime of claims that state none, and of a key that pools its category."""
+__all__ = ["CLAIM", "TIERS", "UNCATEGORISED", "ClaimHistory", "ClaimKey", "joined"]
 
 UNCATEGORISED: Final = "uncategorised"
 

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from retro.evaluate.claims.fold import is_sample
-from retro.evaluate.claims.record import ANY, ClaimKey
+from retro.evaluate.claims.record import ClaimKey
 from retro.kernels.evaluators import calibration, residuals
 from retro.kernels.sums import exact_parts
+from retro.report.evaluators.claims import ANY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

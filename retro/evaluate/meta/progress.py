@@ -11,10 +11,10 @@ import numpy as np
 
 from retro.evaluate.claims.confidence import ALARM_FROM, in_use
 from retro.evaluate.claims.fold import is_sample
-from retro.evaluate.claims.record import ANY
 from retro.evaluate.meta.rule_lives import RuleLives
 from retro.kernels.uncertainty import shrunk_mean
 from retro.periods import period_before
+from retro.report.evaluators.claims import ANY
 from retro.report.evaluators.learning import LearningGroups
 
 if TYPE_CHECKING:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from pydantic import Field
 
 from retro.report.form import Document, Reasons
 
 __all__ = [
+    "ANY",
     "CalibratedConfidence",
     "CalibrationRow",
     "CorrectedForecast",
@@ -15,6 +18,9 @@ __all__ = [
     "HindsightForecast",
     "ReliabilityBin",
 ]
+
+ANY: Final = "any"
+"""The regime of claims that state none, and of a key that pools its category."""
 
 Interval = tuple[float, float]
 
@@ -106,6 +112,10 @@ class CalibrationRow(Document):
     ece_raw: float | None = Field(description="expected calibration error of what was stated")
     ece_calibrated: float | None = Field(
         description="of what each was worth by the curve in force when it was made"
+    )
+    calibrated: bool = Field(
+        default=False,
+        description="whether the error in use is that of calibrated confidences, as it is from 30 of them on",
     )
     ece_band: Interval | None = Field(description="95 % bootstrap band of the error in use")
     brier_raw: float | None

@@ -13,9 +13,10 @@ from retro.evaluate.audit.history import identity
 from retro.evaluate.claims.confidence import calibrated_confidence, calibration_rows
 from retro.evaluate.claims.forecasts import corrected_forecast, forecast_rows
 from retro.evaluate.claims.hindsight import HindsightTerms, hindsight_forecasts
-from retro.evaluate.claims.record import ANY, ClaimKey
+from retro.evaluate.claims.record import ClaimKey
 from retro.model import Prediction, Resolution
 from retro.periods import FOREVER
+from retro.report.evaluators.claims import ANY
 from retro.store.books.claims import claims_of
 from retro.store.facts import events
 

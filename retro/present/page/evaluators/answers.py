@@ -110,8 +110,7 @@ def _widest(rows: Sequence[CalibrationRow]) -> str:
     row = max(rows, key=lambda each: each.n, default=None)
     if row is None or row.ece_raw is None:
         return "Nothing stated"
-    error = row.ece_raw if row.ece_calibrated is None else row.ece_calibrated
-    how = "as stated" if row.ece_calibrated is None else "corrected"
+    error, how = (row.ece_calibrated, "corrected") if row.calibrated else (row.ece_raw, "as stated")
     return f"Off by {percent(error)} {how}"
 
 

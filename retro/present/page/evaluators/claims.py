@@ -9,6 +9,7 @@ from retro.figures import DASH, count, percent
 from retro.present.page.blocks import Cell, Column, Diagrams, Notes, Prose, Section, Table, TableRow
 from retro.present.page.diagrams import RangeDiagram, RangeRow, ReliabilityDiagram, ReliabilityPoint
 from retro.present.page.labels import short_name
+from retro.report.evaluators.claims import ANY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -28,7 +29,6 @@ __all__ = [
     "tiers_section",
 ]
 
-_POOLED: Final = "any"
 _SHOWN: Final = 12
 _DRAWN: Final = 4
 _DRAWN_FROM: Final = 30
@@ -37,7 +37,7 @@ _DRAWN_FROM: Final = 30
 def key_name(category: str, regime: str) -> str:
     """What a row speaks of: price, price in trending."""
     name = short_name(category)
-    return name if regime == _POOLED else f"{name} in {short_name(regime)}"
+    return name if regime == ANY else f"{name} in {short_name(regime)}"
 
 
 def residual(value: float | None, *, signed: bool = False) -> str:
@@ -64,11 +64,9 @@ def confidence_alarms(part: Evaluators | None) -> Iterator[str]:
 def _speaks(row: CalibrationChange, part: Evaluators | None) -> bool:
     """A regime's alarm is told where that of its whole category is not: one line for one fault."""
     pooled = (
-        {other.category for other in part.calibration if other.alarm and other.regime == _POOLED}
-        if part
-        else ()
+        {other.category for other in part.calibration if other.alarm and other.regime == ANY} if part else ()
     )
-    return row.regime == _POOLED or row.category not in pooled
+    return row.regime == ANY or row.category not in pooled
 
 
 def claims_section(part: Evaluators | None) -> Section | None:
@@ -88,7 +86,7 @@ def claims_section(part: Evaluators | None) -> Section | None:
             blocks.append(Diagrams(reliability))
     if not blocks:
         return None
-    resolved = sum(row.resolved for row in part.predictions if row.regime == _POOLED)
+    resolved = sum(row.resolved for row in part.predictions if row.regime == ANY)
     blocks.append(Prose(_ADVICE, tone="faint"))
     return Section(
         "evaluators", "What its own claims were worth", tuple(blocks), f"{count(resolved, 'claim')} resolved"
@@ -108,7 +106,7 @@ def tiers_section(part: Evaluators | None) -> Section | None:
         return None
     lines = []
     for row in part.tiers[:_SHOWN]:
-        name = key_name(row.category, row.difficulty or _POOLED)
+        name = key_name(row.category, row.difficulty or ANY)
         before = "" if row.kind_before in (None, row.kind) else f" (before: {_TIERS[row.kind_before]})"
         lines.append(f"{name}: {_TIERS[row.kind]}{before}. {row.reason[:1].upper()}{row.reason[1:]}.")
     omitted = len(part.tiers) - len(lines)
@@ -147,7 +145,7 @@ def _forecasts(rows: Sequence[ForecastChange]) -> Table:
     cells = [
         TableRow(
             (
-                Cell(key_name(row.category, row.regime), "strong" if row.regime == _POOLED else "plain"),
+                Cell(key_name(row.category, row.regime), "strong" if row.regime == ANY else "plain"),
                 Cell(f"{row.n:,}"),
                 Cell(f"+{row.resolved:,}"),
                 Cell(percent(row.accuracy)),
@@ -178,7 +176,7 @@ def _residuals(rows: Sequence[ForecastChange]) -> Iterator[RangeDiagram]:
                 f"{short_name(category)}: bias by regime",
                 tuple(
                     RangeRow(
-                        "all regimes" if row.regime == _POOLED else short_name(row.regime),
+                        "all regimes" if row.regime == ANY else short_name(row.regime),
                         row.bias,
                         row.low,
                         row.high,
@@ -203,7 +201,7 @@ def _calibration(rows: Sequence[CalibrationChange]) -> Table:
     cells = [
         TableRow(
             (
-                Cell(key_name(row.category, row.regime), "strong" if row.regime == _POOLED else "plain"),
+                Cell(key_name(row.category, row.regime), "strong" if row.regime == ANY else "plain"),
                 Cell(f"{row.n:,}"),
                 Cell(f"+{row.resolved:,}"),
                 Cell(percent(row.stated)),
@@ -224,7 +222,7 @@ def _calibration(rows: Sequence[CalibrationChange]) -> Table:
 
 
 def _reliability(rows: Sequence[CalibrationChange]) -> Iterator[ReliabilityDiagram]:
-    shown = [row for row in rows if row.n >= _DRAWN_FROM and (row.regime == _POOLED or row.alarm)]
+    shown = [row for row in rows if row.n >= _DRAWN_FROM and (row.regime == ANY or row.alarm)]
     for row in shown[:_DRAWN]:
         title = f"{key_name(row.category, row.regime)}: stated and come true, n {row.n:,}"
         yield ReliabilityDiagram(title, points_of(row.bins))

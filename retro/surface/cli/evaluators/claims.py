@@ -161,7 +161,7 @@ def of(
 
 
 def _whose(key: tuple[str, str]) -> str:
-    from retro.evaluate.claims.record import ANY
+    from retro.report.evaluators.claims import ANY
     from retro.safe import plain_text
 
     category, regime = key
@@ -169,9 +169,9 @@ def _whose(key: tuple[str, str]) -> str:
 
 
 def _print_forecasts(rows: Sequence[ForecastRow]) -> None:
-    from retro.evaluate.claims.record import ANY
     from retro.figures import DASH, count, percent
     from retro.present.page.blocks import Cell, Column
+    from retro.report.evaluators.claims import ANY
     from retro.surface.cli.screen import print_table
 
     columns = [
