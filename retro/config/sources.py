@@ -21,6 +21,7 @@ SourceKind = Literal[
     "table",
     "hyperliquid",
     "ai-trader",
+    "metatrader",
 ]
 
 

@@ -142,6 +142,15 @@ _ALL: Final = (
         summary="Read AI-Trader's runs: position.jsonl with its logs, and price files (merged.jsonl) as marks.",
         example="retro ingest ai-trader data",
     ),
+    Adapter(
+        "metatrader",
+        "retro.ingest.metatrader.reader:read",
+        "log",
+        options=("agent", "zone"),
+        sniffer="retro.ingest.metatrader.reader:sniff",
+        summary="Read reports of MetaTrader 5 (account or tester, XLSX or HTML) and 4 (statements), in any language.",
+        example="retro ingest metatrader ReportHistory-10000001.xlsx --zone Europe/Athens",
+    ),
 )
 
 ADAPTERS: Final = {adapter.name: adapter for adapter in _ALL}

@@ -13,7 +13,7 @@ import pytest
 from retro.ingest.registry import ADAPTERS
 from tests.worlds.commands import Retro, retro
 from tests.worlds.freqtrade_databases import D, Order, Trade, write
-from tests.worlds.logs import ai_trader, hummingbot, hyperliquid, nofx, tables
+from tests.worlds.logs import ai_trader, hummingbot, hyperliquid, metatrader, nofx, tables
 from tests.worlds.places import ROOT
 
 __all__ = ["retro"]
@@ -54,6 +54,7 @@ FILES: Final[dict[str, Callable[[], None]]] = {
     "Any table of trades or decisions": table_files,
     "Hyperliquid": hyperliquid.write_exports,
     "AI-Trader": ai_trader_files,
+    "MetaTrader 5 and 4": metatrader.write_reports,
 }
 """Section -> what its reader is said to have, written into the current folder."""
 
