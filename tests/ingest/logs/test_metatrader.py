@@ -93,7 +93,7 @@ def test_a_tester_tells_deals_and_no_positions_so_they_run_from_flat_to_flat_of_
         telling = telling_of(read, path, zone=ZONE)
         assert telling.faults == []
         assert telling.of("position", "side", "strategy") == [("long", "dip"), ("short", "peak")]
-        assert [pnl.quantize(Decimal("1e-9")) for made in results(telling).values()] == [
+        assert [pnl.quantize(Decimal("1e-9")) for pnl in results(telling).values()] == [
             Decimal("7.80"),
             Decimal("9.00"),
         ]
@@ -103,7 +103,7 @@ def test_a_tester_tells_deals_and_no_positions_so_they_run_from_flat_to_flat_of_
 
 
 def test_an_account_that_nets_splits_a_deal_that_turns_its_position(tmp_path: Path) -> None:
-    """0.1 bought at 1.10, 0.3 sold at 1.11 (in/out): 100 made, 0.2 short; bought back at 1.10: 200 pnl."""
+    """0.1 bought at 1.10, 0.3 sold at 1.11 (in/out): 100 made, 0.2 short; bought back at 1.10: 200 made."""
     deals = (
         *HEAD[:3], *DEALS[:2],
         ("2026.05.04 10:00:00", "1", "EURUSD", "buy", "in", "0.1", "1.10000", "1", "0", "0", "0", "0", "1000"),
@@ -113,7 +113,7 @@ def test_an_account_that_nets_splits_a_deal_that_turns_its_position(tmp_path: Pa
     telling = telling_of(read, xlsx(tmp_path / "n.xlsx", deals), zone=ZONE)
     assert telling.faults == []
     assert telling.of("position", "side") == ["long", "short"]
-    assert [pnl.quantize(Decimal("1e-9")) for made in results(telling).values()] == [
+    assert [pnl.quantize(Decimal("1e-9")) for pnl in results(telling).values()] == [
         Decimal("99.90"),
         Decimal("199.80"),
     ]
