@@ -29,13 +29,13 @@ _CHAIN: Final = re.compile(r"(?:to|from) #\d+")
 _CHARGES: Final = ("commission", "charge", "fee", "tax", "interest")
 
 
-def reason_of(remark: str) -> str | None:
+def _reason_of(remark: str) -> str | None:
     """Why a position was closed, by the terminal's own mark; None where it has none."""
     match = _REASON.search(remark)
     return _REASONS[(match[1] or match[2]).lower()] if match else None
 
 
-def strategy_of(remark: str) -> str | None:
+def _strategy_of(remark: str) -> str | None:
     """What an expert or its owner called a trade: the comment, else the expert's number; None without either."""
     magic = _MAGIC.match(remark)
     name = _CHAIN.sub("", _REASON.sub("", _MAGIC.sub("", remark))).strip()
@@ -85,7 +85,7 @@ class Ledger:
         sign = 1 if trip.side == "buy" else -1
         position = f"mt-{trip.ticket}"
         charge_in, remark = self.charges.get((trip.symbol, trip.opened, trip.entry), (None, ""))
-        strategy = strategy_of(trip.remark) or strategy_of(remark)
+        strategy = _strategy_of(trip.remark) or _strategy_of(remark)
         self._event(
             "position", position, opened, trip.line, position=position, kind="perp",
             instrument=self._instrument(trip.symbol), side="long" if sign > 0 else "short",
@@ -107,7 +107,7 @@ class Ledger:
         self._fill(trip, f"{trip.ticket}-out", closed, other, quantity, leave, -trip.commission - fee_in)
         self._swap(trip.ticket, position, closed, trip.line, trip.swap)
         closing = self.charges.get((trip.symbol, trip.closed, trip.exit), (ZERO, ""))[1]
-        if reason := reason_of(trip.remark) or reason_of(closing):
+        if reason := _reason_of(trip.remark) or _reason_of(closing):
             self._event("exit", f"{trip.ticket}-exit", closed, trip.line, position=position, reason=reason)
         stated = trip.profit + trip.commission + trip.swap
         self.writer.check(
@@ -129,7 +129,7 @@ class Ledger:
         units = self.rates.units(deal.symbol)
         price = deal.price * self.rates.rate(deal.symbol, ZERO, ZERO)
         instrument = self._instrument(deal.symbol)
-        strategy = strategy_of(deal.remark)
+        strategy = _strategy_of(deal.remark)
         charge = -deal.charge
         for lots, at_price, name in (
             (against, lot.entry - sign * deal.profit / (against * units) if against else ZERO, deal.ticket),
@@ -177,7 +177,7 @@ class Ledger:
                 continue
             if leg.id == deal.ticket:
                 self._swap(deal.ticket, leg.position, at, deal.line, deal.swap)
-            if leg.closes and (reason := reason_of(deal.remark)):
+            if leg.closes and (reason := _reason_of(deal.remark)):
                 self._event("exit", f"{leg.id}-exit", at, deal.line, position=leg.position, reason=reason)
 
     def _fill(
