@@ -60,6 +60,8 @@ class ReviewKind:
     """Its figures stand beside those of the period before."""
     weighs_claims: bool = False
     """It says what the agent's own forecasts and stated confidence have come to: one day changes neither."""
+    weighs_drift: bool = False
+    """It says why live was not the backtest, where one is configured."""
     weighs_regimes: bool = False
     """It says what was made in which regime: a week sees too few."""
     proposes: bool = False
@@ -101,6 +103,7 @@ WEEKLY: Final = ReviewKind(
     days=7,
     compares=True,
     weighs_claims=True,
+    weighs_drift=True,
     proposes=True,
     requests=True,
     records=True,

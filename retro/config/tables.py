@@ -88,6 +88,9 @@ class AgentTable(ConfigTable):
     predecessor: shapes.AgentName | None = Field(
         default=None, description="the agent it came after, for `retro learning`"
     )
+    backtest: shapes.AgentName | None = Field(
+        default=None, description="the agent its backtest was read as: weekly reviews say why live was not it"
+    )
 
 
 class LlmTable(ConfigTable):
@@ -328,8 +331,9 @@ class Config(ConfigTable):
     @classmethod
     def _after_another(cls, value: dict[str, AgentTable]) -> dict[str, AgentTable]:
         for name, table in value.items():
-            if table.predecessor == name:
-                raise ValueError(f"{name}: predecessor must name another agent")
+            for key in ("predecessor", "backtest"):
+                if getattr(table, key) == name:
+                    raise ValueError(f"{name}: {key} must name another agent")
         return value
 
     @field_validator("shadow")

@@ -145,6 +145,10 @@ def known_agents(house: Installation) -> Iterator[Check]:
         owner = table.agent
         if owner is not None:
             named.append((owner, f"[[shadow]] {table.name} is of {owner}, and no event tells of it"))
+    for live, own in house.config.agent.items():
+        if own.backtest is not None:
+            remedy = f"`retro ingest freqtrade ZIP --agent {own.backtest}` reads it"
+            named.append((own.backtest, f"{live}: its backtest {own.backtest} is no agent here; {remedy}"))
     for name, text in named:
         if name not in names:
             near = difflib.get_close_matches(name, names, n=1)

@@ -13,12 +13,13 @@ from retro.accounting.prices import DOLLARS
 from retro.app.settlement.book import known_until
 from retro.app.settlement.tracks import Extent, load_tracks
 from retro.errors import UsageError
-from retro.evaluate.drift.answer import drift_of
+from retro.evaluate.drift.answer import DriftTerms, drift_of, summary_of
 from retro.evaluate.drift.causes import Witness
 from retro.evaluate.drift.trades import compared_trade
 from retro.kernels.series import median_gap
 from retro.model import Decision
 from retro.periods import DAY, FOREVER
+from retro.report.evaluators.drift import DriftSummary
 from retro.store.facts import agents, events
 from retro.store.facts.last_told import last_told
 from retro.store.facts.silence import left_open, told_at
@@ -29,12 +30,13 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from retro.app.settlement.book import SettledBook
     from retro.app.settlement.settings import AgentSettings
-    from retro.evaluate.drift.answer import DriftTerms
+    from retro.periods import Period
     from retro.report.evaluators.drift import DriftReport
     from retro.store.facts.agents import Agent
 
-__all__ = ["NOT_FILLED", "ComparedAgent", "drift_between"]
+__all__ = ["NOT_FILLED", "ComparedAgent", "drift_between", "drift_in"]
 
 NOT_FILLED: Final = "not_filled"
 """What `context.order` says of a decision to skip whose order was never filled."""
@@ -92,6 +94,40 @@ def drift_between(
     sides = [_witness(conn, side, stretch, as_of) for side in (live, backtest)]
     (ours, our_gaps), (theirs, their_gaps) = sides
     return drift_of(ours, theirs, our_gaps | their_gaps, terms)
+
+
+def drift_in(book: SettledBook, period: Period, until: int) -> DriftSummary | None:
+    """What a review says of its period by what was told before `until`; None without a backtest.
+
+    What it reads lies within days of the period, however long both lives are.
+    """
+    name, conn = book.settings.backtest, book.conn
+    if name is None:
+        return None
+    if agents.agent(conn, name) is None:
+        return _absent(name, f"the database knows no agent {name}")
+    live = ComparedAgent(book.agent, book.settings)
+    backtest = ComparedAgent.of(conn, name, book.settings)
+    ends = [side.known_at(conn, until) + 1 for side in (live, backtest)]
+    start, end = max(period.start, backtest.agent.first_at or 0), min(period.end, *ends)
+    if start >= end:
+        return _absent(name, f"{name} tells nothing of this period that {book.name} tells of, too")
+    try:
+        return summary_of(name, drift_between(conn, live, backtest, DriftTerms(start=start, end=end), until))
+    except UsageError as error:
+        return _absent(name, str(error))
+
+
+def _absent(name: str, why: str) -> DriftSummary:
+    absent = ("live", "backtest", "difference", "line", "amount")
+    return DriftSummary(
+        agent=name,
+        **dict.fromkeys(absent),
+        matched=0,
+        live_only=0,
+        backtest_only=0,
+        reasons=dict.fromkeys(absent, why),
+    )
 
 
 def _check(live: ComparedAgent, backtest: ComparedAgent) -> None:

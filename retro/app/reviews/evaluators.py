@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from retro.app.reviews.drift import drift_in
 from retro.app.reviews.shadows import shadows_of
 from retro.app.reviews.tiers import tier_changes
 from retro.evaluate.claims.changes import ClaimPeriod, claim_changes
@@ -29,6 +30,7 @@ def evaluators_of(book: SettledBook, window: Window) -> Evaluators | None:
     forecasts, levels = claim_changes(ClaimPeriod(then, now, settings.claims, settings.ece_alarm))
     tiers = tier_changes(book, (period.start, then), (window.until, now))
     shadows = shadows_of(book, window.until)
-    if not (forecasts or levels or tiers or shadows):
+    drift = drift_in(book, period, window.until) if KINDS[period.horizon].weighs_drift else None
+    if not (forecasts or levels or tiers or shadows or drift):
         return None
-    return Evaluators(predictions=forecasts, calibration=levels, tiers=tiers, shadows=shadows)
+    return Evaluators(predictions=forecasts, calibration=levels, tiers=tiers, shadows=shadows, drift=drift)

@@ -53,6 +53,8 @@ class AgentSettings:
     shadow_faults: tuple[str, ...] = ()
     """Of each `[[shadow]]` that cannot run: why."""
     shadow_terms: ShadowTerms = field(default_factory=ShadowTerms)
+    backtest: str | None = None
+    """The agent its backtest was read as."""
     limits_in_r: Thresholds | None = None
     """A bot's verdicts: in R, by these, where the risk of most positions is known, whatever `options` say."""
     playbook: Playbook | None = field(default=None, compare=False)
@@ -151,6 +153,7 @@ def settings_of(config: Config, agent: Agent, book: Playbook | None) -> AgentSet
         ece_alarm=review.ece_alarm_threshold,
         shadows=shadows,
         shadow_faults=shadow_faults,
+        backtest=None if own is None else own.backtest,
         shadow_terms=ShadowTerms(review.shadow_min_duration_days, review.shadow_promote_threshold),
         tiers=TierTerms(
             review.tier_comparison_min_samples,

@@ -20,6 +20,7 @@ from retro.report.evaluators.drift import (
     DriftPair,
     DriftReport,
     DriftSensitivity,
+    DriftSummary,
     DriftTag,
     UnmatchedTrade,
 )
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from retro.evaluate.drift.pairs import Pairing, TradePair
     from retro.evaluate.drift.trades import ComparedTrade
 
-__all__ = ["SENSITIVITY", "DriftTerms", "drift_of"]
+__all__ = ["SENSITIVITY", "DriftTerms", "drift_of", "summary_of"]
 
 SENSITIVITY: Final = (1 / 3, 1.0, 3.0)
 """The windows that are tried, in those asked for."""
@@ -108,6 +109,26 @@ def drift_of(live: Witness, backtest: Witness, gaps: Mapping[str, int], terms: D
         start=format_instant(span.start),
         end=format_instant(span.end),
         reasons=reasons,
+    )
+
+
+def summary_of(agent: str, drift: DriftReport) -> DriftSummary:
+    """The answer in a line: the totals and the line that adds most; `agent` is whom the backtest was read as."""
+    lines = {} if drift.lines is None else dict(drift.lines)
+    name = max(lines, key=lambda line: abs(lines[line]), default=None)
+    largest = name if name is not None and lines[name] else None
+    why = "live was the backtest" if lines else drift.reasons.get("lines", "")
+    return DriftSummary(
+        agent=agent,
+        live=drift.live,
+        backtest=drift.backtest,
+        difference=drift.difference,
+        matched=drift.matched,
+        live_only=sum(row.only == "live" for row in drift.unmatched),
+        backtest_only=sum(row.only == "backtest" for row in drift.unmatched),
+        line=largest,
+        amount=None if largest is None else lines[largest],
+        reasons={} if largest is not None else dict.fromkeys(("line", "amount"), why),
     )
 
 

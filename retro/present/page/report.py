@@ -13,6 +13,7 @@ from retro.present.page.blocks import Figure, Headline, Page, tone_of
 from retro.present.page.evaluators.claims import (
     claims_section,
     confidence_alarms,
+    drift_section,
     shadows_section,
     tiers_section,
 )
@@ -82,6 +83,7 @@ def page_of_report(report: RetrospectiveReport) -> Page:
         claims_section(report.evaluators),
         tiers_section(report.evaluators),
         shadows_section(report.evaluators, money),
+        drift_section(report.evaluators, money),
         costs_section(report, money),
         actions_section(report.actions_taken, money, report.pnl.funding),
         quality_section(report, money),

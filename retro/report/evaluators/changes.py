@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from retro.report.evaluators.claims import ReliabilityBin
+from retro.report.evaluators.drift import DriftSummary
 from retro.report.evaluators.shadows import ShadowRow
 from retro.report.evaluators.tiers import TierAdviceKind
 from retro.report.form import Document, Reasons
@@ -80,3 +81,8 @@ class Evaluators(Document):
         default=[], description="verdicts that changed, or that ask for another tier"
     )
     shadows: list[ShadowRow] = Field(default=[], description="each as of the period's end; never applied")
+    drift: DriftSummary | None = Field(
+        default=None,
+        exclude_if=lambda part: part is None,
+        description="weekly reviews of an agent with a backtest; else absent",
+    )

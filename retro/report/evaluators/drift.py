@@ -16,6 +16,7 @@ __all__ = [
     "DriftPair",
     "DriftReport",
     "DriftSensitivity",
+    "DriftSummary",
     "DriftTag",
     "UnmatchedTrade",
 ]
@@ -113,6 +114,21 @@ class DriftSensitivity(Document):
     within: float = Field(description="candles")
     matched: int
     lines: DriftLines
+
+
+class DriftSummary(Document):
+    """Live less backtest over the trades entered in a review's period, as far as both tell of it; null where they do not."""
+
+    agent: str = Field(description="the agent the backtest was read as")
+    live: float | None
+    backtest: float | None
+    difference: float | None
+    matched: int
+    live_only: int
+    backtest_only: int
+    line: str | None = Field(description="the line that adds most, either way; null where all are 0")
+    amount: float | None = Field(description="what that line adds")
+    reasons: Reasons = Field(default={})
 
 
 class DriftReport(Document):

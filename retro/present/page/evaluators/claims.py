@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from retro.figures import DASH, count, percent
 from retro.present.page.blocks import Cell, Column, Diagrams, Notes, Prose, Section, Table, TableRow
 from retro.present.page.diagrams import RangeDiagram, RangeRow, ReliabilityDiagram, ReliabilityPoint
-from retro.present.page.labels import short_name
+from retro.present.page.labels import reason_text, short_name
 from retro.report.evaluators.claims import ANY
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "claims_section",
     "confidence_alarms",
+    "drift_section",
     "key_name",
     "points_of",
     "residual",
@@ -129,6 +130,22 @@ def shadows_section(part: Evaluators | None, money: MoneyStyle) -> Section | Non
     note = Prose("Never applied: what it would have made, on the same days.", tone="faint")
     omitted = len(part.shadows) - len(lines)
     return Section("shadows", "Shadows", (Notes(tuple(lines), omitted), note))
+
+
+def drift_section(part: Evaluators | None, money: MoneyStyle) -> Section | None:
+    """Why live was not the backtest, in a line; None without a backtest."""
+    drift = None if part is None else part.drift
+    if drift is None:
+        return None
+    name = short_name(drift.agent)
+    if drift.difference is None:
+        text = f"Against {name}: not known; {reason_text(drift.reasons, 'difference')}."
+    else:
+        alone = f"{drift.live_only:,} by live alone, {drift.backtest_only:,} by the backtest alone"
+        text = f"Live less backtest ({name}): {money.change(drift.difference)}; {count(drift.matched, 'pair')}, {alone}."
+        if drift.line is not None:
+            text += f" Largest line: {drift.line.replace('_', ' ')}, {money.change(drift.amount)}."
+    return Section("drift", "Live and its backtest", (Notes((text,)),))
 
 
 def _forecasts(rows: Sequence[ForecastChange]) -> Table:
