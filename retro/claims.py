@@ -1,4 +1,4 @@
-"""An agent's own claims for Python: what to make of the next one, what past ones were worth, and what if."""
+"""An agent's own claims for Python: what to make of the next one, what past ones were worth, what if, and why live was not the backtest."""
 
 from __future__ import annotations
 
@@ -83,6 +83,30 @@ class ClaimAnswers:
             as_of=stated_instant(as_of),
         )
         return documents.what_if_document(self.experience, self.experience.agent(agent), question)
+
+    def get_drift(
+        self,
+        agent: str | None = None,
+        backtest: str | None = None,
+        *,
+        within: float = 3.0,
+        start: str | datetime | None = None,
+        end: str | datetime | None = None,
+        slots: int | None = None,
+        as_of: str | datetime | None = None,
+    ) -> dict[str, Any]:
+        """Why live was not the backtest, as `retro drift --json` prints it; `backtest`: the configured one."""
+        from retro.app.questions.evaluators import documents  # noqa: PLC0415  as above
+        from retro.app.questions.evaluators.drift import DriftQuestion  # noqa: PLC0415  as above
+
+        question = DriftQuestion(
+            within=within,
+            start=stated_instant(start),
+            end=stated_instant(end),
+            slots=slots,
+            as_of=stated_instant(as_of),
+        )
+        return documents.drift_document(self.experience, self.experience.agent(agent), backtest, question)
 
     def get_replay_queue(
         self, agent: str | None = None, *, n: int = 50, as_of: str | datetime | None = None

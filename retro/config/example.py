@@ -43,6 +43,7 @@ _MANY: Final = {
 # playbook = "PLAYBOOK.md"
 # capital = 1000
 # base_currency = "USDC"
+# backtest = "my-backtest"
 """,
     "fields": """\
 # [memory.fields.funding_rate]

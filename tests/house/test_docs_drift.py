@@ -6,6 +6,7 @@ import re
 import shlex
 from pathlib import Path
 
+from retro.config import load
 from retro.report.evaluators.drift import (
     CauseTotal,
     DriftCauses,
@@ -13,6 +14,7 @@ from retro.report.evaluators.drift import (
     DriftPair,
     DriftReport,
     DriftSensitivity,
+    DriftSummary,
     DriftTag,
     UnmatchedTrade,
 )
@@ -41,10 +43,25 @@ def test_its_commands_print_what_it_shows(retro: Retro) -> None:
     assert Path("drift.html").read_text().rstrip().endswith("</html>")
 
 
+def test_its_configuration_is_one(tmp_path: Path) -> None:
+    [written] = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+    (tmp_path / "config.toml").write_text(written)
+    assert load(tmp_path / "config.toml", {}).agent["live"].backtest == "backtest"
+
+
 def test_its_fields_and_causes_are_those_that_are_printed() -> None:
     page = re.sub(r"\s+", " ", PAGE)
     listed = [names.split(", ") for names in re.findall(r"`?\{(\w+(?:, \w+)+)\}", page)]
-    documents = (DriftReport, DriftLines, CauseTotal, DriftPair, UnmatchedTrade, DriftTag, DriftSensitivity)
+    documents = (
+        DriftSummary,
+        DriftReport,
+        DriftLines,
+        CauseTotal,
+        DriftPair,
+        UnmatchedTrade,
+        DriftTag,
+        DriftSensitivity,
+    )
     assert listed == [list(document.model_fields) for document in documents]
     causes = set(re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE))
     assert causes == {*DriftCauses.model_fields}

@@ -12,7 +12,14 @@ from typing import Any
 import jsonschema
 import pytest
 
+from retro.api import Mirror
+from retro.app.questions.experience import Experience
+from retro.config import load
+from retro.errors import UsageError
 from retro.report.evaluators.drift import DriftCauses, DriftLines, DriftPair, DriftReport
+from retro.store.database import open_store
+from retro.surface.mcp.size import LARGEST, encoded
+from retro.surface.mcp.tools import Tools
 from tests.evaluate.drift.bots import at, bought, month
 from tests.worlds.commands import Retro, retro
 from tests.worlds.freqtrade_databases import Order, Trade, result, write, zipped
@@ -256,3 +263,28 @@ def test_any_order_and_split_of_reading_gives_the_same_bytes(retro: Retro) -> No
     assert retro("--db", "other.db", "ingest", "freqtrade", "live.sqlite", "--agent", "live").code == 0
     assert retro("--db", "other.db", "drift", "live", "bt", "--json").out == before
     assert json.loads(before)["matched"] == 28
+
+
+def test_every_door_gives_the_same_answer_and_an_agent_that_of_its_configured_backtest_alone(
+    retro: Retro,
+) -> None:
+    live = [
+        bought(1 + n % 28, 1.0, number=n + 1, pair=f"C{n}/USDT", exit_reason="roi" if n % 2 else "stop")
+        for n in range(200)
+    ]
+    ingested(retro, live, month())
+    Path("config.toml").write_text('[agent.live]\nbacktest = "bt"\n')
+    answer = retro("drift", "live", "--json").data
+    assert answer == retro("drift", "live", "bt", "--json").data
+    with Mirror(open_store("memory_data/retro.db"), load(Path("config.toml"), {})) as mirror:
+        assert answer == mirror.get_drift("live") == mirror.get_drift("live", "bt")
+        tools = Tools(Experience(mirror.store, mirror.experience.config, only="live"))
+        assert answer == tools.get_drift(detail=True)
+        short = tools.get_drift()
+        assert short["difference"] == pytest.approx(answer["difference"], abs=1e-4)
+        assert len(encoded({"untrusted": "x" * 120, **short}).encode()) <= LARGEST
+        with pytest.raises(UsageError, match=r"\[agent\.bt\]"):
+            mirror.get_drift("bt")
+        with pytest.raises(TypeError):
+            tools.get_drift(backtest="bt")  # type: ignore[call-arg]
+    assert "BACKTEST" in retro("drift", "bt").err

@@ -52,6 +52,7 @@ READS: Final = (
     "calibrate_confidence",
     "get_prediction_report",
     "what_if",
+    "get_drift",
     "get_replay_queue",
 )
 WRITES: Final = ("remember_trade", "create_trading_plan", "mark_replayed")

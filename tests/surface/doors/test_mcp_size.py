@@ -97,7 +97,7 @@ def asked(tools: Tools) -> dict[str, list[dict[str, Any]]]:
 
 def test_every_answer_fits_into_4_kb(tools: Tools) -> None:
     answers = asked(tools)
-    assert set(answers) == set(READS)
+    assert set(answers) == set(READS) - {"get_drift"}  # which needs two agents: tests/surface/test_drift.py
     too_large = {
         name: max(map(sized, of_one)) for name, of_one in answers.items() if max(map(sized, of_one)) > LARGEST
     }

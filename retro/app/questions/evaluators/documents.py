@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from retro.app.questions.evaluators import claims, dreams, whatif
+from retro.app.questions.evaluators import claims, dreams, drift, whatif
 from retro.app.questions.experience import facts_and_settings
+from retro.app.reviews.drift import ComparedAgent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pydantic import BaseModel
 
+    from retro.app.questions.evaluators.drift import DriftQuestion
     from retro.app.questions.evaluators.whatif import WhatIfQuestion
     from retro.app.questions.experience import Experience, MemoryQuestion
 
 __all__ = [
     "confidence_document",
     "correction_document",
+    "drift_document",
     "replay_documents",
     "replayed_document",
     "report_document",
@@ -56,6 +59,16 @@ def what_if_document(experience: Experience, agent: str, question: WhatIfQuestio
     """The past with one rule changed, as `retro whatif --json` prints it."""
     record, settings = facts_and_settings(experience, agent)
     return whatif.replayed(experience.store, record.name, settings, question).model_dump(mode="json")
+
+
+def drift_document(
+    experience: Experience, live: str, backtest: str | None, question: DriftQuestion
+) -> Document:
+    """Why live was not the backtest, as `retro drift --json` prints it; without a name the configured backtest."""
+    ours, settings = facts_and_settings(experience, live)
+    name = drift.backtest_of(settings, ours.name, backtest)
+    sides = ComparedAgent(ours, settings), ComparedAgent(*facts_and_settings(experience, name))
+    return drift.drift(experience.store, *sides, question).model_dump(mode="json")
 
 
 def replay_documents(experience: Experience, question: MemoryQuestion, limit: int) -> list[Document]:

@@ -13,10 +13,11 @@ from retro.evaluate.drift.answer import DriftTerms
 from retro.periods import format_instant
 
 if TYPE_CHECKING:
+    from retro.app.settlement.settings import AgentSettings
     from retro.report.evaluators.drift import DriftReport
     from retro.store.database import Store
 
-__all__ = ["DriftQuestion", "drift"]
+__all__ = ["DriftQuestion", "backtest_of", "drift"]
 
 _WIDEST = 1000
 
@@ -34,6 +35,14 @@ class DriftQuestion:
     end: int | None = None
     slots: int | None = None
     as_of: int | None = None
+
+
+def backtest_of(settings: AgentSettings, live: str, backtest: str | None) -> str:
+    """The agent a backtest was read as: the one that is named, else the configured one; `UsageError` without either."""
+    name = settings.backtest if backtest is None else backtest
+    if name is None:
+        raise UsageError(f"BACKTEST: name the agent it was read as, or write backtest into [agent.{live}]")
+    return name
 
 
 def drift(store: Store, live: ComparedAgent, backtest: ComparedAgent, question: DriftQuestion) -> DriftReport:

@@ -20,7 +20,12 @@ def add_to(parent: typer.Typer) -> None:
 
 def drift(
     live: Annotated[str, typer.Argument(metavar="LIVE", help="the agent that traded")],
-    backtest: Annotated[str, typer.Argument(metavar="BACKTEST", help="the agent its backtest was read as")],
+    backtest: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[BACKTEST]", help="the agent its backtest was read as; default: the configured"
+        ),
+    ] = None,
     first: Annotated[str | None, typer.Option("--from", metavar="T", help="trades entered from T on")] = None,
     until: Annotated[str | None, typer.Option("--to", metavar="T", help="trades entered before T")] = None,
     within: Annotated[
@@ -41,14 +46,16 @@ def drift(
 
     Example: retro drift live backtest
     """
-    from retro.app.questions.evaluators.drift import DriftQuestion
+    from retro.app.questions.evaluators.drift import DriftQuestion, backtest_of
     from retro.app.questions.evaluators.drift import drift as drift_of
     from retro.app.reviews.drift import ComparedAgent
     from retro.present.page.evaluators.drift import page_of_drift
     from retro.safe import clean
 
-    sides = [ComparedAgent(agent, call.settings(agent)) for agent in map(call.agent, (live, backtest))]
-    zone = sides[0].settings.zone
+    ours = call.agent(live)
+    settings = call.settings(ours)
+    theirs = call.agent(backtest_of(settings, live, backtest))
+    zone = settings.zone
     question = DriftQuestion(
         within=within,
         start=None if first is None else instant(first, "--from", zone),
@@ -56,11 +63,12 @@ def drift(
         slots=slots,
         as_of=instant_of(as_of),
     )
-    report = drift_of(call.store, sides[0], sides[1], question)
+    sides = ComparedAgent(ours, settings), ComparedAgent(theirs, call.settings(theirs))
+    report = drift_of(call.store, *sides, question)
     if call.json:
         call.out_json(report.model_dump(mode="json"))
         return
-    page = page_of_drift(live, backtest, clean(report), sides[0].settings.base_currency)
+    page = page_of_drift(live, theirs.name, clean(report), settings.base_currency)
     if is_page(form, output):
         print_page(page, form, output)
     else:

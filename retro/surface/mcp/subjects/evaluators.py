@@ -7,6 +7,7 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from retro.app.questions.evaluators import documents
+from retro.app.questions.evaluators.drift import DriftQuestion
 from retro.app.questions.evaluators.whatif import WhatIfQuestion
 from retro.surface.mcp.size import brief, fitted, page
 from retro.surface.mcp.subjects.parameters import (
@@ -105,6 +106,31 @@ class EvaluatorTools(Desk):
         for rule in report["rules"]:
             rule.pop("rows", None)
         report["rules"].sort(key=lambda rule: -rule["difference"])
+        return fitted(lambda items, characters: brief(report, items, characters))
+
+    def get_drift(
+        self,
+        within: Annotated[
+            float, Field(description="candles between two entries that may be one trade", gt=0, le=1000)
+        ] = 3.0,
+        start: Annotated[str | None, Field(description="RFC 3339; trades entered from then on")] = None,
+        end: Annotated[str | None, Field(description="RFC 3339; trades entered before")] = None,
+        agent: Agent = None,
+        as_of: AsOf = None,
+        detail: Detail = False,
+    ) -> Document:
+        """Why your live trades were not those of your configured backtest: the difference line by line, and causes."""
+        question = DriftQuestion(
+            within=within,
+            start=instant_of(start, "start"),
+            end=instant_of(end, "end"),
+            as_of=instant_of(as_of),
+        )
+        report = documents.drift_document(self.experience, self.experience.agent(agent), None, question)
+        if detail:
+            return report
+        report["pairs"].sort(key=lambda pair: -abs(pair["difference"]))
+        report["unmatched"].sort(key=lambda trade: -abs(trade["pnl"]))
         return fitted(lambda items, characters: brief(report, items, characters))
 
     def get_replay_queue(
