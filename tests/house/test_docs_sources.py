@@ -14,6 +14,7 @@ from retro.ingest.registry import ADAPTERS
 from tests.worlds.commands import Retro, retro
 from tests.worlds.freqtrade_databases import D, Order, Trade, write
 from tests.worlds.logs import ai_trader, hummingbot, hyperliquid, metatrader, nofx, tables
+from tests.worlds.logs.exports import TEXTS
 from tests.worlds.places import ROOT
 
 __all__ = ["retro"]
@@ -35,6 +36,7 @@ def nofx_files() -> None:
 
 def table_files() -> None:
     Path("ledgers.csv").write_text(tables.KRAKEN, encoding="utf-8")
+    Path("trades.csv").write_text(TEXTS["kraken-trades"], encoding="utf-8")
 
 
 def ai_trader_files() -> None:

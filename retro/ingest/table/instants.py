@@ -13,17 +13,17 @@ from retro.journal import quote
 from retro.periods import EPOCH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from retro.ingest.table.grammar import TimeMap
 
-__all__ = ["Instants", "decided"]
+__all__ = ["Instants", "decided", "time_rules"]
 
 _UNITS: Final = {"s": 1_000_000, "ms": 1_000, "us": 1}
 _EXCEL: Final = datetime(1899, 12, 30)  # noqa: DTZ001 - a spreadsheet's day 0, in the file's zone
 _EXCEL_DAYS: Final = 200_000
 _FRACTION: Final = re.compile(r"(\.\d{6})\d+")
-_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d\Z", re.ASCII)
+_EPOCH: Final = re.compile(r"\d{9,19}(\.\d+)?", re.ASCII)
 _DAY_FIRST: Final = re.compile(r"%d[/.-]%m")
 _MONTH_FIRST: Final = re.compile(r"%m[/.-]%d")
 
@@ -151,3 +151,27 @@ def decided(rules: TimeMap, texts: Callable[[], Iterable[str]], where: str) -> T
         )
     out = set(month if order == "day" else day)
     return rules.model_copy(update={"format": tuple(form for form in rules.format if form not in out)})
+
+
+_EPOCHS: Final = ((11, "s"), (14, "ms"), (17, "us"), (20, "ns"))
+"""Digits below which an epoch is in a unit: each covers 1973 to 5138."""
+_PATTERNS: Final = (
+    "%d/%m/%Y %H:%M:%S", "%m/%d/%Y %H:%M:%S", "%d/%m/%Y %H:%M", "%m/%d/%Y %H:%M", "%d/%m/%Y", "%m/%d/%Y",
+    "%m/%d/%Y, %I:%M:%S %p", "%d.%m.%Y %H:%M:%S", "%d.%m.%Y", "%Y.%m.%d %H:%M:%S", "%Y/%m/%d %H:%M:%S", "%Y%m%d;%H%M%S",
+)  # fmt: skip
+
+
+def time_rules(texts: Sequence[str]) -> tuple[list[str], str, str]:
+    """Formats in which all of some times can be read, the zone (ask, or UTC where they say it) and why it is asked.
+
+    No format where they are no times.
+    """
+    if texts and all(_EPOCH.fullmatch(text) for text in texts):
+        digits = max(len(text.partition(".")[0]) for text in texts)
+        return [next((unit for below, unit in _EPOCHS if digits < below), "ns")], "UTC", ""
+    why = "its times have none: name it, such as Europe/Paris"
+    if all(_iso(text) is not None for text in texts):
+        naive = any(time.tzinfo is None for text in texts if (time := _iso(text)) is not None)
+        return ["iso"], "ask" if naive else "UTC", why if naive else ""
+    fitting = [form for form in _PATTERNS if all(_patterned(text, form) is not None for text in texts)]
+    return fitting, "ask", why

@@ -81,17 +81,24 @@ def sniff(sample: SourceSample) -> str | None:
 
 
 class TableReader:
-    """Reads files by one mapping."""
+    """Reads files by one mapping; of each file `most` rows where that is given."""
 
     def __init__(
-        self, mapping: Mapping, paths: Sequence[Path], *, agent: str | None, zone: str | None, now: int
+        self,
+        mapping: Mapping,
+        paths: Sequence[Path],
+        *,
+        agent: str | None,
+        zone: str | None,
+        now: int,
+        most: int | None = None,
     ) -> None:
         rules, prefix = mapping.rules, mapping.prefix
         self._rules, self._mapping = rules, mapping
         self._writer = BatchWriter(str(paths[0]), now)
         numerals = Numerals(rules.number)
         self._readings = readings = Readings(numerals)
-        self._stamps = RowStamps(mapping, readings, numerals, paths, agent=agent, zone=zone)
+        self._stamps = RowStamps(mapping, readings, numerals, paths, agent=agent, zone=zone, most=most)
         self._trips = (
             TripTeller(rules, readings, prefix, self._stamps.instant) if rules.position.by == "row" else None
         )

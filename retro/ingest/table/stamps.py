@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -48,10 +48,11 @@ class RowStamps:
         *,
         agent: str | None,
         zone: str | None,
+        most: int | None = None,
     ) -> None:
         self._rules = rules = mapping.rules
         self._needs, self._paths, self._numerals = mapping.needs, paths, numerals
-        self._where = str(paths[0])
+        self._where, self._most = str(paths[0]), most
         if zone is not None and rules.time.zone not in {"ask", zone}:
             raise UsageError(
                 f"--zone {zone}: the mapping {mapping.name} says that its times are {rules.time.zone}; leave it out,"
@@ -88,7 +89,7 @@ class RowStamps:
                 yield from self._named(group)
 
     def _rows(self, path: Path) -> Iterator[Row | Fault]:
-        return rows_of(path, self._rules.source, self._needs)
+        return islice(rows_of(path, self._rules.source, self._needs), self._most)
 
     def _time_texts(self) -> Iterator[str]:
         """The dates of all rows, each run of one alike once."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["Commands", "everywhere"]
 
 _SECTIONS = {
-    "Facts and reviews": ("init", "ingest", "agents", "positions", "faults", "checks", "review"),
+    "Facts and reviews": ("init", "ingest", "map", "agents", "positions", "faults", "checks", "review"),
     "Rules and claims, and what they were worth": (
         *("playbook", "predictions", "calibration", "attribution", "tiers", "dreams"),
         *("whatif", "shadows", "luck", "drift", "learning", "evaluations"),

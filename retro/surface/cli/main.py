@@ -23,6 +23,7 @@ from retro.surface.cli import (
     review,
     service,
     start,
+    tables,
     validate,
 )
 from retro.surface.cli.context import call, complain, drop_output, split_globals
@@ -93,6 +94,7 @@ def _globals(
 
 
 ingest.add_to(app)
+tables.add_to(app)
 review.add_to(app)
 agents.add_to(app)
 lists.add_to(app)
