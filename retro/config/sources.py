@@ -18,6 +18,7 @@ SourceKind = Literal[
     "marks",
     "hummingbot",
     "nofx",
+    "tradingagents",
     "table",
     "hyperliquid",
     "ai-trader",

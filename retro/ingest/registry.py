@@ -115,6 +115,15 @@ _ALL: Final = (
         example="retro ingest nofx decision_logs",
     ),
     Adapter(
+        "tradingagents",
+        "retro.ingest.tradingagents.reader:read",
+        "log",
+        options=("agent", "zone"),
+        sniffer="retro.ingest.tradingagents.reader:sniff",
+        summary="Read TradingAgents' memory log and state logs: decisions, forecasts and what came of them; no fills.",
+        example="retro ingest tradingagents trading_memory.md results --zone America/New_York",
+    ),
+    Adapter(
         "table",
         "retro.ingest.table.reader:read",
         "log",

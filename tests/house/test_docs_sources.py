@@ -13,7 +13,7 @@ import pytest
 from retro.ingest.registry import ADAPTERS
 from tests.worlds.commands import Retro, retro
 from tests.worlds.freqtrade_databases import D, Order, Trade, write
-from tests.worlds.logs import ai_trader, hummingbot, hyperliquid, metatrader, nofx, tables
+from tests.worlds.logs import ai_trader, hummingbot, hyperliquid, metatrader, nofx, tables, tradingagents
 from tests.worlds.logs.exports import TEXTS
 from tests.worlds.places import ROOT
 
@@ -27,6 +27,11 @@ def hummingbot_files() -> None:
     Path("data").mkdir()
     hummingbot.write_database(Path("data/conf_mm_1.sqlite"))
     hummingbot.write_csv(Path("data/trades_conf_mm_1.csv"))
+
+
+def tradingagents_files() -> None:
+    tradingagents.write_memory(Path("trading_memory.md"), tradingagents.RESOLVED, tradingagents.SELL)
+    tradingagents.write_state(Path())
 
 
 def nofx_files() -> None:
@@ -53,6 +58,7 @@ FILES: Final[dict[str, Callable[[], None]]] = {
     "What the source itself computed": freqtrade_files,
     "hummingbot": hummingbot_files,
     "nofx": nofx_files,
+    "TradingAgents": tradingagents_files,
     "Any table of trades or decisions": table_files,
     "Hyperliquid": hyperliquid.write_exports,
     "AI-Trader": ai_trader_files,

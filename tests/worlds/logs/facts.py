@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TypeVar
 
 from retro.journal import check
@@ -14,15 +14,18 @@ F = TypeVar("F", bound=Fact)
 
 
 class Reading:
-    """All batches of one reading: `rows` by (agent, type, id), each of which reads back as it was told."""
+    """All batches of one reading: `rows` by (agent, type, id), each of which reads back as it was told.
 
-    def __init__(self, batches: Iterable[Batch]) -> None:
+    `unknown` are the fields it may tell that nobody knows.
+    """
+
+    def __init__(self, batches: Iterable[Batch], unknown: Collection[str] = ()) -> None:
         self.batches = list(batches)
         rows = [row for batch in self.batches for row in batch.rows]
         for row in rows:
             event = check(row.body, NOW)
             assert event.row == row, "the row says what its line says"
-            assert not event.unknown
+            assert set(event.unknown) <= set(unknown)
         self.rows: dict[tuple[str, str, str], EventRow] = {(row.agent, row.type, row.id): row for row in rows}
         assert len(self.rows) == len(rows), "no two facts share a name"
         self.faults: list[Fault] = [fault for batch in self.batches for fault in batch.faults]
