@@ -20,6 +20,8 @@ from retro.present.page.diagrams import (
     ReliabilityDiagram,
     ReliabilityPoint,
     StepDiagram,
+    WaterfallDiagram,
+    WaterfallStep,
 )
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -40,6 +42,14 @@ rows = st.builds(
     st.builds(ranges, maybe, maybe, maybe),
     texts,
 )
+steps = st.builds(WaterfallStep, texts, figures | st.just(0.0), texts)
+
+
+def waterfall_of(title: str, first: WaterfallStep, between: list[WaterfallStep]) -> WaterfallDiagram:
+    total = sum((step.amount for step in between), first.amount)
+    return WaterfallDiagram(title, first, tuple(between), WaterfallStep("live", total, ""))
+
+
 diagrams: st.SearchStrategy[Diagram] = st.one_of(
     st.builds(
         ReliabilityDiagram,
@@ -66,6 +76,7 @@ diagrams: st.SearchStrategy[Diagram] = st.one_of(
         st.lists(st.tuples(st.floats(0, 1e4), shares), max_size=10).map(lambda points: tuple(sorted(points))),
         st.floats(0, 1e4),
     ),
+    st.builds(waterfall_of, texts, steps, st.lists(steps, max_size=9)),
 )
 
 
@@ -111,6 +122,19 @@ def test_the_words_of_each_hold_its_figures() -> None:
     assert words(HistogramDiagram("h", (3, 4), 0.0, 1.0, "0 %", "100 %", 0.7, "mean 70 %")) == (
         "from 0 % to 100 %: 3, 4; mean 70 %"
     )
+
+
+def test_a_waterfall_s_bars_begin_where_the_one_before_ended() -> None:
+    """From -50 down 20 to -70, up 100 to +30: (where it begins, how wide it is)."""
+    rows = [WaterfallStep("fees", -20.0, "-20"), WaterfallStep("size", 100.0, "+100")]
+    drawn = drawn_diagram(waterfall_of("w", WaterfallStep("backtest", -50.0, "-50"), rows), ident="d")
+    bars = [
+        (float(bar.get("x", "")), float(bar.get("width", "")))
+        for bar in ET.fromstring(drawn).iter(f"{SVG}rect")  # noqa: S314
+    ]
+    unit = bars[2][1] / 100
+    spans = [(round((x - bars[1][0]) / unit - 70), round(width / unit)) for x, width in bars]
+    assert spans == [(-50, 50), (-70, 20), (-70, 100), (0, 30)]
 
 
 @pytest.mark.parametrize("palette", [LIGHT, DARK])

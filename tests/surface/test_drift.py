@@ -242,6 +242,7 @@ def test_the_page_is_one_screen_wide_and_a_strangers_tag_is_text(retro: Retro) -
     assert text.code == 0
     assert all(len(line) <= 80 for line in text.out.splitlines())
     assert "\x1b" not in text.out
+    assert text.out.startswith("DRIFT: live\n")
     assert f"{drift['difference']:+.2f}" in text.out
     assert retro("-q", "drift", "live", "bt", "--format", "html", "-o", "page.html").code == 0
     page = Path("page.html").read_text()

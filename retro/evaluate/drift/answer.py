@@ -90,6 +90,7 @@ def drift_of(live: Witness, backtest: Witness, gaps: Mapping[str, int], terms: D
             "slot_taken": list(_limits(live, backtest, terms)),
             "knock_on": list(_knock_on(unmatched)),
             "open": list(_open(pairing)),
+            "prices": list(_unsure(pairing)),
         }.items()
         if words
     }
@@ -280,6 +281,14 @@ def _knock_on(rows: Sequence[UnmatchedTrade]) -> Iterator[str]:
     n = sum(bool(row.knock_on) for row in rows)
     if n:
         yield f"{n} of {count(len(rows), 'unmatched trade')} met a slot that another difference held: they follow from it (`knock_on`)"
+
+
+def _unsure(pairing: Pairing) -> Iterator[str]:
+    """Assets whose price cannot be relied on, in which trades that are compared paid or received something."""
+    assets = Counter(asset for trade in pairing.trades for asset in trade.unsure)
+    yield from (
+        f"no fresh mark prices {asset}, in {count(n, 'trade')}" for asset, n in sorted(assets.items())
+    )
 
 
 def _open(pairing: Pairing) -> Iterator[str]:

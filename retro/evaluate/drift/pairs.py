@@ -118,6 +118,11 @@ class Pairing:
             yield tag, Pairing(tuple(pairs[tag]), tuple(live_only[tag]), tuple(backtest_only[tag]))
 
     @property
+    def trades(self) -> list[ComparedTrade]:
+        """All of both."""
+        return [*(trade for pair in self.pairs for trade in pair), *self.live_only, *self.backtest_only]
+
+    @property
     def live(self) -> float:
         """What all of live's made."""
         return fsum(trade.pnl for trade in (*(pair.live for pair in self.pairs), *self.live_only))

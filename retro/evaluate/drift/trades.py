@@ -45,6 +45,8 @@ class ComparedTrade:
     funding: float
     exit_reason: str
     unfit: str = ""
+    unsure: tuple[str, ...] = ()
+    """The assets in which it paid or received something whose price is old, or 0 because nobody told one."""
 
     @property
     def pnl(self) -> float:
@@ -102,6 +104,7 @@ def compared_trade(track: PositionHistory, now: int, prices: Prices) -> Compared
         funding=funding,
         exit_reason=OPEN if closed is None else (track.exit_reason or ""),
         unfit=_unfit(track, is_priced=state.is_priced),
+        unsure=tuple(sorted(track.unreliable - {track.position.instrument})),
     )
 
 

@@ -41,7 +41,7 @@ def waterfall(block: WaterfallDiagram, palette: Palette) -> tuple[list[str], flo
     for number, (row, (start, end)) in enumerate(zip(rows, spans, strict=True)):
         y = _TOP + number * _ROW
         is_total = number in (0, len(rows) - 1)
-        colour = palette.quiet if is_total else palette.of(row.amount)
+        colour = palette.quiet if is_total or not row.amount else palette.of(row.amount)
         name = row.label if cells(row.label) <= _NAME else cut(row.label, _NAME)
         edge, width = x(min(start, end)), max(abs(end - start) * scale, _THIN)
         body += [

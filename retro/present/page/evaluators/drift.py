@@ -79,7 +79,7 @@ def page_of_drift(live: str, backtest: str, drift: DriftReport, currency: str) -
     money = money_of(currency, [drift.live, drift.backtest, drift.difference])
     name = largest_line(lines)
     head = Headline(
-        "DriftReport",
+        "Drift",
         live,
         f"against {backtest}, {_day(drift.start)} to {_day(drift.end)}",
         f"Live less backtest: {money.change(drift.difference)}",
@@ -129,7 +129,7 @@ def _identity(drift: DriftReport, lines: DriftLines, money: MoneyStyle) -> Table
             for label, amount, words in rows
         ),
         note="Each line with all before it as live and all after it as the backtest; they add up to the difference."
-        + _said(drift, ("open", "left_out", "tags", "within", "instruments")),
+        + _said(drift, ("open", "left_out", "prices", "tags", "within", "instruments")),
     )
 
 
