@@ -87,10 +87,10 @@ def tell(store: Store, *parts: Sequence[Event]) -> None:
 
 
 def answer(store: Store, **question: Any) -> DriftReport:
-    sides = [
-        ComparedAgent(agent, settings_for()(agent)) for agent in (agent_of(store, "a"), agent_of(store, "b"))
-    ]
-    return drift(store, *sides, DriftQuestion(**question))
+    ours, theirs = (
+        ComparedAgent(agent_of(store, name), settings_for()(agent_of(store, name))) for name in "ab"
+    )
+    return drift(store, ours, theirs, DriftQuestion(**question))
 
 
 def lines(report: DriftReport) -> dict[str, float]:
