@@ -19,14 +19,15 @@ from retro.errors import InputError
 from retro.ingest.source import SQLITE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["SourceSample", "sample_of"]
+__all__ = ["SourceSample", "refuse_special", "sample_of"]
 
 _HEAD: Final = 1 << 16
 _NAMES: Final = 200
 _GZIP: Final = b"\x1f\x8b"
+_SPECIAL: Final = "{} is neither a file nor a folder; name one that is"
 _WIDTHS: Final = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig"))
 
 
@@ -63,6 +64,18 @@ class SourceSample:
         return []
 
 
+def refuse_special(paths: Iterable[Path]) -> None:
+    """`InputError` of a pipe or device: one gives nothing until somebody writes, the other never ends.
+
+    What is not there, or may not be looked at, its reader says.
+    """
+    for path in paths:
+        with suppress(OSError, ValueError):
+            mode = path.stat().st_mode
+            if not (stat.S_ISDIR(mode) or stat.S_ISREG(mode)):
+                raise InputError(_SPECIAL.format(path))
+
+
 def sample_of(path: Path) -> SourceSample:
     """The sample of a file or folder; `InputError` where it cannot be looked at, or is neither."""
     try:
@@ -71,7 +84,7 @@ def sample_of(path: Path) -> SourceSample:
             names = sorted(entry.name for entry in os.scandir(path))
             return SourceSample(path, is_folder=True, names=tuple(names[:_NAMES]))
         if not stat.S_ISREG(mode):
-            raise InputError(f"{path} is neither a file nor a folder; name one that is")
+            raise InputError(_SPECIAL.format(path))
         with path.open("rb") as file:
             head = file.read(_HEAD)
     except FileNotFoundError:

@@ -15,6 +15,7 @@ from retro.ingest.freqtrade.candles import candle_files
 from retro.ingest.journal.parallel import read_path
 from retro.ingest.recognition import recognize
 from retro.ingest.registry import ADAPTERS, CORRECTED
+from retro.ingest.sample import refuse_special
 from retro.secret import redact
 from retro.store.jobs import cursors
 
@@ -204,6 +205,7 @@ def _read_whole(bench: WorkContext, source: SourceTable, state: dict[str, Any]) 
 
 def _read_log(bench: WorkContext, source: SourceTable, state: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG001  read whole
     now, adapter = bench.clock(), ADAPTERS[source.kind]
+    refuse_special([source.path])
     batches = adapter.load()((source.path,), **adapter.options_of(source), now=now)
     _ingest_batches(bench, source, batches, now)
     return {}

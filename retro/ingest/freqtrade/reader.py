@@ -17,6 +17,7 @@ from retro.ingest.freqtrade.legs import settled
 from retro.ingest.freqtrade.omissions import candles_wanted, never_filled
 from retro.ingest.freqtrade.span import Span
 from retro.ingest.freqtrade.trades import ZERO, instant_of, number_of, owner_of, positive_of, trade_of
+from retro.ingest.sample import refuse_special
 from retro.ingest.source import SQLITE
 from retro.journal.values import AGENT_NAME
 from retro.model import Batch, Fault
@@ -93,6 +94,7 @@ def _opened(path: Path, agent: str | None) -> Iterator[_Source]:
         raise InputError(
             f"{path} is a folder: give the bot's database (tradesv3.sqlite) or a backtest result"
         )
+    refuse_special([path])
     try:
         with path.open("rb") as file:
             head = file.read(len(SQLITE))

@@ -21,6 +21,7 @@ from retro.ingest.hummingbot.fees import charges
 from retro.ingest.hummingbot.life import BotLife
 from retro.ingest.hummingbot.records import BotRecord, FundingRecord, RangeRecord, TradeRecord, instant_of
 from retro.ingest.rows.csv import CsvLayout, rows
+from retro.ingest.sample import sample_of
 from retro.ingest.source import SQLITE, magic
 from retro.ingest.spool import Spool
 from retro.ingest.sqlite import open_copy
@@ -138,15 +139,13 @@ class _Intake:
     def table(self, file: Path) -> None:
         """The fills of a CSV; `InputError` where it is none of hummingbot's."""
         self._writer.where = str(file)
+        missing = _COLUMNS - set(sample_of(file).header)
+        if missing:  # of a file without any row, too
+            raise InputError(f"{file} has no column {min(missing)}: it is no trades_....csv of hummingbot")
         for row in rows(str(file), CsvLayout()):
             if isinstance(row, Fault):
                 self._writer.fault(row.reason, row.line)
                 continue
-            missing = _COLUMNS - row.cells.keys()
-            if missing:
-                raise InputError(
-                    f"{file} has no column {min(missing)}: it is no trades_....csv of hummingbot"
-                )
             self._put(row.cells, row.line, number_of)
 
     def database(self, file: Path) -> None:

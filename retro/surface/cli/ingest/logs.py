@@ -113,11 +113,14 @@ def _take_log(
     dry_run: bool,
 ) -> None:
     """Read files and folders as one source, and say what became of it; `UsageError` of an option it has no use for."""
+    from retro.ingest.sample import refuse_special
+
     if unused := [
         name for name, value in options.items() if value is not None and name not in adapter.options
     ]:
         raise UsageError(f"--{unused[0]} says nothing to retro ingest {adapter.name}; leave it out")
     chosen = {name: value for name, value in options.items() if name in adapter.options}
+    refuse_special(files)
     batches = adapter.load()(tuple(files), **chosen, now=now())
     result = take(
         ", ".join(map(str, files)),
