@@ -69,6 +69,11 @@ class _Unzipped(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # the base class takes any buffer
+        data = self.read1(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
     def read1(self, size: int = -1) -> bytes:
         try:
             data = self._plain.read1(size)
