@@ -6,9 +6,9 @@ import re
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
-from retro.journal import quote
+from retro.journal import LARGEST, is_name, quote
 
-__all__ = ["amount_of"]
+__all__ = ["amount_of", "bounded", "named"]
 
 _SPACES: Final = re.compile(r"[\s\u00a0\u202f\u2009'\u2019]+")
 _GROUPS: Final = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?")
@@ -31,3 +31,17 @@ def amount_of(text: str) -> Decimal:
     if not figure.is_finite():
         raise ValueError(f"{quote(text)} is no number")
     return figure
+
+
+def bounded(figure: Decimal) -> Decimal:
+    """The same figure; `ValueError` of one that is not finite, or so large that sums of it would be none."""
+    if not figure.is_finite() or abs(figure) > Decimal(LARGEST):
+        raise ValueError(f"{str(figure)[:40]} is beyond any amount")
+    return figure
+
+
+def named(text: str) -> str:
+    """The same text; `ValueError` where it cannot name an instrument or a position."""
+    if not is_name(text):
+        raise ValueError(f"{quote(text)} is no name")
+    return text

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from retro.ingest.ai_trader.rows import market_of, time_of
+from retro.ingest.amounts import named
 from retro.ingest.source import open_source, read_lines
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def write_prices(writer: BatchWriter, file: Path, instant: Callable[[datetime, R
 def _write_series(
     writer: BatchWriter, text: bytes, line: int, instant: Callable[[datetime, RunMarket], int]
 ) -> None:
-    symbol = _ABOUT.decode(text).about.symbol
+    symbol = named(_ABOUT.decode(text).about.symbol)
     market = market_of(frozenset({symbol}))
     name = instrument_of(symbol, market)
     for title, raw in _BARS.decode(text).items():

@@ -107,6 +107,7 @@ class _Run:
         self._netting = Netting("ait", can_be_short=False)
         self._positions: dict[str, str] = {}
         self._rows, symbols = _rows(file, self._writer)
+        self._weekend = _weekend(self._rows)
         self._market = market_of(symbols)
         self._clock = Clock(zone or self._market.zone, str(file))
         is_run = file.name == "position.jsonl" and file.absolute().parent.name == "position"
@@ -124,7 +125,11 @@ class _Run:
         steps, ids = Steps(), RowIds()
         waiting = 0
         for place, row in enumerate(rows):
-            at = steps.of(self._at(row))
+            try:
+                at = steps.of(self._at(row))
+            except ValueError as error:  # a time that its zone never had
+                writer.fault(str(error), row.number, agent=self._agent)
+                continue
             name = ids.of(row.cells)
             if self._may_be_undone(place, at):
                 waiting += 1
@@ -148,9 +153,7 @@ class _Run:
 
     def _may_be_undone(self, place: int, at: int) -> bool:
         """Whether a weekend's row is so new, and the last of its file, that Monday may still build on Friday."""
-        later = self._rows[place:]
-        is_last = all(time_of(row.date).weekday() >= _WEEKEND for row in later)
-        return is_last and place > 0 and at > self._now - _SETTLED
+        return place >= max(1, self._weekend) and at > self._now - _SETTLED
 
     def _is_said(self, place: int) -> bool:
         """Whether the session of a row has its log: of the last date it is written when all is done."""
@@ -262,6 +265,14 @@ class _Run:
         unknown = Counter(row.action for row in self._rows if row.action not in _KNOWN)
         for word, count in sorted(unknown.items()):
             writer.notice(f"{agent}: unknown actions, left out: {count} x {quote(word)}")
+
+
+def _weekend(rows: list[AccountRow]) -> int:
+    """The place of the first of a file's last rows that all lie at a weekend; their number where none does."""
+    place = len(rows)
+    while place and time_of(rows[place - 1].date).weekday() >= _WEEKEND:
+        place -= 1
+    return place
 
 
 def _rows(file: Path, writer: BatchWriter) -> tuple[list[AccountRow], frozenset[str]]:

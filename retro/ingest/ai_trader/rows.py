@@ -9,6 +9,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from retro.ingest.amounts import bounded, named
+
 __all__ = ["AccountRow", "RowError", "RunMarket", "market_of", "row_of", "time_of"]
 
 ZERO: Final = Decimal(0)
@@ -95,19 +97,25 @@ def row_of(text: bytes, number: int) -> tuple[AccountRow, frozenset[str]]:
         raise RowError("positions: have no CASH; every row of AI-Trader does")
     time_of(row.date)
     act = row.this_action or _Action()
-    holdings = {symbol: quantity for symbol, quantity in row.positions.items() if quantity and symbol != CASH}
+    try:
+        positions = {named(symbol): bounded(quantity) for symbol, quantity in row.positions.items()}
+        symbol = named(act.symbol) if act.symbol else ""
+        amount, fee = bounded(act.amount or ZERO), bounded(act.fee or row.fee or ZERO)
+    except ValueError as error:
+        raise RowError(f"row: {error}; leave it out") from None
+    cash = positions.pop(CASH)
     return (
         AccountRow(
             number=number,
             date=row.date,
             action=act.action.lower().removesuffix("_crypto"),
-            symbol=act.symbol or "",
-            amount=act.amount or ZERO,
-            cash=row.positions[CASH],
-            holdings=holdings,
-            fee=act.fee or row.fee or ZERO,
+            symbol=symbol,
+            amount=amount,
+            cash=cash,
+            holdings={symbol: quantity for symbol, quantity in positions.items() if quantity},
+            fee=fee,
         ),
-        frozenset(row.positions) - {CASH},
+        frozenset(positions),
     )
 
 
@@ -117,6 +125,8 @@ def time_of(date: str) -> datetime:
         moment = datetime.fromisoformat(date)
     except ValueError:
         raise RowError(f"date: {date[:40]!r} is no date such as 2025-10-01 or 2025-10-01 10:00:00") from None
+    if not 1970 <= moment.year < 9000:
+        raise RowError(f"date: {date[:40]!r} lies beyond the calendar")
     if moment.tzinfo is not None:
         raise RowError(f"date: {date[:40]!r} has an offset, which AI-Trader does not write")
     return moment

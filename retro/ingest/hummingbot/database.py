@@ -13,6 +13,7 @@ from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Final
 
 from retro.errors import InputError
+from retro.ingest.amounts import bounded
 from retro.ingest.hummingbot.records import instant_of
 
 if TYPE_CHECKING:
@@ -129,10 +130,8 @@ def number_of(value: object) -> Decimal:
     try:
         number = Decimal(str(value))
     except InvalidOperation:
-        number = Decimal("NaN")
-    if not number.is_finite():
-        raise ValueError(f"{str(value)[:40]!r} is no number")
-    return number
+        raise ValueError(f"{str(value)[:40]!r} is no number") from None
+    return bounded(number)
 
 
 def _parsed(text: object) -> object:

@@ -11,6 +11,8 @@ import json
 from collections import defaultdict
 from decimal import Decimal, InvalidOperation
 
+from retro.ingest.amounts import bounded
+
 __all__ = ["charges"]
 
 ZERO = Decimal(0)
@@ -62,7 +64,5 @@ def _number(value: object) -> Decimal:
     try:
         number = Decimal(str(value))
     except InvalidOperation:
-        number = Decimal("NaN")
-    if not number.is_finite():
-        raise ValueError(f"trade_fee: {str(value)[:40]!r} is no number")
-    return number
+        raise ValueError(f"trade_fee: {str(value)[:40]!r} is no number") from None
+    return bounded(number)

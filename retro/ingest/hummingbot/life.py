@@ -98,7 +98,7 @@ class BotLife:
         kind: Literal["spot", "perp"] = "perp" if "perpetual" in record.market else "spot"
         self._counts[kind] += 1
         execution = Execution(
-            id=f"{record.market}:{record.base}-{record.quote}:{record.trade}:{'B' if record.is_buy else 'S'}",
+            id=record.name,
             at=record.at,
             instrument=_instrument(record),
             side="buy" if record.is_buy else "sell",

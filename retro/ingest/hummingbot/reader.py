@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from retro.errors import InputError
+from retro.ingest.amounts import named
 from retro.ingest.batches import BatchWriter
 from retro.ingest.hummingbot.database import BotDatabase, number_of
 from retro.ingest.hummingbot.fees import charges
@@ -77,6 +78,10 @@ def read(paths: Sequence[Path], *, agent: str | None, now: int) -> Iterator[Batc
         for file in databases:
             intake.database(file)
         intake.sentences()
+        if not intake.is_of_hummingbot and (faults := writer.batch().faults):
+            raise InputError(
+                f"{faults[0].where} is no trades_....csv of hummingbot, nor its database ({faults[0].reason})"
+            )
         if agent and len(intake.quotes) > 1:
             raise InputError(f"{paths[0]} holds {len(intake.quotes)} configurations; leave out --agent")
         yield writer.batch()
@@ -133,6 +138,7 @@ class _Intake:
         self._spool, self._writer = spool, writer
         self.quotes: dict[str, Counter[str]] = {}
         self.executors: dict[str, list[Executor]] = {}
+        self.is_of_hummingbot = False
         self._paper = 0
         self._fees = 0
 
@@ -146,6 +152,12 @@ class _Intake:
             if isinstance(row, Fault):
                 self._writer.fault(row.reason, row.line)
                 continue
+            missing = _COLUMNS - row.cells.keys()
+            if missing:
+                raise InputError(
+                    f"{file} has no column {min(missing)}: it is no trades_....csv of hummingbot"
+                )
+            self.is_of_hummingbot = True
             self._put(row.cells, row.line, number_of)
 
     def database(self, file: Path) -> None:
@@ -153,6 +165,7 @@ class _Intake:
         self._writer.where = str(file)
         with open_copy(file) as connection:
             database = BotDatabase(connection, str(file))
+            self.is_of_hummingbot = True
             for number, row in enumerate(database.rows("TradeFill"), 1):
                 self._put(row, number, database.amount)
             for number, row in enumerate(database.rows("FundingPayment"), 1):
@@ -179,9 +192,8 @@ class _Intake:
             return
         if record is None:
             return
-        name = f"{record.market}:{record.base}-{record.quote}:{record.order}:{record.trade}"
         place = int(record.trade) if record.trade.isdigit() and len(record.trade) < 18 else 0
-        if self._spool.put(record.config, record.at, place, name, record):
+        if self._spool.put(record.config, record.at, place, record.name, record):
             self.quotes.setdefault(record.config, Counter())[record.quote] += 1
 
     def _trade(
@@ -192,7 +204,7 @@ class _Intake:
             self._paper += 1
             return None
         base, quote = _pair(row)
-        market = str(row["market"] or "")
+        market = named(str(row["market"] or "hummingbot"))
         side = str(row["trade_type"] or "").upper()
         if side not in {"BUY", "SELL"}:
             raise ValueError(f"trade_type: {side[:40]!r} is neither BUY nor SELL")
@@ -250,12 +262,12 @@ class _Intake:
 def _pair(row: Mapping[str, object]) -> tuple[str, str]:
     base, quote = str(row.get("base_asset") or ""), str(row.get("quote_asset") or "")
     if base and quote:
-        return base, quote
+        return named(base), named(quote)
     symbol = str(row.get("symbol") or "")
     base, dash, quote = symbol.rpartition("-")
     if not dash or not base or not quote:
         raise ValueError(f"symbol: {symbol[:40]!r} is no pair such as BTC-USDT")
-    return base, quote
+    return named(base), named(quote)
 
 
 def _config(row: Mapping[str, object]) -> str:

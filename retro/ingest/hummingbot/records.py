@@ -33,6 +33,11 @@ class TradeRecord(_BotRow, frozen=True):
     fee: Decimal
     fee_asset: str
 
+    @property
+    def name(self) -> str:
+        """The venue's id of the trade; of a trade with oneself each side has one."""
+        return f"{self.market}:{self.base}-{self.quote}:{self.trade}:{'B' if self.is_buy else 'S'}"
+
 
 class FundingRecord(_BotRow, frozen=True):
     """Funding of a perpetual; `amount` > 0 was received."""
@@ -60,7 +65,9 @@ BotRecord = TradeRecord | FundingRecord | RangeRecord
 
 
 def instant_of(number: float) -> int:
-    """Microseconds of a time in seconds, milliseconds or microseconds since 1970, by its size."""
+    """Microseconds of a time in seconds, milliseconds or microseconds since 1970, by its size; `ValueError` of none."""
+    if not 0 <= number < 2.5e17:
+        raise ValueError(f"timestamp: {number:g} is no time")
     if number >= 1e14:
         return int(number)
     return int(number) * 1_000 if number >= 1e11 else round(number * 1_000_000)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from retro.checks import SourceCheck
 from retro.errors import InputError
+from retro.ingest.amounts import bounded, named
 from retro.ingest.batches import BatchWriter
 from retro.ingest.netting import Execution, Netting, write_legs
 from retro.ingest.nofx.cycles import write_decision
@@ -52,6 +53,8 @@ _TABLES: Final = {
 Fields = dict[str, object]
 """One row: column -> value as the database holds it; None of a column that its version lacks."""
 
+_CALENDAR: Final = 250_000_000_000_000_000
+"""Microseconds since 1970: the year 9892."""
 _MINUTE: Final = 60_000_000
 _LATE: Final = 10 * _MINUTE
 """How long after an entry was decided its first fill may lie."""
@@ -165,7 +168,7 @@ class _Life:
         execution = Execution(
             id=str(row["exchange_trade_id"] or f"row-{row['id']}"),
             at=_instant(row["created_at"]),
-            instrument=instrument_of(symbol),
+            instrument=instrument_of(named(symbol)),
             side=_side(row["side"]),
             quantity=_number(row["quantity"]),
             price=_number(row["price"]),
@@ -284,20 +287,25 @@ def _number(value: object) -> Decimal:
             number = Decimal(str(value))
         except InvalidOperation:
             raise ValueError(f"{str(value)[:40]!r} is no number") from None
-        if number.is_finite():
-            return number
+        return bounded(number)
     raise ValueError(f"{str(value)[:40]!r} is no number")
 
 
 def _instant(value: object) -> int:
     """Microseconds of milliseconds, or of a text in UTC, with offset or without."""
     if isinstance(value, int | float):
-        return int(value) * 1_000
+        return _within(int(value) * 1_000)
     text = str(value or "")
     try:
         return instant_of(text)
     except RecordError:
         return instant_of(f"{text}Z")
+
+
+def _within(at: int) -> int:
+    if not 0 <= at < _CALENDAR:
+        raise ValueError(f"{at} us since 1970 is no time of this calendar")
+    return at
 
 
 def _side(value: object) -> Literal["buy", "sell"]:

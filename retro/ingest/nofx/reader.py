@@ -21,6 +21,7 @@ from retro.ingest.nofx import database
 from retro.ingest.nofx.cycles import Follower
 from retro.ingest.nofx.names import agent_name, venue_of
 from retro.ingest.nofx.record import RecordError, cycle_of
+from retro.ingest.sample import sample_of
 from retro.ingest.source import SQLITE, magic, open_source, read_lines
 from retro.journal import LONGEST_LINE
 
@@ -98,12 +99,22 @@ def _logs(path: Path) -> Iterator[_Log]:
     for file in path.rglob("*.json"):
         if _FILE.fullmatch(file.name) and file.is_file():
             folders.setdefault(file.parent, []).append(file)
-    if not folders:
+    tables = [file for file in sorted(path.rglob("*.jsonl")) if file.is_file() and _is_log(file)]
+    if not folders and not tables:
         raise InputError(
             f"{path} holds no decision_..._cycleN.json; name nofx's decision_logs folder, or its data.db"
         )
     for folder, files in sorted(folders.items()):
         yield _Log(folder.absolute().name, tuple(sorted(files)), lines=False)
+    for file in tables:
+        yield _Log(file.name.partition(".")[0], (file,), lines=True)
+
+
+def _is_log(file: Path) -> bool:
+    """Whether a file's beginning looks like decision records."""
+    with suppress(InputError):
+        return sniff(sample_of(file)) is not None
+    return False
 
 
 def _follow(agent: str, logs: list[_Log], now: int) -> Iterator[Batch]:

@@ -14,7 +14,9 @@ from typing import Any, Final
 
 import msgspec
 
+from retro.ingest.amounts import bounded, named
 from retro.ingest.prose import prose
+from retro.journal import LARGEST
 from retro.periods import DAY, parse_instant
 
 __all__ = [
@@ -155,6 +157,10 @@ def cycle_of(text: bytes) -> Cycle:
         record = _DECODER.decode(text)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise RecordError(f"is no decision record of nofx ({error}); leave it out") from None
+    if record.account_state is None and record.decisions is None and not record.decision_json:
+        raise RecordError(
+            "is no decision record of nofx (it has neither account_state nor decisions); leave it out"
+        )
     return _cycle(record, instant_of(record.timestamp))
 
 
@@ -183,17 +189,23 @@ def instant_of(text: str) -> int:
 
 
 def _cycle(record: _Record, written: int) -> Cycle:
-    acts = tuple(_act(act, written) for act in record.decisions or ())
     account = record.account_state or _Account()
-    equity = account.total_balance
+    try:
+        acts = tuple(_act(act, written) for act in record.decisions or ())
+        equity, available = (
+            None if number is None else bounded(number)
+            for number in (account.total_balance, account.available_balance)
+        )
+        holdings = {(line.symbol, line.side.lower()): _holding(line) for line in record.positions or ()}
+    except ValueError as error:
+        raise RecordError(f"record: {error}; leave it out") from None
     if not record.success and not equity:
         equity = None  # the account could not be read: zeros stand for nothing
-    holdings = {(line.symbol, line.side.lower()): _holding(line) for line in record.positions or ()}
     return Cycle(
         at=min((act.at for act in acts), default=written),
         written=written,
         equity=equity,
-        available=account.available_balance,
+        available=available,
         holdings=holdings if equity is not None else {},
         acts=acts,
         intentions=_intentions(record.decision_json or ""),
@@ -203,14 +215,8 @@ def _cycle(record: _Record, written: int) -> Cycle:
 
 
 def _holding(line: _Held) -> HoldingSnapshot:
-    return HoldingSnapshot(
-        line.symbol,
-        line.side.lower(),
-        abs(line.position_amt),
-        line.entry_price,
-        line.mark_price,
-        line.unrealized_profit,
-    )
+    figures = (abs(line.position_amt), line.entry_price, line.mark_price, line.unrealized_profit)
+    return HoldingSnapshot(named(line.symbol), line.side.lower(), *map(bounded, figures))
 
 
 def _act(act: _Act, written: int) -> Act:
@@ -219,10 +225,10 @@ def _act(act: _Act, written: int) -> Act:
         at = written
     return Act(
         at=at,
-        symbol=act.symbol,
+        symbol=named(act.symbol) if act.symbol else "",
         action=act.action.lower(),
-        price=act.price,
-        quantity=act.quantity,
+        price=bounded(act.price),
+        quantity=bounded(act.quantity),
         order=str(act.order_id) if act.order_id else None,
         success=act.success,
         error=prose(act.error, 500),
@@ -259,7 +265,7 @@ def _positive(value: object) -> Decimal | None:
             value = Decimal(value)
         except InvalidOperation:
             return None
-    return value if isinstance(value, Decimal) and value.is_finite() and value > 0 else None
+    return value if isinstance(value, Decimal) and value.is_finite() and 0 < value < LARGEST else None
 
 
 def _confidence(value: object) -> float | None:

@@ -139,9 +139,12 @@ def _fraction(text: str) -> Decimal | None:
 
 def _day(text: str) -> date:
     try:
-        return date.fromisoformat(text)
+        day = date.fromisoformat(text)
     except ValueError:
-        raise EntryError(f"date: {text[:40]!r} is none; write it as 2026-03-01") from None
+        day = date.min
+    if not 1970 <= day.year < 9000:
+        raise EntryError(f"date: {text[:40]!r} is none; write it as 2026-03-01")
+    return day
 
 
 class _State(msgspec.Struct):

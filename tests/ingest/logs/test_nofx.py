@@ -130,6 +130,7 @@ def test_folder_and_lines_and_both_tell_the_same(tmp_path: Path) -> None:
         nofx.write_lines(tmp_path / "a.jsonl", nofx.life()[3:]),
     )
     alone = reading(folder, agent="bot").rows
+    assert reading(tmp_path, agent="bot").rows.keys() == alone.keys(), "a folder's .jsonl files are read, too"
     assert {row[2]: row for row in alone.values()} == {
         row[2]: row for row in reading(file, folder, agent="bot").rows.values()
     }
@@ -206,7 +207,16 @@ def test_unknown_actions_are_counted(tmp_path: Path) -> None:
     assert 'bot: unknown actions, left out: 2 x "pray"' in lines(tmp_path, records).notices
 
 
-@pytest.mark.parametrize("content", [b"", b"date,price\n1,2\n", b'{"type": "fill"}\n', b"\0" * 5000])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"date,price\n1,2\n",
+        b'{"type": "fill"}\n',
+        b'{"timestamp": "2026-01-05T08:00:00Z", "decision": {}}\n',
+        b"\0" * 5000,
+    ],
+)
 def test_another_file_is_one_error(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.jsonl").write_bytes(content)
     with pytest.raises(InputError, match=r"a\.jsonl holds no decision record of nofx"):
