@@ -51,7 +51,7 @@ _NOTICE: Final = 300
 _IN_SHORT: Final = ("proposals", "words", "audit", "attribution", "positions", "predictions", "quality")
 _IN_FULL: Final = (
     *("proposals", "words", "attribution", "audit", "days", "positions", "effectiveness", "risk"),
-    *("breakdowns", "predictions", "tiers", "shadows", "drift", "costs", "quality"),
+    *("breakdowns", "predictions", "tiers", "shadows", "learning", "drift", "costs", "quality"),
 )
 _ANSWERS: Final = {"life": answers_of_life, "action": answers_of_loss}
 _ADDRESS: Final = re.compile(r"(?<=[A-Za-z]):(?=//)|(?<=\bwww)\.|(?<=\bmailto):", re.IGNORECASE)

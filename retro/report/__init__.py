@@ -6,7 +6,13 @@ Money and prices are in the agent's base currency, times RFC 3339 UTC. A value t
 
 from __future__ import annotations
 
-from retro.report.evaluators.changes import CalibrationChange, Evaluators, ForecastChange, TierChange
+from retro.report.evaluators.changes import (
+    CalibrationChange,
+    Evaluators,
+    ForecastChange,
+    LearningChange,
+    TierChange,
+)
 from retro.report.form import Reasons, dump
 from retro.report.groups import Breakdowns, Bucket, CalendarDay
 from retro.report.heuristic import (
@@ -56,6 +62,7 @@ __all__ = [
     "ForecastChange",
     "HeuristicReport",
     "Implausible",
+    "LearningChange",
     "LifeWeek",
     "Market",
     "Narrative",

@@ -48,6 +48,7 @@ RELEASED = {
     "retro/store/migrations/steps/0021_totals.sql": "46814a49662e154041a6f4e53dea7bdb274728631fd76e3dacd6c234da9a3780",
     "retro/store/migrations/steps/0022_shadow_exits.sql": "e0448c5e3fdc40a0e7fe936fb5295ba83e7e093e36cef1c319f403e6677844b0",
     "retro/store/migrations/steps/0023_checks.sql": "4ec65d61de0ab43e86eb217ff56044fa1342a1c5e897aaacbaa8afedd27d61c9",
+    "retro/store/migrations/steps/0024_competence.sql": "ae27100faae248e5330a097627f0d125e8ca9d4aa26839c94190829523e92353",
 }
 """Every step's file -> the SHA-256 of its bytes."""
 

@@ -251,7 +251,7 @@ def review_period(
     proposed = proposed_by(book.conn, report, settings, inputs.history, inputs.bets)
     additions = {
         "playbook_proposals": [to_json(amendment) for amendment in proposed],
-        "evaluators": evaluators_of(book, window),
+        "evaluators": evaluators_of(book, window, inputs),
         "regimes": regimes_of(book, window, inputs, report),
     }
     return report.model_copy(update=additions)

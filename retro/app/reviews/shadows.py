@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from retro.app.settlement.book import SettledBook
+    from retro.evaluate.inputs import Inputs
     from retro.evaluate.whatif.entered import EnteredLives
     from retro.evaluate.whatif.rule import WhatIfRule
     from retro.evaluate.whatif.shadows import ShadowStrategy
@@ -52,18 +53,26 @@ def entered_positions(
 
 
 def shadows_of(
-    book: SettledBook, as_of: int | None, strategies: Sequence[ShadowStrategy] | None = None
+    book: SettledBook,
+    as_of: int | None,
+    strategies: Sequence[ShadowStrategy] | None = None,
+    *,
+    window: Inputs | None = None,
 ) -> list[ShadowRow]:
     """Every shadow beside the real strategy, by name, as of an instant; one statement where there is none.
 
-    `strategies` are those of the settings unless given. What an agent tells of one goes before a rule of that name.
+    `strategies` are those of the settings unless given, `window` what the review
+    that ends at the instant is made of. What an agent tells of one goes before a rule of that name.
     """
     strategies = book.settings.shadows if strategies is None else strategies
     before = FOREVER if as_of is None else as_of
     words = events.between(book.conn, book.name, -FOREVER, before, types=[Shadow])
     if not (words or strategies):
         return []
-    now = book.known_at(as_of)
+    if window is None or as_of is None or as_of > book.known_until:
+        now = book.known_at(as_of)
+    else:
+        now = window.told_until  # the same, and it is known already
     series = _series_by_word(book, words, now)
     names = {paired.name for paired in series}
     running = [strategy for strategy in strategies if strategy.name not in names]
@@ -71,7 +80,7 @@ def shadows_of(
     for strategy in running:
         since = midnight(strategy.since, book.settings.zone)
         rules[strategy.rule] = min(since, rules.get(strategy.rule, since))
-    exits = exits_known(book, rules, now)
+    exits = exits_known(book, rules, now, window)
     for strategy in running:
         own = exits[strategy.rule].since(midnight(strategy.since, book.settings.zone))
         series.append(paired_by_rule(strategy, own, now, book.settings.zone))

@@ -12,7 +12,7 @@ from retro.model import Cost
 from retro.periods import FOREVER
 from retro.report import TierChange
 from retro.store.books.claims import claims_since
-from retro.store.books.tier_costs import tier_costs_before
+from retro.store.books.tier_costs import tier_costs_at
 from retro.store.facts import events
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from retro.evaluate.claims.tiers import TierTerms
     from retro.evaluate.claims.totals import ClaimTotals
     from retro.report.evaluators.tiers import TierReport
+    from retro.store.books.tier_costs import TierCosts
 
 __all__ = ["tier_changes", "tiers_of"]
 
@@ -33,7 +34,8 @@ def tiers_of(book: SettledBook, terms: TierTerms, as_of: int | None = None) -> T
     before = FOREVER if as_of is None else as_of
     ring = book.settings.claims.ring.size
     totals = claims_since(book.conn, book.name, before, before).at(before, ring)
-    return _report(book, terms, totals, before)
+    [costs] = tier_costs_at(book.conn, book.name, [before])
+    return tier_report(totals.tiers, _prices(book, costs, before), terms, seed_of_life(book.name))
 
 
 def tier_changes(
@@ -46,7 +48,11 @@ def tier_changes(
     if not now[1].tiers:
         return []
     terms = book.settings.tiers
-    old, new = (_report(book, terms, totals, at).recommendation for at, totals in (then, now))
+    costs = tier_costs_at(book.conn, book.name, [then[0], now[0]])
+    old, new = (
+        tier_report(totals.tiers, _prices(book, paid, at), terms, seed_of_life(book.name)).recommendation
+        for (at, totals), paid in zip((then, now), costs, strict=True)
+    )
     before = {(advice.category, advice.difficulty): advice.kind for advice in old}
     return [
         TierChange(
@@ -62,13 +68,8 @@ def tier_changes(
     ]
 
 
-def _report(book: SettledBook, terms: TierTerms, totals: ClaimTotals, before: int) -> TierReport:
-    return tier_report(totals.tiers, _costs(book, before), terms, seed_of_life(book.name))
-
-
-def _costs(book: SettledBook, before: int) -> dict[str, float | None]:
+def _prices(book: SettledBook, costs: TierCosts, before: int) -> dict[str, float | None]:
     """Tier -> what its inference has cost before an instant; None where a part of it has no price."""
-    costs = tier_costs_before(book.conn, book.name, before)
     parts: dict[str, list[float] | None] = {tier: [*paid] for tier, paid in costs.paid.items()}
     for tier, worth in _in_kind(book, costs.in_kind, before):
         amounts = parts.setdefault(tier, [])

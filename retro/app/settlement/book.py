@@ -130,11 +130,16 @@ class SettledBook:
         """Positions opened before an instant, oldest first; with `since` those open or resolved since then."""
         return read_rows(self.conn, self.name, opened_before=opened_before, since=since)
 
-    def positions_known(self, known_until: int, *, opened_before: int = FOREVER) -> list[PositionSummary]:
-        """Positions as they were known at an instant: what the book has learned after it is forgotten again."""
+    def positions_known(
+        self, known_until: int, *, opened_before: int = FOREVER, since: int | None = None
+    ) -> list[PositionSummary]:
+        """Positions as they were known at an instant: what the book has learned after it is forgotten again.
+
+        With `since` those open or resolved since then.
+        """
         if known_until >= self.known_until:
-            return self.positions(opened_before=opened_before)
-        opened = self.positions(opened_before=min(opened_before, known_until + 1))
+            return self.positions(opened_before=opened_before, since=since)
+        opened = self.positions(opened_before=min(opened_before, known_until + 1), since=since)
         return [_as_known(row, known_until) for row in opened]
 
     def history(self, before: int = FOREVER) -> History:

@@ -17,6 +17,7 @@ from retro.evaluate.claims.record import CLAIM
 from retro.evaluate.claims.tiers import TierTerms
 from retro.evaluate.claims.totals import KeyTotals
 from retro.evaluate.inputs import BenchmarkTerms, Options
+from retro.evaluate.meta.learning import AgeingTerms
 from retro.evaluate.whatif.rule import parse_rule
 from retro.evaluate.whatif.shadows import SHADOW_EXIT, ShadowStrategy, ShadowTerms
 from retro.kernels.audit import Thresholds
@@ -49,6 +50,7 @@ class AgentSettings:
     ece_alarm: float = 0.25
     """The calibration error above which the owner is told."""
     tiers: TierTerms = field(default_factory=TierTerms)
+    ageing: AgeingTerms = field(default_factory=AgeingTerms)
     shadows: tuple[ShadowStrategy, ...] = ()
     shadow_faults: tuple[str, ...] = ()
     """Of each `[[shadow]]` that cannot run: why."""
@@ -159,6 +161,11 @@ def settings_of(config: Config, agent: Agent, book: Playbook | None) -> AgentSet
             review.tier_comparison_min_samples,
             review.tier_switch_threshold,
             review.dollars_per_accuracy_point,
+        ),
+        ageing=AgeingTerms(
+            review.meta_learning_enabled,
+            review.meta_negative_weeks_before_hayflick,
+            review.meta_hayflick_acceleration,
         ),
         limits_in_r=_limits(review, "r") if is_bot and review.heuristic_threshold_unit is None else None,
         options=Options(

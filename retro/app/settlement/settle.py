@@ -44,6 +44,7 @@ from retro.model import Decision, Equity, External, Flow
 from retro.periods import DAY, FOREVER
 from retro.store.books import positions, shared_marks
 from retro.store.books.claims import forget_claims
+from retro.store.books.competence import forget_competence, settle_competence
 from retro.store.books.outcomes import forget_outcomes, replace_outcomes
 from retro.store.books.positions import WalletDay
 from retro.store.books.shadow_exits import forget_shadow_exits
@@ -132,6 +133,7 @@ def settle(conn: Connection, agent: Agent, settings: AgentSettings) -> None:
     settled = _settle_positions(conn, agent, settings, start, facts)
     claims = settle_claims(conn, name, start.since, settings.claims)
     settle_tier_costs(conn, name, start.since)
+    settle_competence(conn, name, start.since)
     settle_evaluations(conn, agent, settings, None if start.opening is None else start.since, claims)
     facts = [*facts, *settled.orphan_costs]
     # only now is it known which assets positions left in the wallet, and so which prices its worth rests on
@@ -228,6 +230,7 @@ def _start(
     forget_outcomes(conn, name)
     forget_claims(conn, name)
     forget_tier_costs(conn, name)
+    forget_competence(conn, name)
     forget_shadow_exits(conn, name)
     return _Start(birth, birth // DAY * DAY, wallet, None)
 

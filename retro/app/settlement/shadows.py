@@ -17,12 +17,16 @@ from retro.store.schema import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from sqlalchemy import Connection
 
+    from retro.accounting.prices import Prices
+    from retro.accounting.track import PositionHistory
     from retro.app.settlement.book import SettledBook
     from retro.app.settlement.settings import AgentSettings
     from retro.app.settlement.tracks import Loaded
+    from retro.evaluate.inputs import Inputs
     from retro.evaluate.whatif.rule import WhatIfRule
 
 __all__ = ["exits_known", "exits_of_rules", "replace_exits"]
@@ -34,14 +38,30 @@ def exits_of_rules(
     """What each rule made of the spot and perp positions entered since its own first instant, as of `now`."""
     if not rules:
         return {}
+    paths = _paths(loaded.tracks, loaded.prices, settings, now, min(rules.values()))
+    return _exits(paths, _final_instants(loaded, paths), settings, rules)
+
+
+def _paths(
+    tracks: Mapping[str, PositionHistory], prices: Prices, settings: AgentSettings, now: int, since: int
+) -> dict[str, PositionPath]:
+    """The spot and perp positions entered since an instant, as they stood at `now`."""
     horizon = Lookahead(now + 1, now, None, settings.options.offsets)
-    paths = {
-        name_of(name): PositionPath(track, horizon, loaded.prices)
-        for name, track in loaded.tracks.items()
-        if track.position.kind in {"spot", "perp"} and track.opened_at >= min(rules.values())
+    return {
+        name_of(name): PositionPath(track, horizon, prices)
+        for name, track in tracks.items()
+        if track.position.kind in {"spot", "perp"} and track.opened_at >= since
     }
+
+
+def _exits(
+    paths: Mapping[str, PositionPath],
+    final: Mapping[str, int],
+    settings: AgentSettings,
+    rules: Mapping[WhatIfRule, int],
+) -> dict[WhatIfRule, ShadowExits]:
+    """What each rule made of these; `final` says from when on nothing changes it."""
     lives = entered_lives([*paths.values()], settings.options.rules.claims, settings.zone)
-    final = _final_instants(loaded, paths)
     names = [name_of(name) for name in lives.names]
     final_at = np.array([final[name] for name in names], dtype=np.int64)
     left_out = sorted(paths.keys() - {*names}, key=lambda name: (paths[name].track.opened_at, name))
@@ -82,12 +102,15 @@ def replace_exits(
 
 
 def exits_known(
-    book: SettledBook, rules: Mapping[WhatIfRule, int], now: int
+    book: SettledBook,
+    rules: Mapping[WhatIfRule, int],
+    now: int,
+    replayed_for: Inputs | None = None,
 ) -> dict[WhatIfRule, ShadowExits]:
     """What each rule made of the positions entered since its first instant, as was known at `now`.
 
     What the book has of positions that were over by then stands; those that were not are replayed, as are all where a
-    rule is none of the settings.
+    rule is none of the settings. What a review that ends just after `now` has replayed already is `replayed_for` it.
     """
     settled = book.settings.shadow_rules
     stored = {
@@ -105,11 +128,28 @@ def exits_known(
         }
     replayed: Mapping[WhatIfRule, ShadowExits] = {}
     if running:
-        loaded = load_tracks(book.life, book.settings, sorted(running), Extent(now, now + 1, now, now))
-        replayed = exits_of_rules(loaded, book.settings, now, rules)
+        replayed = _replayed(book, rules, now, running, replayed_for)
     return {
         rule: stored[rule].with_replayed(replayed.get(rule, ShadowExits()), now)
         if rule in stored
         else replayed.get(rule, ShadowExits())
         for rule in rules
     }
+
+
+def _replayed(
+    book: SettledBook,
+    rules: Mapping[WhatIfRule, int],
+    now: int,
+    names: AbstractSet[str],
+    replayed_for: Inputs | None,
+) -> dict[WhatIfRule, ShadowExits]:
+    """What each rule made of these positions as of `now`."""
+    if replayed_for is not None:
+        tracks = {n: track for n, track in replayed_for.tracks.items() if name_of(n) in names}
+        paths = _paths(tracks, replayed_for.prices, book.settings, now, min(rules.values()))
+        # a price that was not there yet is another one as of the review's own now
+        if paths.keys() == names and not any(path.provisional for path in paths.values()):
+            return _exits(paths, dict.fromkeys(paths, FOREVER), book.settings, rules)
+    loaded = load_tracks(book.life, book.settings, sorted(names), Extent(now, now + 1, now, now))
+    return exits_of_rules(loaded, book.settings, now, rules)

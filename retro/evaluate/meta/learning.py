@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from retro.kernels.evaluators.survival import SurvivalCurve
     from retro.periods import Period
 
-__all__ = ["AgeingTerms", "Heritage", "generations", "heritage_of", "learning_report"]
+__all__ = ["AgeingTerms", "Heritage", "generations", "heritage_of", "learning_report", "time_of"]
 
 _NO_GROUP: Final = {
     "corrector": "no category has predictions with a correction, or 30 samples of confidence, in both weeks",
@@ -95,13 +95,14 @@ def learning_report(
             SurvivingShare(days=days, share=share)
             for days, share in zip(curve.age.tolist(), curve.share.tolist(), strict=True)
         ],
-        competence=_time_of(facts.competence),
+        competence=time_of(facts.competence),
         generations=descent,
         reasons=why,
     )
 
 
-def _time_of(competence: Competence | None) -> TimeToCompetence:
+def time_of(competence: Competence | None) -> TimeToCompetence:
+    """As documents say it."""
     if competence is None:
         return TimeToCompetence(decisions=None, at=None)
     return TimeToCompetence(decisions=competence.decisions, at=format_instant(competence.at))

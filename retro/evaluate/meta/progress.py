@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import fsum
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import numpy as np
 
@@ -21,13 +21,24 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from zoneinfo import ZoneInfo
 
+    from numpy.typing import NDArray
+
     from retro.evaluate.audit.citations import Role
     from retro.evaluate.audit.history import History
     from retro.evaluate.claims.record import ClaimHistory
     from retro.evaluate.meta.competence import Competence
     from retro.periods import Period
 
-__all__ = ["LearningFacts", "Progress", "WeighedDecision"]
+__all__ = [
+    "LearningFacts",
+    "Progress",
+    "WeekSource",
+    "WeekStanding",
+    "WeighedDecision",
+    "earning_share",
+    "week_errors",
+    "week_standing",
+]
 
 _LEAST_GROUPS: Final = 3
 _SMALLEST: Final = 1e-9
@@ -62,13 +73,79 @@ class LearningFacts:
     competence: Competence | None = None
     predecessor: Competence | None = None
 
+    @property
+    def possible(self) -> int:
+        """How many groups there is anything of in the whole life: most agents tell nothing of most."""
+        return sum(
+            (
+                bool(len(self.claims)),
+                any(decision.recalled for decision in self.decisions),
+                any(decision.cites for decision in self.decisions),
+                bool(self.lives.lives),
+                self.competence is not None and self.predecessor is not None,
+            )
+        )
+
+    def standing(self, week: Period) -> WeekStanding:
+        """What the life says of a week."""
+        errors, calibration = dict[str, float](), dict[str, float]()
+        for key, records in self.claims.before(week.end).by_key():
+            if key.regime == ANY:
+                errors |= week_errors(key.category, records, week)
+                error = in_use(records[is_sample(records)])
+                if error.ece is not None and error.n >= ALARM_FROM:
+                    calibration[key.category] = error.ece
+        turned_out = [d for d in self.decisions if week.start <= d.resolved_at < week.end]
+        earning = earning_share(self.history, self.lives, self.since, week.end)
+        return week_standing(
+            errors, calibration, turned_out, earning, self.lives.survival(week.end).half_life
+        )
+
+    def generations(self, at: int) -> float | None:
+        """How much sooner it was competent than its predecessor, once both were."""
+        own, other = self.competence, self.predecessor
+        if own is None or other is None or max(own.at, other.at) >= at:
+            return None
+        return _delta(other.decisions, own.decisions, -1)
+
+
+@dataclass(frozen=True, slots=True)
+class WeekStanding:
+    """What a week and all before it say; None where too little was known.
+
+    Of what resolved in the week: `errors` by category (mean size of the residual after correction), `precision`,
+    `attention`. At its end: `calibration` by category (the error in use), `earning` (share of the active rules' rows
+    with a shrunk mean above 0), `half_life` in days.
+    """
+
+    errors: Mapping[str, float]
+    calibration: Mapping[str, float]
+    precision: float | None
+    attention: float | None
+    earning: float | None
+    half_life: float | None
+
+
+class WeekSource(Protocol):
+    """Where the weeks of a life are looked up."""
+
+    @property
+    def possible(self) -> int:
+        """How many of the five groups there can be anything of."""
+
+    def standing(self, week: Period) -> WeekStanding:
+        """What a week and all before it say."""
+
+    def generations(self, at: int) -> float | None:
+        """The group that both of two generations make, as of an instant."""
+
 
 class Progress:
     """The scores of the weeks of a life; what stands at a week's end is looked up once for the weeks on both sides."""
 
-    def __init__(self, facts: LearningFacts, zone: ZoneInfo, birth: int) -> None:
-        self._facts, self._zone, self._birth = facts, zone, birth
-        self._at: dict[int, _Standing] = {}
+    def __init__(self, source: WeekSource, zone: ZoneInfo, birth: int) -> None:
+        self._source, self._zone, self._birth = source, zone, birth
+        self._at: dict[int, WeekStanding] = {}
 
     def groups(self, week: Period) -> LearningGroups:
         """Every group that both weeks can speak of."""
@@ -87,7 +164,7 @@ class Progress:
             memory=_delta(old.precision, new.precision),
             attention=_delta(old.attention, new.attention),
             heuristics=_mean([_delta(old.earning, new.earning), _delta(old.half_life, new.half_life)]),
-            generations=self._generations(week.end),
+            generations=self._source.generations(week.end),
         )
 
     def score(self, week: Period) -> float | None:
@@ -95,98 +172,74 @@ class Progress:
         groups = [delta for _, delta in self.groups(week) if delta is not None]
         return fsum(groups) / len(groups) if len(groups) >= _LEAST_GROUPS else None
 
-    def negative_weeks(self, week: Period) -> int:
-        """How many scores below 0 there are since the last that was none; weeks without one neither count nor break."""
+    def negative_weeks(self, week: Period, most: int | None = None) -> int:
+        """How many scores below 0 there are since the last that was none; weeks without one neither count nor break.
+
+        `most`: how many weeks are looked at; None: all.
+        """
         run = 0
         if self._possible < _LEAST_GROUPS:
             return run
-        while week.end > self._birth:
+        looked_at = 0
+        while week.end > self._birth and looked_at != most:
             score = self.score(week)
             if score is not None and score >= 0:
                 break
             run += score is not None
-            week = period_before(week, self._zone)
+            week, looked_at = period_before(week, self._zone), looked_at + 1
         return run
 
     @cached_property
     def _possible(self) -> int:
-        """How many groups there is anything of in the whole life: most agents tell nothing of most."""
-        facts = self._facts
-        return sum(
-            (
-                bool(len(facts.claims)),
-                any(decision.recalled for decision in facts.decisions),
-                any(decision.cites for decision in facts.decisions),
-                bool(facts.lives.lives),
-                facts.competence is not None and facts.predecessor is not None,
-            )
-        )
+        return self._source.possible
 
-    def _generations(self, at: int) -> float | None:
-        own, other = self._facts.competence, self._facts.predecessor
-        if own is None or other is None or max(own.at, other.at) >= at:
-            return None
-        return _delta(other.decisions, own.decisions, -1)
-
-    def _standing(self, week: Period) -> _Standing:
+    def _standing(self, week: Period) -> WeekStanding:
         if week.end not in self._at:
-            self._at[week.end] = _standing(self._facts, week)
+            self._at[week.end] = self._source.standing(week)
         return self._at[week.end]
 
 
-@dataclass(frozen=True, slots=True)
-class _Standing:
-    """What a week and all before it say; None where too little was known.
-
-    Of what resolved in the week: `errors` by category (mean size of the residual after correction), `precision`,
-    `attention`. At its end: `calibration` by category (the error in use), `earning` (share of the active rules' rows
-    with a shrunk mean above 0), `half_life` in days.
-    """
-
-    errors: Mapping[str, float]
-    calibration: Mapping[str, float]
-    precision: float | None
-    attention: float | None
-    earning: float | None
-    half_life: float | None
+def week_errors(category: str, records: NDArray[Any], week: Period) -> dict[str, float]:
+    """A category's mean size of the residual after correction, of what resolved in a week; nothing without any."""
+    lately = records[(records["resolved_at"] >= week.start) & (records["resolved_at"] < week.end)]
+    size = np.abs(lately["actual"] - lately["predicted"] - lately["bias"])
+    size = size[~np.isnan(size)]
+    return {category: fsum(size.tolist()) / len(size)} if len(size) else {}
 
 
-def _standing(facts: LearningFacts, week: Period) -> _Standing:
-    errors, calibration = {}, {}
-    for key, records in facts.claims.before(week.end).by_key():
-        if key.regime != ANY:
-            continue
-        lately = records[records["resolved_at"] >= week.start]
-        size = np.abs(lately["actual"] - lately["predicted"] - lately["bias"])
-        size = size[~np.isnan(size)]
-        if len(size):
-            errors[key.category] = fsum(size.tolist()) / len(size)
-        error = in_use(records[is_sample(records)])
-        if error.ece is not None and error.n >= ALARM_FROM:
-            calibration[key.category] = error.ece
-    turned_out = [d for d in facts.decisions if week.start <= d.resolved_at < week.end]
+def week_standing(
+    errors: Mapping[str, float],
+    calibration: Mapping[str, float],
+    turned_out: Sequence[WeighedDecision],
+    earning: float | None,
+    half_life: float | None,
+) -> WeekStanding:
+    """A week whose decisions `turned_out`; the rest as `WeekStanding` has it."""
     citing = [decision.signal > 0 for decision in turned_out if decision.cites]
     recalled = sum(decision.recalled for decision in turned_out)
-    return _Standing(
+    return WeekStanding(
         errors,
         calibration,
         sum(decision.agreed for decision in turned_out) / recalled if recalled else None,
         sum(citing) / len(citing) if citing else None,
-        _earning(facts, week.end),
-        facts.lives.survival(week.end).half_life,
+        earning,
+        half_life,
     )
 
 
-def _earning(facts: LearningFacts, at: int) -> float | None:
+def earning_share(history: History, lives: RuleLives, since: Mapping[str, int], at: int) -> float | None:
     """Share of the rows (rule and role) of active rules whose mean, drawn to that of the role, lies above 0."""
-    active = facts.lives.living(at)
+    active = lives.living(at)
     if not active:
         return None
-    history = facts.history.before(at)
-    prior = {role: _mean(history.of_role(role)["value"].tolist()) or 0.0 for role in _ROLES}
+    history = history.before(at)
+    prior = {}
+    for role in _ROLES:
+        values = history.of_role(role)["value"].tolist()
+        prior[role] = fsum(values) / len(values) if values else 0.0
     earns = [
         shrunk_mean(fsum(records["value"].tolist()), len(records), prior[role]) > 0
-        for (rule, role), records in history.of_names(active).by_heuristic(facts.since).items()
+        for (rule, role), records in history.of_names(active).by_heuristic(since).items()
     ]
     return sum(earns) / len(earns) if earns else None
 

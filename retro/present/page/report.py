@@ -14,6 +14,7 @@ from retro.present.page.evaluators.claims import (
     claims_section,
     confidence_alarms,
     drift_section,
+    learning_section,
     shadows_section,
     tiers_section,
 )
@@ -83,6 +84,7 @@ def page_of_report(report: RetrospectiveReport) -> Page:
         claims_section(report.evaluators),
         tiers_section(report.evaluators),
         shadows_section(report.evaluators, money),
+        learning_section(report.evaluators),
         drift_section(report.evaluators, money),
         costs_section(report, money),
         actions_section(report.actions_taken, money, report.pnl.funding),

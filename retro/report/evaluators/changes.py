@@ -6,11 +6,12 @@ from pydantic import Field
 
 from retro.report.evaluators.claims import ReliabilityBin
 from retro.report.evaluators.drift import DriftSummary
+from retro.report.evaluators.learning import LearningGroups, TimeToCompetence
 from retro.report.evaluators.shadows import ShadowRow
 from retro.report.evaluators.tiers import TierAdviceKind
 from retro.report.form import Document, Reasons
 
-__all__ = ["CalibrationChange", "Evaluators", "ForecastChange", "TierChange"]
+__all__ = ["CalibrationChange", "Evaluators", "ForecastChange", "LearningChange", "TierChange"]
 
 
 class ForecastChange(Document):
@@ -72,6 +73,23 @@ class TierChange(Document):
     reason: str
 
 
+class LearningChange(Document):
+    """Whether the agent still learns: a week against the one before, and what the period changed of the life."""
+
+    week: str = Field(description="the period's last week")
+    score: float | None = Field(description="mean of the groups, from three on; above 0 it learns")
+    groups: LearningGroups
+    negative_weeks: int = Field(
+        description="the trailing run of scores below 0; weeks without one neither count nor break it; of 52 at most"
+    )
+    ageing_multiplier: float
+    alarm: bool = Field(description="the run is as long as `meta_negative_weeks_before_hayflick`, or longer")
+    competence: TimeToCompetence | None = Field(description="where it was reached in the period")
+    half_life_days: float | None = Field(description="the age that at most half of the rules outlive")
+    half_life_before: float | None = Field(description="at the period's start")
+    reasons: Reasons = Field(default={})
+
+
 class Evaluators(Document):
     """What changed in the period and what alarms; a key of which nothing resolved and nothing alarms is not listed."""
 
@@ -81,6 +99,11 @@ class Evaluators(Document):
         default=[], description="verdicts that changed, or that ask for another tier"
     )
     shadows: list[ShadowRow] = Field(default=[], description="each as of the period's end; never applied")
+    learning: LearningChange | None = Field(
+        default=None,
+        exclude_if=lambda part: part is None,
+        description="absent where nothing can be said",
+    )
     drift: DriftSummary | None = Field(
         default=None,
         exclude_if=lambda part: part is None,

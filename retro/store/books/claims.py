@@ -37,14 +37,21 @@ book_claims: Final = Table(
 
 
 class ClaimStretch(NamedTuple):
-    """The claims of a stretch of a life, in the order in which they resolved, and how things stood before the first."""
+    """The claims that resolved from `start` on, in the order in which they did, and how things stood before then."""
 
+    start: int
     before: ClaimTotals
     claims: ClaimHistory
 
     def at(self, instant: int, ring: int) -> ClaimTotals:
         """How things stood before an instant that is no earlier than the stretch."""
-        return self.before.plus(totals_of(self.claims.before(instant), ring), ring)
+        return self.after(self.start, self.before, instant, ring)
+
+    def after(self, instant: int, totals: ClaimTotals, later: int, ring: int) -> ClaimTotals:
+        """How things stood before a later instant, from how they stood before an earlier one of the stretch."""
+        resolved = self.claims.records["resolved_at"]
+        chosen = self.claims.records[(resolved >= instant) & (resolved < later)]
+        return totals.plus(totals_of(ClaimHistory(self.claims.names, chosen), ring), ring)
 
 
 def claims_of(conn: Connection, agent: str) -> ClaimHistory:
@@ -62,10 +69,12 @@ def claims_since(conn: Connection, agent: str, start: int, end: int) -> ClaimStr
         own, c.block >= func.coalesce(newest, _block(start)), c.block <= _block(end)
     )
     rows = conn.execute(query.order_by(c.block)).all()
+    begins = _block(start) * _DAYS * DAY
     if not rows:
-        return ClaimStretch(ClaimTotals(), ClaimHistory())
+        return ClaimStretch(begins, ClaimTotals(), ClaimHistory())
     history = joined(_history(row.names, row.records) for row in rows)
-    return ClaimStretch(ClaimTotals.from_json(json.loads(rows[0].totals)), history.before(end))
+    begins = min(begins, int(history.records["resolved_at"][0]))
+    return ClaimStretch(begins, ClaimTotals.from_json(json.loads(rows[0].totals)), history.before(end))
 
 
 def replace_claims(conn: Connection, agent: str, history: ClaimHistory, since: int, ring: int) -> None:

@@ -16,11 +16,11 @@ from retro.store.facts.agents import key_query, known_key
 from retro.store.schema import metadata, reference
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from sqlalchemy import Connection
 
-__all__ = ["TierCosts", "forget_tier_costs", "settle_tier_costs", "tier_costs_before"]
+__all__ = ["TierCosts", "forget_tier_costs", "settle_tier_costs", "tier_costs_at"]
 
 _DAYS: Final = 32
 
@@ -64,15 +64,22 @@ class TierCosts:
         return TierCosts(dict(sorted(paid.items())), tuple(sorted({*self.in_kind, *other.in_kind})))
 
 
-def tier_costs_before(conn: Connection, agent: str, before: int) -> TierCosts:
-    """What was told before an instant: whole blocks as they stand, of the one it lies in its facts."""
-    c, block = book_tier_costs.c, before // DAY // _DAYS
+def tier_costs_at(conn: Connection, agent: str, instants: Sequence[int]) -> list[TierCosts]:
+    """What was told before each of some instants, the earliest first: whole blocks as they stand, and facts since."""
+    c, block = book_tier_costs.c, instants[0] // DAY // _DAYS
     query = select(c.costs).where(c.agent == key_query(agent), c.block < block).order_by(c.block)
-    whole = TierCosts()
+    parts: dict[str, list[float]] = {}
+    in_kind: list[str] = []
     for text in conn.execute(query).scalars():
-        paid, in_kind = json.loads(text)
-        whole = whole.plus(TierCosts({tier: tuple(parts) for tier, parts in paid.items()}, tuple(in_kind)))
-    return whole.plus(TierCosts.of(events.between(conn, agent, block * _DAYS * DAY, before, types=[Cost])))
+        paid, ids = json.loads(text)
+        in_kind += ids
+        for tier, amounts in paid.items():
+            parts.setdefault(tier, []).extend(amounts)
+    whole = TierCosts(
+        {tier: exact_parts(rows) for tier, rows in sorted(parts.items())}, tuple(sorted(in_kind))
+    )
+    recent = events.between(conn, agent, block * _DAYS * DAY, instants[-1], types=[Cost])
+    return [whole.plus(TierCosts.of(cost for cost in recent if cost.at < at)) for at in instants]
 
 
 def settle_tier_costs(conn: Connection, agent: str, since: int) -> None:

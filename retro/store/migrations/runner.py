@@ -96,6 +96,7 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
     _step("0021_totals"),
     _step("0022_shadow_exits"),
     _step("0023_checks"),
+    _step("0024_competence"),
 )
 """The steps of the component `retro`."""
 

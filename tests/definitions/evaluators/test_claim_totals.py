@@ -15,7 +15,7 @@ from retro.model import Cost
 from retro.periods import FOREVER
 from retro.store.books.claims import book_claims, claims_of, claims_since
 from retro.store.books.positions import forget_book
-from retro.store.books.tier_costs import TierCosts, book_tier_costs, tier_costs_before
+from retro.store.books.tier_costs import TierCosts, book_tier_costs, tier_costs_at
 from retro.store.database import Store, open_store
 from retro.store.facts import events as facts
 from tests.definitions.evaluators.test_claims import DAY, START, Event, life, question, tell
@@ -91,10 +91,9 @@ def test_how_things_stood_is_what_all_that_had_resolved_comes_to(day: float, tmp
         for start in (at, at - 7 * DAY * 1000):
             assert claims_since(conn, "a", start, at).at(at, RING) == totals_of(whole.before(at), RING)
         costs: Sequence[Cost] = facts.between(conn, "a", -FOREVER, at, types=[Cost])
-        assert tier_costs_before(conn, "a", at) == TierCosts.of(costs)
-        assert tier_costs_before(conn, "a", FOREVER) == TierCosts.of(
-            facts.between(conn, "a", -FOREVER, FOREVER, types=[Cost])
-        )
+        assert tier_costs_at(conn, "a", [at]) == [TierCosts.of(costs)]
+        facts_of = facts.between(conn, "a", -FOREVER, FOREVER, types=[Cost])
+        assert tier_costs_at(conn, "a", [at, FOREVER]) == [TierCosts.of(costs), TierCosts.of(facts_of)]
 
 
 def test_a_week_reads_as_many_claims_of_a_long_life_as_of_a_short_one(tmp_path: Path) -> None:

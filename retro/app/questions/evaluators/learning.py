@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from retro.app.questions.evaluators.decisions import weighed_decisions
+from retro.app.questions.evaluators.context import signals_before
 from retro.app.questions.evaluators.rule_lives import DatedRules, PlaybookPlace, dated_rules
 from retro.app.reviews.build import review_period
+from retro.app.reviews.decisions import weighed
 from retro.app.settlement.settle import settled_book
 from retro.evaluate.audit.bets import since_of
 from retro.evaluate.meta.competence import competence_of
@@ -92,7 +93,7 @@ def learning(question: LearningQuestion) -> LearningReport:
             history=book.history(_before(as_of)),
             since=since_of(settings.options.rules),
             lives=own.rules.lives,
-            decisions=weighed_decisions(book, as_of),
+            decisions=weighed(book, signals_before(book, as_of)),
             competence=own.competence,
             predecessor=None if other is None else other.competence,
         )

@@ -6,17 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import playbook
+from retro.app.reviews.rule_lives import merged_lives
 from retro.evaluate.meta.rule_lives import (
     Birthdays,
     PlaybookVersion,
     RuleLives,
     first_citations,
     lives_by_commits,
-    lives_by_proposals,
 )
 from retro.forge.file_history import file_history
 from retro.forge.process import GitError
-from retro.store import proposals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
     from retro.evaluate.position.summary import PositionSummary
 
 __all__ = ["DatedRules", "PlaybookPlace", "dated_rules"]
-
-_MERGED: Final = frozenset({"merged", "validated", "refuted", "undecided"})
 
 _SHALLOW: Final = "the clone is shallow: what came before its first commit is not known"
 _MOVED: Final = "the file was moved: git followed it by its likeness"
@@ -66,12 +63,7 @@ def dated_rules(
         return DatedRules(
             lives_by_commits(versions, birthdays), [version.book for version in versions], reason
         )
-    merged = [
-        (proposal.known_until, proposal.amendment)
-        for proposal in proposals.stored(book.conn, book.name)
-        if proposal.state in _MERGED and proposal.known_until <= now
-    ]
-    lives = lives_by_proposals(settings.playbook, merged, birthdays)
+    lives = merged_lives(book, birthdays, now)
     if lives.undated:
         undated = f"{lives.undated} rules of which nobody knows since when they stand, or do not"
         reason = undated if reason is None else f"{reason}; {undated}"

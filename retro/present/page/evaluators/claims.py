@@ -24,6 +24,7 @@ __all__ = [
     "confidence_alarms",
     "drift_section",
     "key_name",
+    "learning_section",
     "points_of",
     "residual",
     "shadows_section",
@@ -112,6 +113,28 @@ def tiers_section(part: Evaluators | None) -> Section | None:
         lines.append(f"{name}: {_TIERS[row.kind]}{before}. {row.reason[:1].upper()}{row.reason[1:]}.")
     omitted = len(part.tiers) - len(lines)
     return Section("tiers", "Its tiers of inference", (Notes(tuple(lines), omitted),))
+
+
+def learning_section(part: Evaluators | None) -> Section | None:
+    """Whether it still learns, a line each: what alarms, and what the period changed; None where neither is so."""
+    row = None if part is None else part.learning
+    if row is None:
+        return None
+    lines = []
+    if row.alarm and row.score is not None:
+        run = f"Worse than the week before for {count(row.negative_weeks, 'week')} in a row"
+        lines.append(f"{run}: score {row.score:+.2f}, ageing x {row.ageing_multiplier:.2f}.")
+    if row.competence is not None and row.competence.decisions is not None:
+        lines.append(
+            f"Competent since decision {row.competence.decisions:,}: of the trailing 100 judged forecasts 70 % were right."
+        )
+    if row.half_life_days != row.half_life_before and row.half_life_days is not None:
+        before = "" if row.half_life_before is None else f" (before: {row.half_life_before:.0f})"
+        lines.append(f"Half of its rules live no longer than {row.half_life_days:.0f} days{before}.")
+    if not lines:
+        return None
+    note = Prose("`retro learning` says more; nothing acts on these numbers.", tone="faint")
+    return Section("learning", "Whether it still learns", (Notes(tuple(lines)), note))
 
 
 _SHADOWS: Final = {"insufficient": "too few days to say", "promote": "PROMOTE", "less_bad": "loses less", "reject": "REJECT", "keep_running": "keep running"}  # fmt: skip

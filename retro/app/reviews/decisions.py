@@ -1,4 +1,4 @@
-"""How an agent's decisions turned out, beside what they cited and which episodes they had recalled."""
+"""How decisions turned out, beside what they cited and which episodes they had recalled, of a book that is open."""
 
 from __future__ import annotations
 
@@ -7,28 +7,26 @@ from typing import TYPE_CHECKING
 from memory.episodic.episode import from_document
 from memory.errors import DamagedError
 from memory.store import ledger
-from retro.app.questions.evaluators.context import signals_before
 from retro.evaluate.meta.progress import WeighedDecision
 from retro.evaluate.position.foresight import cites_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from memory.episodic.episode import Episode
     from retro.app.settlement.book import SettledBook
     from retro.evaluate.claims.signals import DecisionSignal
 
-__all__ = ["weighed_decisions"]
+__all__ = ["weighed"]
 
 
-def weighed_decisions(book: SettledBook, as_of: int | None) -> list[WeighedDecision]:
-    """Every decision that had turned out before an instant, in the order in which they did.
+def weighed(book: SettledBook, signals: Sequence[DecisionSignal]) -> list[WeighedDecision]:
+    """Decisions that turned out, in the same order.
 
     An item of its context that is the id of an episode was recalled, if the episode was known when it was decided.
     """
-    signals = signals_before(book, as_of)
     items = {item for each in signals for item in each.decision.context_items or ()}
-    episodes = _episodes(book, items)
+    episodes = _episodes(book, items) if items else {}  # most agents name nothing
     return [_weighed(each, episodes) for each in signals]
 
 

@@ -1,0 +1,204 @@
+"""Whether an agent still learns, as its weekly and epoch reviews say it: what a period changed of it, and what alarms.
+
+Read from the weeks that are compared, however long the life is. Rules live here as the playbook and merged proposals tell:
+a review waits for no repository and asks of no predecessor, as `retro learning` does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from retro.app.reviews.decisions import weighed
+from retro.app.reviews.rule_lives import merged_lives
+from retro.evaluate.audit.bets import since_of
+from retro.evaluate.audit.history import identity
+from retro.evaluate.claims.confidence import ALARM_FROM, error_in_use
+from retro.evaluate.claims.record import ANY
+from retro.evaluate.claims.signals import signals_of
+from retro.evaluate.meta.learning import time_of
+from retro.evaluate.meta.progress import Progress, WeekStanding, earning_share, week_errors, week_standing
+from retro.evaluate.meta.rule_lives import Birthdays, RuleLives, first_citations
+from retro.model import Decision, Prediction, Resolution
+from retro.periods import WEEK, period_at, period_before
+from retro.report import LearningChange
+from retro.store.books.claims import claims_since
+from retro.store.books.competence import competence_of_life
+from retro.store.facts import events
+
+if TYPE_CHECKING:
+    from retro.app.reviews.window import Window
+    from retro.app.settlement.book import SettledBook
+    from retro.evaluate.claims.signals import DecisionSignal
+    from retro.evaluate.claims.totals import ClaimTotals
+    from retro.evaluate.inputs import Inputs
+    from retro.evaluate.position.summary import PositionSummary
+    from retro.periods import Period
+    from retro.store.books.claims import ClaimStretch
+
+__all__ = ["WindowClaims", "learning_change"]
+
+_MOST_WEEKS: Final = 52
+"""A run of negative weeks is followed back so far: what it costs has an end."""
+
+
+def learning_change(
+    book: SettledBook, window: Window, inputs: Inputs, claims: WindowClaims
+) -> LearningChange | None:
+    """What the last week of a window's period says against the one before; None where nothing can be said."""
+    terms, zone, until, start = book.settings.ageing, book.settings.zone, window.until, window.period.start
+    if not terms.enabled or not (claims.totals[until].keys or book.settings.playbook):
+        return None
+    lives = _lives(book, until - 1)
+    half_life, before = (lives.survival(at - 1).half_life for at in (until, start))
+    competence = competence_of_life(book.conn, book.name)
+    is_new = competence is not None and start <= competence.at < until
+    week = period_before(period_at("weekly", window.period.end, zone), zone)
+    progress = Progress(BookWeeks(book, until, inputs, lives, claims), zone, book.agent.first_at or 0)
+    score = progress.score(week)
+    if score is None and not is_new and half_life == before:
+        return None
+    run = 0 if score is None or score >= 0 else progress.negative_weeks(week, _MOST_WEEKS)
+    reasons = {} if score is not None else {"score": "insufficient: fewer than 3 groups known in both weeks"}
+    if half_life is None:
+        reasons["half_life_days"] = "more than half of the rules live on, or nobody knows since when any does"
+    return LearningChange(
+        week=week.key,
+        score=score,
+        groups=progress.groups(week),
+        negative_weeks=run,
+        ageing_multiplier=terms.multiplier(run),
+        alarm=run >= terms.negative_weeks,
+        competence=time_of(competence) if is_new else None,
+        half_life_days=half_life,
+        half_life_before=before,
+        reasons=reasons,
+    )
+
+
+def _lives(book: SettledBook, now: int) -> RuleLives:
+    """The lives of the playbook's rules; citations are read only for rules that do not say since when they stand."""
+    playbook, settings = book.settings.playbook, book.settings
+    if playbook is None:
+        return RuleLives()
+    cited = {}
+    if any(rule.since is None and rule.status != "candidate" for rule in playbook.heuristics):
+        cited = first_citations(book.positions_known(now), settings.options.rules.claims)
+    birthdays = Birthdays(settings.zone, {rule: at for rule, at in cited.items() if at <= now})
+    return merged_lives(book, birthdays, now)
+
+
+@dataclass(slots=True)
+class WindowClaims:
+    """The claims that resolved before a window's end, and how all stood at some instants."""
+
+    stretch: ClaimStretch
+    totals: dict[int, ClaimTotals]
+
+
+@dataclass(slots=True)
+class BookWeeks:
+    """The weeks of a life as they were known before `until`: those of the window's inputs, and earlier ones one by one."""
+
+    book: SettledBook
+    until: int
+    inputs: Inputs
+    lives: RuleLives
+    claims: WindowClaims
+    decisions: tuple[int, dict[int, Decision]] | None = None
+    """What was decided from an instant on, by the `identity` of the id."""
+
+    @property
+    def possible(self) -> int:
+        """How many groups there can be anything of: all but what a predecessor makes."""
+        return 4
+
+    def generations(self, at: int) -> float | None:  # noqa: ARG002  a week of any instant
+        """None: a review says nothing that rests on another agent's facts."""
+        return None
+
+    def standing(self, week: Period) -> WeekStanding:
+        """What a week and all before it say."""
+        book, end = self.book, min(week.end, self.until)
+        claims = self._claims_from(week.start)
+        totals = self.claims.totals.get(end)
+        if totals is None:
+            totals = claims.at(end, book.settings.claims.ring.size)
+        errors, calibration = dict[str, float](), dict[str, float]()
+        for key, records in claims.claims.by_key():
+            if key.regime == ANY:
+                errors |= week_errors(key.category, records, week)
+        for key, row in totals.ordered():
+            error = error_in_use(row.stated, row.worth)
+            if key.regime == ANY and error.ece is not None and error.n >= ALARM_FROM:
+                calibration[key.category] = error.ece
+        signals = [each for each in self._signals(week, end) if week.start <= each.resolved_at < week.end]
+        rules = since_of(book.settings.options.rules)
+        earning = earning_share(self.inputs.history, self.lives, rules, week.end)
+        half_life = self.lives.survival(week.end).half_life
+        return week_standing(errors, calibration, weighed(book, signals), earning, half_life)
+
+    def _signals(self, week: Period, end: int) -> list[DecisionSignal]:
+        """How decisions turned out of which some word came in a week, as known before `until`."""
+        book, stretch = self.book, self._claims_from(week.start).claims
+        judged = stretch.records[~np.isnan(stretch.records["verdict"]) & (stretch.records["decision"] != 0)]
+        judged = judged[(judged["resolved_at"] >= week.start) & (judged["resolved_at"] < end)]
+        rows = {
+            row.position: row
+            for row in self._rows_from(week.start)
+            if any(at is not None and week.start <= at < end for at in (row.closed_at, row.exit_resolved_at))
+        }
+        first = min(week.start, int(judged["at"].min(initial=week.start)))
+        # what was entered a little earlier is read with the rest
+        first = min([first, *(row.opened_at for row in rows.values() if row.opened_at >= first - WEEK)])
+        named = {*judged["decision"].tolist()}
+        decided = self._decided_from(first)
+        decisions = [
+            decision for number, decision in decided.items() if number in named or decision.position in rows
+        ]
+        if not named <= decided.keys():
+            decisions += self._named_by_predictions(week.start, end)
+        entered = sorted(row.position for row in rows.values() if row.opened_at < first)
+        if entered:
+            facts = book.life.of_positions(entered, until=self.until - 1)
+            decisions += [fact for fact in facts if isinstance(fact, Decision)]
+        if not decisions:
+            return []
+        reach = min(decision.at for decision in decisions)
+        if reach < self.claims.stretch.start:
+            stretch = claims_since(book.conn, book.name, reach, self.until).claims
+        outcome = book.settings.options.rules.entry_outcome
+        distinct = {decision.id: decision for decision in decisions if decision.at < self.until}
+        return signals_of(distinct.values(), stretch, rows, outcome, self.until)
+
+    def _claims_from(self, start: int) -> ClaimStretch:
+        if start < self.claims.stretch.start:
+            stretch = claims_since(self.book.conn, self.book.name, start, self.until)
+            self.claims = WindowClaims(stretch, self.claims.totals)
+        return self.claims.stretch
+
+    def _rows_from(self, start: int) -> list[PositionSummary]:
+        """Positions that were open or resolved since; the window's own reach back to the week before its own."""
+        before = self.inputs.week_before
+        if before is not None and before[0] <= start:
+            return [*self.inputs.rows]
+        return self.book.positions_known(self.until - 1, opened_before=self.inputs.period.end, since=start)
+
+    def _decided_from(self, first: int) -> dict[int, Decision]:
+        if self.decisions is None or first < self.decisions[0]:
+            own = self.inputs.period.start  # what the window's own period decided, it has read
+            earlier = self.book.life.between(first, min(own, self.until), types=[Decision])
+            later = [] if first < own else self.book.life.between(own, self.until, types=[Decision])
+            decisions = [*earlier, *(self.inputs.decisions if first < own else later)]
+            self.decisions = first, {identity(decision.id): decision for decision in decisions}
+        return self.decisions[1]
+
+    def _named_by_predictions(self, start: int, end: int) -> list[Decision]:
+        """The decisions of the predictions that resolved in [start, end), whenever they were made."""
+        book = self.book
+        resolved = {word.prediction for word in book.life.between(start, end, types=[Resolution])}
+        predictions = events.by_ids(book.conn, book.name, Prediction, sorted(resolved))
+        named = {prediction.decision for prediction in predictions if prediction.decision is not None}
+        return events.by_ids(book.conn, book.name, Decision, sorted(named))
