@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from retro.app.reviews.decisions import weighed
-from retro.app.reviews.rule_lives import merged_lives
 from retro.evaluate.audit.bets import since_of
 from retro.evaluate.audit.history import identity
 from retro.evaluate.claims.confidence import ALARM_FROM, error_in_use
@@ -20,10 +19,11 @@ from retro.evaluate.claims.record import ANY
 from retro.evaluate.claims.signals import signals_of
 from retro.evaluate.meta.learning import time_of
 from retro.evaluate.meta.progress import Progress, WeekStanding, earning_share, week_errors, week_standing
-from retro.evaluate.meta.rule_lives import Birthdays, RuleLives, first_citations
+from retro.evaluate.meta.rule_lives import Birthdays, RuleLives, first_citations, lives_by_proposals
 from retro.model import Decision, Prediction, Resolution
 from retro.periods import WEEK, period_at, period_before
 from retro.report import LearningChange
+from retro.store import proposals
 from retro.store.books.claims import claims_since
 from retro.store.books.competence import competence_of_life
 from retro.store.facts import events
@@ -38,8 +38,9 @@ if TYPE_CHECKING:
     from retro.periods import Period
     from retro.store.books.claims import ClaimStretch
 
-__all__ = ["WindowClaims", "learning_change"]
+__all__ = ["BookWeeks", "WindowClaims", "learning_change", "merged_lives"]
 
+_MERGED: Final = frozenset({"merged", "validated", "refuted", "undecided"})
 _MOST_WEEKS: Final = 52
 """A run of negative weeks is followed back so far: what it costs has an end."""
 
@@ -88,6 +89,16 @@ def _lives(book: SettledBook, now: int) -> RuleLives:
         cited = first_citations(book.positions_known(now), settings.options.rules.claims)
     birthdays = Birthdays(settings.zone, {rule: at for rule, at in cited.items() if at <= now})
     return merged_lives(book, birthdays, now)
+
+
+def merged_lives(book: SettledBook, birthdays: Birthdays, now: int) -> RuleLives:
+    """What the playbook and the proposals merged by an instant say of its rules."""
+    merged = [
+        (proposal.known_until, proposal.amendment)
+        for proposal in proposals.stored(book.conn, book.name)
+        if proposal.state in _MERGED and proposal.known_until <= now
+    ]
+    return lives_by_proposals(book.settings.playbook, merged, birthdays)
 
 
 @dataclass(slots=True)

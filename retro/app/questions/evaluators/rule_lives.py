@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import playbook
-from retro.app.reviews.rule_lives import merged_lives
+from retro.app.reviews.learning import merged_lives
 from retro.evaluate.meta.rule_lives import (
     Birthdays,
     PlaybookVersion,
