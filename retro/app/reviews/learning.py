@@ -15,7 +15,6 @@ from retro.app.reviews.decisions import weighed
 from retro.evaluate.audit.bets import since_of
 from retro.evaluate.audit.history import identity
 from retro.evaluate.claims.confidence import ALARM_FROM, error_in_use
-from retro.evaluate.claims.record import ANY
 from retro.evaluate.claims.signals import signals_of
 from retro.evaluate.meta.learning import time_of
 from retro.evaluate.meta.progress import Progress, WeekStanding, earning_share, week_errors, week_standing
@@ -23,6 +22,7 @@ from retro.evaluate.meta.rule_lives import Birthdays, RuleLives, first_citations
 from retro.model import Decision, Prediction, Resolution
 from retro.periods import WEEK, period_at, period_before
 from retro.report import LearningChange
+from retro.report.evaluators.claims import ANY
 from retro.store import proposals
 from retro.store.books.claims import claims_since
 from retro.store.books.competence import competence_of_life
