@@ -23,6 +23,7 @@ SourceKind = Literal[
     "hyperliquid",
     "ai-trader",
     "metatrader",
+    "uniswap-v3",
 ]
 
 

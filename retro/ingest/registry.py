@@ -160,6 +160,15 @@ _ALL: Final = (
         summary="Read reports of MetaTrader 5 (account or tester, XLSX or HTML) and 4 (statements), in any language.",
         example="retro ingest metatrader ReportHistory-10000001.xlsx --zone Europe/Athens",
     ),
+    Adapter(
+        "uniswap-v3",
+        "retro.ingest.uniswap.reader:read",
+        "log",
+        options=("agent",),
+        sniffer="retro.ingest.uniswap.reader:sniff",
+        summary="Read liquidity positions of Uniswap v3: events from Dune as CSV, or positions and snapshots of The Graph.",
+        example="retro ingest uniswap-v3 pool_events",
+    ),
 )
 
 ADAPTERS: Final = {adapter.name: adapter for adapter in _ALL}

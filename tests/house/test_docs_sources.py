@@ -13,7 +13,16 @@ import pytest
 from retro.ingest.registry import ADAPTERS
 from tests.worlds.commands import Retro, retro
 from tests.worlds.freqtrade_databases import D, Order, Trade, write
-from tests.worlds.logs import ai_trader, hummingbot, hyperliquid, metatrader, nofx, tables, tradingagents
+from tests.worlds.logs import (
+    ai_trader,
+    hummingbot,
+    hyperliquid,
+    metatrader,
+    nofx,
+    tables,
+    tradingagents,
+    uniswap,
+)
 from tests.worlds.logs.exports import TEXTS
 from tests.worlds.places import ROOT
 
@@ -63,6 +72,7 @@ FILES: Final[dict[str, Callable[[], None]]] = {
     "Hyperliquid": hyperliquid.write_exports,
     "AI-Trader": ai_trader_files,
     "MetaTrader 5 and 4": metatrader.write_reports,
+    "Uniswap v3": uniswap.write_pool,
 }
 """Section -> what its reader is said to have, written into the current folder."""
 
