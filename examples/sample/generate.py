@@ -2,7 +2,7 @@
 
 A small agent on one wallet: range trades that cite H-3, oversized ones that cite H-7, exits by H-15, BTC perps with
 funding, a wide LP that worked, a tight LP that left its range, USDC lent out, predictions that are surer than they are
-right, a strategy on paper beside its own, gas, inference and data.
+right, a shadow beside its own strategy, gas, inference and data.
 Prices are a seeded walk drawn for this purpose; no market ever traded there.
 """
 
@@ -331,7 +331,7 @@ def hopes() -> None:
 
 
 def shadows() -> None:
-    """A strategy it runs on paper beside its own since February: smaller, and out of trades sooner."""
+    """A shadow that it runs beside its own strategy since February: smaller, and out of trades sooner."""
     for day in range(28, (END - START).days):
         when = START + timedelta(days=day, hours=23)
         made = lot.gauss(0.12, 0.55)

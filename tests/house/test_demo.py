@@ -70,6 +70,19 @@ def test_every_file_it_names_is_there_and_whole(demo: Demo) -> None:
             )
 
 
+def test_the_evaluators_have_something_to_show(demo: Demo) -> None:
+    """Shadows told and run by rule, a rule that died, a benchmark beside what trades made, pages with diagrams."""
+    assert re.search(r"early-exit +exit-after 12h +\d+/35", demo.out)
+    assert re.search(r"half-risk +\S+ +35/35", demo.out)
+    assert "Rules: more than half live on: 80 % of 5 survive, 1 died." in demo.out
+    assert "0.80 is worth 0.64" in demo.out
+    assert demo.document("weekly.json")["benchmark"]["instrument"] == "ETH/USDC"
+    assert demo.file("learning.html").count("<polyline") == 1, "the survival of its rules"
+    for name in ("calibration", "luck", "learning", "whatif"):
+        assert f"demo/{name}.html" in demo.out
+        assert "<svg" in demo.file(f"{name}.html")
+
+
 def test_h_7_is_demoted_on_weak_evidence(demo: Demo) -> None:
     """Seed 004's example: +2.10, -4.80, -3.60 average -2.10."""
     rows = demo.document("weekly.json")["heuristic_performance"]
