@@ -78,10 +78,6 @@ def read(paths: Sequence[Path], *, agent: str | None, now: int) -> Iterator[Batc
         for file in databases:
             intake.database(file)
         intake.sentences()
-        if not intake.is_of_hummingbot and (faults := writer.batch().faults):
-            raise InputError(
-                f"{faults[0].where} is no trades_....csv of hummingbot, nor its database ({faults[0].reason})"
-            )
         if agent and len(intake.quotes) > 1:
             raise InputError(f"{paths[0]} holds {len(intake.quotes)} configurations; leave out --agent")
         yield writer.batch()
@@ -138,7 +134,6 @@ class _Intake:
         self._spool, self._writer = spool, writer
         self.quotes: dict[str, Counter[str]] = {}
         self.executors: dict[str, list[Executor]] = {}
-        self.is_of_hummingbot = False
         self._paper = 0
         self._fees = 0
 
@@ -152,12 +147,6 @@ class _Intake:
             if isinstance(row, Fault):
                 self._writer.fault(row.reason, row.line)
                 continue
-            missing = _COLUMNS - row.cells.keys()
-            if missing:
-                raise InputError(
-                    f"{file} has no column {min(missing)}: it is no trades_....csv of hummingbot"
-                )
-            self.is_of_hummingbot = True
             self._put(row.cells, row.line, number_of)
 
     def database(self, file: Path) -> None:
@@ -165,7 +154,6 @@ class _Intake:
         self._writer.where = str(file)
         with open_copy(file) as connection:
             database = BotDatabase(connection, str(file))
-            self.is_of_hummingbot = True
             for number, row in enumerate(database.rows("TradeFill"), 1):
                 self._put(row, number, database.amount)
             for number, row in enumerate(database.rows("FundingPayment"), 1):

@@ -220,7 +220,7 @@ def test_a_torn_row_is_a_fault_and_another_file_an_error(tmp_path: Path) -> None
     with pytest.raises(InputError, match=r"trades_a\.csv has no column config_file_path"):
         reading(table)
     table.write_text('{"date": "2026-01-01"}\n{"date": "2026-01-02", "positions": {}, "b": 1, "c": 2}\n')
-    with pytest.raises(InputError, match=r"trades_a\.csv is no trades_"):
+    with pytest.raises(InputError, match=r"trades_a\.csv has no column config_file_path"):
         reading(table)
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="empty holds neither"):
