@@ -33,6 +33,8 @@ def rows_of(path: Path, source: SourceMap, needs: Sequence[tuple[str, ...]]) -> 
         layout = csv.CsvLayout(source.encoding, source.delimiter, source.skip_lines)
         headers = csv.titles(str(path), layout)
         if not headers:
+            if path.stat().st_size:
+                raise InputError(f"{path} has no header: none of its first lines is delimited text")
             return
         place = next((before for before, names in headers if _lacking(names, wanted) is None), None)
         if place is None:

@@ -85,7 +85,7 @@ class SourceMap(ConfigTable):
     order: Literal["oldest_first", "newest_first", "any"] = Field(
         default="any", description="how rows stand; any: they are put in order by their time"
     )
-    chain: Text | None = Field(
+    chain: Amount | None = Field(
         default=None, description="the signed position before each fill: puts fills of one instant in order"
     )
     agent: Text | None = Field(default=None, description="whose rows they are; --agent comes first")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from retro.errors import InputError
 from retro.ingest.batches import BatchWriter
+from retro.ingest.table.chains import in_chain
 from retro.ingest.table.executions import quote_of
 from retro.ingest.table.ledgers import LedgerTrades
 from retro.ingest.table.maps import mapping_of, shipped_for
@@ -118,6 +119,7 @@ class TableReader:
         ]
         self._costs = [CostTeller(part, readings, _numbered(prefix, n)) for n, part in enumerate(rules.cost)]
         self._stated = StatedTeller(rules.stated, readings)
+        self._chain = readings.amount(rules.source.chain) if rules.source.chain is not None else None
         self._counts = readings.filter(rules.fill) if rules.fill is not None else None
         self._bases: dict[str, str] = {}
         self._quotes: Counter[str] = Counter()
@@ -137,6 +139,8 @@ class TableReader:
 
     def _tell(self, group: list[Item]) -> None:
         """The rows of one instant, a millisecond apart in their order."""
+        if self._chain is not None and self._fills is not None and len(group) > 1:
+            group = in_chain(group, self._chain, self._fills.change)
         trades = {}
         if self._ledger is not None:
             trades = {item.name: execution for item, execution in self._ledger.of(group)}
@@ -149,6 +153,8 @@ class TableReader:
         """Write what a row says; how many milliseconds it takes up."""
         deeds: list[Deed] = []
         rows = 0
+        if self._rules.source.base not in {None, "quote"}:
+            self._count_in(item.agent, "")
         if self._rules.fill is not None and self._ledger is None and self._states is None:
             for part in spread(item, self._rules.fill, self._counts):
                 deeds += self._attempt(part._replace(at=item.at + rows * _STEP), None)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 from retro.checks import SourceCheck
 from retro.ingest.netting import Netting, write_legs
 from retro.ingest.table.executions import Executions, is_perp
+from retro.ingest.table.readings import DroppedRowError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -143,6 +144,19 @@ class FillTeller:
             for leg in legs
             if not leg.opening
         ]
+
+    def change(self, item: Item) -> tuple[str, Decimal, Decimal] | None:
+        """The instrument of a row's fill, by how much it changes what is held, and that; None of a row that is no fill."""
+        try:
+            fill = self._executions.execution(item) if self._executions is not None else None
+        except (ValueError, DroppedRowError):
+            return None
+        if fill is None:
+            return None
+        netting = self._nettings.of(item.agent, perp=is_perp(fill.instrument) or self._kind == "perp")
+        holding = netting.holdings.get((fill.account, fill.instrument, fill.book))
+        quantity = fill.quantity if fill.side == "buy" else -fill.quantity
+        return fill.instrument, quantity, ZERO if holding is None else holding.quantity
 
     def open_position(self, agent: str, instrument: str) -> str | None:
         """The position of an instrument that is open now, if there is one."""

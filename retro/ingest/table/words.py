@@ -143,11 +143,15 @@ class MarkTeller:
 
     def tell(self, item: Item, instrument: str, writer: BatchWriter) -> None:
         """Write a row's prices; `instrument` is that of its fill."""
+        names: set[str] = set()
         for entry in spread(item, self._rules, self._counts):
             name = self._instrument(entry.cells) if self._instrument is not None else instrument
             price = self._price(entry.cells)
-            if name and price is not None and price > 0:
-                writer.mark(entry.agent, name, entry.at, price)
+            if name and name not in names and price is not None and price > 0:
+                names.add(
+                    name
+                )  # one price of an instant: a long and a short of one coin may differ in the last digit
+                writer.mark(entry.agent, name, entry.at, price, line=entry.line)
 
 
 class FlowTeller:
