@@ -11,9 +11,9 @@ from retro.journal import quote
 
 if TYPE_CHECKING:
     from retro.ingest.table.cells import Cells
-    from retro.ingest.table.grammar import TableMap
+    from retro.ingest.table.grammar.tables import TableMap
+    from retro.ingest.table.grammar.verbs import AmountVerbs
     from retro.ingest.table.readings import Readings
-    from retro.ingest.table.verbs import AmountVerbs
 
 __all__ = ["Executions", "Item", "SidedAmount", "base_of", "is_perp", "quote_of"]
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from retro.ingest.rows.row import Row
-    from retro.ingest.table.grammar import SourceMap
+    from retro.ingest.table.grammar.tables import SourceMap
 
 __all__ = ["fits", "rows_of"]
 

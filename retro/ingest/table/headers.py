@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from retro.ingest.sample import SourceSample
-    from retro.ingest.table.grammar import SourceMap
+    from retro.ingest.table.grammar.tables import SourceMap
 
 __all__ = ["delimited_headers", "headers_of"]
 

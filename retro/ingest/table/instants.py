@@ -15,7 +15,7 @@ from retro.periods import EPOCH
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from retro.ingest.table.grammar import TimeMap
+    from retro.ingest.table.grammar.tables import TimeMap
 
 __all__ = ["Instants", "decided", "time_rules"]
 

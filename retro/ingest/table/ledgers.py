@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from retro.ingest.table.executions import Item
-    from retro.ingest.table.grammar import LegsMap
+    from retro.ingest.table.grammar.tables import LegsMap
     from retro.ingest.table.readings import Readings
 
 __all__ = ["LedgerTrades"]

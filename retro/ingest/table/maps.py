@@ -16,10 +16,10 @@ from retro.config.faults import faults_of
 from retro.errors import ConfigError, InputError, UsageError
 from retro.ingest.sample import sample_of
 from retro.ingest.table.files import fits
-from retro.ingest.table.grammar import TableMap
+from retro.ingest.table.grammar.tables import TableMap
+from retro.ingest.table.grammar.verbs import TextVerbs
 from retro.ingest.table.headers import headers_of
 from retro.ingest.table.readings import columns_of
-from retro.ingest.table.verbs import TextVerbs
 from retro.journal import quote
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from retro.journal import quote
 
 if TYPE_CHECKING:
     from retro.ingest.table.cells import Cells
-    from retro.ingest.table.grammar import NumberMap
+    from retro.ingest.table.grammar.tables import NumberMap
 
 __all__ = ["Numerals"]
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from retro.ingest.table.cells import Cells
+    from retro.ingest.table.grammar.verbs import AmountVerbs, FeeVerbs, FilterMap, TextVerbs, WordVerbs
     from retro.ingest.table.numerals import Numerals
-    from retro.ingest.table.verbs import AmountVerbs, FeeVerbs, FilterMap, TextVerbs, WordVerbs
 
     TextReading = Callable[[Cells], str]
     AmountReading = Callable[[Cells], Decimal | None]

@@ -12,7 +12,7 @@ from retro.ingest.table.cells import text_of, value_at
 if TYPE_CHECKING:
     from retro.ingest.batches import BatchWriter
     from retro.ingest.table.executions import Item
-    from retro.ingest.table.grammar import TableMap
+    from retro.ingest.table.grammar.tables import TableMap
     from retro.ingest.table.numerals import Numerals
     from retro.ingest.table.readings import Readings
 

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from retro.ingest.netting import Execution, FillLeg
     from retro.ingest.table.cells import Cells
     from retro.ingest.table.executions import Item
-    from retro.ingest.table.grammar import TableMap
+    from retro.ingest.table.grammar.tables import TableMap
+    from retro.ingest.table.grammar.verbs import StatedVerbs
     from retro.ingest.table.readings import Readings
-    from retro.ingest.table.verbs import StatedVerbs
 
 __all__ = ["Deed", "FillTeller", "StatedResult", "TripTeller", "paid_parts", "stated_result"]
 

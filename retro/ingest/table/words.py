@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from retro.ingest.batches import BatchWriter
     from retro.ingest.table.cells import Cells
-    from retro.ingest.table.grammar import (
+    from retro.ingest.table.grammar.tables import (
         CostMap,
         DecisionMap,
         EquityMap,
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
         MarkMap,
         StatedMap,
     )
+    from retro.ingest.table.grammar.verbs import FilterMap, StatedVerbs
     from retro.ingest.table.readings import Readings
     from retro.ingest.table.tellers import Deed
-    from retro.ingest.table.verbs import FilterMap, StatedVerbs
 
 __all__ = [
     "CostTeller",

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from retro.config.shapes import ConfigTable
-from retro.ingest.table.verbs import (
+from retro.ingest.table.grammar.verbs import (
     Amount,
     Factor,
     Fee,
