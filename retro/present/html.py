@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from retro.present.page.diagrams import Diagram
     from retro.present.references import Reference
 
-__all__ = ["html_of"]
+__all__ = ["TEMPLATES", "environment_of_pages", "html_of"]
 
-_TEMPLATES: Final = Path(__file__).parent / "templates"
+TEMPLATES: Final = Path(__file__).parent / "templates"
+"""Where pages and screens are laid out, with their styles."""
 
 
 def html_of(page: Page) -> str:
@@ -34,7 +35,7 @@ def html_of(page: Page) -> str:
 
     It leads nowhere: a file is read where none of its references can be followed.
     """
-    return _environment().get_template("page.html.j2").render(page=page, link=_nowhere)
+    return environment_of_pages().get_template("page.html.j2").render(page=page, link=_nowhere)
 
 
 def _nowhere(_: Reference) -> None:
@@ -42,8 +43,9 @@ def _nowhere(_: Reference) -> None:
 
 
 @cache
-def _environment() -> Environment:
-    environment = environment_of(_TEMPLATES, _FILTERS, {"style": "page.css"})
+def environment_of_pages() -> Environment:
+    """The engine that draws blocks; `link`, given to each template, says where a reference leads."""
+    environment = environment_of(TEMPLATES, _FILTERS, {"style": "page.css"})
     environment.globals["DASH"] = DASH
     return environment
 

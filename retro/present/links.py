@@ -22,6 +22,7 @@ from retro.present.references import (
 
 __all__ = ["address_of", "command_of"]
 
+_FORMATS: Final = (".json", ".txt", ".md", ".csv")
 _COMMANDS: Final = {
     "today": "fleet",
     "reviews": "reviews",
@@ -76,4 +77,7 @@ def _command(*words: str) -> str:
 def _segment(name: str) -> str:
     """One segment of a path, whatever the name holds: dots alone would be another folder's."""
     encoded = quote(name, safe="")
-    return encoded.replace(".", "%2E") if set(name) <= {"."} else encoded
+    is_format = any(encoded.endswith(end) for end in _FORMATS)
+    if set(name) <= {"."} or is_format:  # what else ends so names a format
+        encoded = encoded.replace(".", "%2E")
+    return encoded

@@ -8,7 +8,7 @@ from retro.present.charts.spark import sparkline
 from retro.present.html import html_of
 from retro.present.markdown import markdown_of
 from retro.present.page.blocks import Headline, Page, Section, Table
-from retro.present.page.lists import agents_table, letters_table, positions_table, reviews_table
+from retro.present.page.screens.lists import agents_table, letters_table, positions_table, reviews_table
 from retro.present.references import AgentReference, PositionReference, ReviewReference
 from retro.present.text.page import text_of
 from retro.report.overviews import AgentOverview, LetterOverview, PositionOverview, ReviewOverview

@@ -5,21 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from retro.app.questions.bounds import ListPart, part_of
-from retro.app.settlement.book import listed_rows
+from retro.app.settlement.book import SettledBook, is_stale, listed_rows
 from retro.app.settlement.settle import settled_book
 from retro.errors import UnknownError
 from retro.report.overviews import PositionOverview
 from retro.store.books import pages
+from retro.store.life import LifeReader
 
 if TYPE_CHECKING:
     from retro.app.questions.bounds import ListBounds
-    from retro.app.settlement.book import SettledBook
     from retro.app.settlement.settings import AgentSettings
     from retro.evaluate.position.summary import PositionSummary
     from retro.store.database import Store
     from retro.store.facts.agents import Agent
 
-__all__ = ["book_part", "count_positions", "overview_of", "positions"]
+__all__ = ["book_part", "count_positions", "overview_of", "positions", "stored_positions"]
 
 
 def positions(
@@ -29,6 +29,17 @@ def positions(
     with settled_book(store, agent.name, settings, measured=False) as book:
         rows, following = book_part(book, bounds)
     return ListPart(tuple(overview_of(row, agent.name) for row in rows), following)
+
+
+def stored_positions(
+    store: Store, agent: Agent, settings: AgentSettings, bounds: ListBounds
+) -> tuple[ListPart[PositionOverview], bool]:
+    """The same as the book has them now, and whether facts have come since it was settled: a reader settles nothing."""
+    with store.read() as conn:
+        book = SettledBook(LifeReader(conn, agent.name), agent, settings)
+        rows, following = book_part(book, bounds)
+        behind = is_stale(conn, agent.name, settings)
+    return ListPart(tuple(overview_of(row, agent.name) for row in rows), following), behind
 
 
 def book_part(book: SettledBook, bounds: ListBounds) -> ListPart[PositionSummary]:

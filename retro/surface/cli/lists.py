@@ -100,7 +100,7 @@ def _list_positions(agent: Agent, settings: AgentSettings, bounds: ListBounds, *
         return
     rows = screen_rows(read, bounds, lambda: subject.count_positions(call.store, agent), "positions")
     if rows:
-        from retro.present.page.lists import positions_table
+        from retro.present.page.screens.lists import positions_table
 
         show_table(positions_table(rows, settings.base_currency))
     elif bounds.after is None:

@@ -25,6 +25,7 @@ from retro.surface.cli import (
     start,
     tables,
     validate,
+    web,
 )
 from retro.surface.cli.context import call, complain, drop_output, split_globals
 from retro.surface.cli.evaluators import (
@@ -120,6 +121,7 @@ evaluations.add_to(app)
 records.add_to(app)
 validate.add_to(app)
 mcp.add_to(app)
+web.add_to(app)
 start.add_to(app)
 doctor.add_to(app)
 everywhere(app)

@@ -107,7 +107,7 @@ def _print_open() -> None:
 
 def _print_letters(listed: Sequence[Delivery], note: str) -> None:
     from retro.app.questions.deliveries import overview_of
-    from retro.present.page.lists import letters_table
+    from retro.present.page.screens.lists import letters_table
     from retro.surface.cli.screen import show_table
 
     show_table(letters_table([overview_of(letter) for letter in listed], note))

@@ -98,7 +98,7 @@ def audit(
     if history:
         _print_history(life)
     else:
-        from retro.present.page.lists import audit_table
+        from retro.present.page.screens.lists import audit_table
 
         show_table(audit_table(agent_record.name, life.rows, settings.base_currency))
 
@@ -127,7 +127,7 @@ def _print_history(life: AuditedLife) -> None:
     from retro.periods import week_name
     from retro.present.page.blocks import Cell, Column
     from retro.present.page.labels import verdict_tone
-    from retro.present.page.lists import short_verdict
+    from retro.present.page.screens.lists import short_verdict
     from retro.safe import plain_text
 
     columns = [

@@ -115,7 +115,7 @@ def _list(agent: str | None, state: str | None, bounds: ListBounds) -> None:
     question = subject.ReviewsQuestion(agent, state)
     rows = screen_rows(read, bounds, lambda: subject.count_reviews(call.store, question), "reviews")
     if rows:
-        from retro.present.page.lists import reviews_table
+        from retro.present.page.screens.lists import reviews_table
 
         show_table(reviews_table([subject.overview_of(row) for row in rows]))
     else:

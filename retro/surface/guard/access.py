@@ -12,7 +12,10 @@ import ipaddress
 import re
 from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from retro.surface.guard.session import Sessions
 
 __all__ = ["CALLER", "Access", "Caller", "Keyring", "Refusal", "host_of", "is_loopback"]
 
@@ -75,12 +78,14 @@ class Access:
 
     `hosts` are names by which it is reached beside the loopback ones and the address that a connection came in on.
     `pages`: browsers open pages here, so a link from elsewhere may lead in, and what is sent without a key has to say
-    that it comes from here.
+    that it comes from here. `sessions` know browsers by their cookies; the paths in `keyless` are open without a key.
     """
 
     keyring: Keyring
     hosts: frozenset[str] = frozenset()
     pages: bool = False
+    sessions: Sessions | None = None
+    keyless: frozenset[str] = frozenset()
 
     def judge(self, scope: Scope) -> Caller | Refusal:
         """Who calls, or why it is turned away: 421 at a foreign Host, 403 from a foreign page, 401 without a key."""
@@ -94,8 +99,16 @@ class Access:
             return Refusal(403)
         if not self.keyring:
             return Caller(f"address {(scope.get('client') or ('unknown',))[0]}")
-        caller = self.keyring.caller(headers.get("authorization", [""])[0])
+        caller = self.keyring.caller(headers.get("authorization", [""])[0]) or self._guest(scope, headers)
         return caller or Refusal(401, ((b"www-authenticate", b"Bearer"),))
+
+    def _guest(self, scope: Scope, headers: Mapping[str, list[str]]) -> Caller | None:
+        """Who comes without a key: a browser that was let in, or anybody where no key is asked for."""
+        if self.sessions is not None and self.sessions.is_let_in("; ".join(headers.get("cookie", ()))):
+            return Caller("the owner")
+        if (scope.get("raw_path") or b"").decode("latin-1") in self.keyless:
+            return Caller(f"address {(scope.get('client') or ('unknown',))[0]}")
+        return None
 
     def _is_ours(self, host: str | None, scope: Scope) -> bool:
         if host is None:

@@ -115,7 +115,7 @@ def _list_agents() -> None:
 
 
 def _print_agents(rows: Sequence[AgentOverview]) -> None:
-    from retro.present.page.lists import agents_table
+    from retro.present.page.screens.lists import agents_table
 
     show_table(agents_table(rows))
     silent = [row.name for row in rows if row.silent_since is not None]
