@@ -18,6 +18,7 @@ from retro.present.references import (
     Reference,
     ReviewReference,
     RuleReference,
+    RulesReference,
 )
 
 __all__ = ["address_of", "command_of"]
@@ -42,8 +43,10 @@ def address_of(reference: Reference) -> str:
             return f"/p/{_segment(agent)}/{_segment(position)}"
         case RuleReference(agent, rule):
             return f"/rules/{_segment(agent)}/{_segment(rule)}"
-        case ProposalReference(agent, proposal):
-            return f"/proposals/{_segment(proposal)}?{urlencode({'agent': agent})}"
+        case RulesReference(agent):
+            return f"/rules/{_segment(agent)}"
+        case ProposalReference(agent):
+            return f"/proposals?{urlencode({'agent': agent})}"
         case AgentReference(agent):
             return f"/a/{_segment(agent)}"
         case PeriodReference(agent, period):
@@ -59,8 +62,8 @@ def command_of(reference: Reference) -> str:
             return _command("show", review if revision is None else f"{review}@{revision}")
         case PositionReference(agent, position):
             return _command("review", "position", position, "--agent", agent)
-        case RuleReference(agent) | ProposalReference(agent):
-            verb = "audit" if isinstance(reference, RuleReference) else "status"
+        case RuleReference(agent) | RulesReference(agent) | ProposalReference(agent):
+            verb = "status" if isinstance(reference, ProposalReference) else "audit"
             return _command("playbook", verb, "--agent", agent)
         case AgentReference(agent):
             return _command("agents", "show", agent)

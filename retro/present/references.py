@@ -16,6 +16,7 @@ __all__ = [
     "Reference",
     "ReviewReference",
     "RuleReference",
+    "RulesReference",
     "ScreenReference",
 ]
 
@@ -42,6 +43,13 @@ class RuleReference:
 
     agent: str
     rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class RulesReference:
+    """All of an agent's rules."""
+
+    agent: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +87,7 @@ Reference = (
     ReviewReference
     | PositionReference
     | RuleReference
+    | RulesReference
     | ProposalReference
     | AgentReference
     | PeriodReference

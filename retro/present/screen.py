@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from retro.present.page.blocks import Page
     from retro.present.references import Reference
 
-__all__ = ["STYLE_PREFIX", "Place", "ScreenFrame", "plain_page", "screen_of", "style_name", "style_text"]
+__all__ = ["STYLE_PREFIX", "ScreenPlace", "ScreenFrame", "plain_page", "screen_of", "style_name", "style_text"]
 
 STYLE_PREFIX: Final = "/-/s/"
 """Where the style lies: its name holds a digest of it, so that it never changes under its address."""
@@ -27,7 +27,7 @@ _STYLES: Final = ("page.css", "screen.css")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ScreenPlace:
     """A way to another screen; `current`: it is where we are."""
 
     title: str
@@ -42,8 +42,8 @@ class ScreenFrame:
     `earlier` and `later` lead through a long list; `forms` are addresses of the same figures, by the name of their format.
     """
 
-    screens: Sequence[Place]
-    crumbs: Sequence[Place] = ()
+    screens: Sequence[ScreenPlace]
+    crumbs: Sequence[ScreenPlace] = ()
     forms: Sequence[tuple[str, str]] = ()
     command: str = ""
     earlier: str = ""

@@ -18,6 +18,7 @@ from retro.present.references import (
     Reference,
     ReviewReference,
     RuleReference,
+    RulesReference,
     ScreenReference,
 )
 from retro.surface.cli.main import app
@@ -27,7 +28,9 @@ REFERENCES: list[tuple[Reference, str, str]] = [
     (ReviewReference("a.life", 2), "/r/a.life@2", "retro show a.life@2"),
     (PositionReference("bot", "lp/1"), "/p/bot/lp%2F1", "retro review position lp/1 --agent bot"),
     (RuleReference("bot", "H-7"), "/rules/bot/H-7", "retro playbook audit --agent bot"),
-    (ProposalReference("bot", "p-1"), "/proposals/p-1?agent=bot", "retro playbook status --agent bot"),
+    (ProposalReference("bot", "p-1"), "/proposals?agent=bot", "retro playbook status --agent bot"),
+    (RulesReference("bot"), "/rules/bot", "retro playbook audit --agent bot"),
+    (PositionReference("bot", "x.json"), "/p/bot/x%2Ejson", "retro review position x.json --agent bot"),
     (AgentReference(".."), "/a/%2E%2E", "retro agents show .."),
     (
         PeriodReference("bot", "2026-W47"),

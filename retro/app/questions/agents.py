@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from retro.store.database import Store
     from retro.store.facts.agents import Agent
 
-__all__ = ["agents", "silent_since_of"]
+__all__ = ["agents", "silent_since_of", "stored_agent"]
 
 
 def agents(
@@ -29,6 +29,16 @@ def agents(
     with store.read() as conn:
         names = agent_store.agents(conn)
     return [_overview(store, agent, settings_for(agent), config, now) for agent in names]
+
+
+def stored_agent(
+    store: Store, agent: Agent, settings: AgentSettings, config: Config, now: int
+) -> AgentOverview:
+    """One agent as the book has it now: a reader settles nothing."""
+    with store.read() as conn:
+        number, still_open = pages.count_lives(conn, agent.name)
+        since = silent_since(conn, config, agent, now)
+    return _overview_of(agent, settings, number, still_open, since)
 
 
 def silent_since_of(store: Store, config: Config, agent: str, now: int) -> str | None:
@@ -43,6 +53,12 @@ def _overview(store: Store, agent: Agent, settings: AgentSettings, config: Confi
     with settled_book(store, agent.name, settings, measured=False) as book:
         number, still_open = pages.count_lives(book.conn, agent.name)
         since = silent_since(book.conn, config, agent, now)
+    return _overview_of(agent, settings, number, still_open, since)
+
+
+def _overview_of(
+    agent: Agent, settings: AgentSettings, number: int, still_open: int, since: int | None
+) -> AgentOverview:
     return AgentOverview(
         name=agent.name,
         first_at=agent.first_at,

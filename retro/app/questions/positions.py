@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from retro.app.questions.bounds import ListPart, part_of
-from retro.app.settlement.book import SettledBook, is_stale, listed_rows
+from retro.app.settlement.book import SettledBook, is_stale, listed_rows, row_at
 from retro.app.settlement.settle import settled_book
 from retro.errors import UnknownError
 from retro.report.overviews import PositionOverview
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from retro.store.database import Store
     from retro.store.facts.agents import Agent
 
-__all__ = ["book_part", "count_positions", "overview_of", "positions", "stored_positions"]
+__all__ = ["book_part", "count_positions", "overview_of", "positions", "stored_position", "stored_positions"]
 
 
 def positions(
@@ -40,6 +40,17 @@ def stored_positions(
         rows, following = book_part(book, bounds)
         behind = is_stale(conn, agent.name, settings)
     return ListPart(tuple(overview_of(row, agent.name) for row in rows), following), behind
+
+
+def stored_position(store: Store, agent: Agent, name: str) -> PositionOverview:
+    """One position as the book has it now; `UnknownError` where it has none of that name."""
+    with store.read() as conn:
+        place = pages.place_of(conn, agent.name, name)
+        if place is None:
+            raise UnknownError(
+                f"agent {agent.name} has no position {name!r}; `retro positions` lists what it has"
+            )
+        return overview_of(row_at(conn, agent.name, place), agent.name)
 
 
 def book_part(book: SettledBook, bounds: ListBounds) -> ListPart[PositionSummary]:

@@ -39,6 +39,7 @@ __all__ = [
     "measured_settings",
     "opening_of",
     "read_rows",
+    "row_at",
 ]
 
 
@@ -221,6 +222,11 @@ def listed_rows(
 ) -> list[PositionSummary]:
     """At most `limit` of the book's positions that follow a place, oldest or newest first."""
     return [_summary_of(row) for row in pages.positions_after(conn, agent, after, limit, newest=newest)]
+
+
+def row_at(conn: Connection, agent: str, place: pages.Place) -> PositionSummary:
+    """The book's position at a place."""
+    return _summary_of(pages.position_at(conn, agent, place))
 
 
 def _as_known(row: PositionSummary, known_until: int) -> PositionSummary:

@@ -17,7 +17,7 @@ from retro.store.schema import name_of
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-__all__ = ["Place", "count_lives", "count_positions", "place_of", "positions_after"]
+__all__ = ["Place", "count_lives", "count_positions", "place_of", "position_at", "positions_after"]
 
 
 class Place(NamedTuple):
@@ -41,6 +41,15 @@ def positions_after(
         query = query.where(own < other if newest else own > other)
     order = (c.opened_at.desc(), c.position.desc()) if newest else (c.opened_at, c.position)
     return list(conn.execute(query.order_by(*order).limit(limit)))
+
+
+def position_at(conn: Connection, agent: str, place: Place) -> Any:
+    """The row at a place."""
+    c = book_positions.c
+    query = select(book_positions).where(
+        c.agent == key_query(agent), c.opened_at == place.opened_at, c.position == place.position
+    )
+    return conn.execute(query).one()
 
 
 def place_of(conn: Connection, agent: str, position: str) -> Place | None:

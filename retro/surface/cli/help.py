@@ -18,7 +18,7 @@ _SECTIONS = {
         *("playbook", "predictions", "calibration", "attribution", "tiers", "dreams"),
         *("whatif", "shadows", "luck", "drift", "learning", "evaluations"),
     ),
-    "The service": ("run", "fleet", "reviews", "show", "diff", "deliver"),
+    "The service": ("run", "web", "fleet", "reviews", "show", "diff", "deliver"),
     "Memory": (
         *("remember", "recall", "state", "habits", "beliefs", "markers", "plans", "kelly", "validate"),
         *("experiments", "hypotheses", "mcp"),

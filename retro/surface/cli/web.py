@@ -12,7 +12,7 @@ from retro.errors import RetroError
 from retro.surface.cli.context import call
 
 if TYPE_CHECKING:
-    from retro.surface.web.screens import House
+    from retro.surface.web.answers import House
 
 __all__ = ["add_to"]
 
@@ -54,7 +54,7 @@ def web(
         if (error.name or "").split(".")[0] != "uvicorn":
             raise
         raise RetroError("retro web needs the extra `mcp`: pip install 'slow-mirror[mcp]'") from error
-    from retro.surface.guard.session import Sessions
+    from retro.surface.guard.session import BrowserSessions
 
     key = _key()
     address = _link(key, port)
@@ -63,7 +63,7 @@ def web(
         import webbrowser
 
         webbrowser.open(address)
-    serve(door(house, key, Sessions(key)), _HOST, port)
+    serve(door(house, key, BrowserSessions(key)), _HOST, port)
 
 
 @web_app.command("link")
@@ -94,14 +94,14 @@ def _key() -> str:
 
 
 def _link(key: str, port: int) -> str:
-    from retro.surface.guard.session import Sessions
+    from retro.surface.guard.session import BrowserSessions
 
-    return f"http://{_NAME}:{port}/in?once={Sessions(key).link()}"
+    return f"http://{_NAME}:{port}/in?once={BrowserSessions(key).link()}"
 
 
 def _house() -> House:
     from retro.app.doctor.examine import examine
-    from retro.surface.web.screens import House
+    from retro.surface.web.answers import House
 
     config_path, db = call.config_path, call.db
 

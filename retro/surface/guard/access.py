@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from retro.surface.guard.session import Sessions
+    from retro.surface.guard.session import BrowserSessions
 
 __all__ = ["CALLER", "Access", "Caller", "Keyring", "Refusal", "host_of", "is_loopback"]
 
@@ -84,7 +84,7 @@ class Access:
     keyring: Keyring
     hosts: frozenset[str] = frozenset()
     pages: bool = False
-    sessions: Sessions | None = None
+    sessions: BrowserSessions | None = None
     keyless: frozenset[str] = frozenset()
 
     def judge(self, scope: Scope) -> Caller | Refusal:

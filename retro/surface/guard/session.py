@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Sessions"]
+__all__ = ["BrowserSessions"]
 
 _LINK_S: Final = 120
 _COOKIE_S: Final = 365 * 86_400
@@ -24,7 +24,7 @@ _USED: Final = 4096
 """Links remembered as used: each is forgotten when it would not be good any more."""
 
 
-class Sessions:
+class BrowserSessions:
     """The links and cookies of one key, `now` in seconds since 1970. `name` tells the cookies of two mirrors apart."""
 
     def __init__(self, key: str, *, now: Callable[[], float] = time.time) -> None:

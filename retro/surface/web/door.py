@@ -16,7 +16,7 @@ from retro.present.page.screens.pages import absence_page
 from retro.present.references import ScreenReference
 from retro.present.screen import (
     STYLE_PREFIX,
-    Place,
+    ScreenPlace,
     ScreenFrame,
     plain_page,
     screen_of,
@@ -32,9 +32,9 @@ from retro.surface.web.screens import SCREENS, answer
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from retro.surface.guard.session import Sessions
+    from retro.surface.guard.session import BrowserSessions
+    from retro.surface.web.answers import Answer, House
     from retro.surface.web.routes import Request
-    from retro.surface.web.screens import Answer, House
 
 __all__ = ["HEALTH", "LINK", "application", "door"]
 
@@ -66,7 +66,7 @@ _PRIVATE: Final = (b"cache-control", b"private, no-cache")
 _FOREVER: Final = (b"cache-control", b"private, max-age=31536000, immutable")
 
 
-def door(house: House, key: str, sessions: Sessions, hosts: Iterable[str] = ()) -> Guard:
+def door(house: House, key: str, sessions: BrowserSessions, hosts: Iterable[str] = ()) -> Guard:
     """The screens behind the guard: `key` for programs, links and cookies of `sessions` for browsers."""
     access = Access(
         Keyring({key: None}),
@@ -78,7 +78,7 @@ def door(house: House, key: str, sessions: Sessions, hosts: Iterable[str] = ()) 
     return Guard(application(house, sessions), access, limits=_LIMITS, methods=frozenset({"GET", "HEAD"}))
 
 
-def application(house: House, sessions: Sessions) -> Callable[..., Any]:
+def application(house: House, sessions: BrowserSessions) -> Callable[..., Any]:
     """Plain ASGI: every answer is whole, and drawn in a thread of its own."""
 
     async def serve(scope: Any, receive: Any, send: Any) -> None:
@@ -112,7 +112,7 @@ def _health(house: House) -> _Reply:
     return 200, [_type("text"), _PRIVATE], b"ok\n"
 
 
-def _let_in(sessions: Sessions, query: bytes) -> _Reply:
+def _let_in(sessions: BrowserSessions, query: bytes) -> _Reply:
     """A link gives a cookie once; no address is built from what was asked."""
     token = parse_qs(query.decode("latin-1")).get("once", [""])[0]
     cookie = sessions.redeem(token)
@@ -170,9 +170,9 @@ def _drawn(reply: Answer, request: Request) -> str:
     return screen_of(page, frame)
 
 
-def _ways(current: str) -> tuple[Place, ...]:
+def _ways(current: str) -> tuple[ScreenPlace, ...]:
     return tuple(
-        Place(screen.title, ScreenReference(screen.name), current=screen.name == current)
+        ScreenPlace(screen.title, ScreenReference(screen.name), current=screen.name == current)
         for screen in SCREENS
         if screen.listed
     )

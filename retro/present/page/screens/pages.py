@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from retro.figures import count
+from retro.figures import count, day_text
+from retro.periods import format_instant
+from retro.present.page.audit import audit_section
 from retro.present.page.blocks import (
     Cell,
     Column,
@@ -17,23 +19,35 @@ from retro.present.page.blocks import (
     Table,
     TableRow,
 )
+from retro.present.page.report import money_of_report
 from retro.present.page.screens.lists import positions_table, reviews_table
-from retro.present.references import AgentReference, ProposalReference, ReviewReference
+from retro.present.references import (
+    AgentReference,
+    ProposalReference,
+    ReviewReference,
+    RulesReference,
+    ScreenReference,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from retro.present.page.blocks import Block, Tone
     from retro.present.page.revision import Change
-    from retro.report.overviews import PositionOverview, ReviewOverview
+    from retro.report import RetrospectiveReport
+    from retro.report.overviews import AgentOverview, PositionOverview, ReviewOverview
 
 __all__ = [
     "absence_page",
+    "agent_page",
+    "choice_page",
     "differences_page",
     "findings_page",
     "positions_page",
     "proposals_page",
     "reviews_page",
+    "rules_page",
+    "unreviewed_page",
 ]
 
 _FINDING_TONES: dict[str, Tone] = {"ok": "up", "note": "warn", "broken": "down"}
@@ -120,6 +134,67 @@ def differences_page(before: str, after: str, changes: Sequence[Change]) -> Page
     return _page("Difference", "Two reviews", "", count(len(changes), "figure"), "differences", blocks)
 
 
+def agent_page(
+    row: AgentOverview, reviews: Sequence[ReviewOverview], positions: Sequence[PositionOverview]
+) -> Page:
+    """One agent: when it lived, its newest reviews and positions, and the ways to all of them."""
+    silent = row.silent_since is not None
+    figures = (
+        Figure(
+            "Last event", _day(row.last_at), "silent since" if silent else "", "warn" if silent else "plain"
+        ),
+        Figure("First event", _day(row.first_at)),
+        Figure(
+            "Positions",
+            f"{row.positions:,}",
+            f"{row.open:,} open",
+            ref=ScreenReference("positions", (("agent", row.name),)),
+        ),
+        Figure("Rules", "all", "as its newest week judged them", ref=RulesReference(row.name)),
+        Figure("Events", f"{row.events:,}", "facts and marks of its own"),
+    )
+    sections = (
+        Section("newest-reviews", "Newest reviews", (reviews_table(reviews),)) if reviews else None,
+        Section("newest-positions", "Newest positions", (positions_table(positions, row.base_currency),))
+        if positions
+        else None,
+    )
+    number = count(row.positions, "position")
+    return Page(
+        Headline("Agent", row.name, row.base_currency, number, "", "plain", figures),
+        tuple(section for section in sections if section is not None),
+    )
+
+
+def rules_page(report: RetrospectiveReport, review: str, rule: str = "") -> Page:
+    """What a review says of every rule, or of one."""
+    section = audit_section(report, money_of_report(report))
+    number = count(len(report.heuristic_performance), "row")
+    figures = (Figure("From", review, ref=ReviewReference(review)),)
+    kicker, title = ("Rule", rule) if rule else ("Rules", report.agent)
+    return Page(
+        Headline(kicker, title, f"as {review} judged it", number, "", "plain", figures),
+        () if section is None else (section,),
+    )
+
+
+def unreviewed_page(row: PositionOverview, currency: str) -> Page:
+    """A position that no review was made of yet: what the book knows, and what makes one."""
+    table = positions_table([row], currency)
+    why = "Still open" if row.open else "No review of it is made yet: the service makes it at its next knock"
+    return _page("Position", row.name, row.agent, why, "position", (table,))
+
+
+def choice_page(title: str, screen: str, agents: Sequence[str]) -> Page:
+    """Which agent a screen is to be of: each is a way to its own."""
+    rows = tuple(
+        TableRow((Cell(name, "strong", ScreenReference(screen, (("agent", name),))),)) for name in agents
+    )
+    table = Table((Column("Agent", right=False, cut=20),), rows)
+    blocks: tuple[Block, ...] = (table,) if agents else (_nothing("No agent has told anything yet."),)
+    return _page(title, title, "of which agent?", count(len(agents), "agent"), "choice", blocks)
+
+
 def absence_page(title: str, why: str, commands: Sequence[str] = ()) -> Page:
     """A screen that has nothing to show: why, and what to type."""
     blocks = (Notes(tuple(commands)),) if commands else ()
@@ -127,6 +202,10 @@ def absence_page(title: str, why: str, commands: Sequence[str] = ()) -> Page:
         Headline(kicker="Nothing here", title=title, subtitle="", result=why, why="", tone="plain"),
         (Section("absence", "What to do", blocks),) if blocks else (),
     )
+
+
+def _day(at: int | None) -> str:
+    return day_text(None if at is None else format_instant(at))
 
 
 def _nothing(sentence: str) -> Notes:

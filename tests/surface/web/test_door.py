@@ -1,0 +1,289 @@
+"""The screens as a browser gets them: behind the guard, every way leads somewhere, and reading changes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from retro.app.settlement.settings import settings_of
+from retro.config import Config
+from retro.store.database import Store, open_store
+from retro.surface.guard.session import BrowserSessions
+from retro.surface.web.answers import House
+from retro.surface.web.door import door
+from retro.surface.web.screens import SCREENS
+from tests.worlds.commands import Retro, retro
+from tests.worlds.places import ROOT
+
+__all__ = ["retro"]
+
+KEY = "the-owner's-key"
+NOW = 1_772_900_000_000_000
+
+
+@dataclass
+class Reply:
+    """What came back."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def text(self) -> str:
+        return self.body.decode()
+
+
+@dataclass
+class Browser:
+    """Asks the door as a program with the key does, unless its headers say otherwise."""
+
+    house: House
+    sessions: BrowserSessions = field(default_factory=lambda: BrowserSessions(KEY))
+
+    def __call__(self, target: str, method: str = "GET", **headers: str | None) -> Reply:
+        given = {"host": "127.0.0.1:8600", "authorization": f"Bearer {KEY}"}
+        given |= {name.replace("_", "-"): value for name, value in headers.items()}  # type: ignore[dict-item]
+        path, _, query = target.partition("?")
+        scope = {
+            "type": "http",
+            "method": method,
+            "path": path,
+            "raw_path": path.encode(),
+            "query_string": query.encode(),
+            "client": ("127.0.0.1", 50000),
+            "server": ("127.0.0.1", 8600),
+            "headers": [(k.encode(), v.encode()) for k, v in given.items() if v is not None],
+        }
+        messages: list[dict[str, Any]] = []
+
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def send(message: dict[str, Any]) -> None:
+            messages.append(message)
+
+        asyncio.run(door(self.house, KEY, self.sessions)(scope, receive, send))
+        headers_sent = {k.decode(): v.decode() for k, v in messages[0]["headers"]}
+        return Reply(messages[0]["status"], headers_sent, b"".join(part["body"] for part in messages[1:]))
+
+
+@pytest.fixture(scope="session")
+def reviewed_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An agent of every type of event with its reviews made, to be read only."""
+    folder = tmp_path_factory.mktemp("reviewed")
+    for words in (("ingest", "journal", str(ROOT / "examples" / "agent.jsonl")), ("run", "--once")):
+        command = [sys.executable, "-m", "retro", "--db", "mirror.db", *words]
+        subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    return folder / "mirror.db"
+
+
+@pytest.fixture
+def house(reviewed_db: Path) -> Iterator[House]:
+    store = open_store(str(reviewed_db))
+    config = Config()
+    yield house_of(store, config)
+    store.close()
+
+
+def house_of(store: Store, config: Config) -> House:
+    return House(store, config, lambda agent: settings_of(config, agent, None), lambda: NOW, lambda: [
+        ("ok", "database", "it opens"), ("note", "model", "no key"),
+    ])  # fmt: skip
+
+
+@pytest.fixture
+def browser(house: House) -> Browser:
+    return Browser(house)
+
+
+def ways(page: str) -> set[str]:
+    return {way.replace("&amp;", "&") for way in re.findall(r'href="(/[^"#]*)"', page)}
+
+
+def test_every_way_leads_somewhere_and_a_crawl_changes_no_byte(browser: Browser, reviewed_db: Path) -> None:
+    before = reviewed_db.read_bytes()
+    visited: set[str] = set()
+    waiting = {"/"}
+    while waiting:
+        way = waiting.pop()
+        visited.add(way)
+        reply = browser(way)
+        assert reply.status == 200, way
+        if reply.headers["content-type"].startswith("text/html"):
+            waiting |= ways(reply.text) - visited
+    assert reviewed_db.read_bytes() == before
+    reached = {urlsplit(way).path.split("/")[1].split(".")[0] or "today" for way in visited}
+    assert {screen.name for screen in SCREENS} - reached == {"diff"}
+
+
+def test_a_page_has_nothing_from_elsewhere_and_no_style_or_script_of_its_own(browser: Browser) -> None:
+    for way in ("/", "/reviews", "/r/harbor-3.weekly.2026-W10", "/positions"):
+        page = browser(way).text
+        assert not re.search(r'\sstyle=|<style|<script|(?:href|src)="https?:|\son\w+=', page), way
+    policy = browser("/").headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+
+
+@pytest.mark.parametrize(
+    ("way", "words"),
+    [
+        ("/r/harbor-3.weekly.2026-W10.json", ("show", "harbor-3.weekly.2026-W10")),
+        ("/reviews.json", ("reviews", "--newest", "--limit", "100")),
+        ("/positions.json", ("positions", "--newest", "--limit", "100")),
+        ("/proposals.json", ("playbook", "status")),
+    ],
+)
+def test_json_is_what_the_command_prints_to_the_byte(
+    browser: Browser, reviewed_db: Path, retro: Retro, way: str, words: tuple[str, ...], tmp_path: Path
+) -> None:
+    copy = shutil.copy(reviewed_db, tmp_path / "copy.db")
+    assert browser(way).text.strip() == retro("--db", copy, "--json", *words).out.strip()
+
+
+def test_the_same_figures_stand_in_text_and_markdown(browser: Browser) -> None:
+    way = "/r/harbor-3.weekly.2026-W10"
+    figures = set(re.findall(r"[+-]\d+\.\d\d", browser(f"{way}.txt").text))
+    assert len(figures) > 20
+    markdown = browser(f"{way}.md").text
+    assert {figure for figure in figures if figure not in markdown} == set()
+
+
+def test_nobody_comes_in_without_key_or_cookie(browser: Browser) -> None:
+    assert browser("/", authorization=None).status == 401
+    assert browser("/", authorization="Bearer wrong").status == 401
+    link = browser.sessions.link()
+    entry = browser(f"/in?once={link}", authorization=None)
+    assert (entry.status, entry.headers["location"]) == (303, "/")
+    cookie = entry.headers["set-cookie"].partition(";")[0]
+    assert browser("/", authorization=None, cookie=cookie).status == 200
+    assert browser(f"/in?once={link}", authorization=None).status == 403
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"host": "evil.example:8600"}, 421),
+        ({"host": "evil.example:8600", "origin": "http://evil.example:8600"}, 421),
+        ({"sec_fetch_site": "cross-site"}, 403),
+        ({"sec_fetch_site": "same-site"}, 403),
+        ({"origin": "http://127.0.0.1:9999"}, 403),
+        ({"sec_fetch_site": "cross-site", "sec_fetch_mode": "navigate", "sec_fetch_dest": "document"}, 200),
+    ],
+)
+def test_foreign_pages_and_rebound_names_get_nothing(
+    browser: Browser, headers: dict[str, str], status: int
+) -> None:
+    assert browser("/", **headers).status == status
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
+def test_nothing_but_reading_is_answered(browser: Browser, method: str) -> None:
+    assert browser("/", method, origin="http://127.0.0.1:8600").status == 405
+
+
+def test_its_health_is_told_to_everybody_and_nothing_else(browser: Browser) -> None:
+    reply = browser("/healthz", authorization=None)
+    assert (reply.status, reply.body) == (200, b"ok\n")
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        "/<script>",
+        "/r/%3Cscript%3E",
+        "/r/%ff",
+        "/nothing",
+        "/r",
+        "/p/x",
+        "//",
+        "/p//x",
+        "/a/%2e%2e",
+        "/r/x@y.csv",
+    ],
+)
+def test_what_is_not_there_is_not_repeated(browser: Browser, way: str) -> None:
+    reply = browser(way)
+    assert reply.status in {400, 404}
+    assert "script>" not in reply.text
+    assert "%3C" not in reply.text
+
+
+def test_a_browser_that_has_a_page_is_not_sent_it_again(browser: Browser) -> None:
+    first = browser("/reviews")
+    again = browser("/reviews", if_none_match=first.headers["etag"])
+    assert (again.status, again.body) == (304, b"")
+    head = browser("/reviews", "HEAD")
+    assert (head.status, head.body, head.headers["etag"]) == (200, b"", first.headers["etag"])
+
+
+def test_long_pages_are_packed_and_small(browser: Browser) -> None:
+    reply = browser("/r/harbor-3.weekly.2026-W10", accept_encoding="gzip")
+    assert reply.headers["content-encoding"] == "gzip"
+    assert len(reply.body) < 20 << 10
+    assert len(browser("/", accept_encoding="gzip").body) < 14 << 10
+    assert gzip.decompress(reply.body).startswith(b"<!doctype html>")
+
+
+def test_the_style_never_changes_under_its_name(browser: Browser) -> None:
+    (name,) = re.findall(r'href="(/-/s/[^"]+)"', browser("/").text)
+    style = browser(name, accept_encoding="gzip")
+    assert "immutable" in style.headers["cache-control"]
+    assert len(style.body) < 5 << 10
+    assert browser(name.replace("screen.", "screen.0")).status == 404
+
+
+def test_an_empty_house_says_what_to_do(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "empty.db"))
+    browser = Browser(house_of(store, Config()))
+    assert "retro ingest journal FILE" in browser("/").text
+    for way in ("/reviews", "/positions", "/proposals", "/service"):
+        assert browser(way).status == 200, way
+    assert json.loads(browser("/reviews.json").text) == []
+    store.close()
+
+
+def test_names_of_strangers_are_shown_and_never_run(tmp_path: Path, retro: Retro) -> None:
+    name = '"><script>alert(1)</script>/../\u202e'
+    event = {"agent": "bot", "at": "2026-03-02T10:00:00Z"}
+    lines = [
+        {"type": "position", "id": "p", "position": name, "kind": "spot", "instrument": name, **event},
+        {"type": "fill", "id": "f", "position": name, "side": "buy", "quantity": 1, "price": 10, **event},
+    ]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert retro("--db", "h.db", "ingest", "journal", "a.jsonl").code == 0
+    assert retro("--db", "h.db", "positions").code == 0
+    store = open_store("h.db")
+    browser = Browser(house_of(store, Config()))
+    page = browser("/positions").text
+    assert "alert(1)" in page
+    assert "<script" not in page
+    assert "\u202e" not in page
+    (way,) = {way for way in ways(page) if way.startswith("/p/")}
+    assert browser(way).status == 200
+    store.close()
+
+
+def test_the_command_prints_a_link_that_lets_in_and_a_new_key_ends_it(retro: Retro, tmp_path: Path) -> None:
+    words = ("--db", "k.db", "web", "link", "--port", "8601")
+    printed = retro(*words).out.strip()
+    address, _, token = printed.partition("?once=")
+    assert address == "http://mirror.localhost:8601/in"
+    (key_file,) = tmp_path.rglob("web.key")
+    assert key_file.stat().st_mode & 0o077 == 0
+    assert BrowserSessions(key_file.read_text().strip()).redeem(token)
+    assert retro("--db", "k.db", "web", "revoke").code == 0
+    assert BrowserSessions(key_file.read_text().strip()).redeem(token) is None
