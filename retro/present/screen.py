@@ -17,7 +17,15 @@ if TYPE_CHECKING:
     from retro.present.page.blocks import Page
     from retro.present.references import Reference
 
-__all__ = ["STYLE_PREFIX", "ScreenPlace", "ScreenFrame", "plain_page", "screen_of", "style_name", "style_text"]
+__all__ = [
+    "STYLE_PREFIX",
+    "ScreenFrame",
+    "ScreenPlace",
+    "plain_page",
+    "screen_of",
+    "style_name",
+    "style_text",
+]
 
 STYLE_PREFIX: Final = "/-/s/"
 """Where the style lies: its name holds a digest of it, so that it never changes under its address."""

@@ -150,7 +150,7 @@ def test_every_command_that_a_page_names_exists(page: Path) -> None:
     """`retro review weekly` in running text: the words before the first that is no command's name."""
     later = {"run", "deliver", "reviews", "show", "diff", "mcp", "recall", "remember", "open", "journal"}
     for line in re.findall(r"`retro ([a-z][^`]*)`", page.read_text(encoding="utf-8")):
-        words = re.match(r"(?:[a-z]+ ?)*", line)[0].split()
+        words = re.match(r"(?:[a-z]+(?:-[a-z0-9]+)* ?)*", line)[0].split()
         if words and words[0] not in later:
             chosen = (
                 words[:2] if words[0] in {"ingest", "review", "playbook"} and len(words) > 1 else words[:1]

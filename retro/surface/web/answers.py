@@ -231,7 +231,10 @@ def agent(house: House, request: Request) -> Answer:
     latest = review_questions.reviews(house.store, review_questions.ReviewsQuestion(name, bounds=bounds)).rows
     part, _ = position_questions.stored_positions(house.store, record, settings, bounds)
     page = agent_page(row, [review_questions.overview_of(entry) for entry in latest], part.rows)
-    crumbs = (ScreenPlace("Today", ScreenReference("today")), ScreenPlace(name, AgentReference(name), current=True))
+    crumbs = (
+        ScreenPlace("Today", ScreenReference("today")),
+        ScreenPlace(name, AgentReference(name), current=True),
+    )
     return Answer(page, _json(row.document()), crumbs, command_of(AgentReference(name)))
 
 
@@ -239,7 +242,10 @@ def rules(house: House, request: Request) -> Answer:
     """What the newest review of a week or epoch says of every rule."""
     (name,) = request.names
     audit = _newest_audit(house, name)
-    crumbs = (ScreenPlace(name, AgentReference(name)), ScreenPlace("Rules", RulesReference(name), current=True))
+    crumbs = (
+        ScreenPlace(name, AgentReference(name)),
+        ScreenPlace("Rules", RulesReference(name), current=True),
+    )
     rows = audit.document.heuristic_performance
     return Answer(
         rules_page(clean(audit.document), audit.review.id),
@@ -256,7 +262,10 @@ def rule(house: House, request: Request) -> Answer:
     rows = [row for row in audit.document.heuristic_performance if row.heuristic_id == wanted]
     if not rows:
         raise UnknownError("its newest review knows no such rule")
-    crumbs = (ScreenPlace(name, AgentReference(name)), ScreenPlace(wanted, RuleReference(name, wanted), current=True))
+    crumbs = (
+        ScreenPlace(name, AgentReference(name)),
+        ScreenPlace(wanted, RuleReference(name, wanted), current=True),
+    )
     document = audit.document.model_copy(update={"heuristic_performance": rows})
     page = rules_page(clean(document), audit.review.id, wanted)
     return Answer(page, _json([row.model_dump(mode="json") for row in rows]), crumbs)

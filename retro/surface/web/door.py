@@ -16,8 +16,8 @@ from retro.present.page.screens.pages import absence_page
 from retro.present.references import ScreenReference
 from retro.present.screen import (
     STYLE_PREFIX,
-    ScreenPlace,
     ScreenFrame,
+    ScreenPlace,
     plain_page,
     screen_of,
     style_name,
