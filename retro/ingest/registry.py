@@ -101,7 +101,7 @@ _ALL: Final = (
         options=("agent",),
         beside=("", "-wal", "-journal"),
         sniffer="retro.ingest.hummingbot.reader:sniff",
-        summary="Read hummingbot's data: databases, trades_....csv, executors, funding, liquidity positions.",
+        summary="Read hummingbot's databases and trades CSV. Executors, funding and liquidity positions too.",
         example="retro ingest hummingbot data",
     ),
     Adapter(
@@ -111,7 +111,7 @@ _ALL: Final = (
         options=("agent",),
         beside=("", "-wal", "-journal"),
         sniffer="retro.ingest.nofx.reader:sniff",
-        summary="Read nofx's decision logs (a folder, or one .jsonl file) or its data.db.",
+        summary="Read nofx's decision logs, or its data.db. The logs are a folder, or one .jsonl file.",
         example="retro ingest nofx decision_logs",
     ),
     Adapter(
@@ -120,7 +120,7 @@ _ALL: Final = (
         "log",
         options=("agent", "zone"),
         sniffer="retro.ingest.tradingagents.reader:sniff",
-        summary="Read TradingAgents' memory log and state logs: decisions, forecasts and what came of them; no fills.",
+        summary="Read TradingAgents' memory log and state logs. Decisions, forecasts and what came of them; no fills.",
         example="retro ingest tradingagents trading_memory.md results --zone America/New_York",
     ),
     Adapter(
@@ -130,7 +130,7 @@ _ALL: Final = (
         options=("agent", "zone", "map"),
         beside=("", "-wal", "-journal"),
         sniffer="retro.ingest.table.reader:sniff",
-        summary="Read any table of trades or decisions (CSV, JSON, SQLite, XML, XLSX) as a mapping says (docs/sources.md).",
+        summary="Read any table as a mapping says. CSV, JSON, SQLite, XML and XLSX (docs/sources.md).",
         example="retro ingest table ledgers.csv --map kraken-ledgers",
     ),
     Adapter(
@@ -139,7 +139,7 @@ _ALL: Final = (
         "log",
         options=("agent", "zone"),
         sniffer="retro.ingest.hyperliquid.reader:sniff",
-        summary="Fills, funding and transfers of an account on Hyperliquid: the website's CSV exports, or answers of its API.",
+        summary="Read fills, funding and transfers of Hyperliquid. The website's CSV exports, or answers of its API.",
         example="retro ingest hyperliquid trade_history.csv funding_history.csv --zone Europe/Paris",
     ),
     Adapter(
@@ -148,7 +148,7 @@ _ALL: Final = (
         "log",
         options=("agent", "zone"),
         sniffer="retro.ingest.ai_trader.reader:sniff",
-        summary="Read AI-Trader's runs: position.jsonl with its logs, and price files (merged.jsonl) as marks.",
+        summary="Read AI-Trader's runs: position.jsonl with its logs. Price files (merged.jsonl) become marks.",
         example="retro ingest ai-trader data",
     ),
     Adapter(
@@ -157,7 +157,7 @@ _ALL: Final = (
         "log",
         options=("agent", "zone"),
         sniffer="retro.ingest.metatrader.reader:sniff",
-        summary="Read reports of MetaTrader 5 (account or tester, XLSX or HTML) and 4 (statements), in any language.",
+        summary="Read reports of MetaTrader 5 and 4, in any language. Account or tester, XLSX or HTML; statements.",
         example="retro ingest metatrader ReportHistory-10000001.xlsx --zone Europe/Athens",
     ),
     Adapter(
@@ -166,7 +166,7 @@ _ALL: Final = (
         "log",
         options=("agent",),
         sniffer="retro.ingest.uniswap.reader:sniff",
-        summary="Read liquidity positions of Uniswap v3: events from Dune as CSV, or positions and snapshots of The Graph.",
+        summary="Read liquidity positions of Uniswap v3. Events as Dune exports them, or positions of The Graph.",
         example="retro ingest uniswap-v3 pool_events",
     ),
 )

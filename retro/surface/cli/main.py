@@ -25,7 +25,6 @@ from retro.surface.cli import (
     start,
     tables,
     validate,
-    web,
 )
 from retro.surface.cli.context import call, complain, drop_output, split_globals
 from retro.surface.cli.evaluators import (
@@ -42,7 +41,7 @@ from retro.surface.cli.evaluators import (
     whatif,
 )
 from retro.surface.cli.help import Commands, everywhere
-from retro.surface.cli.operator import agents, backup, transfer
+from retro.surface.cli.operator import agents, backup, transfer, web
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -54,8 +54,8 @@ class Browser:
     sessions: BrowserSessions = field(default_factory=lambda: BrowserSessions(KEY))
 
     def __call__(self, target: str, method: str = "GET", **headers: str | None) -> Reply:
-        given = {"host": "127.0.0.1:8600", "authorization": f"Bearer {KEY}"}
-        given |= {name.replace("_", "-"): value for name, value in headers.items()}  # type: ignore[dict-item]
+        given: dict[str, str | None] = {"host": "127.0.0.1:8600", "authorization": f"Bearer {KEY}"}
+        given |= {name.replace("_", "-"): value for name, value in headers.items()}
         path, _, query = target.partition("?")
         scope = {
             "type": "http",
