@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from retro.invariant import invariant
 from retro.report import PnlAttribution
 from retro.report.lines import COMPONENTS, SIGNS
+from retro.report.slotted import new
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -72,7 +73,8 @@ def attribution(
         if yields
         else None
     )
-    return PnlAttribution(
+    return new(
+        PnlAttribution,
         total=parts if total is None else total,
         **{name: components[name] or 0.0 for name in COMPONENTS},  # never -0.0
         unbelieved_pnl=unbelieved,

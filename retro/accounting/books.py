@@ -103,7 +103,7 @@ class DailyBooks:
         if at is None or at < self.boundaries[0]:
             return None
         i = bisect_right(self.boundaries, at) - 1
-        k = int(np.searchsorted(self.instants, at, side="right")) - 1
+        k = int(self.instants.searchsorted(at, side="right")) - 1
         since, equity = self.boundaries[i], self.equity[i] - (self.unbelieved[i] if self.unbelieved else 0.0)
         if k >= 0 and self.instants[k] >= since:
             since, equity = int(self.instants[k]), float(self.worth[k])

@@ -388,7 +388,7 @@ class Prices:
         line = self.line(symbol)
         if len(at) and self.at_par(symbol):
             return np.full(len(at), self.price(symbol, int(at[0])))
-        i = np.searchsorted(line.t, at, side="right") - 1
+        i = line.t.searchsorted(at, side="right") - 1
         if len(i) and i.min() >= 0:
             return line.price[i]
         return np.array([self.price(symbol, int(t)) for t in at], dtype=np.float64)

@@ -13,6 +13,7 @@ from retro.accounting.order import natural_key
 from retro.evaluate.position.foresight import ENTRY_ACTIONS, EXIT_ACTIONS, cites_of
 from retro.periods import format_instant
 from retro.report import Action
+from retro.report.slotted import new
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -51,7 +52,8 @@ def actions(
             (
                 decision.at,
                 decision.id,
-                Action(
+                new(
+                    Action,
                     at=format_instant(decision.at),
                     action=decision.action,
                     position_id=decision.position,
@@ -102,7 +104,8 @@ def _untold(track: PositionHistory, period: Period) -> list[tuple[int, str, Acti
         (
             at,
             track.position.position,
-            Action(
+            new(
+                Action,
                 at=format_instant(at),
                 action=action,
                 position_id=track.position.position,

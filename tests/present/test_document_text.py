@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from math import inf, nan
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,9 +13,9 @@ from pydantic import Field, ValidationError
 
 from retro.present.formats import render
 from retro.present.json_parts import json_parts
-from retro.report import PositionRetrospective, RetrospectiveReport, dump
+from retro.report import Checkpoint, PositionRetrospective, RetrospectiveReport, dump
 from retro.report.form import Document, dump_parts
-from retro.report.slotted import SlottedDocument
+from retro.report.slotted import SlottedDocument, new
 from retro.safe import clean
 from tests.worlds.samples import positions, reports
 
@@ -125,6 +126,28 @@ def test_a_changed_copy_of_a_document_leaves_every_other_as_it_was() -> None:
     assert (first.lesson, second.lesson, changed.lesson) == (first.lesson, first.lesson, "sell later")
     assert first == second != changed
     assert type(first).model_validate_json(dump(changed)) == changed
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"pnl": nan}, {"pnl": inf}, {"pnl": "1.0 more"}, {"nap": 1.0}, {"offset": 1}, {"pnl": None}],
+)
+def test_a_new_document_is_what_its_form_makes_and_is_refused_where_its_form_refuses(
+    changes: dict[str, Any],
+) -> None:
+    fields = dict(positions.position().pnl_trajectory[0]) | changes
+    try:
+        expected: Checkpoint | list[tuple[Any, ...]] = Checkpoint(**fields)
+    except ValidationError as error:
+        expected = [(error.title, fault["type"], fault["loc"]) for fault in error.errors()]
+        with pytest.raises(ValidationError) as refused:
+            new(Checkpoint, **fields)
+        assert [
+            (refused.value.title, fault["type"], fault["loc"]) for fault in refused.value.errors()
+        ] == expected
+    else:
+        assert new(Checkpoint, **fields) == expected
+    assert isinstance(expected, list) == bool(changes and changes != {"pnl": None})
 
 
 def test_what_a_week_has_by_the_ten_thousand_carries_no_dictionary() -> None:

@@ -13,6 +13,7 @@ from retro.kernels.regret import ruin_index
 from retro.kernels.series import fresh_for
 from retro.periods import SECOND, format_instant
 from retro.report import Checkpoint, PathPoint
+from retro.report.slotted import new
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -115,7 +116,8 @@ def trajectory(life: PositionPath, samples: Samples) -> list[Checkpoint]:
             points.append(_checkpoint(name, at, sample))
     final_age = 0.0 if life.closed else None if samples.age is None else samples.age / SECOND
     points.append(
-        Checkpoint(
+        new(
+            Checkpoint,
             offset="exit",
             at=format_instant(life.exit_at),
             pnl=life.final,
@@ -130,8 +132,9 @@ def trajectory(life: PositionPath, samples: Samples) -> list[Checkpoint]:
 
 def _checkpoint(name: str, at: int, sample: Sample | None) -> Checkpoint:
     if sample is None:
-        return Checkpoint(offset=name, at=format_instant(at), pnl=None, mark_age_s=None, stale=True)
-    return Checkpoint(
+        return new(Checkpoint, offset=name, at=format_instant(at), pnl=None, mark_age_s=None, stale=True)
+    return new(
+        Checkpoint,
         offset=name,
         at=format_instant(at),
         pnl=sample.pnl,

@@ -16,6 +16,7 @@ from retro.invariant import invariant
 from retro.periods import SECOND, format_instant
 from retro.report import Cites, EntryPrediction, PnlAttribution, PositionRetrospective
 from retro.report.lines import COMPONENTS
+from retro.report.slotted import new
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -75,7 +76,8 @@ def retrospect(
     )
     points, later = trajectory(life, samples), post_exit(life, samples)
     own = position_attribution(life, slips)
-    document = PositionRetrospective(
+    document = new(
+        PositionRetrospective,
         **_identity(life, agent),
         final_pnl=life.final,
         period_pnl=life.final if period_pnl is None else period_pnl,
@@ -94,7 +96,7 @@ def retrospect(
         entry_reasoning=words.reasoning,
         exit_reasoning=words.exit_reasoning,
         exit_reason=track.exit_reason,
-        cites=Cites(entry=words.entry, exit=words.exit),
+        cites=new(Cites, entry=words.entry, exit=words.exit),
         entry_predictions=words.predictions,
         what_went_wrong=None,
         lesson=None,
