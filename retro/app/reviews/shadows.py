@@ -15,15 +15,16 @@ from retro.app.settlement.audit import seed_of_life
 from retro.app.settlement.shadows import exits_known
 from retro.app.settlement.tracks import Extent, load_tracks
 from retro.evaluate.position.life import Lookahead, PositionPath
-from retro.evaluate.whatif.entered import entered_lives
+from retro.evaluate.whatif.entered import days_of, entered_lives
 from retro.evaluate.whatif.shadows import PairedDays, judged, paired_by_rule
 from retro.kernels.evaluators.paired_days import peak
 from retro.model import Shadow
-from retro.periods import FOREVER, day_of, midnight
+from retro.periods import FOREVER, midnight
+from retro.store.books.positions import closed_results
 from retro.store.facts import events
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from retro.app.settlement.book import SettledBook
     from retro.evaluate.inputs import Inputs
@@ -96,39 +97,39 @@ def _capital(book: SettledBook) -> float | None:
     return given if opening.capital_known and given > 0 else None
 
 
-def _series_by_word(book: SettledBook, words: Iterable[Shadow], now: int) -> list[PairedDays]:
-    """What the agent told of shadows it runs itself, beside the positions it closed on the same days.
+def _series_by_word(book: SettledBook, words: Sequence[Shadow], now: int) -> list[PairedDays]:
+    """What the agent told of shadows it runs itself, beside the positions it closed on the same days."""
+    days = _days_by_word(book, words)
+    if not days:
+        return []
+    zone = book.settings.zone
+    first = min(min(of_name) for of_name in days.values())
+    closed = closed_results(book.conn, book.name, midnight(date.fromordinal(first), zone), now)
+    closed_on = days_of(closed["closed_at"], zone)
+    series = []
+    for name, of_name in days.items():
+        ordinals = np.array(sorted(of_name), dtype=np.int64)
+        place = np.minimum(np.searchsorted(ordinals, closed_on), len(ordinals) - 1)
+        rows, place = closed[on_day := ordinals[place] == closed_on], place[on_day]
+        priced = ~np.isnan(rows["pnl"])
+        real = np.bincount(place[priced], rows["pnl"][priced], len(ordinals)).astype(np.float64)
+        shadow = np.array([of_name[day] for day in ordinals.tolist()])
+        at_risk = peak(rows["opened_at"], rows["closed_at"], rows["notional"])
+        length = int(ordinals[-1] - ordinals[0]) + 1
+        series.append(PairedDays(name, None, int(ordinals[0]), length, real, shadow, shadow - real, at_risk))
+    return series
+
+
+def _days_by_word(book: SettledBook, words: Sequence[Shadow]) -> dict[str, dict[int, float]]:
+    """Shadow -> day by number -> what it made; the first word about a day counts.
 
     A word about a day that had not begun when it was told counts nothing: one of the year 9999 would be a long track.
     """
     days: dict[str, dict[int, float]] = {}
-    for word in sorted(words, key=lambda word: (word.at, natural_key(word.id))):  # the first of a day counts
+    ordered = sorted(words, key=lambda word: (word.at, natural_key(word.id)))
+    newest = days_of(np.array([word.at for word in ordered], dtype=np.int64), book.settings.zone).tolist()
+    for word, today in zip(ordered, newest, strict=True):
         day = date.fromisoformat(word.day).toordinal()
-        if day <= day_of(word.at, book.settings.zone).toordinal():
+        if day <= today:
             days.setdefault(word.shadow, {}).setdefault(day, float(word.pnl))
-    if not days:
-        return []
-    first = min(min(told) for told in days.values())
-    since = midnight(date.fromordinal(first), book.settings.zone)
-    closed = [
-        (day_of(row.closed_at, book.settings.zone).toordinal(), row)
-        for row in book.positions(opened_before=now + 1, since=since)
-        if row.closed_at is not None and since <= row.closed_at <= now
-    ]
-    series = []
-    for name, told in days.items():
-        ordinals = sorted(told)
-        rows = [(day, row) for day, row in closed if day in told]
-        real = dict.fromkeys(ordinals, 0.0)
-        for day, row in rows:
-            if row.final_pnl is not None and row.counts(row.final_pnl):
-                real[day] += row.final_pnl
-        made, shadow = (np.array([part[day] for day in ordinals]) for part in (real, told))
-        at_risk = peak(
-            np.array([row.opened_at for _, row in rows], dtype=np.int64),
-            np.array([row.closed_at or now for _, row in rows], dtype=np.int64),
-            np.array([row.notional or 0.0 for _, row in rows]),
-        )
-        length = ordinals[-1] - ordinals[0] + 1
-        series.append(PairedDays(name, None, ordinals[0], length, made, shadow, shadow - made, at_risk))
-    return series
+    return days

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from itertools import pairwise
-from math import isfinite
+from math import isfinite, nan
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import numpy as np
 from sqlalchemy import (
     BigInteger,
     Column,
@@ -19,6 +20,7 @@ from sqlalchemy import (
     Table,
     Text,
     and_,
+    case,
     delete,
     func,
     insert,
@@ -34,15 +36,18 @@ from retro.store.schema import metadata, reference, within
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from numpy.typing import NDArray
     from sqlalchemy import Connection, Select
 
 __all__ = [
+    "RESULT",
     "BookState",
     "Discrepancy",
     "PositionSize",
     "WalletDay",
     "alive",
     "book_of",
+    "closed_results",
     "counts",
     "day_before",
     "discrepancies",
@@ -117,6 +122,9 @@ book_positions: Final = Table(
     Column("spark", LargeBinary),
 )
 """One row a position; `told` holds its citations, `ruling` what its owner said of it, `spark` its path in 24 bytes."""
+
+RESULT: Final = np.dtype([("opened_at", "<i8"), ("closed_at", "<i8"), ("pnl", "<f8"), ("notional", "<f8")])
+"""What a closed position made and cost, instants in microseconds."""
 
 book_days: Final = Table(
     "book_days",
@@ -319,6 +327,26 @@ def positions(
     """Rows of an agent's positions, oldest first; `alive_at`: those open then or closed since."""
     query = _alive(select(book_positions), agent, opened_before, alive_at)
     return list(conn.execute(query.order_by(book_positions.c.opened_at, book_positions.c.position)).all())
+
+
+def closed_results(conn: Connection, agent: str, start: int, end: int) -> NDArray[Any]:
+    """What positions made that closed at start <= at <= end, oldest entry first, (n,) of `RESULT`.
+
+    NaN where that is not known, or enters no rate (`PositionSummary.counts`).
+    """
+    c = book_positions.c
+    is_counted = c.flagged_at.is_(None) | ((c.final_pnl < 0) & (func.coalesce(c.ruling, "") != "rejected"))
+    query = select(c.opened_at, c.closed_at, case((is_counted, c.final_pnl)), c.notional).where(
+        c.agent == key_query(agent), c.closed_at >= start, c.closed_at <= end, c.opened_at <= end
+    )
+    rows = conn.execute(query.order_by(c.opened_at, c.position)).all()
+    return np.array(
+        [
+            (opened, closed, nan if pnl is None else pnl, notional or 0.0)
+            for opened, closed, pnl, notional in rows
+        ],
+        RESULT,
+    )
 
 
 def alive(conn: Connection, agent: str, start: int, end: int) -> set[str]:
