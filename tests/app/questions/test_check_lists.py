@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pytest
+import sqlalchemy
 
 from retro.app.intake.ingest import IngestTerms, ingest
 from retro.app.questions.bounds import ListBounds
 from retro.app.questions.checks.rows import checks
 from retro.app.reviews.check_tallies import tallies
 from retro.app.reviews.checks import ComparedCheck
+from retro.app.settlement.settle import settled_book
 from retro.checks import SourceCheck
 from retro.errors import UsageError
 from retro.model import Batch
@@ -126,3 +128,20 @@ def test_a_tally_counts_what_agrees_what_differs_and_what_nobody_knows(store: St
         ("ada", "none of 1 statement of equity can be compared"),
         ("bob", "1 of 1 position agrees within 0.001 USDC"),
     ]
+
+
+def test_settling_and_lists_do_not_read_what_sources_state(store: Store) -> None:
+    """Compared when somebody asks, and paid for by nobody else."""
+    crowd(store)
+    statements: list[str] = []
+
+    def note(_conn: object, _cursor: object, statement: str, *_: object) -> None:
+        statements.append(statement)
+
+    sqlalchemy.event.listen(store.engine, "before_cursor_execute", note)
+    tell(store, [fill("late", "p0", 5, "sell", "1", "90")])
+    with settled_book(store, "ada", settings_for(question(store).agents[0])) as book:
+        assert len(book.positions()) == 12
+    assert [text for text in statements if "checks" in text] == []
+    compared(store)
+    assert [text for text in statements if "checks" in text] != []

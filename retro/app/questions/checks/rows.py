@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, unquote
 
-from retro.app.questions.bounds import ListBounds, ListPart, part_of, rows_of
+from retro.app.questions.bounds import ListBounds, ListPart, part_of
 from retro.app.reviews.checks import ComparedCheck, compare
 from retro.app.settlement.settle import settled_book
 from retro.errors import UsageError
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ChecksQuestion", "agents_with_checks", "checks", "cursor_of", "every_check"]
 
-_CHUNK: Final = 1000
+_CHUNK: Final = 4000
+"""Figures compared at once, in a transaction of their own: what has no marks is priced by fills that each of them reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +47,13 @@ def agents_with_checks(store: Store) -> list[str]:
 
 def checks(store: Store, question: ChecksQuestion, bounds: ListBounds) -> ListPart[ComparedCheck]:
     """Figures beside ours, agent by agent, each agent's in order of time; the cursor is what `cursor_of` says of one."""
-    rows = list(islice(_compared(store, question, bounds), bounds.with_one_more))
-    return part_of(rows, bounds, cursor_of)
+    some = islice(_compared(store, question, bounds, bounds.with_one_more), bounds.with_one_more)
+    return part_of(list(some), bounds, cursor_of)
 
 
 def every_check(store: Store, question: ChecksQuestion, bounds: ListBounds) -> Iterator[ComparedCheck]:
     """The same, all within the bounds, however many."""
-    return rows_of(lambda part: checks(store, question, part), bounds)
+    return islice(_compared(store, question, bounds, bounds.limit or _CHUNK), bounds.limit)
 
 
 def cursor_of(row: ComparedCheck) -> str:
@@ -73,8 +74,11 @@ def _place_of(cursor: str) -> tuple[str, CheckPlace]:
         ) from None
 
 
-def _compared(store: Store, question: ChecksQuestion, bounds: ListBounds) -> Iterator[ComparedCheck]:
-    """The rows that follow the cursor, compared as many at a time as are asked for."""
+def _compared(
+    store: Store, question: ChecksQuestion, bounds: ListBounds, wanted: int
+) -> Iterator[ComparedCheck]:
+    """The rows that follow the cursor, of which so many are wanted; nobody knows how many must be seen for failing ones."""
+    size = _CHUNK if question.failing else min(_CHUNK, wanted)
     name, place = ("", None) if bounds.after is None else _place_of(bounds.after)
     agents = sorted(question.agents, key=lambda agent: agent.name, reverse=bounds.newest)
     for agent in agents:
@@ -82,21 +86,22 @@ def _compared(store: Store, question: ChecksQuestion, bounds: ListBounds) -> Ite
         if name and passed:
             continue
         since = place if agent.name == name else None
-        yield from _of_agent(store, question, agent, since, bounds)
+        yield from _of_agent(store, question, agent, since, size, newest=bounds.newest)
 
 
 def _of_agent(
-    store: Store, question: ChecksQuestion, agent: Agent, since: CheckPlace | None, bounds: ListBounds
+    store: Store,
+    question: ChecksQuestion,
+    agent: Agent,
+    since: CheckPlace | None,
+    size: int,
+    *,
+    newest: bool,
 ) -> Iterator[ComparedCheck]:
     """One agent's, a part in each transaction."""
-    size = min(_CHUNK, bounds.with_one_more)
     while True:
-        with store.read() as conn:  # most agents have none: their book is left alone
-            stated = stored_checks.after(conn, agent.name, since, size, newest=bounds.newest)
-        if not stated:
-            return
         with settled_book(store, agent.name, question.settings_for(agent), measured=False) as book:
-            stated = stored_checks.after(book.conn, agent.name, since, size, newest=bounds.newest)
+            stated = stored_checks.after(book.conn, agent.name, since, size, newest=newest)
             rows = compare(book, stated)
         yield from (row for row in rows if not question.failing or row.within is False)
         if len(stated) < size:
