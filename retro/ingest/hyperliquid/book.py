@@ -23,7 +23,10 @@ ZERO: Final = Decimal(0)
 _VENUE: Final = "hyperliquid"
 _SAME: Final = Decimal("1e-7")
 _ROUNDING: Final = (Decimal("0.002"), Decimal("0.001"))
-"""How far a stated result of a fill may lie from ours: USDC, and that share of it (measured on real exports)."""
+"""How far a stated result of a fill may lie from ours: USDC, and that share of it (measured on real exports).
+
+Besides the last digit of its price for each unit: the venue keeps average entries to so many digits.
+"""
 _TOKENS: Final = {"@107": "HYPE", "@142": "UBTC", "@151": "UETH", "@156": "USOL"}
 """The spot pairs against USDC that most accounts trade, where a file shows only their numbers."""
 _FORCED: Final = {
@@ -246,7 +249,10 @@ class Book:
                 self._compare(fill, execution.at, leg, legs)
 
     def _compare(self, fill: VenueFill, at: int, leg: FillLeg, legs: list[FillLeg]) -> None:
-        """Tell what the venue says a leg realised, and at the end its position; of a crossing the opening part is 0."""
+        """Tell what the venue says a leg realised, and at the end its position; of a crossing the opening part is 0.
+
+        A fill's figure is told as it stands, net of the whole fee where it is net of fees; a position's has its part.
+        """
         life = self._lives[leg.position]
         reduces = life.take(leg)
         net_of: tuple[Literal["fees"], ...] = ("fees",) if fill.is_net else ()
@@ -254,11 +260,11 @@ class Book:
         if len(legs) == 2:
             other_fee = legs[1].fee if fill.is_net else ZERO
             stated = -other_fee if leg is legs[1] else stated + other_fee
-        tolerance = _ROUNDING[0] + _ROUNDING[1] * abs(stated)
+        tolerance = _ROUNDING[0] + _ROUNDING[1] * abs(stated) + leg.quantity * _last_digit(fill.price)
         life.stated += stated
         life.tolerance += tolerance
         if reduces:
-            self._check(leg.position, at, stated, tolerance, leg.id, net_of)
+            self._check(leg.position, at, fill.closed_pnl, tolerance, leg.id, net_of)
         if leg.closes:
             self._check(leg.position, at, life.stated, life.tolerance, None, net_of)
             del self._lives[leg.position]
@@ -303,3 +309,8 @@ def _perp(coin: str) -> str:
 def _rounded(quantity: Decimal) -> str:
     """A quantity to eight digits, as far as spreadsheets leave it whole."""
     return f"{float(quantity):.7e}"
+
+
+def _last_digit(price: Decimal) -> Decimal:
+    """The step of a price there: its fifth digit that matters, and no finer than the sixth decimal."""
+    return Decimal(1).scaleb(max(price.adjusted() - 4, -6))
