@@ -165,6 +165,8 @@ class Follower:
         if cycle.error and not cycle.acts:
             self._failures(cycle, place)
         for number, act in enumerate(cycle.acts):
+            if act.trigger:  # the exchange's doing, not the model's
+                continue
             trade = opened.get(act) or self._touched(act)
             wish = cycle.intention(act.symbol, act.action)
             if ACTIONS.get(act.action) is None:

@@ -83,8 +83,9 @@ def changes(
         if trade and close and not (stated and not begin and _is_untouched(trade, stated)):
             realised += _gain(trade, close.price) * trade.quantity
             yield PositionChange(
-                close.at, replace(trade, quantity=ZERO), False, trade.quantity, close.price, "decision", close
-            )
+                close.at, replace(trade, quantity=ZERO), False, trade.quantity, close.price,
+                close.trigger or "decision", close,
+            )  # fmt: skip
             trade = None
         if trade and stated:
             yield from _resized(trade, stated, begin or acts["reduce"].get(key), after.at)
@@ -95,6 +96,9 @@ def changes(
         elif begin and begin.quantity and begin.price:
             unseen[_begun(key, begin.quantity, begin.price, begin, before)] = begin
     change = after.wallet - before.wallet - realised
+    triggers = {
+        (act.symbol, act.action.rpartition("_")[2]): act for act in after.acts if act.trigger and act.price
+    }
     for trade in (*vanished, *unseen):
         if act := unseen.get(trade):
             if not vanished and len(unseen) == 1 and abs(change) < FEE * trade.quantity * trade.entry:
@@ -105,6 +109,8 @@ def changes(
         if len(vanished) + len(unseen) == 1:
             seen_at = trade.entry + (change if trade.side == "long" else -change) / trade.quantity
         price, reason = _exit(trade, seen_at)
+        if trigger := triggers.get((trade.symbol, trade.side)):
+            price, reason = trigger.price, trigger.trigger
         yield PositionChange(
             after.at - _MS, replace(trade, quantity=ZERO), False, trade.quantity, price, reason
         )

@@ -64,7 +64,10 @@ class Intention:
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """What was done, or was tried (`error`), at an instant in microseconds."""
+    """What was done, or was tried (`error`), at an instant in microseconds.
+
+    `trigger`: what closed the position where nobody decided it ("stop_loss", "take_profit", "exchange"), else "".
+    """
 
     at: int
     symbol: str
@@ -76,6 +79,7 @@ class Act:
     error: str
     reasoning: str
     confidence: float | None
+    trigger: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +138,8 @@ class _Act(msgspec.Struct):
     error: str | None = ""
     reasoning: str | None = ""
     confidence: float | None = None
+    is_auto_triggered: bool | None = False
+    was_stop_loss: bool | None = False
 
 
 class _Record(msgspec.Struct):
@@ -234,7 +240,15 @@ def _act(act: _Act, written: int) -> Act:
         error=prose(act.error, 500),
         reasoning=prose(act.reasoning),
         confidence=_confidence(act.confidence),
+        trigger=_trigger(act),
     )
+
+
+def _trigger(act: _Act) -> str:
+    """Of closes that forks log when they find a position gone."""
+    if act.is_auto_triggered:
+        return "stop_loss" if act.was_stop_loss else "take_profit"
+    return "exchange" if act.action.startswith("auto_close") else ""
 
 
 def _intentions(text: str) -> tuple[Intention, ...]:

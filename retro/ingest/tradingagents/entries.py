@@ -133,7 +133,7 @@ def _outcome(fields: list[str], reflection: str) -> Return | None:
 
 
 def _fraction(text: str) -> Decimal | None:
-    match = _PERCENT.fullmatch(text)
+    match = _PERCENT.match(text)  # some write "+1.5% alpha"
     return Decimal(match[1]) / 100 if match else None
 
 

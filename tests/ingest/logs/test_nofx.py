@@ -150,6 +150,18 @@ def test_two_traders_of_one_time_are_not_one(tmp_path: Path) -> None:
     assert ["another trader's" in fault.reason for fault in mixed.faults] == [True]
 
 
+def test_a_close_that_a_fork_logs_when_it_finds_the_position_gone_is_the_exchange_s(tmp_path: Path) -> None:
+    """Its price is the log's, and nobody decided it."""
+    records = nofx.life()
+    records[5] = nofx.record(
+        25, 949.1, 949.1, [],
+        [nofx.act("close_short", "ETHUSDT", 25, price=2549.5, is_auto_triggered=True, was_stop_loss=True)],
+    )  # fmt: skip
+    facts = lines(tmp_path, records)
+    assert (facts.of(Fill)[-1].price, facts.of(Exit)[-1].reason) == (Decimal("2549.5"), "stop_loss")
+    assert [line.action for line in facts.of(Decision)].count("exit") == 1, "the BTC alone"
+
+
 def test_a_position_grows_at_the_price_that_the_average_shows(tmp_path: Path) -> None:
     """0.02 at 50,010 and 0.02 more make 0.04 at 50,110: the second came at 50,210. Half is then sold at the mark."""
     records = nofx.life()[:2]
