@@ -12,7 +12,7 @@ import msgspec
 from retro.ingest.rows import csv, json
 from retro.ingest.sample import sample_of
 from retro.ingest.times import Clock
-from retro.ingest.uniswap.tokens import Token, Tokens
+from retro.ingest.uniswap.tokens import Token, TokenNames
 from retro.journal import quote
 from retro.model import Fault
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 __all__ = [
     "EVENT_TABLES",
     "EventKind",
-    "Pool",
     "PoolFacts",
+    "PoolPair",
     "PositionEvent",
     "Table",
     "graph_events",
@@ -78,7 +78,7 @@ class PositionEvent(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class PoolPair:
     """A pool's tokens."""
 
     tokens: tuple[Token, Token]
@@ -88,16 +88,16 @@ class Pool:
 class PoolFacts:
     """What the files say of pools, and of positions besides their events."""
 
-    tokens: Tokens = field(default_factory=Tokens)
+    tokens: TokenNames = field(default_factory=TokenNames)
     pools: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Pool -> the addresses of its tokens."""
+    """PoolPair -> the addresses of its tokens."""
     minted: dict[tuple[str, str, str, str], tuple[str, int, int]] = field(default_factory=dict)
     """(Transaction, liquidity, amount0, amount1) -> pool and ticks of liquidity that came."""
-    positions: dict[str, tuple[Pool, int, int]] = field(default_factory=dict)
+    positions: dict[str, tuple[PoolPair, int, int]] = field(default_factory=dict)
     """Position of The Graph -> its pool and ticks."""
 
-    def range_of(self, event: PositionEvent) -> tuple[Pool, int, int] | None:
-        """Pool and ticks of a position by an event that gave it liquidity; None where no file says them."""
+    def range_of(self, event: PositionEvent) -> tuple[PoolPair, int, int] | None:
+        """PoolPair and ticks of a position by an event that gave it liquidity; None where no file says them."""
         if event.position in self.positions:
             return self.positions[event.position]
         key = (event.transaction, str(event.liquidity), str(event.amounts[0]), str(event.amounts[1]))
@@ -107,7 +107,7 @@ class PoolFacts:
         if address not in self.pools:
             return None
         first, second = self.pools[address]
-        return Pool((self.tokens.of(first), self.tokens.of(second))), lower, upper
+        return PoolPair((self.tokens.of(first), self.tokens.of(second))), lower, upper
 
 
 def kind_of(sample: SourceSample) -> Table | None:
@@ -272,7 +272,7 @@ def _learn_positions(path: Path, facts: PoolFacts) -> Iterator[Fault]:
                 _whole(str(tick["tickIdx"] if isinstance(tick, dict) else tick))
                 for tick in (entry["tickLower"], entry["tickUpper"])
             ]
-            facts.positions[str(entry["id"])] = (Pool((pair[0], pair[1])), ticks[0], ticks[1])
+            facts.positions[str(entry["id"])] = (PoolPair((pair[0], pair[1])), ticks[0], ticks[1])
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             yield Fault(str(path), line, f"position: {_reason(error)}")
 

@@ -13,7 +13,7 @@ from retro.ingest.uniswap.tokens import CHAINS
 
 if TYPE_CHECKING:
     from retro.ingest.batches import BatchWriter
-    from retro.ingest.uniswap.files import Pool, PoolFacts, PositionEvent
+    from retro.ingest.uniswap.files import PoolFacts, PoolPair, PositionEvent
 
 __all__ = ["Liquidity"]
 
@@ -25,7 +25,7 @@ class _Stay:
     """One time that a position held something, from its first liquidity to its last collect."""
 
     position: str
-    pool: Pool
+    pool: PoolPair
     ticks: tuple[int, int]
     liquidity: int = 0
     owed: list[int] = field(default_factory=lambda: [0, 0])

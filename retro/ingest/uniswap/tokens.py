@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["CHAINS", "Token", "Tokens", "base_of"]
+__all__ = ["CHAINS", "Token", "TokenNames", "base_of"]
 
 CHAINS: Final = {"0x03a520b32c04bf3beef7beb72e919cf822ed34f1": "base"}
 """Position manager -> its chain, where it stands on one alone."""
@@ -43,8 +43,8 @@ class Token:
 
 
 @dataclass(slots=True)
-class Tokens:
-    """Tokens by address: those a file names before those that are well known."""
+class TokenNames:
+    """TokenNames by address: those a file names before those that are well known."""
 
     _named: dict[str, Token] = field(default_factory=dict)
 
