@@ -10,7 +10,7 @@ import msgspec
 
 from retro.errors import UsageError
 from retro.ingest.row_ids import RowIds
-from retro.ingest.table.cells import path_reading, text_of
+from retro.ingest.table.cells import entries_of, path_reading, text_of
 from retro.ingest.table.executions import Item
 from retro.ingest.table.files import rows_of
 from retro.ingest.table.instants import Instants, decided
@@ -105,25 +105,28 @@ class RowStamps:
                     yield text
 
     def _entries(self, path: Path, number: int) -> Iterator[TimedRow | Fault]:
-        counts, time = self._counts, self._time
+        each = self._rules.rows.each
         for row in self._rows(path):
             if isinstance(row, Fault):
                 yield row
                 continue
-            cells = self._numerals.unglued(dict(row.cells))
-            if counts is not None and not counts(cells):
-                continue
-            text = time(cells)
-            if not text:
-                if any(text_of(value) for value in cells.values()):
-                    yield Fault(str(path), row.line, "time: the row has none")
-                continue
-            try:
-                at = self.instant(text, cells)
-            except ValueError as error:
-                yield Fault(str(path), row.line, str(error))
-                continue
-            yield TimedRow(at, number, row.line, cells)
+            for cells in entries_of(dict(row.cells), each) if each else (dict(row.cells),):
+                stamped = self._stamped(self._numerals.unglued(cells), str(path), number, row.line)
+                if stamped is not None:
+                    yield stamped
+
+    def _stamped(self, cells: Cells, where: str, number: int, line: int) -> TimedRow | Fault | None:
+        """A row with its instant, or why it has none; None of one that does not count."""
+        if self._counts is not None and not self._counts(cells):
+            return None
+        text = self._time(cells)
+        if not text:
+            is_blank = not any(text_of(value) for value in cells.values())
+            return None if is_blank else Fault(where, line, "time: the row has none")
+        try:
+            return TimedRow(self.instant(text, cells), number, line, cells)
+        except ValueError as error:
+            return Fault(where, line, str(error))
 
     def _named(self, group: list[TimedRow]) -> Iterator[list[Item] | Fault]:
         """The rows of one instant with their names: what they hold, and the how-many-eth such row of their file."""

@@ -246,6 +246,36 @@ context = ["regime"]
     ]
 
 
+def test_rows_may_lie_inside_rows(tmp_path: Path) -> None:
+    rules = """
+[source]
+format = "jsonl"
+[time]
+column = "at"
+format = "s"
+[rows]
+each = "orders"
+drop = { state = ["open"] }
+[fill]
+id = "key"
+instrument = "pair"
+side = { column = "side", map = { b = "buy" } }
+quantity = "n"
+price = "p"
+"""
+    order = {"side": "b", "n": 1, "p": 2, "state": "done"}
+    line = {
+        "at": 1600000000,
+        "pair": "A/USD",
+        "orders": {"x": order, "y": {**order, "state": "open"}, "z": order},
+    }
+    events = told(tmp_path, rules, json.dumps(line) + "\n", ending="jsonl")
+    assert events.of("fill", "id", "at") == [
+        ("map-x", "2020-09-13T12:26:40Z"),
+        ("map-z", "2020-09-13T12:26:40.001Z"),
+    ]
+
+
 def test_equity_after_a_row_is_told_a_millisecond_later(tmp_path: Path) -> None:
     rules = '[time]\ncolumn = "t"\nzone = "UTC"\n[equity]\nvalue = "v"\nwhen = "after"\n[[mark]]\ninstrument = "i"\nprice = "p"\n'
     events = told(tmp_path, rules, "t,v,i,p\n2025-01-01,10,A/USD,2.5\n")

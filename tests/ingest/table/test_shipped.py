@@ -57,7 +57,7 @@ EXPECTED: Final[dict[str, Expected]] = {
     ),
     "kraken-ledgers": Expected(
         [("BTC/EUR", "buy", "0.01", "50000", "1.3", None), ("BTC/EUR", "sell", "0.01", "52000", "1.35", None)],
-        1, [("balance", text) for text in ("1000", "498.7", "0.01", "0", "1017.35", "0.5")], "EUR",
+        1, [("balance", text) for text in ("1000", "498.7", "0.01", "0", "1017.35")], "EUR",
     ),
     "kraken-trades": Expected(
         [("BTC/EUR", "buy", "0.01", "40000", "1.04", None), ("BTC/EUR", "sell", "0.01", "41000", "1.07", None)],
