@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import numpy as np
 
+from retro.evaluate.audit.history import History
 from retro.evaluate.claims.confidence import ALARM_FROM, in_use
 from retro.evaluate.claims.fold import is_sample
 from retro.evaluate.meta.rule_lives import RuleLives
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from retro.evaluate.audit.citations import Role
-    from retro.evaluate.audit.history import History
     from retro.evaluate.claims.record import ClaimHistory
     from retro.evaluate.meta.competence import Competence
     from retro.periods import Period
@@ -232,7 +232,7 @@ def earning_share(history: History, lives: RuleLives, since: Mapping[str, int], 
     active = lives.living(at)
     if not active:
         return None
-    history = history.before(at)
+    history = History(history.names, history.records[history.records["resolved_at"] < at])  # no weeks
     prior = {}
     for role in _ROLES:
         values = history.of_role(role)["value"].tolist()

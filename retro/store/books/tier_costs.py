@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["TierCosts", "forget_tier_costs", "settle_tier_costs", "tier_costs_at"]
 
-_DAYS: Final = 32
+_DAYS: Final = 8
+"""Days a block holds: what a week reads of costs themselves are those of its own and the block before."""
 
 book_tier_costs: Final = Table(
     "book_tier_costs",
