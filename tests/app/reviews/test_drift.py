@@ -6,9 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from retro.deliver.briefing import briefing_of
+from retro.report import RetrospectiveReport
 from tests.evaluate.drift.bots import bought, differing, month
 from tests.worlds.commands import Retro, retro
 from tests.worlds.freqtrade_databases import result, write, zipped
+from tests.worlds.mails import message
 
 __all__ = ["retro"]
 
@@ -45,6 +48,8 @@ def test_its_line_is_that_of_the_command_and_it_is_in_page_and_mail(retro: Retro
     assert line in " ".join(retro("review", "weekly", "--agent", "live", "--at", "2026-01-08").out.split())
     page = retro("review", "weekly", "--agent", "live", "--at", "2026-01-08", "--format", "html").out
     assert f"Largest line: {largest.replace('_', ' ')}" in page
+    mail = briefing_of(message(RetrospectiveReport.model_validate(review)))
+    assert "drift" in {section.key for section in mail.sections}
     Path("config.toml").unlink()
     assert week(retro) == bare  # without a backtest no byte of a review changes
 
