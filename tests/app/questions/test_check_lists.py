@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 import sqlalchemy
 
@@ -16,8 +18,9 @@ from retro.errors import UsageError
 from retro.model import Batch
 from retro.periods import HOUR
 from retro.store.database import Store
+from retro.store.estate.merge import merge
 from tests.app.questions.accounts import PERP, check, compared, fill, opened, question, settings_for, tell
-from tests.worlds.service_world import MONDAY
+from tests.worlds.service_world import MONDAY, line
 
 
 def test_a_figure_told_again_is_one_and_told_otherwise_the_later_stands(store: Store) -> None:
@@ -145,3 +148,16 @@ def test_settling_and_lists_do_not_read_what_sources_state(store: Store) -> None
     assert [text for text in statements if "checks" in text] == []
     compared(store)
     assert [text for text in statements if "checks" in text] != []
+
+
+def test_of_two_lives_that_state_the_same_the_successors_word_stands(store: Store) -> None:
+    stated = check("balance", "USDC", 2, "2")
+    tell(store, PERP, [stated, check("balance", "USDC", 3, "3")])
+    tell(
+        store,
+        [line("cost", "c", MONDAY, "bob", kind="gas", amount="1")],
+        [stated._replace(agent="bob", stated=Decimal(5))],
+    )
+    with store.write() as conn:
+        merge(conn, "ada", "bob", MONDAY)
+    assert [(row.check.agent, row.check.stated) for row in compared(store)] == [("bob", 5), ("bob", 3)]
