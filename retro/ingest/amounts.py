@@ -13,6 +13,9 @@ __all__ = ["amount_of", "bounded", "named"]
 _SPACES: Final = re.compile(r"[\s\u00a0\u202f\u2009'\u2019]+")
 _GROUPS: Final = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?")
 
+_WIDEST: Final = 60
+"""Powers of ten beyond which a figure is a mistake, and would be slow to reckon with."""
+
 
 def amount_of(text: str) -> Decimal:
     """The figure of a text such as `10 000.00`, `- 2.50`, `1,234.5` or `11,944`; `ValueError` where it is none.
@@ -30,6 +33,8 @@ def amount_of(text: str) -> Decimal:
         figure = Decimal("NaN")
     if not figure.is_finite():
         raise ValueError(f"{quote(text)} is no number")
+    if abs(figure.adjusted()) > _WIDEST:
+        raise ValueError(f"{quote(text)} is beyond what any amount can be")
     return figure
 
 

@@ -167,7 +167,7 @@ class Book:
         try:
             self._reconcile(fill, execution, position)
             self._write(fill, execution, self._netting(fill).take(execution))
-        except ValueError as error:
+        except (ValueError, ArithmeticError) as error:
             self._fault(fill, str(error))
 
     def _reconcile(self, fill: VenueFill, execution: Execution, position: Decimal) -> None:

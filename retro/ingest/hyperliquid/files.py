@@ -146,7 +146,7 @@ def read_web(export: Export, zone: str | None) -> Iterator[VenueFill | Fault]:
             yield records.web_fill(
                 cells, where=export.where, line=row.line, at=dates.instant(cells["time"]), name=name
             )
-        except ValueError as error:
+        except (ValueError, ArithmeticError) as error:
             yield Fault(export.where, row.line, f"row: {error}")
 
 
@@ -163,7 +163,7 @@ def read_sheet(export: Export) -> Iterator[VenueFill | Fault]:
             yield records.sheet_fill(
                 cells, where=export.where, line=row.line, at=at, name=export.ids.of(cells.values())
             )
-        except ValueError as error:
+        except (ValueError, ArithmeticError) as error:
             yield Fault(export.where, row.line, f"row: {error}")
 
 
@@ -179,7 +179,7 @@ def read_funding(export: Export, zone: str | None) -> Iterator[Funding | Fault]:
             yield records.web_funding(
                 cells, where=export.where, line=row.line, at=dates.instant(cells["time"])
             )
-        except ValueError as error:
+        except (ValueError, ArithmeticError) as error:
             yield Fault(export.where, row.line, f"row: {error}")
 
 
@@ -201,7 +201,7 @@ def read_answers(export: Export) -> Iterator[VenueFill | Funding | Transfer | Fa
                     yield transfer
             else:
                 yield Fault(export.where, line, "entry: is no fill, funding or ledger update of Hyperliquid")
-        except ValueError as error:
+        except (ValueError, ArithmeticError) as error:
             yield Fault(export.where, line, f"entry: {error}")
 
 

@@ -216,7 +216,7 @@ def api_transfer(cells: Mapping[str, Any], own: str, *, where: str, line: int) -
 def _instant_of(cells: Mapping[str, Any]) -> int:
     """Microseconds since 1970 of an answer's `time`, which is in whole milliseconds."""
     text = str(cells.get("time", ""))
-    if not (text.isascii() and text.isdigit() and len(text) <= 16):
+    if not (text.isascii() and text.isdigit() and len(text) <= 14):
         raise ValueError(f"time: {quote(text)} is not in whole milliseconds")
     return int(text) * MILLISECOND
 

@@ -68,9 +68,10 @@ class Ledger:
     _netting: Netting = field(default_factory=lambda: Netting("mt"))
     _books: dict[tuple[str, str], _Lot] = field(default_factory=dict)
 
-    def open_wallet(self, at: int, balance: Decimal) -> None:
+    def open_wallet(self, begin: datetime, balance: Decimal) -> None:
         """What the account held when the report begins."""
-        if balance >= 0:
+        at = self._instant(begin)
+        if balance >= 0 and at is not None:
             self.writer.event("equity", "opening", self.agent, at, balances={self.rates.currency: balance})
 
     def take_trip(self, trip: RoundTrip) -> None:
@@ -96,11 +97,10 @@ class Ledger:
             fee_in = -trip.commission
         self._fill(trip, f"{trip.ticket}-in", opened, trip.side, quantity, entry, fee_in)
         if closed is None or trip.closed is None:
-            if self.written is not None:
+            written = None if self.written is None else self._instant(self.written)
+            if written is not None:
                 price = entry + sign * trip.profit / quantity
-                self.writer.mark(
-                    self.agent, self._instrument(trip.symbol), self.clock.instant(self.written), price
-                )
+                self.writer.mark(self.agent, self._instrument(trip.symbol), written, price)
             return
         other = "sell" if trip.side == "buy" else "buy"
         leave = entry + sign * trip.profit / quantity
@@ -161,9 +161,18 @@ class Ledger:
 
     def check_balance(self, at: datetime, balance: Decimal) -> None:
         """What the account held after the deals of an instant."""
-        self.writer.check(
-            SourceCheck(self.agent, "balance", self.rates.currency, self.clock.instant(at), balance, _CENT)
-        )
+        instant = self._instant(at)
+        if instant is not None:
+            self.writer.check(
+                SourceCheck(self.agent, "balance", self.rates.currency, instant, balance, _CENT)
+            )
+
+    def _instant(self, time: datetime) -> int | None:
+        """Microseconds since 1970; None of a time that its zone never had, which the row it stands in is told for."""
+        try:
+            return self.clock.instant(time)
+        except (ValueError, ArithmeticError):
+            return None
 
     def _follow(self, lot: _Lot, signed: Decimal, price: Decimal) -> None:
         before, lot.lots = lot.lots, lot.lots + signed

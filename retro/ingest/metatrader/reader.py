@@ -135,9 +135,8 @@ def _told(report: Report, writer: BatchWriter, clock: Clock, agent: str | None) 
     ledger = Ledger(name, f"metatrader{version}", writer, clock, survey.rates, survey.charges, report.written)
     writer.base_currency(name, report.currency)
     writer.origin(name, f"metatrader{version}")
-    begin = clock.instant(survey.begin)
     if survey.opening is not None:
-        ledger.open_wallet(begin, survey.opening)
+        ledger.open_wallet(survey.begin, survey.opening)
     chain = _Chain(ledger)
     for row in report.rows():
         if isinstance(row, Fault):
@@ -145,7 +144,7 @@ def _told(report: Report, writer: BatchWriter, clock: Clock, agent: str | None) 
             continue
         try:
             _take(row, ledger, survey, chain)
-        except ValueError as error:
+        except (ValueError, ArithmeticError) as error:
             writer.fault(f"row: {error}", row.line, agent=name)
         if writer.full:
             yield writer.batch()

@@ -44,6 +44,7 @@ EVENT_TABLES: Final[frozenset[str]] = frozenset({"increase", "decrease", "collec
 _ENDINGS: Final = (".csv", ".json", ".gz")
 _LONGEST: Final = 78
 _BLOCK: Final = 1_000_000
+_MOST: Final = 10**11
 _LAST_INDEX: Final = _BLOCK - 1
 """An event is told as many microseconds after its block's second as stand before it there: their order is kept."""
 
@@ -169,7 +170,7 @@ def learn(path: Path, kind: Table, facts: PoolFacts) -> Iterator[Fault]:
                 key = (cells["evttxhash"].lower(), cells["amount"], cells["amount0"], cells["amount1"])
                 ticks = (_whole(cells["ticklower"]), _whole(cells["tickupper"]))
                 facts.minted[key] = (cells["contractaddress"].lower(), *ticks)
-        except (KeyError, ValueError) as error:
+        except (KeyError, ValueError, ArithmeticError) as error:
             yield Fault(str(path), line, f"row: {_reason(error)}")
 
 
@@ -181,18 +182,18 @@ def table_events(path: Path, kind: EventKind) -> Iterator[PositionEvent | Fault]
             yield cells
             continue
         try:
-            index = _whole(cells.get("evtindex", "0"))
+            index = _place(cells.get("evtindex", "0"))
             transaction = cells["evttxhash"].lower()
             at = clock.instant(_time(cells.get("evtblocktime") or cells["blocktime"])) + min(
                 index, _LAST_INDEX
             )
             yield PositionEvent(
                 str(path), line, cells["tokenid"], cells.get("contractaddress", "").lower(), kind, at,
-                _whole(cells.get("evtblocknumber", "0")) * _BLOCK + index, f"{transaction[-16:]}-{index}", transaction,
+                _place(cells.get("evtblocknumber", "0")) * _BLOCK + index, f"{transaction[-16:]}-{index}", transaction,
                 (str(_amount(cells["amount0"])), str(_amount(cells["amount1"]))),
                 "0" if kind == "collect" else str(_amount(cells["liquidity"])),
             )  # fmt: skip
-        except (KeyError, ValueError) as error:
+        except (KeyError, ValueError, ArithmeticError) as error:
             yield Fault(str(path), line, f"row: {_reason(error)}")
 
 
@@ -234,7 +235,7 @@ def _collected(entry: Mapping[str, Any], side: int) -> str:
 def _changes(
     path: Path, line: int, entry: Mapping[str, Any], position: str, sums: Mapping[str, int], earlier: Mapping[str, int]
 ) -> Iterator[PositionEvent]:  # fmt: skip
-    at = _amount(str(entry["timestamp"])) * 1_000_000
+    at = _place(str(entry["timestamp"])) * 1_000_000
     transaction = entry.get("transaction")
     source = transaction.get("id", "") if isinstance(transaction, dict) else str(transaction or "")
     change = {name: sums[name] - earlier[name] for name in sums}
@@ -319,6 +320,14 @@ def _amount(text: str) -> int:
     if amount < 0:
         raise ValueError(f"{quote(text)} is below 0")
     return amount
+
+
+def _place(text: str) -> int:
+    """The number of a block, of an event in it, or of a second."""
+    place = _amount(text)
+    if place >= _MOST:
+        raise ValueError(f"{quote(text)} is no number of a block, an event or a second")
+    return place
 
 
 def _time(text: str) -> datetime:

@@ -64,7 +64,7 @@ def read(paths: Sequence[Path], *, agent: str | None, now: int) -> Iterator[Batc
             writer.where = event.where
             try:
                 liquidity.take(event)
-            except ValueError as error:
+            except (ValueError, ArithmeticError) as error:
                 writer.fault(f"row: {error}", event.line, where=event.where, agent=name)
             if writer.full:
                 yield writer.batch()

@@ -365,3 +365,12 @@ def test_from_files_to_a_weekly_review_and_a_second_reading_changes_nothing(
     review = retro("--db", "r.db", "review", "weekly", "--at", "2026-02-18", "--json")
     assert review.code == 0, review.err
     assert review.data["pnl"]["total"] == pytest.approx(19.01)
+
+
+def test_figures_and_instants_beyond_all_bounds_are_faults(tmp_path: Path) -> None:
+    """Reckoned with as they stand they would overflow, or take for ever."""
+    path = answer(
+        tmp_path / "fills.json", api(px="1e999999"), api(tid=2, time=10**15), api(tid=3, sz="1e-999999")
+    )
+    result = telling_of(read, path)
+    assert (result.events, len(result.faults)) == ([], 3)
