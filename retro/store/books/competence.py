@@ -39,7 +39,7 @@ def competence_of_life(conn: Connection, agent: str) -> Competence | None:
 
 
 def settle_competence(conn: Connection, agent: str, since: int) -> None:
-    """Look for it again where it rests on facts from `since` on, or there was none."""
+    """Look for it again where it rests on facts from `since` on, or there was none; before then there was none."""
     before = competence_of_life(conn, agent)
     if before is not None and before.at < since:
         return
@@ -47,10 +47,11 @@ def settle_competence(conn: Connection, agent: str, since: int) -> None:
     claims = claims_of(conn, agent)
     if not len(claims):
         return
-    decided = sorted(events.instants(conn, agent, Decision).values())
+    earlier, decided = events.instants_since(conn, agent, Decision, since)
     competence = competence_of(np.array(decided, dtype=np.int64), claims)
     if competence is not None:
-        row = {"agent": known_key(conn, agent), "decisions": competence.decisions, "at": competence.at}
+        decisions = earlier + competence.decisions
+        row = {"agent": known_key(conn, agent), "decisions": decisions, "at": competence.at}
         conn.execute(insert(book_competence), row)
 
 

@@ -39,6 +39,7 @@ __all__ = [
     "first_instant",
     "first_of",
     "instants",
+    "instants_since",
     "newest_of",
     "note_agent",
     "of_positions",
@@ -339,6 +340,14 @@ def instants(conn: Connection, agent: str, kind: type[Fact]) -> dict[str, int]:
     of_kind = events.c.type == _NAME_OF[kind]
     query = select(events.c.id, events.c.at).where(events.c.agent == key_query(agent), of_kind)
     return dict(conn.execute(query).all())
+
+
+def instants_since(conn: Connection, agent: str, kind: type[Fact], since: int) -> tuple[int, list[int]]:
+    """How many facts of a type came before an instant, and the instants of the others, ascending; no body is read."""
+    own = (events.c.agent == key_query(agent)) & (events.c.type == _NAME_OF[kind])
+    earlier = conn.execute(select(func.count()).where(own, events.c.at < since)).scalar_one()
+    later = select(events.c.at).where(own, events.c.at >= since).order_by(events.c.at)
+    return earlier, list(conn.execute(later).scalars())
 
 
 def every(conn: Connection, agent: str) -> Iterator[Fact]:

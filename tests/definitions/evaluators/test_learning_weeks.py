@@ -6,6 +6,7 @@ import random
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from sqlalchemy import event as listeners
 
@@ -20,12 +21,17 @@ from retro.app.settlement.lookup import choose_period
 from retro.app.settlement.settings import settings_of
 from retro.app.settlement.settle import settled_book
 from retro.deliver.briefing import briefing_of
+from retro.evaluate.meta.competence import competence_of
+from retro.model import Decision
 from retro.narrate.plain import words
 from retro.periods import parse_instant
 from retro.present.formats import render
 from retro.report import RetrospectiveReport
 from retro.store.books import positions
+from retro.store.books.claims import claims_of
+from retro.store.books.competence import competence_of_life
 from retro.store.database import Store, open_store
+from retro.store.facts import events as facts
 from tests.definitions.evaluators.test_learning import DAY, START, TERMS, life, tell
 from tests.worlds.lives import agent_of
 from tests.worlds.mails import message
@@ -97,6 +103,24 @@ def test_any_order_on_both_databases_and_nothing_looks_ahead(store: Store, tmp_p
     before = [event for event in events if event["at"] < START + 21 * DAY]
     ended = tell(open_store(str(tmp_path / "ended.db")), before)
     assert week(ended, 2).evaluators == expected
+
+
+def test_competence_is_what_the_whole_life_says_however_it_was_told(store: Store, tmp_path: Path) -> None:
+    events = told(4, days=35)
+    settings = settings_of(config.Config.model_validate(TERMS), agent_of(tell(store, events[:40]), "a"), None)
+    for first in range(40, len(events), 60):
+        tell(store, events[first : first + 60])
+        with settled_book(store, "a", settings):
+            pass
+    whole = tell(open_store(str(tmp_path / "whole.db")), events)
+    answers = []
+    for place in (store, whole):
+        with settled_book(place, "a", settings) as book:
+            answers.append(competence_of_life(book.conn, "a"))
+            claims = claims_of(book.conn, "a")
+            decided = sorted(facts.instants(book.conn, "a", Decision).values())
+        assert answers[-1] == competence_of(np.array(decided, dtype=np.int64), claims) is not None
+    assert answers[0] == answers[1]
 
 
 def test_an_agent_without_claims_and_rules_has_no_such_part(tmp_path: Path) -> None:
