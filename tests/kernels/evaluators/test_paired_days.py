@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retro.kernels.evaluators.paired_days import (
@@ -60,6 +60,7 @@ def test_holm_judges_step_by_step_from_the_smallest(p: list[float], levels: list
     assert holm_levels(p, 0.05) == pytest.approx(levels)
 
 
+@settings(max_examples=25)
 @given(st.lists(st.floats(0, 1), max_size=8))
 def test_holm_rejects_what_statsmodels_rejects(p: list[float]) -> None:
     from statsmodels.stats.multitest import multipletests
