@@ -21,9 +21,10 @@ from retro.present.references import (
     RulesReference,
 )
 
-__all__ = ["address_of", "command_of"]
+__all__ = ["ENDINGS", "address_of", "command_of", "segment"]
 
-_FORMATS: Final = (".json", ".txt", ".md", ".csv")
+ENDINGS: Final = (".json", ".txt", ".md", ".csv")
+"""What stands behind an address to have the same in another format; a name that ends so is written otherwise."""
 _COMMANDS: Final = {
     "today": "fleet",
     "reviews": "reviews",
@@ -38,20 +39,20 @@ def address_of(reference: Reference) -> str:
     """The path of its screen on this server, with its query."""
     match reference:
         case ReviewReference(review, revision):
-            return f"/r/{_segment(review)}" + ("" if revision is None else f"@{revision}")
+            return f"/r/{segment(review)}" + ("" if revision is None else f"@{revision}")
         case PositionReference(agent, position):
-            return f"/p/{_segment(agent)}/{_segment(position)}"
+            return f"/p/{segment(agent)}/{segment(position)}"
         case RuleReference(agent, rule):
-            return f"/rules/{_segment(agent)}/{_segment(rule)}"
+            return f"/rules/{segment(agent)}/{segment(rule)}"
         case RulesReference(agent):
-            return f"/rules/{_segment(agent)}"
+            return f"/rules/{segment(agent)}"
         case ProposalReference(agent):
             return f"/proposals?{urlencode({'agent': agent})}"
         case AgentReference(agent):
-            return f"/a/{_segment(agent)}"
+            return f"/a/{segment(agent)}"
         case PeriodReference(agent, period):
             return f"/reviews?{urlencode({'agent': agent, 'in': period})}"
-    path = "/" if reference.screen == "today" else f"/{_segment(reference.screen)}"
+    path = "/" if reference.screen == "today" else f"/{segment(reference.screen)}"
     return f"{path}?{urlencode(reference.query)}" if reference.query else path
 
 
@@ -77,10 +78,10 @@ def _command(*words: str) -> str:
     return shlex.join(["retro", *words])
 
 
-def _segment(name: str) -> str:
+def segment(name: str) -> str:
     """One segment of a path, whatever the name holds: dots alone would be another folder's."""
     encoded = quote(name, safe="")
-    is_format = any(encoded.endswith(end) for end in _FORMATS)
+    is_format = any(encoded.endswith(end) for end in ENDINGS)
     if set(name) <= {"."} or is_format:  # what else ends so names a format
         encoded = encoded.replace(".", "%2E")
     return encoded

@@ -158,10 +158,9 @@ class CommandContext:
 
 
 def _json_text(data: Any) -> str:
-    from retro.report.form import json_text
-    from retro.safe import visible
+    from retro.present.json_parts import data_as_json
 
-    return visible(json_text(data, 2))
+    return data_as_json(data)
 
 
 def _json_rows(rows: Iterable[Any]) -> Iterator[str]:

@@ -15,6 +15,7 @@ from retro.app.settlement.lookup import named_agent
 from retro.errors import UnknownError, UsageError
 from retro.kinds import EPOCH, POSITION, WEEKLY
 from retro.present.formats import page_of, render
+from retro.present.json_parts import data_as_json
 from retro.present.links import address_of, command_of
 from retro.present.page.screens.pages import (
     absence_page,
@@ -38,8 +39,7 @@ from retro.present.references import (
 )
 from retro.present.screen import ScreenPlace
 from retro.report import RetrospectiveReport
-from retro.report.form import json_text
-from retro.safe import clean, visible
+from retro.safe import clean
 from retro.store.facts.agents import agents as known_agents
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def reviews(house: House, request: Request) -> Answer:
     total = review_questions.count_reviews(house.store, question)
     return Answer(
         reviews_page(rows, total, agent, state),
-        _json([row.document() for row in rows]),
+        data_as_json([row.document() for row in rows]),
         command="retro reviews --newest",
         **_paging("reviews", request, part.next),
     )
@@ -140,7 +140,9 @@ def review(house: House, request: Request) -> Answer:
         ScreenPlace("Reviews", ScreenReference("reviews", (("agent", stored.review.agent),))),
         ScreenPlace(name, ReviewReference(name), current=True),
     )
-    return Answer(page_of(clean(stored.document), currency), stored.text, crumbs, f"retro show {name}")
+    return Answer(
+        page_of(clean(stored.document), currency), stored.text, crumbs, command_of(ReviewReference(name))
+    )
 
 
 def difference(house: House, request: Request) -> Answer:
@@ -151,7 +153,7 @@ def difference(house: House, request: Request) -> Answer:
     earlier, later = review_questions.stored(house.store, before), review_questions.stored(house.store, after)
     changes = review_questions.compare(earlier, later, _currency(house, later.review.agent))
     document = [{"what": c.label, "before": c.before, "after": c.after} for c in changes]
-    return Answer(differences_page(before, after, changes), _json(document))
+    return Answer(differences_page(before, after, changes), data_as_json(document))
 
 
 def positions(house: House, request: Request) -> Answer:
@@ -161,7 +163,7 @@ def positions(house: House, request: Request) -> Answer:
         with house.store.read() as conn:
             names = [known.name for known in known_agents(conn)]
         if len(names) != 1:
-            return Answer(choice_page("Positions", "positions", names), _json(names))
+            return Answer(choice_page("Positions", "positions", names), data_as_json(names))
     record = _named(house, name)
     settings = house.settings_for(record)
     bounds = ListBounds(_ROWS, request.query.get("after"), newest=True)
@@ -169,7 +171,7 @@ def positions(house: House, request: Request) -> Answer:
     total = position_questions.count_positions(house.store, record)
     return Answer(
         positions_page(part.rows, total, record.name, settings.base_currency, behind=behind),
-        _json([row.document() for row in part.rows]),
+        data_as_json([row.document() for row in part.rows]),
         (
             ScreenPlace(record.name, AgentReference(record.name)),
             ScreenPlace("Positions", ScreenReference("positions"), current=True),
@@ -188,7 +190,7 @@ def proposals(house: House, request: Request) -> Answer:
     )
     return Answer(
         page,
-        _json([proposal_questions.proposal_document(row) for row in rows]),
+        data_as_json([proposal_questions.proposal_document(row) for row in rows]),
         command="retro playbook status",
     )
 
@@ -199,7 +201,7 @@ def service(house: House, request: Request) -> Answer:  # noqa: ARG001  it has n
     broken = sum(state == "broken" for state, _, _ in findings)
     summary = f"{broken} broken" if broken else "Everything works"
     document = [{"check": name, "state": state, "detail": detail} for state, name, detail in findings]
-    return Answer(findings_page(findings, summary), _json(document), command="retro doctor")
+    return Answer(findings_page(findings, summary), data_as_json(document), command="retro doctor")
 
 
 def position(house: House, request: Request) -> Answer:
@@ -217,7 +219,7 @@ def position(house: House, request: Request) -> Answer:
         stored = review_questions.stored(house.store, f"{owner}.{POSITION.name}.{name}", owner)
     except UnknownError:
         row = position_questions.stored_position(house.store, record, name)
-        return Answer(unreviewed_page(row, currency), _json(row.document()), crumbs, command)
+        return Answer(unreviewed_page(row, currency), data_as_json(row.document()), crumbs, command)
     return Answer(page_of(clean(stored.document), currency), stored.text, crumbs, command)
 
 
@@ -235,7 +237,7 @@ def agent(house: House, request: Request) -> Answer:
         ScreenPlace("Today", ScreenReference("today")),
         ScreenPlace(name, AgentReference(name), current=True),
     )
-    return Answer(page, _json(row.document()), crumbs, command_of(AgentReference(name)))
+    return Answer(page, data_as_json(row.document()), crumbs, command_of(AgentReference(name)))
 
 
 def rules(house: House, request: Request) -> Answer:
@@ -249,9 +251,9 @@ def rules(house: House, request: Request) -> Answer:
     rows = audit.document.heuristic_performance
     return Answer(
         rules_page(clean(audit.document), audit.review.id),
-        _json([row.model_dump(mode="json") for row in rows]),
+        data_as_json([row.model_dump(mode="json") for row in rows]),
         crumbs,
-        f"retro playbook audit --agent {name}",
+        command_of(RulesReference(name)),
     )
 
 
@@ -268,7 +270,7 @@ def rule(house: House, request: Request) -> Answer:
     )
     document = audit.document.model_copy(update={"heuristic_performance": rows})
     page = rules_page(clean(document), audit.review.id, wanted)
-    return Answer(page, _json([row.model_dump(mode="json") for row in rows]), crumbs)
+    return Answer(page, data_as_json([row.model_dump(mode="json") for row in rows]), crumbs)
 
 
 def _newest_audit(house: House, name: str) -> _StoredAudit:
@@ -299,8 +301,3 @@ def _paging(screen: str, request: Request, following: str | None) -> dict[str, A
     later = "" if following is None else address_of(ScreenReference(screen, (*others, ("after", following))))
     earlier = address_of(ScreenReference(screen, others)) if "after" in request.query else ""
     return {"later": later, "earlier": earlier}
-
-
-def _json(rows: Any) -> str:
-    """A list as `--json` prints it."""
-    return visible(json_text(rows, 2))

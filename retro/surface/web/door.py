@@ -7,10 +7,10 @@ import gzip
 import hashlib
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlencode
 
 from retro.errors import RetroError, UnknownError, UsageError
-from retro.present.links import address_of
+from retro.present.links import segment
 from retro.present.markdown import markdown_of
 from retro.present.page.screens.pages import absence_page
 from retro.present.references import ScreenReference
@@ -180,15 +180,10 @@ def _ways(current: str) -> tuple[ScreenPlace, ...]:
 
 def _forms(request: Request) -> tuple[tuple[str, str], ...]:
     """The same figures in other formats: the address with another end."""
-    whole = address_of(
-        ScreenReference("/".join((request.screen, *request.names)), tuple(request.query.items()))
-    )
-    path, question, query = whole.replace("%2F", "/").partition("?")
-    path = "/today" if path == "/" else path
+    path = "/" + "/".join(map(segment, (request.screen, *request.names)))
+    query = f"?{urlencode(request.query)}" if request.query else ""
     names = {"text": "text", "md": "Markdown", "json": "JSON"}
-    return tuple(
-        (names[form], f"{path}{end}{question}{query}") for end, form in FORMATS.items() if form in names
-    )
+    return tuple((names[form], f"{path}{end}{query}") for end, form in FORMATS.items() if form in names)
 
 
 def _type(form: str) -> tuple[bytes, bytes]:

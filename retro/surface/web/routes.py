@@ -6,13 +6,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 from urllib.parse import parse_qsl, unquote_to_bytes
 
+from retro.present.links import ENDINGS
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = ["FORMATS", "Request", "ScreenFormat", "request_of"]
 
 ScreenFormat = Literal["html", "json", "text", "md", "csv"]
-FORMATS: Final[dict[str, ScreenFormat]] = {".json": "json", ".txt": "text", ".md": "md", ".csv": "csv"}
+FORMATS: Final[dict[str, ScreenFormat]] = dict(zip(ENDINGS, ("json", "text", "md", "csv"), strict=True))
 _FIELDS: Final = 32
 
 

@@ -287,3 +287,22 @@ def test_the_command_prints_a_link_that_lets_in_and_a_new_key_ends_it(retro: Ret
     assert BrowserSessions(key_file.read_text().strip()).redeem(token)
     assert retro("--db", "k.db", "web", "revoke").code == 0
     assert BrowserSessions(key_file.read_text().strip()).redeem(token) is None
+
+
+def test_the_other_formats_of_a_screen_are_reached_whatever_it_is_called(
+    tmp_path: Path, retro: Retro
+) -> None:
+    event = {"agent": "bot", "at": "2026-03-02T10:00:00Z", "position": "lp/1.json"}
+    lines = [
+        {"type": "position", "id": "p", "kind": "spot", "instrument": "ETH/USDC", **event},
+        {"type": "fill", "id": "f", "side": "buy", "quantity": 1, "price": 10, **event},
+    ]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert retro("--db", "s.db", "ingest", "journal", "a.jsonl").code == 0
+    store = open_store("s.db")
+    browser = Browser(house_of(store, Config()))
+    page = browser("/p/bot/lp%2F1%2Ejson").text
+    forms = {way for way in ways(page) if way.endswith((".json", ".txt", ".md"))}
+    assert len(forms) == 3
+    assert {browser(way).status for way in forms} == {200}
+    store.close()

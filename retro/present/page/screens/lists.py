@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "agents_table",
     "audit_table",
+    "day_of_instant",
     "letters_table",
     "positions_table",
     "reviews_table",
@@ -53,8 +54,8 @@ def agents_table(rows: Sequence[AgentOverview]) -> Table:
             TableRow(
                 (
                     Cell(row.name, "strong", AgentReference(row.name)),
-                    Cell(_day(row.first_at)),
-                    Cell(_day(row.last_at), "plain" if row.silent_since is None else "warn"),
+                    Cell(day_of_instant(row.first_at)),
+                    Cell(day_of_instant(row.last_at), "plain" if row.silent_since is None else "warn"),
                     *(Cell(f"{number:,}") for number in (row.events, row.positions, row.open)),
                     Cell(row.base_currency),
                 )
@@ -206,5 +207,6 @@ def _evidence(row: HeuristicReport) -> str:
     return row.evidence if row.e is None else f"{row.evidence} ({odds(row.e)})"
 
 
-def _day(at: int | None) -> str:
+def day_of_instant(at: int | None) -> str:
+    """The UTC day of an instant in microseconds, as every list writes it; a dash without one."""
     return day_text(None if at is None else format_instant(at))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from retro.figures import count, day_text
-from retro.periods import format_instant
+from retro.figures import count
 from retro.present.page.audit import audit_section
 from retro.present.page.blocks import (
     Cell,
@@ -20,7 +19,7 @@ from retro.present.page.blocks import (
     TableRow,
 )
 from retro.present.page.report import money_of_report
-from retro.present.page.screens.lists import positions_table, reviews_table
+from retro.present.page.screens.lists import day_of_instant, positions_table, reviews_table
 from retro.present.references import (
     AgentReference,
     ProposalReference,
@@ -141,9 +140,12 @@ def agent_page(
     silent = row.silent_since is not None
     figures = (
         Figure(
-            "Last event", _day(row.last_at), "silent since" if silent else "", "warn" if silent else "plain"
+            "Last event",
+            day_of_instant(row.last_at),
+            "silent since" if silent else "",
+            "warn" if silent else "plain",
         ),
-        Figure("First event", _day(row.first_at)),
+        Figure("First event", day_of_instant(row.first_at)),
         Figure(
             "Positions",
             f"{row.positions:,}",
@@ -202,10 +204,6 @@ def absence_page(title: str, why: str, commands: Sequence[str] = ()) -> Page:
         Headline(kicker="Nothing here", title=title, subtitle="", result=why, why="", tone="plain"),
         (Section("absence", "What to do", blocks),) if blocks else (),
     )
-
-
-def _day(at: int | None) -> str:
-    return day_text(None if at is None else format_instant(at))
 
 
 def _nothing(sentence: str) -> Notes:
