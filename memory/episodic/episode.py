@@ -6,7 +6,6 @@ to the entry. What a later review found out is never written into the episode: s
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,13 +16,13 @@ import msgspec
 
 from memory.errors import DamagedError, RefusedError
 from memory.instants import instant, written
+from memory.json_lines import DEEPEST, parsed
 from memory.situation.context import DEFAULT, LARGEST, Registry, checked
 
 _AGENT: Final = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 _SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 _LONGEST_NAME: Final = 200
-_DEEPEST: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +133,7 @@ def read_episodes(
             if number == 1:
                 text = text.removeprefix("\ufeff")
             if text.strip():
-                yield entering(episode_of(_parsed(text)), registry, not_after)
+                yield entering(episode_of(parsed(text)), registry, not_after)
         except UnicodeDecodeError:
             yield EpisodeFault(where, number, "not UTF-8")
         except RefusedError as error:
@@ -149,36 +148,10 @@ def entering(episode: Episode, registry: Registry, not_after: int | None) -> Epi
     return episode
 
 
-def _parsed(text: str) -> dict[str, Any]:
-    try:
-        value = json.loads(text, object_pairs_hook=_unrepeated, parse_constant=_no_constant)
-    except RecursionError:
-        raise RefusedError(f"nested beyond {_DEEPEST} levels") from None
-    except RefusedError:
-        raise
-    except ValueError as error:
-        raise RefusedError(f"not JSON: {error}") from None
-    if not isinstance(value, dict):
-        raise RefusedError("must be a JSON object")
-    return value
-
-
-def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    mapping = dict(pairs)
-    if len(mapping) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise RefusedError(f"repeated key: {next(key for key in keys if keys.count(key) > 1)!r}")
-    return mapping
-
-
-def _no_constant(name: str) -> Any:
-    raise RefusedError(f"{name} is not a number")
-
-
 def sane(name: str, value: object, depth: int = 1) -> Any:
     """The value with everything in it finite, storable and at most 100 levels deep; else raises `RefusedError`."""
-    if depth > _DEEPEST:
-        raise RefusedError(f"{name}: nested beyond {_DEEPEST} levels")
+    if depth > DEEPEST:
+        raise RefusedError(f"{name}: nested beyond {DEEPEST} levels")
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int | float):

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 __all__ = ["MIGRATIONS", "SPELLINGS"]
 
-SPELLINGS: Final = {"sqlite": {"bytes": "BLOB"}, "postgresql": {"bytes": "BYTEA"}}
+SPELLINGS: Final = {
+    "sqlite": {"bytes": "BLOB", "name": "TEXT", "float": "REAL"},
+    "postgresql": {"bytes": "BYTEA", "name": 'TEXT COLLATE "C"', "float": "DOUBLE PRECISION"},
+}
 """What a {word} of a step becomes on each database: as frozen as the steps that use it."""
 
 
@@ -31,5 +34,8 @@ def _step(name: str) -> Callable[[Connection], None]:
     return apply
 
 
-MIGRATIONS: Final[list[tuple[int, Callable[[Connection], None]]]] = [(1, _step("0001_ledgers_and_plans"))]
+MIGRATIONS: Final[list[tuple[int, Callable[[Connection], None]]]] = [
+    (1, _step("0001_ledgers_and_plans")),
+    (2, _step("0002_library")),
+]
 """Ordered (version, step) pairs of the component `memory`; the store runs each in a transaction of its own."""

@@ -1,0 +1,1 @@
+"""The library: texts found by meaning, in layers, with ancestors and an archive."""

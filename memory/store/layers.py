@@ -1,0 +1,162 @@
+"""Where items stand in the layers, and what happened there: every statement about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import sqlalchemy as sa
+from sqlalchemy import Connection
+from sqlalchemy.dialects import postgresql, sqlite
+
+from memory.store.library_tables import items, layer_events, layer_states
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_COLUMNS: Final = ("id", "layer", "importance", "recency", "delta", "access_counter")
+_AGED: Final = sa.or_(layer_states.c.delta > 0, layer_states.c.access_counter != 0)
+_UPDATE_SQLITE: Final = (
+    "UPDATE memory_layer_state SET layer = ?, importance = ?, recency = ?, delta = ?, access_counter = ?"
+    " WHERE agent = ? AND id = ?"
+)
+_UPDATE_POSTGRESQL: Final = (
+    "UPDATE memory_layer_state AS state SET layer = fresh.layer, importance = fresh.importance,"
+    " recency = fresh.recency, delta = fresh.delta, access_counter = fresh.access_counter"
+    " FROM unnest(%s::text[], %s::text[], %s::float8[], %s::float8[], %s::bigint[], %s::bigint[])"
+    " AS fresh (id, layer, importance, recency, delta, access_counter)"
+    " WHERE state.agent = %s AND state.id = fresh.id"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredState:
+    """Where an item stands; `number` and `at` are the item's own, `importance` None: no step has begun it."""
+
+    id: str
+    layer: str
+    importance: float | None
+    recency: float
+    delta: int
+    access_counter: int
+    number: int
+    at: int
+    document: str
+
+
+@dataclass(frozen=True, slots=True)
+class LayerEvent:
+    """Something that happened in the layers of a symbol: a step, feedback of an item, a reflection."""
+
+    symbol: str
+    at: int
+    kind: str
+    subject: str
+    document: str
+
+
+def states_of(conn: Connection, agent: str, symbol: str) -> list[StoredState]:
+    """Every item in the layers of a symbol, in order of arrival."""
+    return _states(conn, agent, symbol, sa.true())
+
+
+def _states(
+    conn: Connection, agent: str, symbol: str, condition: sa.ColumnElement[bool]
+) -> list[StoredState]:
+    own = sa.and_(layer_states.c.agent == items.c.agent, layer_states.c.id == items.c.id)
+    columns = (*(layer_states.c[name] for name in _COLUMNS), items.c.number, items.c.at, items.c.document)
+    query = sa.select(*columns).join(items, own)
+    query = query.where(layer_states.c.agent == agent, layer_states.c.symbol == symbol, condition)
+    return [StoredState(*row) for row in conn.execute(query.order_by(items.c.number))]
+
+
+def stepped_states(conn: Connection, agent: str, symbol: str) -> Sequence[Sequence[Any]]:
+    """(id, layer, importance, recency, delta, access counter) of the items that a step has aged, in no order."""
+    own = sa.and_(layer_states.c.agent == agent, layer_states.c.symbol == symbol, _AGED)
+    return conn.execute(sa.select(*(layer_states.c[name] for name in _COLUMNS)).where(own)).fetchall()
+
+
+def fresh_states(conn: Connection, agent: str, symbol: str) -> list[StoredState]:
+    """The items in the layers of a symbol that no step has aged since they came in or rose, in order of arrival."""
+    return _states(conn, agent, symbol, ~_AGED)
+
+
+def update_states(conn: Connection, agent: str, columns: Sequence[Sequence[Any]]) -> None:
+    """Write where items stand: columns of id, layer, importance, recency, delta, access counter, all of one length.
+
+    By the driver, without the toolkit between: ten thousand rows must not take longer than what is done with them.
+    """
+    if not columns[0]:
+        return
+    if conn.dialect.name == "postgresql":
+        conn.exec_driver_sql(_UPDATE_POSTGRESQL, (*(list(column) for column in columns), agent))
+    else:
+        ids, *figures = columns
+        conn.exec_driver_sql(
+            _UPDATE_SQLITE, [(*row, agent, name) for name, *row in zip(ids, *figures, strict=True)]
+        )
+
+
+def drop_states(conn: Connection, agent: str, ids: Sequence[str]) -> None:
+    """Take items out of the layers."""
+    for start in range(0, len(ids), 500):
+        chunk = ids[start : start + 500]
+        conn.execute(
+            sa.delete(layer_states).where(layer_states.c.agent == agent, layer_states.c.id.in_(chunk))
+        )
+
+
+def symbols(conn: Connection, agent: str) -> list[str]:
+    """The symbols in whose layers the agent has items, in order; "" for those of none."""
+    query = sa.select(layer_states.c.symbol).where(layer_states.c.agent == agent).distinct()
+    return sorted(conn.execute(query).scalars())
+
+
+def symbols_of(conn: Connection, agent: str, ids: Sequence[str]) -> dict[str, str]:
+    """Id -> symbol of those that are items of the agent's library, also where they are in no layer any more."""
+    by_id: dict[str, str] = {}
+    for start in range(0, len(ids), 500):
+        query = sa.select(items.c.id, items.c.symbol).where(
+            items.c.agent == agent, items.c.id.in_(ids[start : start + 500])
+        )
+        by_id.update((row.id, row.symbol or "") for row in conn.execute(query))
+    return by_id
+
+
+def agents_in_layers(conn: Connection) -> list[str]:
+    """Every agent with items in layers, in order of name."""
+    return sorted(conn.execute(sa.select(layer_states.c.agent).distinct()).scalars())
+
+
+def note(conn: Connection, agent: str, events: Sequence[LayerEvent]) -> None:
+    """Store what happened; what is stored already stays."""
+    if events:
+        make = postgresql.insert if conn.dialect.name == "postgresql" else sqlite.insert
+        names = LayerEvent.__slots__
+        values = [{"agent": agent, **{name: getattr(event, name) for name in names}} for event in events]
+        conn.execute(make(layer_events).on_conflict_do_nothing(), values)
+
+
+def events(
+    conn: Connection, agent: str, kind: str, symbol: str | None = None, *, since: int | None = None
+) -> list[LayerEvent]:
+    """What happened of a kind, in order of time: of one symbol or of all, from an instant on or ever."""
+    names = LayerEvent.__slots__
+    query = sa.select(*(layer_events.c[name] for name in names))
+    query = query.where(layer_events.c.agent == agent, layer_events.c.kind == kind)
+    if symbol is not None:
+        query = query.where(layer_events.c.symbol == symbol)
+    if since is not None:
+        query = query.where(layer_events.c.at >= since)
+    order = (layer_events.c.at, layer_events.c.symbol, layer_events.c.subject)
+    return [LayerEvent(*row) for row in conn.execute(query.order_by(*order))]
+
+
+def latest(conn: Connection, agent: str, symbol: str, kind: str) -> LayerEvent | None:
+    """The newest event of a kind of a symbol, or None."""
+    names = LayerEvent.__slots__
+    query = sa.select(*(layer_events.c[name] for name in names)).where(
+        layer_events.c.agent == agent, layer_events.c.symbol == symbol, layer_events.c.kind == kind
+    )
+    row = conn.execute(query.order_by(layer_events.c.at.desc()).limit(1)).one_or_none()
+    return None if row is None else LayerEvent(*row)
